@@ -22,7 +22,9 @@ class Radio(Protocol):
     """A radio in the air."""
 
     name: str
-    position: tuple[float, float, float]
+
+    @property
+    def position(self) -> tuple[float, float, float]: ...
 
     @property
     def sensitivity_dbm(self) -> float:

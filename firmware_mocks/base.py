@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
 from operator import itemgetter
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
-from firmware_mocks import _parameters as values
+from firmware_mocks.air import Air
+from firmware_mocks.parameters import Parameters
 
 Action = Callable[[int], None]
 
@@ -136,7 +137,7 @@ class Mock(ABC):
     deadlines in `timers`.
     """
 
-    def __init__(self, name: str, seed: int = 0) -> None:
+    def __init__(self, name: str, seed: object = 0) -> None:
         self.name = name
         self.uart = Uart(f"{seed}:{name}:uart")
         self.timers = Timers()
@@ -172,6 +173,11 @@ class Mock(ABC):
     def switch_off(self) -> None:  # noqa: B027 - most have nothing to do
         """No power until the next `reset`. A device that has a battery may ignore it."""
 
+    def _cancel(self) -> None:
+        """Forget all deadlines, and the bytes to send."""
+        self.timers.clear()
+        self.uart.clear()
+
     def describe(self) -> str:
         """The state of this mock in words, for people."""
         return self.name
@@ -189,26 +195,55 @@ class Mock(ABC):
         return min(timer, line)
 
 
-class Adjustable(Mock):
-    """A mock whose parameters may be set while it runs."""
+S = TypeVar("S", bound=Parameters)
+M_co = TypeVar("M_co", bound=Mock, covariant=True)
 
-    def __init__(self, name: str, settings: dict[str, Any], known: Collection[str]) -> None:
-        """settings: the value of each parameter. known: the names of all."""
-        super().__init__(name)
-        self._settings = settings
-        self._known = known
+
+class Adjustable(Mock, Generic[S]):
+    """A mock whose parameters may be set while it runs. settings: their values."""
+
+    def __init__(self, name: str, air: Air, settings: S, seed: object = 0) -> None:
+        super().__init__(name, seed)
+        self.air = air
+        self.settings = settings
 
     def set(self, name: str, value: str) -> None:
-        values.check_names([name], self._known)
-        before = self._settings
-        self._settings = {**before, name: value}
+        before, self.settings = self.settings, self.settings.changed(name, value)
         try:
             self._adopt(name)
         except ValueError:
-            self._settings = before
+            self.settings = before
             raise
 
     @abstractmethod
     def _adopt(self, name: str) -> None:
-        """Reads the parameter that was set, and those that depend on it. ValueError: its value is
-        wrong."""
+        """Use the parameter that was set, and those that depend on it. ValueError: it does not fit
+        the others."""
+
+
+class Create(Protocol[M_co]):
+    """Makes a mock. A mock without a radio ignores the position in the air. ValueError names the
+    parameter with a wrong value."""
+
+    def __call__(
+        self,
+        name: str,
+        air: Air,
+        parameters: Mapping[str, Any],
+        position: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    ) -> M_co: ...
+
+
+def creator(make: Callable[[str, Air, S], M_co], settings: type[S]) -> Create[M_co]:
+    """Return the `create` of a mock with these parameters."""
+
+    def create(
+        name: str,
+        air: Air,
+        parameters: Mapping[str, Any],
+        position: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    ) -> M_co:
+        of_air = {"position": position, "seed": air.seed}
+        return make(name, air, settings.read(parameters, of_air))
+
+    return create

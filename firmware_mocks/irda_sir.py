@@ -10,63 +10,74 @@ FCS of X.25, low byte first.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import Any
 
-from firmware_mocks import _parameters as values
+from firmware_mocks import parameters as values
+from firmware_mocks._framing.crc import NAMED, CrcField
+from firmware_mocks._framing.framings import ESCAPE, escaped, unescaped
 from firmware_mocks.air import Air, Radio, Signal
-from firmware_mocks.base import MS, Mock
+from firmware_mocks.base import Adjustable, creator
+from firmware_mocks.parameters import Parameters, parameter
 
 SUMMARY = "IrDA SIR transceivers on a UART, half duplex, receiving their own light"
-PARAMETERS: dict[str, str] = {
-    "baudRate": "rate of UART and light, bit/s: 2400, 9600, 19200, 38400, 57600, 115200 "
-    "(default 9600)",
-    "echo": "it receives its own light: true or false (default true)",
-    "address": "address of the device that answers, 0 to 126 (default 0)",
-    "replies": "KEY:VALUE, e.g. ping:pong: a device behind it returns a frame that begins with "
-    "KEY, with VALUE in place of KEY (default: none)",
-    "turnaround_ms": "pause before an answer (default 10)",
-    "position": "x, y, z in metres (default 0, 0, 0; `hilgw mock`: in a row, 1 m apart)",
-}
 RATES = (2400, 9600, 19200, 38400, 57600, 115200)
 SENSITIVITY_DBM = -60.0  # the RSSI at a little more than 1 m
 POWER_DBM = -59.0
 LONGEST = 4200
+BOF, EOF = 0xC0, 0xC1
+SPECIAL = (BOF, EOF, ESCAPE)
+FCS = CrcField(NAMED["x-25"], "little")
 
 
-def create(
-    name: str,
-    air: Air,
-    parameters: Mapping[str, Any],
-    position: tuple[float, float, float] = (0.0, 0.0, 0.0),
-) -> Transceiver:
-    """A transceiver in `air`. ValueError names the parameter with a wrong value."""
-    return Transceiver(name, air, dict(parameters), position)
+def _rate(name: str, value: Any) -> int:
+    if not str(value).isdigit() or int(value) not in RATES:
+        raise ValueError(f"{name}: {value!r} is not one of {', '.join(map(str, RATES))}")
+    return int(value)
 
 
-class Transceiver(Mock):
+def _address(name: str, value: Any) -> int:
+    if not str(value).isdigit() or int(value) > 126:
+        raise ValueError(f"{name}: {value!r} is not a number from 0 to 126")
+    return int(value)
+
+
+@dataclass(frozen=True)
+class Settings(Parameters):
+    """The parameters of a transceiver, and of the device behind it."""
+
+    baud_rate: int = parameter(
+        f"rate of UART and light, bit/s: {', '.join(map(str, RATES))}", 9600, _rate, name="baudRate"
+    )
+    echo: bool = parameter("it receives its own light: true or false", "true", values.true)
+    address: int = parameter("address of the device that answers, 0 to 126", 0, _address)
+    replies: dict[bytes, bytes] = parameter(
+        "KEY:VALUE, e.g. ping:pong: a device behind it returns a frame that begins with KEY, with "
+        "VALUE in place of KEY (default: none)",
+        {},
+        values.replies,
+    )
+    turnaround_ns: int = parameter(
+        "pause before an answer", 10, values.milliseconds, 0, 10_000, name="turnaround_ms"
+    )
+    position: tuple[float, float, float] = values.in_air()
+
+
+class Transceiver(Adjustable[Settings]):
     """The transceiver and, with `replies`, a device behind it."""
 
     sensitivity_dbm = SENSITIVITY_DBM
 
-    def __init__(
-        self,
-        name: str,
-        air: Air,
-        given: dict[str, Any],
-        position: tuple[float, float, float],
-    ) -> None:
-        super().__init__(name, air.seed)
-        self.position = position
-        self._air = air
-        self._echo = True
-        self._address = 0
-        self._turnaround_ns = 10 * MS
-        self._replies: dict[bytes, bytes] = {}
+    def __init__(self, name: str, air: Air, settings: Settings) -> None:
+        super().__init__(name, air, settings, air.seed)
         self._input = bytearray()
-        for key, value in given.items():
-            self._assign(key, value)
+        self.uart.baud_rate = settings.baud_rate
         air.join(self)
+
+    @property
+    def position(self) -> tuple[float, float, float]:
+        return self.settings.position
 
     @property
     def band(self) -> Hashable:
@@ -76,20 +87,20 @@ class Transceiver(Mock):
 
     def receive(self, data: bytes, now: int) -> None:
         data = self.uart.distort(data)
-        if self._echo:
+        if self.settings.echo:
             self.uart.write(data, now)
         self._send(data, now)
 
     def _send(self, data: bytes, now: int) -> None:
         signal = Signal(self, self.band, data, POWER_DBM, len(data) * self.uart.byte_ns)
-        self._air.transmit(signal, _ignore, now)
+        self.air.transmit(signal, _ignore, now)
 
     # --- the light ------------------------------------------------------------------------------
 
     def signal_received(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
         data = signal.frame
         assert isinstance(data, bytes)
-        if self._replies:
+        if self.settings.replies:
             self._take(data, now)
         else:
             self.uart.write(data, now)
@@ -98,66 +109,41 @@ class Transceiver(Mock):
     def _take(self, data: bytes, now: int) -> None:
         """Read frames as a device does, byte by byte."""
         for byte in data:
-            if byte == 0xC0:
+            if byte == BOF:
                 self._input.clear()
-            elif byte == 0xC1:
+            elif byte == EOF:
                 self._answer(bytes(self._input), now)
                 self._input.clear()
             elif len(self._input) < LONGEST:
                 self._input.append(byte)
 
-    def _answer(self, escaped: bytes, now: int) -> None:
-        frame = unstuff(escaped)
-        if len(frame) < 5 or fcs(frame) != 0x0F47:
+    def _answer(self, inner: bytes, now: int) -> None:
+        frame = unwrap(inner)
+        if frame is None or len(frame) < 3:
             return
-        address, control, data = frame[0] >> 1, frame[1], frame[2:-2]
-        if control != 0x03 or address not in (self._address, 127):
+        address, control, data = frame[0] >> 1, frame[1], frame[2:]
+        if control != 0x03 or address not in (self.settings.address, 127):
             return
-        reply = values.reply_to(self._replies, data)
+        reply = values.reply_to(self.settings.replies, data)
         if reply is not None:
-            answer = wrap(bytes((self._address << 1, 0x03)) + reply)
-            self._send_later(answer, now + self._turnaround_ns)
+            answer = wrap(bytes((self.settings.address << 1, 0x03)) + reply)
+            self._send_later(answer, now + self.settings.turnaround_ns)
 
     def _send_later(self, data: bytes, when: int) -> None:
-        self._air.call_at(when, lambda due: self._send(data, due))
+        self.air.call_at(when, lambda due: self._send(data, due))
 
     # --- parameters -----------------------------------------------------------------------------
 
-    def set(self, name: str, value: str) -> None:
-        self._assign(name, value)
+    def _adopt(self, name: str) -> None:
+        self.uart.baud_rate = self.settings.baud_rate
 
     def reset(self, now: int) -> None:
         self.uart.clear()
         self._input.clear()
 
     def describe(self) -> str:
-        role = "device" if self._replies else "transceiver"
+        role = "device" if self.settings.replies else "transceiver"
         return f"IrDA SIR {role}, {self.uart.baud_rate} bit/s"
-
-    def _assign(self, name: str, value: Any) -> None:
-        match name:
-            case "baudRate":
-                if not str(value).isdigit() or int(value) not in RATES:
-                    raise ValueError(
-                        f"baudRate: {value!r} is not one of {', '.join(map(str, RATES))}"
-                    )
-                self.uart.baud_rate = int(value)
-            case "echo":
-                if str(value).lower() not in ("true", "false"):
-                    raise ValueError(f"echo: {value!r} is not true or false")
-                self._echo = str(value).lower() == "true"
-            case "address":
-                if not str(value).isdigit() or int(value) > 126:
-                    raise ValueError(f"address: {value!r} is not a number from 0 to 126")
-                self._address = int(value)
-            case "turnaround_ms":
-                self._turnaround_ns = values.milliseconds(name, value, 0, 10_000)
-            case "replies":
-                self._replies = values.replies(name, value)
-            case "position":
-                self.position = values.position(name, value)
-            case _:
-                raise values.unknown(name, PARAMETERS)
 
 
 def _ignore(acknowledged: list[Radio], now: int) -> None:
@@ -167,35 +153,17 @@ def _ignore(acknowledged: list[Radio], now: int) -> None:
 # --- frames ---------------------------------------------------------------------------------------
 
 
-def fcs(data: bytes) -> int:
-    """CRC-16/X-25, bit by bit. Of data with their FCS it is 0x0F47."""
-    crc = 0xFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ 0x8408 if crc & 1 else crc >> 1
-    return crc ^ 0xFFFF
-
-
 def wrap(frame: bytes) -> bytes:
     """XBOFs, BOF, the frame with its FCS, escaped, EOF."""
-    out = bytearray(b"\xff" * 10 + b"\xc0")
-    for byte in frame + fcs(frame).to_bytes(2, "little"):
-        if byte in (0xC0, 0xC1, 0x7D):
-            out += bytes((0x7D, byte ^ 0x20))
-        else:
-            out.append(byte)
-    return bytes(out) + b"\xc1"
+    return b"\xff" * 10 + bytes((BOF,)) + escaped(FCS.append(frame), SPECIAL) + bytes((EOF,))
 
 
-def unstuff(escaped: bytes) -> bytes:
-    """The bytes between BOF and EOF without their escapes."""
-    out = bytearray()
-    flip = 0
-    for byte in escaped:
-        if byte == 0x7D and not flip:
-            flip = 0x20
-        else:
-            out.append(byte ^ flip)
-            flip = 0
-    return bytes(out)
+def unwrap(inner: bytes) -> bytes | None:
+    """The frame between BOF and EOF; None: it is damaged."""
+    frame = unescaped(inner)
+    return None if frame is None else FCS.check(frame)
+
+
+PARAMETERS = Settings.texts()
+
+create = creator(Transceiver, Settings)

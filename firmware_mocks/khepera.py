@@ -12,41 +12,21 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
-from itertools import pairwise
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from firmware_mocks import _parameters as values
+from firmware_mocks import parameters as values
+from firmware_mocks._room import Room, RoomParameters, Rover
 from firmware_mocks.air import Air
-from firmware_mocks.base import MS, Adjustable
+from firmware_mocks.base import creator
+from firmware_mocks.parameters import parameter
 
 SUMMARY = "a Khepera III robot with its letter protocol, in a walled room"
-PARAMETERS: dict[str, str] = {
-    "position": "x, y in metres from a corner of the room, and the heading in radians (default: "
-    "the middle)",
-    "width": "width of the room in metres (default 0.6)",
-    "depth": "depth of the room in metres (default 0.5)",
-    "version": "version of its firmware, as in the answer to B (default 3.0)",
-    "baud_rate": "rate of its line (default 115200)",
-    "answer_ms": "time from a command to its answer (default 1)",
-    "refused_speed": "speeds from here on are refused, and the last speeds stay; 0: none is, they "
-    "are cut (default 0)",
-}
-DEFAULTS: dict[str, Any] = {
-    "position": (0.0, 0.0, 0.0),
-    "width": 0.6,
-    "depth": 0.5,
-    "version": "3.0",
-    "baud_rate": 115_200,
-    "answer_ms": 1,
-    "refused_speed": 0,
-}
 MM_PER_PULSE = 0.047  # manual, commands P and I
 SPEED_PER_MM_S = 144.01  # manual, section Speed
 AXLE_MM = 88.41
 RADIUS_M = 0.065
 FASTEST = 43_000  # about 300 mm/s
-TICK_NS = 5 * MS
 INPUT_BYTES = 128
 UNKNOWN = "$"
 # The infra-red sensors in the order of the answer to N: back left, left 90, left 45, front left,
@@ -62,41 +42,37 @@ LIGHT = (
 _NUMBER = re.compile(r"[dl]?(-?[0-9]{1,10})")
 
 
-def create(
-    name: str,
-    air: Air,
-    parameters: Mapping[str, Any],
-    position: tuple[float, float, float] = (0.0, 0.0, 0.0),
-) -> Khepera:
-    """A robot. It ignores the position in the air: the parameter of that name is its pose in its
-    room. ValueError names the parameter with a wrong value."""
-    values.check_names(parameters, PARAMETERS)
-    return Khepera(name, {**DEFAULTS, **parameters})
+@dataclass(frozen=True)
+class Settings(RoomParameters):
+    """The parameters of a robot."""
+
+    width: float = parameter("width of the room in metres", 0.6, values.number, 0.2, 100)
+    depth: float = parameter("depth of the room in metres", 0.5, values.number, 0.2, 100)
+    version: str = parameter("version of its firmware, as in the answer to B", "3.0", values.unread)
+    baud_rate: int = parameter("rate of its line", 115_200, values.whole, 9600, 921_600)
+    answer_ns: int = parameter(
+        "time from a command to its answer", 1, values.milliseconds, 0, 10_000, name="answer_ms"
+    )
+    refused_speed: int = parameter(
+        "speeds from here on are refused, and the last speeds stay; 0: none is, they are cut",
+        0,
+        values.whole,
+        0,
+        FASTEST,
+    )
 
 
-class Khepera(Adjustable):
+class Khepera(Rover[Settings]):
     """speed: of the left and right motor, as commanded. commands: those executed, by letter.
     leds: LED -> on."""
 
-    def __init__(self, name: str, settings: dict[str, Any]) -> None:
-        super().__init__(name, settings, PARAMETERS)
-        self._configure()
-        self._place()
+    def __init__(self, name: str, air: Air, settings: Settings) -> None:
+        super().__init__(name, air, settings, Room(RADIUS_M))
         self._power_up()
 
-    def _place(self) -> None:
-        x, y, self.heading = values.position("position", self._settings["position"])
-        middle = (x, y) == (0.0, 0.0)
-        self.x, self.y = (self.width / 2, self.depth / 2) if middle else (x, y)
-
     def _configure(self) -> None:
-        settings = self._settings
-        self.width = values.number("width", settings["width"], 0.2, 100)
-        self.depth = values.number("depth", settings["depth"], 0.2, 100)
-        rate = values.whole("baud_rate", settings["baud_rate"], 9600, 921_600)
-        self._answer_ns = values.milliseconds("answer_ms", settings["answer_ms"], 0, 10_000)
-        self.uart.baud_rate = rate
-        self._refused = values.whole("refused_speed", settings["refused_speed"], 0, FASTEST)
+        super()._configure()
+        self.uart.baud_rate = self.settings.baud_rate
 
     def _power_up(self) -> None:
         self.speed = (0, 0)
@@ -105,22 +81,18 @@ class Khepera(Adjustable):
         self.commands: dict[str, int] = {}
         self._input = bytearray()
         self._ticks = 0
-        self._moved_ns: int | None = None
+        self._moved_ns = None
 
     # --- the host -----------------------------------------------------------------------------
 
-    def _adopt(self, name: str) -> None:
-        self._place() if name == "position" else self._configure()
-
     def reset(self, now: int) -> None:
-        self.timers.clear()
-        self.uart.clear()
+        self._cancel()
         self._power_up()
         self._moved_ns = now
 
     def describe(self) -> str:
         left, right = self.speed
-        return f"Khepera III at {self.x:.2f}, {self.y:.2f} m, speeds {left} and {right}"
+        return f"Khepera III at {self.room.x:.2f}, {self.room.y:.2f} m, speeds {left} and {right}"
 
     def receive(self, data: bytes, now: int) -> None:
         self._move(now)
@@ -131,8 +103,7 @@ class Khepera(Adjustable):
                     self._execute(line.decode("latin-1"), now)
             elif len(self._input) < INPUT_BYTES:
                 self._input.append(byte)
-        if self.speed != (0, 0) and "tick" not in self.timers:
-            self.timers.start("tick", now + TICK_NS, self._tick)
+        self._keep_moving(now)
 
     # --- commands -----------------------------------------------------------------------------
 
@@ -151,13 +122,14 @@ class Khepera(Adjustable):
         self._answer(",".join([letter.lower(), *map(str, answer)]), now)
 
     def _answer(self, line: str, now: int) -> None:
-        self.uart.write(line.encode("latin-1") + b"\r\n", now + self._answer_ns)
+        self.uart.write(line.encode("latin-1") + b"\r\n", now + self.settings.answer_ns)
 
     def _version(self, numbers: list[int]) -> list[object] | None:
-        return None if numbers else [self._settings["version"], 1]
+        return None if numbers else [self.settings.version, 1]
 
     def _set_speed(self, numbers: list[int]) -> list[object] | None:
-        if len(numbers) != 2 or 0 < self._refused <= max(map(abs, numbers)):
+        refused = self.settings.refused_speed
+        if len(numbers) != 2 or 0 < refused <= max(map(abs, numbers)):
             return None
         left, right = (max(-FASTEST, min(FASTEST, each)) for each in numbers)
         self.speed = (left, right)
@@ -199,37 +171,17 @@ class Khepera(Adjustable):
 
     def light(self, angle: float) -> int:
         """The value of the sensor at this angle to the heading."""
-        distance = self.distance(angle)
-        for (x0, y0), (x1, y1) in pairwise(LIGHT):
-            if distance < x1:
-                return round(y0 + (y1 - y0) * (distance - x0) / (x1 - x0))
-        return LIGHT[-1][1]
+        return round(values.look_up(LIGHT, self.room.distance(angle)))
 
-    def distance(self, angle: float) -> float:
-        """The distance from the robot's rim to the wall, in metres."""
-        dx, dy = math.cos(self.heading + angle), math.sin(self.heading + angle)
-        reach_x = (self.width - self.x if dx > 0 else self.x) / max(abs(dx), 1e-12)
-        reach_y = (self.depth - self.y if dy > 0 else self.y) / max(abs(dy), 1e-12)
-        return max(0.0, min(reach_x, reach_y) - RADIUS_M)
+    @property
+    def _drives(self) -> bool:
+        return self.speed != (0, 0)
 
-    def _tick(self, now: int) -> None:
-        self._move(now)
-        if self.speed != (0, 0):
-            self.timers.start("tick", now + TICK_NS, self._tick)
-
-    def _move(self, now: int) -> None:
-        before, self._moved_ns = self._moved_ns, now
-        if before is None or now <= before:
-            return
-        left, right = (each / SPEED_PER_MM_S * (now - before) / 1e9 for each in self.speed)  # mm
+    def _roll(self, time_ns: int) -> None:
+        left, right = (each / SPEED_PER_MM_S * time_ns / 1e9 for each in self.speed)  # mm
         self.pulses[0] += left / MM_PER_PULSE
         self.pulses[1] += right / MM_PER_PULSE
-        turn = (right - left) / AXLE_MM
-        middle, way = self.heading + turn / 2, (left + right) / 2000
-        self.heading = math.remainder(self.heading + turn, math.tau)
-        x, y = self.x + way * math.cos(middle), self.y + way * math.sin(middle)
-        self.x = min(max(x, RADIUS_M), self.width - RADIUS_M)
-        self.y = min(max(y, RADIUS_M), self.depth - RADIUS_M)
+        self.room.advance((left + right) / 2000, (right - left) / AXLE_MM)
 
 
 def _signed(pulses: float) -> int:
@@ -247,3 +199,6 @@ _COMMANDS: dict[str, Callable[[Khepera, list[int]], list[object] | None]] = {
     "R": Khepera._read_position,
     "Z": Khepera._reset_time,
 }
+PARAMETERS = Settings.texts()
+
+create = creator(Khepera, Settings)

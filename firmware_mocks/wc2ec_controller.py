@@ -9,68 +9,50 @@ the extension too; the original has not.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
-from firmware_mocks._parameters import check_names
 from firmware_mocks.air import Air
-from firmware_mocks.base import MS, Mock
+from firmware_mocks.base import MS, Adjustable, creator
+from firmware_mocks.parameters import unused
 from firmware_mocks.wc2ec import wire
-from firmware_mocks.wc2ec.pilot import (
-    DEFAULTS,
-    PACKET_PARAMETERS,
-    WHEEL_PARAMETERS,
-    Messenger,
-    pilot_of,
-)
+from firmware_mocks.wc2ec.pilot import Messenger, PacketParameters, Pilot, WheelParameters
 
 SUMMARY = "a WC2EC external controller that drives two wheels and avoids walls"
-PARAMETERS: dict[str, str] = {
-    **WHEEL_PARAMETERS,
-    **PACKET_PARAMETERS,
-    "position": "not used",
-}
-
 LOOK_NS = 2_000 * MS
 """After this time a robot has registered its devices, and has sent values."""
 
 
-def create(
-    name: str,
-    air: Air,
-    parameters: Mapping[str, Any],
-    position: tuple[float, float, float] = (0.0, 0.0, 0.0),
-) -> Controller:
-    """A controller. ValueError names the parameter with a wrong value."""
-    check_names(parameters, PARAMETERS)
-    return Controller(name, {**DEFAULTS, **parameters})
+@dataclass(frozen=True)
+class Settings(PacketParameters, WheelParameters):
+    """The parameters of a controller."""
+
+    position: object = unused()
 
 
-class Controller(Mock):
+class Controller(Adjustable[Settings]):
     """`connect` and `disconnect` are those of a TCP client; `retry_s`: between two attempts."""
 
     network = "tcp-client"
     retry_s = 1.0
 
-    def __init__(self, name: str, settings: dict[str, Any]) -> None:
-        super().__init__(name)
+    def __init__(self, name: str, air: Air, settings: Settings) -> None:
+        super().__init__(name, air, settings)
         self.closing = False
         self.connected = False
         self.commands = 0
         self.values = 0
-        self._settings = settings
         self.uart.baud_rate = 1_000_000_000  # TCP is not paced
         self._input = bytearray()
         self._notice = ""
-        self.pilot = pilot_of(settings)
+        self.pilot = Pilot(settings)
         self.messenger = Messenger(settings)
 
     def connect(self, now: int) -> None:
         self.connected, self.closing = True, False
         self._input.clear()
         self.uart.clear()
-        self.pilot = pilot_of(self._settings)
-        self.messenger = Messenger(self._settings)
+        self.pilot = Pilot(self.settings)
+        self.messenger = Messenger(self.settings)
         self._begin_packets(now)
         self.timers.start("look", now + LOOK_NS, self._look)
 
@@ -89,20 +71,17 @@ class Controller(Mock):
 
     def disconnect(self, now: int) -> None:
         self.connected = self.closing = False
-        self.uart.clear()
-        self.timers.clear()
+        self._cancel()
 
     def reset(self, now: int) -> None:
         self.disconnect(now)
-        self.pilot = pilot_of(self._settings)
+        self.pilot = Pilot(self.settings)
 
-    def set(self, name: str, value: str) -> None:
-        check_names([name], PARAMETERS)
-        settings = {**self._settings, name: value}
-        pilot, messenger = pilot_of(settings), Messenger(settings)
-        pilot.replace(self.pilot)
-        messenger.replace(self.messenger)
-        self._settings, self.pilot, self.messenger = settings, pilot, messenger
+    def _adopt(self, name: str) -> None:
+        pilot, messenger = self.pilot, self.messenger
+        self.pilot, self.messenger = Pilot(self.settings), Messenger(self.settings)
+        self.pilot.replace(pilot)
+        self.messenger.replace(messenger)
 
     def describe(self) -> str:
         return f"external controller on TCP, {'connected' if self.connected else 'not connected'}"
@@ -147,3 +126,8 @@ class Controller(Mock):
     def _send_packet(self, now: int) -> None:
         self.uart.write(self.messenger.packet(), now)
         self.timers.start("packet", now + self.messenger.period_ns, self._send_packet)
+
+
+PARAMETERS = Settings.texts()
+
+create = creator(Controller, Settings)

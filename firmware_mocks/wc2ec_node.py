@@ -9,71 +9,72 @@ has come for 300 ms.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
-from firmware_mocks import _parameters as values
+from firmware_mocks import parameters as values
 from firmware_mocks.air import Air
-from firmware_mocks.base import Mock
+from firmware_mocks.base import Adjustable, creator
+from firmware_mocks.parameters import Parameters, parameter
 from firmware_mocks.wc2ec import wire
 from firmware_mocks.wc2ec.cobs import FrameReader, frame
 from firmware_mocks.wc2ec.pilot import (
-    DEFAULTS as PILOT_DEFAULTS,
-    PACKET_PARAMETERS,
-    WHEEL_PARAMETERS,
     Messenger,
+    PacketParameters,
     Pilot,
-    pilot_of,
+    WheelParameters,
+    rounded,
 )
 
 SUMMARY = "a microcontroller that drives two wheels over WC2EC on a serial line"
-PARAMETERS: dict[str, str] = {
-    **WHEEL_PARAMETERS,
-    "watchdog_ms": "time without a good frame after which it stops the wheels (default 300)",
-    "repeat_ms": "longest time without a command after the registrations (default 100)",
-    "baudRate": "UART rate, bit/s (default 115200)",
-    **PACKET_PARAMETERS,
-    "position": "not used",
-}
-DEFAULTS: dict[str, Any] = {
-    **PILOT_DEFAULTS,
-    "watchdog_ms": 300,
-    "repeat_ms": 100,
-    "baudRate": 115_200,
-}
 
 
-def create(
-    name: str,
-    air: Air,
-    parameters: Mapping[str, Any],
-    position: tuple[float, float, float] = (0.0, 0.0, 0.0),
-) -> Node:
-    """A node. ValueError names the parameter with a wrong value."""
-    values.check_names(parameters, PARAMETERS)
-    return Node(name, {**DEFAULTS, **parameters})
+@dataclass(frozen=True)
+class LineParameters(Parameters):
+    """Its line, and how it watches it."""
+
+    watchdog_ns: int = parameter(
+        "time without a good frame after which it stops the wheels",
+        300,
+        values.milliseconds,
+        1,
+        60_000,
+        name="watchdog_ms",
+    )
+    repeat_ns: int = parameter(
+        "longest time without a command after the registrations",
+        100,
+        values.milliseconds,
+        1,
+        60_000,
+        name="repeat_ms",
+    )
+    baud_rate: int = parameter(
+        "UART rate, bit/s", 115_200, rounded, 300, 4_000_000, name="baudRate"
+    )
 
 
-class Node(Mock):
+@dataclass(frozen=True)
+class Settings(PacketParameters, LineParameters, WheelParameters):
+    """The parameters of a node."""
+
+    position: object = values.unused()
+
+
+class Node(Adjustable[Settings]):
     """wheels: the velocities of the two motors. tripped: trips of its watchdog."""
 
     network = "serial"
 
-    def __init__(self, name: str, settings: dict[str, Any]) -> None:
-        super().__init__(name)
+    def __init__(self, name: str, air: Air, settings: Settings) -> None:
+        super().__init__(name, air, settings)
         self.frames = FrameReader()
         self.tripped = 0
         self.commands = 0
-        self._settings = settings
-        self.pilot, self.messenger = self._configure()
+        self._configure()
 
-    def _configure(self) -> tuple[Pilot, Messenger]:
-        settings = self._settings
-        self.uart.baud_rate = round(values.number("baudRate", settings["baudRate"], 300, 4_000_000))
-        self._watchdog_ns = values.milliseconds("watchdog_ms", settings["watchdog_ms"], 1, 60_000)
-        self._repeat_ns = values.milliseconds("repeat_ms", settings["repeat_ms"], 1, 60_000)
-        self.pilot, self.messenger = pilot_of(settings), Messenger(settings)
-        return self.pilot, self.messenger
+    def _configure(self) -> None:
+        self.uart.baud_rate = self.settings.baud_rate
+        self.pilot, self.messenger = Pilot(self.settings), Messenger(self.settings)
 
     @property
     def wheels(self) -> tuple[float, float]:
@@ -81,16 +82,12 @@ class Node(Mock):
 
     def reset(self, now: int) -> None:
         """Power cycle: forget the registrations."""
-        self.timers.clear()
-        self.uart.clear()
+        self._cancel()
         self.frames.clear()
         self._configure()
 
-    def set(self, name: str, value: str) -> None:
-        values.check_names([name], PARAMETERS)
-        settings = {**self._settings, name: value}
-        Node(self.name, settings)  # ValueError leaves this one as it was
-        pilot, messenger, self._settings = self.pilot, self.messenger, settings
+    def _adopt(self, name: str) -> None:
+        pilot, messenger = self.pilot, self.messenger
         self._configure()
         self.pilot.replace(pilot)
         self.messenger.replace(messenger)
@@ -101,7 +98,7 @@ class Node(Mock):
 
     def receive(self, data: bytes, now: int) -> None:
         for message in self.frames.feed(self.uart.distort(data)):
-            self.timers.start("watchdog", now + self._watchdog_ns, self._trip)
+            self.timers.start("watchdog", now + self.settings.watchdog_ns, self._trip)
             if self.messenger.wanted and "packet" not in self.timers:
                 self.timers.start("packet", now + self.messenger.period_ns, self._send_packet)
             if self._take(message):
@@ -128,7 +125,7 @@ class Node(Mock):
         for order in self.pilot.commands():
             self.commands += 1
             self.uart.write(frame(order), now)
-        self.timers.start("repeat", now + self._repeat_ns, self._steer)
+        self.timers.start("repeat", now + self.settings.repeat_ns, self._steer)
 
     def _send_packet(self, now: int) -> None:
         """Packets go out while good frames come."""
@@ -143,3 +140,8 @@ class Node(Mock):
         self.pilot.stop()
         if self.pilot.ready:
             self._steer(now)
+
+
+PARAMETERS = Settings.texts()
+
+create = creator(Node, Settings)

@@ -11,79 +11,28 @@ waits for the next peer; the original ends.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from firmware_mocks import _parameters as values
 from firmware_mocks.air import Air
-from firmware_mocks.base import MS, Mock
+from firmware_mocks.base import MS, Adjustable, creator
 from firmware_mocks.wc2ec import wire
 from firmware_mocks.wc2ec.body import STEP_NS, Body
 from firmware_mocks.wc2ec.cobs import FrameReader, frame
+from firmware_mocks.wc2ec.settings import Settings
 
 SUMMARY = "a Webots robot with the original WC2EC controller: two wheels in a walled room"
-PARAMETERS: dict[str, str] = {
-    "position": "x, y in metres from a corner of the room, and the heading in radians (default: "
-    "the middle)",
-    "width": "width of the room in metres (default 2.0)",
-    "depth": "depth of the room in metres (default 1.5)",
-    "sensors": "number of distance sensors, 3 to 250 (default 3: left, front, right)",
-    "devices": "NAME: TYPE of its DistanceSensors, RotationalMotors (the first two are its wheels) "
-    "and LinearMotors, in place of the usual ones; with a table: NAME: {type_name: TYPE, "
-    "lookupTable: ROWS} (default: none)",
-    "lift": "a linear motor in addition: no, yes (default no, as in the original)",
-    "dialect": "original, or full: with the starred commands, motor values, an Emitter "
-    "and a Receiver (default original)",
-    "frame": "none: TCP; cobs-crc16: a serial line (default none)",
-    "silence_ms": "on a serial line: silence that counts as a disconnect (default 500)",
-    "watchdog_ms": "time without a good message after which its firmware sets the motors to their "
-    "defaults, on TCP too; 0: never, as in the original (default 300)",
-    "webots": "Webots version of its node numbers (default R2020a)",
-    "wc2ec_types": "webots, or document: distance sensors and motors have the numbers 37, 46, 53 "
-    "of the WC2EC document (default webots)",
-}
-DEFAULTS: dict[str, Any] = {
-    "position": (0.0, 0.0, 0.0),
-    "width": 2.0,
-    "depth": 1.5,
-    "sensors": 3,
-    "devices": {},
-    "lift": "no",
-    "dialect": "original",
-    "frame": "none",
-    "silence_ms": 500,
-    "watchdog_ms": 300,
-    "webots": "R2020a",
-    "wc2ec_types": "webots",
-}
-
-FRAMES = ("none", "cobs-crc16")
 REGISTER_NS = 1000 * MS
 LATEST_NS = 1000 * MS
 INPUT_BYTES = 64 * 1024
 UNSENT_BYTES = 256 * 1024
 
 
-def create(
-    name: str,
-    air: Air,
-    parameters: Mapping[str, Any],
-    position: tuple[float, float, float] = (0.0, 0.0, 0.0),
-) -> Robot:
-    """A robot. It ignores the position in the air: the parameter of that name is its pose in its
-    room. ValueError names the parameter with a wrong value."""
-    values.check_names(parameters, PARAMETERS)
-    return Robot(name, {**DEFAULTS, **parameters})
-
-
-class Robot(Mock):
+class Robot(Adjustable[Settings]):
     """`connect` and `disconnect` are those of a TCP server; `closing` asks the host to close the
     connection. On a serial line it is connected from the first `advance` on.
 
     tripped: trips of its watchdog, which counts the time since the last good message."""
 
-    def __init__(self, name: str, settings: dict[str, Any]) -> None:
-        super().__init__(name)
+    def __init__(self, name: str, air: Air, settings: Settings) -> None:
+        super().__init__(name, air, settings)
         self.closing = False
         self.connected = False
         self.steps = 0
@@ -91,19 +40,18 @@ class Robot(Mock):
         self.stalled = 0
         self.tripped = 0
         self._step_ns = 0
-        self._settings = settings
         self._configure()
 
     def _configure(self) -> None:
-        settings = self._settings
-        self.body = Body(settings)
-        self._framed = values.choice("frame", settings["frame"], FRAMES) == FRAMES[1]
-        self.network = "serial" if self._framed else "tcp-server"
-        self.uart.baud_rate = 115_200 if self._framed else 1_000_000_000  # TCP is not paced
-        self._silence_ns = values.milliseconds("silence_ms", settings["silence_ms"], 1, 60_000)
-        self._watchdog_ns = values.milliseconds("watchdog_ms", settings["watchdog_ms"], 0, 60_000)
+        self.body = Body(self.settings)
+        self._use_line()
         self._input = bytearray()
         self._frames = FrameReader()
+
+    def _use_line(self) -> None:
+        self._framed = self.settings.frame != "none"
+        self.network = "serial" if self._framed else "tcp-server"
+        self.uart.baud_rate = 115_200 if self._framed else 1_000_000_000  # TCP is not paced
 
     def _forget(self) -> None:
         """Drop the state of the connection; the motors return to their defaults."""
@@ -128,31 +76,27 @@ class Robot(Mock):
         if self.connected:
             self.stops += 1
         self.connected = self.closing = False
-        self.timers.clear()
-        self.uart.clear()
+        self._cancel()
         self._forget()
 
     def reset(self, now: int) -> None:
         self.disconnect(now)
         self._configure()
 
-    def set(self, name: str, value: str) -> None:
+    def _adopt(self, name: str) -> None:
         """Use a new value at once. A peer that has registered other devices connects again."""
-        values.check_names([name], PARAMETERS)
-        settings = {**self._settings, name: value}
-        fresh = Robot(self.name, settings)  # ValueError leaves this one as it was
-        self._settings = settings
-        self._silence_ns, self._watchdog_ns = fresh._silence_ns, fresh._watchdog_ns
-        if not fresh.body.replace(self.body, placed=name == "position"):
+        body = Body(self.settings)
+        if not body.replace(self.body, placed=name == "position"):
             self.closing = self.connected
-        self.body = fresh.body
-        if self._framed != fresh._framed:
-            self._framed, self.network = fresh._framed, fresh.network
-            self.uart.baud_rate, self.closing = fresh.uart.baud_rate, self.connected
+        self.body = body
+        if name == "frame":
+            was_framed = self._framed
+            self._use_line()
+            self.closing = self.closing or (self.connected and was_framed != self._framed)
 
     def describe(self) -> str:
         way = "serial, COBS and CRC-16" if self._framed else "TCP"
-        return f"{len(self.body.devices)} devices on {way}, WC2EC {self._settings['dialect']}"
+        return f"{len(self.body.devices)} devices on {way}, WC2EC {self.settings.dialect}"
 
     def advance(self, now: int) -> None:
         if self._framed and not self.connected:
@@ -177,7 +121,7 @@ class Robot(Mock):
             return
         self._input += message
         self.timers.stop("register")
-        self.timers.start("silence", now + self._silence_ns, self._fall_silent)
+        self.timers.start("silence", now + self.settings.silence_ns, self._fall_silent)
         self._feed_watchdog(now)
 
     # --- one step -----------------------------------------------------------------------------
@@ -216,8 +160,8 @@ class Robot(Mock):
     def _feed_watchdog(self, now: int) -> None:
         """A good message came. While the motors are at their defaults there is nothing to watch,
         but the message may move them at the next step."""
-        if self._watchdog_ns:
-            self.timers.start("watchdog", now + self._watchdog_ns, self._trip)
+        if self.settings.watchdog_ns:
+            self.timers.start("watchdog", now + self.settings.watchdog_ns, self._trip)
 
     def _trip(self, now: int) -> None:
         """Its peer is silent: the motors return to their defaults; the connection stays."""
@@ -249,3 +193,8 @@ class Robot(Mock):
 
     def _write(self, message: bytes, now: int) -> None:
         self.uart.write(frame(message) if self._framed else message, now)
+
+
+PARAMETERS = Settings.texts()
+
+create = creator(Robot, Settings)

@@ -9,44 +9,62 @@ from __future__ import annotations
 import random
 import struct
 from collections import Counter, deque
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from firmware_mocks import _parameters as values
+from firmware_mocks import parameters as values
 from firmware_mocks._webots import wire
 from firmware_mocks._webots.library import LIMIT, Library
 from firmware_mocks._webots.script import FAULTS, Statement, parsed, run
 from firmware_mocks.air import Air
-from firmware_mocks.base import MS, Mock
+from firmware_mocks.base import MS, Adjustable, creator
+from firmware_mocks.parameters import Parameters, parameter
 
 SUMMARY = "a controller of a Webots robot, with the protocol of Webots' library"
 SCRIPT = (
     "enable ds_front 64; enable receiver 32; position left_wheel inf; position right_wheel inf; "
     "velocity left_wheel 3; velocity right_wheel 3; send emitter hello; step 32 x 0"
 )
-PARAMETERS: dict[str, str] = {
-    "robot": "name of the robot; empty: the only one (default: empty)",
-    "script": "statements separated by ; e.g. enable ds 64; position left_wheel inf; velocity "
-    "left_wheel 3; send emitter hello; step 32 x 100; associated left_wheel PositionSensor; "
-    "urdf base_; wait 50; freeze; die; garbage (default: ahead at 3 rad/s for ever)",
-    "framing": "tcp, or ipc: a local socket, without handshake (default tcp)",
-    "webots": "version of its library: R2025a, R2024a, R2023b, R2023a (default R2025a)",
-}
-DEFAULTS: dict[str, Any] = {"robot": "", "script": SCRIPT, "framing": "tcp", "webots": "R2025a"}
 
 
-def create(
-    name: str,
-    air: Air,
-    parameters: Mapping[str, Any],
-    position: tuple[float, float, float] = (0.0, 0.0, 0.0),
-) -> Controller:
-    """A controller. ValueError names the parameter with a wrong value."""
-    values.check_names(parameters, PARAMETERS)
-    return Controller(name, {**DEFAULTS, **parameters})
+def _name(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{name}: {value!r} is not a name")
+    return value
 
 
-class Controller(Mock):
+def _script(name: str, value: Any) -> list[Statement]:
+    return parsed(value)
+
+
+@dataclass(frozen=True)
+class Settings(Parameters):
+    """The parameters of a controller."""
+
+    robot: str = parameter("name of the robot; empty: the only one (default: empty)", "", _name)
+    script: list[Statement] = parameter(
+        "statements separated by ; e.g. enable ds 64; position left_wheel inf; velocity left_wheel "
+        "3; send emitter hello; step 32 x 100; associated left_wheel PositionSensor; urdf base_; "
+        "wait 50; freeze; die; garbage (default: ahead at 3 rad/s for ever)",
+        SCRIPT,
+        _script,
+    )
+    framing: str = parameter(
+        "tcp, or ipc: a local socket, without handshake", "tcp", values.choice, ("tcp", "ipc")
+    )
+    webots: str = parameter(
+        f"version of its library: {', '.join(wire.VERSIONS)}",
+        "R2025a",
+        values.choice,
+        wire.VERSIONS,
+    )
+
+    @property
+    def is_local(self) -> bool:
+        return self.framing == "ipc"
+
+
+class Controller(Adjustable[Settings]):
     """`connect` and `disconnect` are those of a TCP client; `retry_s`: between two attempts.
 
     library: the robot as the script sees it. requests, delays_ms: the last ones, with the results
@@ -56,39 +74,28 @@ class Controller(Mock):
     network = "tcp-client"
     retry_s = 1.0
 
-    def __init__(self, name: str, settings: dict[str, Any]) -> None:
-        super().__init__(name)
+    def __init__(self, name: str, air: Air, settings: Settings) -> None:
+        super().__init__(name, air, settings)
         self.uart.baud_rate = 1_000_000_000  # TCP is not paced
         self.closing = self.connected = False
         self.counts: Counter[str] = Counter()
-        self._settings = settings
         self._noise = random.Random(name)
-        self._configure()
         self._restart()
-
-    def _configure(self) -> None:
-        settings = self._settings
-        self._local = values.choice("framing", settings["framing"], ("tcp", "ipc")) == "ipc"
-        self._version = values.choice("webots", settings["webots"], wire.VERSIONS)
-        self._script = parsed(settings["script"])
-        self._robot = settings["robot"]
-        if not isinstance(self._robot, str):
-            raise ValueError(f"robot: {self._robot!r} is not a name")
 
     def _restart(self) -> None:
         self.ended = ""
-        self.library = Library(self._version)
+        self.library = Library(self.settings.webots)
         self.requests: deque[bytes] = deque(maxlen=LIMIT)
         self.delays_ms: deque[int] = deque(maxlen=LIMIT)
-        self._answers = wire.AnswerReader(self._local)
-        self._statements = deque(self._script)
+        self._answers = wire.AnswerReader(self.settings.is_local)
+        self._statements = deque(self.settings.script)
         self._repeats = 0
-        self._welcomed = self._local
+        self._welcomed = self.settings.is_local
         self._stepping = self._leaving = False
 
     def describe(self) -> str:
         state = self.ended or ("connected" if self.connected else "not connected")
-        return f"controller of {self._robot or 'the only robot'}, {state}"
+        return f"controller of {self.settings.robot or 'the only robot'}, {state}"
 
     # --- the connection -----------------------------------------------------------------------
 
@@ -99,30 +106,28 @@ class Controller(Mock):
             return
         self._restart()
         self.connected, self.closing = True, False
-        if self._local:
+        if self.settings.is_local:
             self._initialize(now)
         else:
-            line = wire.NAME_LINE + wire.encoded_name(self._robot) if self._robot else b""
+            line = (
+                wire.NAME_LINE + wire.encoded_name(self.settings.robot)
+                if self.settings.robot
+                else b""
+            )
             self.uart.write(wire.GREETING + line, now)
 
     def disconnect(self, now: int) -> None:
         if self.connected and not self.ended and self._welcomed:
             self.ended = "disconnected by the simulator"
         self.connected = self.closing = False
-        self.uart.clear()
-        self.timers.clear()
+        self._cancel()
 
     def reset(self, now: int) -> None:
         self.disconnect(now)
         self._restart()
 
-    def set(self, name: str, value: str) -> None:
+    def _adopt(self, name: str) -> None:
         """Use a new value from the next connection on; a new script begins at once."""
-        values.check_names([name], PARAMETERS)
-        settings = {**self._settings, name: value}
-        Controller(self.name, settings)  # ValueError leaves this one as it was
-        self._settings = settings
-        self._configure()
         if name == "script":
             self.closing = self.connected
             self._restart()
@@ -217,3 +222,8 @@ class Controller(Mock):
             self._end("died")
         elif statement.word == "garbage":
             self.uart.write(self._noise.randbytes(64), now)
+
+
+PARAMETERS = Settings.texts()
+
+create = creator(Controller, Settings)

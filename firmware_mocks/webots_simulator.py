@@ -9,72 +9,21 @@ controller that leaves does not stop the motors: Webots has no watchdog.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from firmware_mocks import _parameters as values
 from firmware_mocks._webots import wire
 from firmware_mocks._webots.inside import Inside, scripts
 from firmware_mocks._webots.robot import QUIT
+from firmware_mocks._webots.settings import Settings
 from firmware_mocks._webots.world import Controlled, World
 from firmware_mocks.air import Air
-from firmware_mocks.base import MS, Mock
+from firmware_mocks.base import MS, Adjustable, Mock, creator
 
 SUMMARY = "a Webots simulator: robots in a walled room, each with an external controller"
-PARAMETERS: dict[str, str] = {
-    "robots": "names of the robots (default robot)",
-    "devices": "NAME:TYPE FIELD=VALUE, ... of each robot; the first two RotationalMotors are its "
-    "wheels; a PositionSensor or Brake belongs to the motor before it; lists as "
-    "allowedChannels=3+4 (default all: one or more of each type)",
-    "poses": "x,y,heading of each robot in metres and radians, separated by ; (default: a row "
-    "in the middle)",
-    "width": "width of the room in metres (default 2.0)",
-    "depth": "depth of the room in metres (default 1.5)",
-    "step_ms": "basicTimeStep (default 32)",
-    "synchronization": "whether the world waits for a robot's controller: yes, no (default yes)",
-    "speed": "real-time, or fast: as fast as the controllers request (default real-time)",
-    "wait": "whether the world begins when each robot has had its first controller: no, yes "
-    "(default no)",
-    "accept": "whether controllers may connect: yes, or no: FORBIDDEN (default yes)",
-    "loading_ms": "time after the start and after a reset in which the world loads (default 0)",
-    "reset_ms": "simulated time after which the world is reset, 0: never (default 0)",
-    "scripts": "NAME: SCRIPT of robots whose controller runs in the simulator, separated by |; "
-    "the statements are those of webots-controller (default: none)",
-    "plugin": "file of the remote-control plug-in that controllers load (default none)",
-    "framing": "tcp, or ipc: a local socket, without handshake and images (default tcp)",
-    "webots": "version of its configuration and node numbers: R2025a, R2024a, R2023b, R2023a "
-    "(default R2025a)",
-}
-DEFAULTS: dict[str, Any] = {
-    "robots": "robot", "devices": "all", "poses": "", "width": 2.0, "depth": 1.5, "step_ms": 32,
-    "synchronization": "yes", "speed": "real-time", "wait": "no", "accept": "yes", "loading_ms": 0,
-    "reset_ms": 0, "scripts": "", "plugin": "", "framing": "tcp", "webots": "R2025a",
-}  # fmt: skip
-WORDS = {
-    "synchronization": ("yes", "no"),
-    "speed": ("real-time", "fast"),
-    "wait": ("no", "yes"),
-    "accept": ("yes", "no"),
-    "framing": ("tcp", "ipc"),
-    "webots": wire.VERSIONS,
-}
 OF_PROGRAM = ("speed", "accept", "loading_ms", "reset_ms", "framing")
 """Parameters that no world file has."""
 LATEST_NS = 1000 * MS
 TCP_RATE = 1_000_000_000  # TCP is not paced
-
-
-def create(
-    name: str,
-    air: Air,
-    parameters: Mapping[str, Any],
-    position: tuple[float, float, float] = (0.0, 0.0, 0.0),
-) -> Simulator:
-    """A simulator. It ignores the position: `poses` has those of its robots. ValueError names
-    the parameter with a wrong value."""
-    values.check_names(parameters, PARAMETERS)
-    return Simulator(name, {**DEFAULTS, **parameters})
 
 
 class Peer(Mock):
@@ -208,42 +157,38 @@ class Peer(Mock):
         self.uart.write(data, max(self._now, simulator.now))
 
 
-class Simulator(Mock):
+class Simulator(Adjustable[Settings]):
     """A TCP server with many clients: `accept` makes the end of one more connection. `connect`,
     `receive` and `take` serve one client alone."""
 
     network = "tcp-server"
 
-    def __init__(self, name: str, settings: dict[str, Any]) -> None:
-        super().__init__(name)
+    def __init__(self, name: str, air: Air, settings: Settings) -> None:
+        super().__init__(name, air, settings)
         self.uart.baud_rate = TCP_RATE
         self.counts: Counter[str] = Counter()
         self.now = 0
         self._peers: list[Peer] = []
         self._only: Peer | None = None
-        self._settings = settings
         self._loaded_ns = self._due_ns = 0
-        self._load(self._configure())
+        self._load()
 
-    def _configure(self) -> dict[str, Any]:
-        """Read the parameters of the program; return all, with their words checked."""
-        settings = dict(self._settings)
-        for name, words in WORDS.items():
-            settings[name] = values.choice(name, settings[name], words)
-        self._reset_ms = values.number("reset_ms", settings["reset_ms"], 0, values.DAY_MS)
-        self._loading_ns = values.milliseconds("loading_ms", settings["loading_ms"])
-        self._accepts = settings["accept"] == "yes"
-        self._paced = settings["speed"] == "real-time"
-        self.local = settings["framing"] == "ipc"
-        return settings
+    @property
+    def _paced(self) -> bool:
+        return self.settings.speed == "real-time"
 
-    def _load(self, settings: dict[str, Any]) -> None:
-        """Load the world that the other parameters describe."""
+    @property
+    def local(self) -> bool:
+        return self.settings.framing == "ipc"
+
+    def _load(self) -> None:
+        """Load the world that the parameters describe."""
+        settings = self.settings
         self.world = World(settings)
-        self._loaded_ns = self.now + self._loading_ns
+        self._loaded_ns = self.now + settings.loading_ns
         self.inside = {
-            robot: Inside(robot, script, settings["webots"], settings["framing"], self.accept)
-            for robot, script in scripts(settings["scripts"], self.world.robots).items()
+            robot: Inside(robot, script, settings.webots, settings.framing, self.accept)
+            for robot, script in scripts(settings.scripts, self.world.robots).items()
         }
 
     # --- connections --------------------------------------------------------------------------
@@ -256,7 +201,7 @@ class Simulator(Mock):
 
     def welcome(self, name: str | None, now: int) -> tuple[bytes, Controlled | None]:
         """The answer to a handshake, and the robot if it is the controller's now."""
-        if not self._accepts:
+        if self.settings.accept == "no":
             return wire.FORBIDDEN, None
         if now < self._loaded_ns:
             return wire.PROCESSING, None
@@ -314,32 +259,35 @@ class Simulator(Mock):
             step_ns = round(self.world.step_ms * MS)
             self._due_ns = (now if late else self._due_ns) + step_ns
             self.world.step()
-            if self._reset_ms and self.world.time_ms >= self._reset_ms:
+            if 0 < self.settings.reset_ms <= self.world.time_ms:
                 self.reset(now)
 
     def reset(self, now: int) -> None:
         """Reset the world: each controller gets QUIT and has to connect again."""
         self.now = now
         self.counts["resets"] += 1
-        self._loaded_ns = now + self._loading_ns
+        self._loaded_ns = now + self.settings.loading_ns
         self.world.reset()
         for peer in self._peers:
             if peer.held is not None:
                 peer.quit(now)
 
-    def set(self, name: str, value: str) -> None:
+    def _adopt(self, name: str) -> None:
         """Use a new value at once; a parameter of the world is that of a new one."""
-        values.check_names([name], PARAMETERS)
-        settings = {**self._settings, name: value}
-        Simulator(self.name, settings)  # ValueError leaves this one as it was
-        self._settings = settings
-        checked = self._configure()
-        if name not in OF_PROGRAM:
-            self.reset(self.now)
-            self._load(checked)
+        if name in OF_PROGRAM:
+            self.world.settings = self.settings
+            return
+        Simulator(self.name, self.air, self.settings)  # ValueError leaves this one as it was
+        self.reset(self.now)
+        self._load()
 
     def describe(self) -> str:
         robots = ", ".join(self.world.robots)
         first = next(iter(self.world.robots.values())).robot
         speed = "real time" if self._paced else "as fast as requested"
         return f"robots {robots}, {len(first.devices)} devices each, {first.version}, {speed}"
+
+
+PARAMETERS = Settings.texts()
+
+create = creator(Simulator, Settings)

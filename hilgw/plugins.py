@@ -125,7 +125,7 @@ MOCKS = Group(
     "firmware_mocks",
     "firmware mock",
     "",
-    frozenset({"air", "base", "wc2ec"}),
+    frozenset({"air", "base", "parameters", "wc2ec"}),
     check=_is_mock,
 )
 

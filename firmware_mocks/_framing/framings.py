@@ -7,6 +7,7 @@ RFC 1662 (HDLC), Cheshire and Baker 1999 (COBS). Times are integer nanoseconds.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection
 
 from firmware_mocks._framing.crc import CrcField
 
@@ -59,7 +60,7 @@ class Delimited(Framing):
         self._skipping = False
         self._packets: list[bytes] = []
 
-    def feed(self, data: bytes, begin: int, end: int) -> list[bytes]:
+    def feed(self, data: bytes, begin: int = 0, end: int = 0) -> list[bytes]:
         for byte in data:
             self._byte(byte)
         packets, self._packets = self._packets, []
@@ -161,6 +162,29 @@ class Slip(Delimited):
         return None if escaped else self._crc.check(bytes(out))
 
 
+ESCAPE = 0x7D  # of HDLC and of IrDA: bit 5 of the byte behind it is inverted
+
+
+def escaped(data: bytes, special: Collection[int]) -> bytes:
+    out = bytearray()
+    for byte in data:
+        out += bytes((ESCAPE, byte ^ 0x20)) if byte in special else bytes((byte,))
+    return bytes(out)
+
+
+def unescaped(data: bytes) -> bytes | None:
+    """The bytes without their escapes; None: one is cut off at the end."""
+    out = bytearray()
+    mask = 0
+    for byte in data:
+        if byte == ESCAPE and not mask:
+            mask = 0x20
+            continue
+        out.append(byte ^ mask)
+        mask = 0
+    return None if mask else bytes(out)
+
+
 class Hdlc(Delimited):
     """control_map: RFC 1662's ACCM."""
 
@@ -173,26 +197,12 @@ class Hdlc(Delimited):
     def encode(self, packet: bytes) -> bytes:
         if not packet:
             raise ValueError("HDLC has no empty packets")
-        out = bytearray(self.end)
-        for byte in self._crc.append(packet):
-            if byte in (0x7D, 0x7E) or byte in self._controls:
-                out += bytes((0x7D, byte ^ 0x20))
-            else:
-                out.append(byte)
-        return bytes(out) + self.end
+        special = {ESCAPE, self.end[0], *self._controls}
+        return self.end + escaped(self._crc.append(packet), special) + self.end
 
     def _unwrap(self, frame: bytes) -> bytes | None:
-        out = bytearray()
-        mask = 0
-        for byte in frame:
-            if byte in self._controls:
-                continue
-            if byte == 0x7D and not mask:
-                mask = 0x20
-                continue
-            out.append(byte ^ mask)
-            mask = 0
-        return None if mask else self._crc.check(bytes(out)) or None
+        data = unescaped(bytes(byte for byte in frame if byte not in self._controls))
+        return None if data is None else self._crc.check(data) or None
 
 
 class Lines(Delimited):

@@ -10,8 +10,8 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-from firmware_mocks import _parameters as values
-from firmware_mocks._room import FASTEST, Room
+from firmware_mocks import parameters as values
+from firmware_mocks._room import FASTEST, CartRoom
 from firmware_mocks._webots.wire import Reader, message
 
 
@@ -22,7 +22,7 @@ def doubles(*numbers: float) -> bytes:
 class Body:
     """What the devices of a robot move and measure: its place in the room, and its motion."""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: CartRoom) -> None:
         self.room = room
         self.speed = 0.0
         self.acceleration = 0.0

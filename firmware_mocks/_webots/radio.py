@@ -9,7 +9,7 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-from firmware_mocks import _parameters as values
+from firmware_mocks import parameters as values
 from firmware_mocks._webots.devices import Body, Device
 from firmware_mocks._webots.sensors import Sampled
 from firmware_mocks._webots.wire import Reader

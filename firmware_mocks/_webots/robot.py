@@ -6,10 +6,10 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-from firmware_mocks import _parameters as values
-from firmware_mocks._room import Room
+from firmware_mocks._room import CartRoom
 from firmware_mocks._webots import devices as parts, sensors
 from firmware_mocks._webots.radio import Emitter, Receiver
+from firmware_mocks._webots.settings import Settings
 from firmware_mocks._webots.wire import EXIT_NOTIFY, OLD, Reader, message, nodes, text
 
 KINDS: dict[str, type[parts.Device]] = {
@@ -87,12 +87,12 @@ class Robot:
     """custom_data, console, wwi: as its controller sent them last. leaving: the controller
     announced its end."""
 
-    def __init__(self, name: str, room: Room, given: Parts, settings: Mapping[str, Any]) -> None:
+    def __init__(self, name: str, room: CartRoom, given: Parts, settings: Settings) -> None:
         self.name = name
-        self.version = str(settings["webots"])
-        self.step_ms = float(settings["step_ms"])
-        self.synchronization = settings["synchronization"] == "yes"
-        self.plugin = str(settings["plugin"])
+        self.version = settings.webots
+        self.step_ms = settings.step_ms
+        self.synchronization = settings.synchronization == "yes"
+        self.plugin = settings.plugin
         self.body = parts.Body(room)
         self.numbers = nodes(self.version)
         self.devices = self._make(given)
@@ -229,9 +229,3 @@ class Robot:
 
 def _sized_text(reader: Reader, code: str) -> str:
     return reader.take(reader.whole(code)).rstrip(b"\0").decode(errors="replace")
-
-
-def room_of(width: Any, depth: Any, pose: tuple[float, float, float]) -> Room:
-    wide = values.number("width", width, 0.5, 1000)
-    deep = values.number("depth", depth, 0.5, 1000)
-    return Room(wide, deep, *pose)

@@ -17,7 +17,7 @@ import struct
 from collections.abc import Callable
 from typing import NamedTuple
 
-from firmware_mocks import _parameters as values
+from firmware_mocks import parameters as values
 from firmware_mocks._webots.library import MOTOR, Device, Library
 from firmware_mocks._webots.wire import nodes, text
 

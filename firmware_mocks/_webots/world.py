@@ -5,13 +5,14 @@ Times are in ms of the simulation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from firmware_mocks import _parameters as values
-from firmware_mocks._room import RADIUS_M
+from firmware_mocks import parameters as values
+from firmware_mocks._room import RADIUS_M, CartRoom
 from firmware_mocks._webots.radio import Emitter, Receiver
-from firmware_mocks._webots.robot import Parts, Robot, device_list, room_of
+from firmware_mocks._webots.robot import Parts, Robot, device_list
+from firmware_mocks._webots.settings import Settings
 
 SPACING_M = 0.4  # of robots in a row
 
@@ -52,10 +53,10 @@ class Controlled:
 class World:
     """Robots in one room. ValueError names the parameter with a wrong value."""
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        self._settings = settings
-        self.step_ms = values.number("step_ms", settings["step_ms"], 1, 10_000)
-        self._parts = device_list(settings["devices"])
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.step_ms = settings.step_ms
+        self._parts = device_list(settings.devices)
         self.time_ms = 0.0
         self.steps = 0
         self.robots: dict[str, Controlled] = {}
@@ -63,9 +64,9 @@ class World:
         self._build()
 
     def _build(self) -> None:
-        settings = self._settings
-        self._begun = str(settings["wait"]) == "no"
-        names = _names(settings["robots"])
+        settings = self.settings
+        self._begun = settings.wait == "no"
+        names = _names(settings.robots)
         poses = _poses(settings, len(names))
         self.robots = {
             name: Controlled(self._robot(name, pose, self._parts))
@@ -73,8 +74,8 @@ class World:
         }
 
     def _robot(self, name: str, pose: tuple[float, float, float], given: Parts) -> Robot:
-        room = room_of(self._settings["width"], self._settings["depth"], pose)
-        return Robot(name, room, given, self._settings)
+        room = CartRoom(self.settings.width, self.settings.depth, *pose)
+        return Robot(name, room, given, self.settings)
 
     def find(self, name: str | None) -> Controlled | None:
         """The robot of this name; without a name, the only robot."""
@@ -149,11 +150,9 @@ def _names(given: Any) -> list[str]:
     return names
 
 
-def _poses(settings: Mapping[str, Any], count: int) -> list[tuple[float, float, float]]:
+def _poses(settings: Settings, count: int) -> list[tuple[float, float, float]]:
     """x, y, heading of each robot; without `poses`, a row along y from the middle."""
-    width = values.number("width", settings["width"], 0.5, 1000)
-    depth = values.number("depth", settings["depth"], 0.5, 1000)
-    given = settings["poses"]
+    width, depth, given = settings.width, settings.depth, settings.poses
     if given == "":
         rows = [min(depth / 2 + SPACING_M * each, depth - RADIUS_M) for each in range(count)]
         return [(width / 2, y, 0.0) for y in rows]

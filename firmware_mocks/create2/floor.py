@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from firmware_mocks._room import Room
+
 BODY_MM = 170.0  # radius of the robot
 BASE_MM = 235.0  # between its wheels
 COUNTS_PER_MM = 508.8 / (math.pi * 72.0)  # of an encoder: 508.8 a turn of a 72 mm wheel
@@ -12,42 +14,27 @@ LIGHT_REACH_MM = 100.0  # a light bumper's signal falls to 1/e within this dista
 LIGHT_BUMPERS = (1.13, 0.66, 0.2, -0.2, -0.66, -1.13)
 
 
-class Floor:
-    """Pose of the robot: x from 0 to `width`, y from 0 to `depth`, and a heading."""
+class Floor(Room):
+    """left_mm, right_mm: the ways of the wheels; they slip at a wall."""
 
-    def __init__(self, width: float, depth: float, x: float, y: float, heading: float) -> None:
-        self.width = width
-        self.depth = depth
-        self.x = x
-        self.y = y
-        self.heading = heading
-        self.left_mm = self.right_mm = 0.0  # ways of the wheels; they slip at a wall
-        self.bumps = (False, False)  # left, right
+    def __init__(self) -> None:
+        super().__init__(BODY_MM)
+        self.left_mm = self.right_mm = 0.0
 
     def move(self, left: float, right: float, seconds: float) -> None:
         """Turn the wheels at these speeds (mm/s) for so many seconds."""
         self.left_mm += left * seconds
         self.right_mm += right * seconds
-        turn = (right - left) / BASE_MM * seconds
-        middle, way = self.heading + turn / 2, (left + right) / 2 * seconds
-        self.heading = math.remainder(self.heading + turn, math.tau)
-        x = self.x + way * math.cos(middle)
-        y = self.y + way * math.sin(middle)
-        self.x = min(max(x, BODY_MM), self.width - BODY_MM)
-        self.y = min(max(y, BODY_MM), self.depth - BODY_MM)
-        self.bumps = (False, False)
-        if (self.x, self.y) != (x, y):
-            at = math.atan2(y - self.y, x - self.x) - self.heading
-            at = math.remainder(at, math.tau)
-            if abs(at) < math.pi / 2:  # the bumper covers the front half
-                self.bumps = (at > -0.3, at < 0.3)
+        self.advance((left + right) / 2 * seconds, (right - left) / BASE_MM * seconds)
 
-    def distance(self, angle: float) -> float:
-        """The distance from the robot's rim to the wall, at `angle` to its heading."""
-        dx, dy = math.cos(self.heading + angle), math.sin(self.heading + angle)
-        reach_x = (self.width - self.x if dx > 0 else self.x) / max(abs(dx), 1e-12)
-        reach_y = (self.depth - self.y if dy > 0 else self.y) / max(abs(dy), 1e-12)
-        return max(0.0, min(reach_x, reach_y) - BODY_MM)
+    @property
+    def bumpers(self) -> tuple[bool, bool]:
+        """Left and right; they cover the front half."""
+        x, y = self.beyond
+        at = math.remainder(math.atan2(y, x) - self.heading, math.tau)
+        if not self.touching or abs(at) >= math.pi / 2:
+            return False, False
+        return at > -0.3, at < 0.3
 
     def light(self, angle: float) -> int:
         """The signal of a light bumper, 0 to 4095."""

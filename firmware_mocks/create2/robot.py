@@ -9,39 +9,16 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
-from firmware_mocks import _parameters as values
-from firmware_mocks.base import MS, Adjustable
+from firmware_mocks import parameters as values
+from firmware_mocks._room import RoomParameters, Rover
+from firmware_mocks.air import Air
+from firmware_mocks.base import MS
 from firmware_mocks.create2 import packets
 from firmware_mocks.create2.floor import LIGHT_BUMPERS, Floor
+from firmware_mocks.parameters import parameter
 
-PARAMETERS: dict[str, str] = {
-    "position": "x, y in metres from a corner of the room, and the heading in radians (default: "
-    "the middle)",
-    "width": "width of the room in metres (default 2.0)",
-    "depth": "depth of the room in metres (default 1.5)",
-    "wheel_drop": "wheels that hang in the air: none, left, right, both (default none)",
-    "cliff": "cliff sensor that sees no floor: none, left, front_left, front_right, right "
-    "(default none)",
-    "overcurrent": "wheels that draw too much current, as blocked ones do: none, left, right, both "
-    "(default none)",
-    "charger": "it stands on its home base: no, yes (default no)",
-    "charge": "charge of the battery in mAh, 0 to 2696 (default 2600)",
-    "baud_rate": "rate of its line after a start: 115200, or 19200 with the clean button held, or "
-    "one that command 129 has set (default 115200)",
-}
-DEFAULTS: dict[str, Any] = {
-    "position": (0.0, 0.0, 0.0),
-    "width": 2.0,
-    "depth": 1.5,
-    "wheel_drop": "none",
-    "cliff": "none",
-    "overcurrent": "none",
-    "charger": "no",
-    "charge": 2600,
-    "baud_rate": 115_200,
-}
 OFF, PASSIVE, SAFE, FULL = range(4)
 MODES = ("off", "passive", "safe", "full")
 OVERCURRENTS = {"none": 0, "right": 8, "left": 16, "both": 24}
@@ -51,7 +28,6 @@ BAUD_RATES = (300, 600, 1200, 2400, 4800, 9600, 14400, 19200, 28800, 38400, 5760
 CAPACITY_MAH = 2696
 FLOOR_SIGNAL = 2500  # of a cliff sensor above a floor
 STREAM_NS = 15 * MS
-STEP_NS = 5 * MS
 SLEEP_NS = 300_000 * MS  # in passive mode without a command
 FASTEST = 500  # mm/s
 # Data bytes of the commands; those of 140, 148 and 149 depend on their second or first byte.
@@ -67,56 +43,67 @@ SONG, STREAM, QUERY = 140, 148, 149
 BOOT_TEXT = b"bl-start\r\nbattery-current-zero 266\r\n"
 
 
-class Robot(Adjustable):
+SIDES = "none, left, right, both"
+
+
+@dataclass(frozen=True)
+class Settings(RoomParameters):
+    """The parameters of a robot."""
+
+    wheel_drop: str = parameter(
+        f"wheels that hang in the air: {SIDES}", "none", values.choice, tuple(DROPS)
+    )
+    cliff: str = parameter(
+        f"cliff sensor that sees no floor: {', '.join(CLIFFS)}", "none", values.choice, CLIFFS
+    )
+    overcurrent: str = parameter(
+        f"wheels that draw too much current, as blocked ones do: {SIDES}",
+        "none",
+        values.choice,
+        tuple(OVERCURRENTS),
+    )
+    charger: bool = parameter("it stands on its home base: no, yes", "no", values.yes)
+    charge: int = parameter(
+        "charge of the battery in mAh, 0 to 2696", 2600, values.whole, 0, CAPACITY_MAH
+    )
+    baud_rate: str = parameter(
+        "rate of its line after a start: 115200, or 19200 with the clean button held, or one that "
+        "command 129 has set",
+        115_200,
+        values.choice,
+        tuple(map(str, BAUD_RATES)),
+    )
+
+
+class Robot(Rover[Settings]):
     """`drive` are the speeds of the left and right wheel in mm/s of the last command.
     commands: those it has executed, by opcode."""
 
-    def __init__(self, name: str, settings: dict[str, Any]) -> None:
-        super().__init__(name, settings, PARAMETERS)
+    def __init__(self, name: str, air: Air, settings: Settings) -> None:
+        self.floor = Floor()
+        super().__init__(name, air, settings, self.floor, per_metre=1000)
         self.commands: dict[int, int] = {}
         self.mode = OFF
         self.drive = (0, 0)
         self.leds = (0, 0, 0)
         self._input = bytearray()
         self.stream: list[int] = []
-        self._moved_ns: int | None = None
         self._reported_mm = self._reported_degrees = 0.0
-        self.floor = Floor(0.0, 0.0, 0.0, 0.0, 0.0)
-        self._configure()
-        self._place()
-        self._set_senses()
-        self.uart.baud_rate = self._baud_rate
+        self.uart.baud_rate = int(settings.baud_rate)
 
-    def _configure(self) -> None:
-        settings = self._settings
-        self.floor.width = values.number("width", settings["width"], 0.5, 100.0) * 1000
-        self.floor.depth = values.number("depth", settings["depth"], 0.5, 100.0) * 1000
-        allowed = tuple(map(str, BAUD_RATES))
-        self._baud_rate = int(values.choice("baud_rate", settings["baud_rate"], allowed))
+    @property
+    def _drop(self) -> int:
+        return DROPS[self.settings.wheel_drop]
 
-    def _place(self) -> None:
-        x, y, heading = values.position("position", self._settings["position"])
-        if (x, y) == (0.0, 0.0):
-            x, y = self.floor.width / 2000, self.floor.depth / 2000
-        self.floor.x, self.floor.y, self.floor.heading = x * 1000, y * 1000, heading
-
-    def _set_senses(self) -> None:
-        settings = self._settings
-        self._drop = DROPS[values.choice("wheel_drop", settings["wheel_drop"], tuple(DROPS))]
-        cliff = values.choice("cliff", settings["cliff"], CLIFFS)
-        self._cliff = CLIFFS.index(cliff) - 1  # -1: none
-        over = values.choice("overcurrent", settings["overcurrent"], tuple(OVERCURRENTS))
-        self._overcurrent = OVERCURRENTS[over]
-        self._charger = values.choice("charger", settings["charger"], ("no", "yes")) == "yes"
-        self._charge = values.whole("charge", settings["charge"], 0, CAPACITY_MAH)
+    @property
+    def _cliff(self) -> int:
+        """The number of the sensor that sees no floor; -1: all see it."""
+        return CLIFFS.index(self.settings.cliff) - 1
 
     # --- the host -----------------------------------------------------------------------------
 
     def _adopt(self, name: str) -> None:
-        if name in ("wheel_drop", "cliff", "overcurrent", "charger", "charge"):
-            self._set_senses()
-        else:
-            self._place() if name == "position" else self._configure()
+        super()._adopt(name)
         self._protect()
 
     def reset(self, now: int) -> None:
@@ -124,9 +111,8 @@ class Robot(Adjustable):
         self.mode, self.drive, self.leds = OFF, (0, 0), (0, 0, 0)
         self._input.clear()
         self.stream = []
-        self.timers.clear()
-        self.uart.clear()
-        self.uart.baud_rate = self._baud_rate
+        self._cancel()
+        self.uart.baud_rate = int(self.settings.baud_rate)
         self._moved_ns = now
         self._reported_mm, self._reported_degrees = self.floor.way()
 
@@ -144,8 +130,7 @@ class Robot(Adjustable):
             command, body = self._input[0], bytes(self._input[1:size])
             del self._input[:size]
             self._execute(command, body, now)
-            if self.drive != (0, 0) and "step" not in self.timers:
-                self.timers.start("step", now + STEP_NS, self._step)
+            self._keep_moving(now)
 
     # --- commands -----------------------------------------------------------------------------
 
@@ -271,38 +256,37 @@ class Robot(Adjustable):
     def _protect(self) -> None:
         """OI Modes, Safe Mode: what returns the robot to passive mode with its motors stopped."""
         forward = self.drive[0] + self.drive[1] > 0
-        if self.mode == SAFE and (self._drop or self._charger or (self._cliff >= 0 and forward)):
+        if self.mode == SAFE and (
+            self._drop or self.settings.charger or (self._cliff >= 0 and forward)
+        ):
             self._enter(PASSIVE)
 
-    def _step(self, now: int) -> None:
-        self._move(now)
-        if self.drive != (0, 0):
-            self.timers.start("step", now + STEP_NS, self._step)
+    @property
+    def _drives(self) -> bool:
+        return self.drive != (0, 0)
 
-    def _move(self, now: int) -> None:
-        before, self._moved_ns = self._moved_ns, now
-        if before is not None and now > before:
-            self.floor.move(self.drive[0], self.drive[1], (now - before) / 1e9)
+    def _roll(self, time_ns: int) -> None:
+        self.floor.move(self.drive[0], self.drive[1], time_ns / 1e9)
 
     # --- sensors ------------------------------------------------------------------------------
 
     def values(self) -> dict[int, int]:
         """The present values of the sensors, by packet."""
-        left_bump, right_bump = self.floor.bumps
+        left_bump, right_bump = self.floor.bumpers
         left, right = self.floor.counts()
         mm, degrees = self.floor.way()
         found = {
             19: round(mm - self._reported_mm),
             20: round(degrees - self._reported_degrees),
             7: right_bump | left_bump << 1 | self._drop,
-            14: self._overcurrent,
-            21: 2 if self._charger else 0,
+            14: OVERCURRENTS[self.settings.overcurrent],
+            21: 2 if self.settings.charger else 0,
             22: 15_000,
             23: -200 if self.drive == (0, 0) else -900,
             24: 25,
-            25: self._charge,
+            25: self.settings.charge,
             26: CAPACITY_MAH,
-            34: 2 * self._charger,
+            34: 2 * self.settings.charger,
             35: self.mode,
             37: 0,
             38: len(self.stream),

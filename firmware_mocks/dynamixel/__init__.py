@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from firmware_mocks._parameters import check_names
-from firmware_mocks.air import Air
-from firmware_mocks.dynamixel.bus import DEFAULTS, PARAMETERS, Bus
+from firmware_mocks.base import creator
+from firmware_mocks.dynamixel.bus import Bus, Settings
 
 SUMMARY = "Dynamixel X and P servos on one bus: protocol 2.0, position and velocity control"
+PARAMETERS = Settings.texts()
 
-__all__ = ["PARAMETERS", "SUMMARY", "create"]
-
-
-def create(
-    name: str,
-    air: Air,
-    parameters: Mapping[str, Any],
-    position: tuple[float, float, float] = (0.0, 0.0, 0.0),
-) -> Bus:
-    """A bus with servos; it has no position. ValueError names the parameter with a wrong value."""
-    check_names(parameters, PARAMETERS)
-    return Bus(name, {**DEFAULTS, **parameters})
+create = creator(Bus, Settings)

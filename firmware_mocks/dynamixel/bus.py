@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from firmware_mocks import _parameters as values
+from firmware_mocks import parameters as values
+from firmware_mocks.air import Air
 from firmware_mocks.base import MS, RATE_TOLERANCE, Adjustable
 from firmware_mocks.dynamixel import packets
 from firmware_mocks.dynamixel.packets import BROADCAST
@@ -22,40 +24,8 @@ from firmware_mocks.dynamixel.servo import (
     WRITABLE,
     Servo,
 )
+from firmware_mocks.parameters import Parameters, parameter
 
-PARAMETERS: dict[str, str] = {
-    "ids": "ids of the servos, 0 to 252 (default 1, 2)",
-    "model": "model number of all servos, or of each: 1060 (XL430-W250), 1020 (XM430-W350, which "
-    "measures its current), 2000 (PH42-020-S300-R) or 2020 (PH54-200-S500-R) (default 1060)",
-    "baud_rate": "rate of the bus (default 57600)",
-    "return_delay_us": "time from an instruction to its answer, 0 to 508 (default 500)",
-    "echo": "yes: a half-duplex adapter that returns what it sends; no (default no)",
-    "hardware_error": "bits of the hardware error of all servos, e.g. 4: too hot, or 32: overload, "
-    "with which the torque goes off, or 1: input voltage, with which it stays on (default 0)",
-    "volts": "supply of all servos: below 6 V and above 14 V is a hardware error (default 12)",
-    "brown_out_s": "a servo that has turned for so long restarts, as with a weak battery: its "
-    "torque and its bus watchdog are off (default 0: never)",
-    "registers": "ID:ADDRESS:VALUE, ...: registers that have other values at power on, as 1:11:1 "
-    "for velocity control; while the mock runs they change at once (default none)",
-    "resumes": "yes: a servo that its bus watchdog has stopped goes on to its old goal when that "
-    "is cleared; no: it waits for a new one (default yes)",
-    "temperature": "degrees Celsius of all servos (default 31)",
-    "sag": "pulses by which a load pulls a servo away from the position that it holds (default 0)",
-}
-DEFAULTS: dict[str, Any] = {
-    "ids": "1, 2",
-    "model": 1060,
-    "baud_rate": 57_600,
-    "return_delay_us": 500,
-    "echo": "no",
-    "hardware_error": 0,
-    "volts": 12,
-    "brown_out_s": 0,
-    "registers": "none",
-    "resumes": "yes",
-    "temperature": 31,
-    "sag": 0,
-}
 PING, READ, WRITE, REG_WRITE, ACTION, FACTORY, REBOOT, CLEAR = 1, 2, 3, 4, 5, 6, 8, 16
 SYNC_READ, SYNC_WRITE, BULK_READ, BULK_WRITE = 0x82, 0x83, 0x92, 0x93
 FAST_SYNC_READ, FAST_BULK_READ = 0x8A, 0x9A
@@ -68,25 +38,89 @@ STATES = (
 """Parameters that leave the servos as they are."""
 
 
-class Bus(Adjustable):
+def _ids(name: str, value: Any) -> list[int]:
+    numbers = [values.whole(name, part, 0, 252) for part in str(value).strip("[] ").split(",")]
+    if len(set(numbers)) != len(numbers):
+        raise ValueError(f"{name}: {value!r} has an id twice")
+    return numbers
+
+
+@dataclass(frozen=True)
+class Settings(Parameters):
+    """The parameters of a bus."""
+
+    ids: list[int] = parameter("ids of the servos, 0 to 252", "1, 2", _ids)
+    model: object = parameter(
+        "model number of all servos, or of each: 1060 (XL430-W250), 1020 (XM430-W350, which "
+        "measures its current), 2000 (PH42-020-S300-R) or 2020 (PH54-200-S500-R)",
+        1060,
+        values.unread,
+    )
+    baud_rate: int = parameter("rate of the bus", 57_600, values.whole, 9600, 4_500_000)
+    return_delay_us: int = parameter(
+        "time from an instruction to its answer, 0 to 508", 500, values.whole, 0, 508
+    )
+    echo: bool = parameter(
+        "yes: a half-duplex adapter that returns what it sends; no", "no", values.yes
+    )
+    hardware_error: int = parameter(
+        "bits of the hardware error of all servos, e.g. 4: too hot, or 32: overload, with which "
+        "the torque goes off, or 1: input voltage, with which it stays on",
+        0,
+        values.whole,
+        0,
+        63,
+    )
+    volts: float = parameter(
+        "supply of all servos: below 6 V and above 14 V is a hardware error",
+        12,
+        values.number,
+        0,
+        30,
+    )
+    brown_out_s: float = parameter(
+        "a servo that has turned for so long restarts, as with a weak battery: its torque and its "
+        "bus watchdog are off (default {default}: never)",
+        0,
+        values.number,
+        0,
+        1e6,
+    )
+    registers: object = parameter(
+        "ID:ADDRESS:VALUE, ...: registers that have other values at power on, as 1:11:1 for "
+        "velocity control; while the mock runs they change at once",
+        "none",
+        values.unread,
+    )
+    resumes: bool = parameter(
+        "yes: a servo that its bus watchdog has stopped goes on to its old goal when that is "
+        "cleared; no: it waits for a new one",
+        "yes",
+        values.yes,
+    )
+    temperature: int = parameter("degrees Celsius of all servos", 31, values.whole, 0, 255)
+    sag: int = parameter(
+        "pulses by which a load pulls a servo away from the position that it holds",
+        0,
+        values.whole,
+        -2048,
+        2048,
+    )
+
+
+class Bus(Adjustable[Settings]):
     """Servos, each with an id and a baud rate of its own: it receives what comes at its rate."""
 
-    def __init__(self, name: str, settings: dict[str, Any]) -> None:
-        super().__init__(name, settings, PARAMETERS)
+    def __init__(self, name: str, air: Air, settings: Settings) -> None:
+        super().__init__(name, air, settings)
         self._input = bytearray()
         self._configure()
 
     def _configure(self) -> None:
-        given = self._settings["ids"]
-        parts = str(given).strip("[] ").split(",")
-        numbers = [values.whole("ids", part, 0, 252) for part in parts]
-        if len(set(numbers)) != len(numbers):
-            raise ValueError(f"ids: {given!r} has an id twice")
-        models = _models(self._settings["model"], len(numbers))
-        delay = values.whole("return_delay_us", self._settings["return_delay_us"], 0, 508)
-        self.uart.baud_rate = values.whole(
-            "baud_rate", self._settings["baud_rate"], 9600, 4_500_000
-        )
+        settings = self.settings
+        numbers, delay = settings.ids, settings.return_delay_us
+        models = _models(settings.model, len(numbers))
+        self.uart.baud_rate = settings.baud_rate
         self._fitted = {  # by the id that the parameter names
             number: Servo(number, model, delay, self.uart.baud_rate)
             for number, model in zip(numbers, models, strict=True)
@@ -99,20 +133,14 @@ class Bus(Adjustable):
         return {servo.number: servo for servo in self._fitted.values()}
 
     def _set_states(self) -> None:
-        settings = self._settings
-        self._echo = values.choice("echo", settings["echo"], ("no", "yes")) == "yes"
-        error = values.whole("hardware_error", settings["hardware_error"], 0, 63)
-        volts = values.number("volts", settings["volts"], 0, 30)
-        heat = values.whole("temperature", settings["temperature"], 0, 255)
-        brown_out_ns = round(values.number("brown_out_s", settings["brown_out_s"], 0, 1e6) * 1e9)
-        resumes = values.choice("resumes", settings["resumes"], ("no", "yes")) == "yes"
-        sag = values.whole("sag", settings["sag"], -2048, 2048)
-        fitted = _registers(settings["registers"], self._fitted)
+        settings = self.settings
+        fitted = _registers(settings.registers, self._fitted)
         for number, servo in self._fitted.items():
-            servo.brown_out_ns, servo.resumes, servo.sag = brown_out_ns, resumes, sag
-            servo.table[TEMPERATURE] = heat
-            servo.volts = volts
-            servo.fail(error)
+            servo.brown_out_ns = round(settings.brown_out_s * 1e9)
+            servo.resumes, servo.sag = settings.resumes, settings.sag
+            servo.table[TEMPERATURE] = settings.temperature
+            servo.volts = settings.volts
+            servo.fail(settings.hardware_error)
             servo.fitted = fitted[number]
 
     def _fit(self) -> None:
@@ -160,7 +188,7 @@ class Bus(Adjustable):
         self._move(now)
         if "step" not in self.timers:
             self.timers.start("step", now + STEP_NS, self._step)
-        if self._echo:
+        if self.settings.echo:
             self.uart.write(data, now)
         self._match_rate()
         self._input += self.uart.distort(data)

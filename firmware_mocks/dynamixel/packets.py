@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
+from firmware_mocks._framing.crc import Crc
+
 HEADER = b"\xff\xff\xfd\x00"
 STATUS = 0x55
 BROADCAST = 254
 LONGEST = 1024
-
-
-def crc(data: bytes) -> int:
-    """CRC-16 with the polynomial 0x8005, from 0, highest bit first."""
-    value = 0
-    for byte in data:
-        value = (value << 8 & 0xFF00) ^ _CRCS[value >> 8 ^ byte]
-    return value
-
-
-def _crc_of(byte: int) -> int:
-    value = byte << 8
-    for _ in range(8):
-        value = value << 1 ^ 0x8005 if value & 0x8000 else value << 1
-    return value & 0xFFFF
-
-
-_CRCS = [_crc_of(byte) for byte in range(256)]
+crc = Crc(16, 0x8005, 0, reflected=False, xor_out=0).of
 
 
 def packet(number: int, instruction: int, parameters: bytes) -> bytes:

@@ -12,6 +12,8 @@ import struct
 from collections.abc import Generator, Sequence
 from typing import Protocol
 
+from firmware_mocks.epuck.settings import Settings
+
 BANNER = (
     b"\f\aWELCOME to the SerCom protocol on e-Puck\r\n"
     b'the EPFL education robot type "H" for help\r\n'
@@ -27,9 +29,7 @@ class Hardware(Protocol):
     leds: dict[int, int]
     lines: list[str]
     requests: list[str]
-    version: str
-    hardware: str
-    selector: int
+    settings: Settings
 
     @property
     def free_fall(self) -> int: ...
@@ -148,7 +148,7 @@ class Sercom:
         robot = self._robot
         read = {
             "A": robot.acceleration,
-            "C": lambda: [robot.selector],
+            "C": lambda: [robot.settings.selector],
             "E": lambda: robot.speeds,
             "I": lambda: [1, 40, 40, 8, 3200],
             "M": robot.ground,
@@ -162,7 +162,8 @@ class Sercom:
     def _words(self, letter: str) -> str:
         robot = self._robot
         if letter == "V":
-            return f"v,{robot.version}\r\nHW version: {robot.hardware}"
+            settings = robot.settings
+            return f"v,{settings.version}\r\nHW version: {settings.hardware}"
         if letter == "H":
             return "\nA B C D E F H I J K L M N O P Q R S U V"
         if letter == "K":

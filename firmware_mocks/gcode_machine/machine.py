@@ -8,42 +8,17 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from firmware_mocks import _parameters as values
+from firmware_mocks import parameters as values
+from firmware_mocks.air import Air
 from firmware_mocks.base import MS, Adjustable
 from firmware_mocks.gcode_machine import words
 from firmware_mocks.gcode_machine.arcs import Point
 from firmware_mocks.gcode_machine.words import Block, LineError, Modes
+from firmware_mocks.parameters import Parameters, parameter
 
-PARAMETERS: dict[str, str] = {
-    "travel": "length of the axes x, y, z in mm (default 200, 150, 50)",
-    "corner": "min, max: where the axes are 0: machine positions go from 0 to the travel, or from "
-    "-travel to 0, as Grbl homes, and are -1 after $H (default min)",
-    "work_offset": "zero x, y, z of the work coordinates G54, on the machine (default 0, 0, 0; mm)",
-    "status_report": "setting $10: 0 or 2 reports WPos, 1 or 3 MPos (default 1)",
-    "report_inches": "setting $13: no, yes (default no)",
-    "max_rate": "largest speed in mm/min (default 5000)",
-    "soft_limits": "no, yes: a target beyond the travel is refused, or an alarm (default yes)",
-    "homing": "no, yes: it starts in alarm until $H or $X (default no)",
-    "boot_ms": "duration of a start (default 20)",
-    "baud_rate": "rate of its line (default 115200)",
-    "position": "not used",
-}
-DEFAULTS: dict[str, Any] = {
-    "travel": (200.0, 150.0, 50.0),
-    "corner": "min",
-    "work_offset": (0.0, 0.0, 0.0),
-    "status_report": 1,
-    "report_inches": "no",
-    "max_rate": 5000,
-    "soft_limits": "yes",
-    "homing": "no",
-    "boot_ms": 20,
-    "baud_rate": 115_200,
-    "position": (0.0, 0.0, 0.0),
-}
 RX_BYTES = 128
 LONGEST = 80  # characters of a line
 PLANNER_BLOCKS = 15
@@ -62,36 +37,59 @@ class Motion(NamedTuple):
     feed: float
 
 
-class Machine(Adjustable):
+@dataclass(frozen=True)
+class Settings(Parameters):
+    """The parameters of a machine."""
+
+    travel: Point = parameter("length of the axes x, y, z in mm", "200, 150, 50", values.position)
+    corner: str = parameter(
+        "min, max: where the axes are 0: machine positions go from 0 to the travel, or from "
+        "-travel to 0, as Grbl homes, and are -1 after $H",
+        "min",
+        values.choice,
+        ("max", "min"),
+    )
+    work_offset: Point = parameter(
+        "zero x, y, z of the work coordinates G54, on the machine (default {default}; mm)",
+        "0, 0, 0",
+        values.position,
+    )
+    status_report: int = parameter(
+        "setting $10: 0 or 2 reports WPos, 1 or 3 MPos", 1, values.whole, 0, 3
+    )
+    report_inches: bool = parameter("setting $13: no, yes", "no", values.yes)
+    max_rate: float = parameter("largest speed in mm/min", 5000, values.number, 1, 100_000)
+    soft_limits: bool = parameter(
+        "no, yes: a target beyond the travel is refused, or an alarm", "yes", values.yes
+    )
+    homing: bool = parameter("no, yes: it starts in alarm until $H or $X", "no", values.yes)
+    boot_ns: int = parameter(
+        "duration of a start", 20, values.milliseconds, 0, 60_000, name="boot_ms"
+    )
+    baud_rate: int = parameter("rate of its line", 115_200, values.whole, 1200, 1_000_000)
+    position: object = values.unused()
+
+    @property
+    def sign(self) -> int:
+        """Of the machine positions."""
+        return 1 if self.corner == "min" else -1
+
+
+class Machine(Adjustable[Settings]):
     """position: of the axes, in mm. state: Idle, Run, Jog, Hold:0, Alarm, Home or Check. drawn:
     the ends of all motions, in order."""
 
-    def __init__(self, name: str, settings: dict[str, Any]) -> None:
-        super().__init__(name, settings, PARAMETERS)
+    def __init__(self, name: str, air: Air, settings: Settings) -> None:
+        super().__init__(name, air, settings)
         self.position = (0.0, 0.0, 0.0)
         self.drawn: list[Point] = []
         self._home_at = (0.0, 0.0, 0.0)  # kept without power
-        self._configure()
+        self.uart.baud_rate = settings.baud_rate
         self._forget()
-
-    def _configure(self) -> None:
-        settings = self._settings
-        self.travel = values.position("travel", settings["travel"])
-        self._sign = values.choice("corner", settings["corner"], ("max", "min")) == "min" or -1
-        self._offset = values.position("work_offset", settings["work_offset"])
-        self._mask = values.whole("status_report", settings["status_report"], 0, 3)
-        inches = values.choice("report_inches", settings["report_inches"], ("no", "yes"))
-        self._inches = inches == "yes"
-        self._max_rate = values.number("max_rate", settings["max_rate"], 1, 100_000)
-        limits = values.choice("soft_limits", settings["soft_limits"], ("no", "yes"))
-        self._soft_limits = limits == "yes"
-        self._homing = values.choice("homing", settings["homing"], ("no", "yes")) == "yes"
-        self._boot_ns = values.milliseconds("boot_ms", settings["boot_ms"], 0, 60_000)
-        self.uart.baud_rate = values.whole("baud_rate", settings["baud_rate"], 1200, 1_000_000)
 
     def _forget(self) -> None:
         """Clears all but the position and that of G28, as a reset does."""
-        self.modes = Modes(offset=self._offset, home=self._home_at)
+        self.modes = Modes(offset=self.settings.work_offset, home=self._home_at)
         self.state = "Idle"
         self._rx = bytearray()
         self._is_busy = False
@@ -106,22 +104,20 @@ class Machine(Adjustable):
     # --- the host -----------------------------------------------------------------------------
 
     def _adopt(self, name: str) -> None:
-        self._configure()
+        self.uart.baud_rate = self.settings.baud_rate
         if name == "work_offset":
-            self.modes = replace(self.modes, offset=self._offset)
+            self.modes = replace(self.modes, offset=self.settings.work_offset)
             self._reports = 0  # the next report has it
 
     def reset(self, now: int) -> None:
         """Power cycle: it believes to be at 0."""
-        self.timers.clear()
-        self.uart.clear()
+        self._cancel()
         self.position = (0.0, 0.0, 0.0)
         self._forget()
-        self.timers.start("boot", now + self._boot_ns, self._boot)
+        self.timers.start("boot", now + self.settings.boot_ns, self._boot)
 
     def switch_off(self) -> None:
-        self.timers.clear()
-        self.uart.clear()
+        self._cancel()
         self._forget()
 
     def describe(self) -> str:
@@ -130,7 +126,7 @@ class Machine(Adjustable):
 
     def advance(self, now: int) -> None:
         if not self._is_on and "boot" not in self.timers:
-            self.timers.start("boot", now + self._boot_ns, self._boot)
+            self.timers.start("boot", now + self.settings.boot_ns, self._boot)
         self._move(now)
         self._run(now)
         super().advance(now)
@@ -138,7 +134,7 @@ class Machine(Adjustable):
     def _boot(self, now: int) -> None:
         self._is_on, self._moved_ns = True, now
         self._write(f"\r\nGrbl {VERSION} ['$' for help]\r\n", now)
-        if self._homing:
+        if self.settings.homing:
             self._lock(now)
 
     def _lock(self, now: int) -> None:
@@ -192,7 +188,7 @@ class Machine(Adjustable):
     def _report(self, now: int) -> None:
         speed = self._blocks[0].feed if self.state in ("Run", "Jog") and self._blocks else 0
         zero = self.modes.work_zero
-        more = "|Bf:15,128" if self._mask & 2 else ""
+        more = "|Bf:15,128" if self.settings.status_report & 2 else ""
         if self._reports % (10 if self.state in ("Idle", "Alarm") else 30) == 0:
             more += f"|WCO:{self._shown(zero)}"
         elif self._reports % 20 == 0:
@@ -200,14 +196,14 @@ class Machine(Adjustable):
         self._reports += 1
         x, y, z = self.position
         place = f"MPos:{self._shown(self.position)}"
-        if not self._mask & 1:
+        if not self.settings.status_report & 1:
             place = f"WPos:{self._shown((x - zero[0], y - zero[1], z - zero[2]))}"
-        speed /= words.INCH_MM if self._inches else 1
+        speed /= words.INCH_MM if self.settings.report_inches else 1
         self._write(f"<{self.state}|{place}|FS:{speed:.0f},0{more}>\r\n", now)
 
     def _shown(self, point: Point) -> str:
         """A place in the units of its reports."""
-        if not self._inches:
+        if not self.settings.report_inches:
             return _place(point)
         return ",".join(f"{each / words.INCH_MM:.4f}" for each in point)
 
@@ -265,7 +261,10 @@ class Machine(Adjustable):
         elif line == "$#":
             self._offsets(now)
         elif line == "$$":
-            shown = SETTINGS | {10: str(self._mask), 13: str(int(self._inches))}
+            shown = SETTINGS | {
+                10: str(self.settings.status_report),
+                13: str(int(self.settings.report_inches)),
+            }
             lines = [f"${number}={value}\r\n" for number, value in shown.items()]
             self._write("".join(lines), now)
         elif line == "$":
@@ -274,7 +273,7 @@ class Machine(Adjustable):
             if self.state == "Alarm":
                 self.state = "Idle"
                 self._write("[MSG:Caution: Unlocked]\r\n", now)
-        elif line == "$H" and self._homing:
+        elif line == "$H" and self.settings.homing:
             self._home(now)
         elif line in ("$C", "$N", "$H"):
             raise LineError(5 if line == "$H" else words.BAD_STATEMENT)
@@ -295,7 +294,7 @@ class Machine(Adjustable):
         self.timers.start("home", now + HOME_NS, self._at_home)
 
     def _at_home(self, now: int) -> None:
-        at = 0.0 if self._sign > 0 else -PULL_OFF_MM
+        at = 0.0 if self.settings.sign > 0 else -PULL_OFF_MM
         self.position = self._planned = (at, at, at)
         self.state, self._is_busy = "Idle", False
         self._write("ok\r\n", now)
@@ -307,7 +306,7 @@ class Machine(Adjustable):
         if self.state not in ("Idle", "Jog"):
             raise LineError(words.NOT_IDLE)
         block = words.read(line, self.modes, self._planned, jog=True)
-        if self._soft_limits and not self._is_inside(block):
+        if self.settings.soft_limits and not self._is_inside(block):
             raise LineError(words.BEYOND_TRAVEL)
         self._order(block, "Jog", now)
 
@@ -316,14 +315,16 @@ class Machine(Adjustable):
             self._reports = 0  # the next report has it
         self.modes, self._home_at = block.modes, block.modes.home
         if block.path:
-            if self._soft_limits and not self._is_inside(block):
+            if self.settings.soft_limits and not self._is_inside(block):
                 self._empty()
                 self._write("ALARM:2\r\n[MSG:Reset to continue]\r\n", now)
                 self.state, self._is_busy = "Alarm", True  # it reads no line until its reset
                 return
             self._order(block, "Run", now)
         if block.ends:
-            self.modes = Modes(offset=self._offset, zero=self.modes.zero, home=self._home_at)
+            self.modes = Modes(
+                offset=self.settings.work_offset, zero=self.modes.zero, home=self._home_at
+            )
         if block.dwell_s is not None:
             self._is_busy = True
             self._rest_ns = round(block.dwell_s * 1e9)
@@ -342,12 +343,14 @@ class Machine(Adjustable):
         self._planned = self.position
 
     def _is_inside(self, block: Block) -> bool:
-        pairs = (pair for end in block.path for pair in zip(end, self.travel, strict=True))
-        return all(-1e-6 <= at * self._sign <= length + 1e-6 for at, length in pairs)
+        pairs = (pair for end in block.path for pair in zip(end, self.settings.travel, strict=True))
+        return all(-1e-6 <= at * self.settings.sign <= length + 1e-6 for at, length in pairs)
 
     def _order(self, block: Block, state: str, now: int) -> None:
         """The motions of a line go to the planner, as far as it has room."""
-        feed = self._max_rate if block.rapid else min(block.modes.feed, self._max_rate)
+        feed = (
+            self.settings.max_rate if block.rapid else min(block.modes.feed, self.settings.max_rate)
+        )
         self._unplanned.extend(Motion(end, feed) for end in block.path)
         if self.state == "Idle":
             self.state = state

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-from firmware_mocks import _parameters as values
+from firmware_mocks import parameters as values
 from firmware_mocks._framing.specs import framing_of
 from firmware_mocks.air import Air, Radio, Signal
 from firmware_mocks.base import MS, Mock
@@ -28,10 +28,16 @@ class Module(Mock):
     """It powers up with the first call that has a time; `Air` sees it as a Radio.
 
     overruns: bytes from the client lost. overflows: bytes for the client lost.
+
+    parameters: those that are not the factory settings. ValueError names one with a wrong value.
     """
 
     def __init__(
-        self, name: str, air: Air, given: Mapping[str, Any], position: tuple[float, float, float]
+        self,
+        name: str,
+        air: Air,
+        parameters: Mapping[str, Any],
+        position: tuple[float, float, float] = (0.0, 0.0, 0.0),
     ) -> None:
         super().__init__(name, air.seed)
         self.air = air
@@ -53,8 +59,8 @@ class Module(Mock):
         self._high_since: int | None = None
         self._life = 0
         self._forget()
-        for key in sorted(given, key=lambda key: key == "FU"):
-            self.set(key, given[key])
+        for key in sorted(parameters, key=lambda key: key == "FU"):
+            self.set(key, parameters[key])
         air.join(self)
 
     # --- parameters ------------------------------------------------------------------------------
@@ -69,7 +75,7 @@ class Module(Mock):
             case "rssi_at_1m_dbm":
                 self.rssi_at_1m_dbm = values.number(name, value, -150, 50)
             case "framing":
-                self._framing = values.named(name, framing_of, value)
+                self._framing = values.named(name, value, framing_of)
             case "B":
                 held.baud_rate = int(values.choice(name, value, tuple(map(str, RATES))))
             case "C":
@@ -138,8 +144,7 @@ class Module(Mock):
         self._enter("command" if self._set_is_low else "stream", now)
 
     def _forget(self) -> None:
-        self.timers.clear()
-        self.uart.clear()
+        self._cancel()
         self._typed = bytearray()
         self._unsent = bytearray()
         self._sending = False

@@ -6,17 +6,15 @@ behind a reset are lost.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import Enum
-from typing import Any
 
 from firmware_mocks.air import Air
-from firmware_mocks.base import Mock
+from firmware_mocks.base import Adjustable
 from firmware_mocks.ir_toy.light import IrEmitter, IrReceiver, Placement
 from firmware_mocks.ir_toy.player import Player
 from firmware_mocks.ir_toy.receiver import Irman, Sampler
 from firmware_mocks.ir_toy.remote_control import Jammer, RemoteControl
-from firmware_mocks.ir_toy.settings import Settings, settings_of
+from firmware_mocks.ir_toy.settings import Settings
 
 USB_BAUD = 4_000_000  # USB: the rate that the client sets has no effect
 REPORTING_FIRMWARE = 20
@@ -36,23 +34,15 @@ class Mode(Enum):
     BOOTLOADER = "bootloader"
 
 
-class Toy(Mock):
+class Toy(Adjustable[Settings]):
     """It powers up with the first call that has a time.
 
     bootloads: starts of the bootloader, which only a power cycle ends.
     """
 
-    def __init__(
-        self,
-        name: str,
-        air: Air,
-        values: Mapping[str, Any],
-        position: tuple[float, float, float] = (0.0, 0.0, 0.0),
-    ) -> None:
-        self._values = {"position": position, **values}
-        self.settings: Settings = settings_of(self._values)
-        seed = values.get("seed", air.seed)
-        super().__init__(name, seed)
+    def __init__(self, name: str, air: Air, settings: Settings) -> None:
+        seed = settings.seed
+        super().__init__(name, air, settings, seed)
         self.uart.baud_rate = USB_BAUD
         self.sampler = Sampler(self.timers, self.uart.write, f"{seed}:{name}:edges")
         self.irman = Irman(self.timers, self.uart.write)
@@ -86,13 +76,8 @@ class Toy(Mock):
     def clear_to_send(self) -> bool:
         return self.player.has_room
 
-    def set(self, name: str, value: str) -> None:
+    def _adopt(self, name: str) -> None:
         """The next press, code or edge uses it."""
-        if name == "seed":
-            raise ValueError("seed: cannot change after the start")
-        values = {**self._values, name: value}
-        self.settings = settings_of(values)
-        self._values = values
         self._use_settings()
 
     def _use_settings(self) -> None:
@@ -106,7 +91,7 @@ class Toy(Mock):
         remote.keys, remote.every_ns = settings.play, settings.every_ns
         remote.repeats, remote.replies = settings.repeats, settings.replies
         remote.delay_ns = settings.delay_ns
-        jammer.on_ns, jammer.off_ns = settings.jam_on_ns, settings.jam_off_ns
+        jammer.on_ns, jammer.off_ns = settings.jammer
 
     def describe(self) -> str:
         settings = self.settings
@@ -116,7 +101,7 @@ class Toy(Mock):
             words.append(f"plays {keys} every {settings.every_ns / 1e9:g} s")
         if settings.replies:
             words.append("answers " + ", ".join(key.text for key in settings.replies))
-        if settings.jam_on_ns:
+        if settings.jammer[0]:
             words.append("jammer on")
         return ", ".join(words)
 
@@ -140,8 +125,7 @@ class Toy(Mock):
 
     def switch_off(self) -> None:
         self._powered = False
-        self.timers.clear()
-        self.uart.clear()
+        self._cancel()
         self.player.restart()
         self.sampler.restart()
         self.irman.restart()

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from firmware_mocks import _parameters as values
+from firmware_mocks import parameters as values
 from firmware_mocks.air import Air
 from firmware_mocks.base import MS, Mock
 from firmware_mocks.rylr998.commands import LONGEST, NO_COMMAND, Reader, parse_send
@@ -33,10 +33,16 @@ class Module(Mock):
 
     overruns: bytes of commands lost. overflows: packets for the client lost. received: packets.
     damaged: those that it reported as damaged.
+
+    parameters: those that are not the factory settings. ValueError names one with a wrong value.
     """
 
     def __init__(
-        self, name: str, air: Air, given: Mapping[str, Any], position: tuple[float, float, float]
+        self,
+        name: str,
+        air: Air,
+        parameters: Mapping[str, Any],
+        position: tuple[float, float, float] = (0.0, 0.0, 0.0),
     ) -> None:
         super().__init__(name, air.seed)
         self.replies: dict[bytes, bytes] = {}
@@ -50,8 +56,8 @@ class Module(Mock):
         self._awake = True
         self.radio = Transceiver(name, air, self.settings, position, self._packet_received)
         self._use_line(0)
-        for key in sorted(given, key=lambda key: key.upper() != "NETWORKID"):
-            self.set(key, given[key])
+        for key in sorted(parameters, key=lambda key: key.upper() != "NETWORKID"):
+            self.set(key, parameters[key])
         self._stored_band = self.settings["BAND"]
         air.join(self.radio)
 
@@ -95,9 +101,7 @@ class Module(Mock):
             "at {:g}, {:g}, {:g} m".format(*self.radio.position),
         ]
         if self.replies:
-            words.append(
-                "answers " + ", ".join(repr(key.decode("latin-1")) for key in self.replies)
-            )
+            words.append(values.replies_text(self.replies))
         return ", ".join(words)
 
     # --- power and time --------------------------------------------------------------------------
@@ -138,8 +142,7 @@ class Module(Mock):
         self._use_mode(now)
 
     def _forget(self) -> None:
-        self.timers.clear()
-        self.uart.clear()
+        self._cancel()
         self._reader.clear()
         self.radio.restart()
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Mapping
-from dataclasses import replace
 from enum import Enum
-from typing import Any
 
-from firmware_mocks import _parameters as values
-from firmware_mocks.base import MS, Mock
-from firmware_mocks.uart_node.settings import Settings, settings_of
+from firmware_mocks import parameters as values
+from firmware_mocks.air import Air
+from firmware_mocks.base import MS, Adjustable
+from firmware_mocks.uart_node.settings import Settings
 
 SECOND_NS = 1_000_000_000
 TX_BUFFER = 4096  # bytes; while it is full the firmware waits and reads nothing
@@ -26,21 +24,18 @@ class Power(Enum):
     RUNNING = "running"
 
 
-class Node(Mock):
+class Node(Adjustable[Settings]):
     """Already running when the client connects, so its first banner is that of a restart.
 
     received, sent: packets. overrun: bytes lost because the input buffer was full. lost: bytes
     lost while it was off or starting. boots: restarts so far.
     """
 
-    def __init__(self, name: str, given: Mapping[str, Any]) -> None:
-        seed = given.get("seed", 0)
-        super().__init__(name, seed)
+    def __init__(self, name: str, air: Air, settings: Settings) -> None:
+        super().__init__(name, air, settings, settings.seed)
         self.received = self.sent = self.overrun = self.lost = self.boots = 0
-        self._given = dict(given)
-        self.settings: Settings = settings_of(self._given)
         self._use_line()
-        self._noise = random.Random(f"{seed}:{name}:noise")
+        self._noise = random.Random(f"{settings.seed}:{name}:noise")
         self._power = Power.NEW
         self._stalled = False
         self._waiting: deque[bytes] = deque()  # packets read, but not handled yet
@@ -50,15 +45,8 @@ class Node(Mock):
         self._number = 0  # of the flood's last packet
         self._quiet_until = 0
 
-    def set(self, name: str, value: str) -> None:
+    def _adopt(self, name: str) -> None:
         """Use a new value at once; `mode` at the next start."""
-        if name == "seed":
-            raise ValueError("seed: cannot change after the start")
-        given = {**self._given, name: value}
-        settings = settings_of(given)
-        if name != "framing":
-            settings = replace(settings, framing=self.settings.framing)
-        self._given, self.settings = given, settings
         self._use_line()
 
     def _use_line(self) -> None:
@@ -69,7 +57,7 @@ class Node(Mock):
         settings = self.settings
         words = [
             f"microcontroller, mode {settings.mode}",
-            settings.framing_name,
+            settings.framed.name,
             f"{self.baud_rate} baud",
         ]
         if settings.replies:
@@ -79,7 +67,7 @@ class Node(Mock):
     @property
     def bad(self) -> int:
         """Frames (length framing: bytes) with errors."""
-        return self.settings.framing.bad
+        return self.settings.framed.framing.bad
 
     @property
     def clear_to_send(self) -> bool:
@@ -94,8 +82,7 @@ class Node(Mock):
         super().advance(now)
 
     def switch_off(self) -> None:
-        self.timers.clear()
-        self.uart.clear()
+        self._cancel()
         self._forget()
         self._power = Power.OFF
 
@@ -119,19 +106,18 @@ class Node(Mock):
 
     def _reboot(self, now: int, under_way: bytes) -> None:
         """Start again after half of the frame under way; forget everything else."""
-        self.timers.clear()
-        self.uart.clear()
+        self._cancel()
         self._forget()
         self._power = Power.STARTING
         self.boots += 1
         settings = self.settings
         self.uart.write(
-            under_way[: len(under_way) // 2] + settings.banner + settings.framing.idle, now
+            under_way[: len(under_way) // 2] + settings.banner + settings.framed.framing.idle, now
         )
         self.timers.start("boot", now + settings.boot_ns, self._start)
 
     def _forget(self) -> None:
-        self.settings.framing.clear()
+        self.settings.framed.framing.clear()
         self._waiting.clear()
         self._input.clear()
         self._stalled = self._flooding = False
@@ -159,19 +145,19 @@ class Node(Mock):
 
     def _read(self, data: bytes, now: int) -> None:
         begin = now - len(data) * self.uart.byte_ns
-        self._waiting.extend(self.settings.framing.feed(data, begin, now))
+        self._waiting.extend(self.settings.framed.framing.feed(data, begin, now))
         self._work(now)
         self._watch_frame()
 
     def _watch_frame(self) -> None:
-        due = self.settings.framing.due()
+        due = self.settings.framed.framing.due()
         if due is None:
             self.timers.stop("frame")
         else:
             self.timers.start("frame", due, self._frame_over)
 
     def _frame_over(self, now: int) -> None:
-        self._waiting.extend(self.settings.framing.expire(now))
+        self._waiting.extend(self.settings.framed.framing.expire(now))
         self._work(now)
         self._watch_frame()
 
@@ -218,7 +204,7 @@ class Node(Mock):
 
     def _frame(self, packet: bytes) -> bytes:
         try:
-            return self.settings.framing.encode(packet)
+            return self.settings.framed.framing.encode(packet)
         except ValueError:
             return b""  # this framing cannot carry it
 
@@ -230,7 +216,7 @@ class Node(Mock):
 
     def _put(self, frame: bytes, at: int) -> None:
         self.uart.write(frame, at)
-        if pause_ns := self.settings.framing.pause_ns:
+        if pause_ns := self.settings.framed.framing.pause_ns:
             self._quiet_until = self.uart.idle_at(at) + pause_ns
         over = self.uart.held(at) - TX_BUFFER
         if over > 0:

@@ -8,17 +8,15 @@ from __future__ import annotations
 import math
 import struct
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any
 
-from firmware_mocks import _parameters as values
-from firmware_mocks._room import Room
+from firmware_mocks import parameters as values
+from firmware_mocks._room import CartRoom
 from firmware_mocks.base import MS
 from firmware_mocks.wc2ec import wire
+from firmware_mocks.wc2ec.settings import TABLE, Settings
 
 STEP_NS = 20 * MS
-# Of a distance sensor: its value is 1000 at this distance in metres and beyond.
-TABLE = [(0.0, 0.0, 0.0), (1.0, 1000.0, 0.0)]
 LIFT_SPEED = 0.05  # m/s
 ANGLES = (("ds_left", 0.7), ("ds_front", 0.0), ("ds_right", -0.7))
 
@@ -31,31 +29,21 @@ class Body:
 
     motors: dict[int, float]
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        source = values.choice("wc2ec_types", settings["wc2ec_types"], ("webots", "document"))
-        self.types = wire.types_of(str(settings["webots"]), document=source == "document")
-        self.full = values.choice("dialect", settings["dialect"], ("original", "full")) == "full"
-        width = values.number("width", settings["width"], 0.5, 100)
-        depth = values.number("depth", settings["depth"], 0.5, 100)
-        self.room = Room(width, depth, *_start_pose(settings["position"], width, depth))
+    def __init__(self, settings: Settings) -> None:
+        self.types = settings.types
+        self.full = settings.dialect == "full"
+        width, depth = settings.width, settings.depth
+        self.room = CartRoom(width, depth, *_start_pose(settings.position, width, depth))
         self.lift = 0.0
         self._time_ns = 0  # of the simulation
         self.counts: Counter[str] = Counter()
-        given = settings["devices"]
-        if not isinstance(given, Mapping):
-            raise ValueError(f"devices: {given!r} is not a mapping of NAME: TYPE")
-        made = {
-            str(name): values.named(f"devices: {name}", _device_of, each)
-            for name, each in given.items()
-        }
+        made = settings.devices
         self._given = {name: kind for name, (kind, _) in made.items()}
-        self._angles = _angles(round(values.number("sensors", settings["sensors"], 3, 250)))
+        self._angles = _angles(settings.sensors)
         if sensors := self._of("DistanceSensor"):
             self._angles = dict(zip(sensors, _angles(len(sensors)).values(), strict=False))
         self._tables = [made[name][1] if name in made else TABLE for name in self._angles]
-        self.devices = self._devices(
-            values.choice("lift", settings["lift"], ("no", "yes")) == "yes"
-        )
+        self.devices = self._devices(settings.lift)
         self.restart()
 
     def _devices(self, with_lift: bool) -> list[tuple[int, str]]:
@@ -210,15 +198,6 @@ class Body:
         else:
             self._period[index] = round(period_ms * MS)
             self._due[index] = self._time_ns + self._period[index]
-
-
-def _device_of(value: Any) -> tuple[str, list[tuple[float, float, float]]]:
-    """The type of a device, by itself or among its fields, and its lookup table."""
-    if not isinstance(value, Mapping):
-        return str(value), TABLE
-    values.check_names(value, ("type_name", "lookupTable"))
-    table = value.get("lookupTable", TABLE)
-    return str(value.get("type_name")), values.lookup_table("lookupTable", table)
 
 
 def _angles(count: int) -> dict[str, float]:

@@ -3,35 +3,70 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from firmware_mocks import _parameters as values
+from firmware_mocks import parameters as values
+from firmware_mocks.parameters import Parameters, parameter
 from firmware_mocks.wc2ec import wire
 
-WHEEL_PARAMETERS: dict[str, str] = {
-    "sensors": "names of the left, front and right distance sensor "
-    "(default ds_left, ds_front, ds_right)",
-    "motors": "names of the left and right wheel (default left_wheel, right_wheel)",
-    "motor_type": "type byte in its commands (default 53, the rotational motor of R2020a)",
-}
-PACKET_PARAMETERS: dict[str, str] = {
-    "emitter": "name of an Emitter that sends its packets (default none, as in the original)",
-    "receiver": "name of a Receiver whose packets it counts (default none)",
-    "channel": "channel of its packets (default 0)",
-    "message": "data of its packets; {n} is the number of the packet (default 'ping {n}')",
-    "message_ms": "time between two packets (default 1000)",
-}
-DEFAULTS: dict[str, Any] = {
-    "sensors": "ds_left, ds_front, ds_right",
-    "motors": "left_wheel, right_wheel",
-    "motor_type": 53,
-    "emitter": "",
-    "receiver": "",
-    "channel": 0,
-    "message": "ping {n}",
-    "message_ms": 1000,
-}
+
+def _names(name: str, value: Any, count: int) -> list[str]:
+    parts = value.strip("[] ").split(",") if isinstance(value, str) else value
+    names = [str(part).strip() for part in parts] if isinstance(parts, list | tuple) else []
+    if len(names) != count or not all(names):
+        raise ValueError(f"{name}: {value!r} is not {count} names")
+    return names
+
+
+def rounded(name: str, value: Any, low: float, high: float) -> int:
+    return round(values.number(name, value, low, high))
+
+
+@dataclass(frozen=True)
+class WheelParameters(Parameters):
+    """What the program drives by."""
+
+    sensors: list[str] = parameter(
+        "names of the left, front and right distance sensor",
+        "ds_left, ds_front, ds_right",
+        _names,
+        3,
+    )
+    motors: list[str] = parameter(
+        "names of the left and right wheel", "left_wheel, right_wheel", _names, 2
+    )
+    motor_type: int = parameter(
+        "type byte in its commands (default {default}, the rotational motor of R2020a)",
+        53,
+        rounded,
+        0,
+        255,
+    )
+
+
+@dataclass(frozen=True)
+class PacketParameters(Parameters):
+    """The packets that it sends and counts."""
+
+    emitter: str = parameter(
+        "name of an Emitter that sends its packets (default none, as in the original)",
+        "",
+        values.string,
+    )
+    receiver: str = parameter(
+        "name of a Receiver whose packets it counts (default none)", "", values.string
+    )
+    channel: int = parameter("channel of its packets", 0, rounded, -1, 2**31 - 1)
+    message: str = parameter(
+        "data of its packets; {n} is the number of the packet (default 'ping {n}')",
+        "ping {n}",
+        values.string,
+    )
+    message_ns: int = parameter(
+        "time between two packets", 1000, values.milliseconds, 1, 3_600_000, name="message_ms"
+    )
+
 
 CRUISE = 5.0  # rad/s
 TURN = 2.5
@@ -67,12 +102,12 @@ class Pilot:
     It steers when all five names are registered.
     """
 
-    def __init__(self, sensors: list[str], motors: list[str], motor_type: int) -> None:
+    def __init__(self, settings: WheelParameters) -> None:
         self.ids: dict[str, int] = {}
         self.wheels = (0.0, 0.0)
-        self._sensors = sensors
-        self._motors = motors
-        self._motor_type = motor_type
+        self._sensors = settings.sensors
+        self._motors = settings.motors
+        self._motor_type = settings.motor_type
         self._values: dict[int, float] = {}
         self._avoider = WallAvoider()
 
@@ -126,37 +161,19 @@ class Pilot:
         ]
 
 
-def pilot_of(settings: Mapping[str, Any]) -> Pilot:
-    """A pilot for the parameters `sensors`, `motors` and `motor_type`. Raises ValueError."""
-    sensors = _names(settings, "sensors", 3)
-    motors = _names(settings, "motors", 2)
-    return Pilot(
-        sensors, motors, round(values.number("motor_type", settings["motor_type"], 0, 255))
-    )
-
-
-def _names(settings: Mapping[str, Any], name: str, count: int) -> list[str]:
-    given = settings[name]
-    parts = given.strip("[] ").split(",") if isinstance(given, str) else given
-    names = [str(part).strip() for part in parts] if isinstance(parts, list | tuple) else []
-    if len(names) != count or not all(names):
-        raise ValueError(f"{name}: {given!r} is not {count} names")
-    return names
-
-
 class Messenger:
     """Sends a packet at intervals through an Emitter; counts the packets of a Receiver.
 
     `sent` and `received` count packets, `last` is the data of the last one received.
     """
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        self.period_ns = values.milliseconds("message_ms", settings["message_ms"], 1, 3_600_000)
+    def __init__(self, settings: PacketParameters) -> None:
+        self.period_ns = settings.message_ns
         self.sent = self.received = 0
         self.last = b""
-        self._channel = round(values.number("channel", settings["channel"], -1, 2**31 - 1))
-        self._message = str(settings["message"])
-        self._names = (str(settings["emitter"]), str(settings["receiver"]))
+        self._channel = settings.channel
+        self._message = settings.message
+        self._names = (settings.emitter, settings.receiver)
         self._registered: dict[str, tuple[int, int]] = {}
 
     @property

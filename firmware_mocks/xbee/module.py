@@ -7,6 +7,7 @@ from typing import Any
 
 from firmware_mocks.air import Air
 from firmware_mocks.base import MS, Mock
+from firmware_mocks.parameters import replies_text, reply_to
 from firmware_mocks.xbee.hardware import MAC_FAMILY, MESH_FAMILY, Hardware, nominal_rate
 from firmware_mocks.xbee.network import zdo
 from firmware_mocks.xbee.network.addressing import Addressing, Mac, Mesh
@@ -117,8 +118,7 @@ class Module(Mock):
         parts.append(f"{nominal_rate(number('BD'))} baud")
         parts.append("at {:g}, {:g}, {:g} m".format(*self.settings.position))
         if self.settings.replies:
-            answers = ", ".join(repr(key.decode()) for key in self.settings.replies)
-            parts.append(f"answers {answers}")
+            parts.append(replies_text(self.settings.replies))
         return ", ".join(parts)
 
     @property
@@ -229,11 +229,9 @@ class Module(Mock):
 
     def _reply(self, packet: Packet, now: int) -> None:
         """The reply of the first key that the packet begins with."""
-        for key, reply in self.settings.replies.items():
-            if packet.data.startswith(key):
-                data = reply + packet.data[len(key) :]
-                self._send_back(packet, data, SERIAL_DATA, now)
-                return
+        data = reply_to(self.settings.replies, packet.data)
+        if data is not None:
+            self._send_back(packet, data, SERIAL_DATA, now)
 
     def _send_back(self, packet: Packet, data: bytes, endpoints: Endpoints, now: int) -> None:
         short = packet.source16 != UNKNOWN16 and self.settings.has_short_addresses

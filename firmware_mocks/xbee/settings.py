@@ -5,12 +5,11 @@ Parameters are in human terms, or AT registers by their two letters.
 
 from __future__ import annotations
 
-import json
 import zlib
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from typing import Any
 
-from firmware_mocks._parameters import nearest, number, position
+from firmware_mocks import parameters as values
 from firmware_mocks.xbee.circuit import pins_of
 from firmware_mocks.xbee.hardware import KINDS, MAC_FAMILY, RATES, Hardware
 from firmware_mocks.xbee.registers import BadCommand, BadValue, Registers
@@ -131,7 +130,7 @@ def assign(settings: Settings, name: str, value: Any) -> None:
         _assign(settings, name, value)
     except BadCommand:
         known = [each for each in PARAMETERS if each != "XX"]
-        advice = nearest(name, [*known, "an AT register's two letters"])
+        advice = values.nearest(name, [*known, "an AT register's two letters"])
         raise ValueError(
             f"{name}: {settings.hardware.title} has no such parameter; {advice}"
         ) from None
@@ -145,6 +144,9 @@ def _assign(settings: Settings, name: str, value: Any) -> None:
         _install(settings, _REGISTERS[name], integer(value))
     elif name in _SETTERS:
         _SETTERS[name](settings, value)
+    elif name in _PLAIN:
+        attribute, read, limits = _PLAIN[name]
+        setattr(settings, attribute, read(name, value, *limits))
     else:
         _install_at(settings, name.upper(), value)
 
@@ -170,23 +172,6 @@ def _read(text: str, base: int, expected: str) -> int:
         return int(text, base)
     except ValueError:
         raise ValueError(f"{text!r} is not {expected}") from None
-
-
-def replies(value: Any) -> dict[bytes, bytes]:
-    """Replies by the beginning of a packet, from a mapping, JSON, or ping:pong,marco:polo."""
-    if isinstance(value, str):
-        text = value.strip()
-        value = json.loads(text) if text.startswith("{") else _pairs(text)
-    if not isinstance(value, Mapping):
-        raise ValueError(f"{value!r} is not KEY:VALUE, e.g. ping:pong")
-    return {str(key).encode(): str(answer).encode() for key, answer in value.items()}
-
-
-def _pairs(text: str) -> dict[str, str]:
-    pairs = [pair.partition(":") for pair in text.split(",")]
-    if not all(key and colon for key, colon, _ in pairs):
-        raise ValueError(f"{text!r} is not KEY:VALUE, e.g. ping:pong")
-    return {key.strip(): answer.strip() for key, _, answer in pairs}
 
 
 def _install(settings: Settings, name: str, value: int | bytes) -> None:
@@ -237,39 +222,8 @@ def _set_rate(settings: Settings, value: Any) -> None:
     settings.registers.install("BD", settings.hardware.stored_rate(settings.registers.number("BD")))
 
 
-def _set_position(settings: Settings, value: Any) -> None:
-    settings.position = position("position", value)
-
-
-def _set_sensitivity(settings: Settings, value: Any) -> None:
-    settings.sensitivity_dbm = number("sensitivity_dbm", value, -200, 50)
-
-
 def _set_name(settings: Settings, value: Any) -> None:
     _install(settings, "NI", str(value).encode())
-
-
-def _set_replies(settings: Settings, value: Any) -> None:
-    settings.replies = replies(value)
-
-
-def _set_strength(settings: Settings, value: Any) -> None:
-    settings.rssi_at_1m_dbm = number("rssi_at_1m_dbm", value, -150, 50)
-
-
-def _set_noise(settings: Settings, value: Any) -> None:
-    settings.noise_dbm = number("noise_dbm", value, -200, 50)
-
-
-def _set_duty_cycle(settings: Settings, value: Any) -> None:
-    settings.duty_cycle = number("duty_cycle", value, 0, 1)
-
-
-def _set_flow_control(settings: Settings, value: Any) -> None:
-    text = str(value).lower()
-    if text not in ("true", "false"):
-        raise ValueError(f"{value!r} is not true or false")
-    settings.flow_control = text == "true"
 
 
 def _set_pins(settings: Settings, value: Any) -> None:
@@ -285,13 +239,16 @@ _SETTERS: dict[str, Callable[[Settings, Any], None]] = {
     "address": _set_address,
     "baudRate": _set_rate,
     "baud_rate": _set_rate,
-    "position": _set_position,
-    "sensitivity_dbm": _set_sensitivity,
     "ni": _set_name,
-    "replies": _set_replies,
-    "rssi_at_1m_dbm": _set_strength,
-    "noise_dbm": _set_noise,
-    "duty_cycle": _set_duty_cycle,
     "pins": _set_pins,
-    "rtscts": _set_flow_control,
+}
+# Attribute of the settings, function that reads it, and its limits.
+_PLAIN: dict[str, tuple[str, Callable[..., Any], tuple[float, ...]]] = {
+    "position": ("position", values.position, ()),
+    "sensitivity_dbm": ("sensitivity_dbm", values.number, (-200, 50)),
+    "replies": ("replies", values.replies, ()),
+    "rssi_at_1m_dbm": ("rssi_at_1m_dbm", values.number, (-150, 50)),
+    "noise_dbm": ("noise_dbm", values.number, (-200, 50)),
+    "duty_cycle": ("duty_cycle", values.number, (0, 1)),
+    "rtscts": ("flow_control", values.true, ()),
 }

@@ -123,7 +123,7 @@ def test_values_are_those_of_webots() -> None:
     assert values["left wheel sensor"] == pytest.approx(20.0, abs=0.5)
     assert values["right wheel sensor"] == pytest.approx(20.0, abs=0.5)
     assert (values["ds8"], values["front eye"]) == (7.0, 500.0)
-    line.mock.x = line.mock.width - khepera.RADIUS_M - 0.03 * math.cos(0.24)
+    line.mock.room.x = line.mock.room.width - khepera.RADIUS_M - 0.03 * math.cos(0.24)
     line.mock.speed = (0, 0)
     line.run(100)
     assert line.values()["front eye"] == pytest.approx(30, abs=4)  # mm

@@ -170,7 +170,7 @@ def fill_in_mock(checkout: Path, act: str, mock: str = MOCK) -> None:
     body(path, "obey", OBEY.replace("ACT", act))
     if "def received" in path.read_text():
         body(path, "received", RECEIVED)
-    replace(path, ("from collections.abc", "import binascii\nfrom collections.abc"))
+    replace(path, ("from dataclasses", "import binascii\nfrom dataclasses"))
 
 
 def lint(checkout: Path) -> str:

@@ -207,6 +207,19 @@ def test_a_node_with_replies_answers_its_sender_by_itself(bench: Bench) -> None:
     assert len(bench.ask(one, b"\x00\x03" + address(node) + b"\x00no ping")) == 1
 
 
+@pytest.mark.parametrize(
+    "replies",
+    [r'{"\\xff": "b,c:d"}', {"\\xff": "b,c:d"}],
+    ids=["JSON", "a mapping with an escape"],
+)
+def test_replies_may_have_any_byte(bench: Bench, replies: object) -> None:
+    one, node = bench.add(), bench.add(position=(1, 0, 0), replies=replies)
+    bench.settle()
+    assert "answers" in node.describe()
+    answers = bench.ask(one, b"\x00\x01" + BROADCAST.to_bytes(8, "big") + b"\x00\xff")
+    assert answers[1].endswith(b"b,c:d")
+
+
 def test_noise_over_the_threshold_is_a_cca_failure(bench: Bench) -> None:
     module = bench.add(noise_dbm=-60)
     bench.settle()

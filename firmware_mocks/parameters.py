@@ -1,4 +1,4 @@
-"""Values of parameters, as text or as YAML gives them, checked.
+"""Parameters of mocks, declared once, and their values, as text or as YAML gives them, checked.
 
 A ValueError begins with the name of the parameter.
 """
@@ -6,12 +6,86 @@ A ValueError begins with the name of the parameter.
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import field, fields, replace
+from typing import Any, Self
 
 DAY_MS = 86_400_000
+OF_AIR: Any = object()
+"""The default of a parameter that `create` has from the air: the position, the seed."""
+
+
+def parameter(
+    text: str,
+    default: Any,
+    read: Callable[..., Any],
+    *arguments: Any,
+    name: str = "",
+    is_fixed: bool = False,
+) -> Any:
+    """Return a field of `Parameters`.
+
+    text: for people, with {default} where it is not at the end. default: as a user would write it.
+    read: gets the name, a value and the arguments, and returns the checked value. name: of the
+    parameter, where the field has another name. is_fixed: it cannot change after the start.
+    """
+    shown = text.replace("{default}", str(default))
+    if text == shown and "(default" not in text and default is not None:
+        shown = f"{text} (default {default})"
+    declared = {"name": name, "text": shown, "default": default, "is_fixed": is_fixed}
+    return field(metadata={**declared, "read": read, "arguments": arguments})
+
+
+def unused() -> Any:
+    """Return the field of a parameter that this mock takes, and does not use."""
+    return parameter("not used", None, unread)
+
+
+def in_air() -> Any:
+    """Return the field for the position of a mock with a radio or a lamp."""
+    text = "x, y, z in metres (default 0, 0, 0; `hilgw mock`: in a row, 1 m apart)"
+    return parameter(text, OF_AIR, position)
+
+
+class Parameters:
+    """The checked values of a mock's parameters: the base of frozen dataclasses, whose fields are
+    made by `parameter`."""
+
+    @classmethod
+    def _declared(cls) -> dict[str, tuple[str, Mapping[str, Any]]]:
+        """The field of each parameter, and how it was declared."""
+        all_ = fields(cls)  # type: ignore[arg-type]
+        return {each.metadata["name"] or each.name: (each.name, each.metadata) for each in all_}
+
+    @classmethod
+    def texts(cls) -> dict[str, str]:
+        """Return the text of each parameter, for people."""
+        return {name: declared["text"] for name, (_, declared) in cls._declared().items()}
+
+    @classmethod
+    def read(cls, given: Mapping[str, Any], of_air: Mapping[str, Any]) -> Self:
+        """Return all values. ValueError names the first parameter that is wrong."""
+        known = cls._declared()
+        check_names(given, known)
+        found = {}
+        for name, (field_name, declared) in known.items():
+            default = of_air[name] if declared["default"] is OF_AIR else declared["default"]
+            value = given.get(name, default)
+            found[field_name] = declared["read"](name, value, *declared["arguments"])
+        return cls(**found)
+
+    def changed(self, name: str, value: Any) -> Self:
+        """Return these values with another one of this parameter. Raises ValueError."""
+        known = self._declared()
+        check_names([name], known)
+        field_name, declared = known[name]
+        if declared["is_fixed"]:
+            raise ValueError(f"{name}: cannot change after the start")
+        read = declared["read"](name, value, *declared["arguments"])
+        return replace(self, **{field_name: read})  # type: ignore[type-var]
 
 
 def check_names(given: Iterable[str], known: Iterable[str]) -> None:
@@ -56,6 +130,26 @@ def milliseconds(name: str, value: Any, low: float = 0, high: float = DAY_MS) ->
     return round(number(name, value, low, high) * 1_000_000)
 
 
+def unread(name: str, value: Any) -> Any:
+    """The value as it is: nothing, or another place, checks it."""
+    return value
+
+
+def string(name: str, value: Any) -> str:
+    return str(value)
+
+
+def yes(name: str, value: Any) -> bool:
+    return choice(name, value, ("no", "yes")) == "yes"
+
+
+def true(name: str, value: Any) -> bool:
+    text = str(value).lower()
+    if text not in ("true", "false"):
+        raise ValueError(f"{name}: {value!r} is not true or false")
+    return text == "true"
+
+
 def choice(name: str, value: Any, allowed: Sequence[str]) -> str:
     """One of the words allowed; YAML reads yes and no, on and off as true and false."""
     text = str(value)
@@ -88,18 +182,18 @@ def lookup_table(name: str, value: Any) -> list[tuple[float, float, float]]:
     return rows
 
 
-def look_up(rows: Sequence[tuple[float, float, float]], measured: float) -> float:
+def look_up(rows: Sequence[Sequence[float]], measured: float) -> float:
     """Webots reference manual, DistanceSensor, Lookup Table: linear between two rows, without its
     noise, and the value of the end beyond them; without rows the measured number."""
     if not rows or measured <= rows[0][0]:
         return rows[0][1] if rows else measured
-    for (x0, y0, _), (x1, y1, _) in itertools.pairwise(rows):
+    for (x0, y0, *_), (x1, y1, *_) in itertools.pairwise(rows):
         if measured <= x1:
             return y0 + (y1 - y0) * (measured - x0) / (x1 - x0)
     return rows[-1][1]
 
 
-def named(name: str, read: Callable[[Any], Any], value: Any) -> Any:
+def named(name: str, value: Any, read: Callable[[Any], Any]) -> Any:
     """`read(value)`; its ValueError with the parameter's name."""
     try:
         return read(value)
@@ -141,18 +235,25 @@ def unescaped(value: Any) -> bytes:
 
 
 def replies(name: str, value: Any) -> dict[bytes, bytes]:
-    """A mapping, or text as ping:pong,marco:polo: the beginning of a packet -> its reply."""
+    """A mapping, JSON, or text as ping:pong,marco:polo: the beginning of a packet -> its reply."""
     if isinstance(value, str):
-        pairs = [pair.partition(":") for pair in value.strip("{} ").split(",") if pair.strip()]
-        if not all(key.strip() and colon for key, colon, _ in pairs):
-            raise ValueError(f"{name}: {value!r} is not KEY:VALUE, e.g. ping:pong")
-        value = {key.strip(" \"'"): answer.strip(" \"'") for key, _, answer in pairs}
+        try:
+            value = json.loads(value) if value.lstrip().startswith("{") else _pairs(name, value)
+        except json.JSONDecodeError:
+            value = _pairs(name, value)
     if not isinstance(value, Mapping):
         raise ValueError(f"{name}: {value!r} is not KEY:VALUE, e.g. ping:pong")
     try:
         return {unescaped(key): unescaped(answer) for key, answer in value.items()}
     except ValueError:
         raise ValueError(f"{name}: {value!r} has an invalid escape, unlike \\r or \\x41") from None
+
+
+def _pairs(name: str, text: str) -> dict[str, str]:
+    pairs = [pair.partition(":") for pair in text.strip("{} ").split(",") if pair.strip()]
+    if not all(key.strip() and colon for key, colon, _ in pairs):
+        raise ValueError(f"{name}: {text!r} is not KEY:VALUE, e.g. ping:pong")
+    return {key.strip(" \"'"): answer.strip(" \"'") for key, _, answer in pairs}
 
 
 def reply_to(table: Mapping[bytes, bytes], packet: bytes) -> bytes | None:
