@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hilgw.cli.commands import COMMANDS
+from hilgw.cli.declaration import add_options
 from hilgw.cli.help import WITH_VALUE, help_text
 from hilgw.cli.version import print_version
 from hilgw.errors import nearest, printable, quoted, suggest
@@ -75,8 +76,8 @@ def whole_parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.Argument
 def _add_commands(name: str, commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the parsers of a module, with the functions that run its commands."""
     module = import_module(f"hilgw.cli.commands.{name}")
-    module.add_parsers(commands)
-    for command in (command for command, (its, _) in COMMANDS.items() if its == name):
+    for command, declared in module.COMMANDS.items():
+        declared.add_to(commands, command)
         function = getattr(module, f"run_{command}", None) or module.run
         commands.choices[command].set_defaults(run=function)
 
@@ -90,7 +91,7 @@ def _default_parser() -> tuple[
     parser.add_argument(
         "--version", action=_Version, help="show versions, and which C forms are active"
     )
-    run.add_options(parser)
+    add_options(parser, run.OPTIONS)
     parser.set_defaults(run=run.run)
     return parser, parser.add_subparsers(metavar="COMMAND", parser_class=CommandParser)
 

@@ -2,8 +2,8 @@
 its summary. The help, the manual page and completions show these groups; the
 short help those of EVERYDAY.
 
-A module has `add_parsers`, which adds the parsers of its commands, and `run`, or `run_NAME` for
-each of several commands; these return the exit code. A module is imported only for its commands.
+A module has `COMMANDS`, which declares how each of its commands is called, and `run`, or `run_NAME`
+for each of several commands; these return the exit code. A module is imported only for its commands.
 """
 
 GROUPS = {

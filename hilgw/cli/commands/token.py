@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 
+from hilgw.cli.declaration import Command, Option
 
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    commands.add_parser(
-        "token",
+COMMANDS = {
+    "token": Command(
         description="Makes a token in a new file that only this user can read. Name the file in "
         "`access: {tokens: ...}` of a configuration; a client presents the token.",
         epilog="example: hilgw token lab.token",
-    ).add_argument("file", metavar="FILE", help="the new file")
+        options=(Option("file", metavar="FILE", help="the new file"),),
+    ),
+}
 
 
 def run(args: argparse.Namespace) -> int:

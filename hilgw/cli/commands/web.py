@@ -7,13 +7,23 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hilgw.cli.declaration import Command, Option
+
 if TYPE_CHECKING:
     from hilgw.web.recorded import Recorded
 
 
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "web",
+def _token(text: str) -> tuple[str, Path]:
+    role, colon, file = text.partition(":")
+    if not colon:
+        return "monitor", Path(text)
+    if role not in ("monitor", "drive", "admin"):
+        raise argparse.ArgumentTypeError(f"{role!r} is not a role: monitor, drive or admin")
+    return role, Path(file)
+
+
+COMMANDS = {
+    "web": Command(
         description="Serves a page that shows all gateways of this user, until Ctrl-C. It prints "
         "the URL, with a token for this run; who opens the page without it can look and stop all "
         "robots, nothing more. An address that other hosts reach needs --token and --certificate. "
@@ -23,23 +33,36 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "          hilgw web run.pcapng\n"
         "          hilgw web --host 0.0.0.0 --name lab.local --certificate lab.pem "
         "--token drive:lab.token",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    option = parser.add_argument
-    option("file", metavar="FILE", nargs="?", type=Path, help="a recording, e.g. run.pcapng")
-    option("--host", metavar="ADDRESS", default="127.0.0.1", help="where it listens")
-    option("--port", metavar="N", type=int, default=0, help="STOP ALL has N + 1; 0: any free ones")
-    option("--name", metavar="HOST", default="", help="of this machine, as others reach it")
-    option(
-        "--token",
-        metavar="[ROLE:]FILE",
-        action="append",
-        default=[],
-        type=_token,
-        help="of visitors from other hosts; ROLE: monitor (default), drive or admin",
-    )
-    option("--certificate", metavar="FILE", type=Path, help="PEM file, for TLS")
-    option("--key", metavar="FILE", type=Path, help="PEM file; not given: --certificate has it")
+        options=(
+            Option(
+                "file", metavar="FILE", nargs="?", type=Path, help="a recording, e.g. run.pcapng"
+            ),
+            Option("--host", metavar="ADDRESS", default="127.0.0.1", help="where it listens"),
+            Option(
+                "--port",
+                metavar="N",
+                type=int,
+                default=0,
+                help="STOP ALL has N + 1; 0: any free ones",
+            ),
+            Option(
+                "--name", metavar="HOST", default="", help="of this machine, as others reach it"
+            ),
+            Option(
+                "--token",
+                metavar="[ROLE:]FILE",
+                action="append",
+                default=[],
+                type=_token,
+                help="of visitors from other hosts; ROLE: monitor (default), drive or admin",
+            ),
+            Option("--certificate", metavar="FILE", type=Path, help="PEM file, for TLS"),
+            Option(
+                "--key", metavar="FILE", type=Path, help="PEM file; not given: --certificate has it"
+            ),
+        ),
+    ),
+}
 
 
 def run(args: argparse.Namespace) -> int:
@@ -67,12 +90,3 @@ def _recorded(path: Path) -> Recorded:
 
     head = Recording(path).head
     return Recorded(path, with_frames=lambda each: with_frames(each, decoders_of(head, str(path))))
-
-
-def _token(text: str) -> tuple[str, Path]:
-    role, colon, file = text.partition(":")
-    if not colon:
-        return "monitor", Path(text)
-    if role not in ("monitor", "drive", "admin"):
-        raise argparse.ArgumentTypeError(f"{role!r} is not a role: monitor, drive or admin")
-    return role, Path(file)

@@ -6,26 +6,29 @@ import argparse
 import sys
 
 from hilgw.cli.commands.configurations import loading
+from hilgw.cli.declaration import Command, Option
 from hilgw.errors import ConfigError, printable
 
-
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "import-world",
+COMMANDS = {
+    "import-world": Command(
         description="Prints a configuration made of a Webots world file: its robots, their devices "
         "and poses, and its obstacles. Comments name what the file does not show, such as the "
         "nodes in a PROTO, and what Webots takes instead of a value outside its limits.",
         epilog="example: hilgw import-world arena.wbt > arena.yaml && hilgw check arena.yaml",
-    )
-    parser.add_argument("file", metavar="FILE", help="a world file (.wbt)")
-    parser.add_argument(
-        "--controllers",
-        action="store_true",
-        help="write a listening controller also for the robots whose controller Webots starts",
-    )
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="write this file instead; it must not exist"
-    )
+        options=(
+            Option("file", metavar="FILE", help="a world file (.wbt)"),
+            Option(
+                "--controllers",
+                action="store_true",
+                help="write a listening controller also for the robots whose controller Webots "
+                "starts",
+            ),
+            Option(
+                "-o", "--output", metavar="FILE", help="write this file instead; it must not exist"
+            ),
+        ),
+    ),
+}
 
 
 def run(args: argparse.Namespace) -> int:

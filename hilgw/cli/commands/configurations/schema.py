@@ -7,26 +7,27 @@ import json
 import sys
 from pathlib import Path
 
+from hilgw.cli.declaration import Command, Option
 from hilgw.config.shipped import HEADER, SCHEMA
 from hilgw.errors import HilgwError, UsageError, printable
 
-
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "schema",
+COMMANDS = {
+    "schema": Command(
         description="Prints the JSON Schema of a configuration file, with every installed kind.\n"
         "Editors complete and check files with it, if this is the first line of the file:\n"
         f"  {HEADER}{SCHEMA}",
         epilog="example: hilgw schema --write my.yaml",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "--write",
-        metavar="FILE",
-        nargs="?",
-        const="",
-        help=f"write {SCHEMA} beside this configuration; without FILE in this folder",
-    )
+        options=(
+            Option(
+                "--write",
+                metavar="FILE",
+                nargs="?",
+                const="",
+                help=f"write {SCHEMA} beside this configuration; without FILE in this folder",
+            ),
+        ),
+    ),
+}
 
 
 def run(args: argparse.Namespace) -> int:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from hilgw.cli.declaration import Command, Option
 
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    commands.add_parser(
-        "ports",
+COMMANDS = {
+    "ports": Command(
         description="Lists the serial ports: path, USB ids, location, the names to put into a "
         "configuration (by-id of the device, by-path of its socket, for devices without serial "
         "numbers), and the programs that have the port open.",
         epilog="example: hilgw ports --json",
-    ).add_argument("--json", action="store_true", help="print as JSON")
+        options=(Option("--json", action="store_true", help="print as JSON"),),
+    ),
+}
 
 
 def run(args: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from hilgw.cli.declaration import Option
 from hilgw.errors import ConfigError, PeerError, UsageError, printable, quoted
 
 if TYPE_CHECKING:
@@ -16,34 +17,35 @@ Found = dict[str, Any]
 ANY = "*"
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+OPTIONS = (
+    Option(
         "--network",
         nargs="?",
         const="",
         metavar="NAME",
         help="instead: list the gateways of a federation (of this network), and what they have",
-    )
-    parser.add_argument(
+    ),
+    Option(
         "--connect",
         action="append",
         metavar="ENDPOINT",
         help="with --network: ask here, e.g. tcp/127.0.0.1:7447 (repeatable)",
-    )
-    parser.add_argument(
+    ),
+    Option(
         "-c",
         "--config",
         metavar="FILE",
         default=argparse.SUPPRESS,
         help="with --network: ask at the endpoints of this file, with its TLS; without both, the "
         "gateways of this machine are asked",
-    )
-    parser.add_argument(
+    ),
+    Option(
         "--control",
         metavar="PATH",
         default=argparse.SUPPRESS,
         help="with --network: ask the gateway with this control socket",
-    )
+    ),
+)
 
 
 def run(args: argparse.Namespace) -> int:
