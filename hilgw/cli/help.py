@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hilgw.cli.commands import EVERYDAY, GROUPS
+from hilgw.cli.groups import EVERYDAY, GROUPS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ import sys
 
 import pytest
 
-from hilgw.cli.commands import COMMANDS, EVERYDAY, GROUPS, run
+from hilgw.cli.commands import run
 from hilgw.cli.declaration import add_options
+from hilgw.cli.groups import COMMANDS, EVERYDAY, GROUPS
 from hilgw.cli.help import PURPOSES, help_text
 from hilgw.cli.main import main
 

@@ -6,9 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from hilgw.cli.commands.recordings.reading import FILE, opened, report_end
 from hilgw.cli.declaration import Command, Option
 from hilgw.errors import HilgwError, UsageError
+from hilgw.record.commands.reading import FILE, opened, report_end
 
 COMMANDS = {
     "convert": Command(

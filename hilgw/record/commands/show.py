@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 
 from hilgw.cli.commands.clients.watch import VIEWS, kinds_of, printer
-from hilgw.cli.commands.recordings.reading import FILE, opened, report_end
 from hilgw.cli.declaration import Command, Option
 from hilgw.cli.output.text import duration
 from hilgw.errors import HilgwError, UsageError
+from hilgw.record.commands.reading import FILE, opened, report_end
 
 COMMANDS = {
     "show": Command(

@@ -12,9 +12,9 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hilgw.cli.commands.recordings.reading import FILE, opened
 from hilgw.cli.declaration import Command, Option
 from hilgw.errors import HilgwError, UsageError
+from hilgw.record.commands.reading import FILE, opened
 
 if TYPE_CHECKING:
     from hilgw.record.recording import Recording

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from hilgw.cli.commands.recordings.reading import opened, recording, report_end
 from hilgw.cli.declaration import Command
+from hilgw.record.commands.reading import opened, recording, report_end
 
 SHOWN = 20  # differences
 DIFFERENT = 1

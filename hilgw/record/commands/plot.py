@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hilgw.cli.commands.recordings.reading import FILE, opened, report_end
 from hilgw.cli.declaration import Command, Option
+from hilgw.record.commands.reading import FILE, opened, report_end
 
 COMMANDS = {
     "plot": Command(

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hilgw.cli.commands.recordings.reading import FILE, opened, report_end
 from hilgw.cli.declaration import Command, Option
 from hilgw.cli.output.text import duration
+from hilgw.record.commands.reading import FILE, opened, report_end
 
 if TYPE_CHECKING:
     from hilgw.config.model import GatewayConfig
@@ -45,8 +45,8 @@ def run(args: argparse.Namespace) -> int:
     was asked for and cannot be made."""
     from hilgw.cli.output import files
     from hilgw.cli.output.text import one_line, print_json
-    from hilgw.cli.output.twin import link_lines, shadow_lines
     from hilgw.errors import HilgwError, UsageError
+    from hilgw.record.commands.twin_tables import link_lines, shadow_lines
     from hilgw.record.twin.picture import draw
 
     recording = opened(args.file)
