@@ -2,15 +2,18 @@
 The help, the manual page and completions show these groups; the short help those of EVERYDAY.
 
 A module has `COMMANDS`, which declares how each of its commands is called, and `run`, or `run_NAME`
-for each of several commands; these return the exit code. A module is imported only for its
-commands, by its name: rooms such as `bridge` and `web` bring theirs, and other distributions by the
-entry points `hilgw.commands`.
+for each of several commands; these return the exit code, if it is not 0. A module is imported only
+for its commands, by its name: rooms such as `bridge` and `web` bring theirs, and other
+distributions by the entry points `hilgw.commands`.
 """
 
 GROUPS = {
     "run": {
         "run": ("hilgw.cli.commands.run", "run a gateway (the default)"),
-        "bridge": ("hilgw.bridge.command", "connect a serial port to TCP clients, for any program"),
+        "bridge": (
+            "hilgw.bridge.command",
+            "connect a serial port to TCP clients, for any program",
+        ),
         "mock": (
             "hilgw.cli.commands.mock",
             "run firmware mocks on virtual ports or TCP, for any program",

@@ -65,9 +65,9 @@ COMMANDS = {
 }
 
 
-def run(args: argparse.Namespace) -> int:
-    """Until a signal. HilgwError: a package, a token or a certificate is missing, the port is in
-    use, or the file is not a recording."""
+def run(args: argparse.Namespace) -> None:
+    """Serve the page until a signal. HilgwError: a package, a token or a certificate is missing,
+    the port is in use, or the file is not a recording."""
     from hilgw.web.server import WebSettings, serve
 
     names = ("host", "port", "name", "certificate", "key")
@@ -80,7 +80,6 @@ def run(args: argparse.Namespace) -> int:
         lambda text: print(f"hilgw: {text}", file=sys.stderr, flush=True),
         recorded,
     )
-    return 0
 
 
 def _recorded(path: Path) -> Recorded:

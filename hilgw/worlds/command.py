@@ -31,19 +31,18 @@ COMMANDS = {
 }
 
 
-def run(args: argparse.Namespace) -> int:
-    """Prints or writes; returns 0. Raises ConfigError with the position of an error."""
+def run(args: argparse.Namespace) -> None:
+    """Print or write the configuration. Raises ConfigError with the position of an error."""
     text = _imported(args.file, controllers=args.controllers)
     if args.output is None:
         sys.stdout.write(text)
-        return 0
+        return
     from pathlib import Path
 
     from hilgw.cli.output import files
 
     files.expect_new(Path(args.output), "name another, or delete it")
     files.write(args.output, text)
-    return 0
 
 
 def _imported(file: str, *, controllers: bool) -> str:

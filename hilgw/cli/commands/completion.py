@@ -21,9 +21,8 @@ COMMANDS = {
 }
 
 
-def run(args: argparse.Namespace) -> int:
-    """Prints the script; returns 0."""
+def run(args: argparse.Namespace) -> None:
+    """Print the script."""
     from hilgw.cli.reference import completion
 
     print(completion.script(args.shell), end="")
-    return 0

@@ -16,12 +16,11 @@ COMMANDS = {
 }
 
 
-def run(args: argparse.Namespace) -> int:
-    """Returns 0. Raises ConfigError: the file exists, or cannot be made."""
+def run(args: argparse.Namespace) -> None:
+    """Make the token. Raises ConfigError: the file exists, or cannot be made."""
     from pathlib import Path
 
     from hilgw.security.access import write_token
 
     write_token(Path(args.file))
     print(f"{args.file}: a new token; write access: {{tokens: {{NAME: {{file: {args.file}}}}}}}")
-    return 0

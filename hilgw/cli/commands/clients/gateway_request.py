@@ -139,20 +139,19 @@ def _payload(args: argparse.Namespace) -> bytes:
         ) from None
 
 
-def run_send(args: argparse.Namespace) -> int:
-    """Returns 0 when the packet is queued. Raises HilgwError with the reason when refused."""
+def run_send(args: argparse.Namespace) -> None:
+    """Queue the packet. Raises HilgwError with the reason when it is refused."""
     data = _payload(args)
     gateway = gateway_of(args, "station", args.station)
     gateway.send(args.station, data, args.channel)
     print(f"{args.station}: {len(data)} B queued{gateway.suffix()}")
-    return 0
 
 
 # --- `hilgw place OBJECT X Y Z`: sets the pose of an object in a running gateway ------------------
 
 
-def run_place(args: argparse.Namespace) -> int:
-    """Returns 0 when the pose is set. Raises HilgwError for an unknown name."""
+def run_place(args: argparse.Namespace) -> None:
+    """Set the pose. Raises HilgwError for an unknown name."""
     if len(args.position) != (0 if args.unknown else 3):
         raise UsageError("no position", fix="give X Y Z in metres, or --unknown")
     if args.rotation is not None and not any(args.rotation[:3]):
@@ -162,7 +161,6 @@ def run_place(args: argparse.Namespace) -> int:
     gateway.place(args.object, position, args.rotation)
     where = "unknown" if position is None else "{:g}, {:g}, {:g} m".format(*position)
     print(f"{args.object}: {where}{gateway.suffix()}")
-    return 0
 
 
 # --- `hilgw set DEVICE`: channel and range of a device; registers of a remote module --------------

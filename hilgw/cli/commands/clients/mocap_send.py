@@ -82,8 +82,8 @@ COMMANDS = {
 }
 
 
-def run(args: argparse.Namespace) -> int:
-    """Sends, and prints the number of datagrams; returns 0.
+def run(args: argparse.Namespace) -> None:
+    """Send the poses, and print the number of datagrams.
 
     Raises UsageError for values that are not valid, ConfigError for a faulty file of poses,
     HilgwError when nothing can be sent.
@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
         with connect(args.address) as sender:
             if args.lost is not None:
                 send(sender, dict.fromkeys(args.lost))
-                return 0
+                return
             moving, end_ns = _what(args)
             sent = play(sender, moving, args.rate, end_ns, 1 if args.y_up else 2)
     except OSError as error:
@@ -101,7 +101,6 @@ def run(args: argparse.Namespace) -> int:
         ) from None
     objects = "1 object" if len(moving) == 1 else f"{len(moving)} objects"
     print(f"{sent} datagrams of {objects}", flush=True)
-    return 0
 
 
 def _what(args: argparse.Namespace) -> tuple[dict[str, Motion], int | None]:

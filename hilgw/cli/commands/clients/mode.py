@@ -27,8 +27,8 @@ COMMANDS = {
 }
 
 
-def run(args: argparse.Namespace) -> int:
-    """Returns 0. Raises HilgwError with the reason when the gateway refuses."""
+def run(args: argparse.Namespace) -> None:
+    """Set or show the mode. Raises HilgwError with the reason when the gateway refuses."""
     gateway = gateway_of(args, "robot", args.robot)
     state = gateway.mode(args.robot, args.mode)
     if args.json:
@@ -38,4 +38,3 @@ def run(args: argparse.Namespace) -> int:
         bodies = ", ".join(f"{name} {word}" for name, word in state.bodies.items())
         shown = f"{state.robot}: {state.mode}" + (f" ({bodies})" if bodies else "")
         print(shown + gateway.suffix())
-    return 0

@@ -34,23 +34,21 @@ COMMANDS = {
 }
 
 
-def run_record(args: argparse.Namespace) -> int:
-    """Prints the file; returns 0. HilgwError when the gateway refuses."""
+def run_record(args: argparse.Namespace) -> None:
+    """Begin or end the recording, and print its file. HilgwError when the gateway refuses."""
     from hilgw.client.gateway import Gateway
 
     gateway = Gateway.find(**selected(args))
     if not args.end:
         print(f"recording {gateway.record(args.name).file}")
-        return 0
+        return
     done = gateway.end_record(args.name)
     lost = f"; {done.lost} events were lost" if done.lost else ""
     print(f"recorded {done.file}{lost}")
-    return 0
 
 
-def run_note(args: argparse.Namespace) -> int:
-    """Returns 0. HilgwError when the gateway does not answer."""
+def run_note(args: argparse.Namespace) -> None:
+    """Put the remark in. HilgwError when the gateway does not answer."""
     from hilgw.client.gateway import Gateway
 
     Gateway.find(**selected(args)).note(args.text)
-    return 0

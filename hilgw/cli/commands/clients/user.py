@@ -61,13 +61,13 @@ COMMANDS = {
 }
 
 
-def run_key(args: argparse.Namespace) -> int:
-    """Returns 0. Raises HilgwError with the reason when the gateway refuses."""
+def run_key(args: argparse.Namespace) -> None:
+    """Press the keys. Raises HilgwError with the reason when the gateway refuses."""
     gateway = gateway_of(args, "robot", args.robot)
     if not args.keys:
         print(f"{args.robot}: type keys; Ctrl-D ends{gateway.suffix()}", file=sys.stderr)
         read_keys(sys.stdin.fileno(), lambda codes: gateway.key(args.robot, codes, args.hold))
-        return 0
+        return
     codes = []
     for word in args.keys:
         code = code_of(word)
@@ -77,16 +77,14 @@ def run_key(args: argparse.Namespace) -> int:
     gateway.key(args.robot, codes, args.hold)
     if gateway.label:
         print(f"{args.robot}: keys pressed{gateway.suffix()}")
-    return 0
 
 
-def run_say(args: argparse.Namespace) -> int:
-    """Returns 0. Raises HilgwError with the reason when the gateway refuses."""
+def run_say(args: argparse.Namespace) -> None:
+    """Send the text. Raises HilgwError with the reason when the gateway refuses."""
     gateway = gateway_of(args, "robot", args.robot)
     gateway.say(args.robot, args.text)
     if gateway.label:
         print(f"{args.robot}: text sent{gateway.suffix()}")
-    return 0
 
 
 # --- the keys that a terminal sends, as codes of Webots' keyboard ---------------------------------

@@ -75,8 +75,8 @@ COMMANDS = {
 }
 
 
-def run(args: argparse.Namespace) -> int:
-    """Returns 0 at the end of the gateway. HilgwError when it does not answer."""
+def run(args: argparse.Namespace) -> None:
+    """Show events until the end of the gateway. HilgwError when it does not answer."""
     from hilgw.client.gateway import watched_gateway
 
     is_table = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
@@ -102,12 +102,11 @@ def run(args: argparse.Namespace) -> int:
         below = "FRAMES" if args.frames else "LOST" if args.lost else "EVENTS"
         table = LiveTable(title, Style(use_colour(sys.stdout)), bar, below)
         live_screen.watch(table, source, sys.stdin.fileno(), sys.stdout)
-        return 0
+        return
     show = _capture(sys.stdout.buffer) if args.pcapng else printer(args)
     for event in source:
         show(event)
         sys.stdout.flush()
-    return 0
 
 
 def kinds_of(args: argparse.Namespace, *, is_table: bool) -> list[str]:

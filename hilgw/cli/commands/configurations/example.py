@@ -32,21 +32,20 @@ COMMANDS = {
 }
 
 
-def run(args: argparse.Namespace) -> int:
-    """Prints or writes; returns 0. Raises UsageError for an unknown name, or a file that exists."""
+def run(args: argparse.Namespace) -> None:
+    """Print, write or list them. UsageError for an unknown name, or a file that exists."""
     if args.write:
         if args.name is None:
             raise UsageError(
                 "--write: no configuration given", fix="e.g. hilgw example xbee --write"
             )
         _write(args.name.removesuffix(".yaml"), example(args.name))
-        return 0
+        return
     if args.name is not None:
         print(_for_editors(example(args.name)), end="")
-        return 0
+        return
     for line in table((name, title(text)) for name, text in examples().items()):
         print(line)
-    return 0
 
 
 def examples() -> dict[str, str]:

@@ -30,8 +30,8 @@ COMMANDS = {
 }
 
 
-def run(args: argparse.Namespace) -> int:
-    """Prints or writes the schema; returns 0. Prints an error for each kind that does not load.
+def run(args: argparse.Namespace) -> None:
+    """Print or write the schema, with an error for each kind that does not load.
 
     Raises UsageError when the configuration does not exist, HilgwError when the schema cannot be
     written.
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     text = json.dumps(json_schema(), indent=2) + "\n"
     if file is None:
         sys.stdout.write(text)
-        return 0
+        return
     from hilgw.cli.output.files import write_schema
 
     target = file / SCHEMA if file.is_dir() else file.with_name(SCHEMA)
@@ -53,7 +53,6 @@ def run(args: argparse.Namespace) -> int:
     if file.is_dir() or _first_line(file) != HEADER + SCHEMA:
         name = "a configuration" if file.is_dir() else printable(str(file))
         print(f"editors find it by the first line of {name}:\n  {HEADER}{SCHEMA}")
-    return 0
 
 
 def _configuration(path: str) -> Path:

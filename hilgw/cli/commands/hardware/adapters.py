@@ -27,8 +27,8 @@ COMMANDS = {
 }
 
 
-def run(args: argparse.Namespace) -> int:
-    """Prints the kinds; returns 0. Raises UsageError for an unknown name."""
+def run(args: argparse.Namespace) -> None:
+    """Print the kinds. Raises UsageError for an unknown name."""
     kinds = _kinds(args.name)
     if args.json:
         print_json([_as_data(adapter) for adapter in kinds])
@@ -38,7 +38,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         for adapter in kinds:
             _show(adapter)
-    return 0
 
 
 def _kinds(name: str | None) -> list[Any]:

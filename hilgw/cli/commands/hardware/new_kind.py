@@ -100,8 +100,8 @@ COMMANDS = {
 }
 
 
-def run(args: argparse.Namespace) -> int:
-    """Writes the files and prints their names; returns 0.
+def run(args: argparse.Namespace) -> None:
+    """Write the files and print their names.
 
     Raises UsageError when the name is not valid or a file exists, HilgwError when one cannot be
     written.
@@ -145,7 +145,6 @@ def run(args: argparse.Namespace) -> int:
             f"\nnext: {tests}\nnames the parts to fill in; begin with:\n{BEGIN}\n"
             f"and then the rest; when all pass: hilgw {config}{page}"
         )
-    return 0
 
 
 def _mock_of(part: Part, type: str) -> str:

@@ -18,14 +18,14 @@ COMMANDS = {
 }
 
 
-def run(args: argparse.Namespace) -> int:
-    """Returns 0, also without any port."""
+def run(args: argparse.Namespace) -> None:
+    """Print the ports."""
     ports = describe_ports()
     if args.json:
         from hilgw.cli.output.text import print_json
 
         print_json(ports)
-        return 0
+        return
     if not ports:
         print("no serial ports; plug in a device, or try hilgw mock xbee --link ./xbee")
     for port in ports:
@@ -38,7 +38,6 @@ def run(args: argparse.Namespace) -> int:
             print(f"    {name}")
         for holder in port["holders"]:
             print(f"    open in {holder}")
-    return 0
 
 
 def describe_ports() -> list[dict[str, Any]]:

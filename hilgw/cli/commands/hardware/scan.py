@@ -43,12 +43,14 @@ COMMANDS = {
 }
 
 
-def run(args: argparse.Namespace) -> int:
-    """Returns 0. Raises PeerError when nothing is found, PortError for a named port."""
+def run(args: argparse.Namespace) -> None:
+    """Search the ports, or the network. Raises PeerError when nothing is found, PortError for a
+    named port."""
     import asyncio
 
     if args.network is not None:
-        return scan_network.run(args)
+        scan_network.run(args)
+        return
     if args.connect:
         raise UsageError("--connect is of gateways", fix="hilgw scan --network --connect ENDPOINT")
     found = asyncio.run(_scan(args))
@@ -60,7 +62,6 @@ def run(args: argparse.Namespace) -> int:
         raise PeerError(
             "no known hardware found", fix="check power and wiring, and run hilgw doctor"
         )
-    return 0
 
 
 async def _scan(args: argparse.Namespace) -> list[Found]:

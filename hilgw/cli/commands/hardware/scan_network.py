@@ -48,8 +48,8 @@ OPTIONS = (
 )
 
 
-def run(args: argparse.Namespace) -> int:
-    """Returns 0. PeerError when no gateway is found."""
+def run(args: argparse.Namespace) -> None:
+    """Print the gateways. PeerError when no gateway is found."""
     if args.ports or args.kind or args.baudRate:
         raise UsageError("--network is of gateways, not of ports", fix="name no ports and kinds")
     file = getattr(args, "config", None)
@@ -62,7 +62,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         for each in found:
             print("\n".join(lines(each)))
-    return 0
 
 
 def _surveyed(args: argparse.Namespace, file: str | None) -> list[Found]:
