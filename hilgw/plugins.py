@@ -89,6 +89,11 @@ def _is_mock(part: Any) -> None:
         raise TypeError("SUMMARY must be text")
 
 
+def _is_command(part: Any) -> None:
+    if not (isinstance(part.COMMANDS, Mapping) and callable(part.run)):
+        raise TypeError("COMMANDS must be a mapping, run a function")
+
+
 ADAPTERS = Group(
     "hilgw.adapters",
     "hilgw.adapters",
@@ -128,6 +133,8 @@ MOCKS = Group(
     frozenset({"air", "base", "parameters", "wc2ec"}),
     check=_is_mock,
 )
+COMMANDS = Group("hilgw.commands", "hilgw.commands", "command", "", check=_is_command)
+"""Those of other distributions; there is no such package: `hilgw.cli.groups` has those of hilgw."""
 
 
 def names(group: Group) -> list[str]:

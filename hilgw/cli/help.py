@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from hilgw.cli.commands import EVERYDAY, GROUPS
+from hilgw.cli.groups import EVERYDAY, GROUPS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
+
+    from hilgw.cli.declaration import Option
 
 # Names, metavar ("" for a switch), text.
 LOADING = (
@@ -46,15 +47,16 @@ EVERYDAY_OPTIONS = ("-c --config", "--backend", "--duration", "--arm", "--report
 WITH_VALUE = {name for names, metavar, _ in RUN if metavar for name in names.split()}
 
 
-def add_options_of_run(
-    parser: argparse.ArgumentParser, options: tuple[tuple[str, str, str], ...], **kinds: Any
-) -> None:
-    """Adds these options, without defaults, because they may precede or follow the command.
+def options_of_run(options: tuple[tuple[str, str, str], ...], **kinds: Any) -> list[Option]:
+    """Return these options, without defaults, because they may precede or follow the command.
 
     kinds: the type of the value of an option, by its name.
     """
     from argparse import SUPPRESS
 
+    from hilgw.cli.declaration import Option
+
+    found = []
     for names, metavar, text in options:
         words = names.split()
         more: dict[str, Any] = {"metavar": metavar} if metavar else {"action": "store_true"}
@@ -62,7 +64,8 @@ def add_options_of_run(
             more |= {"action": "append", "dest": "overrides"}
         elif words[-1][2:] in kinds:
             more["type"] = kinds[words[-1][2:]]
-        parser.add_argument(*words, default=SUPPRESS, help=text, **more)
+        found.append(Option(*words, default=SUPPRESS, help=text, **more))
+    return found
 
 
 # --- the help -------------------------------------------------------------------------------------

@@ -55,8 +55,8 @@ def _run(arguments: list[str]) -> int:
     from hilgw.cli.parser import parse
 
     args = parse(arguments)
-    code: int = args.run(args)
-    return code
+    code: int | None = args.run(args)
+    return code or 0
 
 
 def _report_os_error(error: OSError) -> None:

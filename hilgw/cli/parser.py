@@ -11,7 +11,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from hilgw.cli.commands import COMMANDS
+from hilgw import plugins
+from hilgw.cli.declaration import add_options
+from hilgw.cli.groups import COMMANDS
 from hilgw.cli.help import WITH_VALUE, help_text
 from hilgw.cli.version import print_version
 from hilgw.errors import nearest, printable, quoted, suggest
@@ -39,7 +41,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser, own = parsers(command)
     if place is not None and isinstance(own, CommandParser):
         own.words = arguments[place + 1 :]
-    if command is not None and command not in COMMANDS:
+    if command is not None and own is parser:
         _refuse_unknown_options(parser, arguments[:place])
         if "/" in command or Path(command).suffix:
             parser.error(f"no such file: {printable(command)}")
@@ -58,7 +60,9 @@ def parsers(command: str | None) -> tuple[argparse.ArgumentParser, argparse.Argu
     that reads the options of the command."""
     parser, commands = _default_parser()
     if command in COMMANDS:
-        _add_commands(COMMANDS[command][0], commands)
+        _add_commands(import_module(COMMANDS[command][0]), commands)
+    elif command is not None and plugins.has(plugins.COMMANDS, command):
+        _add_commands(plugins.load(plugins.COMMANDS, command), commands)
     return parser, commands.choices.get(command or "", parser)
 
 
@@ -66,17 +70,18 @@ def whole_parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.Argument
     """The parser with the options of all commands, and its part for each command."""
     parser, commands = _default_parser()
     for module in dict.fromkeys(module for module, _ in COMMANDS.values()):
-        _add_commands(module, commands)
+        _add_commands(import_module(module), commands)
     for name, (_, summary) in COMMANDS.items():
         commands._choices_actions.append(commands._ChoicesPseudoAction(name, [], summary))
     return parser, {name: commands.choices[name] for name in COMMANDS}
 
 
-def _add_commands(name: str, commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_commands(
+    module: Any, commands: argparse._SubParsersAction[argparse.ArgumentParser]
+) -> None:
     """Adds the parsers of a module, with the functions that run its commands."""
-    module = import_module(f"hilgw.cli.commands.{name}")
-    module.add_parsers(commands)
-    for command in (command for command, (its, _) in COMMANDS.items() if its == name):
+    for command, declared in module.COMMANDS.items():
+        declared.add_to(commands, command)
         function = getattr(module, f"run_{command}", None) or module.run
         commands.choices[command].set_defaults(run=function)
 
@@ -90,7 +95,7 @@ def _default_parser() -> tuple[
     parser.add_argument(
         "--version", action=_Version, help="show versions, and which C forms are active"
     )
-    run.add_options(parser)
+    add_options(parser, run.OPTIONS)
     parser.set_defaults(run=run.run)
     return parser, parser.add_subparsers(metavar="COMMAND", parser_class=CommandParser)
 
@@ -126,7 +131,7 @@ def _meant_command(word: str) -> str:
         return f"; did you mean hilgw --config {word}?"
     if word in _INSTEAD:
         return f"; {_INSTEAD[word]}"
-    near = nearest(word, [*COMMANDS, "--version"])
+    near = nearest(word, [*COMMANDS, *plugins.names(plugins.COMMANDS), "--version"])
     return f"; did you mean {near}?" if near else "; hilgw --help --all lists the commands"
 
 

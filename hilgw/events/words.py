@@ -26,6 +26,11 @@ def reason_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {in_words(reason)}" for reason, count in counts.items())
 
 
+def joined(words: Iterable[str], by: str = "; ") -> str:
+    """Join the words that are not empty."""
+    return by.join(filter(None, words))
+
+
 def escape(data: bytes, limit: int = SHOWN_BYTES) -> str:
     """Return bytes as a quoted string without control characters, cut at `limit` bytes."""
     text = "".join(
@@ -157,7 +162,7 @@ def of_link(event: Event) -> str:
         f"robots {listing(event['robots'])}" if event["robots"] else "",
         f"listeners {listing(listeners)}" if listeners else "",
     ]
-    return "; ".join(filter(None, words))
+    return joined(words)
 
 
 def way(p50_ms: Any, p99_ms: Any, round_trip_ms: Any, clock_offset_s: Any) -> str:

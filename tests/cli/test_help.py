@@ -10,7 +10,9 @@ import sys
 
 import pytest
 
-from hilgw.cli.commands import COMMANDS, EVERYDAY, GROUPS, run
+from hilgw.cli.commands import run
+from hilgw.cli.declaration import add_options
+from hilgw.cli.groups import COMMANDS, EVERYDAY, GROUPS
 from hilgw.cli.help import PURPOSES, help_text
 from hilgw.cli.main import main
 
@@ -60,7 +62,7 @@ def test_the_version_and_the_help_of_commands_import_nothing_heavy() -> None:
 
 def test_all_lists_every_option_and_command() -> None:
     parser = argparse.ArgumentParser()
-    run.add_options(parser)
+    add_options(parser, run.OPTIONS)
     options = set(re.findall(r"(?<!\S)--?\w[\w-]*", parser.format_help()))
     assert len(options) > 10
     text = help_text(everything=True)

@@ -14,7 +14,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from hilgw.cli.commands import COMMANDS
+from hilgw.cli.groups import COMMANDS
 from hilgw.testing.sim import DEADLINE_S, wait_until
 from tests.e2e.running import HOST, environment, free_port, run_program
 from tests.e2e.test_first_check import STARTS, Terminal

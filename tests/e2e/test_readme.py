@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.cli.commands import COMMANDS
+from hilgw.cli.groups import COMMANDS
 from hilgw.cli.main import main
 from hilgw.cli.signals import EXIT_BY_SIGNAL
 from hilgw.errors import HilgwError

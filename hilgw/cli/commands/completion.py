@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import argparse
 
+from hilgw.cli.declaration import Command, Option
+
 SHELLS = ("bash", "zsh", "fish")
 
 
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    commands.add_parser(
-        "completion",
+COMMANDS = {
+    "completion": Command(
         description="Prints a script that completes commands, options, kinds and shipped "
         "configurations in a shell.",
         epilog="examples: source <(hilgw completion bash)\n"
         "          hilgw completion zsh > ~/.zfunc/_hilgw\n"
         "          hilgw completion fish > ~/.config/fish/completions/hilgw.fish",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    ).add_argument("shell", metavar="SHELL", choices=SHELLS, help="bash, zsh or fish")
+        options=(Option("shell", metavar="SHELL", choices=SHELLS, help="bash, zsh or fish"),),
+    ),
+}
 
 
-def run(args: argparse.Namespace) -> int:
-    """Prints the script; returns 0."""
+def run(args: argparse.Namespace) -> None:
+    """Print the script."""
     from hilgw.cli.reference import completion
 
     print(completion.script(args.shell), end="")
-    return 0

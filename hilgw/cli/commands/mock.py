@@ -8,6 +8,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any
 
+from hilgw.cli.declaration import Command, Option
 from hilgw.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
@@ -46,48 +47,52 @@ class GivenModule:
         self.parameters: dict[str, Any] = {}
 
 
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "mock",
+COMMANDS = {
+    "mock": Command(
         description="Runs mocks of one kind that share an air, each on a virtual port or a TCP "
         "connection, until Ctrl-C.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("kind", nargs="?", metavar="KIND", help="the mock, e.g. xbee")
-    parser.add_argument("--list", action="store_true", help="list the kinds, or KIND's parameters")
-    parser.add_argument(
-        "--link",
-        action="append",
-        default=[],
-        metavar="PATH",
-        help="path of a virtual port, one for each module (repeatable; default: one, with a "
-        "path of our choice)",
-    )
-    for name, text in (
-        ("listen", "address a module listens on"),
-        ("connect", "address a module connects to"),
-    ):
-        parser.add_argument(
-            f"--{name}",
-            action="append",
-            default=[],
-            metavar="HOST:PORT",
-            help=f"{text}, for kinds on TCP (repeatable; default: 127.0.0.1:{FIRST_TCP_PORT})",
-        )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        dest="settings",
-        metavar="[N.]NAME=VALUE",
-        help="a parameter of all modules, or of module N, counted from 0 (repeatable); a module "
-        "without --link, --listen or --connect has no port",
-    )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed")
-    parser.add_argument("--loss", type=float, default=0.0, metavar="P", help="share of frames lost")
-    parser.add_argument("--ready-file", metavar="FILE", help="write this file when all ports exist")
-    parser.add_argument("--json", action="store_true", help="print as JSON, one line")
+        options=(
+            Option("kind", nargs="?", metavar="KIND", help="the mock, e.g. xbee"),
+            Option("--list", action="store_true", help="list the kinds, or KIND's parameters"),
+            Option(
+                "--link",
+                action="append",
+                default=[],
+                metavar="PATH",
+                help="path of a virtual port, one for each module (repeatable; default: one, with "
+                "a path of our choice)",
+            ),
+            *(
+                Option(
+                    f"--{name}",
+                    action="append",
+                    default=[],
+                    metavar="HOST:PORT",
+                    help=f"{text}, for kinds on TCP (repeatable; default: "
+                    f"127.0.0.1:{FIRST_TCP_PORT})",
+                )
+                for name, text in (
+                    ("listen", "address a module listens on"),
+                    ("connect", "address a module connects to"),
+                )
+            ),
+            Option(
+                "--set",
+                action="append",
+                default=[],
+                dest="settings",
+                metavar="[N.]NAME=VALUE",
+                help="a parameter of all modules, or of module N, counted from 0 (repeatable); a "
+                "module without --link, --listen or --connect has no port",
+            ),
+            Option("--seed", type=int, default=0, metavar="N", help="random seed"),
+            Option("--loss", type=float, default=0.0, metavar="P", help="share of frames lost"),
+            Option("--ready-file", metavar="FILE", help="write this file when all ports exist"),
+            Option("--json", action="store_true", help="print as JSON, one line"),
+        ),
+    ),
+}
 
 
 def run(args: argparse.Namespace) -> int:

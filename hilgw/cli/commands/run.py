@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from hilgw import __version__
 from hilgw.cli.commands.configurations import loading
-from hilgw.cli.help import RUN, add_options_of_run
+from hilgw.cli.declaration import Command, Option
+from hilgw.cli.help import RUN, options_of_run
+from hilgw.cli.output.text import duration, status_mode
 from hilgw.errors import HilgwError, PeerError, SafetyError, UsageError, printable
 
 if TYPE_CHECKING:
@@ -28,20 +30,17 @@ if TYPE_CHECKING:
     from hilgw.engine.reporting.metrics_server import MetricsServer
 
 
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "run",
+OPTIONS = options_of_run(RUN, duration=duration, status=status_mode, **{"from": duration})
+COMMANDS = {
+    "run": Command(
         description="Runs the gateway of a configuration until Ctrl-C or --duration.",
         epilog="example: hilgw run configs/xbee.yaml --duration 10s --report out.json",
-    )
-    parser.add_argument("file", metavar="FILE", nargs="?", help="the configuration, as --config")
-    add_options(parser)
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    from hilgw.cli.output.text import duration, status_mode
-
-    add_options_of_run(parser, RUN, duration=duration, status=status_mode, **{"from": duration})
+        options=(
+            Option("file", metavar="FILE", nargs="?", help="the configuration, as --config"),
+            *OPTIONS,
+        ),
+    ),
+}
 
 
 def run(args: argparse.Namespace) -> int:

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import argparse
 
+from hilgw.cli.declaration import Command, Option
 
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    commands.add_parser(
-        "token",
+COMMANDS = {
+    "token": Command(
         description="Makes a token in a new file that only this user can read. Name the file in "
         "`access: {tokens: ...}` of a configuration; a client presents the token.",
         epilog="example: hilgw token lab.token",
-    ).add_argument("file", metavar="FILE", help="the new file")
+        options=(Option("file", metavar="FILE", help="the new file"),),
+    ),
+}
 
 
-def run(args: argparse.Namespace) -> int:
-    """Returns 0. Raises ConfigError: the file exists, or cannot be made."""
+def run(args: argparse.Namespace) -> None:
+    """Make the token. Raises ConfigError: the file exists, or cannot be made."""
     from pathlib import Path
 
     from hilgw.security.access import write_token
 
     write_token(Path(args.file))
     print(f"{args.file}: a new token; write access: {{tokens: {{NAME: {{file: {args.file}}}}}}}")
-    return 0

@@ -12,6 +12,7 @@ from hilgw.config.queries import is_estop_mocked, own_backends
 from hilgw.devices.fields import BROADCAST, UNLIMITED
 from hilgw.devices.kinds import MOTOR
 from hilgw.errors import printable
+from hilgw.events.words import joined
 
 if TYPE_CHECKING:
     from hilgw.config.model import FederationConfig, GatewayConfig
@@ -54,27 +55,23 @@ def _head(config: GatewayConfig) -> str:
         "mock": "mocks on virtual ports",
         "loopback": "mocks in this process",
     }[config.backend]
-    parts = [f"backend {config.backend}: {words}"]
-    parts += [f"{name}: backend {own}" for name, own in own_backends(config).items()]
-    if config.real and config.backend.is_mocked:
-        parts.append(f"real: {', '.join(config.real)}")
-    if config.speed != 1:
-        parts.append(f"speed {config.speed:g}" if config.speed != "max" else "speed max")
-    if config.medium.step_ms is not None:
-        parts.append(f"basic time step {config.medium.step_ms} ms")
-    if config.obstacles:
-        parts.append(f"obstacles: {', '.join(config.obstacles)}")
-    if tokens := config.access.tokens:
-        roles = ", ".join(f"{name} ({token.role})" for name, token in tokens.items())
-        parts.append(f"other hosts with tokens {roles}")
-    if config.estop is not None:
-        mock = " (here a mock)" if is_estop_mocked(config) else ""
-        parts.append(f"emergency-stop switch at {config.estop.where}{mock}")
-    if config.access.tls:
-        parts.append("TLS for other hosts")
-    if config.medium.mocap is not None:
-        parts.append(f"motion capture on {config.medium.mocap.listen}")
-    return "; ".join(parts)
+    speed = config.speed if config.speed == "max" else f"{config.speed:g}"
+    tokens = [f"{name} ({token.role})" for name, token in config.access.tokens.items()]
+    estop, mocap = config.estop, config.medium.mocap
+    mock = " (here a mock)" if estop is not None and is_estop_mocked(config) else ""
+    parts = [
+        f"backend {config.backend}: {words}",
+        *(f"{name}: backend {own}" for name, own in own_backends(config).items()),
+        f"real: {', '.join(config.real)}" if config.real and config.backend.is_mocked else "",
+        f"speed {speed}" if config.speed != 1 else "",
+        "" if config.medium.step_ms is None else f"basic time step {config.medium.step_ms} ms",
+        f"obstacles: {', '.join(config.obstacles)}" if config.obstacles else "",
+        f"other hosts with tokens {', '.join(tokens)}" if tokens else "",
+        "" if estop is None else f"emergency-stop switch at {estop.where}{mock}",
+        "TLS for other hosts" if config.access.tls else "",
+        "" if mocap is None else f"motion capture on {mocap.listen}",
+    ]
+    return joined(parts)
 
 
 class _Page:
@@ -162,22 +159,25 @@ class _Page:
         sent = "all channels"
         if adapter["channels"] is not None:
             sent = "channel " + ", ".join(map(str, adapter["channels"]))
-        by = f"; mapping {adapter['mapping']}" if adapter["mapping"] else ""
-        framing = f"; framing {adapter['framing']}" if adapter["framing"] else ""
-        moves = f"; moves with {adapter['attached_to']}" if adapter["attached_to"] else ""
-        queue = "16 MiB" if adapter["queue_bytes"] == -1 else f"{adapter['queue_bytes']} bytes"
-        relays = "; sends packets of other airs, too" if adapter["relay"] else ""
+        mapping, framing = adapter["mapping"], adapter["framing"]
+        moves, size = adapter["attached_to"], adapter["queue_bytes"]
+        kind = f"{adapter['kind']}: {adapter['summary']}"
+        payload = f"up to {adapter['payload_bytes']} bytes each"
+        queue = f"up to {'16 MiB' if size == -1 else f'{size} bytes'} wait"
+        channel = f"{adapter['type']} {adapter['channel']}; sends {sent}"
+        packets = [
+            payload,
+            f"framing {framing}" if framing else "",
+            f"{queue}, {adapter['window']} under way",
+            "sends packets of other airs, too" if adapter["relay"] else "",
+        ]
         yield from self._rows(
             [
-                ("kind", f"{adapter['kind']}: {adapter['summary']}{moves}"),
+                ("kind", joined([kind, f"moves with {moves}" if moves else ""])),
                 ("port", " - ".join(_place(port))),
                 ("line", _line(port.line)),
-                ("channel", f"{adapter['type']} {adapter['channel']}; sends {sent}{by}"),
-                (
-                    "packets",
-                    f"up to {adapter['payload_bytes']} bytes each{framing}; up to {queue} wait, "
-                    f"{adapter['window']} under way{relays}",
-                ),
+                ("channel", joined([channel, f"mapping {mapping}" if mapping else ""])),
+                ("packets", joined(packets)),
                 ("air", _air(self._airs[adapter["air"]], adapter["name"])),
             ]
         )
@@ -244,39 +244,45 @@ def _loop_words(robot: Facts) -> list[str]:
         words.append(f"{which}{'armed' if safety['armed'] else 'disarmed'}")
         if (timeout_s := safety["command_timeout_s"]) is not None:
             words.append(f"{which}deadline {timeout_s:g} s")
-    if robot["controller"]["step_ms"] is not None:
-        words.append(f"step {robot['controller']['step_ms']} ms")
-    return words
+    step_ms = robot["controller"]["step_ms"]
+    return words if step_ms is None else [*words, f"step {step_ms} ms"]
 
 
 def _controller(controller: Facts) -> str:
-    connection = controller["connection"]
-    words = f"{controller['kind']}: {controller['summary']}"
-    words += {
+    connection, behind = controller["connection"], controller["behind"]
+    step_ms, period_ms, only = controller["step_ms"], controller["period_ms"], controller["only"]
+    place = {
         "program": f": {_program(connection)}",
         "listen": f"; it connects to {connection.address}",
         "local": f"; it connects to {connection.address}",
         "port": f"; on {connection.address}",
         "inside": "",
     }[connection.way]
-    words += _line_words(connection)
-    if controller["step_ms"] is not None:
-        words += f"; steps of {controller['step_ms']} ms"
-    if (period_ms := controller["period_ms"]) is not None:
-        words += f"; every {period_ms:g} ms"
-    if (behind := controller["behind"]) is not None:
-        mock = f" (here the mock {behind.mock})" if behind.mock else ""
-        words += f"; its robot is in Webots, {behind.address}{mock}"
-        if only := controller["only"]:
-            words += f"; real hardware only: {', '.join(only)}"
-    return words + (f"; here the mock {connection.mock}" if connection.mock else "")
+    return joined(
+        [
+            f"{controller['kind']}: {controller['summary']}{place}{_line_words(connection)}",
+            "" if step_ms is None else f"steps of {step_ms} ms",
+            "" if period_ms is None else f"every {period_ms:g} ms",
+            "" if behind is None else f"its robot is in Webots, {behind.address}{_here(behind)}",
+            f"real hardware only: {', '.join(only)}" if only else "",
+            _mock(connection),
+        ]
+    )
+
+
+def _here(behind: Connection) -> str:
+    return f" (here the mock {behind.mock})" if behind.mock else ""
+
+
+def _mock(connection: Connection) -> str:
+    return f"here the mock {connection.mock}" if connection.mock else ""
 
 
 def _body(body: Facts, robot: Facts) -> Iterator[tuple[str, str]]:
     connection, safety, stop = body["connection"], body["safety"], body["stop"]
-    place = f"; {connection.address}{_line_words(connection)}"
-    mock = f"; here the mock {connection.mock}" if connection.mock else ""
-    yield body["key"], f"{body['kind']}: {body['summary']}{place}{mock}"
+    place = f"{connection.address}{_line_words(connection)}"
+    kind = f"{body['kind']}: {body['summary']}"
+    yield body["key"], joined([kind, place, _mock(connection)])
     if (load := body["load"]) is not None:
         period_ms, used, possible = load["period_ms"], load["needed_bytes"], load["possible_bytes"]
         if load["each_device"]:
@@ -324,12 +330,13 @@ def _devices(devices: Sequence[Facts]) -> Iterator[tuple[str, str]]:
 
 
 def _limits(device: Facts) -> str:
-    words = [_bound(bound) for bound in device["bounds"]]
-    if device["rate"] is not None:
-        words.append(f"changes by at most {device['rate']:g} per second")
-    if device["default_position"] is not None:
-        words.append(f"stops at {device['default_position']:g} m")
-    return "; ".join(words) or "no limits but Webots' own"
+    rate, default = device["rate"], device["default_position"]
+    words = [
+        *map(_bound, device["bounds"]),
+        "" if rate is None else f"changes by at most {rate:g} per second",
+        "" if default is None else f"stops at {default:g} m",
+    ]
+    return joined(words) or "no limits but Webots' own"
 
 
 def _bound(bound: Facts) -> str:
@@ -341,18 +348,18 @@ def _bound(bound: Facts) -> str:
 
 
 def _radio(radio: Facts) -> str:
-    channel = "every channel" if radio["channel"] == BROADCAST else f"channel {radio['channel']}"
-    rate = f", {radio['baudRate']} bit/s, {radio['byteSize']} bit a byte"
-    rate = "" if radio["baudRate"] == UNLIMITED else rate
-    size = radio["bufferSize"]
-    buffer = "" if size == UNLIMITED else f", holds {size} bytes"
-    reach = "" if radio["range"] in (None, UNLIMITED) else f", range {radio['range']:g} m"
-    period = ""
-    if radio["node"] == "Receiver":
-        every = radio["sampling_period_ms"]
-        period = f", sampled every {every} ms" if every else ", sampled when its controller asks"
-    meets = f"; meets {', '.join(radio['hardware']) or 'no hardware'}"
-    return f"{radio['node']} {radio['type']}, {channel}{rate}{buffer}{reach}{period}{meets}"
+    channel, rate, size = radio["channel"], radio["baudRate"], radio["bufferSize"]
+    reach, every = radio["range"], radio["sampling_period_ms"]
+    period = f"sampled every {every} ms" if every else "sampled when its controller asks"
+    words = [
+        f"{radio['node']} {radio['type']}",
+        "every channel" if channel == BROADCAST else f"channel {channel}",
+        "" if rate == UNLIMITED else f"{rate} bit/s, {radio['byteSize']} bit a byte",
+        "" if size == UNLIMITED else f"holds {size} bytes",
+        "" if reach in (None, UNLIMITED) else f"range {reach:g} m",
+        period if radio["node"] == "Receiver" else "",
+    ]
+    return f"{joined(words, ', ')}; meets {', '.join(radio['hardware']) or 'no hardware'}"
 
 
 def _when(rule: Facts) -> str:

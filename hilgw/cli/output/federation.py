@@ -9,7 +9,7 @@ from typing import Any
 
 from hilgw.cli.output.text import Style
 from hilgw.errors import printable
-from hilgw.events.words import FROM, TO, counted, in_words, listing, reason_counts, way
+from hilgw.events.words import FROM, TO, counted, in_words, joined, listing, reason_counts, way
 
 Found = Mapping[str, Any]
 
@@ -25,10 +25,13 @@ def status_lines(status: Found, style: Style) -> Iterator[str]:
         by = f"{printable(name)} is not reached, but by {printable(listing(reached_by))}"
         yield f"    {style.bad(by)}: connect the two, or all to one router"
     outside = status["outside"]
-    words = [f"{outside['entered']} packets of other programs"] if outside["entered"] else []
-    words += [f"dropped {reason_counts(outside['dropped'])}"] if outside["dropped"] else []
-    if words:
-        yield f"    from outside: {printable(', '.join(words))}"
+    entered, dropped = outside["entered"], outside["dropped"]
+    words = [
+        f"{entered} packets of other programs" if entered else "",
+        f"dropped {reason_counts(dropped)}" if dropped else "",
+    ]
+    if any(words):
+        yield f"    from outside: {printable(joined(words, ', '))}"
 
 
 def _gateway(name: str, each: Found, style: Style) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from hilgw.cli.output.federation import status_lines
 from hilgw.cli.output.text import Style, cut, hanging
 from hilgw.errors import printable
-from hilgw.events.words import in_words, reason_counts, span
+from hilgw.events.words import in_words, joined, reason_counts, span
 
 Status = dict[str, Any]
 _WIDTH = 80
@@ -66,11 +66,13 @@ def _port(name: str, port: Mapping[str, Any], style: Style) -> list[str]:
 
 def _robot(robot: Mapping[str, Any], style: Style) -> str:
     latched, late, controller = robot["latched"], robot["late_steps"], robot["controller"]
-    words = ["armed" if robot["armed"] else "disarmed"]
-    words += [] if latched is None else [style.bad(f"latched: {in_words(printable(latched))}")]
-    words += [] if robot["mode"] is None else [f"mode {robot['mode']}"]
-    for body, state in robot["bodies"].items():
-        words.append((style.bad if body in robot["down"] else str)(f"{body} {state}"))
-    words.append("controller runs" if controller["runs"] else printable(controller["text"]))
-    words += [f"{late['count']} late steps, up to {late['max_ms']:g} ms"] if late["count"] else []
-    return ", ".join(words)
+    bodies = robot["bodies"].items()
+    words = [
+        "armed" if robot["armed"] else "disarmed",
+        "" if latched is None else style.bad(f"latched: {in_words(printable(latched))}"),
+        "" if robot["mode"] is None else f"mode {robot['mode']}",
+        *((style.bad if name in robot["down"] else str)(f"{name} {each}") for name, each in bodies),
+        "controller runs" if controller["runs"] else printable(controller["text"]),
+        f"{late['count']} late steps, up to {late['max_ms']:g} ms" if late["count"] else "",
+    ]
+    return joined(words, ", ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from hilgw.events.words import FROM, TO, counted, in_words, listing, reason_counts
+from hilgw.events.words import FROM, TO, counted, in_words, joined, listing, reason_counts
 from hilgw.reasons import ExpiredReason
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
             + (f", refused {reason_counts(count['refused'])}" if count["refused"] else "")
             + (f", queued {count['queued']}" if count["queued"] else "")
             + ("" if _never_up(count, port) else _expired(count))
-            + (f"; {_latency(latency)}" if latency.get("count") else "")
+            + (f"; {times}" if (times := _times(latency.get("hop", ""), latency)) else "")
             + _received_by(report, name)
         )
     if mocap := report.get("mocap"):
@@ -111,21 +111,19 @@ def control_loop_lines(loops: Mapping[str, Any]) -> list[str]:
     """The control loops of a report."""
     lines = []
     for name, loop in loops.items():
-        text = f"{loop['values_in']} sensor values, {loop['commands_out']} motor commands"
-        if loop["values_superseded"]:
-            text += f", {loop['values_superseded']} values superseded"
-        if loop.get("late_steps"):
-            text += f", {loop['late_steps']} late steps"
-        if loop.get("late_ends"):
-            text += f", controller ended as hilgw was late: {loop['late_ends']}"
-        if loop["refused"]:
-            text += f", refused {reason_counts(loop['refused'])}"
-        latency = loop["sensor_to_motor"]
-        if latency["count"]:
-            text += (
-                f"; sensor to motor in p50 {latency['p50_ms']:.2f} ms, "
-                f"p99 {latency['p99_ms']:.2f} ms, max {latency['max_ms']:.2f} ms"
-            )
+        superseded, refused, late = (
+            loop.get(n) for n in ("values_superseded", "refused", "late_ends")
+        )
+        counts = [
+            f"{loop['values_in']} sensor values",
+            f"{loop['commands_out']} motor commands",
+            f"{superseded} values superseded" if superseded else "",
+            f"{loop['late_steps']} late steps" if loop.get("late_steps") else "",
+            f"controller ended as hilgw was late: {late}" if late else "",
+            f"refused {reason_counts(refused)}" if refused else "",
+        ]
+        times = _times("sensor to motor", loop["sensor_to_motor"], digits=2)
+        text = joined([joined(counts, ", "), times])
         lines.append(f"  {name:<14} {text}")
         if loop["stops"]:
             latched = f"; LATCHED: {in_words(loop['latched'])}" if loop["latched"] else ""
@@ -138,11 +136,12 @@ def control_loop_lines(loops: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _latency(latency: dict[str, Any]) -> str:
-    return (
-        f"{latency['hop']} in p50 {latency['p50_ms']:.1f} ms, p99 {latency['p99_ms']:.1f} ms, "
-        f"max {latency['max_ms']:.1f} ms"
-    )
+def _times(of: str, latency: Mapping[str, Any], digits: int = 1) -> str:
+    """The percentiles of a latency; empty without any."""
+    if not latency.get("count"):
+        return ""
+    words = {"p50": "p50_ms", "p99": "p99_ms", "max": "max_ms"}
+    return f"{of} in " + ", ".join(f"{w} {latency[k]:.{digits}f} ms" for w, k in words.items())
 
 
 # --- the divergence of a shadow -------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hilgw.cli.commands import GROUPS
+from hilgw.cli.groups import GROUPS
 from hilgw.cli.parser import whole_parser
 
 _FILES = ("FILE", "PATH", "CONFIG")  # metavars

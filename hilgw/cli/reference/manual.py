@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 
-from hilgw.cli.commands import COMMANDS, GROUPS
+from hilgw.cli.groups import COMMANDS, GROUPS
 from hilgw.cli.help import EXIT_CODES, PURPOSES
 from hilgw.cli.parser import whole_parser
 

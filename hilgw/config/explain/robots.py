@@ -330,42 +330,47 @@ def stops_of(
     """Every cause that stops the motors of this robot; none where nothing moves them."""
     if not bodies or controller is None or not controller["moves"]:
         return []
-    return [
+    named = [(each, f" ({each['key']})" if len(bodies) > 1 else "") for each in bodies]
+    rules = [
         *_of_controller(controller, bodies),
         *_of_gateway(robot, bodies, config.estop),
-        *_of_guardian(bodies, config.guardian_ms),
-        *_of_bodies(bodies),
+        *(rule for each in named for rule in _of_guardian(*each, config.guardian_ms)),
+        *(rule for each in named for rule in _of_body(*each)),
+    ]
+    return [rule for rule in rules if rule is not None]
+
+
+def _of_controller(controller: Facts, bodies: Sequence[Facts]) -> list[Facts | None]:
+    silence_s = controller["silence_s"]
+    loads_plugin = controller["step_ms"] is not None and controller["connection"].way != "program"
+    return [
+        _rule(
+            "the controller ends, disconnects, or sends invalid data",
+            StopReason.DISCONNECTED,
+            StopReason.PROTOCOL,
+        ),
+        _rule(
+            "the controller's serial line is silent",
+            StopReason.SILENCE,
+            after_s=silence_s,
+            holds=silence_s is not None,
+        ),
+        *(_freeze(controller, body, several=len(bodies) > 1) for body in bodies),
+        _rule("for 0.5 s the controller sends more than hilgw can process", StopReason.SWAMPED),
+        _rule(
+            "the robot's battery is empty; its controller ends",
+            StopReason.BATTERY,
+            holds=controller["has_battery"],
+        ),
+        _rule(
+            "a remote-control plug-in that the controller loads drives another robot",
+            StopReason.REMOTE,
+            holds=loads_plugin,
+        ),
     ]
 
 
-def _of_controller(controller: Facts, bodies: Sequence[Facts]) -> Iterator[Facts]:
-    yield _rule(
-        "the controller ends, disconnects, or sends invalid data",
-        StopReason.DISCONNECTED,
-        StopReason.PROTOCOL,
-    )
-    if controller["silence_s"] is not None:
-        yield _rule(
-            "the controller's serial line is silent",
-            StopReason.SILENCE,
-            after_s=controller["silence_s"],
-        )
-    for body in bodies:
-        yield _freeze(controller, body, several=len(bodies) > 1)
-    yield _rule(
-        "for 0.5 s the controller sends more than hilgw can process",
-        StopReason.SWAMPED,
-    )
-    if controller["has_battery"]:
-        yield _rule("the robot's battery is empty; its controller ends", StopReason.BATTERY)
-    if controller["step_ms"] is not None and controller["connection"].way != "program":
-        yield _rule(
-            "a remote-control plug-in that the controller loads drives another robot",
-            StopReason.REMOTE,
-        )
-
-
-def _freeze(controller: Facts, body: Facts, *, several: bool) -> Facts:
+def _freeze(controller: Facts, body: Facts, *, several: bool) -> Facts | None:
     cause = f"{FREEZE} ({body['key']})" if several else FREEZE
     timeout_s = body["safety"]["command_timeout_s"]
     note = ""
@@ -375,59 +380,90 @@ def _freeze(controller: Facts, body: Facts, *, several: bool) -> Facts:
     return _rule(cause, StopReason.COMMAND_TIMEOUT, after_s=timeout_s, note=note)
 
 
-def _of_gateway(robot: str, bodies: Sequence[Facts], estop: EstopConfig | None) -> Iterator[Facts]:
-    yield _rule(
-        "hilgw itself is late or hangs",
-        StopReason.LATE,
-        after_s=min(body["safety"]["late_s"] for body in bodies),
-    )
-    yield _rule("an exception in a session", StopReason.FAULT)
-    yield _rule(f"`hilgw disarm {robot}`", StopReason.DISARMED)
-    for body in bodies:
-        if body["connection"].way == "port" and body["connection"].mock is None:
-            release = f"`hilgw release {robot}.{body['key']}`"
-            yield _rule(release, StopReason.RELEASED)
+def _of_gateway(
+    robot: str, bodies: Sequence[Facts], estop: EstopConfig | None
+) -> list[Facts | None]:
     hold = f"`hilgw arm {robot} --hold`"
-    ends = f"{hold} ends, or its terminal, or the time of --for"
-    yield _rule(ends, StopReason.LEASE_ENDED, StopReason.LEASE_OVER)
-    yield _rule(f"{hold} is silent", StopReason.LEASE_EXPIRED, after_s=LEASE_S)
-    if estop is not None:
-        switch = f"the emergency-stop switch ({estop.where}) is pressed, or cannot be read"
-        yield _rule(switch, StopReason.ESTOP, after_s=ESTOP_S)
-    yield _rule("hilgw ends: Ctrl-C, SIGTERM, --duration", StopReason.ENDED)
-    if len(bodies) > 1:
-        yield _rule(f"`hilgw mode {robot}` leaves a body: that one stops", StopReason.EXCHANGED)
+    switch = "" if estop is None else f"the emergency-stop switch ({estop.where})"
+    return [
+        _rule(
+            "hilgw itself is late or hangs",
+            StopReason.LATE,
+            after_s=min(body["safety"]["late_s"] for body in bodies),
+        ),
+        _rule("an exception in a session", StopReason.FAULT),
+        _rule(f"`hilgw disarm {robot}`", StopReason.DISARMED),
+        *(
+            _rule(f"`hilgw release {robot}.{body['key']}`", StopReason.RELEASED)
+            for body in bodies
+            if body["connection"].way == "port" and body["connection"].mock is None
+        ),
+        _rule(
+            f"{hold} ends, or its terminal, or the time of --for",
+            StopReason.LEASE_ENDED,
+            StopReason.LEASE_OVER,
+        ),
+        _rule(f"{hold} is silent", StopReason.LEASE_EXPIRED, after_s=LEASE_S),
+        _rule(
+            f"{switch} is pressed, or cannot be read",
+            StopReason.ESTOP,
+            after_s=ESTOP_S,
+            holds=estop is not None,
+        ),
+        _rule("hilgw ends: Ctrl-C, SIGTERM, --duration", StopReason.ENDED),
+        _rule(
+            f"`hilgw mode {robot}` leaves a body: that one stops",
+            StopReason.EXCHANGED,
+            holds=len(bodies) > 1,
+        ),
+    ]
 
 
-def _of_guardian(bodies: Sequence[Facts], guardian_ms: int) -> Iterator[Facts]:
-    """What the guardian does for real bodies."""
-    for body in bodies:
-        if body["safety"]["simulated"] or body["connection"].mock is not None:
-            continue
-        of_body = f" ({body['key']})" if len(bodies) > 1 else ""
-        if not body["connection"].address.startswith("rfc2217:"):
-            killed, frozen = "hilgw is killed or crashes", "hilgw does not run: a freeze"
-            by = f"; robot-guard stops the robot{of_body}"
-            yield _rule(killed + by, StopReason.GUARDIAN)
-            yield _rule(frozen + by, StopReason.GUARDIAN, after_s=guardian_ms / 1000)
-            yield _rule(f"robot-guard ends{of_body}", StopReason.GUARDIAN_ENDED)
-        uncovered = f"what robot-guard does not cover{of_body}: {', '.join(UNGUARDED)}"
-        yield _rule(uncovered, after_s=None, note=_alone(body))
+def _of_guardian(body: Facts, of_body: str, guardian_ms: int) -> list[Facts | None]:
+    """What the guardian does for a real body; nothing for any other."""
+    if body["safety"]["simulated"] or body["connection"].mock is not None:
+        return []
+    by = f"; robot-guard stops the robot{of_body}"
+    is_here = not body["connection"].address.startswith("rfc2217:")
+    return [
+        _rule(f"hilgw is killed or crashes{by}", StopReason.GUARDIAN, holds=is_here),
+        _rule(
+            f"hilgw does not run: a freeze{by}",
+            StopReason.GUARDIAN,
+            after_s=guardian_ms / 1000,
+            holds=is_here,
+        ),
+        _rule(f"robot-guard ends{of_body}", StopReason.GUARDIAN_ENDED, holds=is_here),
+        _rule(
+            f"what robot-guard does not cover{of_body}: {', '.join(UNGUARDED)}",
+            after_s=None,
+            note=_alone(body),
+        ),
+    ]
 
 
-def _of_bodies(bodies: Sequence[Facts]) -> Iterator[Facts]:
-    for body in bodies:
-        of_body = f" ({body['key']})" if len(bodies) > 1 else ""
-        if body["safety"]["stops_on_fault"]:
-            fault = f"the robot reports a fault of its hardware, where it can{of_body}"
-            yield _rule(fault, StopReason.HARDWARE)
-        yield _rule(f"a first position is outside its limits{of_body}", StopReason.OUTSIDE)
-        if body["connection"].line is not None:
-            yield _rule(f"the serial line to the robot is full{of_body}", StopReason.BEHIND)
-        which = "the connection to the robot is lost"
-        if body["silence_s"] is not None:
-            which += f", or its line is silent for {body['silence_s']:g} s"
-        yield _rule(f"{which}{of_body}", StopReason.BODY, after_s=None, note=_alone(body))
+def _of_body(body: Facts, of_body: str) -> list[Facts | None]:
+    silence_s = body["silence_s"]
+    silent = "" if silence_s is None else f", or its line is silent for {silence_s:g} s"
+    return [
+        _rule(
+            f"the robot reports a fault of its hardware, where it can{of_body}",
+            StopReason.HARDWARE,
+            holds=body["safety"]["stops_on_fault"],
+        ),
+        _rule(f"a first position is outside its limits{of_body}", StopReason.OUTSIDE),
+        _rule(
+            f"the serial line to the robot is full{of_body}",
+            StopReason.BEHIND,
+            holds=body["connection"].line is not None,
+        ),
+        _rule(
+            f"the connection to the robot is lost{silent}{of_body}",
+            StopReason.BODY,
+            after_s=None,
+            note=_alone(body),
+        ),
+    ]
 
 
 def _alone(body: Facts) -> str:
@@ -435,7 +471,15 @@ def _alone(body: Facts) -> str:
     return f"hilgw cannot stop it then: {body['stop'].alone}"
 
 
-def _rule(cause: str, *reasons: StopReason, after_s: float | None = 0.0, note: str = "") -> Facts:
-    """One cause that stops the motors. reasons: their words in the report. after_s: how long
-    afterwards; 0: at once; None: never, and `note` is what happens."""
+def _rule(
+    cause: str,
+    *reasons: StopReason,
+    after_s: float | None = 0.0,
+    note: str = "",
+    holds: bool = True,
+) -> Facts | None:
+    """One cause that stops the motors, where it holds. reasons: their words in the report. after_s:
+    how long afterwards; 0: at once; None: never, and `note` is what happens."""
+    if not holds:
+        return None
     return {"cause": cause, "reasons": list(map(str, reasons)), "after_s": after_s, "note": note}

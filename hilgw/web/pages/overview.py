@@ -88,17 +88,18 @@ def heading(view: GatewayView, now: int, about: str = "") -> Markup:
 def _head(view: GatewayView, now: int) -> Markup:
     shown, passed = view.rate("packet", now)
     rate = f"{passed} packets/s" + (f", {shown} of them shown" if shown < passed else "")
-    about = [f"process {view.pid}"] if view.pid else []
-    if (memory := view.status.get("memory_bytes")) is not None:
-        about.append(f"{memory / 1e6:.0f} MB")
-    about += [rate, f"values {age(now - view.status_ns)} old"] if view.status else []
-    if slow := view.slow.value(now):
-        about.append(f"{slow} events/s left out: this page is too slow")
-    about += [f"restarted {view.restarts} x"] if view.restarts else []
-    body = [element("p", view.why)] if view.why else []
-    if view.status:
-        body.append(_map(view))
-    return joined([heading(view, now, " · ".join(about)), *body])
+    memory, slow = view.status.get("memory_bytes"), view.slow.value(now)
+    about = [
+        f"process {view.pid}" if view.pid else "",
+        "" if memory is None else f"{memory / 1e6:.0f} MB",
+        rate if view.status else "",
+        f"values {age(now - view.status_ns)} old" if view.status else "",
+        f"{slow} events/s left out: this page is too slow" if slow else "",
+        f"restarted {view.restarts} x" if view.restarts else "",
+    ]
+    head = heading(view, now, " · ".join(filter(None, about)))
+    why = element("p", view.why) if view.why else ""
+    return joined([head, why, _map(view) if view.status else ""])
 
 
 # --- the topology ---------------------------------------------------------------------------------

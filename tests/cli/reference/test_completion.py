@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.cli.commands import COMMANDS, GROUPS
 from hilgw.cli.commands.completion import SHELLS
+from hilgw.cli.groups import COMMANDS, GROUPS
 from hilgw.cli.help import EXIT_CODES, PURPOSES
 from hilgw.cli.main import main
 from hilgw.cli.parser import whole_parser

@@ -6,14 +6,24 @@ import argparse
 import sys
 
 from hilgw.cli.commands.clients import gateway_request, holding
+from hilgw.cli.declaration import Command, Option
+from hilgw.cli.output.text import duration
 from hilgw.errors import UsageError, printable
 
+ROBOTS = (
+    Option(
+        "robots",
+        metavar="ROBOT",
+        nargs="*",
+        help="a robot with a body or an external controller (repeatable)",
+    ),
+    Option("--all", action="store_true", help="all robots"),
+    *gateway_request.SELECTION,
+)
 
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    from hilgw.cli.output.text import duration
 
-    arm = commands.add_parser(
-        "arm",
+COMMANDS = {
+    "arm": Command(
         description="Lets the motors of robots move, in the gateway that has them: of real robots "
         "at the start, and again after a latched safety stop. It refuses a name that several "
         "gateways have, and a real robot whose body is down (exit code 5; during a handshake it "
@@ -22,28 +32,25 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         epilog="examples: hilgw arm rover\n"
         "          hilgw arm rover --hold\n"
         "          hilgw arm rover --for 60s\n\n" + holding.HELP,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    arm.add_argument("--hold", action="store_true", help="armed while this command runs")
-    arm.add_argument(
-        "--for", metavar="TIME", type=duration, help="as --hold, and for this time at most: 60s"
-    )
-    disarm = commands.add_parser(
-        "disarm",
+        options=(
+            Option("--hold", action="store_true", help="armed while this command runs"),
+            Option(
+                "--for",
+                metavar="TIME",
+                type=duration,
+                help="as --hold, and for this time at most: 60s",
+            ),
+            *ROBOTS,
+        ),
+    ),
+    "disarm": Command(
         description="Stops robots in all gateways that run on this machine; their motors do not "
         "move until `hilgw arm`. Controllers stay connected. A gateway that does not confirm the "
         "stop within 1 s is named, and so is a robot whose body is down; the exit code is 5.",
         epilog="example: hilgw disarm --all",
-    )
-    for parser in (arm, disarm):
-        parser.add_argument(
-            "robots",
-            metavar="ROBOT",
-            nargs="*",
-            help="a robot with a body or an external controller (repeatable)",
-        )
-        parser.add_argument("--all", action="store_true", help="all robots")
-        gateway_request.add_options(parser)
+        options=ROBOTS,
+    ),
+}
 
 
 def run_arm(args: argparse.Namespace) -> int:

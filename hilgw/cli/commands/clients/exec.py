@@ -8,36 +8,40 @@ import shutil
 import sys
 from pathlib import Path
 
+from hilgw.cli.declaration import Command, Option
 from hilgw.errors import UsageError, printable, quoted, suggest
 
-
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "exec",
+COMMANDS = {
+    "exec": Command(
         description="Runs a Python program that was written for Webots, without Webots' library: "
         "`from controller import Robot` is that of hilgw. It controls a robot of the gateway that "
         "runs CONFIG, or with --url or WEBOTS_CONTROLLER_URL a robot of a gateway elsewhere or of "
         "Webots.",
         epilog="examples: hilgw exec configs/webots-controller.yaml brain.py\n"
         "          hilgw exec --url tcp://192.168.1.2:1234/rover brain.py --fast",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--robot", metavar="NAME", help="which robot; default: the only one")
-    parser.add_argument(
-        "--url", metavar="URL", help="tcp://HOST:PORT/ROBOT, tls://... or ipc://INSTANCE/ROBOT"
-    )
-    parser.add_argument(
-        "--python",
-        metavar="PATH",
-        default=sys.executable,
-        help="the Python that runs the program, for packages of its own; default: that of hilgw",
-    )
-    parser.add_argument(
-        "words",
-        metavar="[CONFIG] PROGRAM [ARGUMENT]",
-        nargs=argparse.REMAINDER,
-        help="the configuration, without --url; the program and its arguments",
-    )
+        options=(
+            Option("--robot", metavar="NAME", help="which robot; default: the only one"),
+            Option(
+                "--url",
+                metavar="URL",
+                help="tcp://HOST:PORT/ROBOT, tls://... or ipc://INSTANCE/ROBOT",
+            ),
+            Option(
+                "--python",
+                metavar="PATH",
+                default=sys.executable,
+                help="the Python that runs the program, for packages of its own; default: that of "
+                "hilgw",
+            ),
+            Option(
+                "words",
+                metavar="[CONFIG] PROGRAM [ARGUMENT]",
+                nargs=argparse.REMAINDER,
+                help="the configuration, without --url; the program and its arguments",
+            ),
+        ),
+    ),
+}
 
 
 def run(args: argparse.Namespace) -> int:

@@ -6,33 +6,107 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from hilgw.cli.declaration import Command, Option
+from hilgw.cli.output.text import finite
 from hilgw.errors import UsageError
 
 if TYPE_CHECKING:
     from hilgw.client import Gateway
 
 
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    _add_send(commands)
-    _add_place(commands)
-    _add_set(commands)
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options that select the gateway; they may precede the command."""
-    parser.add_argument(
+SELECTION = (
+    Option(
         "-c",
         "--config",
         metavar="FILE",
         default=argparse.SUPPRESS,
         help="only the gateway that runs this configuration",
-    )
-    parser.add_argument(
+    ),
+    Option(
         "--control",
         metavar="PATH",
         default=argparse.SUPPRESS,
         help="only the gateway with this control socket",
-    )
+    ),
+)
+"""The options that select the gateway; they may precede the command."""
+
+
+def _channel(text: str) -> int:
+    try:
+        channel = int(text, 0)
+    except ValueError:
+        channel = -2
+    if channel < -1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a channel; write -1 or more")
+    return channel
+
+
+COMMANDS = {
+    "send": Command(
+        description="Sends one packet from a robot's emitter (rover.tx) or through a hardware "
+        "station (xbee0) of the gateway that has it.",
+        epilog='examples: hilgw send rover.tx --channel 12 "hello"\n'
+        "          hilgw send xbee0 --hex '01 ff 00'",
+        options=(
+            Option("station", metavar="STATION", help="rover.tx, xbee0 ..."),
+            Option("text", metavar="TEXT", nargs="?", help="the payload, sent as UTF-8"),
+            Option("--hex", metavar="BYTES", help="the payload in hex digits"),
+            Option(
+                "--channel", type=_channel, metavar="N", help="channel; default: the station's own"
+            ),
+            *SELECTION,
+        ),
+    ),
+    "place": Command(
+        description="Sets the pose of a robot, a module or an obstacle in the gateway that has "
+        "it. A motion of the object ends.",
+        epilog="examples: hilgw place rover 1 -2.5 0\n"
+        "          hilgw place rover 1 0 0 --rotation 0 0 1 1.57\n"
+        "          hilgw place rover --unknown",
+        options=(
+            Option("object", metavar="OBJECT", help="rover, xbee0, wall ..."),
+            Option("position", metavar="X Y Z", type=finite, nargs="*", help="position in m"),
+            Option(
+                "--rotation",
+                metavar=("X", "Y", "Z", "ANGLE"),
+                type=finite,
+                nargs=4,
+                help="axis and angle in rad, as Webots' rotation; default: none",
+            ),
+            Option("--unknown", action="store_true", help="the position is unknown"),
+            *SELECTION,
+        ),
+    ),
+    "set": Command(
+        description="Changes the channel of an Emitter or Receiver, or the range of an Emitter, "
+        "in the gateway that has it, as setChannel and setRange do. With "
+        "--at, sends an AT command through an XBee to another module of its network.",
+        epilog="examples: hilgw set rover.rx --channel 5\n"
+        "          hilgw set rover.tx --channel -1 --range 2.5\n"
+        "          hilgw set xbee0 --at 0013A2004AB67FB2 D4 05\n"
+        "          hilgw set rover --battery 1000",
+        options=(
+            Option("device", metavar="DEVICE", help="rover.tx, rover.rx, xbee0 ..."),
+            Option("--channel", metavar="N", type=int, help="-1: all channels"),
+            Option("--range", metavar="M", type=finite, help="in m; -1: unlimited"),
+            Option(
+                "--at",
+                nargs="+",
+                metavar=("REMOTE", "COMMAND"),
+                help="address of the module, AT command, value (hexadecimal digits; for NI text); "
+                "without a value it reads",
+            ),
+            Option(
+                "--battery",
+                metavar="J",
+                type=finite,
+                help="of a robot: charges its battery to this energy",
+            ),
+            *SELECTION,
+        ),
+    ),
+}
 
 
 def selected(args: argparse.Namespace) -> dict[str, str | None]:
@@ -51,34 +125,6 @@ def gateway_of(args: argparse.Namespace, kind: str, name: str) -> Gateway:
 # --- `hilgw send STATION`: one packet through a running gateway -----------------------------------
 
 
-def _add_send(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "send",
-        description="Sends one packet from a robot's emitter (rover.tx) or through a hardware "
-        "station (xbee0) of the gateway that has it.",
-        epilog='examples: hilgw send rover.tx --channel 12 "hello"\n'
-        "          hilgw send xbee0 --hex '01 ff 00'",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("station", metavar="STATION", help="rover.tx, xbee0 ...")
-    parser.add_argument("text", metavar="TEXT", nargs="?", help="the payload, sent as UTF-8")
-    parser.add_argument("--hex", metavar="BYTES", help="the payload in hex digits")
-    parser.add_argument(
-        "--channel", type=_channel, metavar="N", help="channel; default: the station's own"
-    )
-    add_options(parser)
-
-
-def _channel(text: str) -> int:
-    try:
-        channel = int(text, 0)
-    except ValueError:
-        channel = -2
-    if channel < -1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a channel; write -1 or more")
-    return channel
-
-
 def _payload(args: argparse.Namespace) -> bytes:
     if (args.text is None) == (args.hex is None):
         what = "no payload" if args.text is None else "two payloads"
@@ -93,45 +139,19 @@ def _payload(args: argparse.Namespace) -> bytes:
         ) from None
 
 
-def run_send(args: argparse.Namespace) -> int:
-    """Returns 0 when the packet is queued. Raises HilgwError with the reason when refused."""
+def run_send(args: argparse.Namespace) -> None:
+    """Queue the packet. Raises HilgwError with the reason when it is refused."""
     data = _payload(args)
     gateway = gateway_of(args, "station", args.station)
     gateway.send(args.station, data, args.channel)
     print(f"{args.station}: {len(data)} B queued{gateway.suffix()}")
-    return 0
 
 
 # --- `hilgw place OBJECT X Y Z`: sets the pose of an object in a running gateway ------------------
 
 
-def _add_place(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    from hilgw.cli.output.text import finite
-
-    parser = commands.add_parser(
-        "place",
-        description="Sets the pose of a robot, a module or an obstacle in the gateway that has "
-        "it. A motion of the object ends.",
-        epilog="examples: hilgw place rover 1 -2.5 0\n"
-        "          hilgw place rover 1 0 0 --rotation 0 0 1 1.57\n"
-        "          hilgw place rover --unknown",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("object", metavar="OBJECT", help="rover, xbee0, wall ...")
-    parser.add_argument("position", metavar="X Y Z", type=finite, nargs="*", help="position in m")
-    parser.add_argument(
-        "--rotation",
-        metavar=("X", "Y", "Z", "ANGLE"),
-        type=finite,
-        nargs=4,
-        help="axis and angle in rad, as Webots' rotation; default: none",
-    )
-    parser.add_argument("--unknown", action="store_true", help="the position is unknown")
-    add_options(parser)
-
-
-def run_place(args: argparse.Namespace) -> int:
-    """Returns 0 when the pose is set. Raises HilgwError for an unknown name."""
+def run_place(args: argparse.Namespace) -> None:
+    """Set the pose. Raises HilgwError for an unknown name."""
     if len(args.position) != (0 if args.unknown else 3):
         raise UsageError("no position", fix="give X Y Z in metres, or --unknown")
     if args.rotation is not None and not any(args.rotation[:3]):
@@ -141,43 +161,12 @@ def run_place(args: argparse.Namespace) -> int:
     gateway.place(args.object, position, args.rotation)
     where = "unknown" if position is None else "{:g}, {:g}, {:g} m".format(*position)
     print(f"{args.object}: {where}{gateway.suffix()}")
-    return 0
 
 
 # --- `hilgw set DEVICE`: channel and range of a device; registers of a remote module --------------
 
 
 TEXT = ("NI",)  # AT commands whose value is text
-
-
-def _add_set(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    from hilgw.cli.output.text import finite
-
-    parser = commands.add_parser(
-        "set",
-        description="Changes the channel of an Emitter or Receiver, or the range of an Emitter, "
-        "in the gateway that has it, as setChannel and setRange do. With "
-        "--at, sends an AT command through an XBee to another module of its network.",
-        epilog="examples: hilgw set rover.rx --channel 5\n"
-        "          hilgw set rover.tx --channel -1 --range 2.5\n"
-        "          hilgw set xbee0 --at 0013A2004AB67FB2 D4 05\n"
-        "          hilgw set rover --battery 1000",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("device", metavar="DEVICE", help="rover.tx, rover.rx, xbee0 ...")
-    parser.add_argument("--channel", metavar="N", type=int, help="-1: all channels")
-    parser.add_argument("--range", metavar="M", type=finite, help="in m; -1: unlimited")
-    parser.add_argument(
-        "--at",
-        nargs="+",
-        metavar=("REMOTE", "COMMAND"),
-        help="address of the module, AT command, value (hexadecimal digits; for NI text); without "
-        "a value it reads",
-    )
-    parser.add_argument(
-        "--battery", metavar="J", type=finite, help="of a robot: charges its battery to this energy"
-    )
-    add_options(parser)
 
 
 def run_set(args: argparse.Namespace) -> int:

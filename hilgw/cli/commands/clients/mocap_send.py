@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hilgw.cli.declaration import Command, Option
 from hilgw.errors import HilgwError, UsageError, printable, quoted
 
 if TYPE_CHECKING:
@@ -18,9 +19,8 @@ if TYPE_CHECKING:
 NS = 1_000_000_000
 
 
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "mocap-send",
+COMMANDS = {
+    "mocap-send": Command(
         description="Sends poses to a gateway, as a motion-capture system does: UDP datagrams of\n"
         "JSON that map each object to [x, y, z, qx, qy, qz, qw], metres and a quaternion.\n"
         'The gateway listens with medium: {mocap: {listen: "127.0.0.1:9763"}}. A file has\n'
@@ -28,39 +28,62 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         epilog="examples: hilgw mocap-send 127.0.0.1:9763 --circle rover --radius 2 --period 8\n"
         "          hilgw mocap-send 127.0.0.1:9763 --file poses.csv --rate 100\n"
         "          hilgw mocap-send 127.0.0.1:9763 --lost rover",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("address", metavar="HOST:PORT", help="address of the gateway")
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--file", metavar="FILE", help="the objects of a file of timed poses")
-    what.add_argument("--circle", metavar="OBJECT", help="one object on a circle")
-    what.add_argument("--lost", metavar="OBJECT", nargs="+", help="report once that these are lost")
-    parser.add_argument(
-        "--center",
-        metavar=("X", "Y", "Z"),
-        type=float,
-        nargs=3,
-        default=(0.0, 0.0, 0.0),
-        help="center of the circle in metres (default 0 0 0)",
-    )
-    for name, unit, default, meaning in (
-        ("--radius", "M", 1.0, "radius of the circle"),
-        ("--period", "S", 10.0, "time of one round"),
-        ("--rate", "HZ", 50.0, "datagrams per second"),
-    ):
-        parser.add_argument(
-            name, metavar=unit, type=float, default=default, help=f"{meaning} (default {default:g})"
-        )
-    parser.add_argument(
-        "--duration", metavar="S", type=float, help="default: that of the file, or unlimited"
-    )
-    parser.add_argument(
-        "--y-up", action="store_true", help="the world's y axis points up instead of its z axis"
-    )
+        options=(
+            Option("address", metavar="HOST:PORT", help="address of the gateway"),
+            Option(
+                "--file",
+                metavar="FILE",
+                exclusive="what!",
+                help="the objects of a file of timed poses",
+            ),
+            Option("--circle", metavar="OBJECT", exclusive="what!", help="one object on a circle"),
+            Option(
+                "--lost",
+                metavar="OBJECT",
+                exclusive="what!",
+                nargs="+",
+                help="report once that these are lost",
+            ),
+            Option(
+                "--center",
+                metavar=("X", "Y", "Z"),
+                type=float,
+                nargs=3,
+                default=(0.0, 0.0, 0.0),
+                help="center of the circle in metres (default 0 0 0)",
+            ),
+            *(
+                Option(
+                    name,
+                    metavar=unit,
+                    type=float,
+                    default=default,
+                    help=f"{meaning} (default {default:g})",
+                )
+                for name, unit, default, meaning in (
+                    ("--radius", "M", 1.0, "radius of the circle"),
+                    ("--period", "S", 10.0, "time of one round"),
+                    ("--rate", "HZ", 50.0, "datagrams per second"),
+                )
+            ),
+            Option(
+                "--duration",
+                metavar="S",
+                type=float,
+                help="default: that of the file, or unlimited",
+            ),
+            Option(
+                "--y-up",
+                action="store_true",
+                help="the world's y axis points up instead of its z axis",
+            ),
+        ),
+    ),
+}
 
 
-def run(args: argparse.Namespace) -> int:
-    """Sends, and prints the number of datagrams; returns 0.
+def run(args: argparse.Namespace) -> None:
+    """Send the poses, and print the number of datagrams.
 
     Raises UsageError for values that are not valid, ConfigError for a faulty file of poses,
     HilgwError when nothing can be sent.
@@ -69,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
         with connect(args.address) as sender:
             if args.lost is not None:
                 send(sender, dict.fromkeys(args.lost))
-                return 0
+                return
             moving, end_ns = _what(args)
             sent = play(sender, moving, args.rate, end_ns, 1 if args.y_up else 2)
     except OSError as error:
@@ -78,7 +101,6 @@ def run(args: argparse.Namespace) -> int:
         ) from None
     objects = "1 object" if len(moving) == 1 else f"{len(moving)} objects"
     print(f"{sent} datagrams of {objects}", flush=True)
-    return 0
 
 
 def _what(args: argparse.Namespace) -> tuple[dict[str, Motion], int | None]:

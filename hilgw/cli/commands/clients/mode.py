@@ -5,28 +5,30 @@ from __future__ import annotations
 import argparse
 import json
 
-from hilgw.cli.commands.clients.gateway_request import add_options, gateway_of
+from hilgw.cli.commands.clients.gateway_request import SELECTION, gateway_of
+from hilgw.cli.declaration import Command, Option
 
 MODES = ("simulation", "remote", "shadow")
 
 
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "mode",
+COMMANDS = {
+    "mode": Command(
         description="Gives a robot's controller the simulated body, the real one (remote), or both "
         "(shadow), in the gateway that has it. The body that is left stops; the "
         "other one moves at the next command. Without a mode, shows the present one.",
         epilog="examples: hilgw mode rover\n          hilgw mode rover remote",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("robot", metavar="ROBOT", help="a robot with a body and a remote body")
-    parser.add_argument("mode", metavar="MODE", nargs="?", choices=MODES, help=", ".join(MODES))
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    add_options(parser)
+        options=(
+            Option("robot", metavar="ROBOT", help="a robot with a body and a remote body"),
+            Option("mode", metavar="MODE", nargs="?", choices=MODES, help=", ".join(MODES)),
+            Option("--json", action="store_true", help="print JSON"),
+            *SELECTION,
+        ),
+    ),
+}
 
 
-def run(args: argparse.Namespace) -> int:
-    """Returns 0. Raises HilgwError with the reason when the gateway refuses."""
+def run(args: argparse.Namespace) -> None:
+    """Set or show the mode. Raises HilgwError with the reason when the gateway refuses."""
     gateway = gateway_of(args, "robot", args.robot)
     state = gateway.mode(args.robot, args.mode)
     if args.json:
@@ -36,4 +38,3 @@ def run(args: argparse.Namespace) -> int:
         bodies = ", ".join(f"{name} {word}" for name, word in state.bodies.items())
         shown = f"{state.robot}: {state.mode}" + (f" ({bodies})" if bodies else "")
         print(shown + gateway.suffix())
-    return 0

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from hilgw.cli.commands.clients.gateway_request import add_options, selected
+from hilgw.cli.commands.clients.gateway_request import SELECTION, selected
+from hilgw.cli.declaration import Command, Option
 
-
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    record = commands.add_parser(
-        "record",
+COMMANDS = {
+    "record": Command(
         description="Begins a recording of all that passes through a running gateway, in the "
         "gateway's folder for recordings (`record:` in its file, else `recordings` where it was "
         "started), until `hilgw record NAME --end` or the end of the gateway. `hilgw --record "
@@ -17,38 +16,39 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         epilog="examples: hilgw record antenna1\n"
         '          hilgw note "antenna turned"\n'
         "          hilgw record antenna1 --end",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    record.add_argument("name", metavar="NAME", help="of its file, 1 to 64 of A-Z a-z 0-9 . _ -")
-    record.add_argument("--end", action="store_true", help="end this recording")
-    add_options(record)
-    note = commands.add_parser(
-        "note",
+        options=(
+            Option("name", metavar="NAME", help="of its file, 1 to 64 of A-Z a-z 0-9 . _ -"),
+            Option("--end", action="store_true", help="end this recording"),
+            *SELECTION,
+        ),
+    ),
+    "note": Command(
         description="Puts a remark into all recordings of a running gateway, its log and its "
         "terminal.",
         epilog='example: hilgw note "antenna turned"',
-    )
-    note.add_argument("text", metavar="TEXT", help="the remark")
-    add_options(note)
+        options=(
+            Option("text", metavar="TEXT", help="the remark"),
+            *SELECTION,
+        ),
+    ),
+}
 
 
-def run_record(args: argparse.Namespace) -> int:
-    """Prints the file; returns 0. HilgwError when the gateway refuses."""
+def run_record(args: argparse.Namespace) -> None:
+    """Begin or end the recording, and print its file. HilgwError when the gateway refuses."""
     from hilgw.client.gateway import Gateway
 
     gateway = Gateway.find(**selected(args))
     if not args.end:
         print(f"recording {gateway.record(args.name).file}")
-        return 0
+        return
     done = gateway.end_record(args.name)
     lost = f"; {done.lost} events were lost" if done.lost else ""
     print(f"recorded {done.file}{lost}")
-    return 0
 
 
-def run_note(args: argparse.Namespace) -> int:
-    """Returns 0. HilgwError when the gateway does not answer."""
+def run_note(args: argparse.Namespace) -> None:
+    """Put the remark in. HilgwError when the gateway does not answer."""
     from hilgw.client.gateway import Gateway
 
     Gateway.find(**selected(args)).note(args.text)
-    return 0

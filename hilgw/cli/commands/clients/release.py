@@ -14,7 +14,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from hilgw.cli.commands.clients.gateway_request import add_options, selected
+from hilgw.cli.commands.clients.gateway_request import SELECTION, selected
+from hilgw.cli.declaration import Command, Option
 from hilgw.errors import PeerError, UsageError, printable
 
 WAIT_S = 20.0  # motors stop first, a driver may be slow to close, and a board to start
@@ -22,9 +23,8 @@ POLL_S = 0.05
 GONE = {"state": "gone", "reason": "with the configuration of this gateway, which is another one"}
 
 
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "release",
+COMMANDS = {
+    "release": Command(
         usage="hilgw release [-c FILE | --control PATH] NAME [-- COMMAND ...]",
         description="Hands the serial port of a running gateway to another program, such as one "
         "that flashes the board on it, and takes it back when that program or this command ends. "
@@ -37,15 +37,22 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "-U sketch.hex\n"
         "          hilgw release xbee0 -- esptool --port {port} write_flash 0 firmware.bin\n"
         "          hilgw release xbee0",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "name", metavar="NAME", help="a station (xbee0), a body or a controller (rover.body)"
-    )
-    parser.add_argument(
-        "words", metavar="COMMAND", nargs=argparse.REMAINDER, help="the program and its arguments"
-    )
-    add_options(parser)
+        options=(
+            Option(
+                "name",
+                metavar="NAME",
+                help="a station (xbee0), a body or a controller (rover.body)",
+            ),
+            Option(
+                "words",
+                metavar="COMMAND",
+                nargs=argparse.REMAINDER,
+                help="the program and its arguments",
+            ),
+            *SELECTION,
+        ),
+    ),
+}
 
 
 def run(args: argparse.Namespace) -> int:

@@ -6,16 +6,15 @@ import argparse
 import sys
 from pathlib import Path
 
-from hilgw.cli.commands.clients.gateway_request import add_options, selected
+from hilgw.cli.commands.clients.gateway_request import SELECTION, selected
+from hilgw.cli.declaration import Command, Option
 from hilgw.cli.output.gateway_status import Status, lines
 from hilgw.cli.output.text import Style, print_json, use_colour
 from hilgw.errors import HilgwError, PeerError, PortError
 from hilgw.protocols.gateway.metrics import text_of
 
-
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    status = commands.add_parser(
-        "status",
+COMMANDS = {
+    "status": Command(
         description="Shows the state of all gateways of this user: ports, robots, clients, memory "
         "and losses. Rates are those of the last one to two seconds. The exit code is 0 when all "
         "is up, 4 when a port that a gateway needs is down, and 5 when a body is down that gets "
@@ -23,21 +22,24 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "all gateways of a federation, on other machines too; the exit code is 0 when they add up, "
         "1 when they do not, and 5 when a gateway does not answer.",
         epilog="examples: hilgw status --json | jq '.[].ports'\n          hilgw status --network",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    status.add_argument(
-        "--network", action="store_true", help="add up the ledgers of all gateways of the network"
-    )
-    status.add_argument("--json", action="store_true", help="print a list with each gateway")
-    add_options(status)
-    metrics = commands.add_parser(
-        "metrics",
+        options=(
+            Option(
+                "--network",
+                action="store_true",
+                help="add up the ledgers of all gateways of the network",
+            ),
+            Option("--json", action="store_true", help="print a list with each gateway"),
+            *SELECTION,
+        ),
+    ),
+    "metrics": Command(
         description="Prints the metrics of all gateways of this user once, in the text format of "
         "Prometheus; the labels `config` and `pid` distinguish the gateways. The exit code is 5 "
         "when one does not answer. `hilgw --config FILE --metrics HOST:PORT` serves them.",
         epilog="example: hilgw metrics | grep hilgw_port",
-    )
-    add_options(metrics)
+        options=(*SELECTION,),
+    ),
+}
 
 
 def run_status(args: argparse.Namespace) -> int:

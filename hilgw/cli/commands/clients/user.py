@@ -9,7 +9,8 @@ import re
 import sys
 from collections.abc import Callable
 
-from hilgw.cli.commands.clients.gateway_request import add_options, gateway_of
+from hilgw.cli.commands.clients.gateway_request import SELECTION, gateway_of
+from hilgw.cli.declaration import Command, Option
 from hilgw.cli.keys import single_keys
 from hilgw.devices.keys import MOST_KEYS, Keys, code_of
 from hilgw.errors import UsageError, quoted
@@ -17,23 +18,8 @@ from hilgw.errors import UsageError, quoted
 HOLD_S = 0.5
 
 
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    _add_key(commands)
-    parser = commands.add_parser(
-        "say",
-        description="Sends a text to the controller of a robot, in the gateway that has it; the "
-        "controller reads it with wwiReceiveText. The gateway shows what the "
-        "controller sends with wwiSendText.",
-        epilog='example: hilgw say rover "go home"',
-    )
-    parser.add_argument("robot", metavar="ROBOT", help="a robot with a Webots or Python controller")
-    parser.add_argument("text", metavar="TEXT", help="the text")
-    add_options(parser)
-
-
-def _add_key(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "key",
+COMMANDS = {
+    "key": Command(
         description="Presses keys for the controller of a robot, in the gateway that has it: the "
         "controller reads them with Webots' Keyboard. Without a KEY, what you type in "
         "this terminal is pressed until Ctrl-C or Ctrl-D. A key is down for half a second, so that "
@@ -41,33 +27,47 @@ def _add_key(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         epilog="examples: hilgw key rover up\n"
         "          hilgw key rover control+b --hold 2\n"
         "          hilgw key rover",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("robot", metavar="ROBOT", help="a robot with a Webots or Python controller")
-    parser.add_argument(
-        "keys",
-        metavar="KEY",
-        nargs="*",
-        help="a character, up, down, left, right, home, end, pageup, pagedown, numpad-..., space; "
-        "with shift+, control+ or alt+ before it; several are down at the same time",
-    )
-    parser.add_argument(
-        "--hold",
-        metavar="SECONDS",
-        type=float,
-        default=HOLD_S,
-        help="how long they are down, in simulated time; default 0.5",
-    )
-    add_options(parser)
+        options=(
+            Option("robot", metavar="ROBOT", help="a robot with a Webots or Python controller"),
+            Option(
+                "keys",
+                metavar="KEY",
+                nargs="*",
+                help="a character, up, down, left, right, home, end, pageup, pagedown, "
+                "numpad-..., space; with shift+, control+ or alt+ before it; several are down at "
+                "the same time",
+            ),
+            Option(
+                "--hold",
+                metavar="SECONDS",
+                type=float,
+                default=HOLD_S,
+                help="how long they are down, in simulated time; default 0.5",
+            ),
+            *SELECTION,
+        ),
+    ),
+    "say": Command(
+        description="Sends a text to the controller of a robot, in the gateway that has it; the "
+        "controller reads it with wwiReceiveText. The gateway shows what the "
+        "controller sends with wwiSendText.",
+        epilog='example: hilgw say rover "go home"',
+        options=(
+            Option("robot", metavar="ROBOT", help="a robot with a Webots or Python controller"),
+            Option("text", metavar="TEXT", help="the text"),
+            *SELECTION,
+        ),
+    ),
+}
 
 
-def run_key(args: argparse.Namespace) -> int:
-    """Returns 0. Raises HilgwError with the reason when the gateway refuses."""
+def run_key(args: argparse.Namespace) -> None:
+    """Press the keys. Raises HilgwError with the reason when the gateway refuses."""
     gateway = gateway_of(args, "robot", args.robot)
     if not args.keys:
         print(f"{args.robot}: type keys; Ctrl-D ends{gateway.suffix()}", file=sys.stderr)
         read_keys(sys.stdin.fileno(), lambda codes: gateway.key(args.robot, codes, args.hold))
-        return 0
+        return
     codes = []
     for word in args.keys:
         code = code_of(word)
@@ -77,16 +77,14 @@ def run_key(args: argparse.Namespace) -> int:
     gateway.key(args.robot, codes, args.hold)
     if gateway.label:
         print(f"{args.robot}: keys pressed{gateway.suffix()}")
-    return 0
 
 
-def run_say(args: argparse.Namespace) -> int:
-    """Returns 0. Raises HilgwError with the reason when the gateway refuses."""
+def run_say(args: argparse.Namespace) -> None:
+    """Send the text. Raises HilgwError with the reason when the gateway refuses."""
     gateway = gateway_of(args, "robot", args.robot)
     gateway.say(args.robot, args.text)
     if gateway.label:
         print(f"{args.robot}: text sent{gateway.suffix()}")
-    return 0
 
 
 # --- the keys that a terminal sends, as codes of Webots' keyboard ---------------------------------

@@ -11,7 +11,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from hilgw.cli.commands.clients.gateway_request import add_options, selected
+from hilgw.cli.commands.clients.gateway_request import SELECTION, selected
+from hilgw.cli.declaration import Command, Option
 from hilgw.errors import HilgwError, UsageError
 
 if TYPE_CHECKING:
@@ -21,9 +22,32 @@ if TYPE_CHECKING:
 MANY = ("value", "bytes", "status")
 
 
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "watch",
+VIEWS = (
+    Option(
+        "--lost",
+        action="store_true",
+        help="only packets and requests that are lost; --frames --lost: these too",
+    ),
+    Option(
+        "--frames",
+        exclusive="only",
+        action="store_true",
+        help="only the frames of lines, in words",
+    ),
+    Option("--bytes", exclusive="only", action="store_true", help="only the bytes of lines"),
+    Option("--json", exclusive="form", action="store_true", help="print each event as JSON"),
+    Option(
+        "--csv",
+        exclusive="form",
+        action="store_true",
+        help="print values and commands as CSV, or the lines and losses asked for",
+    ),
+)
+"""The options that choose what is shown, and how."""
+
+
+COMMANDS = {
+    "watch": Command(
         description="Shows what passes through a running gateway, until Ctrl-C, the key q or the "
         "end of the gateway. On a terminal it is a table of the devices, drawn in place, and below "
         "it packets and what became of them; space pauses it, / filters, d disarms all robots. "
@@ -36,32 +60,23 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "          hilgw watch rover --csv > values.csv\n"
         "          hilgw watch --lost --json\n"
         "          hilgw watch xbee0 --pcapng | wireshark -k -i -",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("names", metavar="NAME", nargs="*", help="a robot, device or station")
-    form = add_views(parser)
-    form.add_argument(
-        "--pcapng", action="store_true", help="write packets and bytes of lines for Wireshark"
-    )
-    add_options(parser)
+        options=(
+            Option("names", metavar="NAME", nargs="*", help="a robot, device or station"),
+            *VIEWS,
+            Option(
+                "--pcapng",
+                exclusive="form",
+                action="store_true",
+                help="write packets and bytes of lines for Wireshark",
+            ),
+            *SELECTION,
+        ),
+    ),
+}
 
 
-def add_views(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
-    """The options that choose what is shown; returns the group of those that say how."""
-    only, form = (parser.add_mutually_exclusive_group() for _ in range(2))
-    for group, name, text in (
-        (parser, "lost", "only packets and requests that are lost; --frames --lost: these too"),
-        (only, "frames", "only the frames of lines, in words"),
-        (only, "bytes", "only the bytes of lines"),
-        (form, "json", "print each event as JSON"),
-        (form, "csv", "print values and commands as CSV, or the lines and losses asked for"),
-    ):
-        group.add_argument(f"--{name}", action="store_true", help=text)
-    return form
-
-
-def run(args: argparse.Namespace) -> int:
-    """Returns 0 at the end of the gateway. HilgwError when it does not answer."""
+def run(args: argparse.Namespace) -> None:
+    """Show events until the end of the gateway. HilgwError when it does not answer."""
     from hilgw.client.gateway import watched_gateway
 
     is_table = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
@@ -87,12 +102,11 @@ def run(args: argparse.Namespace) -> int:
         below = "FRAMES" if args.frames else "LOST" if args.lost else "EVENTS"
         table = LiveTable(title, Style(use_colour(sys.stdout)), bar, below)
         live_screen.watch(table, source, sys.stdin.fileno(), sys.stdout)
-        return 0
+        return
     show = _capture(sys.stdout.buffer) if args.pcapng else printer(args)
     for event in source:
         show(event)
         sys.stdout.flush()
-    return 0
 
 
 def kinds_of(args: argparse.Namespace, *, is_table: bool) -> list[str]:

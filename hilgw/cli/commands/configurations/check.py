@@ -6,22 +6,25 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from hilgw.cli.commands.configurations import loading
+from hilgw.cli.declaration import Command, Option
 from hilgw.errors import ConfigError, printable
 
 if TYPE_CHECKING:
     from hilgw.config.source.positions import Diagnostic
 
 
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "check",
+COMMANDS = {
+    "check": Command(
         description="Checks configuration files without opening a port. Exit code 3 when a file "
         "has errors; warnings do not change it.",
         epilog="example: hilgw check configs/*.yaml",
-    )
-    parser.add_argument("files", metavar="FILE", nargs="+", help="configuration files")
-    loading.add_options(parser)
-    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
+        options=(
+            Option("files", metavar="FILE", nargs="+", help="configuration files"),
+            *loading.OPTIONS,
+            Option("--json", action="store_true", help="print the findings as JSON"),
+        ),
+    ),
+}
 
 
 def run(args: argparse.Namespace) -> int:

@@ -7,44 +7,45 @@ import os
 import re
 from pathlib import Path
 
+from hilgw.cli.declaration import Command, Option
 from hilgw.cli.output import files
 from hilgw.cli.output.text import table
 from hilgw.config.shipped import HEADER, folder, header
 from hilgw.errors import UsageError, quoted, suggest
 
-
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "example",
+COMMANDS = {
+    "example": Command(
         description="Prints a shipped configuration; without NAME, lists them. Each runs on mocks "
         "without changes. Its first line names the schema for editors: hilgw.schema.json, if this "
         "folder has it (hilgw schema --write), else that of the installation.",
         epilog="example: hilgw example xbee > my.yaml && hilgw --config my.yaml; "
         "hilgw example python-controller --write",
-    )
-    parser.add_argument("name", metavar="NAME", nargs="?", help="a configuration, e.g. xbee")
-    parser.add_argument(
-        "--write",
-        action="store_true",
-        help="write NAME.yaml here instead, with the program that it uses",
-    )
+        options=(
+            Option("name", metavar="NAME", nargs="?", help="a configuration, e.g. xbee"),
+            Option(
+                "--write",
+                action="store_true",
+                help="write NAME.yaml here instead, with the program that it uses",
+            ),
+        ),
+    ),
+}
 
 
-def run(args: argparse.Namespace) -> int:
-    """Prints or writes; returns 0. Raises UsageError for an unknown name, or a file that exists."""
+def run(args: argparse.Namespace) -> None:
+    """Print, write or list them. UsageError for an unknown name, or a file that exists."""
     if args.write:
         if args.name is None:
             raise UsageError(
                 "--write: no configuration given", fix="e.g. hilgw example xbee --write"
             )
         _write(args.name.removesuffix(".yaml"), example(args.name))
-        return 0
+        return
     if args.name is not None:
         print(_for_editors(example(args.name)), end="")
-        return 0
+        return
     for line in table((name, title(text)) for name, text in examples().items()):
         print(line)
-    return 0
 
 
 def examples() -> dict[str, str]:

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from hilgw.cli.commands.configurations import loading
+from hilgw.cli.declaration import Command, Option
 from hilgw.cli.output.text import print_json
 from hilgw.errors import ConfigError
 
@@ -18,23 +19,25 @@ WIDTH = 100  # without a terminal
 NARROWEST, WIDEST = 40, 160
 
 
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "explain",
+COMMANDS = {
+    "explain": Command(
         description="Explains a configuration in words and diagrams: what is connected to what, at "
         "which rates, with which limits, and what stops the robots. Opens nothing. Exit code 3 "
         "when the file has errors.",
         epilog="example: hilgw explain epuck --backend real",
-    )
-    parser.add_argument("file", metavar="CONFIG", help="a file, or a shipped one, as epuck")
-    loading.add_options(parser)
-    parser.add_argument(
-        "--arm",
-        action="store_true",
-        default=argparse.SUPPRESS,
-        help="explain with all robots armed at the start",
-    )
-    parser.add_argument("--json", action="store_true", help="print the facts as JSON")
+        options=(
+            Option("file", metavar="CONFIG", help="a file, or a shipped one, as epuck"),
+            *loading.OPTIONS,
+            Option(
+                "--arm",
+                action="store_true",
+                default=argparse.SUPPRESS,
+                help="explain with all robots armed at the start",
+            ),
+            Option("--json", action="store_true", help="print the facts as JSON"),
+        ),
+    ),
+}
 
 
 def run(args: argparse.Namespace) -> int:

@@ -11,7 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hilgw.cli.help import LOADING, add_options_of_run
+from hilgw.cli.help import LOADING, options_of_run
+from hilgw.cli.output.text import duration
 from hilgw.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,11 +22,8 @@ if TYPE_CHECKING:
     from hilgw.config.source.positions import Diagnostic
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options that change a configuration."""
-    from hilgw.cli.output.text import duration
-
-    add_options_of_run(parser, LOADING, **{"from": duration})
+OPTIONS = options_of_run(LOADING, **{"from": duration})
+"""The options that change a configuration."""
 
 
 @contextmanager

@@ -7,30 +7,31 @@ import json
 import sys
 from pathlib import Path
 
+from hilgw.cli.declaration import Command, Option
 from hilgw.config.shipped import HEADER, SCHEMA
 from hilgw.errors import HilgwError, UsageError, printable
 
-
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "schema",
+COMMANDS = {
+    "schema": Command(
         description="Prints the JSON Schema of a configuration file, with every installed kind.\n"
         "Editors complete and check files with it, if this is the first line of the file:\n"
         f"  {HEADER}{SCHEMA}",
         epilog="example: hilgw schema --write my.yaml",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "--write",
-        metavar="FILE",
-        nargs="?",
-        const="",
-        help=f"write {SCHEMA} beside this configuration; without FILE in this folder",
-    )
+        options=(
+            Option(
+                "--write",
+                metavar="FILE",
+                nargs="?",
+                const="",
+                help=f"write {SCHEMA} beside this configuration; without FILE in this folder",
+            ),
+        ),
+    ),
+}
 
 
-def run(args: argparse.Namespace) -> int:
-    """Prints or writes the schema; returns 0. Prints an error for each kind that does not load.
+def run(args: argparse.Namespace) -> None:
+    """Print or write the schema, with an error for each kind that does not load.
 
     Raises UsageError when the configuration does not exist, HilgwError when the schema cannot be
     written.
@@ -43,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     text = json.dumps(json_schema(), indent=2) + "\n"
     if file is None:
         sys.stdout.write(text)
-        return 0
+        return
     from hilgw.cli.output.files import write_schema
 
     target = file / SCHEMA if file.is_dir() else file.with_name(SCHEMA)
@@ -52,7 +53,6 @@ def run(args: argparse.Namespace) -> int:
     if file.is_dir() or _first_line(file) != HEADER + SCHEMA:
         name = "a configuration" if file.is_dir() else printable(str(file))
         print(f"editors find it by the first line of {name}:\n  {HEADER}{SCHEMA}")
-    return 0
 
 
 def _configuration(path: str) -> Path:

@@ -7,25 +7,28 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+from hilgw.cli.declaration import Command, Option
 from hilgw.cli.output.text import print_json, table
 from hilgw.errors import UsageError
 
 WIDTH = 100  # without a terminal
 
 
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "adapters",
+COMMANDS = {
+    "adapters": Command(
         description="Lists the kinds of hardware. With NAME, shows its limits, the mapping of "
         "Webots' fields (exact, approximate, cannot), and its settings.",
         epilog="example: hilgw adapters xbee",
-    )
-    parser.add_argument("name", metavar="NAME", nargs="?", help="a kind, e.g. xbee")
-    parser.add_argument("--json", action="store_true", help="print as JSON")
+        options=(
+            Option("name", metavar="NAME", nargs="?", help="a kind, e.g. xbee"),
+            Option("--json", action="store_true", help="print as JSON"),
+        ),
+    ),
+}
 
 
-def run(args: argparse.Namespace) -> int:
-    """Prints the kinds; returns 0. Raises UsageError for an unknown name."""
+def run(args: argparse.Namespace) -> None:
+    """Print the kinds. Raises UsageError for an unknown name."""
     kinds = _kinds(args.name)
     if args.json:
         print_json([_as_data(adapter) for adapter in kinds])
@@ -35,7 +38,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         for adapter in kinds:
             _show(adapter)
-    return 0
 
 
 def _kinds(name: str | None) -> list[Any]:

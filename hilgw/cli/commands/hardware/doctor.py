@@ -6,14 +6,12 @@ from __future__ import annotations
 import argparse
 import sys
 
+from hilgw.cli.commands.configurations import loading
+from hilgw.cli.declaration import Command, Option
 from hilgw.errors import UsageError, printable, suggest
 
-
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    from hilgw.cli.commands.configurations import loading
-
-    parser = commands.add_parser(
-        "doctor",
+COMMANDS = {
+    "doctor": Command(
         description="Checks groups, busy ports, ModemManager, login prompts, FTDI latency, udev "
         "rules and libraries; with --config, the ports of this file with their permissions too. "
         "Changes nothing. Exit code 1 when it finds a problem. "
@@ -22,20 +20,24 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "and writes a test report. Lift the robot: --wheels-up. Exit code 0 only if all passed.",
         epilog="examples: hilgw doctor --config create2 --backend real\n"
         "          hilgw doctor --config create2 --backend real create --wheels-up",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("robot", metavar="ROBOT", nargs="?", help="a robot of the configuration")
-    parser.add_argument("-c", "--config", metavar="FILE", help="the configuration with the ports")
-    parser.add_argument(
-        "--wheels-up", action="store_true", help="no wheel touches the ground: motors may turn"
-    )
-    parser.add_argument(
-        "--report",
-        metavar="FILE",
-        help="the test report (default: hilgw-doctor-ROBOT-TIME.md)",
-    )
-    loading.add_options(parser)
-    parser.add_argument("--json", action="store_true", help="print as JSON")
+        options=(
+            Option("robot", metavar="ROBOT", nargs="?", help="a robot of the configuration"),
+            Option("-c", "--config", metavar="FILE", help="the configuration with the ports"),
+            Option(
+                "--wheels-up",
+                action="store_true",
+                help="no wheel touches the ground: motors may turn",
+            ),
+            Option(
+                "--report",
+                metavar="FILE",
+                help="the test report (default: hilgw-doctor-ROBOT-TIME.md)",
+            ),
+            *loading.OPTIONS,
+            Option("--json", action="store_true", help="print as JSON"),
+        ),
+    ),
+}
 
 
 def run(args: argparse.Namespace) -> int:

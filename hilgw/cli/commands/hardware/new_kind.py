@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hilgw import plugins
+from hilgw.cli.declaration import Command, Option
 from hilgw.cli.output.files import write
 from hilgw.config.shipped import HEADER, SCHEMA, header
 from hilgw.errors import HilgwError, UsageError, printable, quoted
@@ -57,45 +58,50 @@ BODY = Part(
 )
 
 
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "new-adapter",
+INTO = Option(
+    "--into",
+    metavar="DIR",
+    help="a checkout of hilgw, or the folder of the distribution (default: this folder if it "
+    "is a checkout, else hilgw-NAME)",
+)
+
+
+COMMANDS = {
+    "new-adapter": Command(
         description="Writes the files of a new adapter: the adapter, its firmware mock, a "
         "configuration and a test. In a checkout of hilgw they are part of it, else a distribution "
         "of their own. Until the adapter keeps all rules, the test fails and names the parts to "
         "fill in.",
         epilog="example: hilgw new-adapter buzz --type serial",
-    )
-    parser.add_argument("name", metavar="NAME", help="name of the kind, as in kind: NAME")
-    parser.add_argument(
-        "--type", choices=TYPES, default="radio", help="type of signal (Webots' Emitter.type)"
-    )
-    _add_into(parser, ADAPTER)
-    parser = commands.add_parser(
-        "new-body",
+        options=(
+            Option("name", metavar="NAME", help="name of the kind, as in kind: NAME"),
+            Option(
+                "--type",
+                choices=TYPES,
+                default="radio",
+                help="type of signal (Webots' Emitter.type)",
+            ),
+            INTO,
+        ),
+        defaults={"part": ADAPTER},
+    ),
+    "new-body": Command(
         description="Writes the files of a new body: the body, its firmware mock, a configuration "
         "and a test. In a checkout of hilgw they are part of it, else a distribution of their own. "
         "They are complete for an invented robot with two wheels, and the test passes: change body "
         "and mock by the manual of the robot.",
         epilog="example: hilgw new-body rover",
-    )
-    parser.add_argument("name", metavar="NAME", help="name of the kind, as in kind: NAME")
-    parser.set_defaults(type="")
-    _add_into(parser, BODY)
+        options=(
+            Option("name", metavar="NAME", help="name of the kind, as in kind: NAME"),
+            INTO,
+        ),
+        defaults={"part": BODY, "type": ""},
+    ),
+}
 
 
-def _add_into(parser: argparse.ArgumentParser, part: Part) -> None:
-    parser.add_argument(
-        "--into",
-        metavar="DIR",
-        help="a checkout of hilgw, or the folder of the distribution (default: this folder if it "
-        "is a checkout, else hilgw-NAME)",
-    )
-    parser.set_defaults(part=part)
-
-
-def run(args: argparse.Namespace) -> int:
-    """Writes the files and prints their names; returns 0.
+def run(args: argparse.Namespace) -> None:
+    """Write the files and print their names.
 
     Raises UsageError when the name is not valid or a file exists, HilgwError when one cannot be
     written.
@@ -139,7 +145,6 @@ def run(args: argparse.Namespace) -> int:
             f"\nnext: {tests}\nnames the parts to fill in; begin with:\n{BEGIN}\n"
             f"and then the rest; when all pass: hilgw {config}{page}"
         )
-    return 0
 
 
 def _mock_of(part: Part, type: str) -> str:

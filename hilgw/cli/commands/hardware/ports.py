@@ -5,25 +5,27 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from hilgw.cli.declaration import Command, Option
 
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    commands.add_parser(
-        "ports",
+COMMANDS = {
+    "ports": Command(
         description="Lists the serial ports: path, USB ids, location, the names to put into a "
         "configuration (by-id of the device, by-path of its socket, for devices without serial "
         "numbers), and the programs that have the port open.",
         epilog="example: hilgw ports --json",
-    ).add_argument("--json", action="store_true", help="print as JSON")
+        options=(Option("--json", action="store_true", help="print as JSON"),),
+    ),
+}
 
 
-def run(args: argparse.Namespace) -> int:
-    """Returns 0, also without any port."""
+def run(args: argparse.Namespace) -> None:
+    """Print the ports."""
     ports = describe_ports()
     if args.json:
         from hilgw.cli.output.text import print_json
 
         print_json(ports)
-        return 0
+        return
     if not ports:
         print("no serial ports; plug in a device, or try hilgw mock xbee --link ./xbee")
     for port in ports:
@@ -36,7 +38,6 @@ def run(args: argparse.Namespace) -> int:
             print(f"    {name}")
         for holder in port["holders"]:
             print(f"    open in {holder}")
-    return 0
 
 
 def describe_ports() -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from hilgw.cli.commands.hardware import scan_network
+from hilgw.cli.declaration import Command, Option
 from hilgw.errors import PeerError, PortError, UsageError
 
 if TYPE_CHECKING:
@@ -15,40 +16,41 @@ if TYPE_CHECKING:
     from hilgw.discovery.scan import Found
 
 
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "scan",
+COMMANDS = {
+    "scan": Command(
         description="Opens each port at the baud rates of known modules and identifies the "
         "module. Changes no setting, but another device on the port receives unexpected bytes: "
         "name the ports when robots are connected. With --network: lists the gateways of a "
         "federation, what they have, and the time to them and back.",
         epilog="examples: hilgw scan /dev/ttyUSB0 --baudRate 9600\n"
         "          hilgw scan --network --connect tcp/127.0.0.1:7447",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "ports", metavar="PORT", nargs="*", help="default: all ports that are not open"
-    )
-    parser.add_argument("--kind", action="append", metavar="KIND", help="search for this kind only")
-    parser.add_argument(
-        "--baudRate",
-        "--rate",
-        action="append",
-        type=int,
-        metavar="N",
-        help="try this baud rate only (repeatable)",
-    )
-    parser.add_argument("--no-network", action="store_true", help="do not search for more nodes")
-    parser.add_argument("--json", action="store_true", help="print as JSON")
-    scan_network.add_options(parser)
+        options=(
+            Option("ports", metavar="PORT", nargs="*", help="default: all ports that are not open"),
+            Option("--kind", action="append", metavar="KIND", help="search for this kind only"),
+            Option(
+                "--baudRate",
+                "--rate",
+                action="append",
+                type=int,
+                metavar="N",
+                help="try this baud rate only (repeatable)",
+            ),
+            Option("--no-network", action="store_true", help="do not search for more nodes"),
+            Option("--json", action="store_true", help="print as JSON"),
+            *scan_network.OPTIONS,
+        ),
+    ),
+}
 
 
-def run(args: argparse.Namespace) -> int:
-    """Returns 0. Raises PeerError when nothing is found, PortError for a named port."""
+def run(args: argparse.Namespace) -> None:
+    """Search the ports, or the network. Raises PeerError when nothing is found, PortError for a
+    named port."""
     import asyncio
 
     if args.network is not None:
-        return scan_network.run(args)
+        scan_network.run(args)
+        return
     if args.connect:
         raise UsageError("--connect is of gateways", fix="hilgw scan --network --connect ENDPOINT")
     found = asyncio.run(_scan(args))
@@ -60,7 +62,6 @@ def run(args: argparse.Namespace) -> int:
         raise PeerError(
             "no known hardware found", fix="check power and wiring, and run hilgw doctor"
         )
-    return 0
 
 
 async def _scan(args: argparse.Namespace) -> list[Found]:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from hilgw.cli.declaration import Option
 from hilgw.errors import ConfigError, PeerError, UsageError, printable, quoted
 
 if TYPE_CHECKING:
@@ -16,38 +17,39 @@ Found = dict[str, Any]
 ANY = "*"
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+OPTIONS = (
+    Option(
         "--network",
         nargs="?",
         const="",
         metavar="NAME",
         help="instead: list the gateways of a federation (of this network), and what they have",
-    )
-    parser.add_argument(
+    ),
+    Option(
         "--connect",
         action="append",
         metavar="ENDPOINT",
         help="with --network: ask here, e.g. tcp/127.0.0.1:7447 (repeatable)",
-    )
-    parser.add_argument(
+    ),
+    Option(
         "-c",
         "--config",
         metavar="FILE",
         default=argparse.SUPPRESS,
         help="with --network: ask at the endpoints of this file, with its TLS; without both, the "
         "gateways of this machine are asked",
-    )
-    parser.add_argument(
+    ),
+    Option(
         "--control",
         metavar="PATH",
         default=argparse.SUPPRESS,
         help="with --network: ask the gateway with this control socket",
-    )
+    ),
+)
 
 
-def run(args: argparse.Namespace) -> int:
-    """Returns 0. PeerError when no gateway is found."""
+def run(args: argparse.Namespace) -> None:
+    """Print the gateways. PeerError when no gateway is found."""
     if args.ports or args.kind or args.baudRate:
         raise UsageError("--network is of gateways, not of ports", fix="name no ports and kinds")
     file = getattr(args, "config", None)
@@ -60,7 +62,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         for each in found:
             print("\n".join(lines(each)))
-    return 0
 
 
 def _surveyed(args: argparse.Namespace, file: str | None) -> list[Found]:

@@ -6,25 +6,28 @@ import argparse
 import sys
 from pathlib import Path
 
-from hilgw.cli.commands.recordings.reading import add_file, opened, report_end
+from hilgw.cli.declaration import Command, Option
 from hilgw.errors import HilgwError, UsageError
+from hilgw.record.commands.reading import FILE, opened, report_end
 
-
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "convert",
+COMMANDS = {
+    "convert": Command(
         description="Writes a recording in the form of another tool, by the name of TO: a folder "
         "gets a CSV file for each device (pandas, PlotJuggler), a .mcap file its channels and "
         "schemas (Foxglove; package mcap), a .jsonl file one event per line.",
         epilog="examples: hilgw convert run.pcapng csv/\n"
         "          hilgw convert run.pcapng run.mcap\n"
         "          hilgw convert run.pcapng - | jq .event",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add_file(parser)
-    parser.add_argument(
-        "to", metavar="TO", help="a new folder, FILE.mcap, FILE.jsonl, or -: JSON lines to stdout"
-    )
+        options=(
+            FILE,
+            Option(
+                "to",
+                metavar="TO",
+                help="a new folder, FILE.mcap, FILE.jsonl, or -: JSON lines to stdout",
+            ),
+        ),
+    ),
+}
 
 
 def run(args: argparse.Namespace) -> int:

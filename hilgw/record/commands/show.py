@@ -4,32 +4,36 @@ from __future__ import annotations
 
 import argparse
 
-from hilgw.cli.commands.clients.watch import add_views, kinds_of, printer
-from hilgw.cli.commands.recordings.reading import add_file, opened, report_end
+from hilgw.cli.commands.clients.watch import VIEWS, kinds_of, printer
+from hilgw.cli.declaration import Command, Option
+from hilgw.cli.output.text import duration
 from hilgw.errors import HilgwError, UsageError
+from hilgw.record.commands.reading import FILE, opened, report_end
 
-
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    from hilgw.cli.output.text import duration
-
-    parser = commands.add_parser(
-        "show",
+COMMANDS = {
+    "show": Command(
         description="Shows what a recording holds, one line per event, as `hilgw watch` shows a "
         "running gateway. Names choose robots, devices (rover.gps) and stations; values and bytes "
         "are shown where a name or an option asks for them.",
         epilog="examples: hilgw show run.pcapng\n"
         "          hilgw show run.pcapng rover.gps --from 10s --to 12s\n"
         "          hilgw show run.pcapng --lost --json",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add_file(parser)
-    parser.add_argument("names", metavar="NAME", nargs="*", help="a robot, device or station")
-    add_views(parser)
-    parser.add_argument(
-        "--from", dest="begin", type=duration, default=0.0, help="since its begin, e.g. 90s, 2min"
-    )
-    parser.add_argument("--to", dest="end", type=duration, help="since its begin, e.g. 95s")
-    parser.set_defaults(pcapng=False)
+        options=(
+            FILE,
+            Option("names", metavar="NAME", nargs="*", help="a robot, device or station"),
+            *VIEWS,
+            Option(
+                "--from",
+                dest="begin",
+                type=duration,
+                default=0.0,
+                help="since its begin, e.g. 90s, 2min",
+            ),
+            Option("--to", dest="end", type=duration, help="since its begin, e.g. 95s"),
+        ),
+        defaults={"pcapng": False},
+    ),
+}
 
 
 def run(args: argparse.Namespace) -> int:

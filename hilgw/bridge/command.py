@@ -7,6 +7,8 @@ import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
 from hilgw import __version__
+from hilgw.cli.declaration import Command, Option
+from hilgw.cli.output.text import duration
 from hilgw.errors import ConfigError, HilgwError, UsageError
 
 if TYPE_CHECKING:
@@ -33,58 +35,103 @@ move motors, so only loopback addresses are allowed; from other hosts use ssh -L
 """
 
 
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    from hilgw.cli.output.text import duration
+def _seconds(text: str) -> float:
+    """A number of seconds, more than none and less than a year."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 365 * 86400:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds, e.g. 60")
+    return seconds
 
-    parser = commands.add_parser(
-        "bridge",
+
+COMMANDS = {
+    "bridge": Command(
         description="Connects a serial port to TCP clients until Ctrl-C or --duration.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    option = parser.add_argument
-    option("port", metavar="PORT", help="the serial port, e.g. /dev/ttyUSB0 or rfc2217://HOST:PORT")
-    option("--listen", metavar="HOST:PORT", required=True, help="port 0: any free one, shown")
-    option(
-        "--rfc2217",
-        metavar="HOST:PORT",
-        nargs="?",
-        const="",
-        help="also listen for clients that set the line (RFC 2217); alone: any free port",
-    )
-    option(
-        "--baudRate",
-        "--baud",
-        metavar="N",
-        type=int,
-        default=BAUD_RATE,
-        help=f"default {BAUD_RATE}",
-    )
-    option("--databits", metavar="N", type=int, choices=(7, 8), default=8, help="7 or 8 (default)")
-    option("--parity", metavar="P", type=str.upper, choices=PARITIES, default="N", help="N, E or O")
-    option(
-        "--stop_bits",
-        "--stopbits",
-        metavar="N",
-        type=int,
-        choices=(1, 2),
-        default=1,
-        help="1 (default) or 2",
-    )
-    option("--rtscts", action="store_true", help="RTS/CTS flow control")
-    option("--framing", "--frame", metavar="NAME", help="pass only valid frames; e.g. cobs-crc16")
-    option(
-        "--writer",
-        choices=("first", "last", "all"),
-        default="first",
-        help="the client that may send to the port (default: the one connected first)",
-    )
-    option("--pace", action="store_true", help="send to the port at its line rate")
-    option("--idle", metavar="SECONDS", type=_seconds, help="disconnect clients without traffic")
-    option("--duration", metavar="TIME", type=duration, help="stop after e.g. 10s, 500ms, 2min")
-    option("--report", metavar="FILE", help="write counts as JSON; -: to stdout")
-    option("--ready-file", metavar="FILE", help="write this file when listening and the port is up")
-    option("-q", "--quiet", action="store_true", help="show only errors and notices")
+        options=(
+            Option(
+                "port",
+                metavar="PORT",
+                help="the serial port, e.g. /dev/ttyUSB0 or rfc2217://HOST:PORT",
+            ),
+            Option(
+                "--listen", metavar="HOST:PORT", required=True, help="port 0: any free one, shown"
+            ),
+            Option(
+                "--rfc2217",
+                metavar="HOST:PORT",
+                nargs="?",
+                const="",
+                help="also listen for clients that set the line (RFC 2217); alone: any free port",
+            ),
+            Option(
+                "--baudRate",
+                "--baud",
+                metavar="N",
+                type=int,
+                default=BAUD_RATE,
+                help=f"default {BAUD_RATE}",
+            ),
+            Option(
+                "--databits",
+                metavar="N",
+                type=int,
+                choices=(7, 8),
+                default=8,
+                help="7 or 8 (default)",
+            ),
+            Option(
+                "--parity",
+                metavar="P",
+                type=str.upper,
+                choices=PARITIES,
+                default="N",
+                help="N, E or O",
+            ),
+            Option(
+                "--stop_bits",
+                "--stopbits",
+                metavar="N",
+                type=int,
+                choices=(1, 2),
+                default=1,
+                help="1 (default) or 2",
+            ),
+            Option("--rtscts", action="store_true", help="RTS/CTS flow control"),
+            Option(
+                "--framing",
+                "--frame",
+                metavar="NAME",
+                help="pass only valid frames; e.g. cobs-crc16",
+            ),
+            Option(
+                "--writer",
+                choices=("first", "last", "all"),
+                default="first",
+                help="the client that may send to the port (default: the one connected first)",
+            ),
+            Option("--pace", action="store_true", help="send to the port at its line rate"),
+            Option(
+                "--idle",
+                metavar="SECONDS",
+                type=_seconds,
+                help="disconnect clients without traffic",
+            ),
+            Option(
+                "--duration", metavar="TIME", type=duration, help="stop after e.g. 10s, 500ms, 2min"
+            ),
+            Option("--report", metavar="FILE", help="write counts as JSON; -: to stdout"),
+            Option(
+                "--ready-file",
+                metavar="FILE",
+                help="write this file when listening and the port is up",
+            ),
+            Option("-q", "--quiet", action="store_true", help="show only errors and notices"),
+        ),
+    ),
+}
 
 
 def run(args: argparse.Namespace) -> int:
@@ -127,17 +174,6 @@ def _settings(args: argparse.Namespace) -> BridgeSettings:
     return BridgeSettings(
         args.port, host, tcp_port, line, args.writer, args.pace, rfc2217, args.idle
     )
-
-
-def _seconds(text: str) -> float:
-    """A number of seconds, more than none and less than a year."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < 365 * 86400:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds, e.g. 60")
-    return seconds
 
 
 def _address(option: str, text: str) -> tuple[str, int]:

@@ -6,41 +6,43 @@ import argparse
 import sys
 
 from hilgw.cli.commands.configurations import loading
+from hilgw.cli.declaration import Command, Option
 from hilgw.errors import ConfigError, printable
 
-
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "import-world",
+COMMANDS = {
+    "import-world": Command(
         description="Prints a configuration made of a Webots world file: its robots, their devices "
         "and poses, and its obstacles. Comments name what the file does not show, such as the "
         "nodes in a PROTO, and what Webots takes instead of a value outside its limits.",
         epilog="example: hilgw import-world arena.wbt > arena.yaml && hilgw check arena.yaml",
-    )
-    parser.add_argument("file", metavar="FILE", help="a world file (.wbt)")
-    parser.add_argument(
-        "--controllers",
-        action="store_true",
-        help="write a listening controller also for the robots whose controller Webots starts",
-    )
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="write this file instead; it must not exist"
-    )
+        options=(
+            Option("file", metavar="FILE", help="a world file (.wbt)"),
+            Option(
+                "--controllers",
+                action="store_true",
+                help="write a listening controller also for the robots whose controller Webots "
+                "starts",
+            ),
+            Option(
+                "-o", "--output", metavar="FILE", help="write this file instead; it must not exist"
+            ),
+        ),
+    ),
+}
 
 
-def run(args: argparse.Namespace) -> int:
-    """Prints or writes; returns 0. Raises ConfigError with the position of an error."""
+def run(args: argparse.Namespace) -> None:
+    """Print or write the configuration. Raises ConfigError with the position of an error."""
     text = _imported(args.file, controllers=args.controllers)
     if args.output is None:
         sys.stdout.write(text)
-        return 0
+        return
     from pathlib import Path
 
     from hilgw.cli.output import files
 
     files.expect_new(Path(args.output), "name another, or delete it")
     files.write(args.output, text)
-    return 0
 
 
 def _imported(file: str, *, controllers: bool) -> str:

@@ -12,16 +12,16 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hilgw.cli.commands.recordings.reading import add_file, opened
+from hilgw.cli.declaration import Command, Option
 from hilgw.errors import HilgwError, UsageError
+from hilgw.record.commands.reading import FILE, opened
 
 if TYPE_CHECKING:
     from hilgw.record.recording import Recording
 
 
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "capture2test",
+COMMANDS = {
+    "capture2test": Command(
         description="Writes a pytest module of a recorded run, and beside it the part of the "
         "recording that it needs: the recording plays the hardware, and the test asserts which "
         "frames and packets hilgw sends and which commands the program gives. The run is done "
@@ -29,20 +29,27 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         epilog="examples: hilgw capture2test run.pcapng && pytest test_run.py\n"
         "          hilgw capture2test run.pcapng --firmware build/node.elf --machine uno\n"
         "          hilgw capture2test run.pcapng --output tests/test_antenna.py",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add_file(parser)
-    parser.add_argument(
-        "-o", "--output", metavar="FILE.py", type=Path, help="default: test_NAME.py in this folder"
-    )
-    parser.add_argument(
-        "--firmware",
-        metavar="FILE.elf",
-        help="the test plays hilgw's side of one line against this firmware on an emulated board",
-    )
-    parser.add_argument("--machine", default="uno", help="the board of --firmware (default uno)")
-    parser.add_argument("--part", help="the line of --firmware (default: the only one)")
-    parser.add_argument("--force", action="store_true", help="replace files that are there")
+        options=(
+            FILE,
+            Option(
+                "-o",
+                "--output",
+                metavar="FILE.py",
+                type=Path,
+                help="default: test_NAME.py in this folder",
+            ),
+            Option(
+                "--firmware",
+                metavar="FILE.elf",
+                help="the test plays hilgw's side of one line against this firmware on an "
+                "emulated board",
+            ),
+            Option("--machine", default="uno", help="the board of --firmware (default uno)"),
+            Option("--part", help="the line of --firmware (default: the only one)"),
+            Option("--force", action="store_true", help="replace files that are there"),
+        ),
+    ),
+}
 
 
 def run(args: argparse.Namespace) -> int:

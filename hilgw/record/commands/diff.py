@@ -5,22 +5,25 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from hilgw.cli.commands.recordings.reading import add_file, opened, report_end
+from hilgw.cli.declaration import Command
+from hilgw.record.commands.reading import opened, recording, report_end
 
 SHOWN = 20  # differences
 DIFFERENT = 1
 
 
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "diff",
+COMMANDS = {
+    "diff": Command(
         description="Compares two recordings: the first difference of each stream (the bytes that "
         "a line sent, the values of a sensor, ...), the first one on top, and the counts. Times "
         "are not compared. Exits with 1 where they differ.",
         epilog="example: hilgw diff good.pcapng bad.pcapng",
-    )
-    add_file(parser, "first")
-    add_file(parser, "second")
+        options=(
+            recording("first"),
+            recording("second"),
+        ),
+    ),
+}
 
 
 def run(args: argparse.Namespace) -> int:

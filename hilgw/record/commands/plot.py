@@ -5,25 +5,33 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hilgw.cli.commands.recordings.reading import add_file, opened, report_end
+from hilgw.cli.declaration import Command, Option
+from hilgw.record.commands.reading import FILE, opened, report_end
 
-
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "plot",
+COMMANDS = {
+    "plot": Command(
         description="Draws values, commands (given and applied), packets and losses of a recording "
         "over time, a row for each name. It needs matplotlib: pip install 'hilgw[plot]'.",
         epilog="examples: hilgw plot run.pcapng rover.gps xbee0\n"
         "          hilgw plot run.pcapng --output run.svg",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add_file(parser)
-    parser.add_argument(
-        "names", metavar="NAME", nargs="*", help="a robot, device (rover.gps) or station; none: all"
-    )
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, help="default: FILE.png beside the recording"
-    )
+        options=(
+            FILE,
+            Option(
+                "names",
+                metavar="NAME",
+                nargs="*",
+                help="a robot, device (rover.gps) or station; none: all",
+            ),
+            Option(
+                "-o",
+                "--output",
+                metavar="FILE",
+                type=Path,
+                help="default: FILE.png beside the recording",
+            ),
+        ),
+    ),
+}
 
 
 def run(args: argparse.Namespace) -> int:

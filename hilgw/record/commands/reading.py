@@ -6,15 +6,18 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import argparse
+from hilgw.cli.declaration import Option
 
+if TYPE_CHECKING:
     from hilgw.record.recording import Recording
 
 
-def add_file(parser: argparse.ArgumentParser, name: str = "file") -> None:
-    """The argument of a recording."""
-    parser.add_argument(name, metavar="FILE", type=Path, help="a recording, e.g. run.pcapng")
+def recording(name: str) -> Option:
+    """Return the argument of a recording."""
+    return Option(name, metavar="FILE", type=Path, help="a recording, e.g. run.pcapng")
+
+
+FILE = recording("file")
 
 
 def opened(path: Path) -> Recording:

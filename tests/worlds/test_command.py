@@ -10,7 +10,7 @@ import pytest
 from hilgw.cli.main import main
 from hilgw.config.load import load_config
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "import-world.md").read_text(encoding="utf-8")
 BLOCKS = dict(re.findall(r"```(vrml|yaml)\n(.*?)```", PAGE, re.DOTALL))
 

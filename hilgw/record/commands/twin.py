@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hilgw.cli.commands.recordings.reading import add_file, opened, report_end
+from hilgw.cli.declaration import Command, Option
+from hilgw.cli.output.text import duration
+from hilgw.record.commands.reading import FILE, opened, report_end
 
 if TYPE_CHECKING:
     from hilgw.config.model import GatewayConfig
@@ -15,11 +17,8 @@ if TYPE_CHECKING:
     from hilgw.record.twin.links import Links
 
 
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    from hilgw.cli.output.text import duration
-
-    parser = commands.add_parser(
-        "twin",
+COMMANDS = {
+    "twin": Command(
         description="Compares what is real with its twin: delay, loss and RSSI of each link of "
         "stations with what its Emitter's fields predict, and prints the fields that would fit, "
         "for a .wbt file; of a robot with a shadow the offset, delay and gain of each sensor over "
@@ -27,16 +26,18 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         epilog="examples: hilgw twin run.pcapng\n"
         "          hilgw twin run.pcapng --output link.svg\n"
         "          hilgw twin shadow.pcapng --window 10s --json",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add_file(parser)
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, help="default: FILE.twin.png beside it"
-    )
-    parser.add_argument(
-        "--window", type=duration, default=2.0, help="of a shadow's figures (default: 2s)"
-    )
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+        options=(
+            FILE,
+            Option(
+                "-o", "--output", metavar="FILE", type=Path, help="default: FILE.twin.png beside it"
+            ),
+            Option(
+                "--window", type=duration, default=2.0, help="of a shadow's figures (default: 2s)"
+            ),
+            Option("--json", action="store_true", help="print the figures as JSON"),
+        ),
+    ),
+}
 
 
 def run(args: argparse.Namespace) -> int:
@@ -44,8 +45,8 @@ def run(args: argparse.Namespace) -> int:
     was asked for and cannot be made."""
     from hilgw.cli.output import files
     from hilgw.cli.output.text import one_line, print_json
-    from hilgw.cli.output.twin import link_lines, shadow_lines
     from hilgw.errors import HilgwError, UsageError
+    from hilgw.record.commands.twin_tables import link_lines, shadow_lines
     from hilgw.record.twin.picture import draw
 
     recording = opened(args.file)
