@@ -30,6 +30,7 @@ from hilgw.control.events import (
     StopReason,
     Write,
 )
+from hilgw.control.odometer import Odometer
 from hilgw.control.safety import Mode
 from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import (
@@ -249,6 +250,7 @@ class RobotSession(MotorSession):
             if each.name in settings.always_on or each.index in self._watched
         ]
         self._motor_indices = [each.index for each in self.devices.of_role(MOTOR)]
+        self._odometers: dict[int, Odometer] = {}  # by the index of the sensor
         self._phase = Phase.CLOSED
 
     # --- the robot ----------------------------------------------------------------------------
@@ -266,6 +268,12 @@ class RobotSession(MotorSession):
         return self._answer(led.index, self._unknown(led.index, "cannot be set so"))
 
     # --- the connection -----------------------------------------------------------------------
+
+    def _begin_setup(self) -> None:
+        """Go on from the present angles, as the robot may have started again and count anew."""
+        self._phase = Phase.SETUP
+        for odometer in self._odometers.values():
+            odometer.rebase()
 
     @property
     def _is_up(self) -> bool:

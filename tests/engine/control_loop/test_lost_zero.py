@@ -157,7 +157,7 @@ def test_an_axis_that_finds_its_zero_by_itself_needs_no_confirmation() -> None:
     assert robot.loop.safety.armed
 
 
-def test_a_work_zero_that_is_set_in_the_run_is_no_lost_one() -> None:
+def test_a_work_zero_may_be_set_in_the_run() -> None:
     settings = replace(shipped("gcode"), frame="work", limits={})
     robot = OnMock("text", settings, **REAL).start()
     go(robot, 0.05)

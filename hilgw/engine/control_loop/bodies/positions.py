@@ -2,8 +2,8 @@
 
 A first position outside comes from a setting inside the robot that hilgw does not know, such as
 another zero, or from a robot that was left there. Either way the limits do not protect it. A motor
-that counts from where it started, such as a servo of several turns, is somewhere else after a
-restart than its position says.
+that counts from where it started, such as a servo of several turns, may report another
+position after a restart, at the same place.
 """
 
 from __future__ import annotations
