@@ -275,8 +275,8 @@ class Device:
     motor after a stop; None: it holds its position. fields: those of its node; None where neither
     the configuration nor the body has them: then Webots' defaults hold. zero_within: of a motor
     that may count from another zero after a restart: so far its position may be from the one before
-    with its zero still the same; infinite: its zero is absolute. is_rezeroed: a user may set its
-    zero while it is connected."""
+    with its zero still the same; infinite: its zero is absolute. may_jump: its position may jump
+    while it is connected, as reports come late or a user sets its zero."""
 
     name: str
     kind: str
@@ -285,7 +285,7 @@ class Device:
     default: float | None = None
     fields: DeviceFields | None = None
     zero_within: float = math.inf
-    is_rezeroed: bool = False
+    may_jump: bool = False
 
     @property
     def role(self) -> str:

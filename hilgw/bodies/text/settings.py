@@ -310,7 +310,7 @@ def devices_of(settings: TextBodySettings) -> list[Device]:
         replace(
             device,
             zero_within=_zero_within(motor),
-            is_rezeroed=settings.frame == WORK and motor.zero != "",
+            may_jump=True,
         )
         if (motor := settings.motors.get(device.name))
         else device

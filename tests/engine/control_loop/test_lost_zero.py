@@ -173,6 +173,21 @@ def test_a_work_zero_may_be_set_in_the_run() -> None:
     assert f"'{X}' was 0.01 m, is " in refusal(robot)
 
 
+def test_a_fast_axis_whose_reports_come_late_has_its_zero() -> None:
+    """The controller may command more than the velocity at the start, up to the limit."""
+    robot = OnMock("text", shipped("gcode"), **REAL).start()
+    index = robot.motors[0].index
+    speed = MotorCommand(index, MotorField.VELOCITY, 0.08)
+    robot.loop.loop.events([speed], robot.loop.scheduler.now())
+    go(robot, 0.18)
+    robot.run(400)
+    at = robot.mock.position[0]
+    robot.run(100)
+    assert robot.mock.position[0] - at > 5.5  # mm: more than 0.05 m/s
+    robot.run(3_000)
+    assert robot.loop.safety.armed and robot.mock.position[0] == pytest.approx(180, abs=0.01)
+
+
 class Released:
     """An emergency-stop switch that is closed."""
 

@@ -66,10 +66,11 @@ class Positions:
         """Its zero is another one where it is farther from its last position than it can be."""
         was, then = self._newest.get(motor.name, (position, None))
         self._newest[motor.name] = position, now
-        fastest = min(motor.limits.bounds("velocity")[1], getattr(motor.fields, "maxVelocity", 0))
-        moved = 0.0 if then is None else fastest * ns_to_s(now - then)
-        is_set = motor.is_rezeroed and then is not None
-        if not (is_set or abs(position - was) <= motor.zero_within + moved):
+        reach = motor.zero_within
+        if then is not None:
+            fastest = getattr(motor.fields, "maxVelocity", 0.0)
+            reach += math.inf if motor.may_jump else fastest * ns_to_s(now - then)
+        if not abs(position - was) <= reach:
             self.lost.setdefault(motor.name, was)
 
     def lost_zeros(self, devices: Devices, accepted: Collection[str] = ()) -> list[str]:
