@@ -107,6 +107,7 @@ class Robot:
                     button("Cancel", lambda: sure.submit(False))
 
             async def arm() -> None:
+                accepted.set_value("")  # for one arming only
                 if await sure:
                     motors = [each.strip() for each in accepted.value.split(",") if each.strip()]
                     await do(f"{name} is armed", lambda: _arm(gateway, name, motors))
