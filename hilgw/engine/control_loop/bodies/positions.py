@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from hilgw.control.events import SensorValue
 from hilgw.control.limits import beyond
 from hilgw.devices.kinds import LINEAR_MOTOR, MOTOR, NO_LIMITS, POSITION_SENSOR, on_joint
+from hilgw.devices.properties import LinearMotorFields, RotationalMotorFields
 from hilgw.units import ns_to_s
 
 if TYPE_CHECKING:
@@ -68,7 +69,9 @@ class Positions:
         self._newest[motor.name] = position, now
         reach = motor.zero_within
         if then is not None:
-            fastest = getattr(motor.fields, "maxVelocity", 0.0)
+            fields, fastest = motor.fields, 0.0
+            if isinstance(fields, RotationalMotorFields | LinearMotorFields):
+                fastest = fields.maxVelocity
             reach += math.inf if motor.may_jump else fastest * ns_to_s(now - then)
         if not abs(position - was) <= reach:
             self.lost.setdefault(motor.name, was)
