@@ -32,6 +32,7 @@ def arm(
     control: str | None = None,
     config: str | None = None,
     on_note: Callable[[str, str], None] | None = None,
+    accept_positions: Sequence[str] = (),
 ) -> list[str]:
     """Lets the motors of these robots move; without a name, of all. Returns their names.
 
@@ -41,8 +42,9 @@ def arm(
     not answer, or the real body of a robot is down; then none is armed. PeerError also when the
     bodies of some of all robots are down; then the others are armed. on_note: called with a robot
     and what keeps it from moving though it is armed, such as that no controller runs.
+    accept_positions: motors whose position counts, though their zero was lost.
     """
-    return [robot for robot, _ in arm_each(robots, control, config, on_note)]
+    return [robot for robot, _ in arm_each(robots, control, config, on_note, accept_positions)]
 
 
 def arm_each(
@@ -50,11 +52,12 @@ def arm_each(
     control: str | None,
     config: str | None,
     on_note: Callable[[str, str], None] | None = None,
+    accept_positions: Sequence[str] = (),
 ) -> Iterator[tuple[str, Gateway]]:
     """Arms as `arm` does; yields each robot with its gateway when it is armed."""
     down: list[HilgwError] = []
     for gateway, names in chosen_gateways(robots, control, config).items():
-        answer = gateway.arm(*names)
+        answer = gateway.arm(*names, accept_positions=accept_positions)
         for robot in answer.robots:
             yield robot, gateway
         for robot, text in answer.notes.items():

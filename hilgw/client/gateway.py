@@ -186,10 +186,12 @@ class Gateway:
         """The report so far, as of `--report`."""
         return self.ask(requests.Report()).report
 
-    def arm(self, *robots: str) -> requests.MayMove:
+    def arm(self, *robots: str, accept_positions: Sequence[str] = ()) -> requests.MayMove:
         """Lets the motors of these robots move; none: of all whose bodies are up. PeerError where
-        the real body of a named one is down."""
-        return self.ask(requests.Arm(list(robots), not robots), ", ".join(robots))
+        the real body of a named one is down. accept_positions: motors whose position counts, though
+        their zero was lost."""
+        request = requests.Arm(list(robots), not robots, list(accept_positions))
+        return self.ask(request, ", ".join(robots))
 
     def disarm(self, *robots: str) -> list[str]:
         """Stops these robots, or all; their motors do not move until `arm`. Returns their names.

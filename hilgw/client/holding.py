@@ -38,14 +38,20 @@ class Holding:
     the gateway refuses; PeerError from any method when it does not answer: then nothing is
     confirmed."""
 
-    def __init__(self, gateway: Gateway, names: Sequence[str], limit_s: float | None) -> None:
+    def __init__(
+        self,
+        gateway: Gateway,
+        names: Sequence[str],
+        limit_s: float | None,
+        accept_positions: Sequence[str] = (),
+    ) -> None:
         self.gateway, self.robots = gateway, list(names)
         try:
             self._connection = connected(gateway.path, ANSWER_S)
         except OSError as error:
             raise self._silent("the gateway does not answer") from error
         try:
-            request = requests.Hold(list(names), not names, limit_s)
+            request = requests.Hold(list(names), not names, limit_s, list(accept_positions))
             answer = decoded(requests.MayMove, self._ask(request), gateway)
         except BaseException:
             self.close()
@@ -86,14 +92,18 @@ class Holding:
 
 
 def take(
-    robots: Sequence[str], limit_s: float | None, control: str | None, config: str | None
+    robots: Sequence[str],
+    limit_s: float | None,
+    control: str | None,
+    config: str | None,
+    accept_positions: Sequence[str] = (),
 ) -> list[Holding]:
     """Arms these robots and holds them; none: all of one gateway whose bodies are up. HilgwError as
     `arm`; then none is held."""
     held: list[Holding] = []
     try:
         for gateway, names in chosen_gateways(robots, control, config).items():
-            held.append(Holding(gateway, names, limit_s))
+            held.append(Holding(gateway, names, limit_s, accept_positions))
     except BaseException:
         for each in held:
             each.close()

@@ -52,7 +52,7 @@ class StopReason(Reason):
     EXCHANGED = "exchanged", "another body takes its place"
     FAULT = "fault", "a session failed"
     HARDWARE = "hardware_fault", "the robot reports a hardware fault"
-    OUTSIDE = "outside_limits", "a motor is outside its limits of position"
+    OUTSIDE = "outside_limits", "a motor is outside its limits of position, or has lost its zero"
     GUARDIAN = "guardian", "hilgw was frozen, and its guardian stopped the robot"
     GUARDIAN_ENDED = "guardian_ended", "the guardian of hilgw ended, and hilgw stopped the robot"
     BATTERY = "battery", "the battery is empty"

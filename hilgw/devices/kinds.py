@@ -273,7 +273,10 @@ NO_LIMITS = MotorLimits()
 class Device:
     """One device of a robot. index: Webots' device index. default: the position of a linear
     motor after a stop; None: it holds its position. fields: those of its node; None where neither
-    the configuration nor the body has them: then Webots' defaults hold."""
+    the configuration nor the body has them: then Webots' defaults hold. zero_within: of a motor
+    that may count from another zero after a restart: so far its position may be from the one before
+    with its zero still the same; infinite: its zero is absolute. may_jump: its position may jump
+    while it is connected, as reports come late or a user sets its zero."""
 
     name: str
     kind: str
@@ -281,6 +284,8 @@ class Device:
     limits: MotorLimits = NO_LIMITS
     default: float | None = None
     fields: DeviceFields | None = None
+    zero_within: float = math.inf
+    may_jump: bool = False
 
     @property
     def role(self) -> str:

@@ -6,6 +6,7 @@ which motors were commanded since the last stop. The robot's own session adds th
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -29,9 +30,19 @@ from hilgw.control.events import (
     StopReason,
     Write,
 )
+from hilgw.control.odometer import Odometer
 from hilgw.control.safety import Mode
 from hilgw.control.stop import StopPlan
-from hilgw.devices.kinds import LED, MOTOR, SENSOR, Device, Devices, Refusal
+from hilgw.devices.kinds import (
+    LED,
+    MOTOR,
+    POSITION_SENSOR,
+    SENSOR,
+    Device,
+    Devices,
+    Refusal,
+    on_joint,
+)
 from hilgw.reasons import RequestRefused
 
 STOP_COPIES = 3
@@ -230,8 +241,16 @@ class RobotSession(MotorSession):
         for device in devices:
             self.devices.add(device)
         sensors = self.devices.of_role(SENSOR)
-        self._always_on = [each.index for each in sensors if each.name in settings.always_on]
+        zeros = [each for each in self.devices.of_role(MOTOR) if each.zero_within < math.inf]
+        watched = [on_joint(self.devices, each, POSITION_SENSOR) for each in zeros]
+        self._watched = {each.index for each in watched if each is not None}
+        self._always_on = [
+            each.index
+            for each in sensors
+            if each.name in settings.always_on or each.index in self._watched
+        ]
         self._motor_indices = [each.index for each in self.devices.of_role(MOTOR)]
+        self._odometers: dict[int, Odometer] = {}  # by the index of the sensor
         self._phase = Phase.CLOSED
 
     # --- the robot ----------------------------------------------------------------------------
@@ -249,6 +268,12 @@ class RobotSession(MotorSession):
         return self._answer(led.index, self._unknown(led.index, "cannot be set so"))
 
     # --- the connection -----------------------------------------------------------------------
+
+    def _begin_setup(self) -> None:
+        """Go on from the present angles, as the robot may have started again and count anew."""
+        self._phase = Phase.SETUP
+        for odometer in self._odometers.values():
+            odometer.rebase()
 
     @property
     def _is_up(self) -> bool:
@@ -287,6 +312,8 @@ class RobotSession(MotorSession):
         device = self.devices.by_index(index)
         if device is None or device.role != SENSOR:
             return self._answer(index, self._unknown(index, "is not a sensor"))
+        if period_ms == 0 and index in self._watched:
+            return []  # its zero may be lost
         return self._enable(index, period_ms, now)
 
     def own_period(self, index: int) -> float | None:

@@ -95,7 +95,6 @@ class Create2Session(WheeledSession):
         sensors = sensors_of(self._settings)
         self._sources: dict[int, oi.Source] = {}
         self._tables = {}
-        self._odometers: dict[int, Odometer] = {}
         encoders = {LEFT_POSITION: oi.LEFT_ENCODER, RIGHT_POSITION: oi.RIGHT_ENCODER}
         for device in self.devices:
             if device.name in encoders:
@@ -159,7 +158,7 @@ class Create2Session(WheeledSession):
     # --- the handshake ------------------------------------------------------------------------
 
     def _begin(self, now: int) -> list[Event]:
-        self._phase = Phase.SETUP
+        self._begin_setup()
         self._overcurrent = 0
         since_ns = MODE_PAUSE_NS if self._mode_ns is None else now - self._mode_ns
         script = self._handshake(max(START_NS, MODE_PAUSE_NS - since_ns))
@@ -175,8 +174,6 @@ class Create2Session(WheeledSession):
         mode = oi.SAFE if self._wanted_mode == oi.SAFE_MODE else oi.FULL
         while True:
             self._rest()
-            for odometer in self._odometers.values():
-                odometer.rebase()  # without power for a moment, the robot counts anew
             yield Write(oi.START)
             yield Pause(pause_ns / NS_PER_S)
             self._reader.clear()

@@ -209,7 +209,7 @@ class DynamixelSession(RobotSession):
 
     def _begin(self, now: int) -> None:
         """What waits is dropped: no command from before reaches a servo."""
-        self._phase = Phase.SETUP
+        self._begin_setup()
         answers_ns = HANDSHAKE_ANSWERS * ms_to_ns(self._settings.answer_ms)
         servo_ns = self._bus.duration_ns(HANDSHAKE_BYTES) + answers_ns
         self._due_ns = now + max(PATIENCE_NS, len(self._servos) * servo_ns)

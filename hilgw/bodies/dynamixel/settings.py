@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from hilgw.bodies._common.settings import RobotSettings
@@ -126,7 +127,14 @@ def devices_of(settings: DynamixelSettings) -> list[Device]:
         limits = settings.limits.get(name, NO_LIMITS)
         index = len(devices)
         devices += [
-            Device(name=name, kind=ROTATIONAL_MOTOR, index=index, limits=limits, fields=motor),
+            Device(
+                name=name,
+                kind=ROTATIONAL_MOTOR,
+                index=index,
+                limits=limits,
+                fields=motor,
+                zero_within=math.pi if servo.multi_turn else math.inf,  # it is lost in whole turns
+            ),
             Device(
                 name=sensor_name(name, servo),
                 kind=POSITION_SENSOR,

@@ -68,7 +68,7 @@ class EPuckSession(WheeledSession):
         self._shown: dict[int, int] = {}  # the LEDs that it has
         self._has_echo = self._is_hurried = False
         self._is_stopping = False  # no valid answer since the last stop
-        self._sensors = Sensors(settings, self.devices, self._always_on)
+        self._sensors = Sensors(settings, self.devices, self._always_on, self._odometers)
         self._lines = LineSplitter(sercom.LINE_ENDS, sercom.LONGEST_LINE, keeps_tail=True)
         self._lines_seen: deque[bytes] = deque(maxlen=8)  # lines in a handshake
         self._unasked = b""  # the end of what came without a request
@@ -131,9 +131,8 @@ class EPuckSession(WheeledSession):
 
     def _begin(self, now: int) -> list[Event]:
         """Stops the robot, whatever it is, and asks it who it is."""
-        self._phase = Phase.SETUP
+        self._begin_setup()
         self._rest()
-        self._sensors.rebase()
         self._lines_seen.clear()
         self._has_echo = False
         script = handshake(
@@ -397,13 +396,21 @@ class Sensors:
     """The sensors of one robot, by device index: which are enabled and due, and their values in
     Webots' units."""
 
-    def __init__(self, settings: EPuckSettings, devices: Devices, always_on: list[int]) -> None:
+    def __init__(
+        self,
+        settings: EPuckSettings,
+        devices: Devices,
+        always_on: list[int],
+        odometers: dict[int, Odometer],
+    ) -> None:
+        """odometers: gets those of the wheels, by the indices of their sensors."""
         given = sensors_of(settings)
         sources = {**SOURCES, **WHEEL_SOURCES}
         found = devices.of_role(SENSOR)
         self._sources = {each.index: sources[each.name] for each in found}
         self._tables = {each.index: given[each.name].table for each in found if each.name in given}
         self._always_on = always_on
+        self._odometers = odometers
         self._period_ns = ms_to_ns(settings.period_ms)
         self._model = settings.model
         self.reset()
@@ -414,19 +421,16 @@ class Sensors:
 
     def reset(self) -> None:
         """The port was opened: the angles begin at 0, and what is always on is enabled."""
-        self._odometers = [Odometer(0x10000, start=0) for _ in WHEEL_SOURCES]
+        for index, source in self._sources.items():
+            if source.letter == sercom.ENCODERS:
+                self._odometers[index] = Odometer(0x10000, start=0)
         self._next_ns = dict.fromkeys(self._always_on, 0)
         self._periods_ns = dict.fromkeys(self._always_on, 0)
 
-    def rebase(self) -> None:
-        """The robot was gone: its angles go on from where they were."""
-        for odometer in self._odometers:
-            odometer.rebase()
-
     def begin(self, numbers: Numbers) -> None:
         """The robot is there: its counters stand for the angles from before, 0 at first."""
-        for odometer, raw in zip(self._odometers, numbers[sercom.ENCODERS], strict=True):
-            odometer.read(raw)
+        for index, odometer in self._odometers.items():
+            odometer.read(numbers[sercom.ENCODERS][self._sources[index].place])
 
     def switch(self, index: int, period_ms: float | None, now: int) -> None:
         """Sets a period; None: each exchange, 0: off. The next exchange asks for it."""
@@ -461,7 +465,7 @@ class Sensors:
         letter, place = self._sources[index]
         found = numbers[letter]
         if letter == sercom.ENCODERS:
-            return self._odometers[place].read(found[place]) / sercom.STEPS_PER_RAD
+            return self._odometers[index].read(found[place]) / sercom.STEPS_PER_RAD
         table = self._tables[index]
         if place >= 0:
             return float(look_up(table, found[place]))

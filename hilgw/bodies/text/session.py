@@ -136,7 +136,7 @@ class TextBodySession(RobotSession):
     # --- setup --------------------------------------------------------------------------------
 
     def _start_setup(self, now: int) -> list[Event]:
-        self._phase = Phase.SETUP
+        self._begin_setup()
         self._setup = Setup(self._settings, self._traffic)
         return self._after_setup(self._setup.start(now), now)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hilgw.bodies._common.settings import RobotSettings, numbered
+from hilgw.control.limits import REST_M, REST_RAD
 from hilgw.devices.kinds import (
     ACCELEROMETER,
     COMPASS,
@@ -139,6 +141,11 @@ class TextMotor:
         "group of the setup: the machine position of the work zero, on the line, for `frame: work`;"
         " an answer in the run may have it, too: a motor whose zero changes stops",
         "",
+    )
+    incremental: bool | None = setting(
+        "true: its position counts from where the robot started: after a restart `hilgw arm` asks "
+        "for it (--accept-positions); not set: of a linear motor with position control",
+        None,
     )
     maxVelocity: float = setting(
         "Webots' field; under position control the velocity at the start",
@@ -298,7 +305,24 @@ def devices_of(settings: TextBodySettings) -> list[Device]:
         (name, sensor.node, _fields(sensor, settings)) for name, sensor in settings.sensors.items()
     ]
     parts += [(name, LED, LedFields()) for name in settings.leds]
-    return numbered(parts, settings.limits)
+    devices = numbered(parts, settings.limits)
+    return [
+        replace(
+            device,
+            zero_within=_zero_within(motor),
+            may_jump=True,
+        )
+        if (motor := settings.motors.get(device.name))
+        else device
+        for device in devices
+    ]
+
+
+def _zero_within(motor: TextMotor) -> float:
+    linear = motor.kind == "linear"
+    is_stepper = linear and motor.mode == "position"
+    incremental = is_stepper if motor.incremental is None else motor.incremental
+    return (REST_M if linear else REST_RAD) if incremental else math.inf
 
 
 def _motor(name: str, motor: TextMotor) -> tuple[str, DeviceFields]:

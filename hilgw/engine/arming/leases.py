@@ -29,8 +29,8 @@ class Lease:
     """Arms these robots and holds them. ended: why it has ended; None: it goes on. not_sent: robots
     to which no stop could be sent at its end, as their bodies are down.
 
-    clock: in real time. limit_s: how long it lasts at most. HilgwError as `ControlLoops.arm`: then
-    there is no lease, and nothing is armed.
+    clock: in real time. limit_s: how long it lasts at most. accepted: as of `ControlLoops.arm`.
+    HilgwError as `ControlLoops.arm`: then there is no lease, and nothing is armed.
     """
 
     def __init__(
@@ -39,12 +39,13 @@ class Lease:
         clock: Scheduler,
         robots: Sequence[str],
         limit_s: float | None = None,
+        accepted: Sequence[str] = (),
     ) -> None:
         self.robots = list(dict.fromkeys(robots))
         self.ended: StopReason | None = None
         self.not_sent: list[str] = []
         self._loops, self._clock = loops, clock
-        loops.arm(*self.robots)
+        loops.arm(*self.robots, accepted=accepted)
         self._disarms = self._count()
         now = clock.now()
         self._renewed_ns = now

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -175,7 +175,7 @@ class ControlLoops:
         for safety, disarms in list(self._held.items()):
             if not safety.away:
                 del self._held[safety]
-                if safety.state.disarms == disarms and not safety.misplaced:
+                if safety.state.disarms == disarms and not safety.misplaced():
                     safety.arm()
 
     def _give_up(self) -> None:
@@ -201,8 +201,9 @@ class ControlLoops:
         if disarms != [loop.disarms for loop in loops]:
             raise SafetyError("not armed: it was disarmed meanwhile", fix="arm it again")
 
-    def arm(self, *robots: str) -> None:
-        """Lets the motors of these robots move. HilgwError for a robot without a control loop, with
+    def arm(self, *robots: str, accepted: Collection[str] = ()) -> None:
+        """Lets the motors of these robots move. accepted: motors whose position counts, though
+        their zero was lost. HilgwError for a robot without a control loop, with
         a hardware fault, or whose real body is down, while the guardian has not answered, and while
         the emergency-stop switch is pressed: none is armed then.
         """
@@ -213,9 +214,9 @@ class ControlLoops:
         if not self.watchdog.guardian.confirmed():
             raise SafetyError("not armed: the guardian has not answered yet", fix="arm again")
         for loop in loops:
-            loop.demand_armable()
+            loop.demand_armable(accepted)
         for loop in loops:
-            loop.arm()
+            loop.arm(accepted)
 
     def notes(self, *robots: str) -> dict[str, str]:
         """Return those of these robots, which are to be armed, that no controller moves, with what

@@ -61,7 +61,7 @@ from hilgw.errors import PeerError, SafetyError
 from hilgw.reasons import RequestRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from hilgw.devices.kinds import Value
     from hilgw.devices.properties import DeviceFields
@@ -196,11 +196,11 @@ class ControlLoop(PeerListener):
         """The states of the ports of real bodies that get commands in this mode and are not up."""
         return [safety.away for safety in self._bodies.commanded if safety.away]
 
-    def demand_armable(self) -> None:
+    def demand_armable(self, accepted: Collection[str] = ()) -> None:
         """SafetyError where a body that gets commands in this mode reports a hardware fault, which
-        keeps it from being armed, or a position outside its limits; or where another program has
-        its port. PeerError where a real one is not up: it would move at once when it is plugged
-        in."""
+        keeps it from being armed, a position outside its limits, or a lost zero of a motor that is
+        not accepted; or where another program has its port. PeerError where a real one is not up:
+        it would move at once when it is plugged in."""
         for safety in self._bodies.commanded:
             if safety.released:
                 what = f"not armed: the port of its body is released {safety.released}"
@@ -208,23 +208,24 @@ class ControlLoop(PeerListener):
             if faults := safety.faults():
                 fix = "correct it, then arm; `safety: {on_fault: report}` arms in spite of it"
                 raise SafetyError(f"not armed: {'; '.join(faults)}", where=self.name, fix=fix)
-            if text := safety.misplaced:
+            if text := safety.misplaced(accepted):
                 raise SafetyError(
                     f"not armed: {text}",
                     where=self.name,
-                    fix="move it into its limits by hand, or correct `limits`",
+                    fix="move it into its limits by hand, or correct `limits`; --accept-positions "
+                    "MOTOR arms in spite of a lost zero",
                 )
         if self.away:
             raise PeerError(
                 "not armed: its body is down", where=self.name, fix="connect it, then arm"
             )
 
-    def arm(self) -> None:
+    def arm(self, accepted: Collection[str] = ()) -> None:
         """Lets the motors of the bodies that get commands in this mode move; raises what
         `demand_armable` raises."""
-        self.demand_armable()
+        self.demand_armable(accepted)
         for safety in self._bodies.commanded:
-            safety.arm()
+            safety.arm(accepted)
         if text := self.presence.absence():
             self._context.notices.add(text)
 

@@ -14,7 +14,7 @@ from hilgw.control.limits import check_command, check_value
 from hilgw.control.record import MotorRecords
 from hilgw.control.safety import mode_of
 from hilgw.devices.kinds import MOTOR, Refusal
-from hilgw.engine.control_loop.bodies.first_positions import FirstPositions
+from hilgw.engine.control_loop.bodies.positions import Positions
 from hilgw.engine.control_loop.emergency_stop import EmergencyStop
 from hilgw.engine.control_loop.stops import Stops
 from hilgw.engine.observer import State
@@ -25,7 +25,7 @@ from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_MS, ns_to_s
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from hilgw.control.events import Command, Event, LedValue, StopSent
     from hilgw.engine.control_loop.context import LoopContext
@@ -48,7 +48,7 @@ class Safety:
     this body, so a stop for a fault of the controller disconnects it. statistics: of the commands
     that were given to this body. released: to whom its port is; it cannot be armed then. stops: how
     they are written. records: of its motors. is_guarded: the body is real. on_up: called when it is
-    up. positions: of its motors, as it connected.
+    up. positions: of its motors.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Safety:
         self.is_guarded = body.is_guarded
         self.on_up: Callable[[], None] = lambda: None
         self.statistics = ControlLoopStatistics()
-        self.positions = FirstPositions(context.statistics.devices)
+        self.positions = Positions(context.statistics.devices)
         self._name = context.name
         self._source = source
         self._body = body.link
@@ -151,19 +151,21 @@ class Safety:
             state = State.HANDSHAKE
         return state if self.is_guarded and state is not State.UP else None
 
-    @property
-    def misplaced(self) -> str:
-        """Return why the positions of its motors keep the body from being armed; else nothing."""
-        is_here = self.away is State.HANDSHAKE
-        missing = self.positions.awaited(self._body.session.devices) if is_here else []
+    def misplaced(self, accepted: Collection[str] = ()) -> str:
+        """Return why the positions of its motors keep the body from being armed; else nothing.
+        accepted: motors whose position counts, though their zero may be lost."""
+        is_here, devices = self.away is State.HANDSHAKE, self._body.session.devices
+        missing = self.positions.awaited(devices) if is_here else []
         texts = [text for text in self.positions.places.values() if text]
+        texts += self.positions.lost_zeros(devices, accepted)
         return "; ".join(
             [*texts, *(f"'{each.name}' has reported no position yet" for each in missing)]
         )
 
     def place(self, events: list[Event], now: int) -> None:
-        """The body reports where its motors are: disarm and name one that is outside its limits."""
-        for text in self.positions.see(events, self._body.session.devices):
+        """The body reports where its motors are: disarm and name one that is outside its limits,
+        or has lost its zero."""
+        for text in self.positions.see(events, self._body.session.devices, now):
             self._inform(f"not armed: {text}")
             if self.state.armed:
                 self.disarm(now, StopReason.OUTSIDE)
@@ -184,8 +186,10 @@ class Safety:
             "until the next command"
         )
 
-    def arm(self) -> None:
-        """Lets the motors move."""
+    def arm(self, accepted: Collection[str] = ()) -> None:
+        """Lets the motors move. accepted: as of `misplaced`, from now on."""
+        for name in accepted:
+            self.positions.lost.pop(name, None)
         self._refusal_shown = False
         self.stops.end()
         if self.state.arm():

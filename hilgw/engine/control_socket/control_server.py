@@ -192,7 +192,7 @@ class ControlServer(LookServer):
 
     async def _arm(self, request: requests.Arm, client: Client) -> requests.MayMove:
         found = await self._armable(request)
-        self._loops.arm(*found.robots)
+        self._loops.arm(*found.robots, accepted=request.accept_positions)
         return found
 
     async def _hold(self, request: requests.Hold, client: Client) -> requests.MayMove:
@@ -200,7 +200,13 @@ class ControlServer(LookServer):
         found = await self._armable(request)
         if client.lease is not None:
             raise UsageError("this connection holds robots already")
-        client.lease = Lease(self._loops, self._gateway.real_timer, found.robots, request.limit_s)
+        client.lease = Lease(
+            self._loops,
+            self._gateway.real_timer,
+            found.robots,
+            request.limit_s,
+            request.accept_positions,
+        )
         return found
 
     async def _armable(self, request: requests.Arm | requests.Hold) -> requests.MayMove:

@@ -298,10 +298,12 @@ class Say(Request[Done]):
 
 @record
 class Arm(Request[MayMove]):
-    """Lets motors move, of these robots or of all."""
+    """Lets motors move, of these robots or of all. accept_positions: motors whose position counts,
+    though their zero was lost."""
 
     robots: list[str] = field(default_factory=list)
     all: bool = False
+    accept_positions: list[str] = field(default_factory=list)
 
 
 @record
@@ -311,6 +313,7 @@ class Hold(Request[MayMove]):
     robots: list[str] = field(default_factory=list)
     all: bool = False
     limit_s: LeaseS | None = None
+    accept_positions: list[str] = field(default_factory=list)
 
 
 @record

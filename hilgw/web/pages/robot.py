@@ -101,14 +101,16 @@ class Robot:
             button("Disarm", lambda: do(f"{name} is disarmed", self._disarm), "negative")
             with ui.dialog() as sure, ui.card():
                 ui.html(joined([element("h2", f"Arm {name}?"), element("p", ARM)]))
+                accepted = ui.input("Motors with a lost zero whose position is right")
                 with ui.element("div").classes("tools"):
                     button("Arm", lambda: sure.submit(True))
                     button("Cancel", lambda: sure.submit(False))
 
             async def arm() -> None:
+                accepted.set_value("")  # for one arming only
                 if await sure:
-                    # The note: why it cannot move though it is armed, if so.
-                    await do(f"{name} is armed", lambda: gateway.arm(name).notes.get(name, ""))
+                    motors = [each.strip() for each in accepted.value.split(",") if each.strip()]
+                    await do(f"{name} is armed", lambda: _arm(gateway, name, motors))
 
             button("Arm…", arm)
             self._mode = ui.select(list(MODES), label="Mode").props("dense outlined")
@@ -157,6 +159,11 @@ class Robot:
         ):
             where.set_content(text)
             where.set_visibility(bool(text))
+
+
+def _arm(gateway: Gateway, name: str, accept_positions: list[str]) -> str:
+    """Arm a robot. Return why it cannot move though it is armed, if so."""
+    return gateway.arm(name, accept_positions=accept_positions).notes.get(name, "")
 
 
 def head(view: GatewayView, name: str, now: int) -> Markup:

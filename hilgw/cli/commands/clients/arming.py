@@ -40,6 +40,14 @@ COMMANDS = {
                 type=duration,
                 help="as --hold, and for this time at most: 60s",
             ),
+            Option(
+                "--accept-positions",
+                metavar="MOTOR",
+                action="append",
+                default=[],
+                help="arm in spite of the lost zero of this motor: its position is right "
+                "(repeatable)",
+            ),
             *ROBOTS,
         ),
     ),
@@ -61,12 +69,18 @@ def run_arm(args: argparse.Namespace) -> int:
 
     limit_s: float | None = getattr(args, "for")
     if args.hold or limit_s is not None:
-        return holding.run(_chosen(args), limit_s, gateway_request.selected(args))
+        return holding.run(
+            _chosen(args), limit_s, gateway_request.selected(args), args.accept_positions
+        )
 
     def show(robot: str, text: str) -> None:
         print(f"{printable(robot)}: {printable(text)}", file=sys.stderr)
 
-    for robot, gateway in arm_each(_chosen(args), **gateway_request.selected(args), on_note=show):
+    selected = gateway_request.selected(args)
+    accepted: list[str] = args.accept_positions
+    for robot, gateway in arm_each(
+        _chosen(args), **selected, on_note=show, accept_positions=accepted
+    ):
         print(f"{printable(robot)}: armed{gateway.suffix()}", flush=True)
     return 0
 

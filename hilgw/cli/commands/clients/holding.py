@@ -29,7 +29,12 @@ EXIT_BY_SIGNAL = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}
 LONGEST_S = 86_400.0
 
 
-def run(robots: Sequence[str], limit_s: float | None, selected: dict[str, str | None]) -> int:
+def run(
+    robots: Sequence[str],
+    limit_s: float | None,
+    selected: dict[str, str | None],
+    accept_positions: Sequence[str] = (),
+) -> int:
     """Returns the exit code of a stop that is confirmed. Raises HilgwError for any other."""
     from hilgw.client import holding
 
@@ -42,7 +47,7 @@ def run(robots: Sequence[str], limit_s: float | None, selected: dict[str, str | 
             before = signal.signal(number, lambda *_, code=code: codes.append(code))
             stack.callback(signal.signal, number, before)
         terminals = _terminals(stack)
-        held = holding.take(robots, limit_s, **selected)
+        held = holding.take(robots, limit_s, **selected, accept_positions=accept_positions)
         for each in held:
             stack.callback(each.close)
         _show_start(held, limit_s)

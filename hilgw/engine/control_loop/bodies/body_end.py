@@ -23,7 +23,6 @@ from hilgw.control.record import kind_of
 from hilgw.control.safety import mode_of, stands_still
 from hilgw.devices.kinds import Refusal
 from hilgw.engine.control_loop.bodies.deferred import Deferred
-from hilgw.engine.control_loop.bodies.first_positions import FirstPositions
 from hilgw.engine.control_loop.bodies.renumbered import RenumberedSession
 from hilgw.engine.control_loop.peer_link import PeerListener
 from hilgw.engine.control_loop.safety import Safety
@@ -330,7 +329,7 @@ class BodyEnd(PeerListener):
             case Connected(identity):
                 self.is_up, self.was_lost, self._registered_ns = True, False, now
                 self.link.ready(identity)
-                self.safety.positions = FirstPositions(self._context.statistics.devices)
+                self.safety.positions.begin()
                 session = self.link.session
                 for sensor in self.safety.positions.awaited(session.devices):
                     if session.own_period(sensor.index) is not None:  # a controller would ask

@@ -10,11 +10,14 @@ import pytest
 
 from hilgw.assemble.gateway import build
 from hilgw.cli.main import main
-from hilgw.client import arming
+from hilgw.client import arming, holding
+from hilgw.client.gateway import Gateway
 from hilgw.config.load import load_text
+from hilgw.control.events import SensorValue
 from hilgw.engine.control_socket.control_server import ControlServer
 from hilgw.engine.observer import Observer
 from hilgw.errors import HilgwError
+from hilgw.protocols.gateway import requests
 
 TWO = """
 version: 1
@@ -136,3 +139,55 @@ def test_a_gateway_without_control_loops_has_none_to_arm(
 
     asyncio.run(run())
     assert "no robot with a control loop here" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("leases", [False, True])
+def test_a_lost_zero_is_named_until_its_position_is_accepted(tmp_path: Path, leases: bool) -> None:
+    control = str(tmp_path / "control")
+
+    def ask(*accepted: str) -> list[str]:
+        if not leases:
+            return arming.arm("bus", control=control, accept_positions=accepted)
+        (held,) = holding.take(["bus"], None, control, None, accept_positions=accepted)
+        held.close()
+        return held.robots
+
+    async def run() -> None:
+        gateway = build(load_text(SERVO, "f").config, asyncio.get_running_loop(), Observer())
+        server = ControlServer(gateway, control)
+        await server.start()
+        safety = gateway.control_loops["bus"].safety
+        for position in (8.5, 2.217):
+            safety.positions.begin()
+            safety.place([SensorValue(1, position)], 0)
+        assert not safety.state.armed
+        try:
+            for accepted in ((), ("lamp",)):
+                with pytest.raises(HilgwError, match=r"'valve' was 8\.5 rad, is 2\.217: home it"):
+                    await asyncio.to_thread(ask, *accepted)
+            assert await asyncio.to_thread(ask, "lamp", "valve") == ["bus"]
+            assert await asyncio.to_thread(ask) == ["bus"]  # it stays accepted
+        finally:
+            await server.close()
+            gateway.close()
+
+    asyncio.run(run())
+
+
+def test_the_option_names_the_motors_whose_position_is_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[requests.Arm] = []
+    monkeypatch.setattr(Gateway, "ask", lambda _, request, *rest: asked.append(request))
+    with pytest.raises(AttributeError):  # there is no answer
+        main(["arm", "bus", "--accept-positions", "valve", "--control", str(tmp_path)])
+    assert asked == [requests.Arm(["bus"], False, ["valve"])]
+
+
+SERVO = """
+version: 1
+backend: mock
+robots:
+  bus:
+    body: {kind: dynamixel, port: /dev/x, motors: {valve: {id: 1, multi_turn: true}}}
+"""

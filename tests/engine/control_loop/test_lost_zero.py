@@ -1,0 +1,239 @@
+"""A motor that counts from where it started loses its zero by a restart: asked of its mock."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from hilgw.bodies.create2 import Create2Settings
+from hilgw.bodies.dynamixel import DynamixelSettings
+from hilgw.bodies.dynamixel.settings import ServoSettings
+from hilgw.control.events import MotorCommand, MotorField, SensorSwitch
+from hilgw.engine.arming.leases import Lease
+from hilgw.engine.control_loop.control_loops import ControlLoops
+from hilgw.errors import SafetyError
+from tests.bodies.kinds import shipped
+from tests.engine.control_loop.on_mocks import OnMock
+
+VALVE, X = "valve motor", "x motor"
+TURN = 6.2832
+REAL: dict[str, Any] = {
+    "simulated": False,
+    "armed": True,
+    "late_s": 10.0,
+    "command_timeout_s": 30.0,
+}
+
+
+def valve(**servo: Any) -> OnMock:
+    """A servo of several turns, which is at 8.5 rad."""
+    servos = {VALVE: ServoSettings(id=1, multi_turn=True, **servo)}
+    settings = DynamixelSettings(port="/dev/x", motors=servos)
+    robot = OnMock("dynamixel", settings, **REAL).start()
+    go(robot, 8.5)
+    robot.run(4_000)
+    assert robot.mock.servos[1].pulses == pytest.approx(2048 + 8.5 / TURN * 4096, abs=2)
+    return robot
+
+
+def go(robot: OnMock, position: float) -> None:
+    index = robot.motors[0].index
+    command = MotorCommand(index, MotorField.POSITION, position)
+    robot.loop.loop.events([command], robot.loop.scheduler.now())
+
+
+def restarted(robot: OnMock, boot: Any) -> None:
+    boot()
+    robot.run(1, until=lambda: not robot.is_up, limit_ms=2_000)
+    robot.run(1, until=lambda: robot.is_up, limit_ms=6_000)
+    robot.run(300)
+    robot.loop.controller_comes()
+
+
+def refusal(robot: OnMock, *accepted: str) -> str:
+    with pytest.raises(SafetyError) as error:
+        robot.loop.loop.arm(accepted)
+    return str(error.value)
+
+
+def test_a_servo_of_several_turns_is_named_after_a_brown_out_and_does_not_turn() -> None:
+    robot = valve()
+    servo = robot.mock.servos[1]
+    restarted(robot, servo.boot)
+    before = servo.pulses
+    text = f"'{VALVE}' was 8.5 rad, is 2.217: home it"
+    assert text in refusal(robot) and text in refusal(robot, "another motor")
+    assert "--accept-positions" in refusal(robot)
+    go(robot, 8.5)
+    robot.run(1_000)
+    assert servo.pulses == before and not servo.torque
+    robot.loop.loop.arm([VALVE])
+    go(robot, 2.5)
+    robot.run(1_000)
+    assert servo.pulses == pytest.approx(2048 + 2.5 / TURN * 4096, abs=2)
+
+
+def test_an_accepted_position_is_the_one_that_counts_from_then_on() -> None:
+    robot = valve()
+    restarted(robot, robot.mock.servos[1].boot)
+    robot.loop.loop.arm([VALVE])
+    robot.loop.loop.disarm(robot.loop.scheduler.now())
+    robot.loop.loop.arm()
+    go(robot, 8.5)
+    robot.run(4_000)
+    restarted(robot, robot.mock.servos[1].boot)
+    assert "was 8.5 rad" in refusal(robot, "valve")
+
+
+def test_a_controller_that_wants_no_positions_hides_no_lost_zero() -> None:
+    robot = valve()
+    sensor = robot.motors[0].index + 1
+    robot.loop.loop.events([SensorSwitch(sensor, 0)], robot.loop.scheduler.now())
+    go(robot, 15.0)
+    robot.run(4_000)
+    restarted(robot, robot.mock.servos[1].boot)
+    assert "was 15 rad" in refusal(robot)
+
+
+def test_a_connection_that_was_lost_alone_loses_no_zero() -> None:
+    robot = valve()
+    servo = robot.mock.servos[1]
+
+    def unplug() -> None:
+        robot.loop.robot_leaves()
+        robot.run(100)
+        robot.loop.body.attach(robot.loop.robot)
+
+    before = servo.pulses
+    unplug()
+    robot.run(1, until=lambda: robot.is_up, limit_ms=6_000)
+    robot.run(300)
+    robot.loop.loop.arm()
+    assert servo.pulses == before and robot.loop.safety.armed
+
+
+def test_a_servo_of_one_turn_keeps_its_zero() -> None:
+    servos = {VALVE: ServoSettings(id=1)}
+    settings = DynamixelSettings(port="/dev/x", motors=servos)
+    robot = OnMock("dynamixel", settings, **REAL).start()
+    go(robot, 1.5)
+    robot.run(2_000)
+    restarted(robot, robot.mock.servos[1].boot)
+    robot.loop.loop.arm()
+    assert robot.loop.safety.armed
+
+
+def machine(**motor: Any) -> OnMock:
+    """A machine whose x axis is at 50 mm."""
+    settings = shipped("gcode")
+    axis = replace(settings.motors[X], **motor)
+    settings = replace(settings, motors=settings.motors | {X: axis})
+    robot = OnMock("text", settings, **REAL).start()
+    go(robot, 0.05)
+    robot.run(3_000)
+    assert robot.mock.position[0] == pytest.approx(50, abs=0.01)
+    return robot
+
+
+def test_a_machine_that_restarted_is_named_and_stays_where_it_is() -> None:
+    robot = machine()
+    restarted(robot, lambda: robot.mock.reset(robot.loop.scheduler.now()))
+    assert f"'{X}' was 0.05 m, is 0: home it" in refusal(robot)
+    go(robot, 0.05)
+    robot.run(1_000)
+    assert robot.mock.position[0] == 0
+    robot.loop.loop.arm([X])
+    go(robot, 0.02)
+    robot.run(2_000)
+    assert robot.mock.position[0] == pytest.approx(20, abs=0.01)
+
+
+def test_an_axis_that_finds_its_zero_by_itself_needs_no_confirmation() -> None:
+    robot = machine(incremental=False)
+    restarted(robot, lambda: robot.mock.reset(robot.loop.scheduler.now()))
+    robot.loop.loop.arm()
+    assert robot.loop.safety.armed
+
+
+def test_a_work_zero_may_be_set_in_the_run() -> None:
+    settings = replace(shipped("gcode"), frame="work", limits={})
+    robot = OnMock("text", settings, **REAL).start()
+    go(robot, 0.05)
+    robot.run(3_000)
+    robot.mock.receive(b"G92 X0\n", robot.loop.scheduler.now())
+    robot.run(1_000)
+    assert robot.loop.loop.statistics.named_values()["x sensor"] == 0
+    assert robot.loop.safety.armed
+    go(robot, 0.01)
+    robot.run(2_000)
+    assert robot.mock.position[0] == pytest.approx(60, abs=0.01)
+    restarted(robot, lambda: robot.mock.reset(robot.loop.scheduler.now()))
+    assert f"'{X}' was 0.01 m, is " in refusal(robot)
+
+
+def test_a_fast_axis_whose_reports_come_late_has_its_zero() -> None:
+    """The controller may command more than the velocity at the start, up to the limit."""
+    robot = OnMock("text", shipped("gcode"), **REAL).start()
+    index = robot.motors[0].index
+    speed = MotorCommand(index, MotorField.VELOCITY, 0.08)
+    robot.loop.loop.events([speed], robot.loop.scheduler.now())
+    go(robot, 0.18)
+    robot.run(400)
+    at = robot.mock.position[0]
+    robot.run(100)
+    assert robot.mock.position[0] - at > 5.5  # mm: more than 0.05 m/s
+    robot.run(3_000)
+    assert robot.loop.safety.armed and robot.mock.position[0] == pytest.approx(180, abs=0.01)
+
+
+class Released:
+    """An emergency-stop switch that is closed."""
+
+    cause = ""
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def demand_released(self) -> None: ...
+
+
+def test_a_lease_and_a_start_armed_have_the_same_confirmation() -> None:
+    robot = machine()
+    loops = ControlLoops(robot.loop.scheduler)
+    loops.add(robot.loop.loop)
+    loops.estop = Released()
+    restarted(robot, lambda: robot.mock.reset(robot.loop.scheduler.now()))
+    robot.loop.safety.armed = True  # as the option --arm does, before it is held back
+    loops.hold_back()
+    loops.arm_held()
+    assert not robot.loop.safety.armed
+    names = [robot.loop.loop.name]
+    with pytest.raises(SafetyError, match=r"was 0\.05 m, is 0: home it"):
+        Lease(loops, robot.loop.scheduler, names)
+    Lease(loops, robot.loop.scheduler, names, None, [X])
+    assert robot.loop.safety.armed
+
+
+def test_the_wheels_of_a_create_go_on_from_where_they_were() -> None:
+    """Its encoders begin anew: the angle neither jumps nor keeps the robot from being armed."""
+    settings = Create2Settings(port="/dev/x", always_on=("left wheel sensor",))
+    robot = OnMock("create2", settings, **REAL).start()
+    for motor in robot.motors:
+        command = MotorCommand(motor.index, MotorField.VELOCITY, 6.0)
+        robot.loop.loop.events([command], robot.loop.scheduler.now())
+    robot.run(2_200)
+    angle = robot.loop.loop.statistics.named_values()["left wheel sensor"]
+    assert angle > 10
+
+    def boot() -> None:
+        robot.mock.floor.left_mm = robot.mock.floor.right_mm = 0.0
+        robot.mock.reset(robot.loop.scheduler.now())
+
+    restarted(robot, boot)
+    assert robot.loop.loop.statistics.named_values()["left wheel sensor"] == pytest.approx(
+        angle, abs=1
+    )
+    robot.loop.loop.arm()
