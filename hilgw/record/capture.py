@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
+from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -94,21 +95,51 @@ def module(
     return "\n".join(lines) + "\n"
 
 
-def firmware_module(name: str, script: Script, framing: str, of: tuple[str, str, str]) -> str:
+class Answers:
+    """The first packets of firmware, at most so many. changes: of WC2EC, whose messages are sent
+    again and again in real time: of those with the same first three bytes each one that is new, and
+    all in the order of these bytes."""
+
+    def __init__(self, framing: str, most: int | None = None, *, changes: bool = False) -> None:
+        self._framing, self._most, self._changes = create(parse(framing)), most, changes
+        self._newest: dict[bytes, bytes] = {}
+        self._packets: list[bytes] = []
+        self._joined: Counter[str] = Counter()  # damaged as the line was joined within a frame
+
+    @property
+    def packets(self) -> list[bytes]:
+        return sorted(self._packets, key=lambda each: each[:3] if self._changes else b"")
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """Damaged frames by reason."""
+        later = Counter(self._framing.dropped) - self._joined
+        return {str(reason): count for reason, count in later.items()}
+
+    def feed(self, data: bytes, now: int) -> None:
+        for packet in (each for at in data for each in self._framing.feed(bytes([at]), now)):
+            if not self._newest:
+                self._joined = Counter(self._framing.dropped)
+            is_new = not self._changes or self._newest.get(packet[:3]) != packet
+            if is_new and len(self._packets) != self._most:
+                self._packets.append(packet)
+            self._newest[packet[:3]] = packet
+
+
+def firmware_module(
+    name: str, script: Script, framing: str, of: tuple[str, str, str], *, changes: bool = False
+) -> str:
     """The text of the test of this name, which plays hilgw's side of a line. of: the ELF file, the
-    board, the recording."""
+    board, the recording. changes: as of `Answers`."""
     elf, machine, file = of
-    begin_ns = script.begin_ns
-    sent = [each for each in script.steps if each.kind is Kind.SENT]
-    answers = create(parse(framing))
-    packets = [
-        packet
-        for each in script.steps
-        if each.kind is Kind.RECEIVED
-        for packet in answers.feed(each.data, each.time_ns)
-    ]
+    answers = Answers(framing, changes=changes)
+    for each in script.steps:
+        if each.kind is Kind.RECEIVED:
+            answers.feed(each.data, each.time_ns)
     times = [
-        f"    ({(each.time_ns - begin_ns) / NS_PER_S:.3f}, {_literal(each.data)})," for each in sent
+        f"    ({(each.time_ns - script.begin_ns) / NS_PER_S:.3f}, {_literal(each.data)}),"
+        for each in script.steps
+        if each.kind is Kind.SENT
     ]
     lines = [
         f'"""What hilgw sent in {_plain(file)}, to firmware on an emulated board.',
@@ -119,16 +150,16 @@ def firmware_module(name: str, script: Script, framing: str, of: tuple[str, str,
         "SENT = [  # seconds, and what hilgw sent",
         *times,
         "]",
-        "PACKETS = [  # of the firmware",
-        *(f"    {_literal(packet)}," for packet in packets),
+        f"PACKETS = [  # of the firmware{': what was new of each device' * changes}",
+        *(f"    {_literal(packet)}," for packet in answers.packets),
         "]",
         "",
         "",
         f"def {name}(firmware):",
         f"    node = firmware({_literal(elf)}, {_literal(machine)}, framing={_literal(framing)})",
-        "    answers = node.play(SENT, answers=len(PACKETS))",
+        f"    answers = node.play(SENT, answers=len(PACKETS){', changes=True' * changes})",
         "    assert answers.packets == PACKETS",
-        f"    assert answers.dropped == {dict(answers.dropped)!r}",
+        f"    assert answers.dropped == {answers.dropped!r}",
     ]
     return "\n".join(lines) + "\n"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +16,7 @@ import yaml
 from hilgw.errors import ConfigError, UsageError
 from tests.e2e.running import run, run_program
 from tests.firmware.emulated import elf
-from tests.firmware.node import SOURCES
+from tests.firmware.node import FRAMINGS, SOURCES
 
 pytestmark = [
     pytest.mark.process,
@@ -28,7 +30,7 @@ NATIVE = """
 static uint8_t in[128], out[128], packet[66];
 static hilgw_link line;
 int main(void) {
-  hilgw_link_init(&line, &hilgw_cobs_crc16, HILGW_BUFFER(packet), HILGW_BUFFER(in),
+  hilgw_link_init(&line, &FRAMING, HILGW_BUFFER(packet), HILGW_BUFFER(in),
                   HILGW_BUFFER(out));
   fprintf(stderr, "firmware 1.0\\n");
   for (uint8_t byte; read(0, &byte, 1) == 1;) {
@@ -49,13 +51,66 @@ int main(void) {
 """
 
 
-def built(folder: Path, fault: int) -> Path:
+BODY = """
+#include <poll.h>
+#include <time.h>
+#include <unistd.h>
+#include "hilgw_node.h"
+static uint8_t in[255], out[255], packet[HILGW_WC2EC_BYTES + 2];
+static hilgw_link line;
+static hilgw_robot robot;
+static hilgw_device motor = {.name = "wheel", .kind = HILGW_ROTATIONAL_MOTOR};
+int main(void) {
+  hilgw_link_init(&line, &FRAMING, HILGW_BUFFER(packet), HILGW_BUFFER(in), HILGW_BUFFER(out));
+  hilgw_body_init(&robot, &line, &motor, 1, hilgw_r2020a, 10);
+  for (uint8_t data[100];;) {
+    struct pollfd waits = {.fd = 0, .events = POLLIN};
+    const ssize_t size = poll(&waits, 1, 5) > 0 ? read(0, data, sizeof data) : 0;
+    if (size < 0 || (size == 0 && waits.revents)) return 0;
+    for (ssize_t i = 0; i < size; i++) hilgw_byte_in(&line, data[i]);
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    const uint32_t now_ms = (uint32_t)now.tv_sec * 1000u + (uint32_t)(now.tv_nsec / 1000000);
+    (void)hilgw_body_poll(&robot, now_ms);
+    const float velocity = hilgw_body_motor(&robot, 0, now_ms);
+    hilgw_body_set(&robot, 0, FAULT ? velocity / 2 : velocity);
+    for (int16_t next; (next = hilgw_byte_out(&line)) >= 0;) {
+      const uint8_t one = (uint8_t)next;
+      if (write(1, &one, 1) != 1) return 1;
+    }
+  }
+}
+"""
+BRAIN = """
+import math
+from controller import Robot
+
+robot = Robot()
+wheel = robot.getDevice("wheel")
+wheel.setPosition(math.inf)
+wheel.setVelocity(0)
+steps = 0
+while robot.step(32) != -1:
+    steps += 1
+    wheel.setVelocity(4 if steps >= 15 else 0)
+"""
+CONTROLLER = (SOURCES / "examples" / "linux" / "controller.c").read_text()
+CONTROLLER = CONTROLLER.replace("0.0f : 5.0f", "0.0f : FAULT ? 2.5f : 5.0f")
+
+
+def built(
+    folder: Path,
+    fault: int,
+    name: str = "node",
+    code: str = NATIVE,
+    framing: str = "hilgw_cobs_crc16",
+) -> Path:
     """Firmware for this computer."""
-    source, target = folder / "node.c", folder / "node.elf"
-    source.write_text(NATIVE)
-    command = ["gcc", f"-DFAULT={fault}", f"-I{SOURCES / 'src'}", str(source)]
-    library = str(SOURCES / "src" / "hilgw_node.c")
-    subprocess.run([*command, library, "-o", str(target)], check=True, capture_output=True)
+    source, target = folder / f"{name}.c", folder / f"{name}.elf"
+    source.write_text(code)
+    command = ["gcc", f"-DFAULT={fault}", f"-DFRAMING={framing}", f"-I{SOURCES / 'src'}"]
+    sources = [str(source), str(SOURCES / "src" / "hilgw_node.c")]
+    subprocess.run([*command, *sources, "-o", str(target)], check=True, capture_output=True)
     return target
 
 
@@ -115,46 +170,108 @@ def test_the_report_of_a_failed_test_has_frames_and_text(tmp_path: Path) -> None
     assert "hilgw: printed by programs" in done.stdout and "node: firmware 1.0" in done.stdout
 
 
-def test_a_fault_of_firmware_becomes_a_test_of_it(tmp_path: Path) -> None:
-    """The test that capture2test writes is red with the fault, and green without it."""
-    built(tmp_path, 1)
+def recorded(folder: Path, robots: dict[str, Any], adapters: dict[str, Any], time: str) -> None:
     config = {
-        "version": 1,
-        "backend": "mock",
-        "robots": {
-            "rover": {
-                "devices": {
-                    "tx": {"node": "Emitter", "type": "serial", "channel": 1},
-                    "rx": {"node": "Receiver", "type": "serial", "channel": 1},
-                },
-                "controller": {
-                    "kind": "beacon", "emitter": "tx", "receiver": "rx",
-                    "period_ms": 150, "payload": "ping {n}",
-                },
-            }
+        "version": 1, "webots": "R2020a", "backend": "mock", "robots": robots,
+        "adapters": adapters, "network_ports": False,
+    }  # fmt: skip
+    (folder / "run.yaml").write_text(yaml.safe_dump(config))
+    command = ("--config", "run.yaml", "--duration", time, "--record", "run.pcapng")
+    done = run(*command, cwd=folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def captured(folder: Path, name: str, elf: str, *options: str) -> Path:
+    """Return the test that `capture2test` writes."""
+    test = folder / f"test_{name}.py"
+    more = ["--firmware", elf, "--machine", "native", "--output", test.name, *options]
+    done = run("capture2test", "run.pcapng", *more, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return test
+
+
+def results(folder: Path) -> str:
+    """Run the tests in this folder; return the last line of pytest."""
+    done = run_program(sys.executable, "-m", "pytest", "-q", cwd=folder)
+    return re.sub(r" in [\d.:]+s.*", "", done.stdout.strip().splitlines()[-1])
+
+
+def test_a_fault_of_firmware_becomes_a_test_of_it(tmp_path: Path) -> None:
+    """For each framing of the library, the test that capture2test writes is red with the fault,
+    and green without it."""
+    framings = {name: symbol for name, (symbol, _) in FRAMINGS.items() if name != "wc2ec"}
+    given: dict[str, Any] = {name: name for name in framings}
+    given["hdlc"] = {"framing": "hdlc", "max_payload": 64}
+    robots: dict[str, Any] = {}
+    adapters: dict[str, Any] = {}
+    for channel, name in enumerate(framings, 1):
+        built(tmp_path, 1, name, framing=framings[name])
+        robots[f"of {name}"] = {
+            "devices": {
+                "tx": {"node": "Emitter", "type": "serial", "channel": channel},
+                "rx": {"node": "Receiver", "type": "serial", "channel": channel},
+            },
+            "controller": {
+                "kind": "beacon", "emitter": "tx", "receiver": "rx",
+                "period_ms": 150, "payload": "ping {n}",
+            },
+        }  # fmt: skip
+        adapters[name] = {
+            "kind": "uart", "port": f"/dev/ttyACM{channel}", "baudRate": 115200,
+            "channel": channel, "framing": given[name], "mock": {"program": f"./{name}.elf"},
+        }  # fmt: skip
+    recorded(tmp_path, robots, adapters, "1s")
+    for name in framings:
+        test = captured(tmp_path, name.replace("-", "_"), f"{name}.elf", "--part", name)
+        assert "xong 2" in test.read_text(), "as it was"
+    assert results(tmp_path) == "6 passed"
+    for test in tmp_path.glob("test_*.py"):
+        test.write_text(test.read_text().replace("xong 2", "pong 2"))
+    assert results(tmp_path) == "6 failed", "with the fault"
+    for name, symbol in framings.items():
+        built(tmp_path, 0, name, framing=symbol)
+    assert results(tmp_path) == "6 passed", "without it"
+
+
+def test_a_fault_of_a_controller_or_a_body_becomes_a_test_of_it(tmp_path: Path) -> None:
+    """Over WC2EC, where commands and values are repeated in real time."""
+    mended = {"controller": (CONTROLLER, 2.5, 5.0), "body": (BODY, 2.0, 4.0)}
+    for name, (code, *_) in mended.items():
+        built(tmp_path, 1, name, code)
+    (tmp_path / "brain.py").write_text(BRAIN)
+    line = {"kind": "wc2ec", "baudRate": 115200, "original_peer": True}
+    robots = {
+        "mouse": {
+            "body": {
+                "kind": "wc2ec", "connect": "tcp://127.0.0.1:27015", "simulated": True,
+                "original_peer": True, "mock": {"width": 9.0, "depth": 9.0},
+            },
+            "controller": {
+                "kind": "wc2ec", "port": "/dev/ttyACM0", "baudRate": 115200,
+                "mock": {"program": "./controller.elf"},
+            },
         },
-        "adapters": {
-            "board": {
-                "kind": "uart", "port": "/dev/ttyACM0", "baudRate": 115200, "channel": 1,
-                "framing": "cobs-crc16", "mock": {"program": "./node.elf"},
-            }
+        "cart": {
+            "body": line | {"port": "/dev/ttyACM1", "mock": {"program": "./body.elf"}},
+            "controller": {"kind": "python", "file": "brain.py"},
         },
     }  # fmt: skip
-    (tmp_path / "run.yaml").write_text(yaml.safe_dump(config))
-    done = run("--config", "run.yaml", "--duration", "1s", "--record", "run.pcapng", cwd=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    test = tmp_path / "test_run.py"
-    options = ["--firmware", "node.elf", "--machine", "native"]
-    done = run("capture2test", "run.pcapng", *options, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "xong 2" in test.read_text(), "as it was"
-
-    def result() -> int:
-        command = [sys.executable, "-m", "pytest", "-q", test.name]
-        return run_program(*command, cwd=tmp_path).returncode
-
-    assert result() == 0
-    test.write_text(test.read_text().replace("xong 2", "pong 2"))
-    assert result() == 1, "with the fault"
-    built(tmp_path, 0)
-    assert result() == 0, "without it"
+    recorded(tmp_path, robots, {}, "2s")
+    for options in ((), ("--part", "mouse.body")):  # that is on TCP
+        command = ("capture2test", "run.pcapng", "--firmware", "body.elf", *options)
+        refused = run(*command, cwd=tmp_path)
+        assert refused.returncode == 2
+        assert "--part is one of cart.body, mouse.controller" in refused.stderr
+    for name, robot in (("controller", "mouse"), ("body", "cart")):
+        test = captured(tmp_path, name, f"{name}.elf", "--part", f"{robot}.{name}")
+        wrong, right = (repr(struct.pack("<d", each))[2:-1] for each in mended[name][1:])
+        text = test.read_text()
+        packets = text.partition("PACKETS")[2]
+        assert wrong in packets and right not in packets, "as it was"
+        assert packets.count(wrong) == 1, "without repetitions"
+        other = tmp_path / f"test_right_{name}.py"
+        other.write_text(text.removesuffix(packets) + packets.replace(wrong, right))
+    assert results(tmp_path) == "2 failed, 2 passed", "with the fault, beside what was"
+    for name, (code, *_) in mended.items():
+        built(tmp_path, 0, name, code)
+    assert results(tmp_path) == "2 failed, 2 passed", "without it"

@@ -23,7 +23,16 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from hilgw.framing import create, parse
-from tests.firmware.node import FRAMINGS, ROTATIONAL, SENSOR, Link, Robot, compiled, loaded
+from tests.firmware.node import (
+    FRAMINGS,
+    LIBRARY,
+    ROTATIONAL,
+    SENSOR,
+    Link,
+    Robot,
+    compiled,
+    loaded,
+)
 
 STREAMS = 500  # of one example
 SIZE = 40  # of the packet buffer
@@ -36,9 +45,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--inputs", type=int, default=1_000_000, help="streams for each decoder")
     parser.add_argument("--decoder", action="append", choices=[*FRAMINGS, *ROBOTS])
+    parser.add_argument("--source", type=Path, default=LIBRARY, help="a changed copy of it")
     args = parser.parse_args()
     if "HILGW_NODE" not in os.environ:
-        return again_with_sanitizers()
+        return again_with_sanitizers(args.source)
     library = loaded(Path(os.environ["HILGW_NODE"]))
     for name in args.decoder or [*FRAMINGS, *ROBOTS]:
         begun = time.monotonic()
@@ -47,14 +57,14 @@ def main() -> int:
     return 0
 
 
-def again_with_sanitizers() -> int:
+def again_with_sanitizers(source: Path) -> int:
     """Run this program again, with the sanitizer's library before all others."""
     asan = subprocess.run(
         ["gcc", "-print-file-name=libasan.so"], check=True, capture_output=True, text=True
     ).stdout.strip()
     with tempfile.TemporaryDirectory(prefix="hilgw-node-") as folder:
         more = {
-            "HILGW_NODE": str(compiled(Path(folder) / "node.so", *SANITIZE)),
+            "HILGW_NODE": str(compiled(Path(folder) / "node.so", *SANITIZE, source=source)),
             "LD_PRELOAD": asan,
             "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1",  # Python's own
             "PYTHONMALLOC": "malloc",  # so that each buffer has its bounds
@@ -64,6 +74,7 @@ def again_with_sanitizers() -> int:
 
 def soak(library: object, name: str, inputs: int) -> int:
     done = 0
+    sender = Link(library, "cobs-crc16" if name in ROBOTS else name, size=100)
 
     @settings(
         max_examples=-(-inputs // STREAMS), deadline=None, database=None,
@@ -81,9 +92,9 @@ def soak(library: object, name: str, inputs: int) -> int:
                 return
             done += 1
             if name in ROBOTS:
-                one_of_robot(library, name, payloads, chance)
+                one_of_robot(sender, name, payloads, chance)
             else:
-                one_of_framing(library, name, payloads, chance)
+                one_of_framing(sender, name, payloads, chance)
 
     feed()
     while done < inputs:  # Hypothesis may end earlier, where it has drawn all that is short
@@ -107,11 +118,8 @@ def damaged(frame: bytes, chance: random.Random) -> bytes:
     return bytes(stream)
 
 
-def one_of_framing(
-    library: object, name: str, payloads: list[bytes], chance: random.Random
-) -> None:
-    link = Link(library, name, size=chance.choice((SIZE, SIZE, chance.randint(0, 12))))
-    sender = Link(library, name, size=100)
+def one_of_framing(sender: Link, name: str, payloads: list[bytes], chance: random.Random) -> None:
+    link = Link(sender.library, name, size=chance.choice((SIZE, SIZE, chance.randint(0, 12))))
     frames = [sender.encode(each) or each for each in chance.choices(payloads, k=2)]
     stream = b"".join(damaged(each, chance) for each in frames)
     packets = link.feed(stream) + link.read(1000)
@@ -125,9 +133,9 @@ def one_of_framing(
     assert link.dropped == {key: count for key, count in framing.dropped.items() if count}
 
 
-def one_of_robot(library: object, name: str, payloads: list[bytes], chance: random.Random) -> None:
+def one_of_robot(sender: Link, name: str, payloads: list[bytes], chance: random.Random) -> None:
     """Whole frames with any messages: those that the CRC cannot keep out."""
-    link, sender = Link(library, "cobs-crc16", size=37), Link(library, "cobs-crc16")
+    link = Link(sender.library, "cobs-crc16", size=37)
     step_ms = None if name == "controller" else 20
     robot = Robot(link, {"a": SENSOR, "b": ROTATIONAL}, step_ms=step_ms)
     commands = (0, 1, 127) if name == "controller" else (128, 129, 130, 131)

@@ -9,7 +9,7 @@ from typing import Any
 
 from hilgw.adapters.declaration import Problem, StationSettings, line_of
 from hilgw.errors import ConfigError
-from hilgw.framing import crc, create, parse
+from hilgw.framing import SHORT_NAMES, crc, create, parse
 from hilgw.framing.base import Framing
 from hilgw.framing.cobs import CobsSettings
 from hilgw.framing.gap import GapSettings
@@ -73,6 +73,14 @@ def framing_problem(framing: str | FramingSettings, error: ConfigError) -> Probl
 def name_of(framing: str | FramingSettings) -> str:
     """The framing's name for the user."""
     return framing.strip().lower() if isinstance(framing, str) else framing.framing
+
+
+def short_name_of(framing: str | FramingSettings) -> str:
+    """Return the short name of these settings but for the longest packet, "" where none has one."""
+    if isinstance(framing, str):
+        return framing
+    longest = framing.max_payload
+    return next((n for n in SHORT_NAMES if replace(parse(n), max_payload=longest) == framing), "")
 
 
 def in_full(framing: str | FramingSettings) -> dict[str, Any]:

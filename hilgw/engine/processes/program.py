@@ -4,6 +4,7 @@ a board with its firmware. hilgw paces what it sends, and ends it."""
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import re
 import shlex
@@ -20,6 +21,7 @@ from hilgw.transports.base import LineSettings
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.tcp.address import parse_address
 from hilgw.transports.tcp.stream import TcpStream, connect_local, connect_tcp
+from hilgw.units import NS_PER_S
 
 if TYPE_CHECKING:
     from hilgw.transports.base import Scheduler, Transport
@@ -34,7 +36,7 @@ PARAMETERS = {
     "baudRate": "rate of the line (default 115200)",
 }
 OPEN_POLL_S = 0.05
-OPEN_TRIES = 15  # then the user reads that the line is not open: within 2 s
+OPEN_NS = 3 * NS_PER_S // 2  # then the user reads that the line is not open
 READ_BYTES = 256  # a longer slice would wait in hilgw, not in the program
 PACKAGES = {"qemu-system-avr": "qemu-system-misc", "simavr": "simavr"}
 MACHINES = {40: "ARM", 62: "x86-64", 83: "AVR", 183: "AArch64", 243: "RISC-V"}
@@ -194,15 +196,15 @@ class ProgramMock:
 
     async def _join(self, child: Child) -> None:
         """Keep the line of a program open that listens, or makes a port."""
-        tries = 0
+        named_ns: float = self._scheduler.now() + OPEN_NS
         while child is self._child:
             try:
                 if self._transport is None:
                     self._joined(await self._open())
-                tries = 0
+                named_ns = self._scheduler.now() + OPEN_NS
             except PortError as error:
-                tries += 1
-                if tries == OPEN_TRIES:
+                if self._scheduler.now() >= named_ns:
+                    named_ns = math.inf  # once
                     text = f"line {self._line} is not open yet: {error.what}"
                     self._notify(self.name, f"{text}; `program` is {shlex.join(self._command)}")
             await asyncio.sleep(OPEN_POLL_S)

@@ -17,6 +17,7 @@ from hilgw.errors import HilgwError, UsageError
 from hilgw.record.commands.reading import FILE, opened
 
 if TYPE_CHECKING:
+    from hilgw.config.model import GatewayConfig
     from hilgw.record.recording import Recording
 
 
@@ -101,23 +102,44 @@ def _of_firmware(args: argparse.Namespace, target: Path, recording: Recording) -
     from hilgw.record.script import scripts_of
 
     config, scripts = recorded(recording.head), scripts_of(args.file)
-    framings = {
-        name: str(getattr(config.adapters[name].settings, "framing", ""))
-        if name in config.adapters
-        else "cobs-crc16"  # of WC2EC on a line
-        for name in scripts
-    }
-    part = args.part or next(iter(scripts), "") if len(scripts) < 2 else args.part
-    if part not in scripts or not framings[part]:
-        fix = f"--part is one of {', '.join(name for name in framings if framings[name])}"
-        raise UsageError(f"--part {part}: no line with packets has this name", fix=fix)
+    framings = {name: each for name, each in _framings(config).items() if name in scripts}
+    part = args.part or ("" if len(framings) != 1 else next(iter(framings)))
+    if part not in framings:
+        what = f"--part {part or 'is missing'}: which line with packets the firmware is on"
+        fix = f"--part is one of {', '.join(framings)}" if framings else "record such a line"
+        raise UsageError(what, fix=fix)
     text = firmware_module(
-        target.stem, scripts[part], framings[part], (args.firmware, args.machine, args.file.name)
+        target.stem,
+        scripts[part],
+        framings[part],
+        (args.firmware, args.machine, args.file.name),
+        changes=part not in config.adapters,
     )
     with files.output(target) as written:
         written.write_text(text, encoding="utf-8")
     print(f"wrote {target}; run: pytest {shlex.quote(str(target))}")
     return 0
+
+
+def _framings(config: GatewayConfig) -> dict[str, str]:
+    """Return the framing of each line that has packets, by its short name."""
+    from hilgw.adapters._common.framing_settings import short_name_of
+    from hilgw.adapters.declaration import Framed
+    from hilgw.config.queries import is_on_line
+    from hilgw.plugins import BODIES, CONTROLLERS, load
+
+    framings = {
+        name: short_name_of(each.settings.framing)
+        for name, each in config.adapters.items()
+        if isinstance(each.settings, Framed) and each.settings.is_framed
+    }
+    framings |= {
+        f"{robot}.{key}": load(CONTROLLERS if key == "controller" else BODIES, part.kind).framing
+        for robot, each in config.robots.items()
+        for key, part in each.parts.items()
+        if is_on_line(part.settings)
+    }
+    return {name: framing for name, framing in framings.items() if framing}
 
 
 def _demand_whole(recording: Recording, events: list[dict[str, Any]]) -> None:

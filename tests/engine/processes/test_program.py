@@ -14,7 +14,7 @@ import pytest
 
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.mock_host import Mock, MockHost, create_mock
-from hilgw.errors import ConfigError
+from hilgw.errors import ConfigError, PortError
 from hilgw.plugins import load_mock, new_air
 from hilgw.testing.sim import until
 from hilgw.transports.base import LineSettings, Transport
@@ -212,6 +212,30 @@ async def test_a_line_that_stays_absent_is_named(timer: Timer, tmp_path: Path) -
     assert "board: line uart is not open yet: " in shown[0]
     assert "sleep(60)" in shown[0]
     assert time.monotonic() - begun < 10, "2 s on a machine that is not busy"
+
+
+async def test_it_is_named_in_time_where_each_attempt_is_slow(
+    timer: Timer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hilgw.engine.processes import program
+
+    attempts: list[float] = []
+
+    async def slow(*_: object) -> Transport:
+        attempts.append(time.monotonic())
+        await asyncio.sleep(1.0)
+        raise PortError("it is slow", reason=PortError.ABSENT)
+
+    monkeypatch.setattr(program, "open_serial", slow)
+    shown: list[str] = []
+    begun = time.monotonic()
+    async with bench(timer, "import time; time.sleep(60)", shown=shown, line="uart"):
+        await until(lambda: bool(shown), 20)
+        took = time.monotonic() - begun
+        before = len(attempts)
+        await until(lambda: len(attempts) > before + 1, 20)
+    assert took < 10, "by time, not by the number of attempts"
+    assert len(shown) == 1, "named once"
 
 
 async def test_a_program_that_is_not_there(timer: Timer) -> None:
