@@ -27,8 +27,6 @@ from hilgw.devices.fields import (
     CAP_BYTES,
     CAP_PACKETS,
     UNLIMITED,
-    EmitterFields,
-    ReceiverFields,
     channel_refusal,
 )
 from hilgw.devices.kinds import (
@@ -51,20 +49,7 @@ from hilgw.devices.properties import (
     GPS_COORDINATE_SYSTEMS,
     JOINTS,
     TOUCH_SENSOR_TYPES,
-    AccelerometerFields,
-    BrakeFields,
-    CompassFields,
     DeviceFields,
-    DistanceSensorFields,
-    GpsFields,
-    GyroFields,
-    InertialUnitFields,
-    LedFields,
-    LightSensorFields,
-    LinearMotorFields,
-    PositionSensorFields,
-    RotationalMotorFields,
-    TouchSensorFields,
 )
 from hilgw.protocols.webots import codec
 from hilgw.protocols.webots.codec import Codec, Message
@@ -281,13 +266,6 @@ class WebotsRobot:
 BITS = 8
 """Of one byte: the wire has bytes per ms, and neither baudRate nor byteSize."""
 
-_TABLES: dict[str, type[AccelerometerFields | CompassFields | GyroFields | LightSensorFields]] = {
-    "Accelerometer": AccelerometerFields,
-    "Compass": CompassFields,
-    "Gyro": GyroFields,
-    "LightSensor": LightSensorFields,
-}
-
 
 # --- devices, from the messages that configure them (C_CONFIGURE) ---------------------------------
 
@@ -295,38 +273,35 @@ _TABLES: dict[str, type[AccelerometerFields | CompassFields | GyroFields | Light
 def fields_of(kind: str, model: str, message: Message | None) -> DeviceFields | None:
     """The fields of a device's node; None where it did not send its configuration, which a node
     without fields of its own (LED) does not."""
+    if message is None and kind != LED:
+        return None
+    return FIELDS[kind](**_values(kind, message), model=model)
+
+
+def _values(kind: str, message: Message | None) -> dict[str, Any]:
+    """Return the fields of a node of this kind that its configuration sets."""
     match message:
-        case None:
-            return LedFields(model=model) if kind == LED else None
         case EmitterConfiguration():
-            return _emitter(message, model)
+            return _emitter(message)
         case ReceiverConfiguration(_, size, channel, allowed):
-            return ReceiverFields(
-                bufferSize=size, channel=channel, allowedChannels=allowed, model=model
-            )
+            return {"bufferSize": size, "channel": channel, "allowedChannels": allowed}
         case MotorConfiguration():
-            return _motor(kind, message, model)
+            return _motor(kind, message)
         case DistanceSensorConfiguration(_, number, _, _, aperture, table):
-            kind_ = _choice(DISTANCE_SENSOR_TYPES, number)
-            return DistanceSensorFields(
-                type=kind_, aperture=aperture, lookupTable=table, model=model
-            )
+            name = _choice(DISTANCE_SENSOR_TYPES, number)
+            return {"type": name, "aperture": aperture, "lookupTable": table}
         case TouchSensorConfiguration(_, number, table):
-            kind_ = _choice(TOUCH_SENSOR_TYPES, number)
-            return TouchSensorFields(type=kind_, lookupTable=table, model=model)
+            return {"type": _choice(TOUCH_SENSOR_TYPES, number), "lookupTable": table}
         case TableConfiguration(_, table):
-            return _TABLES[kind](lookupTable=table, model=model)
+            return {"lookupTable": table}
         case GpsConfiguration(_, number):
-            system = _choice(GPS_COORDINATE_SYSTEMS, number)
-            return GpsFields(gpsCoordinateSystem=system, model=model)
+            return {"gpsCoordinateSystem": _choice(GPS_COORDINATE_SYSTEMS, number)}
         case InertialUnitConfiguration(_, noise, axes):
             system = axes if axes in COORDINATE_SYSTEMS else COORDINATE_SYSTEMS[0]
-            return InertialUnitFields(noise=noise, coordinateSystem=system, model=model)
+            return {"noise": noise, "coordinateSystem": system}
         case JointConfiguration(_, number):
-            joint = _choice(JOINTS, number)
-            both = PositionSensorFields if kind == "PositionSensor" else BrakeFields
-            return both(type=joint, model=model)
-    return FIELDS[kind](model=model)
+            return {"type": _choice(JOINTS, number)}
+    return {}
 
 
 def _choice(names: tuple[str, ...], number: int) -> str:
@@ -334,25 +309,22 @@ def _choice(names: tuple[str, ...], number: int) -> str:
     return names[number] if 0 <= number < len(names) else names[0]
 
 
-def _emitter(message: EmitterConfiguration, model: str) -> EmitterFields:
+def _emitter(message: EmitterConfiguration) -> dict[str, Any]:
     rate = message.byteRate
     baud = round(rate * 1000 * BITS) if 0 <= rate < math.inf else UNLIMITED
-    return EmitterFields(
-        bufferSize=message.bufferSize,
-        channel=message.channel,
-        baudRate=baud,
-        byteSize=BITS,
-        range=message.range,
-        maxRange=message.maxRange,
-        allowedChannels=message.allowedChannels,
-        model=model,
-    )
+    return {
+        "bufferSize": message.bufferSize,
+        "channel": message.channel,
+        "baudRate": baud,
+        "byteSize": BITS,
+        "range": message.range,
+        "maxRange": message.maxRange,
+        "allowedChannels": message.allowedChannels,
+    }
 
 
-def _motor(
-    kind: str, message: MotorConfiguration, model: str
-) -> LinearMotorFields | RotationalMotorFields:
-    fields: dict[str, Any] = {
+def _motor(kind: str, message: MotorConfiguration) -> dict[str, Any]:
+    return {
         "minPosition": message.minPosition,
         "maxPosition": message.maxPosition,
         "maxVelocity": message.maxVelocity,
@@ -360,10 +332,8 @@ def _motor(
         "controlPID": (message.p, message.i, message.d),
         "multiplier": message.multiplier,
         "position": message.targetPosition,
+        "maxForce" if kind == LINEAR_MOTOR else "maxTorque": message.maxForce,
     }
-    if kind == LINEAR_MOTOR:
-        return LinearMotorFields(**fields, maxForce=message.maxForce, model=model)
-    return RotationalMotorFields(**fields, maxTorque=message.maxForce, model=model)
 
 
 LARGEST_PERIOD_MS = 0xFFFF

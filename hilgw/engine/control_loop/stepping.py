@@ -30,13 +30,12 @@ if TYPE_CHECKING:
     from hilgw.engine.simulated.pace import Holds
 
 
+@dataclass(frozen=True, slots=True)
 class StepGrid:
-    """The step ends of one gateway."""
+    """The step ends of one gateway. steps: with a step of more than 0."""
 
-    def __init__(self, schedule: Schedule, steps: StepClock) -> None:
-        """steps: with a step of more than 0."""
-        self.schedule = schedule
-        self.steps = steps
+    schedule: Schedule
+    steps: StepClock
 
     @property
     def step_ms(self) -> int:

@@ -337,7 +337,7 @@ class SetControlPid(OfDevice):
     d: float
 
 
-DeviceConfiguration = (
+DeviceMessage = (
     EmitterConfiguration
     | ReceiverConfiguration
     | MotorConfiguration
@@ -348,9 +348,6 @@ DeviceConfiguration = (
     | InertialUnitConfiguration
     | TouchSensorConfiguration
     | CameraConfiguration
-)
-DeviceMessage = (
-    DeviceConfiguration
     | Value
     | Values
     | GpsValues

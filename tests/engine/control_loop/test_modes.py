@@ -312,6 +312,15 @@ def test_periods_of_the_controller_hold_for_the_body_that_is_taken() -> None:
     assert of(run, "remote") == [("switch", 1, 64.0), ("tune", FeedbackSwitch(2, 32.0))]
 
 
+def test_a_period_that_the_controller_gave_back_is_not_taken_along() -> None:
+    run = ScriptedLoop(SIMULATED, remote=REAL)
+    run.controller_sends(SensorSwitch(1, 64.0), SensorSwitch(1, None), FeedbackSwitch(0, 32.0))
+    run.calls.clear()
+    run.loop.modes.switch(REMOTE)
+    assert of(run, "body") == [("tune", FeedbackSwitch(0, 0))]
+    assert of(run, "remote") == [("tune", FeedbackSwitch(2, 32.0))]
+
+
 def test_a_value_held_for_the_controller_is_forgotten() -> None:
     """It reads too slowly, so a value of the left body waits in the gateway; another one waits in
     the controller's session for its period."""

@@ -46,8 +46,7 @@ class Requests:
         self._controller = controller
         self._radios = radios
         self._leds: dict[int, LedValue] = {}  # as the controller set them
-        self._sensors: dict[int, SensorSwitch] = {}
-        self._feedback: dict[int, FeedbackSwitch] = {}
+        self._periods: dict[tuple[type, int], SensorSwitch | FeedbackSwitch] = {}
 
     def set_value(self, command: LedValue | BrakeDamping, now: int) -> None:
         """A value for an LED or a brake: checked, then set by the body's session."""
@@ -80,39 +79,33 @@ class Requests:
     def forget(self) -> None:
         """The controller is gone."""
         self._leds.clear()
-        self._sensors.clear()
-        self._feedback.clear()
+        self._periods.clear()
 
     # --- periods ------------------------------------------------------------------------------
 
     def switch(self, event: SensorSwitch | FeedbackSwitch, now: int) -> None:
         """The period of a sensor, a Receiver, or a motor's feedback."""
-        if isinstance(event, FeedbackSwitch):
-            self._feedback[event.index] = event
-        elif event.index in self._radios:
+        if isinstance(event, SensorSwitch) and event.index in self._radios:
             self._answer_for_radio(event.index, self._radios.switch(event.index, event.period_ms))
             return
-        elif event.period_ms is None:
-            self._sensors.pop(event.index, None)
+        key = type(event), event.index
+        if event.period_ms is None:
+            self._periods.pop(key, None)
         else:
-            self._sensors[event.index] = event
+            self._periods[key] = event
         self._bodies.active.switch(event, now)
         if self._bodies.shadow is not None:
             self._bodies.shadow.switch(event, now)
 
     def apply(self, end: BodyEnd, now: int) -> None:
         """Gives this body the periods."""
-        for switch in self._sensors.values():
+        for switch in self._periods.values():
             end.switch(switch, now)
-        for feedback in self._feedback.values():
-            end.switch(feedback, now)
 
     def restore(self, end: BodyEnd, now: int) -> None:
         """Gives this body its own periods again."""
-        for index in self._sensors:
-            end.switch(index, now)
-        for index in self._feedback:
-            end.switch(FeedbackSwitch(index, 0), now)
+        for kind, index in self._periods:
+            end.switch(FeedbackSwitch(index, 0) if kind is FeedbackSwitch else index, now)
 
     # --- radios -------------------------------------------------------------------------------
 
