@@ -33,6 +33,11 @@ def test_one_version_everywhere() -> None:
     assert '"hilgw 0.2.0"' in manual.splitlines()[0]
 
 
+def test_an_entry_of_the_changelog_is_for_people() -> None:
+    for version, entry in entries().items():
+        assert len(entry.strip().splitlines()) <= 40, version
+
+
 def test_the_times_of_safety_are_those_of_the_settings() -> None:
     defaults = {
         row.key: row.default
