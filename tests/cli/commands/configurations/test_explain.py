@@ -80,7 +80,8 @@ def test_it_names_every_part_of_every_configuration(config: Path, backend: str) 
         names += robot.devices
     missing = [each for each in [*names, *places_of(data)] if re.sub(r"\s", "", each) not in words]
     assert names and missing == []
-    assert ("mock" in words) is (backend == "mock")
+    folder = re.sub(r"\s", "", str(config.parent))  # of a checkout that may be called so
+    assert ("mock" in words.replace(folder, "")) is (backend == "mock")
 
 
 BATTERY = ["robots.rover.controller.battery=[100, 100, 0]"]
