@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -45,6 +46,11 @@ def running(work: Callable[[], object]) -> Iterator[None]:
         thread.join()
 
 
+def listens(port: int) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
+
+
 def sentence(body: bytes) -> bytes:
     check = 0
     for byte in body:
@@ -56,14 +62,14 @@ def sentence(body: bytes) -> bytes:
 def test_gpsd_has_a_fix_of_a_receiver_over_the_bridge(device: Device) -> None:
     with Bridge(device) as bridge:
         host, port = bridge.address
-        own = str(free_port())
+        own = free_port()
         gpsd = subprocess.Popen(
-            ["gpsd", "-N", "-n", "-b", "-S", own, f"tcp://{host}:{port}"],
+            ["gpsd", "-N", "-n", "-b", "-S", str(own), f"tcp://{host}:{port}"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
         try:
-            wait_until(lambda: " connected" in bridge.text(), what="gpsd")
+            wait_until(lambda: " connected" in bridge.text() and listens(own), what="gpsd")
             with running(lambda: device.write(sentence(RMC) + sentence(GGA))):
                 pipe = subprocess.Popen(
                     ["gpspipe", "-w", f"127.0.0.1:{own}"], stdout=subprocess.PIPE, text=True
