@@ -22,6 +22,7 @@ from hilgw.bridge.port import HIGH_WATER_BYTES
 from hilgw.testing.sim import FakeTransport, until
 from tests.bridge.bench import Bench
 from tests.bridge.rig import Rig, run_bridge
+from tests.scenarios import scenario_of
 
 SECOND = 1_000_000_000
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER: close() resets the connection
@@ -402,81 +403,72 @@ def socket_connected_to(address: tuple[str, int]) -> socket.socket:
 
 
 @pytest.mark.parametrize("how", ["end", "reset"])
-def test_clients_that_come_and_go_while_the_device_is_stuck_leave_nothing(
-    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@scenario_of(run_bridge)
+async def test_clients_that_come_and_go_while_the_device_is_stuck_leave_nothing(
+    rig: Rig, /, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """70 of them; the device then gets nothing of what they wrote, and new clients are served."""
     monkeypatch.setattr(backlog, "STALE_NS", 100_000_000)
     monkeypatch.setattr(backlog, "LOOK_NS", 10_000_000)
     monkeypatch.setattr(bridge_clients, "HALF_CLOSED_NS", 100_000_000)
-
-    async def scenario(rig: Rig) -> None:
-        writer = await rig.client()
-        writer.send(b"a" * 500_000)  # its end comes after more bytes than the bridge's side holds
-        await until(lambda: rig.report["clients"]["paused"])
-        before = descriptors()
-        address = rig.address
-        for _ in range(70):
-            visitor = socket.create_connection(address)
-            visitor.sendall(b"stale")
-            if how == "reset":
-                visitor.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-            visitor.close()
-            await asyncio.sleep(0)
-        await until(lambda: sum(map(rig.report["clients"].get, ("accepted", "refused"))) == 71)
+    writer = await rig.client()
+    writer.send(b"a" * 500_000)  # its end comes after more bytes than the bridge's side holds
+    await until(lambda: rig.report["clients"]["paused"])
+    before = descriptors()
+    address = rig.address
+    for _ in range(70):
+        visitor = socket.create_connection(address)
+        visitor.sendall(b"stale")
         if how == "reset":
-            connection = writer.writer.get_extra_info("socket")
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-        await writer.close()
-        await until(lambda: rig.report["clients"]["connected"] == 0)
-        assert descriptors() <= before
-        dropped = rig.report["to_serial"]["dropped"]["writer_gone_bytes"]
-        assert dropped > 64 * 1024
-        client = await rig.client()
-        client.send(b"fresh")
-        await until(lambda: rig.report["to_serial"]["received_bytes"] >= dropped + 5)
-        arrived = bytearray()
-
-        def fresh() -> bool:
-            arrived.extend(rig.device.read())
-            return arrived.endswith(b"fresh")
-
-        await until(fresh)
-        assert len(arrived) < 64 * 1024  # what the kernel of the pty had accepted before
-        assert set(arrived) == set(b"afresh")
-
-    run_bridge(tmp_path, scenario)
-
-
-def test_the_kernel_finds_dead_clients_and_is_patient_with_slow_ones(tmp_path: Path) -> None:
-    """A single client may receive nothing for 10 s; the kernel's own limit comes after that."""
-
-    async def scenario(rig: Rig) -> None:
-        client = await rig.client()
-        with socket_connected_to(client.writer.get_extra_info("sockname")) as connection:
-            assert connection.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
-            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 1
-            limit_ms = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
-        patience_ms = bridge_clients.PATIENCE_ALONE_NS // 1_000_000
-        assert patience_ms < limit_ms <= patience_ms + 3000
-
-    run_bridge(tmp_path, scenario)
-
-
-def test_one_shot_of_a_client_is_delivered(tmp_path: Path) -> None:
-    """printf ... | nc: it closes at once, while the device is busy for a moment."""
-
-    async def scenario(rig: Rig) -> None:
-        writer = await rig.client()
-        writer.send(b"a" * 500_000)
-        await until(lambda: rig.report["clients"]["paused"])
-        visitor = socket.create_connection(rig.address)
-        visitor.sendall(b"one shot")
+            visitor.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         visitor.close()
-        await until(lambda: rig.report["clients"]["accepted"] == 2)
-        rig.device.write(b"an answer that resets the connection")
-        arrived = await rig.device_received(500_008)
-        assert arrived.replace(b"a", b"") == b"one shot"
-        assert rig.report["to_serial"]["dropped"] == {}
+        await asyncio.sleep(0)
+    await until(lambda: sum(map(rig.report["clients"].get, ("accepted", "refused"))) == 71)
+    if how == "reset":
+        connection = writer.writer.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+    await writer.close()
+    await until(lambda: rig.report["clients"]["connected"] == 0)
+    assert descriptors() <= before
+    dropped = rig.report["to_serial"]["dropped"]["writer_gone_bytes"]
+    assert dropped > 64 * 1024
+    client = await rig.client()
+    client.send(b"fresh")
+    await until(lambda: rig.report["to_serial"]["received_bytes"] >= dropped + 5)
+    arrived = bytearray()
 
-    run_bridge(tmp_path, scenario, writer="all")
+    def fresh() -> bool:
+        arrived.extend(rig.device.read())
+        return arrived.endswith(b"fresh")
+
+    await until(fresh)
+    assert len(arrived) < 64 * 1024  # what the kernel of the pty had accepted before
+    assert set(arrived) == set(b"afresh")
+
+
+@scenario_of(run_bridge)
+async def test_the_kernel_finds_dead_clients_and_is_patient_with_slow_ones(rig: Rig, /) -> None:
+    """A single client may receive nothing for 10 s; the kernel's own limit comes after that."""
+    client = await rig.client()
+    with socket_connected_to(client.writer.get_extra_info("sockname")) as connection:
+        assert connection.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 1
+        limit_ms = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+    patience_ms = bridge_clients.PATIENCE_ALONE_NS // 1_000_000
+    assert patience_ms < limit_ms <= patience_ms + 3000
+
+
+@scenario_of(run_bridge, writer="all")
+async def test_one_shot_of_a_client_is_delivered(rig: Rig, /) -> None:
+    """printf ... | nc: it closes at once, while the device is busy for a moment."""
+    writer = await rig.client()
+    writer.send(b"a" * 500_000)
+    await until(lambda: rig.report["clients"]["paused"])
+    visitor = socket.create_connection(rig.address)
+    visitor.sendall(b"one shot")
+    visitor.close()
+    await until(lambda: rig.report["clients"]["accepted"] == 2)
+    rig.device.write(b"an answer that resets the connection")
+    arrived = await rig.device_received(500_008)
+    assert arrived.replace(b"a", b"") == b"one shot"
+    assert rig.report["to_serial"]["dropped"] == {}
