@@ -136,16 +136,13 @@ def test_no_datagram_raises(data: bytes) -> None:
     assert bench.count("datagrams", "malformed") in ((1, 1), (1, 0))
 
 
-def test_an_address_that_is_taken_is_a_port_error() -> None:
-    async def main() -> None:
-        first = Bench()
-        await first.mocap.start()
-        second = Mocap(first.mocap.address, first.scene, first.notes)
-        try:
-            with pytest.raises(PortError, match=r"mocap 127\.0\.0\.1:\d+: cannot listen"):
-                await second.start()
-        finally:
-            first.mocap.close()
-            second.close()
-
-    asyncio.run(main())
+async def test_an_address_that_is_taken_is_a_port_error() -> None:
+    first = Bench()
+    await first.mocap.start()
+    second = Mocap(first.mocap.address, first.scene, first.notes)
+    try:
+        with pytest.raises(PortError, match=r"mocap 127\.0\.0\.1:\d+: cannot listen"):
+            await second.start()
+    finally:
+        first.mocap.close()
+        second.close()

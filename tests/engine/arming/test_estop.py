@@ -356,7 +356,7 @@ def test_a_switch_at_pysierials_server_is_read_afresh_each_time() -> None:
 
 
 @pytest.mark.wall_clock("a thread opens a port again")
-def test_after_an_answer_that_did_not_come_the_port_is_opened_anew(
+async def test_after_an_answer_that_did_not_come_the_port_is_opened_anew(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """An answer that comes too late is not taken for the next one."""
@@ -373,14 +373,11 @@ def test_after_an_answer_that_did_not_come_the_port_is_opened_anew(
         opened.append(line)
         return line
 
-    async def main() -> None:
-        switch = EmergencySwitch(rig.loops, rig.clock, rig.observer, LINE, open_line)
-        switch.start()
-        await until(lambda: switch.reads > 0 and closed)
-        switch.stop()
-
     closed: list[Any] = []
-    asyncio.run(main())
+    switch = EmergencySwitch(rig.loops, rig.clock, rig.observer, LINE, open_line)
+    switch.start()
+    await until(lambda: switch.reads > 0 and closed)
+    switch.stop()
     assert len(opened) == 2 and closed[0] is opened[0]
 
 

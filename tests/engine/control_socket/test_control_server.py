@@ -207,55 +207,49 @@ def test_a_second_choice_takes_the_place_of_the_first(tmp_path: Path) -> None:
     assert seen(exchange(tmp_path, first, second)) == ["ok", "notice", "ok", "notice"]
 
 
-def test_nothing_is_tapped_once_the_last_connection_has_died(tmp_path: Path) -> None:
-    async def main() -> list[bool]:
-        text = "version: 1\nadapters: {a: {kind: uart, port: ./none, framing: slip}}\n"
-        gateway = build(load_text(text, "f").config, asyncio.get_running_loop(), Observer())
-        server = ControlServer(gateway, str(tmp_path / "control"))
-        await server.start()
-        found = []
-        for _ in range(2):
-            reader, writer = await asyncio.open_unix_connection(str(tmp_path / "control"))
-            writer.write(line_of({"do": "watch", "kinds": ["frame", "mode"]}) * 2)
-            await reader.readline()
-            found.append(isinstance(gateway.stations["a"].session, TappedSession))
-            writer.transport.abort()
-            while server.status()["clients"]["control socket"]:
-                await asyncio.sleep(0)
-            found.append(isinstance(gateway.stations["a"].session, TappedSession))
-            found.append(gateway.observer.frame is not None)
-        await server.close()
-        gateway.close()
-        return found
-
-    assert asyncio.run(main()) == [True, False, False] * 2
-
-
-def test_a_second_choice_cuts_no_line_of_the_first_and_forgets_no_loss(tmp_path: Path) -> None:
-    """The client reads nothing until then."""
-
-    async def main() -> list[dict[str, Any]]:
-        gateway = build(load_text(CONFIG, "f").config, asyncio.get_running_loop(), Observer())
-        server = ControlServer(gateway, str(tmp_path / "control"))
-        await server.start()
+async def test_nothing_is_tapped_once_the_last_connection_has_died(tmp_path: Path) -> None:
+    text = "version: 1\nadapters: {a: {kind: uart, port: ./none, framing: slip}}\n"
+    gateway = build(load_text(text, "f").config, asyncio.get_running_loop(), Observer())
+    server = ControlServer(gateway, str(tmp_path / "control"))
+    await server.start()
+    found = []
+    for _ in range(2):
         reader, writer = await asyncio.open_unix_connection(str(tmp_path / "control"))
-        writer.write(line_of({"do": "watch", "kinds": ["output"]}))
+        writer.write(line_of({"do": "watch", "kinds": ["frame", "mode"]}) * 2)
         await reader.readline()
-        for number in range(200):
-            gateway.observer.output("rover", f"{number} {'x' * 5000}")
+        found.append(isinstance(gateway.stations["a"].session, TappedSession))
+        writer.transport.abort()
+        while server.status()["clients"]["control socket"]:
             await asyncio.sleep(0)
-        writer.write(line_of({"do": "watch", "kinds": ["notice"]}))
-        messages = [json.loads(await reader.readline())]
-        while "ok" not in messages[-1]:
-            messages.append(json.loads(await reader.readline()))
-        while messages[-1].get("event") != "left_out":
-            messages.append(json.loads(await reader.readline()))
-        writer.close()
-        await server.close()
-        gateway.close()
-        return messages
+        found.append(isinstance(gateway.stations["a"].session, TappedSession))
+        found.append(gateway.observer.frame is not None)
+    await server.close()
+    gateway.close()
+    assert found == [True, False, False] * 2
 
-    messages = asyncio.run(main())
+
+async def test_a_second_choice_cuts_no_line_of_the_first_and_forgets_no_loss(
+    tmp_path: Path,
+) -> None:
+    """The client reads nothing until then."""
+    gateway = build(load_text(CONFIG, "f").config, asyncio.get_running_loop(), Observer())
+    server = ControlServer(gateway, str(tmp_path / "control"))
+    await server.start()
+    reader, writer = await asyncio.open_unix_connection(str(tmp_path / "control"))
+    writer.write(line_of({"do": "watch", "kinds": ["output"]}))
+    await reader.readline()
+    for number in range(200):
+        gateway.observer.output("rover", f"{number} {'x' * 5000}")
+        await asyncio.sleep(0)
+    writer.write(line_of({"do": "watch", "kinds": ["notice"]}))
+    messages = [json.loads(await reader.readline())]
+    while "ok" not in messages[-1]:
+        messages.append(json.loads(await reader.readline()))
+    while messages[-1].get("event") != "left_out":
+        messages.append(json.loads(await reader.readline()))
+    writer.close()
+    await server.close()
+    gateway.close()
     numbers = [int(each["line"].split()[0]) for each in messages if "line" in each]
     assert numbers == list(range(len(numbers)))
     assert sum(each.get("slow", 0) for each in messages) + len(numbers) == 200
