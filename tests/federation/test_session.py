@@ -26,6 +26,7 @@ from hilgw.federation.session import (
     ZenohSession,
 )
 from hilgw.testing.sim import wait_until
+from tests.transports.rig import turns
 
 pytestmark = pytest.mark.wall_clock("a thread sends")
 
@@ -138,11 +139,6 @@ async def running(settings: Mapping[str, Any] = {}) -> AsyncIterator[Bench]:
         yield made
         made.zenoh.open.set()
     await made.session.close(10)
-
-
-async def turns(count: int) -> None:
-    for _ in range(count):
-        await asyncio.sleep(0)
 
 
 async def test_a_lone_packet_leaves_at_once() -> None:

@@ -15,6 +15,7 @@ import pytest
 from hilgw.engine.processes import processes
 from hilgw.engine.processes.processes import FAILURES, LINE_BYTES, Child, Program, Restart
 from hilgw.testing.sim import Recorder, until, wait_until
+from tests.engine.fakes import is_gone
 
 pytestmark = pytest.mark.process
 
@@ -25,14 +26,6 @@ def child(
     observer = Recorder()
     program = Program([sys.executable, "-uIS", "-c", code], restart)
     return Child("rover.controller", program, observer, body_is_up), observer
-
-
-def is_gone(pid: int) -> bool:
-    """Ended; one that its parent has not reaped yet counts."""
-    try:
-        return "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return True
 
 
 async def test_both_streams_and_its_environment_come_line_by_line() -> None:

@@ -19,6 +19,7 @@ from hilgw.plugins import load_mock, new_air
 from hilgw.testing.sim import until
 from hilgw.transports.base import LineSettings, Transport
 from hilgw.transports.virtual.pipe import Pipe
+from tests.engine.fakes import is_gone
 
 pytestmark = pytest.mark.process
 RATE = 115_200
@@ -107,13 +108,6 @@ async def bench(
 
 def pids(shown: list[str]) -> list[int]:
     return [int(line.split()[-1]) for line in shown if "| started" in line]
-
-
-def is_gone(pid: int) -> bool:
-    try:
-        return "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return True
 
 
 async def test_its_standard_input_and_output_are_the_line(timer: Timer) -> None:
