@@ -1,4 +1,4 @@
-"""Tests that are scenarios: `async def` functions that a harness runs with what it made."""
+"""Tests that a harness runs with what it made."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 
 def scenario_of(harness: Callable[..., Any], *given: Any, **settings: Any) -> Any:
-    """Let `harness` run an `async def` test, with its own objects as the parameters before `/`.
+    """Let `harness` run a test, with its own objects as the parameters before `/`.
 
-    The other parameters of the test are fixtures and values as everywhere. A keyword of the harness
-    without a default is a fixture, too.
+    The harness awaits an `async def` test. The other parameters are fixtures and values, as in
+    any test. A keyword-only parameter of the harness without a default is a fixture, too.
     """
     fixtures = [
         parameter

@@ -22,6 +22,7 @@ from hilgw.medium.motion import Circle
 from hilgw.medium.pose import Pose
 from hilgw.testing.sim import Clock, Recorder, until
 from tests.cases import cases
+from tests.scenarios import scenario_of
 
 
 class Bench:
@@ -88,7 +89,10 @@ def refused(bench: Bench, count: int) -> bool:
     return bench.count("malformed") == (count,)
 
 
-def test_what_is_not_a_datagram_is_counted_and_changes_nothing() -> None:
+@scenario_of(run)
+async def test_what_is_not_a_datagram_is_counted_and_changes_nothing(
+    bench: Bench, send: Callable[[bytes], None], /
+) -> None:
     bad = [
         b"",
         b"hello",
@@ -102,30 +106,26 @@ def test_what_is_not_a_datagram_is_counted_and_changes_nothing() -> None:
         b'{"rover": [9, 9, 9, 0, 0, 0, 1], "driver": 7}',
         b'{"rover": ' + b"[" * 60_000,
     ]
-
-    async def scenario(bench: Bench, send: Callable[[bytes], None]) -> None:
-        for number, datagram in enumerate(bad, 1):
-            send(datagram)
-            await until(functools.partial(refused, bench, number))
-        assert bench.scene.pose_of("rover") is None
-        assert [reason for _, reason, _ in bench.notes.refusals] == ["malformed"] * len(bad)
-        send(encode({"rover": (1, 1, 1, 0, 0, 0, 1)}))
-        await until(lambda: bench.count("datagrams", "poses") == (len(bad) + 1, 1))
-
-    run(scenario)
+    for number, datagram in enumerate(bad, 1):
+        send(datagram)
+        await until(functools.partial(refused, bench, number))
+    assert bench.scene.pose_of("rover") is None
+    assert [reason for _, reason, _ in bench.notes.refusals] == ["malformed"] * len(bad)
+    send(encode({"rover": (1, 1, 1, 0, 0, 0, 1)}))
+    await until(lambda: bench.count("datagrams", "poses") == (len(bad) + 1, 1))
 
 
-def test_strangers_are_passed_over_and_reported_once() -> None:
-    async def scenario(bench: Bench, send: Callable[[bytes], None]) -> None:
-        for _ in range(3):
-            send(encode({"hat": (0, 0, 0, 0, 0, 0, 1), "rover": (1, 0, 0, 0, 0, 0, 1)}))
-        await until(lambda: bench.count("unknown", "poses") == (3, 3))
-        assert bench.notes.notices[1:] == ["no object 'hat' here, ignored"]
-        send(encode({f"stranger{n}": (0, 0, 0, 0, 0, 0, 1) for n in range(500)}))
-        await until(lambda: bench.count("unknown") == (503,))
-        assert len(bench.notes.notices) == 1 + UNKNOWN_SHOWN
-
-    run(scenario)
+@scenario_of(run)
+async def test_strangers_are_passed_over_and_reported_once(
+    bench: Bench, send: Callable[[bytes], None], /
+) -> None:
+    for _ in range(3):
+        send(encode({"hat": (0, 0, 0, 0, 0, 0, 1), "rover": (1, 0, 0, 0, 0, 0, 1)}))
+    await until(lambda: bench.count("unknown", "poses") == (3, 3))
+    assert bench.notes.notices[1:] == ["no object 'hat' here, ignored"]
+    send(encode({f"stranger{n}": (0, 0, 0, 0, 0, 0, 1) for n in range(500)}))
+    await until(lambda: bench.count("unknown") == (503,))
+    assert len(bench.notes.notices) == 1 + UNKNOWN_SHOWN
 
 
 @cases(4)
