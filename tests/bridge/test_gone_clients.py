@@ -20,7 +20,7 @@ from hilgw.bridge.clients import (
 )
 from hilgw.bridge.port import HIGH_WATER_BYTES
 from hilgw.testing.sim import FakeTransport, until
-from tests.bridge.bench import Bench
+from tests.bridge.bench import BridgeBench
 from tests.bridge.rig import Rig, run_bridge
 from tests.scenarios import scenario_of
 
@@ -34,7 +34,7 @@ FULL = HIGH_WATER_BYTES + 1
 
 def test_after_an_end_the_bytes_are_delivered_as_long_as_the_device_accepts_some() -> None:
     """A slow device: a byte each second, for a minute."""
-    bench = Bench()
+    bench = BridgeBench()
     bench.device.stalled = True
     client = bench.client()
     client.send(b"x" * FULL)
@@ -56,7 +56,7 @@ def test_they_are_dropped_once_the_device_has_accepted_nothing_for_two_seconds(
     size: int, pace: bool
 ) -> None:
     """Waiting in the bridge, or unread in the kernel: the device gets none of them later."""
-    bench = Bench(pace=pace)
+    bench = BridgeBench(pace=pace)
     bench.device.stalled = True
     client = bench.client()
     client.send(bytes(size))
@@ -82,7 +82,7 @@ def test_they_are_dropped_once_the_device_has_accepted_nothing_for_two_seconds(
 
 
 def test_the_bytes_of_clients_that_stay_are_kept() -> None:
-    bench = Bench("all")
+    bench = BridgeBench("all")
     bench.device.stalled = True
     stays, leaves = bench.client(), bench.client()
     for _ in range(3):
@@ -97,7 +97,7 @@ def test_the_bytes_of_clients_that_stay_are_kept() -> None:
 
 
 def test_a_writer_that_stays_waits_for_as_long_as_the_device_likes() -> None:
-    bench = Bench()
+    bench = BridgeBench()
     bench.device.stalled = True
     client = bench.client()
     client.send(bytes(FULL))
@@ -114,7 +114,7 @@ def test_a_writer_that_stays_waits_for_as_long_as_the_device_likes() -> None:
 
 @pytest.mark.parametrize("size", [10, FULL])
 def test_after_a_reset_its_bytes_are_dropped_at_once(size: int) -> None:
-    bench = Bench("all")
+    bench = BridgeBench("all")
     bench.device.stalled = True
     client, other = bench.client(), bench.client()
     other.send(b"other")
@@ -129,7 +129,7 @@ def test_after_a_reset_its_bytes_are_dropped_at_once(size: int) -> None:
 
 def test_a_reset_after_an_end_drops_nothing_yet() -> None:
     """The bridge caused it, by sending to a client that had closed its connection."""
-    bench = Bench()
+    bench = BridgeBench()
     bench.device.stalled = True
     client = bench.client()
     client.send(b"command")
@@ -145,7 +145,7 @@ def test_a_reset_after_an_end_drops_nothing_yet() -> None:
 
 def test_a_client_alone_may_be_slow_while_it_accepts_something() -> None:
     """The device waits for it meanwhile, as it would for a program on the port itself."""
-    bench = Bench()
+    bench = BridgeBench()
     client = bench.client()
     client.stalled = True
     bench.clients.broadcast(bytes(FULL))
@@ -163,7 +163,7 @@ def test_a_client_alone_may_be_slow_while_it_accepts_something() -> None:
 
 
 def test_among_others_it_is_disconnected_soon() -> None:
-    bench = Bench()
+    bench = BridgeBench()
     good, stuck = bench.client(), bench.client()
     stuck.stalled = True
     bench.clients.broadcast(bytes(FULL))
@@ -174,7 +174,7 @@ def test_among_others_it_is_disconnected_soon() -> None:
 
 
 def test_one_that_has_finished_and_gets_nothing_is_disconnected() -> None:
-    bench = Bench()
+    bench = BridgeBench()
     client = bench.client()
     client.end()
     bench.wait(HALF_CLOSED_NS - SECOND)
@@ -188,7 +188,7 @@ def test_one_that_has_finished_and_gets_nothing_is_disconnected() -> None:
 
 
 def test_one_address_has_at_most_half_of_the_places() -> None:
-    bench = Bench()
+    bench = BridgeBench()
     first = [bench.client() for _ in range(MAX_PER_ADDRESS + 3)]
     assert [each.closed for each in first] == [False] * MAX_PER_ADDRESS + [True] * 3
     others = [bench.client("::1") for _ in range(MAX_CLIENTS - MAX_PER_ADDRESS)]
@@ -202,7 +202,7 @@ def test_one_address_has_at_most_half_of_the_places() -> None:
 
 
 def test_clients_that_ended_while_the_device_is_stuck_make_room_after_two_seconds() -> None:
-    bench = Bench()
+    bench = BridgeBench()
     bench.device.stalled = True
     writer = bench.client("::1")
     writer.send(bytes(FULL))
@@ -225,14 +225,14 @@ def test_clients_that_ended_while_the_device_is_stuck_make_room_after_two_second
 
 
 def test_idle_is_off_by_default() -> None:
-    bench = Bench()
+    bench = BridgeBench()
     client = bench.client()
     bench.wait(365 * 86400 * SECOND)
     assert not client.closed
 
 
 def test_a_client_without_traffic_is_disconnected_after_that_time() -> None:
-    bench = Bench(idle_ns=10 * SECOND)
+    bench = BridgeBench(idle_ns=10 * SECOND)
     sends, silent = bench.client(), bench.client()
     for _ in range(4):
         sends.send(b"x")
@@ -253,7 +253,7 @@ def test_a_client_without_traffic_is_disconnected_after_that_time() -> None:
 
 @pytest.mark.parametrize("cut", [1, 2, 3, 6])
 def test_a_negotiation_is_not_passed_on_and_the_user_is_warned_once(cut: int) -> None:
-    bench = Bench()
+    bench = BridgeBench()
     stream = b"\xff\xfd\x01\xff\xfb\x2c"
     for _ in range(2):
         client = bench.client()
@@ -269,7 +269,7 @@ def test_a_negotiation_is_not_passed_on_and_the_user_is_warned_once(cut: int) ->
 
 
 def test_one_negotiation_that_silence_follows_is_telnet_too() -> None:
-    bench = Bench()
+    bench = BridgeBench()
     client = bench.client()
     client.send(b"\xff\xfd\x01")
     assert not client.closed
@@ -280,7 +280,7 @@ def test_one_negotiation_that_silence_follows_is_telnet_too() -> None:
 
 
 def test_a_dynamixel_header_without_its_first_byte_is_data() -> None:
-    bench = Bench()
+    bench = BridgeBench()
     client = bench.client()
     client.send(b"\xff\xfd\x00\x01\x03\x00")
     assert bench.device.data() == b"\xff\xfd\x00\x01\x03\x00"
@@ -302,7 +302,7 @@ def test_a_new_connection_takes_the_place_of_the_dead_one_of_its_host(
     silent_s: float, host: str, takes_place: bool
 ) -> None:
     """The writer's place: not that of another client which waits for it."""
-    bench = Bench()
+    bench = BridgeBench()
     dead, other, anew = Silent(silent_s), Silent(0.0), Silent(0.0)
     bench.clients.add(dead, "10.0.0.1:1")
     bench.clients.add(other, "10.0.0.3:1")
@@ -316,7 +316,7 @@ def test_a_new_connection_takes_the_place_of_the_dead_one_of_its_host(
 
 
 def test_the_last_client_is_the_writer_though_a_dead_one_was_not() -> None:
-    bench = Bench("last")
+    bench = BridgeBench("last")
     dead, other, anew = Silent(2.0), Silent(0.0), Silent(0.0)
     bench.clients.add(dead, "10.0.0.1:1")
     bench.clients.add(other, "10.0.0.3:1")
@@ -329,7 +329,7 @@ def test_the_last_client_is_the_writer_though_a_dead_one_was_not() -> None:
     "data", [b"\xff\xff\xfd\x00", b"\xff\xfd\xf0data", b"\xff\x01", b"a\xff\xfd\x01", b"\xff\xfa"]
 )
 def test_binary_data_passes_as_it_is(data: bytes) -> None:
-    bench = Bench()
+    bench = BridgeBench()
     client = bench.client()
     for byte in data:
         client.send(bytes([byte]))
@@ -340,7 +340,7 @@ def test_binary_data_passes_as_it_is(data: bytes) -> None:
 
 @pytest.mark.parametrize("how", ["time", "end"])
 def test_a_piece_of_a_negotiation_that_does_not_go_on_is_data(how: str) -> None:
-    bench = Bench()
+    bench = BridgeBench()
     client = bench.client()
     client.send(b"\xff\xfd")
     assert bench.device.data() == b""
@@ -352,7 +352,7 @@ def test_a_piece_of_a_negotiation_that_does_not_go_on_is_data(how: str) -> None:
 
 
 def test_a_held_piece_of_a_client_that_is_reset_is_counted() -> None:
-    bench = Bench()
+    bench = BridgeBench()
     client = bench.client()
     client.send(b"\xff")
     client.lose()

@@ -17,9 +17,9 @@ from hilgw.bridge.backlog import TelnetQueue
 from hilgw.bridge.rfc2217 import Rfc2217Stream
 from hilgw.protocols import rfc2217
 from hilgw.testing.sim import FakeTransport, until
-from tests.bridge.bench import Bench
+from tests.bridge.bench import BridgeBench
 from tests.bridge.rig import ALL_VALUES, Rig, run_bridge, run_bridge_on
-from tests.bridge.test_rfc2217 import LineBench
+from tests.bridge.test_rfc2217 import LineOfClients
 from tests.scenarios import scenario_of
 
 RFC2217 = ("127.0.0.1", 0)
@@ -149,10 +149,10 @@ class Telnet:
     """A client of RFC 2217 on a transport of the test."""
 
     def __init__(self) -> None:
-        self.bench = Bench()
+        self.bench = BridgeBench()
         self.inner = FakeTransport()
         self.stream = Rfc2217Stream(
-            self.inner, self.bench.port, LineBench().line, on_refused=lambda: None
+            self.inner, self.bench.port, LineOfClients().line, on_refused=lambda: None
         )
         self.client = self.bench.clients.add(self.stream, "127.0.0.1:1", telnet=True)
 
@@ -210,7 +210,7 @@ def test_what_a_client_received_is_what_was_sent(actions: list[Any], end: str) -
 
 
 def test_bytes_of_a_port_that_is_lost_were_not_sent_at_any_instant() -> None:
-    bench = Bench(rule="all")
+    bench = BridgeBench(rule="all")
     first, second = bench.client(), bench.client()
     first.send(b"sent")
     bench.device.stalled = True

@@ -73,7 +73,7 @@ class EchoSession:
         return "frame"
 
 
-class Bench:
+class StationBench:
     """A medium, a ledger and one station around an EchoSession."""
 
     def __init__(

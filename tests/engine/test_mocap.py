@@ -25,7 +25,7 @@ from tests.cases import cases
 from tests.scenarios import scenario_of
 
 
-class Bench:
+class CapturedScene:
     def __init__(self, host: str = "127.0.0.1") -> None:
         scheduler = Clock()
         medium = Medium(Ledger())
@@ -40,12 +40,12 @@ class Bench:
         return tuple(self.mocap.report()[word] for word in words)
 
 
-Scenario = Callable[[Bench, Callable[[bytes], None]], Awaitable[None]]
+Scenario = Callable[[CapturedScene, Callable[[bytes], None]], Awaitable[None]]
 
 
 def run(scenario: Scenario, host: str = "127.0.0.1") -> None:
     async def main() -> None:
-        bench = Bench(host)
+        bench = CapturedScene(host)
         await bench.mocap.start()
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
@@ -65,7 +65,7 @@ def void(value: object) -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 def test_a_body_is_where_the_datagram_places_it(host: str) -> None:
-    async def scenario(bench: Bench, send: Callable[[bytes], None]) -> None:
+    async def scenario(bench: CapturedScene, send: Callable[[bytes], None]) -> None:
         send(
             encode({"rover": (1.0, 2.0, 3.0, 0.0, 0.0, 1.0, 0.0), "driver": (4, 5, 6, 0, 0, 0, 1)})
         )
@@ -85,13 +85,13 @@ def test_a_body_is_where_the_datagram_places_it(host: str) -> None:
     run(scenario, host)
 
 
-def refused(bench: Bench, count: int) -> bool:
+def refused(bench: CapturedScene, count: int) -> bool:
     return bench.count("malformed") == (count,)
 
 
 @scenario_of(run)
 async def test_what_is_not_a_datagram_is_counted_and_changes_nothing(
-    bench: Bench, send: Callable[[bytes], None], /
+    bench: CapturedScene, send: Callable[[bytes], None], /
 ) -> None:
     bad = [
         b"",
@@ -117,7 +117,7 @@ async def test_what_is_not_a_datagram_is_counted_and_changes_nothing(
 
 @scenario_of(run)
 async def test_strangers_are_passed_over_and_reported_once(
-    bench: Bench, send: Callable[[bytes], None], /
+    bench: CapturedScene, send: Callable[[bytes], None], /
 ) -> None:
     for _ in range(3):
         send(encode({"hat": (0, 0, 0, 0, 0, 0, 1), "rover": (1, 0, 0, 0, 0, 0, 1)}))
@@ -131,13 +131,13 @@ async def test_strangers_are_passed_over_and_reported_once(
 @cases(4)
 @given(st.binary(max_size=200))
 def test_no_datagram_raises(data: bytes) -> None:
-    bench = Bench()
+    bench = CapturedScene()
     bench.mocap.datagram_received(data, ("127.0.0.1", 1))
     assert bench.count("datagrams", "malformed") in ((1, 1), (1, 0))
 
 
 async def test_an_address_that_is_taken_is_a_port_error() -> None:
-    first = Bench()
+    first = CapturedScene()
     await first.mocap.start()
     second = Mocap(first.mocap.address, first.scene, first.notes)
     try:

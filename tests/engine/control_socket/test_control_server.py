@@ -29,7 +29,7 @@ robots:
 """
 
 
-class Bench:
+class ServedGateway:
     """A gateway and its socket; `answers` asks one after the other."""
 
     def __init__(self, tmp_path: Path, config: str = CONFIG) -> None:
@@ -65,7 +65,7 @@ def place(position: Any, **more: Any) -> dict[str, Any]:
 
 
 def test_a_body_is_placed(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
+    bench = ServedGateway(tmp_path)
     turned = place([1, -2, 3.5], rotation=[0, 0, 1, 1.0])
     assert bench.answers(place(None), turned) == [{"ok": True}] * 2
     assert bench.pose == Pose.from_axis_angle((1, -2, 3.5), (0, 0, 1, 1.0))
@@ -74,7 +74,7 @@ def test_a_body_is_placed(tmp_path: Path) -> None:
 
 
 def test_a_gateway_without_a_federation_has_no_network(tmp_path: Path) -> None:
-    (answer,) = Bench(tmp_path).answers({"do": "network"})
+    (answer,) = ServedGateway(tmp_path).answers({"do": "network"})
     assert answer["exit_code"] == 1
     assert answer["error"] == "this gateway is in no federation; add `federation:` to its file"
 
@@ -108,7 +108,7 @@ def test_a_gateway_without_a_federation_has_no_network(tmp_path: Path) -> None:
 def test_what_is_not_a_request_is_answered_and_changes_nothing(
     request_: Any, code: int, tmp_path: Path
 ) -> None:
-    bench = Bench(tmp_path)
+    bench = ServedGateway(tmp_path)
     (answer,) = bench.answers(request_)
     assert answer["exit_code"] == code, json.dumps(answer)
     assert bench.pose == Pose()
@@ -116,7 +116,7 @@ def test_what_is_not_a_request_is_answered_and_changes_nothing(
 
 
 def test_a_device_is_set_or_refuses(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
+    bench = ServedGateway(tmp_path)
     assert bench.answers(
         {"do": "set", "device": "rover.tx", "range": 9},
         {"do": "set", "device": "rover.rx", "channel": 1},
@@ -135,7 +135,7 @@ def test_a_device_is_set_or_refuses(tmp_path: Path) -> None:
 
 def test_what_a_station_refuses_at_once_is_reported(tmp_path: Path) -> None:
     config = "version: 1\nadapters: {a: {kind: uart, port: ./none, framing: slip, bufferSize: 9}}\n"
-    bench = Bench(tmp_path, config)
+    bench = ServedGateway(tmp_path, config)
     sent = {"do": "send", "station": "a", "data": "00" * 5}
     assert bench.answers(sent, sent, sent | {"data": ""}) == [
         {"ok": True},
@@ -148,7 +148,7 @@ def test_a_path_no_socket_can_have_is_reported_with_what_to_do(tmp_path: Path) -
     folder = tmp_path / ("x" * 100)
     folder.mkdir()
     with pytest.raises(HilgwError, match=r"path too long; name a shorter path with --control"):
-        Bench(folder).answers()
+        ServedGateway(folder).answers()
 
 
 def test_a_gateway_that_never_ran_took_no_time() -> None:

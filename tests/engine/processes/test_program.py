@@ -52,7 +52,7 @@ while data := os.read(ours, 100):
 """
 
 
-class Bench:
+class ProgramOnPipe:
     """A program behind a pipe, and all that it and hilgw report about it."""
 
     def __init__(self, host: MockHost, mock: Mock, client: Callable[[], Transport]) -> None:
@@ -87,7 +87,7 @@ async def until_or(condition: Callable[[], bool], timeout_s: float) -> None:
 @asynccontextmanager
 async def bench(
     timer: Timer, code: str, *arguments: str, shown: list[str] | None = None, **parameters: Any
-) -> AsyncIterator[Bench]:
+) -> AsyncIterator[ProgramOnPipe]:
     shown = [] if shown is None else shown
     host = MockHost(
         timer,
@@ -100,7 +100,7 @@ async def bench(
     pipe = Pipe(timer, LineSettings(RATE))
     try:
         host.add(mock, pipe.device)
-        yield Bench(host, mock, pipe.connect)
+        yield ProgramOnPipe(host, mock, pipe.connect)
     finally:
         await asyncio.gather(*host.ends())
         host.close()

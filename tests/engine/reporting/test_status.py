@@ -22,7 +22,7 @@ from hilgw.units import NS_PER_MS, NS_PER_S
 from tests import work
 from tests.e2e.control_loop_peers import sensor_data, set_value
 from tests.engine.control_loop.fakes import FakeLoop
-from tests.engine.fakes import Bench
+from tests.engine.fakes import StationBench
 from tests.scenarios import scenario_of
 
 CONFIG = """
@@ -267,7 +267,7 @@ def test_a_controller_takes_the_time_from_a_value_to_its_command() -> None:
 
 
 def test_the_line_ends_with_the_last_byte_and_the_module_with_its_answer() -> None:
-    bench = Bench(tokens=True, baudRate=9600)
+    bench = StationBench(tokens=True, baudRate=9600)
     bench.attach()
     bench.send(b"x" * 96)  # 100 ms at 10 bits each
     bench.scheduler.run(130 * NS_PER_MS)
@@ -291,7 +291,7 @@ def test_the_air_begins_with_the_last_byte_at_the_sender(address: str | None) ->
 
 
 def test_the_air_is_counted_where_the_packet_is_received() -> None:
-    bench = Bench()
+    bench = StationBench()
     bench.attach()
     bench.airs.own("lab", "other", ())
     bench.airs.sent("lab", b"ping", bench.scheduler.now(), "other", line_ns=NS_PER_MS)
