@@ -65,24 +65,29 @@ def test_ag_becomes_the_destination_of_those_with_this_one(bench: XBeeBench) -> 
     assert bench.get(three, b"DL") == own[4:]
 
 
-def test_ed_of_digimesh_takes_the_time_in_ms(bench: XBeeBench) -> None:
-    one = bench.add(hardware="digimesh", noise_dbm=-87)
-    bench.settle()
-    assert bench.ask(one, b"\x08\x01ED\x01\x00", 250) == []
-    bench.run(20)
-    assert bench.frames(one) == [b"\x88\x01ED\x00" + bytes((87,)) * 16]
-    assert bench.at(one, b"ED", b"\x3a\x99") == b"\x03"
-
-
-def test_ed_of_802_15_4_takes_the_exponent_of_the_time_on_each_channel_of_sc(
+@pytest.mark.parametrize(
+    ("parameters", "time", "ms", "channels", "too_long"),
+    [
+        ({"hardware": "digimesh"}, b"\x01\x00", 250, 16, b"\x3a\x99"),  # in ms
+        # The exponent of the time on each channel of SC: 3 * 4 * 15.36 ms.
+        ({"hardware": "s1", "SC": "7"}, b"\x02", 170, 3, b"\x07"),
+    ],
+    ids=["digimesh", "802.15.4"],
+)
+def test_ed_takes_its_time(
     bench: XBeeBench,
+    parameters: dict[str, str],
+    time: bytes,
+    ms: float,
+    channels: int,
+    too_long: bytes,
 ) -> None:
-    one = bench.add(hardware="s1", noise_dbm=-87, SC="7")
+    one = bench.add(noise_dbm=-87, **parameters)
     bench.settle()
-    assert bench.ask(one, b"\x08\x01ED\x02", 170) == []  # 3 * 4 * 15.36 ms
+    assert bench.ask(one, b"\x08\x01ED" + time, ms) == []
     bench.run(20)
-    assert bench.frames(one) == [b"\x88\x01ED\x00" + bytes((87,)) * 3]
-    assert bench.at(one, b"ED", b"\x07") == b"\x03"
+    assert bench.frames(one) == [b"\x88\x01ED\x00" + bytes((87,)) * channels]
+    assert bench.at(one, b"ED", too_long) == b"\x03"
 
 
 def test_ed_in_command_mode(bench: XBeeBench) -> None:
