@@ -13,7 +13,7 @@ from hilgw.bodies.webots.robot import REQUEST_BYTES
 from hilgw.control import events as control
 from hilgw.errors import PortError
 from tests.bodies.bench import commanded
-from tests.bodies.webots_bench import MS, WebotsBench, body
+from tests.bodies.webots_bench import MS, Bench, body
 
 HELLO = b"CTR\nRobot-Name: gateway"
 FIRST = bytes.fromhex("11000000 00000000 0000 03000000 230000")
@@ -187,7 +187,7 @@ def test_the_step_is_a_multiple_of_the_worlds(
 
 
 def test_a_robot_of_another_version_is_named() -> None:
-    bench = WebotsBench(webots="R2023a")
+    bench = Bench(webots="R2023a")
     bench.connect()
     bench.step(3)
     (failure,) = (event for event in bench.events if isinstance(event, control.ProtocolFailure))
@@ -196,7 +196,7 @@ def test_a_robot_of_another_version_is_named() -> None:
 
 def test_a_camera_in_the_world_stays_there() -> None:
     """Its images are not enabled; the other devices work."""
-    bench = WebotsBench(devices="camera:Camera, ds:DistanceSensor").start()
+    bench = Bench(devices="camera:Camera, ds:DistanceSensor").start()
     bench.step(3)
     assert [(each.name, each.role) for each in bench.session.devices] == [
         ("camera", "other"),
@@ -207,13 +207,13 @@ def test_a_camera_in_the_world_stays_there() -> None:
 
 @pytest.mark.parametrize("version", ["R2025a", "R2024a", "R2023b", "R2023a"])
 def test_every_version_of_webots(version: str) -> None:
-    bench = WebotsBench(body(version), webots=version).start()
+    bench = Bench(body(version), webots=version).start()
     assert len(bench.session.devices) == 18
 
 
 def test_a_device_that_the_world_does_not_have_is_named() -> None:
     missing = body(to_medium={"ear": "tx"}, from_medium={"mouth": "rx"}, limits={"leg": {}})
-    bench = WebotsBench(missing).start()
+    bench = Bench(missing).start()
     texts = [event.text for event in bench.events if isinstance(event, control.Notice)]
     for words in ("Receiver 'ear'", "Emitter 'mouth'", "motor 'leg'"):
         assert any(words in text for text in texts), words
@@ -319,7 +319,7 @@ def test_a_field_that_changes_in_webots_holds() -> None:
 
 
 def test_every_sensor_reports_each_step() -> None:
-    bench = WebotsBench().start()
+    bench = Bench().start()
     bench.events.clear()
     bench.step()
     values = {e.index: e.value for e in bench.events if isinstance(e, control.SensorValue)}
@@ -337,7 +337,7 @@ def test_every_sensor_reports_each_step() -> None:
 
 
 def test_periods_indicators_brakes_and_radios_are_set() -> None:
-    bench = WebotsBench().start()
+    bench = Bench().start()
     session, index = bench.session, bench.index
     session.switch(index("ds"), 0, 0)
     session.switch(index("light"), 63.2, 0)
@@ -418,7 +418,7 @@ def test_no_answer_of_a_hostile_server_is_more_than_an_error(begun: bool, chunks
 
 
 def test_it_shows_the_time_of_the_world() -> None:
-    bench = WebotsBench().start()
+    bench = Bench().start()
     before = bench.session.simulated_s()
     assert before is not None
     bench.step(10)

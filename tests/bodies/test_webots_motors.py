@@ -25,20 +25,20 @@ from hilgw.control.safety import Mode
 from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import MotorLimits
 from tests.bodies.bench import commanded
-from tests.bodies.webots_bench import WebotsBench, body
+from tests.bodies.webots_bench import Bench, body
 from tests.cases import cases
 
 INF = math.inf
 MOTORS = ("left", "right", "lift")
 
 
-def motors(bench: WebotsBench) -> dict[str, tuple[float, float]]:
+def motors(bench: Bench) -> dict[str, tuple[float, float]]:
     """Position that each motor in the world aims at, and velocity set."""
     return {name: (bench.device(name).target, bench.device(name).wanted) for name in MOTORS}
 
 
 def test_a_robot_that_an_earlier_controller_left_moving_stops() -> None:
-    bench = WebotsBench()
+    bench = Bench()
     left = bench.device("left")
     left.target, left.wanted = INF, 3.0
     bench.start()
@@ -47,7 +47,7 @@ def test_a_robot_that_an_earlier_controller_left_moving_stops() -> None:
 
 
 def test_commands_reach_the_motors_with_the_next_request() -> None:
-    bench = WebotsBench().start()
+    bench = Bench().start()
     session, index = bench.session, bench.index
     outcome, _ = session.command(MotorCommand(index("left"), "velocity", 3.0), 0)
     assert outcome is Accepted.SENT
@@ -70,7 +70,7 @@ def test_commands_reach_the_motors_with_the_next_request() -> None:
 
 
 def test_a_stop_is_reported_when_it_has_left_not_before() -> None:
-    bench = WebotsBench().start()
+    bench = Bench().start()
     session = bench.session
     commanded(session, MotorCommand(bench.index("left"), "velocity", 3.0), 0)
     bench.step(2)
@@ -91,7 +91,7 @@ def test_a_stop_is_reported_when_it_has_left_not_before() -> None:
 
 
 def test_the_emergency_stop_is_a_request_of_its_own_and_the_session_begins_anew() -> None:
-    bench = WebotsBench().start()
+    bench = Bench().start()
     session = bench.session
     commanded(session, MotorCommand(bench.index("left"), "velocity", 3.0), 0)
     bench.step(2)
@@ -101,7 +101,7 @@ def test_the_emergency_stop_is_a_request_of_its_own_and_the_session_begins_anew(
     assert [event for event in events if isinstance(event, ProtocolFailure)]
     assert session.emergency() == b"" and session.stop(StopReason.LATE, 0).events == []
     # A simulator that waits for a request, as one does whose answer is not read:
-    waiting = WebotsBench()
+    waiting = Bench()
     waiting.connect()
     waiting.step(2)
     waiting.device("left").target, waiting.device("left").wanted = INF, 3.0
@@ -111,14 +111,14 @@ def test_the_emergency_stop_is_a_request_of_its_own_and_the_session_begins_anew(
 
 def test_a_position_without_a_velocity_is_approached_within_the_limit_of_velocity() -> None:
     for limits, speed in ((MotorLimits(), 10.0), (MotorLimits(max_velocity=3.0), 3.0)):
-        bench = WebotsBench(body(limits={"left": limits})).start()
+        bench = Bench(body(limits={"left": limits})).start()
         commanded(bench.session, MotorCommand(bench.index("left"), "position", 1.0), bench.now)
         bench.step(2)
         assert (bench.device("left").target, bench.device("left").wanted) == (1.0, speed)
 
 
 def test_a_rate_limit_holds_and_never_delays_a_stop() -> None:
-    bench = WebotsBench(body(limits={"left": MotorLimits(rate=10.0)})).start()
+    bench = Bench(body(limits={"left": MotorLimits(rate=10.0)})).start()
     commanded(bench.session, MotorCommand(bench.index("left"), "velocity", 3.0), bench.now)
     seen = []
     for _ in range(18):
@@ -143,7 +143,7 @@ class EveryMotorStops(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        self.bench = WebotsBench().start()
+        self.bench = Bench().start()
         self.stopped = False
 
     def command(self, command: Command) -> None:
@@ -200,7 +200,7 @@ TestEveryMotorStops.settings = cases(1, stateful_step_count=20)
 
 
 def test_every_mode_of_every_motor_has_its_stop() -> None:
-    bench = WebotsBench().start()
+    bench = Bench().start()
     for name in MOTORS:
         for mode in Mode:
             assert bench.session.can_stop(bench.index(name), mode)

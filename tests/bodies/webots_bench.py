@@ -24,7 +24,7 @@ def body(version: str = "R2025a", **settings: Any) -> WebotsBodySession:
     return BODY.session(WebotsBodySettings(**{"robot": "gateway"} | settings), version)
 
 
-class WebotsBench:
+class Bench:
     """events: all of the session but Write. written: the bytes that it wrote. step: one exchange,
     32 ms of both."""
 
@@ -66,7 +66,7 @@ class WebotsBench:
         self.take(self.session.close())
         self._to_webots = b""
 
-    def start(self) -> WebotsBench:
+    def start(self) -> Bench:
         """Connected and configured, and one step made."""
         self.connect()
         self.step(4)
