@@ -8,7 +8,9 @@ from inspect import Parameter, Signature, signature
 from typing import Any
 
 
-def scenario_of(harness: Callable[..., Any], *given: Any, **settings: Any) -> Any:
+def scenario_of(
+    harness: Callable[..., Any], *given: Any, **settings: Any
+) -> Callable[[Callable[..., Any]], Callable[..., None]]:
     """Let `harness` run a test, with its own objects as the parameters before `/`.
 
     The harness awaits an `async def` test. The other parameters are fixtures and values, as in

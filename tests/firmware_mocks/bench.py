@@ -115,7 +115,7 @@ class XBeeBench(AirBench):
     """XBee modules, whose bytes are frames."""
 
     def __init__(self, seed: int = 0, loss: float = 0.0) -> None:
-        super().__init__(xbee.create, seed=seed, loss=loss, now=1_000 * MS)
+        super().__init__(xbee.create, seed=seed, loss=loss, now=1_000 * MS, answer_ms=300)
 
     def pair(self, **parameters: Any) -> tuple[Module, Module]:
         """Two modules 1 m apart, powered up and quiet."""
@@ -142,11 +142,9 @@ class XBeeBench(AirBench):
     def frames(self, module: Module) -> list[bytes]:
         return unwrap(self.taken(module))
 
-    def ask(self, module: Module, data: bytes, ms: float | None = 300) -> list[bytes]:
+    def ask(self, module: Module, data: bytes, ms: float | None = None) -> list[bytes]:
         """Send one frame; the frames that came back meanwhile."""
-        self.put(module, wrap(data))
-        self.run(ms)
-        return self.frames(module)
+        return unwrap(super().ask(module, wrap(data), ms))
 
     def at(self, module: Module, command: bytes, value: bytes = b"", kind: int = 8) -> bytes:
         """One AT command by frame; status and value of its answer."""

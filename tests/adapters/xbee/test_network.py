@@ -25,10 +25,10 @@ def ask(bench: ModuleBench, events: list[Any]) -> bytes:
 
 def test_a_search_names_every_node_and_ends() -> None:
     bench = ModuleBench().ready()
-    data = ask(bench, bench.session.discover(bench.now))  # type: ignore[attr-defined]
+    data = ask(bench, bench.session.discover(bench.now))
     assert data[0:1] + data[2:] == b"\x08ND"
     head = f"88 {data[1]:02X} 4E44 00"
-    assert bench.session.discover(bench.now) == []  # type: ignore[attr-defined]
+    assert bench.session.discover(bench.now) == []
     assert bench.frames(
         f"{head} FFFE {REMOTE} 2E 526F76657200", f"{head} 1234 {REMOTE} 30 2000", head
     ) == [
@@ -41,19 +41,19 @@ def test_a_search_names_every_node_and_ends() -> None:
 
 def test_a_search_that_never_ends_is_ended() -> None:
     bench = ModuleBench().ready()
-    bench.session.discover(bench.now)  # type: ignore[attr-defined]
+    bench.session.discover(bench.now)
     assert bench.pass_time(29) == []
     (ended,) = bench.pass_time(2)
     assert isinstance(ended, SearchEnded)
     assert ended.problem
-    assert isinstance(bench.session.discover(bench.now)[0], Write)  # type: ignore[attr-defined]
+    assert isinstance(bench.session.discover(bench.now)[0], Write)
 
 
 def test_a_search_refused_or_broken_off_reports_why() -> None:
     bench = ModuleBench().ready()
-    data = ask(bench, bench.session.discover(bench.now))  # type: ignore[attr-defined]
+    data = ask(bench, bench.session.discover(bench.now))
     assert bench.frames(f"88 {data[1]:02X} 4E44 01") == [SearchEnded("error")]
-    bench.session.discover(bench.now)  # type: ignore[attr-defined]
+    bench.session.discover(bench.now)
     assert bench.frames("8A00")[0] == SearchEnded("reset")
 
 
@@ -63,7 +63,7 @@ def test_a_search_refused_or_broken_off_reports_why() -> None:
 )
 def test_a_remote_command_and_its_answer(address: str, target: str) -> None:
     bench = ModuleBench().ready()
-    data = ask(bench, bench.session.command(address, "NI", b"x", 7, bench.now))  # type: ignore[attr-defined]
+    data = ask(bench, bench.session.command(address, "NI", b"x", 7, bench.now))
     assert data[2:] == bytes.fromhex(target) + b"\x02NIx"
     number = f"{data[1]:02X}"
     assert bench.frames(f"97 {number} {REMOTE} FFFE 4442 00") == []  # another command's
@@ -75,7 +75,7 @@ def test_a_remote_command_and_its_answer(address: str, target: str) -> None:
 
 def test_remote_commands_fail_in_words_and_are_bounded() -> None:
     bench = ModuleBench().ready()
-    command = bench.session.command  # type: ignore[attr-defined]
+    command = bench.session.command
     data = ask(bench, command(REMOTE, "D0", b"\x09", 7, bench.now))
     assert bench.frames(f"97 {data[1]:02X} {REMOTE} FFFE 4430 03") == [
         RemoteAnswer(REMOTE, "D0", b"", "bad parameter", 7)
@@ -110,8 +110,8 @@ def test_the_frame_id_of_what_is_outstanding_is_not_used_again() -> None:
 
 def test_nothing_is_asked_before_the_module_is_ready() -> None:
     bench = ModuleBench()
-    assert bench.session.discover(0) == []  # type: ignore[attr-defined]
-    assert bench.session.command(REMOTE, "NI", b"", 0, 0) == []  # type: ignore[attr-defined]
+    assert bench.session.discover(0) == []
+    assert bench.session.command(REMOTE, "NI", b"", 0, 0) == []
 
 
 @given(st.binary(max_size=60), st.booleans())
