@@ -5,7 +5,6 @@ read call by call. ctypes converts None and integers to an int, numbers to a dou
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from ctypes import ArgumentError
 from typing import Any
 
@@ -18,7 +17,7 @@ from hilgw.protocols.webots.device_messages import (
     MotorConfiguration,
     ReceiverConfiguration,
 )
-from tests.api.simulator import Simulator, robot_of
+from tests.api.simulator import Simulator
 
 MOTOR = (0, 0.0, 0.0, 10.0, -1.0, 8.0, 10.0, 0.0, 0.0, 0.0, 10.0, 1.0)
 DEVICES: list[tuple[str, str, Any]] = [
@@ -42,13 +41,6 @@ TEXTS = "robot.setCustomData robot.wwiSendText robot.getUrdf"
 @pytest.fixture
 def simulator() -> Simulator:
     return Simulator(DEVICES)
-
-
-@pytest.fixture
-def robot(simulator: Simulator) -> Iterator[Robot]:
-    made = robot_of(simulator)
-    yield made
-    made.close()
 
 
 def method(robot: Robot, name: str) -> Any:

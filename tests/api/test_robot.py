@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator
 from ctypes import ArgumentError
 from typing import Any
 
@@ -26,13 +25,6 @@ from tests.api.simulator import Simulator, robot_of
 @pytest.fixture
 def simulator() -> Simulator:
     return Simulator()
-
-
-@pytest.fixture
-def robot(simulator: Simulator) -> Iterator[Robot]:
-    robot = robot_of(simulator)
-    yield robot
-    robot.close()
 
 
 def test_the_requests_are_those_of_libcontroller(simulator: Simulator, robot: Robot) -> None:

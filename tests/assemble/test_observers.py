@@ -27,16 +27,13 @@ class Notices(Observer):
         self.sources.append(source)
 
 
-def test_notices_of_radios_reach_those_who_observe_then() -> None:
-    async def main() -> None:
-        first, second = Notices(), Notices()
-        gateway = build(load_text(CONFIG, "f").config, asyncio.get_running_loop(), first)
-        robot = gateway.robots["rover"]
-        gateway.observer.remove(first)
-        gateway.observer.add(second)
-        robot.emitters["tx"].setChannel(4)
-        robot.receivers["rx"].setChannel(4)
-        gateway.close()
-        assert (first.sources, second.sources) == ([], ["rover.tx", "rover.rx"])
-
-    asyncio.run(main())
+async def test_notices_of_radios_reach_those_who_observe_then() -> None:
+    first, second = Notices(), Notices()
+    gateway = build(load_text(CONFIG, "f").config, asyncio.get_running_loop(), first)
+    robot = gateway.robots["rover"]
+    gateway.observer.remove(first)
+    gateway.observer.add(second)
+    robot.emitters["tx"].setChannel(4)
+    robot.receivers["rx"].setChannel(4)
+    gateway.close()
+    assert (first.sources, second.sources) == ([], ["rover.tx", "rover.rx"])

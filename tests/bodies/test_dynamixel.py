@@ -32,6 +32,7 @@ from hilgw.control.events import (
 from hilgw.devices.kinds import MotorLimits
 from tests.bodies.bench import MS
 from tests.bodies.kinds import DYNAMIXEL, LEFT, RIGHT
+from tests.bodies.servos import packets_of
 
 bench, up = DYNAMIXEL.bench, DYNAMIXEL.up
 
@@ -44,16 +45,6 @@ MIXED = {
     RIGHT: ServoSettings(id=2),
 }
 OFFSETS = {1: 0, 7: 448, 2: 0}
-
-
-def packets_of(data: bytes) -> list[tuple[int, int, bytes]]:
-    """Id, instruction and parameters of each packet, as the mock reads them."""
-    buffer, found = bytearray(data), []
-    while (taken := mock_packets.take(buffer)) is not None:
-        number, instruction, parameters, right = taken
-        assert right
-        found.append((number, instruction, parameters))
-    return found
 
 
 class RecordingPort:

@@ -11,7 +11,7 @@ from hilgw.transports.base import LineSettings
 from tests.bridge.ledger import violations
 
 
-class Bench:
+class BridgeBench:
     """The clients of a bridge and its port, on a clock of the test."""
 
     def __init__(self, rule: Any = "first", *, pace: bool = False, **more: Any) -> None:

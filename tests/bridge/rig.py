@@ -182,9 +182,9 @@ class Rig:
 
 
 def run_bridge(
-    folder: Path,
     scenario: Callable[[Rig], Coroutine[Any, Any, None]],
     *,
+    tmp_path: Path,
     loop: str = "direct",
     frame: str | None = None,
     plugged: bool = True,
@@ -196,7 +196,7 @@ def run_bridge(
     async def main() -> None:
         asyncio.get_running_loop().set_exception_handler(lambda _, fault: faults.append(fault))
         timer = Timer(asyncio.get_running_loop())
-        device = Device(folder / "port", plugged=plugged)
+        device = Device(tmp_path / "port", plugged=plugged)
         try:
             async with asyncio.timeout(120):
                 rig = Rig(device, timer, frame, **settings)
@@ -212,3 +212,10 @@ def run_bridge(
     with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
         runner.run(main())
     assert not faults, faults
+
+
+def run_bridge_on(
+    scenario: Callable[[Rig], Coroutine[Any, Any, None]], *, loop: str, tmp_path: Path, **more: Any
+) -> None:
+    """Run the scenario on each kind of event loop in turn (fixture `loop`)."""
+    run_bridge(scenario, tmp_path=tmp_path, loop=loop, **more)

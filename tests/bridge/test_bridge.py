@@ -18,7 +18,8 @@ from hilgw.framing import create
 from hilgw.framing.base import TURN_BYTES
 from hilgw.framing.length import Length, LengthSettings
 from hilgw.testing.sim import Clock, until
-from tests.bridge.rig import ALL_VALUES, LOOPS, Client, Rig, run_bridge
+from tests.bridge.rig import ALL_VALUES, LOOPS, Client, Rig, run_bridge, run_bridge_on
+from tests.scenarios import scenario_of
 
 BULK = bytes(range(256)) * 2048
 
@@ -28,91 +29,79 @@ def loop(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def test_all_values_pass_both_ways(tmp_path: Path, loop: str) -> None:
-    async def scenario(rig: Rig) -> None:
-        client = await rig.client()
-        client.send(ALL_VALUES)
-        assert await rig.device_received(256) == ALL_VALUES
-        rig.device.write(ALL_VALUES)
-        await until(lambda: client.data == ALL_VALUES)
-        both = {
-            "received_bytes": 256,
-            "frames": 0,
-            "accepted_bytes": 256,
-            "sent_bytes": 256,
-            "queued_bytes": 0,
-            "dropped": {},
-        }
-        assert rig.report["to_serial"] == both
-        assert rig.report["to_tcp"] == both
-
-    run_bridge(tmp_path, scenario, loop=loop)
+@scenario_of(run_bridge_on)
+async def test_all_values_pass_both_ways(rig: Rig, /) -> None:
+    client = await rig.client()
+    client.send(ALL_VALUES)
+    assert await rig.device_received(256) == ALL_VALUES
+    rig.device.write(ALL_VALUES)
+    await until(lambda: client.data == ALL_VALUES)
+    both = {
+        "received_bytes": 256,
+        "frames": 0,
+        "accepted_bytes": 256,
+        "sent_bytes": 256,
+        "queued_bytes": 0,
+        "dropped": {},
+    }
+    assert rig.report["to_serial"] == both
+    assert rig.report["to_tcp"] == both
 
 
-def test_much_passes_both_ways_at_once(tmp_path: Path, loop: str) -> None:
+@scenario_of(run_bridge_on)
+async def test_much_passes_both_ways_at_once(rig: Rig, /) -> None:
     """More than all buffers on the way hold: every part has to wait for the next."""
+    client = await rig.client()
+    client.send(BULK)
+    received, sent = bytearray(), 0
 
-    async def scenario(rig: Rig) -> None:
-        client = await rig.client()
-        client.send(BULK)
-        received, sent = bytearray(), 0
+    def both_done() -> bool:
+        nonlocal sent
+        received.extend(rig.device.read())
+        sent += rig.device.write(BULK[sent : sent + 4096])
+        return len(received) == len(BULK) == len(client.data)
 
-        def both_done() -> bool:
-            nonlocal sent
-            received.extend(rig.device.read())
-            sent += rig.device.write(BULK[sent : sent + 4096])
-            return len(received) == len(BULK) == len(client.data)
-
-        await until(both_done)
-        assert received == BULK
-        assert client.data == BULK
-
-    run_bridge(tmp_path, scenario, loop=loop)
+    await until(both_done)
+    assert received == BULK
+    assert client.data == BULK
 
 
 @pytest.mark.wall_clock("the buffers of the kernel are filled")
-def test_a_device_that_takes_nothing_stops_the_writer_and_loses_nothing(tmp_path: Path) -> None:
+@scenario_of(run_bridge)
+async def test_a_device_that_takes_nothing_stops_the_writer_and_loses_nothing(rig: Rig, /) -> None:
     """It may do so for as long as it likes: that is what flow control is for."""
-
-    async def scenario(rig: Rig) -> None:
-        client = await rig.client()
-        client.send(BULK * 6)
-        await until(lambda: rig.report["clients"]["paused"])
-        rig.device.write(b"still heard")
-        await until(lambda: client.data == b"still heard")
-        assert rig.report["to_serial"]["received_bytes"] <= 256 * 1024
-        assert await rig.device_received(len(BULK) * 6) == BULK * 6
-        assert rig.report["to_serial"]["dropped"] == {}
-
-    run_bridge(tmp_path, scenario)
+    client = await rig.client()
+    client.send(BULK * 6)
+    await until(lambda: rig.report["clients"]["paused"])
+    rig.device.write(b"still heard")
+    await until(lambda: client.data == b"still heard")
+    assert rig.report["to_serial"]["received_bytes"] <= 256 * 1024
+    assert await rig.device_received(len(BULK) * 6) == BULK * 6
+    assert rig.report["to_serial"]["dropped"] == {}
 
 
 @pytest.mark.wall_clock("the buffers of the kernel are filled")
-def test_a_client_that_comes_while_the_device_takes_nothing_waits_too(tmp_path: Path) -> None:
-    async def scenario(rig: Rig) -> None:
-        first = await rig.client()
-        first.send(BULK * 6)
-        await until(lambda: rig.report["clients"]["paused"])
-        second = await rig.client()
-        second.send(b"x" * 500_000)
-        assert len(await rig.device_received(len(BULK) * 6 + 500_000)) == len(BULK) * 6 + 500_000
-        assert rig.report["to_serial"]["dropped"] == {}
-
-    run_bridge(tmp_path, scenario, writer="all")
+@scenario_of(run_bridge, writer="all")
+async def test_a_client_that_comes_while_the_device_takes_nothing_waits_too(rig: Rig, /) -> None:
+    first = await rig.client()
+    first.send(BULK * 6)
+    await until(lambda: rig.report["clients"]["paused"])
+    second = await rig.client()
+    second.send(b"x" * 500_000)
+    assert len(await rig.device_received(len(BULK) * 6 + 500_000)) == len(BULK) * 6 + 500_000
+    assert rig.report["to_serial"]["dropped"] == {}
 
 
 # --- who reads, who writes ------------------------------------------------------------------------
 
 
-def test_all_clients_read(tmp_path: Path) -> None:
-    async def scenario(rig: Rig) -> None:
-        clients = [await rig.client() for _ in range(3)]
-        rig.device.write(b"to all")
-        await until(lambda: all(client.data == b"to all" for client in clients))
-        assert rig.report["to_tcp"]["received_bytes"] == 6
-        assert rig.report["to_tcp"]["sent_bytes"] == 18
-
-    run_bridge(tmp_path, scenario)
+@scenario_of(run_bridge)
+async def test_all_clients_read(rig: Rig, /) -> None:
+    clients = [await rig.client() for _ in range(3)]
+    rig.device.write(b"to all")
+    await until(lambda: all(client.data == b"to all" for client in clients))
+    assert rig.report["to_tcp"]["received_bytes"] == 6
+    assert rig.report["to_tcp"]["sent_bytes"] == 18
 
 
 async def who_writes(rig: Rig, clients: dict[str, Client]) -> str:
@@ -143,147 +132,131 @@ def test_the_writer_is_chosen_by_the_rule_and_anew_when_one_leaves(
         dropped = flow["dropped"].get("not_writer_bytes", 0)
         assert flow["received_bytes"] == flow["sent_bytes"] + dropped == 5
 
-    run_bridge(tmp_path, scenario, writer=rule)
+    run_bridge(scenario, tmp_path=tmp_path, writer=rule)
 
 
-def test_the_one_connected_last_takes_over_and_gives_back(tmp_path: Path) -> None:
-    async def scenario(rig: Rig) -> None:
-        clients = {"a": await rig.client()}
-        assert await who_writes(rig, clients) == "a"
-        clients["b"] = await rig.client()
-        assert await who_writes(rig, clients) == "b"
-        await clients.pop("b").close()
-        await until(lambda: rig.log.lines[-1].endswith("finished sending"))
-        assert await who_writes(rig, clients) == "a"
-
-    run_bridge(tmp_path, scenario, writer="last")
+@scenario_of(run_bridge, writer="last")
+async def test_the_one_connected_last_takes_over_and_gives_back(rig: Rig, /) -> None:
+    clients = {"a": await rig.client()}
+    assert await who_writes(rig, clients) == "a"
+    clients["b"] = await rig.client()
+    assert await who_writes(rig, clients) == "b"
+    await clients.pop("b").close()
+    await until(lambda: rig.log.lines[-1].endswith("finished sending"))
+    assert await who_writes(rig, clients) == "a"
 
 
-def test_a_client_that_has_finished_sending_gets_the_answer(tmp_path: Path) -> None:
-    async def scenario(rig: Rig) -> None:
-        asker, other = await rig.client(), await rig.client()
-        asker.send(b"question")
-        asker.writer.write_eof()
-        assert await rig.device_received(8) == b"question"
-        await until(lambda: rig.log.lines[-1].endswith("finished sending"))
-        rig.device.write(b"answer")
-        await until(lambda: asker.data == b"answer" == other.data)
-        assert await who_writes(rig, {"b": other}) == "b"
-
-    run_bridge(tmp_path, scenario)
+@scenario_of(run_bridge)
+async def test_a_client_that_has_finished_sending_gets_the_answer(rig: Rig, /) -> None:
+    asker, other = await rig.client(), await rig.client()
+    asker.send(b"question")
+    asker.writer.write_eof()
+    assert await rig.device_received(8) == b"question"
+    await until(lambda: rig.log.lines[-1].endswith("finished sending"))
+    rig.device.write(b"answer")
+    await until(lambda: asker.data == b"answer" == other.data)
+    assert await who_writes(rig, {"b": other}) == "b"
 
 
-def test_there_is_room_for_so_many_and_finished_ones_make_room(tmp_path: Path) -> None:
-    async def scenario(rig: Rig) -> None:
-        sources = ["127.0.0.1", "127.0.0.2"] * (MAX_CLIENTS // 2)
-        clients = [await rig.client(source=source) for source in sources]
-        reader, writer = await asyncio.open_connection(*rig.address)
-        assert await reader.read() == b""
-        writer.close()
-        assert rig.report["clients"]["refused"] == 1
-        clients[4].writer.write_eof()
-        await until(lambda: rig.log.lines[-1].endswith("finished sending"))
-        last = await rig.client()
-        rig.device.write(b"x")
-        await until(lambda: last.data == b"x")
-        assert clients[4].ended
-
-    run_bridge(tmp_path, scenario)
+@scenario_of(run_bridge)
+async def test_there_is_room_for_so_many_and_finished_ones_make_room(rig: Rig, /) -> None:
+    sources = ["127.0.0.1", "127.0.0.2"] * (MAX_CLIENTS // 2)
+    clients = [await rig.client(source=source) for source in sources]
+    reader, writer = await asyncio.open_connection(*rig.address)
+    assert await reader.read() == b""
+    writer.close()
+    assert rig.report["clients"]["refused"] == 1
+    clients[4].writer.write_eof()
+    await until(lambda: rig.log.lines[-1].endswith("finished sending"))
+    last = await rig.client()
+    rig.device.write(b"x")
+    await until(lambda: last.data == b"x")
+    assert clients[4].ended
 
 
 # --- slow clients ---------------------------------------------------------------------------------
 
 
 @pytest.mark.wall_clock("the buffers of the kernel are filled")
-def test_a_client_that_reads_nothing_is_disconnected_and_the_others_get_all(
-    tmp_path: Path, loop: str
+@scenario_of(run_bridge_on)
+async def test_a_client_that_reads_nothing_is_disconnected_and_the_others_get_all(
+    rig: Rig, /
 ) -> None:
-    async def scenario(rig: Rig) -> None:
-        good, stuck = await rig.client(), await rig.client(reading=False, receive_bytes=4096)
-        sent = 0
+    good, stuck = await rig.client(), await rig.client(reading=False, receive_bytes=4096)
+    sent = 0
 
-        def cut_off() -> bool:
-            nonlocal sent
-            sent += rig.device.write(BULK[sent % 256 :][:4096])
-            return bool(rig.log.notices)
+    def cut_off() -> bool:
+        nonlocal sent
+        sent += rig.device.write(BULK[sent % 256 :][:4096])
+        return bool(rig.log.notices)
 
-        await until(cut_off)
-        await until(lambda: len(good.data) == sent)
-        assert good.data == (BULK * (sent // len(BULK) + 1))[:sent]
-        assert "too slow" in rig.log.notices[0]
-        assert rig.report["clients"]["too_slow"] == 1
-        flow = rig.report["to_tcp"]
-        assert flow["dropped"]["client_slow_bytes"] > 0
-        assert flow["sent_bytes"] < 2 * sent, "what was dropped was not sent as well"
-        assert rig.report["clients"]["connected"] == 1
-        stuck.start_reading()
-        await until(lambda: stuck.ended)
-
-    run_bridge(tmp_path, scenario, loop=loop)
+    await until(cut_off)
+    await until(lambda: len(good.data) == sent)
+    assert good.data == (BULK * (sent // len(BULK) + 1))[:sent]
+    assert "too slow" in rig.log.notices[0]
+    assert rig.report["clients"]["too_slow"] == 1
+    flow = rig.report["to_tcp"]
+    assert flow["dropped"]["client_slow_bytes"] > 0
+    assert flow["sent_bytes"] < 2 * sent, "what was dropped was not sent as well"
+    assert rig.report["clients"]["connected"] == 1
+    stuck.start_reading()
+    await until(lambda: stuck.ended)
 
 
 # --- the port goes and comes ----------------------------------------------------------------------
 
 
-def test_clients_stay_while_the_port_is_away(tmp_path: Path, loop: str) -> None:
-    async def scenario(rig: Rig) -> None:
-        client = await rig.client()
-        rig.device.unplug()
-        await until(lambda: State.WAITING in rig.log.entered)
-        client.send(b"for nobody")
-        await until(lambda: rig.report["to_serial"]["received_bytes"] == 10)
-        assert rig.report["to_serial"]["dropped"] == {"port_down_bytes": 10}
-        rig.device.plug()
-        await until(lambda: rig.log.entered.count(State.UP) == 2)
-        client.send(b"for you")
-        assert await rig.device_received(7) == b"for you"
-        rig.device.write(b"and back")
-        await until(lambda: client.data == b"and back")
-
-    run_bridge(tmp_path, scenario, loop=loop)
+@scenario_of(run_bridge_on)
+async def test_clients_stay_while_the_port_is_away(rig: Rig, /) -> None:
+    client = await rig.client()
+    rig.device.unplug()
+    await until(lambda: State.WAITING in rig.log.entered)
+    client.send(b"for nobody")
+    await until(lambda: rig.report["to_serial"]["received_bytes"] == 10)
+    assert rig.report["to_serial"]["dropped"] == {"port_down_bytes": 10}
+    rig.device.plug()
+    await until(lambda: rig.log.entered.count(State.UP) == 2)
+    client.send(b"for you")
+    assert await rig.device_received(7) == b"for you"
+    rig.device.write(b"and back")
+    await until(lambda: client.data == b"and back")
 
 
-def test_clients_may_come_before_the_port(tmp_path: Path) -> None:
-    async def scenario(rig: Rig) -> None:
-        client = await rig.client()
-        rig.device.plug()
-        await until(lambda: State.UP in rig.log.entered)
-        rig.device.write(b"hello")
-        await until(lambda: client.data == b"hello")
-
-    run_bridge(tmp_path, scenario, plugged=False)
+@scenario_of(run_bridge, plugged=False)
+async def test_clients_may_come_before_the_port(rig: Rig, /) -> None:
+    client = await rig.client()
+    rig.device.plug()
+    await until(lambda: State.UP in rig.log.entered)
+    rig.device.write(b"hello")
+    await until(lambda: client.data == b"hello")
 
 
-def test_a_port_that_leaves_while_writers_wait_lets_them_go_on(tmp_path: Path) -> None:
-    async def scenario(rig: Rig) -> None:
-        client = await rig.client()
-        client.send(BULK * 6)
-        await until(lambda: rig.report["clients"]["paused"])
-        rig.device.unplug()
-        await until(lambda: rig.report["to_serial"]["received_bytes"] == len(BULK) * 6)
-        rig.device.plug()
-        await until(lambda: rig.log.entered.count(State.UP) == 2)
-        client.send(b"fresh")
-        assert await rig.device_received(5) == b"fresh"
-
-    run_bridge(tmp_path, scenario)
+@scenario_of(run_bridge)
+async def test_a_port_that_leaves_while_writers_wait_lets_them_go_on(rig: Rig, /) -> None:
+    client = await rig.client()
+    client.send(BULK * 6)
+    await until(lambda: rig.report["clients"]["paused"])
+    rig.device.unplug()
+    await until(lambda: rig.report["to_serial"]["received_bytes"] == len(BULK) * 6)
+    rig.device.plug()
+    await until(lambda: rig.log.entered.count(State.UP) == 2)
+    client.send(b"fresh")
+    assert await rig.device_received(5) == b"fresh"
 
 
-def test_what_waits_for_a_port_that_leaves_was_not_sent(tmp_path: Path) -> None:
-    async def scenario(rig: Rig) -> None:
-        client = await rig.client()
-        client.send(BULK * 6)
-        await until(lambda: rig.report["clients"]["paused"])
-        waiting = rig.report["port"]["waiting_bytes"]
-        taken = rig.report["to_serial"]["sent_bytes"]
-        rig.device.unplug()
-        await until(lambda: rig.report["to_serial"]["received_bytes"] == len(BULK) * 6)
-        flow = rig.report["to_serial"]
-        assert waiting > 0
-        assert flow["sent_bytes"] == taken
-        assert flow["dropped"] == {"port_down_bytes": len(BULK) * 6 - taken}
-
-    run_bridge(tmp_path, scenario)
+@scenario_of(run_bridge)
+async def test_what_waits_for_a_port_that_leaves_was_not_sent(rig: Rig, /) -> None:
+    client = await rig.client()
+    client.send(BULK * 6)
+    await until(lambda: rig.report["clients"]["paused"])
+    waiting = rig.report["port"]["waiting_bytes"]
+    taken = rig.report["to_serial"]["sent_bytes"]
+    rig.device.unplug()
+    await until(lambda: rig.report["to_serial"]["received_bytes"] == len(BULK) * 6)
+    flow = rig.report["to_serial"]
+    assert waiting > 0
+    assert flow["sent_bytes"] == taken
+    assert flow["dropped"] == {"port_down_bytes": len(BULK) * 6 - taken}
 
 
 @pytest.mark.parametrize("how", ["leaves", "stays until the end"])
@@ -303,21 +276,19 @@ def test_what_waits_for_a_client_that_leaves_was_not_sent(how: str, tmp_path: Pa
             await client.close()
             await until(lambda: not rig.report["clients"]["connected"])
 
-    run_bridge(tmp_path, scenario)
+    run_bridge(scenario, tmp_path=tmp_path)
     flow = bridges[0].to_tcp
     assert flow.dropped["client_gone_bytes"] > 0
     assert flow.received_bytes == flow.sent_bytes + sum(flow.dropped.values())
 
 
-def test_bytes_of_the_device_without_a_client_are_counted_and_not_kept(tmp_path: Path) -> None:
-    async def scenario(rig: Rig) -> None:
-        rig.device.write(b"stale")
-        await until(lambda: rig.report["to_tcp"]["dropped"] == {"no_client_bytes": 5})
-        client = await rig.client()
-        rig.device.write(b"fresh")
-        await until(lambda: client.data == b"fresh")
-
-    run_bridge(tmp_path, scenario)
+@scenario_of(run_bridge)
+async def test_bytes_of_the_device_without_a_client_are_counted_and_not_kept(rig: Rig, /) -> None:
+    rig.device.write(b"stale")
+    await until(lambda: rig.report["to_tcp"]["dropped"] == {"no_client_bytes": 5})
+    client = await rig.client()
+    rig.device.write(b"fresh")
+    await until(lambda: client.data == b"fresh")
 
 
 # --- framing --------------------------------------------------------------------------------------
@@ -348,7 +319,7 @@ def test_good_frames_pass_and_bad_ones_are_dropped_and_counted(name: str, tmp_pa
             assert flow["sent_bytes"] == len(b"".join(good))
             assert sum(flow["dropped"].values()) >= 1
 
-    run_bridge(tmp_path, scenario, frame=name)
+    run_bridge(scenario, tmp_path=tmp_path, frame=name)
 
 
 def test_a_framing_gets_a_bounded_number_of_bytes_at_a_time(
@@ -371,7 +342,7 @@ def test_a_framing_gets_a_bounded_number_of_bytes_at_a_time(
         rig.device.write(stream)
         await until(lambda: client.data == stream)
 
-    run_bridge(tmp_path, scenario, frame="cobs-crc16")
+    run_bridge(scenario, tmp_path=tmp_path, frame="cobs-crc16")
     assert sum(chunks) == 2 * len(stream)
     assert max(chunks) <= TURN_BYTES
 
@@ -389,89 +360,77 @@ def test_the_alarm_of_a_framing_moves_to_an_earlier_deadline() -> None:
     assert framing.held < 1024
 
 
-def test_frames_cut_anywhere_arrive_whole(tmp_path: Path) -> None:
+@scenario_of(run_bridge, frame="cobs-crc16")
+async def test_frames_cut_anywhere_arrive_whole(rig: Rig, /) -> None:
     random_ = random.Random(7)
     stream = framed(*(random_.randbytes(random_.randrange(1, 200)) for _ in range(40)))
-
-    async def scenario(rig: Rig) -> None:
-        client = await rig.client()
-        position = 0
-        while position < len(stream):
-            step = random_.randrange(1, 90)
-            part = stream[position : position + step]
-            client.send(part)
-            rig.device.write(part)
-            position += step
-            reached = min(position, len(stream))
-            await until(
-                lambda size=reached: (
-                    rig.report["to_tcp"]["received_bytes"] == size
-                    and rig.report["to_serial"]["received_bytes"] == size
-                )
+    client = await rig.client()
+    position = 0
+    while position < len(stream):
+        step = random_.randrange(1, 90)
+        part = stream[position : position + step]
+        client.send(part)
+        rig.device.write(part)
+        position += step
+        reached = min(position, len(stream))
+        await until(
+            lambda size=reached: (
+                rig.report["to_tcp"]["received_bytes"] == size
+                and rig.report["to_serial"]["received_bytes"] == size
             )
-        assert await rig.device_received(len(stream)) == stream
-        await until(lambda: client.data == stream)
-        assert rig.report["to_tcp"]["frames"] == 40
+        )
+    assert await rig.device_received(len(stream)) == stream
+    await until(lambda: client.data == stream)
+    assert rig.report["to_tcp"]["frames"] == 40
 
-    run_bridge(tmp_path, scenario, frame="cobs-crc16")
 
-
-def test_frames_of_several_writers_are_never_mixed(tmp_path: Path) -> None:
+@scenario_of(run_bridge, frame="cobs-crc16", writer="all")
+async def test_frames_of_several_writers_are_never_mixed(rig: Rig, /) -> None:
     a, b = framed(b"a" * 100), framed(b"b" * 100)
-
-    async def scenario(rig: Rig) -> None:
-        first, second = await rig.client(), await rig.client()
-        first.send(a[:50])
-        await until(lambda: rig.report["to_serial"]["received_bytes"] == 50)
-        second.send(b)
-        assert await rig.device_received(len(b)) == b
-        first.send(a[50:])
-        assert await rig.device_received(len(a)) == a
-        assert rig.report["to_serial"]["dropped"] == {}
-
-    run_bridge(tmp_path, scenario, frame="cobs-crc16", writer="all")
+    first, second = await rig.client(), await rig.client()
+    first.send(a[:50])
+    await until(lambda: rig.report["to_serial"]["received_bytes"] == 50)
+    second.send(b)
+    assert await rig.device_received(len(b)) == b
+    first.send(a[50:])
+    assert await rig.device_received(len(a)) == a
+    assert rig.report["to_serial"]["dropped"] == {}
 
 
 @pytest.mark.parametrize("how", ["end", "reset"])
-def test_half_a_frame_does_not_survive_its_port_or_its_client(how: str, tmp_path: Path) -> None:
+@scenario_of(run_bridge, frame="cobs-crc16")
+async def test_half_a_frame_does_not_survive_its_port_or_its_client(rig: Rig, /, how: str) -> None:
     frame = framed(b"cut")
-
-    async def scenario(rig: Rig) -> None:
-        leaver, client = await rig.client(), await rig.client()
-        leaver.send(frame[:3])
-        rig.device.write(frame[:3])
-        await until(lambda: rig.report["to_tcp"]["received_bytes"] == 3)
-        await until(lambda: rig.report["to_serial"]["received_bytes"] == 3)
-        if how == "reset":
-            connection = leaver.writer.get_extra_info("socket")
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        await leaver.close()
-        rig.device.unplug()
-        await until(lambda: State.WAITING in rig.log.entered)
-        rig.device.plug()
-        await until(lambda: rig.log.entered.count(State.UP) == 2)
-        rig.device.write(frame)
-        await until(lambda: client.data == frame)
-        client.send(frame)
-        assert await rig.device_received(len(frame)) == frame
-        assert rig.report["to_tcp"]["dropped"] == {"truncated": 1}
-        assert rig.report["to_serial"]["dropped"] == {"truncated": 1}
-
-    run_bridge(tmp_path, scenario, frame="cobs-crc16")
+    leaver, client = await rig.client(), await rig.client()
+    leaver.send(frame[:3])
+    rig.device.write(frame[:3])
+    await until(lambda: rig.report["to_tcp"]["received_bytes"] == 3)
+    await until(lambda: rig.report["to_serial"]["received_bytes"] == 3)
+    if how == "reset":
+        connection = leaver.writer.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    await leaver.close()
+    rig.device.unplug()
+    await until(lambda: State.WAITING in rig.log.entered)
+    rig.device.plug()
+    await until(lambda: rig.log.entered.count(State.UP) == 2)
+    rig.device.write(frame)
+    await until(lambda: client.data == frame)
+    client.send(frame)
+    assert await rig.device_received(len(frame)) == frame
+    assert rig.report["to_tcp"]["dropped"] == {"truncated": 1}
+    assert rig.report["to_serial"]["dropped"] == {"truncated": 1}
 
 
-def test_an_unfinished_length_frame_gives_way_in_time(tmp_path: Path) -> None:
+@scenario_of(run_bridge, frame="length")
+async def test_an_unfinished_length_frame_gives_way_in_time(rig: Rig, /) -> None:
     """Its deadline has to be watched: no byte will come to trigger the rescan."""
     framing = create("length")
     frame = framing.encode(b"inside")
-
-    async def scenario(rig: Rig) -> None:
-        client = await rig.client()
-        # The start of a long frame that never comes, with a good frame inside.
-        rig.device.write(framing.encode(bytes(200))[:4] + frame)
-        await until(lambda: client.data == frame)
-
-    run_bridge(tmp_path, scenario, frame="length")
+    client = await rig.client()
+    # The start of a long frame that never comes, with a good frame inside.
+    rig.device.write(framing.encode(bytes(200))[:4] + frame)
+    await until(lambda: client.data == frame)
 
 
 # --- noise ----------------------------------------------------------------------------------------
@@ -497,7 +456,7 @@ def test_noise_from_everywhere_harms_no_client(frame: str | None, tmp_path: Path
         rig.device.write(b"\0" + end)
         await until(lambda: last.data[before:].endswith(end or b"\0"))
 
-    run_bridge(tmp_path, scenario, frame=frame, writer="all")
+    run_bridge(scenario, tmp_path=tmp_path, frame=frame, writer="all")
 
 
 def test_what_a_framing_gave_and_cannot_carry_again_is_counted() -> None:

@@ -20,8 +20,9 @@ from hilgw.bridge.clients import (
 )
 from hilgw.bridge.port import HIGH_WATER_BYTES
 from hilgw.testing.sim import FakeTransport, until
-from tests.bridge.bench import Bench
+from tests.bridge.bench import BridgeBench
 from tests.bridge.rig import Rig, run_bridge
+from tests.scenarios import scenario_of
 
 SECOND = 1_000_000_000
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER: close() resets the connection
@@ -33,7 +34,7 @@ FULL = HIGH_WATER_BYTES + 1
 
 def test_after_an_end_the_bytes_are_delivered_as_long_as_the_device_accepts_some() -> None:
     """A slow device: a byte each second, for a minute."""
-    bench = Bench()
+    bench = BridgeBench()
     bench.device.stalled = True
     client = bench.client()
     client.send(b"x" * FULL)
@@ -55,7 +56,7 @@ def test_they_are_dropped_once_the_device_has_accepted_nothing_for_two_seconds(
     size: int, pace: bool
 ) -> None:
     """Waiting in the bridge, or unread in the kernel: the device gets none of them later."""
-    bench = Bench(pace=pace)
+    bench = BridgeBench(pace=pace)
     bench.device.stalled = True
     client = bench.client()
     client.send(bytes(size))
@@ -81,7 +82,7 @@ def test_they_are_dropped_once_the_device_has_accepted_nothing_for_two_seconds(
 
 
 def test_the_bytes_of_clients_that_stay_are_kept() -> None:
-    bench = Bench("all")
+    bench = BridgeBench("all")
     bench.device.stalled = True
     stays, leaves = bench.client(), bench.client()
     for _ in range(3):
@@ -96,7 +97,7 @@ def test_the_bytes_of_clients_that_stay_are_kept() -> None:
 
 
 def test_a_writer_that_stays_waits_for_as_long_as_the_device_likes() -> None:
-    bench = Bench()
+    bench = BridgeBench()
     bench.device.stalled = True
     client = bench.client()
     client.send(bytes(FULL))
@@ -113,7 +114,7 @@ def test_a_writer_that_stays_waits_for_as_long_as_the_device_likes() -> None:
 
 @pytest.mark.parametrize("size", [10, FULL])
 def test_after_a_reset_its_bytes_are_dropped_at_once(size: int) -> None:
-    bench = Bench("all")
+    bench = BridgeBench("all")
     bench.device.stalled = True
     client, other = bench.client(), bench.client()
     other.send(b"other")
@@ -128,7 +129,7 @@ def test_after_a_reset_its_bytes_are_dropped_at_once(size: int) -> None:
 
 def test_a_reset_after_an_end_drops_nothing_yet() -> None:
     """The bridge caused it, by sending to a client that had closed its connection."""
-    bench = Bench()
+    bench = BridgeBench()
     bench.device.stalled = True
     client = bench.client()
     client.send(b"command")
@@ -144,7 +145,7 @@ def test_a_reset_after_an_end_drops_nothing_yet() -> None:
 
 def test_a_client_alone_may_be_slow_while_it_accepts_something() -> None:
     """The device waits for it meanwhile, as it would for a program on the port itself."""
-    bench = Bench()
+    bench = BridgeBench()
     client = bench.client()
     client.stalled = True
     bench.clients.broadcast(bytes(FULL))
@@ -162,7 +163,7 @@ def test_a_client_alone_may_be_slow_while_it_accepts_something() -> None:
 
 
 def test_among_others_it_is_disconnected_soon() -> None:
-    bench = Bench()
+    bench = BridgeBench()
     good, stuck = bench.client(), bench.client()
     stuck.stalled = True
     bench.clients.broadcast(bytes(FULL))
@@ -173,7 +174,7 @@ def test_among_others_it_is_disconnected_soon() -> None:
 
 
 def test_one_that_has_finished_and_gets_nothing_is_disconnected() -> None:
-    bench = Bench()
+    bench = BridgeBench()
     client = bench.client()
     client.end()
     bench.wait(HALF_CLOSED_NS - SECOND)
@@ -187,7 +188,7 @@ def test_one_that_has_finished_and_gets_nothing_is_disconnected() -> None:
 
 
 def test_one_address_has_at_most_half_of_the_places() -> None:
-    bench = Bench()
+    bench = BridgeBench()
     first = [bench.client() for _ in range(MAX_PER_ADDRESS + 3)]
     assert [each.closed for each in first] == [False] * MAX_PER_ADDRESS + [True] * 3
     others = [bench.client("::1") for _ in range(MAX_CLIENTS - MAX_PER_ADDRESS)]
@@ -201,7 +202,7 @@ def test_one_address_has_at_most_half_of_the_places() -> None:
 
 
 def test_clients_that_ended_while_the_device_is_stuck_make_room_after_two_seconds() -> None:
-    bench = Bench()
+    bench = BridgeBench()
     bench.device.stalled = True
     writer = bench.client("::1")
     writer.send(bytes(FULL))
@@ -224,14 +225,14 @@ def test_clients_that_ended_while_the_device_is_stuck_make_room_after_two_second
 
 
 def test_idle_is_off_by_default() -> None:
-    bench = Bench()
+    bench = BridgeBench()
     client = bench.client()
     bench.wait(365 * 86400 * SECOND)
     assert not client.closed
 
 
 def test_a_client_without_traffic_is_disconnected_after_that_time() -> None:
-    bench = Bench(idle_ns=10 * SECOND)
+    bench = BridgeBench(idle_ns=10 * SECOND)
     sends, silent = bench.client(), bench.client()
     for _ in range(4):
         sends.send(b"x")
@@ -252,7 +253,7 @@ def test_a_client_without_traffic_is_disconnected_after_that_time() -> None:
 
 @pytest.mark.parametrize("cut", [1, 2, 3, 6])
 def test_a_negotiation_is_not_passed_on_and_the_user_is_warned_once(cut: int) -> None:
-    bench = Bench()
+    bench = BridgeBench()
     stream = b"\xff\xfd\x01\xff\xfb\x2c"
     for _ in range(2):
         client = bench.client()
@@ -268,7 +269,7 @@ def test_a_negotiation_is_not_passed_on_and_the_user_is_warned_once(cut: int) ->
 
 
 def test_one_negotiation_that_silence_follows_is_telnet_too() -> None:
-    bench = Bench()
+    bench = BridgeBench()
     client = bench.client()
     client.send(b"\xff\xfd\x01")
     assert not client.closed
@@ -279,7 +280,7 @@ def test_one_negotiation_that_silence_follows_is_telnet_too() -> None:
 
 
 def test_a_dynamixel_header_without_its_first_byte_is_data() -> None:
-    bench = Bench()
+    bench = BridgeBench()
     client = bench.client()
     client.send(b"\xff\xfd\x00\x01\x03\x00")
     assert bench.device.data() == b"\xff\xfd\x00\x01\x03\x00"
@@ -301,7 +302,7 @@ def test_a_new_connection_takes_the_place_of_the_dead_one_of_its_host(
     silent_s: float, host: str, takes_place: bool
 ) -> None:
     """The writer's place: not that of another client which waits for it."""
-    bench = Bench()
+    bench = BridgeBench()
     dead, other, anew = Silent(silent_s), Silent(0.0), Silent(0.0)
     bench.clients.add(dead, "10.0.0.1:1")
     bench.clients.add(other, "10.0.0.3:1")
@@ -315,7 +316,7 @@ def test_a_new_connection_takes_the_place_of_the_dead_one_of_its_host(
 
 
 def test_the_last_client_is_the_writer_though_a_dead_one_was_not() -> None:
-    bench = Bench("last")
+    bench = BridgeBench("last")
     dead, other, anew = Silent(2.0), Silent(0.0), Silent(0.0)
     bench.clients.add(dead, "10.0.0.1:1")
     bench.clients.add(other, "10.0.0.3:1")
@@ -328,7 +329,7 @@ def test_the_last_client_is_the_writer_though_a_dead_one_was_not() -> None:
     "data", [b"\xff\xff\xfd\x00", b"\xff\xfd\xf0data", b"\xff\x01", b"a\xff\xfd\x01", b"\xff\xfa"]
 )
 def test_binary_data_passes_as_it_is(data: bytes) -> None:
-    bench = Bench()
+    bench = BridgeBench()
     client = bench.client()
     for byte in data:
         client.send(bytes([byte]))
@@ -339,7 +340,7 @@ def test_binary_data_passes_as_it_is(data: bytes) -> None:
 
 @pytest.mark.parametrize("how", ["time", "end"])
 def test_a_piece_of_a_negotiation_that_does_not_go_on_is_data(how: str) -> None:
-    bench = Bench()
+    bench = BridgeBench()
     client = bench.client()
     client.send(b"\xff\xfd")
     assert bench.device.data() == b""
@@ -351,7 +352,7 @@ def test_a_piece_of_a_negotiation_that_does_not_go_on_is_data(how: str) -> None:
 
 
 def test_a_held_piece_of_a_client_that_is_reset_is_counted() -> None:
-    bench = Bench()
+    bench = BridgeBench()
     client = bench.client()
     client.send(b"\xff")
     client.lose()
@@ -402,81 +403,72 @@ def socket_connected_to(address: tuple[str, int]) -> socket.socket:
 
 
 @pytest.mark.parametrize("how", ["end", "reset"])
-def test_clients_that_come_and_go_while_the_device_is_stuck_leave_nothing(
-    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@scenario_of(run_bridge)
+async def test_clients_that_come_and_go_while_the_device_is_stuck_leave_nothing(
+    rig: Rig, /, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """70 of them; the device then gets nothing of what they wrote, and new clients are served."""
     monkeypatch.setattr(backlog, "STALE_NS", 100_000_000)
     monkeypatch.setattr(backlog, "LOOK_NS", 10_000_000)
     monkeypatch.setattr(bridge_clients, "HALF_CLOSED_NS", 100_000_000)
-
-    async def scenario(rig: Rig) -> None:
-        writer = await rig.client()
-        writer.send(b"a" * 500_000)  # its end comes after more bytes than the bridge's side holds
-        await until(lambda: rig.report["clients"]["paused"])
-        before = descriptors()
-        address = rig.address
-        for _ in range(70):
-            visitor = socket.create_connection(address)
-            visitor.sendall(b"stale")
-            if how == "reset":
-                visitor.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-            visitor.close()
-            await asyncio.sleep(0)
-        await until(lambda: sum(map(rig.report["clients"].get, ("accepted", "refused"))) == 71)
+    writer = await rig.client()
+    writer.send(b"a" * 500_000)  # its end comes after more bytes than the bridge's side holds
+    await until(lambda: rig.report["clients"]["paused"])
+    before = descriptors()
+    address = rig.address
+    for _ in range(70):
+        visitor = socket.create_connection(address)
+        visitor.sendall(b"stale")
         if how == "reset":
-            connection = writer.writer.get_extra_info("socket")
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-        await writer.close()
-        await until(lambda: rig.report["clients"]["connected"] == 0)
-        assert descriptors() <= before
-        dropped = rig.report["to_serial"]["dropped"]["writer_gone_bytes"]
-        assert dropped > 64 * 1024
-        client = await rig.client()
-        client.send(b"fresh")
-        await until(lambda: rig.report["to_serial"]["received_bytes"] >= dropped + 5)
-        arrived = bytearray()
-
-        def fresh() -> bool:
-            arrived.extend(rig.device.read())
-            return arrived.endswith(b"fresh")
-
-        await until(fresh)
-        assert len(arrived) < 64 * 1024  # what the kernel of the pty had accepted before
-        assert set(arrived) == set(b"afresh")
-
-    run_bridge(tmp_path, scenario)
-
-
-def test_the_kernel_finds_dead_clients_and_is_patient_with_slow_ones(tmp_path: Path) -> None:
-    """A single client may receive nothing for 10 s; the kernel's own limit comes after that."""
-
-    async def scenario(rig: Rig) -> None:
-        client = await rig.client()
-        with socket_connected_to(client.writer.get_extra_info("sockname")) as connection:
-            assert connection.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
-            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 1
-            limit_ms = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
-        patience_ms = bridge_clients.PATIENCE_ALONE_NS // 1_000_000
-        assert patience_ms < limit_ms <= patience_ms + 3000
-
-    run_bridge(tmp_path, scenario)
-
-
-def test_one_shot_of_a_client_is_delivered(tmp_path: Path) -> None:
-    """printf ... | nc: it closes at once, while the device is busy for a moment."""
-
-    async def scenario(rig: Rig) -> None:
-        writer = await rig.client()
-        writer.send(b"a" * 500_000)
-        await until(lambda: rig.report["clients"]["paused"])
-        visitor = socket.create_connection(rig.address)
-        visitor.sendall(b"one shot")
+            visitor.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         visitor.close()
-        await until(lambda: rig.report["clients"]["accepted"] == 2)
-        rig.device.write(b"an answer that resets the connection")
-        arrived = await rig.device_received(500_008)
-        assert arrived.replace(b"a", b"") == b"one shot"
-        assert rig.report["to_serial"]["dropped"] == {}
+        await asyncio.sleep(0)
+    await until(lambda: sum(map(rig.report["clients"].get, ("accepted", "refused"))) == 71)
+    if how == "reset":
+        connection = writer.writer.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+    await writer.close()
+    await until(lambda: rig.report["clients"]["connected"] == 0)
+    assert descriptors() <= before
+    dropped = rig.report["to_serial"]["dropped"]["writer_gone_bytes"]
+    assert dropped > 64 * 1024
+    client = await rig.client()
+    client.send(b"fresh")
+    await until(lambda: rig.report["to_serial"]["received_bytes"] >= dropped + 5)
+    arrived = bytearray()
 
-    run_bridge(tmp_path, scenario, writer="all")
+    def fresh() -> bool:
+        arrived.extend(rig.device.read())
+        return arrived.endswith(b"fresh")
+
+    await until(fresh)
+    assert len(arrived) < 64 * 1024  # what the kernel of the pty had accepted before
+    assert set(arrived) == set(b"afresh")
+
+
+@scenario_of(run_bridge)
+async def test_the_kernel_finds_dead_clients_and_is_patient_with_slow_ones(rig: Rig, /) -> None:
+    """A single client may receive nothing for 10 s; the kernel's own limit comes after that."""
+    client = await rig.client()
+    with socket_connected_to(client.writer.get_extra_info("sockname")) as connection:
+        assert connection.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 1
+        limit_ms = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+    patience_ms = bridge_clients.PATIENCE_ALONE_NS // 1_000_000
+    assert patience_ms < limit_ms <= patience_ms + 3000
+
+
+@scenario_of(run_bridge, writer="all")
+async def test_one_shot_of_a_client_is_delivered(rig: Rig, /) -> None:
+    """printf ... | nc: it closes at once, while the device is busy for a moment."""
+    writer = await rig.client()
+    writer.send(b"a" * 500_000)
+    await until(lambda: rig.report["clients"]["paused"])
+    visitor = socket.create_connection(rig.address)
+    visitor.sendall(b"one shot")
+    visitor.close()
+    await until(lambda: rig.report["clients"]["accepted"] == 2)
+    rig.device.write(b"an answer that resets the connection")
+    arrived = await rig.device_received(500_008)
+    assert arrived.replace(b"a", b"") == b"one shot"
+    assert rig.report["to_serial"]["dropped"] == {}

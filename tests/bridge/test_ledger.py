@@ -8,7 +8,6 @@ import socket
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,9 +17,10 @@ from hilgw.bridge.backlog import TelnetQueue
 from hilgw.bridge.rfc2217 import Rfc2217Stream
 from hilgw.protocols import rfc2217
 from hilgw.testing.sim import FakeTransport, until
-from tests.bridge.bench import Bench
-from tests.bridge.rig import ALL_VALUES, Rig, run_bridge
-from tests.bridge.test_rfc2217 import LineBench
+from tests.bridge.bench import BridgeBench
+from tests.bridge.rig import ALL_VALUES, Rig, run_bridge, run_bridge_on
+from tests.bridge.test_rfc2217 import LineOfClients
+from tests.scenarios import scenario_of
 
 RFC2217 = ("127.0.0.1", 0)
 
@@ -59,98 +59,87 @@ def reset(connection: socket.socket) -> None:
 
 
 @pytest.mark.parametrize("loop", ["direct", "asyncio"])
-def test_a_client_that_reads_no_replies_and_resets(tmp_path: Path, loop: str) -> None:
+@scenario_of(run_bridge_on, rfc2217=RFC2217)
+async def test_a_client_that_reads_no_replies_and_resets(rig: Rig, /) -> None:
     """Replies wait for it, many times the data among them. Each look checks the ledger."""
+    with silent_client(rig.report["rfc2217"]) as connection:
+        written = 0
 
-    async def scenario(rig: Rig) -> None:
-        with silent_client(rig.report["rfc2217"]) as connection:
-            written = 0
+        def waits() -> bool:
+            nonlocal written
+            send(connection, ASK_RATE * 100)
+            written += rig.device.write(b"\xff\x00")
+            return bool(rig.report["clients"]["slow"])
 
-            def waits() -> bool:
-                nonlocal written
-                send(connection, ASK_RATE * 100)
-                written += rig.device.write(b"\xff\x00")
-                return bool(rig.report["clients"]["slow"])
-
-            await until(waits)
-            peer = rig.report["clients"]["each"][0]["peer"]
-            reset(connection)
-        await until(lambda: rig.report["clients"]["connected"] == 0)
-        flow = rig.report["to_tcp"]
-        assert 0 < flow["dropped"]["client_gone_bytes"] < written
-        assert 0 < flow["sent_bytes"] < written
-        left = [line for line in rig.log.lines if f"client {peer} left" in line]
-        assert left == [f"client {peer} left: the peer reset the connection"]
-        assert not any("the port was lost" in line for line in rig.log.lines)
-        assert rig.report["port"]["state"] == "up"
-
-    run_bridge(tmp_path, scenario, loop=loop, rfc2217=RFC2217)
+        await until(waits)
+        peer = rig.report["clients"]["each"][0]["peer"]
+        reset(connection)
+    await until(lambda: rig.report["clients"]["connected"] == 0)
+    flow = rig.report["to_tcp"]
+    assert 0 < flow["dropped"]["client_gone_bytes"] < written
+    assert 0 < flow["sent_bytes"] < written
+    left = [line for line in rig.log.lines if f"client {peer} left" in line]
+    assert left == [f"client {peer} left: the peer reset the connection"]
+    assert not any("the port was lost" in line for line in rig.log.lines)
+    assert rig.report["port"]["state"] == "up"
 
 
-def test_a_client_that_reads_no_replies_is_too_slow(tmp_path: Path) -> None:
-    async def scenario(rig: Rig) -> None:
-        with silent_client(rig.report["rfc2217"]) as connection:
-            rig.device.write(b"to a client that does not read")
+@scenario_of(run_bridge, rfc2217=RFC2217)
+async def test_a_client_that_reads_no_replies_is_too_slow(rig: Rig, /) -> None:
+    with silent_client(rig.report["rfc2217"]) as connection:
+        rig.device.write(b"to a client that does not read")
 
-            def over() -> bool:
-                if not rig.report["clients"]["too_slow"]:
-                    send(connection, ASK_RATE * 1000)
-                return bool(rig.report["clients"]["too_slow"])
+        def over() -> bool:
+            if not rig.report["clients"]["too_slow"]:
+                send(connection, ASK_RATE * 1000)
+            return bool(rig.report["clients"]["too_slow"])
 
-            await until(over)
-        assert rig.report["clients"]["connected"] == 0
-        assert any("too slow, it reads no replies" in line for line in rig.log.lines)
-
-    run_bridge(tmp_path, scenario, rfc2217=RFC2217)
+        await until(over)
+    assert rig.report["clients"]["connected"] == 0
+    assert any("too slow, it reads no replies" in line for line in rig.log.lines)
 
 
 @pytest.mark.parametrize("paused", [False, True])
-def test_a_reset_is_that_of_the_client(tmp_path: Path, paused: bool) -> None:
+@scenario_of(run_bridge)
+async def test_a_reset_is_that_of_the_client(rig: Rig, /, paused: bool) -> None:
     """Also when the bridge does not read from it, as the device accepts nothing."""
-
-    async def scenario(rig: Rig) -> None:
-        client = await rig.client()
-        if paused:
-            client.send(bytes(1_000_000))
-            await until(lambda: rig.report["clients"]["paused"])
-        connection = client.writer.get_extra_info("socket")
-        linger = struct.pack("ii", 1, 0)
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-        client.writer.transport.abort()
-        await until(lambda: rig.report["clients"]["connected"] == 0)
-        (left,) = [line for line in rig.log.lines if " left: " in line]
-        assert left.endswith(" left: the peer reset the connection")
-        assert rig.report["port"]["state"] == "up"
-
-    run_bridge(tmp_path, scenario)
+    client = await rig.client()
+    if paused:
+        client.send(bytes(1_000_000))
+        await until(lambda: rig.report["clients"]["paused"])
+    connection = client.writer.get_extra_info("socket")
+    linger = struct.pack("ii", 1, 0)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    client.writer.transport.abort()
+    await until(lambda: rig.report["clients"]["connected"] == 0)
+    (left,) = [line for line in rig.log.lines if " left: " in line]
+    assert left.endswith(" left: the peer reset the connection")
+    assert rig.report["port"]["state"] == "up"
 
 
-def test_many_clients_that_come_and_go(tmp_path: Path) -> None:
+@scenario_of(run_bridge, writer="all", rfc2217=RFC2217)
+async def test_many_clients_that_come_and_go(rig: Rig, /) -> None:
     """Writers of both kinds, on a device that takes little, that is unplugged, or is purged."""
     seeded = random.Random(1)
-
-    async def scenario(rig: Rig) -> None:
-        for turn in range(60):
-            action = seeded.randrange(6)
-            if action < 2:
-                await rig.client(reading=action == 0, receive_bytes=4096)
-            elif action == 2 and rig.clients:
-                await rig.clients.pop(seeded.randrange(len(rig.clients))).close()
-            for client in rig.clients:
-                client.send(ALL_VALUES * seeded.randrange(40))
-            rig.device.write(ALL_VALUES * seeded.randrange(8))
-            if seeded.random() < 0.5:
-                rig.device.read()
-            if turn == 40:
-                rig.device.unplug()
-                await until(lambda: rig.report["port"]["state"] != "up")
-                rig.device.plug()
-                await until(lambda: rig.report["port"]["state"] == "up")
-            for _ in range(seeded.randrange(5)):
-                await asyncio.sleep(0)
-                assert rig.report["to_serial"]["accepted_bytes"] >= 0  # a look
-
-    run_bridge(tmp_path, scenario, writer="all", rfc2217=RFC2217)
+    for turn in range(60):
+        action = seeded.randrange(6)
+        if action < 2:
+            await rig.client(reading=action == 0, receive_bytes=4096)
+        elif action == 2 and rig.clients:
+            await rig.clients.pop(seeded.randrange(len(rig.clients))).close()
+        for client in rig.clients:
+            client.send(ALL_VALUES * seeded.randrange(40))
+        rig.device.write(ALL_VALUES * seeded.randrange(8))
+        if seeded.random() < 0.5:
+            rig.device.read()
+        if turn == 40:
+            rig.device.unplug()
+            await until(lambda: rig.report["port"]["state"] != "up")
+            rig.device.plug()
+            await until(lambda: rig.report["port"]["state"] == "up")
+        for _ in range(seeded.randrange(5)):
+            await asyncio.sleep(0)
+            assert rig.report["to_serial"]["accepted_bytes"] >= 0  # a look
 
 
 # --- exactly which bytes --------------------------------------------------------------------------
@@ -160,10 +149,10 @@ class Telnet:
     """A client of RFC 2217 on a transport of the test."""
 
     def __init__(self) -> None:
-        self.bench = Bench()
+        self.bench = BridgeBench()
         self.inner = FakeTransport()
         self.stream = Rfc2217Stream(
-            self.inner, self.bench.port, LineBench().line, on_refused=lambda: None
+            self.inner, self.bench.port, LineOfClients().line, on_refused=lambda: None
         )
         self.client = self.bench.clients.add(self.stream, "127.0.0.1:1", telnet=True)
 
@@ -221,7 +210,7 @@ def test_what_a_client_received_is_what_was_sent(actions: list[Any], end: str) -
 
 
 def test_bytes_of_a_port_that_is_lost_were_not_sent_at_any_instant() -> None:
-    bench = Bench(rule="all")
+    bench = BridgeBench(rule="all")
     first, second = bench.client(), bench.client()
     first.send(b"sent")
     bench.device.stalled = True

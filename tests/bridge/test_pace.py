@@ -25,7 +25,7 @@ class TimedPort(FakeTransport):
         self.arrivals.append((self._clock.now(), len(self.data()) + self.pending))
 
 
-class Bench:
+class PacedPort:
     def __init__(self, baud_rate: int = 115200, **line: object) -> None:
         self.scheduler = Clock()
         self.to_serial = Flow()  # of the one that writes
@@ -51,7 +51,7 @@ def test_a_slice_is_a_power_of_two_of_about_four_milliseconds(baud_rate: int, si
 
 @pytest.mark.parametrize("baud_rate", [9600, 115200, 921600])
 def test_no_byte_is_early_and_none_later_than_its_slice(baud_rate: int) -> None:
-    bench = Bench(baud_rate)
+    bench = PacedPort(baud_rate)
     data = bytes(range(250)) * 4
     bench.port.write(data, bench)
     bench.scheduler.run_until(bench.start + 2 * SECOND)
@@ -62,7 +62,7 @@ def test_no_byte_is_early_and_none_later_than_its_slice(baud_rate: int) -> None:
 
 
 def test_parity_and_stop_bits_take_their_time() -> None:
-    bench = Bench(9600, parity="E", stop_bits=2)
+    bench = PacedPort(9600, parity="E", stop_bits=2)
     bench.port.write(bytes(96), bench)
     bench.scheduler.run_until(bench.start + SECOND)
     assert bench.device.arrivals[-1][0] == bench.start + 96 * 12 * SECOND // 9600
@@ -70,7 +70,7 @@ def test_parity_and_stop_bits_take_their_time() -> None:
 
 def test_a_late_timer_does_not_slow_the_line_down() -> None:
     """Each callback 0.3 ms late, for a minute: the last byte is 0.3 ms late as well."""
-    bench = Bench()
+    bench = PacedPort()
     total, sent, late = 11520 * 60, 0, 300_000
     while sent < total:
         if bench.port.waiting_bytes < PACED_LOW_BYTES:
@@ -85,7 +85,7 @@ def test_a_late_timer_does_not_slow_the_line_down() -> None:
 
 
 def test_a_pause_of_the_whole_process_is_caught_up() -> None:
-    bench = Bench()
+    bench = PacedPort()
     bench.port.write(bytes(2304), bench)  # 200 ms
     bench.scheduler.run_until(bench.start + 50_000_000)
     bench.scheduler.time = bench.start + 150_000_000
@@ -94,7 +94,7 @@ def test_a_pause_of_the_whole_process_is_caught_up() -> None:
 
 
 def test_writers_wait_above_the_high_mark_and_go_on_below_the_low_one() -> None:
-    bench = Bench()
+    bench = PacedPort()
     bench.port.write(bytes(PACED_HIGH_BYTES), bench)
     assert bench.notified == []
     bench.port.write(b"x", bench)
@@ -107,7 +107,7 @@ def test_writers_wait_above_the_high_mark_and_go_on_below_the_low_one() -> None:
 
 
 def test_a_device_that_takes_less_holds_the_line() -> None:
-    bench = Bench()
+    bench = PacedPort()
     bench.device.stalled = True
     bench.port.write(bytes(1000), bench)
     bench.scheduler.run_until(bench.start + SECOND)
@@ -119,10 +119,10 @@ def test_a_device_that_takes_less_holds_the_line() -> None:
 
 
 def test_what_waits_when_the_port_leaves_is_dropped_and_counted() -> None:
-    nothing = Bench()
+    nothing = PacedPort()
     nothing.port.detach()
     assert nothing.port.report()["dropped"] == {}, "a reason without a byte is none"
-    bench = Bench()
+    bench = PacedPort()
     bench.port.write(bytes(PACED_HIGH_BYTES + 1), bench)
     bench.scheduler.run_until(bench.start + 20_000_000)
     sent = len(bench.device.data())

@@ -22,7 +22,7 @@ from hilgw.bridge.rfc2217 import Rfc2217Stream
 from hilgw.protocols.rfc2217 import COM_PORT, DO, IAC, SB, SE, WILL
 from hilgw.testing.sim import Clock, FakeTransport, wait_until
 from hilgw.transports.base import LineSettings
-from tests.bridge.bench import Bench
+from tests.bridge.bench import BridgeBench
 from tests.bridge.ledger import violations
 from tests.bridge.served import RecordedPort, Served, served
 
@@ -325,7 +325,7 @@ def received(connection: socket.socket, end: bytes) -> bytes:
 # --- the line itself, on a clock of the test ------------------------------------------------------
 
 
-class LineBench:
+class LineOfClients:
     def __init__(self) -> None:
         self.scheduler = Clock()
         self.lines: list[str] = []
@@ -345,7 +345,7 @@ class LineBench:
 
 
 def test_the_line_is_not_restored_before_the_bytes_are_sent() -> None:
-    bench = LineBench()
+    bench = LineOfClients()
     bench.line.attach(bench.port)
     bench.line.set("baud_rate", 9600, "a")
     bench.waiting = 100
@@ -358,7 +358,7 @@ def test_the_line_is_not_restored_before_the_bytes_are_sent() -> None:
 
 
 def test_another_client_may_set_the_line_before_it_is_restored() -> None:
-    bench = LineBench()
+    bench = LineOfClients()
     bench.line.attach(bench.port)
     bench.line.set("baud_rate", 9600, "a")
     bench.line.release("a")
@@ -368,7 +368,7 @@ def test_another_client_may_set_the_line_before_it_is_restored() -> None:
 
 
 def test_a_line_set_while_the_port_is_away_holds_when_it_is_back() -> None:
-    bench = LineBench()
+    bench = LineOfClients()
     assert bench.line.set("parity", "E", "a") == "E"
     bench.line.attach(bench.port)
     assert bench.port.calls == [("line", "115200 8E1", False)]
@@ -379,14 +379,14 @@ def test_a_line_set_while_the_port_is_away_holds_when_it_is_back() -> None:
 
 @pytest.mark.parametrize("rate", [0, 1 << 31, (1 << 32) - 1])
 def test_rates_out_of_range_are_refused(rate: int) -> None:
-    bench = LineBench()
+    bench = LineOfClients()
     bench.line.attach(bench.port)
     assert bench.line.set("baud_rate", rate, "a") == 115200
     assert bench.lines == []
 
 
 def test_a_break_by_telnet_has_its_usual_length() -> None:
-    bench = LineBench()
+    bench = LineOfClients()
     bench.line.attach(bench.port)
     bench.line.send_break("a")
     bench.wait(BREAK_NS - 1)
@@ -396,7 +396,7 @@ def test_a_break_by_telnet_has_its_usual_length() -> None:
 
 
 def test_a_port_without_line_control_refuses_the_line_and_keeps_the_rest() -> None:
-    bench = LineBench()
+    bench = LineOfClients()
     bench.line.attach(FakeTransport("plain"))
     assert bench.line.set("baud_rate", 9600, "a") == 115200
     assert bench.line.set("dtr", False, "a") is False
@@ -417,8 +417,8 @@ def test_a_client_that_reads_no_answers_is_disconnected() -> None:
             self.full = len(self.data()) + len(data) > 300
             super().write(data)
 
-    bench = Bench()
-    line = LineBench()
+    bench = BridgeBench()
+    line = LineOfClients()
     inner = Full()
     stream = Rfc2217Stream(inner, bench.port, line.line, on_refused=lambda: None)
     bench.clients.add(stream, "127.0.0.1:1", telnet=True)

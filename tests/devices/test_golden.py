@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,14 +28,68 @@ MS = 1_000_000
 INF, NAN = math.inf, math.nan
 
 
-class EmitterBench:
-    """An Emitter and a clock that only `step` moves; sizes stand for packets."""
+def nan_like(value: Any) -> Any:
+    """Return the value with NaN as a word, which equals itself."""
+    if isinstance(value, list | tuple):
+        return type(value)(map(nan_like, value))
+    return "nan" if isinstance(value, float) and math.isnan(value) else value
+
+
+class GoldenBench:
+    """What plays golden cases: their words are its methods, and sizes are packets.
+
+    skips: words that it has not. left: the packets that left in the last step. one_range: Webots
+    judges the packets of a step by the range of the last one.
+    """
+
+    skips: frozenset[str] = frozenset()
+    one_range = False
+    left: Sequence[Any] = ()
+    notices: list[str]
+
+    def play(self, script: list[tuple[Any, ...]]) -> None:
+        for line, (word, *given, expected) in enumerate(script, 1):
+            if word in self.skips:
+                continue
+            if word == "ranges" and self.one_range:
+                expected = [expected[-1]] * len(expected)
+            result = nan_like(getattr(self, word)(*given))
+            assert nan_like(expected) == result, f"line {line}: {word}{tuple(given)}"
+
+    def channels(self) -> list[int]:
+        return [packet.channel for packet in self.left]
+
+    def ranges(self) -> list[float]:
+        return [packet.range for packet in self.left]
+
+    def sizes(self) -> list[int]:
+        """Read the whole queue."""
+        return list(iter(self.read, None))
+
+    def disable(self) -> int:
+        return self.enable(0)
+
+    def read(self) -> int | None:
+        """Take the next packet away, and return its size."""
+        raise NotImplementedError
+
+    def enable(self, ms: int) -> int:
+        raise NotImplementedError
+
+    def notes(self) -> list[str]:
+        """Return the notices since the last call."""
+        notices = self.notices[:]
+        self.notices.clear()
+        return notices
+
+
+class LoneEmitter(GoldenBench):
+    """An Emitter and a clock that only `step` moves."""
 
     def __init__(self, **fields: Any) -> None:
         self.notices: list[str] = []
         self.emitter = Emitter(EmitterFields(**fields), self.notices.append)
         self.now = 0
-        self.left: list[Departure] = []
 
     def send(self, size: int) -> int:
         return int(self.emitter.send(bytes(size), self.now) is None)
@@ -53,18 +108,6 @@ class EmitterBench:
         self.left = list(iter(lambda: self.emitter.depart(self.now), None))
         return [len(packet.data) for packet in self.left]
 
-    def channels(self) -> list[int]:
-        """Of the packets that left in the last step."""
-        return [packet.channel for packet in self.left]
-
-    def ranges(self) -> list[float]:
-        return [packet.range for packet in self.left]
-
-    def notes(self) -> list[str]:
-        notices = self.notices[:]
-        self.notices.clear()
-        return notices
-
 
 @dataclass(frozen=True)
 class SentPacket:
@@ -76,8 +119,8 @@ class ReceivedCopy:
     packet: SentPacket
 
 
-class ReceiverBench:
-    """A Receiver and a clock that only `step` moves; a size stands for a packet."""
+class LoneReceiver(GoldenBench):
+    """A Receiver and a clock that only `step` moves."""
 
     def __init__(self, step_ms: int = 32, **fields: Any) -> None:
         self.notices: list[str] = []
@@ -101,12 +144,7 @@ class ReceiverBench:
         self.receiver.sample(self.now)
         return self.receiver.getQueueLength()
 
-    def sizes(self) -> list[int]:
-        """Reads the whole queue."""
-        return list(iter(self.read, None))
-
     def read(self) -> int | None:
-        """nextPacket: the size of what is taken away."""
         copy = self.receiver.nextPacket()
         return len(copy.packet.data) if copy else None
 
@@ -140,11 +178,6 @@ class ReceiverBench:
     def asked(self) -> int | None:
         """The one SET_CHANNEL this step would carry."""
         return self.receiver.take_channel()
-
-    def notes(self) -> list[str]:
-        notices = self.notices[:]
-        self.notices.clear()
-        return notices
 
 
 @dataclass(frozen=True)
@@ -286,22 +319,16 @@ RECEIVER_CASES: dict[str, tuple[dict[str, Any], list[tuple[Any, ...]]]] = {
 # fmt: on
 
 
-def play(bench: Any, script: list[tuple[Any, ...]]) -> None:
-    for line, (word, *arguments, expected) in enumerate(script, 1):
-        result = getattr(bench, word)(*arguments)
-        assert expected == result, f"line {line}: {word}{tuple(arguments)}"
-
-
 @pytest.mark.parametrize("case", EMITTER_CASES)
 def test_emitter(case: str) -> None:
     fields, script = EMITTER_CASES[case]
-    play(EmitterBench(**fields), script)
+    LoneEmitter(**fields).play(script)
 
 
 @pytest.mark.parametrize("case", RECEIVER_CASES)
 def test_receiver(case: str) -> None:
     fields, script = RECEIVER_CASES[case]
-    play(ReceiverBench(**fields), script)
+    LoneReceiver(**fields).play(script)
 
 
 def test_the_semantics_page_names_every_case() -> None:
@@ -314,16 +341,16 @@ def test_the_semantics_page_names_every_case() -> None:
 def test_free_running_use_gives_the_same(case: str) -> None:
     """The B cases again, looked at whenever something leaves instead of at step ends."""
 
-    class FreeRunning(EmitterBench):
+    class FreeRunning(LoneEmitter):
         def step(self, ms: int) -> list[int]:
             end = self.now + ms * MS
-            self.left = []
+            left: list[Departure] = []
             while (due := self.emitter.next_departure()) is not None and due <= end:
                 packet = self.emitter.depart(due)
                 assert packet is not None and packet.departed_ns == due
-                self.left.append(packet)
-            self.now = end
-            return [len(packet.data) for packet in self.left]
+                left.append(packet)
+            self.now, self.left = end, left
+            return [len(packet.data) for packet in left]
 
     fields, script = EMITTER_CASES[case]
-    play(FreeRunning(**fields), script)
+    FreeRunning(**fields).play(script)

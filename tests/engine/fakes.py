@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from hilgw.adapters import base
-from hilgw.engine.observer import Observer
+from hilgw.engine.observer import Observer, PoseEvent
 from hilgw.engine.reporting.statistics import StationStatistics
 from hilgw.engine.station.receive_filter import ReceiveFilter
 from hilgw.engine.station.station import Station
@@ -72,7 +73,7 @@ class EchoSession:
         return "frame"
 
 
-class Bench:
+class StationBench:
     """A medium, a ledger and one station around an EchoSession."""
 
     def __init__(
@@ -116,3 +117,21 @@ class Bench:
 
     def balanced(self) -> bool:
         return self.ledger.violations() == []
+
+
+class Poses(Observer):
+    """Keep the events of poses."""
+
+    def __init__(self) -> None:
+        self.events: list[PoseEvent] = []
+
+    def pose_change(self, event: PoseEvent) -> None:
+        self.events.append(event)
+
+
+def is_gone(pid: int) -> bool:
+    """Return whether it has ended; one that its parent has not reaped yet counts."""
+    try:
+        return "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return True

@@ -20,6 +20,7 @@ from hilgw.protocols.gateway.metrics import text_of
 from hilgw.testing.sim import run
 from hilgw.units import NS_PER_MS
 from tests.cli.output.test_federation import EVIL, gateway
+from tests.scenarios import scenario_of
 
 CONFIG = """
 version: 1
@@ -55,34 +56,30 @@ async def made() -> tuple[Gateway, Neighbour]:
     return built, bench
 
 
-def test_a_gateway_that_is_gone_or_refused_is_not_a_port_that_is_down() -> None:
-    async def main() -> None:
-        built, bench = await made()
-        bench.leave(State.FAILED, "speaks version 2")
-        assert bench not in built.required()
-        status = status_of(built, "f", 1)
-        port = status["ports"]["gateway@bench"]
-        assert (port["state"], port["down"]) == ("failed", False)
-        assert (port["received_packets"], port["sent_packets"]) == (5, 7)
-        assert exit_code([status]) == 0
-        built.close()
-
-    run(main)
+@scenario_of(run)
+async def test_a_gateway_that_is_gone_or_refused_is_not_a_port_that_is_down() -> None:
+    built, bench = await made()
+    bench.leave(State.FAILED, "speaks version 2")
+    assert bench not in built.required()
+    status = status_of(built, "f", 1)
+    port = status["ports"]["gateway@bench"]
+    assert (port["state"], port["down"]) == ("failed", False)
+    assert (port["received_packets"], port["sent_packets"]) == (5, 7)
+    assert exit_code([status]) == 0
+    built.close()
 
 
-def test_another_gateway_has_a_state_a_latency_and_names() -> None:
-    async def main() -> None:
-        built, bench = await made()
-        bench.latency.add(3 * NS_PER_MS)
-        (link,) = (each for each in built.states() if isinstance(each, Link))
-        assert (link.name, link.p50_ms, link.counts["dropped"]) == ("gateway@bench", 0.2123, 1)
-        assert list(built.hops()["link"]) == ["bench"]
-        assert {"gateway@bench", "rover.tx@bench", "radio@bench"} <= {*built.names("part")}
-        status = {**status_of(built, "f", 1), "control": "x"}
-        shown = lines(status, Style(on=False))
-        assert "  federation: sim in the network lab, 1 other gateway" in shown
-        assert all(line.isprintable() and len(line) <= 120 for line in shown)
-        assert 'hop="link",part="bench"} 1\n' in text_of([({}, status)])
-        built.close()
-
-    run(main)
+@scenario_of(run)
+async def test_another_gateway_has_a_state_a_latency_and_names() -> None:
+    built, bench = await made()
+    bench.latency.add(3 * NS_PER_MS)
+    (link,) = (each for each in built.states() if isinstance(each, Link))
+    assert (link.name, link.p50_ms, link.counts["dropped"]) == ("gateway@bench", 0.2123, 1)
+    assert list(built.hops()["link"]) == ["bench"]
+    assert {"gateway@bench", "rover.tx@bench", "radio@bench"} <= {*built.names("part")}
+    status = {**status_of(built, "f", 1), "control": "x"}
+    shown = lines(status, Style(on=False))
+    assert "  federation: sim in the network lab, 1 other gateway" in shown
+    assert all(line.isprintable() and len(line) <= 120 for line in shown)
+    assert 'hop="link",part="bench"} 1\n' in text_of([({}, status)])
+    built.close()

@@ -22,9 +22,10 @@ from hilgw.medium.motion import Circle
 from hilgw.medium.pose import Pose
 from hilgw.testing.sim import Clock, Recorder, until
 from tests.cases import cases
+from tests.scenarios import scenario_of
 
 
-class Bench:
+class CapturedScene:
     def __init__(self, host: str = "127.0.0.1") -> None:
         scheduler = Clock()
         medium = Medium(Ledger())
@@ -39,12 +40,12 @@ class Bench:
         return tuple(self.mocap.report()[word] for word in words)
 
 
-Scenario = Callable[[Bench, Callable[[bytes], None]], Awaitable[None]]
+Scenario = Callable[[CapturedScene, Callable[[bytes], None]], Awaitable[None]]
 
 
 def run(scenario: Scenario, host: str = "127.0.0.1") -> None:
     async def main() -> None:
-        bench = Bench(host)
+        bench = CapturedScene(host)
         await bench.mocap.start()
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
@@ -64,7 +65,7 @@ def void(value: object) -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 def test_a_body_is_where_the_datagram_places_it(host: str) -> None:
-    async def scenario(bench: Bench, send: Callable[[bytes], None]) -> None:
+    async def scenario(bench: CapturedScene, send: Callable[[bytes], None]) -> None:
         send(
             encode({"rover": (1.0, 2.0, 3.0, 0.0, 0.0, 1.0, 0.0), "driver": (4, 5, 6, 0, 0, 0, 1)})
         )
@@ -84,11 +85,14 @@ def test_a_body_is_where_the_datagram_places_it(host: str) -> None:
     run(scenario, host)
 
 
-def refused(bench: Bench, count: int) -> bool:
+def refused(bench: CapturedScene, count: int) -> bool:
     return bench.count("malformed") == (count,)
 
 
-def test_what_is_not_a_datagram_is_counted_and_changes_nothing() -> None:
+@scenario_of(run)
+async def test_what_is_not_a_datagram_is_counted_and_changes_nothing(
+    bench: CapturedScene, send: Callable[[bytes], None], /
+) -> None:
     bad = [
         b"",
         b"hello",
@@ -102,50 +106,43 @@ def test_what_is_not_a_datagram_is_counted_and_changes_nothing() -> None:
         b'{"rover": [9, 9, 9, 0, 0, 0, 1], "driver": 7}',
         b'{"rover": ' + b"[" * 60_000,
     ]
-
-    async def scenario(bench: Bench, send: Callable[[bytes], None]) -> None:
-        for number, datagram in enumerate(bad, 1):
-            send(datagram)
-            await until(functools.partial(refused, bench, number))
-        assert bench.scene.pose_of("rover") is None
-        assert [reason for _, reason, _ in bench.notes.refusals] == ["malformed"] * len(bad)
-        send(encode({"rover": (1, 1, 1, 0, 0, 0, 1)}))
-        await until(lambda: bench.count("datagrams", "poses") == (len(bad) + 1, 1))
-
-    run(scenario)
+    for number, datagram in enumerate(bad, 1):
+        send(datagram)
+        await until(functools.partial(refused, bench, number))
+    assert bench.scene.pose_of("rover") is None
+    assert [reason for _, reason, _ in bench.notes.refusals] == ["malformed"] * len(bad)
+    send(encode({"rover": (1, 1, 1, 0, 0, 0, 1)}))
+    await until(lambda: bench.count("datagrams", "poses") == (len(bad) + 1, 1))
 
 
-def test_strangers_are_passed_over_and_reported_once() -> None:
-    async def scenario(bench: Bench, send: Callable[[bytes], None]) -> None:
-        for _ in range(3):
-            send(encode({"hat": (0, 0, 0, 0, 0, 0, 1), "rover": (1, 0, 0, 0, 0, 0, 1)}))
-        await until(lambda: bench.count("unknown", "poses") == (3, 3))
-        assert bench.notes.notices[1:] == ["no object 'hat' here, ignored"]
-        send(encode({f"stranger{n}": (0, 0, 0, 0, 0, 0, 1) for n in range(500)}))
-        await until(lambda: bench.count("unknown") == (503,))
-        assert len(bench.notes.notices) == 1 + UNKNOWN_SHOWN
-
-    run(scenario)
+@scenario_of(run)
+async def test_strangers_are_passed_over_and_reported_once(
+    bench: CapturedScene, send: Callable[[bytes], None], /
+) -> None:
+    for _ in range(3):
+        send(encode({"hat": (0, 0, 0, 0, 0, 0, 1), "rover": (1, 0, 0, 0, 0, 0, 1)}))
+    await until(lambda: bench.count("unknown", "poses") == (3, 3))
+    assert bench.notes.notices[1:] == ["no object 'hat' here, ignored"]
+    send(encode({f"stranger{n}": (0, 0, 0, 0, 0, 0, 1) for n in range(500)}))
+    await until(lambda: bench.count("unknown") == (503,))
+    assert len(bench.notes.notices) == 1 + UNKNOWN_SHOWN
 
 
 @cases(4)
 @given(st.binary(max_size=200))
 def test_no_datagram_raises(data: bytes) -> None:
-    bench = Bench()
+    bench = CapturedScene()
     bench.mocap.datagram_received(data, ("127.0.0.1", 1))
     assert bench.count("datagrams", "malformed") in ((1, 1), (1, 0))
 
 
-def test_an_address_that_is_taken_is_a_port_error() -> None:
-    async def main() -> None:
-        first = Bench()
-        await first.mocap.start()
-        second = Mocap(first.mocap.address, first.scene, first.notes)
-        try:
-            with pytest.raises(PortError, match=r"mocap 127\.0\.0\.1:\d+: cannot listen"):
-                await second.start()
-        finally:
-            first.mocap.close()
-            second.close()
-
-    asyncio.run(main())
+async def test_an_address_that_is_taken_is_a_port_error() -> None:
+    first = CapturedScene()
+    await first.mocap.start()
+    second = Mocap(first.mocap.address, first.scene, first.notes)
+    try:
+        with pytest.raises(PortError, match=r"mocap 127\.0\.0\.1:\d+: cannot listen"):
+            await second.start()
+    finally:
+        first.mocap.close()
+        second.close()

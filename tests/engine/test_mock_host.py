@@ -260,32 +260,29 @@ def test_a_mock_that_raises_does_not_stop_the_others(stage: Stage) -> None:
     assert device.taken() == AP_IS_1
 
 
-def test_in_a_real_loop_behind_a_pipe() -> None:
-    async def exchange() -> bytes:
-        timer = Timer(asyncio.get_running_loop())
-        host = MockHost(timer, new_air())
-        line = LineSettings(baudRate=115200)
-        pipe = Pipe(timer, line)
-        mock = create_mock("xbee", "one", host.air, {"baudRate": 115200})
-        got = bytearray()
-        whole = asyncio.Event()
+async def test_in_a_real_loop_behind_a_pipe() -> None:
+    timer = Timer(asyncio.get_running_loop())
+    host = MockHost(timer, new_air())
+    line = LineSettings(baudRate=115200)
+    pipe = Pipe(timer, line)
+    mock = create_mock("xbee", "one", host.air, {"baudRate": 115200})
+    got = bytearray()
+    whole = asyncio.Event()
 
-        def on_data(data: bytes) -> None:
-            got.extend(data)
-            if len(got) >= len(POWER_UP + AP_IS_1):
-                whole.set()
+    def on_data(data: bytes) -> None:
+        got.extend(data)
+        if len(got) >= len(POWER_UP + AP_IS_1):
+            whole.set()
 
-        client = await pipe.open(line)
-        client.start(on_data, lambda error: None)
-        host.add(mock, pipe.device)
-        client.write(ASK_AP)
-        await asyncio.wait_for(whole.wait(), 60)
-        client.close()
-        host.close()
-        timer.close()
-        return bytes(got)
-
-    assert asyncio.run(exchange()) == POWER_UP + AP_IS_1
+    client = await pipe.open(line)
+    client.start(on_data, lambda error: None)
+    host.add(mock, pipe.device)
+    client.write(ASK_AP)
+    await asyncio.wait_for(whole.wait(), 60)
+    client.close()
+    host.close()
+    timer.close()
+    assert bytes(got) == POWER_UP + AP_IS_1
 
 
 # --- a server with many clients -------------------------------------------------------------------

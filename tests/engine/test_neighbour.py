@@ -12,7 +12,7 @@ from hilgw.medium.pose import Pose
 from hilgw.reasons import PacketRefused, RefusedReason
 
 
-class Bench:
+class CountedNeighbour:
     def __init__(self) -> None:
         self.ledger = Ledger()
         self.medium = Medium(self.ledger)
@@ -40,7 +40,7 @@ class Bench:
 
 
 def test_it_gets_what_it_listens_to_while_it_is_there() -> None:
-    bench = Bench()
+    bench = CountedNeighbour()
     bench.send()
     bench.neighbour.listen({"radio": frozenset({1})})
     assert (bench.neighbour.state, bench.neighbour.is_up) == (State.UP, True)
@@ -57,7 +57,7 @@ def test_it_gets_what_it_listens_to_while_it_is_there() -> None:
 
 
 def test_range_and_pose_are_for_the_neighbour_to_judge() -> None:
-    bench = Bench()
+    bench = CountedNeighbour()
     bench.neighbour.listen({"radio": None})
     pose = Pose((1000.0, 0.0, 0.0))
     bench.send(pose=pose, range=0.1)
@@ -66,14 +66,14 @@ def test_range_and_pose_are_for_the_neighbour_to_judge() -> None:
 
 
 def test_what_came_from_another_gateway_does_not_go_to_one() -> None:
-    bench = Bench()
+    bench = CountedNeighbour()
     bench.neighbour.listen({"radio": None})
     bench.medium.transmit(Packet(b"x", 1, "radio", "tx@desk", gateway="desk"), None)
     assert bench.carried == []
 
 
 def test_copies_wait_until_they_are_settled() -> None:
-    bench = Bench()
+    bench = CountedNeighbour()
     bench.neighbour.listen({"radio": None})
     for _ in range(5):
         bench.send()

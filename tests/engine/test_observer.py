@@ -6,16 +6,9 @@ from dataclasses import dataclass
 
 from hilgw.engine.observer import Observer, Observers, PoseEvent, State
 from hilgw.testing.sim import Recorder
+from tests.engine.fakes import Poses
 
 EVENT = PoseEvent("rover", None, 5)
-
-
-class Poses(Observer):
-    def __init__(self) -> None:
-        self.events: list[PoseEvent] = []
-
-    def pose_change(self, event: PoseEvent) -> None:
-        self.events.append(event)
 
 
 class Failing(Observer):

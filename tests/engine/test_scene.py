@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hilgw.devices.steps import StepClock
-from hilgw.engine.observer import Observer, Observers, PoseEvent
+from hilgw.engine.observer import Observers
 from hilgw.engine.robot.schedule import Schedule
 from hilgw.engine.scene import FOLLOW_NS, Scene
 from hilgw.errors import HilgwError
@@ -22,6 +22,7 @@ from hilgw.medium.packet import Copy, Packet
 from hilgw.medium.pose import Mount, Pose
 from hilgw.reasons import NotReceivedReason
 from hilgw.testing.sim import Clock
+from tests.engine.fakes import Poses
 
 S = 1_000_000_000
 MS = 1_000_000
@@ -207,14 +208,6 @@ def test_steps_are_a_grid(origin: int, step: int, when: int) -> None:
     assert when - last < step
     assert end - when < step
     assert StepClock(origin).last(when) == StepClock(origin).end(when) == when
-
-
-class Poses(Observer):
-    def __init__(self) -> None:
-        self.events: list[PoseEvent] = []
-
-    def pose_change(self, event: PoseEvent) -> None:
-        self.events.append(event)
 
 
 def test_changes_of_pose_are_events_and_only_changes() -> None:

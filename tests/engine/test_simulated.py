@@ -17,6 +17,7 @@ from hilgw.errors import PortError
 from hilgw.testing.sim import elapse
 from hilgw.transports.tcp.in_process import InProcessNetwork
 from hilgw.units import NS_PER_MS, NS_PER_S
+from tests.scenarios import scenario_of
 
 HOUR_S = 3600.0
 # Computes, and answers each line with the nanoseconds that it took; ends with its input.
@@ -191,12 +192,10 @@ def test_a_frozen_process_is_waited_for_no_longer_than_its_deadline() -> None:
     assert expired == ["rover"]
 
 
-def test_holds_have_no_effect_at_another_speed() -> None:
-    async def scenario(loop: PacedLoop) -> None:
-        loop.holds.hold("rover")
-        await elapse(1)
-
-    run(scenario, 1000)
+@scenario_of(run, 1000)
+async def test_holds_have_no_effect_at_another_speed(loop: PacedLoop, /) -> None:
+    loop.holds.hold("rover")
+    await elapse(1)
 
 
 def test_deadlines_of_other_processes_are_in_real_time() -> None:
@@ -212,18 +211,18 @@ def test_deadlines_of_other_processes_are_in_real_time() -> None:
 
 
 @pytest.mark.process
-def test_an_outside_event_comes_at_the_time_that_the_pace_has_reached() -> None:
-    async def scenario(loop: PacedLoop) -> None:
-        process, connection = await child(CONTROLLER, loop)
-        begin = loop.clock.now()
-        with process, connection:
-            await loop.sock_sendall(connection, b"x\n")
-            waits = asyncio.create_task(elapse(1000 * HOUR_S))
-            computed_ns = int(await loop.sock_recv(connection, 100))
-            waits.cancel()
-        assert loop.clock.now() - begin >= 10 * computed_ns
-
-    run(scenario, 10)
+@scenario_of(run, 10)
+async def test_an_outside_event_comes_at_the_time_that_the_pace_has_reached(
+    loop: PacedLoop, /
+) -> None:
+    process, connection = await child(CONTROLLER, loop)
+    begin = loop.clock.now()
+    with process, connection:
+        await loop.sock_sendall(connection, b"x\n")
+        waits = asyncio.create_task(elapse(1000 * HOUR_S))
+        computed_ns = int(await loop.sock_recv(connection, 100))
+        waits.cancel()
+    assert loop.clock.now() - begin >= 10 * computed_ns
 
 
 STEP_NS = 32 * NS_PER_MS
@@ -279,26 +278,24 @@ def test_a_callback_advances_time_at_once_only_where_nothing_comes_before(obstac
 # --- connections in process ---------------------------------------------------------------------
 
 
-def test_a_network_in_process_delivers_at_once() -> None:
-    async def scenario(loop: PacedLoop) -> None:
-        network, accepted = InProcessNetwork(), list[Any]()
-        listener = network.listen("127.0.0.1", 0, lambda stream, peer: accepted.append(stream))
-        with pytest.raises(PortError) as absent:
-            await network.connect("127.0.0.1", 50_001)
-        assert absent.value.reason == PortError.ABSENT
-        await listener.start()
-        with pytest.raises(PortError) as busy:
-            await network.listen("127.0.0.1", listener.port, print).start()
-        assert busy.value.reason == PortError.BUSY
-        client, got = await network.connect("127.0.0.1", listener.port), bytearray()
-        accepted[0].start(got.extend, lambda error: None)
-        before = loop.clock.now()
-        client.start(lambda data: None, lambda error: None)
-        client.write(b"hello")
-        await elapse(1e-9)
-        assert (bytes(got), loop.clock.now() - before < 10) == (b"hello", True)
-        listener.close()
-        for stream in (client, accepted[0]):
-            stream.close()
-
-    run(scenario)
+@scenario_of(run)
+async def test_a_network_in_process_delivers_at_once(loop: PacedLoop, /) -> None:
+    network, accepted = InProcessNetwork(), list[Any]()
+    listener = network.listen("127.0.0.1", 0, lambda stream, peer: accepted.append(stream))
+    with pytest.raises(PortError) as absent:
+        await network.connect("127.0.0.1", 50_001)
+    assert absent.value.reason == PortError.ABSENT
+    await listener.start()
+    with pytest.raises(PortError) as busy:
+        await network.listen("127.0.0.1", listener.port, print).start()
+    assert busy.value.reason == PortError.BUSY
+    client, got = await network.connect("127.0.0.1", listener.port), bytearray()
+    accepted[0].start(got.extend, lambda error: None)
+    before = loop.clock.now()
+    client.start(lambda data: None, lambda error: None)
+    client.write(b"hello")
+    await elapse(1e-9)
+    assert (bytes(got), loop.clock.now() - before < 10) == (b"hello", True)
+    listener.close()
+    for stream in (client, accepted[0]):
+        stream.close()

@@ -27,7 +27,7 @@ from hilgw.transports.serial.port import open_serial
 from hilgw.transports.virtual.pipe import Pipe
 from hilgw.transports.virtual.pty import VirtualPort
 from hilgw.units import NS_PER_S
-from tests.engine.fakes import Bench, EchoSession
+from tests.engine.fakes import EchoSession, StationBench
 
 LINE = LineSettings(baudRate=115200)
 
@@ -45,7 +45,7 @@ class Rig:
         is_needed: bool = True,
         release: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        self.bench = Bench(window=100, bufferSize=1000, baudRate=115200, scheduler=timer)
+        self.bench = StationBench(window=100, bufferSize=1000, baudRate=115200, scheduler=timer)
         self.station = self.bench.station
         self.is_needed = is_needed
         self.log = Recorder()

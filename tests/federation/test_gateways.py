@@ -27,6 +27,7 @@ from hilgw.medium.packet import BROADCAST, Copy, Packet
 from hilgw.medium.pose import Pose
 from hilgw.testing.sim import Clock, until
 from tests.federation.fakes import Lab, Node, lab
+from tests.scenarios import scenario_of
 
 NAMES = ("desk", "field", "tower")
 
@@ -87,48 +88,45 @@ def signal(copy: Copy) -> tuple[Any, ...]:
     listeners=st.lists(st.tuples(st.sampled_from(NAMES), LISTENERS), max_size=8),
     packets=st.lists(st.tuples(st.sampled_from(NAMES), POSES, PACKETS), max_size=8),
 )
-def test_it_is_as_if_all_were_on_one_medium(
+@scenario_of(lab, *NAMES)
+async def test_it_is_as_if_all_were_on_one_medium(
+    bench: Lab,
+    /,
     listeners: list[tuple[str, dict[str, Any]]],
     packets: list[tuple[str, Pose | None, dict[str, Any]]],
 ) -> None:
     """Each packet comes once to the same listeners, in order, with the same signal. Which of the
     modules of an air sends it may differ: it is one of those that receive it."""
-
-    async def main(bench: Lab) -> None:
-        one = One()
-        for index, (name, given_) in enumerate(listeners):
-            bench[name].listen(f"l{index}", **given_)
-            one.listen(f"l{index}", **given_)
-        await bench.begin()
-        for index, (name, pose, given_) in enumerate(packets):
-            data = bytes([index])
-            bench[name].send(data, pose=pose, on="truck", source=f"tx.{name}", **given_)
-            one.medium.transmit(
-                Packet(data, source=f"tx.{name}", **given_), pose, mounted_on="truck"
-            )
-        await bench.run(2)
-        in_air: dict[tuple[str, bytes], int] = {}
-        for index, (name, given_) in enumerate(listeners):
-            here, there = bench[name].got[f"l{index}"], one.got[f"l{index}"]
-            if given_["air"] is None:
-                for copies in (here, there):  # the order is that of each Emitter
-                    copies.sort(key=lambda each: packets[each.packet.data[0]][0])
-                assert [signal(each) for each in here] == [signal(each) for each in there]
-            for step, copies in ((1, here), (-1, there)):
-                for each in copies:
-                    key = given_["air"], each.packet.data
-                    in_air[key] = in_air.get(key, 0) + step * (given_["air"] is not None)
-        reachable = all(given_["pose"] is None for _, given_ in listeners)
-        same = all(given_["enabled"] and given_["owner"] is None for _, given_ in listeners)
-        if reachable and same:
-            assert not any(in_air.values())
-        for name in NAMES:  # nothing comes to a gateway whose listeners are on other channels
-            for other in set(NAMES) - {name}:
-                member = bench[name].member(other)
-                assert member.unsettled == 0
-                assert sum(each.lost for each in member.outgoing.values()) == 0
-
-    lab(main, *NAMES)
+    one = One()
+    for index, (name, given_) in enumerate(listeners):
+        bench[name].listen(f"l{index}", **given_)
+        one.listen(f"l{index}", **given_)
+    await bench.begin()
+    for index, (name, pose, given_) in enumerate(packets):
+        data = bytes([index])
+        bench[name].send(data, pose=pose, on="truck", source=f"tx.{name}", **given_)
+        one.medium.transmit(Packet(data, source=f"tx.{name}", **given_), pose, mounted_on="truck")
+    await bench.run(2)
+    in_air: dict[tuple[str, bytes], int] = {}
+    for index, (name, given_) in enumerate(listeners):
+        here, there = bench[name].got[f"l{index}"], one.got[f"l{index}"]
+        if given_["air"] is None:
+            for copies in (here, there):  # the order is that of each Emitter
+                copies.sort(key=lambda each: packets[each.packet.data[0]][0])
+            assert [signal(each) for each in here] == [signal(each) for each in there]
+        for step, copies in ((1, here), (-1, there)):
+            for each in copies:
+                key = given_["air"], each.packet.data
+                in_air[key] = in_air.get(key, 0) + step * (given_["air"] is not None)
+    reachable = all(given_["pose"] is None for _, given_ in listeners)
+    same = all(given_["enabled"] and given_["owner"] is None for _, given_ in listeners)
+    if reachable and same:
+        assert not any(in_air.values())
+    for name in NAMES:  # nothing comes to a gateway whose listeners are on other channels
+        for other in set(NAMES) - {name}:
+            member = bench[name].member(other)
+            assert member.unsettled == 0
+            assert sum(each.lost for each in member.outgoing.values()) == 0
 
 
 @settings(max_examples=60, deadline=None)
@@ -189,651 +187,594 @@ def test_nothing_comes_twice_and_each_loss_is_counted(
     lab(main, *NAMES, seed=seed)
 
 
-def test_payloads_and_their_limits() -> None:
-    async def main(bench: Lab) -> None:
-        bench["field"].listen("rx")
-        await bench.begin()
-        given_ = [bytes(range(256)), b"\0", b"\0" * 40, b"x" * LONGEST_PACKET]
-        for data in (*given_, b"x" * (LONGEST_PACKET + 1)):
-            bench["desk"].send(data)
-        await bench.run(2)
-        assert bench["field"].data("rx") == given_
-        counts = bench["desk"].counts("field")
-        assert (counts["delivered"], counts["refused"]) == (4, {"too_long": 1})
-
-    lab(main, "desk", "field")
+@scenario_of(lab, "desk", "field")
+async def test_payloads_and_their_limits(bench: Lab, /) -> None:
+    bench["field"].listen("rx")
+    await bench.begin()
+    given_ = [bytes(range(256)), b"\0", b"\0" * 40, b"x" * LONGEST_PACKET]
+    for data in (*given_, b"x" * (LONGEST_PACKET + 1)):
+        bench["desk"].send(data)
+    await bench.run(2)
+    assert bench["field"].data("rx") == given_
+    counts = bench["desk"].counts("field")
+    assert (counts["delivered"], counts["refused"]) == (4, {"too_long": 1})
 
 
-def test_a_full_queue_refuses_at_once() -> None:
-    async def main(bench: Lab) -> None:
-        bench["field"].listen("rx")
-        await bench.begin()
-        bench["desk"].session.is_full = True
-        bench["desk"].send(b"a")
-        bench["desk"].session.is_full = False
-        bench["desk"].send(b"b")
-        await bench.run(2)
-        assert bench["field"].data("rx") == [b"b"]
-        assert bench["desk"].counts("field")["refused"] == {"overflow": 1}
-
-    lab(main, "desk", "field")
+@scenario_of(lab, "desk", "field")
+async def test_a_full_queue_refuses_at_once(bench: Lab, /) -> None:
+    bench["field"].listen("rx")
+    await bench.begin()
+    bench["desk"].session.is_full = True
+    bench["desk"].send(b"a")
+    bench["desk"].session.is_full = False
+    bench["desk"].send(b"b")
+    await bench.run(2)
+    assert bench["field"].data("rx") == [b"b"]
+    assert bench["desk"].counts("field")["refused"] == {"overflow": 1}
 
 
-def test_a_packet_leaves_once_and_only_where_one_listens() -> None:
-    async def main(bench: Lab) -> None:
-        bench["field"].listen("rx")
-        bench["tower"].listen("rx")
-        bench["tower"].listen("rx2", channels=frozenset({2}))
-        await bench.begin()
-        bench.network.puts.clear()
-        for channel in (1, 2, 3):
-            bench["desk"].send(b"%d" % channel, channel)
-        await bench.run()
-        assert bench.network.puts == [f"hilgw/lab/packet/desk/radio/{each}" for each in (1, 2)]
-        assert bench["desk"].counts("field")["accepted"] == 1
-        assert bench["desk"].counts("tower")["accepted"] == 2
-
-    lab(main, "desk", "field", "tower")
+@scenario_of(lab, "desk", "field", "tower")
+async def test_a_packet_leaves_once_and_only_where_one_listens(bench: Lab, /) -> None:
+    bench["field"].listen("rx")
+    bench["tower"].listen("rx")
+    bench["tower"].listen("rx2", channels=frozenset({2}))
+    await bench.begin()
+    bench.network.puts.clear()
+    for channel in (1, 2, 3):
+        bench["desk"].send(b"%d" % channel, channel)
+    await bench.run()
+    assert bench.network.puts == [f"hilgw/lab/packet/desk/radio/{each}" for each in (1, 2)]
+    assert bench["desk"].counts("field")["accepted"] == 1
+    assert bench["desk"].counts("tower")["accepted"] == 2
 
 
-def test_receivers_are_retuned_disabled_and_go_while_packets_come() -> None:
-    async def main(bench: Lab) -> None:
-        desk, field = bench["desk"], bench["field"]
-        listener = field.listen("rx")
-        await bench.begin()
-        desk.send(b"a")
-        await bench.settle()
-        field.medium.retune("rx", frozenset({7}))
-        await bench.settle()
-        desk.send(b"not")
-        desk.send(b"b", 7)
-        await bench.settle()
-        field.medium.retune("rx", None)
-        await bench.settle()
-        desk.send(b"c", 999)
-        await bench.settle()
-        listener.enabled = False
-        desk.send(b"not")
-        await bench.settle()
-        listener.enabled = True
-        desk.send(b"d", BROADCAST)
-        await bench.settle()
-        field.medium.detach("rx")
-        await bench.settle()
-        desk.send(b"not")
-        await bench.run(2)
-        assert field.data("rx") == [b"a", b"b", b"c", b"d"]
-        # The disabled one is there: its gateway has the packet, and the reason.
-        assert desk.counts("field")["delivered"] == 5
-        assert field.ledger.as_dict()["medium"]["not_received"] == {"disabled": 1}
-
-    lab(main, "desk", "field")
+@scenario_of(lab, "desk", "field")
+async def test_receivers_are_retuned_disabled_and_go_while_packets_come(bench: Lab, /) -> None:
+    desk, field = bench["desk"], bench["field"]
+    listener = field.listen("rx")
+    await bench.begin()
+    desk.send(b"a")
+    await bench.settle()
+    field.medium.retune("rx", frozenset({7}))
+    await bench.settle()
+    desk.send(b"not")
+    desk.send(b"b", 7)
+    await bench.settle()
+    field.medium.retune("rx", None)
+    await bench.settle()
+    desk.send(b"c", 999)
+    await bench.settle()
+    listener.enabled = False
+    desk.send(b"not")
+    await bench.settle()
+    listener.enabled = True
+    desk.send(b"d", BROADCAST)
+    await bench.settle()
+    field.medium.detach("rx")
+    await bench.settle()
+    desk.send(b"not")
+    await bench.run(2)
+    assert field.data("rx") == [b"a", b"b", b"c", b"d"]
+    # The disabled one is there: its gateway has the packet, and the reason.
+    assert desk.counts("field")["delivered"] == 5
+    assert field.ledger.as_dict()["medium"]["not_received"] == {"disabled": 1}
 
 
-def test_more_channels_than_subscriptions() -> None:
-    async def main(bench: Lab) -> None:
-        bench["field"].listen("rx", channels=frozenset(range(0, 200, 2)))
-        await bench.begin()
-        for channel in range(200):
-            bench["desk"].send(bytes([channel]), channel)
-        await bench.run(2)
-        assert bench["field"].data("rx") == [bytes([each]) for each in range(0, 200, 2)]
-        assert bench["desk"].counts("field")["accepted"] == 100
-
-    lab(main, "desk", "field")
+@scenario_of(lab, "desk", "field")
+async def test_more_channels_than_subscriptions(bench: Lab, /) -> None:
+    bench["field"].listen("rx", channels=frozenset(range(0, 200, 2)))
+    await bench.begin()
+    for channel in range(200):
+        bench["desk"].send(bytes([channel]), channel)
+    await bench.run(2)
+    assert bench["field"].data("rx") == [bytes([each]) for each in range(0, 200, 2)]
+    assert bench["desk"].counts("field")["accepted"] == 100
 
 
-def test_obstacles_are_judged_where_the_listener_is() -> None:
-    async def main(bench: Lab) -> None:
-        bench["field"].medium.obstruct(Obstacle(Sphere(0.5), Pose((1.0, 0.0, 0.0))))
-        for name in ("field", "tower"):
-            bench[name].listen("rx", type="infra-red", pose=Pose((2.0, 0.0, 0.0)))
-        await bench.begin()
-        bench["desk"].send(b"a", type="infra-red", pose=Pose())
-        await bench.run()
-        assert (bench["field"].data("rx"), bench["tower"].data("rx")) == ([], [b"a"])
-
-    lab(main, "desk", "field", "tower")
+@scenario_of(lab, "desk", "field", "tower")
+async def test_obstacles_are_judged_where_the_listener_is(bench: Lab, /) -> None:
+    bench["field"].medium.obstruct(Obstacle(Sphere(0.5), Pose((1.0, 0.0, 0.0))))
+    for name in ("field", "tower"):
+        bench[name].listen("rx", type="infra-red", pose=Pose((2.0, 0.0, 0.0)))
+    await bench.begin()
+    bench["desk"].send(b"a", type="infra-red", pose=Pose())
+    await bench.run()
+    assert (bench["field"].data("rx"), bench["tower"].data("rx")) == ([], [b"a"])
 
 
 # --- robots and airs ------------------------------------------------------------------------------
 
 
-def test_a_robot_receives_itself_nowhere() -> None:
+@scenario_of(lab, "desk", "field")
+async def test_a_robot_receives_itself_nowhere(bench: Lab, /) -> None:
     """It is simulated here, its radio is there: neither gets what the other one sends."""
-
-    async def main(bench: Lab) -> None:
-        here, there = bench["desk"], bench["field"]
-        here.listen("rover.rx", owner="rover")
-        there.listen("xbee", owner="rover", air="lab")
-        there.listen("other.rx", owner="other")
-        await bench.begin()
-        here.send(b"a", source="rover.tx", owner="rover", on="rover")
-        there.send(b"b", source="xbee", owner="rover", air="lab")
-        await bench.run()
-        assert (here.data("rover.rx"), there.data("xbee")) == ([], [])
-        assert sorted(there.data("other.rx")) == [b"a", b"b"]
-
-    lab(main, "desk", "field")
+    here, there = bench["desk"], bench["field"]
+    here.listen("rover.rx", owner="rover")
+    there.listen("xbee", owner="rover", air="lab")
+    there.listen("other.rx", owner="other")
+    await bench.begin()
+    here.send(b"a", source="rover.tx", owner="rover", on="rover")
+    there.send(b"b", source="xbee", owner="rover", air="lab")
+    await bench.run()
+    assert (here.data("rover.rx"), there.data("xbee")) == ([], [])
+    assert sorted(there.data("other.rx")) == [b"a", b"b"]
 
 
-def test_one_module_of_an_air_sends_and_that_of_the_same_gateway_first() -> None:
-    async def main(bench: Lab) -> None:
-        for name in ("field", "tower"):
-            bench[name].listen(f"x.{name}", air="lab")
-            bench[name].listen(f"rx.{name}")
-        await bench.begin()
-        bench["desk"].send(b"a")
-        bench["tower"].send(b"b")
-        await bench.run()
-        assert bench["field"].data("x.field") == [b"a"]
-        assert bench["tower"].data("x.tower") == [b"b"]
-        for name in ("field", "tower"):
-            assert sorted(bench[name].data(f"rx.{name}")) == [b"a", b"b"]
-        bench["field"].kill()
-        await bench.run()
-        bench["desk"].send(b"c")
-        await bench.run()
-        assert bench["tower"].data("x.tower") == [b"b", b"c"]
-
-    lab(main, "desk", "field", "tower")
+@scenario_of(lab, "desk", "field", "tower")
+async def test_one_module_of_an_air_sends_and_that_of_the_same_gateway_first(bench: Lab, /) -> None:
+    for name in ("field", "tower"):
+        bench[name].listen(f"x.{name}", air="lab")
+        bench[name].listen(f"rx.{name}")
+    await bench.begin()
+    bench["desk"].send(b"a")
+    bench["tower"].send(b"b")
+    await bench.run()
+    assert bench["field"].data("x.field") == [b"a"]
+    assert bench["tower"].data("x.tower") == [b"b"]
+    for name in ("field", "tower"):
+        assert sorted(bench[name].data(f"rx.{name}")) == [b"a", b"b"]
+    bench["field"].kill()
+    await bench.run()
+    bench["desk"].send(b"c")
+    await bench.run()
+    assert bench["tower"].data("x.tower") == [b"b", b"c"]
 
 
 @pytest.mark.parametrize("relay", [False, True])
-def test_what_came_from_an_air_does_not_go_back_and_relays_pass_it_on(relay: bool) -> None:
-    async def main(bench: Lab) -> None:
-        bench["desk"].listen("x0", air="lab", relay=relay)
-        bench["field"].listen("x1", air="lab", relay=relay)
-        bench["field"].listen("x2", air="roof", relay=relay)
-        bench["field"].listen("rx")
-        await bench.begin()
-        bench["desk"].send(b"a", source="x0", air="lab")
-        await bench.run()
-        assert bench["desk"].data("x0") == bench["field"].data("x1") == []
-        assert bench["field"].data("x2") == [b"a"] * relay
-        assert bench["field"].data("rx") == [b"a"]
+@scenario_of(lab, "desk", "field")
+async def test_what_came_from_an_air_does_not_go_back_and_relays_pass_it_on(
+    bench: Lab, /, relay: bool
+) -> None:
+    bench["desk"].listen("x0", air="lab", relay=relay)
+    bench["field"].listen("x1", air="lab", relay=relay)
+    bench["field"].listen("x2", air="roof", relay=relay)
+    bench["field"].listen("rx")
+    await bench.begin()
+    bench["desk"].send(b"a", source="x0", air="lab")
+    await bench.run()
+    assert bench["desk"].data("x0") == bench["field"].data("x1") == []
+    assert bench["field"].data("x2") == [b"a"] * relay
+    assert bench["field"].data("rx") == [b"a"]
 
-    lab(main, "desk", "field")
 
-
-def test_a_line_of_its_own_is_not_an_air_of_another_gateway() -> None:
+@scenario_of(lab, "desk", "field", desk=["uart0"], field=["uart0"])
+async def test_a_line_of_its_own_is_not_an_air_of_another_gateway(bench: Lab, /) -> None:
     """Both gateways have an adapter uart0: what comes on one line goes out on the other one."""
-
-    async def main(bench: Lab) -> None:
-        for node in bench.nodes.values():
-            node.listen("uart0", air="uart0", relay=True)
-        await bench.begin()
-        bench["desk"].send(b"a", source="uart0", air="uart0")
-        await bench.run()
-        assert bench["desk"].data("uart0") == []
-        assert bench["field"].data("uart0") == [b"a"]
-
-    lab(main, "desk", "field", desk=["uart0"], field=["uart0"])
+    for node in bench.nodes.values():
+        node.listen("uart0", air="uart0", relay=True)
+    await bench.begin()
+    bench["desk"].send(b"a", source="uart0", air="uart0")
+    await bench.run()
+    assert bench["desk"].data("uart0") == []
+    assert bench["field"].data("uart0") == [b"a"]
 
 
 LONG = "0013A20040000001"
 
 
-def test_echoes_and_duplicates_are_recognised_across_gateways() -> None:
-    async def main(bench: Lab) -> None:
-        desk, field, tower = (bench[name] for name in ("desk", "field", "tower"))
-        for node in (desk, field):
-            node.listen(f"x.{node.name}", air="lab")
-            node.airs.own("lab", f"x.{node.name}", [])
-        tower.listen("rx")
-        await bench.begin()
-        # The module of the desk transmits; that of the field receives it: an echo.
-        desk.airs.sent("lab", b"ours", bench.clock.now(), "x.desk")
+@scenario_of(lab, "desk", "field", "tower")
+async def test_echoes_and_duplicates_are_recognised_across_gateways(bench: Lab, /) -> None:
+    desk, field, tower = (bench[name] for name in ("desk", "field", "tower"))
+    for node in (desk, field):
+        node.listen(f"x.{node.name}", air="lab")
+        node.airs.own("lab", f"x.{node.name}", [])
+    tower.listen("rx")
+    await bench.begin()
+    # The module of the desk transmits; that of the field receives it: an echo.
+    desk.airs.sent("lab", b"ours", bench.clock.now(), "x.desk")
+    await bench.settle()
+    origin, _ = field.airs.origin("lab", "x.field", None, b"ours", bench.clock.now())
+    assert origin is Origin.ECHO
+    # A foreign module transmits once, both modules receive it: it comes once.
+    for node in (desk, field):
+        station = f"x.{node.name}"
+        now = bench.clock.now()
+        assert node.airs.origin("lab", station, LONG, b"new", now)[0] is Origin.FOREIGN
+        if not node.airs.is_duplicate("lab", station, LONG, b"new", now):
+            node.send(b"new", source=station, air="lab", address=LONG)
         await bench.settle()
-        origin, _ = field.airs.origin("lab", "x.field", None, b"ours", bench.clock.now())
-        assert origin is Origin.ECHO
-        # A foreign module transmits once, both modules receive it: it comes once.
-        for node in (desk, field):
-            station = f"x.{node.name}"
-            now = bench.clock.now()
-            assert node.airs.origin("lab", station, LONG, b"new", now)[0] is Origin.FOREIGN
-            if not node.airs.is_duplicate("lab", station, LONG, b"new", now):
-                node.send(b"new", source=station, air="lab", address=LONG)
-            await bench.settle()
-        assert tower.data("rx") == [b"new"]
-
-    lab(main, "desk", "field", "tower")
+    assert tower.data("rx") == [b"new"]
 
 
-def test_two_modules_report_one_transmission_at_once() -> None:
+@scenario_of(lab, "desk", "field", "tower")
+async def test_two_modules_report_one_transmission_at_once(bench: Lab, /) -> None:
     """Each gateway has put it on its medium before it had that of the other one; a third one
     drops the second."""
-
-    async def main(bench: Lab) -> None:
-        for node in (bench["desk"], bench["field"]):
-            node.listen(f"x.{node.name}", air="lab")
-            node.airs.own("lab", f"x.{node.name}", [])
-        bench["tower"].listen("rx")
-        await bench.begin()
-        for node in (bench["desk"], bench["field"]):
-            assert not node.airs.is_duplicate("lab", f"x.{node.name}", LONG, b"new", 0)
-            node.send(b"new", source=f"x.{node.name}", air="lab", address=LONG)
-        await bench.run(2)
-        assert bench["tower"].data("rx") == [b"new"]
-        dropped = [bench["tower"].member(name).dropped["duplicate"] for name in ("desk", "field")]
-        assert sum(dropped) == 1
-
-    lab(main, "desk", "field", "tower")
+    for node in (bench["desk"], bench["field"]):
+        node.listen(f"x.{node.name}", air="lab")
+        node.airs.own("lab", f"x.{node.name}", [])
+    bench["tower"].listen("rx")
+    await bench.begin()
+    for node in (bench["desk"], bench["field"]):
+        assert not node.airs.is_duplicate("lab", f"x.{node.name}", LONG, b"new", 0)
+        node.send(b"new", source=f"x.{node.name}", air="lab", address=LONG)
+    await bench.run(2)
+    assert bench["tower"].data("rx") == [b"new"]
+    dropped = [bench["tower"].member(name).dropped["duplicate"] for name in ("desk", "field")]
+    assert sum(dropped) == 1
 
 
 # --- poses ----------------------------------------------------------------------------------------
 
 
-def test_the_pose_of_a_robot_comes_from_the_gateway_that_has_it() -> None:
-    async def main(bench: Lab) -> None:
-        here, there = bench["desk"], bench["field"]
-        here.scene.add("rover", Pose((1.0, 2.0, 3.0)))
-        there.scene.add("rover", None)
-        there.listen("rover.x", owner="rover")
-        await bench.begin()
-        found = there.scene.pose_of("rover")
-        assert found is not None
-        assert found.position == (1.0, 2.0, 3.0)
-        here.scene.place("rover", Pose((4.0, 0.0, 0.0)))
-        await bench.run()
-        assert there.scene.pose_of("rover") == Pose((4.0, 0.0, 0.0))
-        bench["tower"].send(b"near", pose=Pose((5.0, 0.0, 0.0)), range=2.0)
-        bench["tower"].send(b"far", pose=Pose((9.0, 0.0, 0.0)), range=2.0)
-        await bench.run()
-        assert there.data("rover.x") == [b"near"]
-        here.kill()
-        await bench.run()
-        assert there.scene.pose_of("rover") is None
-
-    lab(main, "desk", "field", "tower")
+@scenario_of(lab, "desk", "field", "tower")
+async def test_the_pose_of_a_robot_comes_from_the_gateway_that_has_it(bench: Lab, /) -> None:
+    here, there = bench["desk"], bench["field"]
+    here.scene.add("rover", Pose((1.0, 2.0, 3.0)))
+    there.scene.add("rover", None)
+    there.listen("rover.x", owner="rover")
+    await bench.begin()
+    found = there.scene.pose_of("rover")
+    assert found is not None
+    assert found.position == (1.0, 2.0, 3.0)
+    here.scene.place("rover", Pose((4.0, 0.0, 0.0)))
+    await bench.run()
+    assert there.scene.pose_of("rover") == Pose((4.0, 0.0, 0.0))
+    bench["tower"].send(b"near", pose=Pose((5.0, 0.0, 0.0)), range=2.0)
+    bench["tower"].send(b"far", pose=Pose((9.0, 0.0, 0.0)), range=2.0)
+    await bench.run()
+    assert there.data("rover.x") == [b"near"]
+    here.kill()
+    await bench.run()
+    assert there.scene.pose_of("rover") is None
 
 
 # --- gateways come and go -------------------------------------------------------------------------
 
 
-def test_a_killed_gateway_and_its_next_run() -> None:
-    async def main(bench: Lab) -> None:
-        desk, field = bench["desk"], bench["field"]
-        field.listen("rx")
-        await bench.begin()
-        desk.send(b"a")
+@scenario_of(lab, "desk", "field")
+async def test_a_killed_gateway_and_its_next_run(bench: Lab, /) -> None:
+    desk, field = bench["desk"], bench["field"]
+    field.listen("rx")
+    await bench.begin()
+    desk.send(b"a")
+    await bench.run()
+    desk.send(b"lost")
+    field.kill()
+    await bench.run()
+    assert desk.gateway.supervisors["gateway@field"].reason == "lost"
+    desk.send(b"nobody is there")
+    counts = desk.counts("field")
+    assert (counts["accepted"], counts["queued"], counts["delivered"]) == (2, 1, 1)
+    again = bench.add("field")
+    again.listen("rx")
+    again.start()
+    await bench.run(2)
+    desk.send(b"b")
+    await bench.run(2)
+    assert again.data("rx") == [b"b"]
+    counts = desk.counts("field")
+    assert (counts["accepted"], counts["queued"], counts["delivered"]) == (3, 0, 2)
+    assert counts["refused"] == {"unconfirmed": 1}
+
+
+@scenario_of(lab, "desk", "field")
+async def test_the_next_run_is_there_before_the_last_one_is_known_to_be_gone(bench: Lab, /) -> None:
+    desk, field = bench["desk"], bench["field"]
+    await bench.begin()
+    bench.network.sessions.remove(field.session)  # frozen: its token is still there
+    again = bench.add("field", "again")
+    again.listen("rx")
+    again.start()
+    await bench.run(3)
+    assert desk.member("field").id == field.federation.id
+    for token in field.session.tokens:
+        desk.session.see(field.session, token, is_there=False)
+        again.session.see(field.session, token, is_there=False)
+    await bench.run(2)
+    assert desk.member("field").id == again.federation.id
+    desk.send(b"a")
+    await bench.run(2)
+    assert again.data("rx") == [b"a"]
+
+
+@scenario_of(lab, "desk", "field")
+async def test_what_a_lost_gateway_does_not_confirm_is_lost_until_it_is_back(bench: Lab, /) -> None:
+    desk, field = bench["desk"], bench["field"]
+    field.listen("rx")
+    await bench.begin()
+    desk.send(b"a")
+    await bench.settle()  # it has it, and did not confirm it
+    bench.network.part(desk.session, field.session)
+    await bench.run()
+    assert desk.counts("field")["queued"] == 1
+    bench.clock.run(FORGET_NS)
+    await bench.run(2)
+    assert desk.counts("field")["refused"] == {"unconfirmed": 1}
+    bench.network.heal(desk.session, field.session)
+    await bench.run(3)
+    desk.send(b"b")
+    await bench.run(2)
+    assert field.data("rx") == [b"a", b"b"]
+    counts = desk.counts("field")
+    assert (counts["delivered"], sum(counts["refused"].values()), counts["queued"]) == (2, 0, 0)
+
+
+@scenario_of(lab, "desk", "field")
+async def test_a_gateway_that_ends_loses_nothing_uncounted(bench: Lab, /) -> None:
+    desk, field = bench["desk"], bench["field"]
+    desk.listen("rx")
+    field.listen("rx")
+    await bench.begin()
+    for index in range(20):
+        desk.send(b"%d" % index)
+        field.send(b"%d" % index)
+    assert field.task is not None
+    field.task.cancel()
+    while not field.task.done():
         await bench.run()
-        desk.send(b"lost")
-        field.kill()
+    await bench.run()
+    sent, got = desk.counts("field"), [e for e in field.got["rx"] if e.packet.gateway]
+    assert sent["queued"] == 0
+    assert sent["delivered"] == len(got) == field.member("desk").into("radio").received
+    assert sent["delivered"] + sum(sent["refused"].values()) == sent["accepted"] == 20
+    came = [each.packet.data for each in desk.got["rx"] if each.packet.gateway]
+    assert came == [b"%d" % index for index in range(20)]
+    assert desk.gateway.supervisors["gateway@field"].reason == "it ended"
+    mine = field.counts("desk")
+    assert mine["accepted"] == mine["delivered"] + mine["expired"] == 20
+
+
+@scenario_of(lab, "desk", "field")
+async def test_an_answer_after_the_last_state_does_not_make_lost_packets_wait_again(
+    bench: Lab, /
+) -> None:
+    desk, field = bench["desk"], bench["field"]
+    field.listen("rx")
+    await bench.begin()
+    desk.send(b"first")
+    await bench.run(2)
+    bench.network.lost = 1.0
+    for index in range(5):
+        desk.send(b"%d" % index)
+    late: list[Callable[[], None]] = []
+    get = desk.session.get
+
+    def later(key: str, make: Any, on_reply: Callable[..., None]) -> None:
+        is_link = "/link/" in key
+        get(key, make, (lambda *a: late.append(partial(on_reply, *a))) if is_link else on_reply)
+
+    desk.session.get = later  # type: ignore[method-assign]
+    field.session.get = lambda *_: None  # type: ignore[method-assign]  # it learns of no loss
+    await bench.run()
+    assert late
+    assert field.task is not None
+    field.task.cancel()
+    while not field.task.done():
         await bench.run()
-        assert desk.gateway.supervisors["gateway@field"].reason == "lost"
-        desk.send(b"nobody is there")
-        counts = desk.counts("field")
-        assert (counts["accepted"], counts["queued"], counts["delivered"]) == (2, 1, 1)
-        again = bench.add("field")
-        again.listen("rx")
-        again.start()
-        await bench.run(2)
-        desk.send(b"b")
-        await bench.run(2)
-        assert again.data("rx") == [b"b"]
-        counts = desk.counts("field")
-        assert (counts["accepted"], counts["queued"], counts["delivered"]) == (3, 0, 2)
-        assert counts["refused"] == {"unconfirmed": 1}
-
-    lab(main, "desk", "field")
+    await bench.run()
+    assert desk.counts("field")["refused"] == {"link": 5}
+    for call in late:
+        call()
+    counts = desk.counts("field")
+    assert (counts["queued"], counts["refused"]) == (0, {"link": 5})
 
 
-def test_the_next_run_is_there_before_the_last_one_is_known_to_be_gone() -> None:
-    async def main(bench: Lab) -> None:
-        desk, field = bench["desk"], bench["field"]
-        await bench.begin()
-        bench.network.sessions.remove(field.session)  # frozen: its token is still there
-        again = bench.add("field", "again")
-        again.listen("rx")
-        again.start()
-        await bench.run(3)
-        assert desk.member("field").id == field.federation.id
-        for token in field.session.tokens:
-            desk.session.see(field.session, token, is_there=False)
-            again.session.see(field.session, token, is_there=False)
-        await bench.run(2)
-        assert desk.member("field").id == again.federation.id
-        desk.send(b"a")
-        await bench.run(2)
-        assert again.data("rx") == [b"a"]
-
-    lab(main, "desk", "field")
-
-
-def test_what_a_lost_gateway_does_not_confirm_is_lost_until_it_is_back() -> None:
-    async def main(bench: Lab) -> None:
-        desk, field = bench["desk"], bench["field"]
-        field.listen("rx")
-        await bench.begin()
-        desk.send(b"a")
-        await bench.settle()  # it has it, and did not confirm it
-        bench.network.part(desk.session, field.session)
-        await bench.run()
-        assert desk.counts("field")["queued"] == 1
-        bench.clock.run(FORGET_NS)
-        await bench.run(2)
-        assert desk.counts("field")["refused"] == {"unconfirmed": 1}
-        bench.network.heal(desk.session, field.session)
-        await bench.run(3)
-        desk.send(b"b")
-        await bench.run(2)
-        assert field.data("rx") == [b"a", b"b"]
-        counts = desk.counts("field")
-        assert (counts["delivered"], sum(counts["refused"].values()), counts["queued"]) == (2, 0, 0)
-
-    lab(main, "desk", "field")
-
-
-def test_a_gateway_that_ends_loses_nothing_uncounted() -> None:
-    async def main(bench: Lab) -> None:
-        desk, field = bench["desk"], bench["field"]
-        desk.listen("rx")
-        field.listen("rx")
-        await bench.begin()
-        for index in range(20):
-            desk.send(b"%d" % index)
-            field.send(b"%d" % index)
-        assert field.task is not None
-        field.task.cancel()
-        while not field.task.done():
-            await bench.run()
-        await bench.run()
-        sent, got = desk.counts("field"), [e for e in field.got["rx"] if e.packet.gateway]
-        assert sent["queued"] == 0
-        assert sent["delivered"] == len(got) == field.member("desk").into("radio").received
-        assert sent["delivered"] + sum(sent["refused"].values()) == sent["accepted"] == 20
-        came = [each.packet.data for each in desk.got["rx"] if each.packet.gateway]
-        assert came == [b"%d" % index for index in range(20)]
-        assert desk.gateway.supervisors["gateway@field"].reason == "it ended"
-        mine = field.counts("desk")
-        assert mine["accepted"] == mine["delivered"] + mine["expired"] == 20
-
-    lab(main, "desk", "field")
-
-
-def test_an_answer_after_the_last_state_does_not_make_lost_packets_wait_again() -> None:
-    async def main(bench: Lab) -> None:
-        desk, field = bench["desk"], bench["field"]
-        field.listen("rx")
-        await bench.begin()
-        desk.send(b"first")
-        await bench.run(2)
-        bench.network.lost = 1.0
-        for index in range(5):
-            desk.send(b"%d" % index)
-        late: list[Callable[[], None]] = []
-        get = desk.session.get
-
-        def later(key: str, make: Any, on_reply: Callable[..., None]) -> None:
-            is_link = "/link/" in key
-            get(key, make, (lambda *a: late.append(partial(on_reply, *a))) if is_link else on_reply)
-
-        desk.session.get = later  # type: ignore[method-assign]
-        field.session.get = lambda *_: None  # type: ignore[method-assign]  # it learns of no loss
-        await bench.run()
-        assert late
-        assert field.task is not None
-        field.task.cancel()
-        while not field.task.done():
-            await bench.run()
-        await bench.run()
-        assert desk.counts("field")["refused"] == {"link": 5}
-        for call in late:
-            call()
-        counts = desk.counts("field")
-        assert (counts["queued"], counts["refused"]) == (0, {"link": 5})
-
-    lab(main, "desk", "field")
-
-
-def test_another_version_is_refused_with_both_numbers_and_may_come_back() -> None:
-    async def main(bench: Lab) -> None:
-        other = bench.add("old", version=2)
-        other.listen("rx")
-        bench["desk"].listen("rx")
-        await bench.begin()
-        neighbour = bench["desk"].gateway.supervisors["gateway@old"]
-        assert (neighbour.state, neighbour.reason) == (
-            "failed",
-            "speaks version 2 of the federation, this gateway 1",
-        )
-        bench["desk"].send(b"a")
-        await bench.run(2)
-        assert other.data("rx") == []
-        other.kill()
-        await bench.run()
-        assert neighbour.reason == "lost"
-
-    lab(main, "desk", "field")
+@scenario_of(lab, "desk", "field")
+async def test_another_version_is_refused_with_both_numbers_and_may_come_back(
+    bench: Lab, /
+) -> None:
+    other = bench.add("old", version=2)
+    other.listen("rx")
+    bench["desk"].listen("rx")
+    await bench.begin()
+    neighbour = bench["desk"].gateway.supervisors["gateway@old"]
+    assert (neighbour.state, neighbour.reason) == (
+        "failed",
+        "speaks version 2 of the federation, this gateway 1",
+    )
+    bench["desk"].send(b"a")
+    await bench.run(2)
+    assert other.data("rx") == []
+    other.kill()
+    await bench.run()
+    assert neighbour.reason == "lost"
 
 
 @pytest.mark.parametrize("gap_ms", [0, 1, 3000])
-def test_of_two_gateways_of_one_name_exactly_the_newer_one_ends(gap_ms: int) -> None:
-    async def main(bench: Lab) -> None:
-        bench["field"].listen("rx")
-        await bench.begin()
-        older = bench.add("desk", "older")
-        older.start()
-        await bench.settle()
-        bench.clock.run(gap_ms * 1_000_000)
-        newer = bench.add("desk", "newer")
-        newer.start()
-        await bench.run(12)
-        tasks = [node.task for node in (older, newer)]
-        ended = [each for each in tasks if each is not None and each.done()]
-        assert len(ended) == 1
-        if gap_ms > 100:
-            assert ended[0] is newer.task
-        error = ended[0].exception()
-        assert str(error).startswith("federation: another gateway of this network has the name")
-        stays = newer if ended[0] is older.task else older
-        assert bench["field"].member("desk").id == stays.federation.id
-        stays.send(b"a")
-        await bench.run(2)
-        assert bench["field"].data("rx") == [b"a"]
+@scenario_of(lab, "field")
+async def test_of_two_gateways_of_one_name_exactly_the_newer_one_ends(
+    bench: Lab, /, gap_ms: int
+) -> None:
+    bench["field"].listen("rx")
+    await bench.begin()
+    older = bench.add("desk", "older")
+    older.start()
+    await bench.settle()
+    bench.clock.run(gap_ms * 1_000_000)
+    newer = bench.add("desk", "newer")
+    newer.start()
+    await bench.run(12)
+    tasks = [node.task for node in (older, newer)]
+    ended = [each for each in tasks if each is not None and each.done()]
+    assert len(ended) == 1
+    if gap_ms > 100:
+        assert ended[0] is newer.task
+    error = ended[0].exception()
+    assert str(error).startswith("federation: another gateway of this network has the name")
+    stays = newer if ended[0] is older.task else older
+    assert bench["field"].member("desk").id == stays.federation.id
+    stays.send(b"a")
+    await bench.run(2)
+    assert bench["field"].data("rx") == [b"a"]
 
-    lab(main, "field")
 
-
-def test_names_that_meet_after_a_partition() -> None:
-    async def main(bench: Lab) -> None:
-        first, second = bench.add("desk", "first"), bench.add("desk", "second")
-        first.start()
-        await bench.run(20)
-        bench.network.sessions.append(second.session)
-        bench.network.part(first.session, second.session)
-        bench.network.sessions.remove(second.session)
-        second.start()
-        await bench.run(20)
-        assert first.task is not None
-        assert second.task is not None
-        assert not first.task.done()
-        assert not second.task.done()
-        bench.network.heal(first.session, second.session)
-        await bench.run(3)
-        assert (first.task.done(), second.task.done()) == (False, True)
-
-    lab(main)
+@scenario_of(lab)
+async def test_names_that_meet_after_a_partition(bench: Lab, /) -> None:
+    first, second = bench.add("desk", "first"), bench.add("desk", "second")
+    first.start()
+    await bench.run(20)
+    bench.network.sessions.append(second.session)
+    bench.network.part(first.session, second.session)
+    bench.network.sessions.remove(second.session)
+    second.start()
+    await bench.run(20)
+    assert first.task is not None
+    assert second.task is not None
+    assert not first.task.done()
+    assert not second.task.done()
+    bench.network.heal(first.session, second.session)
+    await bench.run(3)
+    assert (first.task.done(), second.task.done()) == (False, True)
 
 
 @pytest.mark.parametrize("gap_ms", [0, 3000])
-def test_names_that_reach_a_third_gateway_and_not_each_other(gap_ms: int) -> None:
+@scenario_of(lab, "field")
+async def test_names_that_reach_a_third_gateway_and_not_each_other(
+    bench: Lab, /, gap_ms: int
+) -> None:
     """The one that was first comes to the third gateway last: that one reports it to the other."""
-
-    async def main(bench: Lab) -> None:
-        await bench.begin()
-        first, second = bench.add("desk", "first"), bench.add("desk", "second")
-        field = bench["field"].session
-        bench.network.sessions += [first.session, second.session]
-        bench.network.part(first.session, second.session)
-        bench.network.part(first.session, field)
-        del bench.network.sessions[-2:]
-        first.start()
-        await bench.settle()
-        bench.clock.run(gap_ms * 1_000_000)
-        second.start()
-        await bench.run(20)
-        assert bench["field"].member("desk").id == second.federation.id
-        bench.network.heal(first.session, field)
-        await bench.run(80)
-        tasks = [node.task for node in (first, second)]
-        ended = [each for each in tasks if each is not None and each.done()]
-        assert len(ended) == 1
-        if gap_ms:
-            assert ended[0] is second.task
-
-    lab(main, "field")
+    await bench.begin()
+    first, second = bench.add("desk", "first"), bench.add("desk", "second")
+    field = bench["field"].session
+    bench.network.sessions += [first.session, second.session]
+    bench.network.part(first.session, second.session)
+    bench.network.part(first.session, field)
+    del bench.network.sessions[-2:]
+    first.start()
+    await bench.settle()
+    bench.clock.run(gap_ms * 1_000_000)
+    second.start()
+    await bench.run(20)
+    assert bench["field"].member("desk").id == second.federation.id
+    bench.network.heal(first.session, field)
+    await bench.run(80)
+    tasks = [node.task for node in (first, second)]
+    ended = [each for each in tasks if each is not None and each.done()]
+    assert len(ended) == 1
+    if gap_ms:
+        assert ended[0] is second.task
 
 
-def test_gateways_that_only_a_third_one_reaches_are_named_once() -> None:
+@scenario_of(lab, "desk", "field", "tower")
+async def test_gateways_that_only_a_third_one_reaches_are_named_once(bench: Lab, /) -> None:
     """Peers pass nothing on: each of the two would send, and nothing would ever come."""
-
-    async def main(bench: Lab) -> None:
-        field, tower = bench["field"], bench["tower"]
-        bench.network.sessions += [field.session, tower.session]
-        bench.network.part(field.session, tower.session)
-        bench.network.sessions.clear()
-        await bench.begin()
-        await bench.run(40)
-        assert not any("reaches" in text for text in bench["desk"].notices)
-        for node, other in ((field, "tower"), (tower, "field")):
-            (notice,) = (text for text in node.notices if "reaches" in text)
-            assert notice.startswith(f"desk reaches {other}, and this gateway does not: no packet")
-            assert node.federation.status()["unreached"] == {other: ["desk"]}
-        await bench.run(40)
-        assert sum("reaches" in text for text in field.notices) == 1
-        bench.network.heal(field.session, tower.session)
-        await bench.run(40)
-        assert field.federation.status()["unreached"] == {}
-
-    lab(main, "desk", "field", "tower")
+    field, tower = bench["field"], bench["tower"]
+    bench.network.sessions += [field.session, tower.session]
+    bench.network.part(field.session, tower.session)
+    bench.network.sessions.clear()
+    await bench.begin()
+    await bench.run(40)
+    assert not any("reaches" in text for text in bench["desk"].notices)
+    for node, other in ((field, "tower"), (tower, "field")):
+        (notice,) = (text for text in node.notices if "reaches" in text)
+        assert notice.startswith(f"desk reaches {other}, and this gateway does not: no packet")
+        assert node.federation.status()["unreached"] == {other: ["desk"]}
+    await bench.run(40)
+    assert sum("reaches" in text for text in field.notices) == 1
+    bench.network.heal(field.session, tower.session)
+    await bench.run(40)
+    assert field.federation.status()["unreached"] == {}
 
 
-def test_a_gateway_that_goes_is_not_one_that_others_reach() -> None:
+@scenario_of(lab, "desk", "field", "tower")
+async def test_a_gateway_that_goes_is_not_one_that_others_reach(bench: Lab, /) -> None:
     """Not all notice it at the same time: for some time it is as if only the tower reached it."""
-
-    async def main(bench: Lab) -> None:
-        await bench.begin()
-        desk, field = bench["desk"], bench["field"]
-        await bench.run(40)
-        bench.network.part(desk.session, field.session)
-        await bench.run(19)  # the tower is asked once in this time
-        field.kill()
-        await bench.run(40)
-        assert not any("reaches" in text for text in desk.notices)
-        assert desk.federation.status()["unreached"] == {}
-
-    lab(main, "desk", "field", "tower")
+    await bench.begin()
+    desk, field = bench["desk"], bench["field"]
+    await bench.run(40)
+    bench.network.part(desk.session, field.session)
+    await bench.run(19)  # the tower is asked once in this time
+    field.kill()
+    await bench.run(40)
+    assert not any("reaches" in text for text in desk.notices)
+    assert desk.federation.status()["unreached"] == {}
 
 
-def test_what_a_gateway_reached_is_forgotten_when_it_goes() -> None:
+@scenario_of(lab, "desk", "field", "tower")
+async def test_what_a_gateway_reached_is_forgotten_when_it_goes(bench: Lab, /) -> None:
     """It is back before the other one, which it reached before."""
-
-    async def main(bench: Lab) -> None:
-        await bench.begin()
-        desk, field, tower = (bench[name] for name in ("desk", "field", "tower"))
-        await bench.run(40)
-        bench.network.part(field.session, tower.session)
-        await bench.run(40)
-        assert field.federation.status()["unreached"] == {"tower": ["desk"]}
-        bench.network.part(field.session, desk.session)
-        await bench.run(3)
-        assert field.federation.status()["unreached"] == {}
-        bench.network.heal(field.session, desk.session)
-        await bench.run(3)
-        assert field.federation.status()["unreached"] == {}
-        bench.network.heal(field.session, tower.session)
-        await bench.run(40)
-        assert field.federation.status()["unreached"] == {}
-
-    lab(main, "desk", "field", "tower")
+    await bench.begin()
+    desk, field, tower = (bench[name] for name in ("desk", "field", "tower"))
+    await bench.run(40)
+    bench.network.part(field.session, tower.session)
+    await bench.run(40)
+    assert field.federation.status()["unreached"] == {"tower": ["desk"]}
+    bench.network.part(field.session, desk.session)
+    await bench.run(3)
+    assert field.federation.status()["unreached"] == {}
+    bench.network.heal(field.session, desk.session)
+    await bench.run(3)
+    assert field.federation.status()["unreached"] == {}
+    bench.network.heal(field.session, tower.session)
+    await bench.run(40)
+    assert field.federation.status()["unreached"] == {}
 
 
-def test_the_counts_of_all_gateways_add_up_together() -> None:
-    async def main(bench: Lab) -> None:
-        for name in ("field", "tower"):
-            bench[name].listen("rx")
-        await bench.begin()
-        bench.network.lost = 0.3
-        for index in range(50):
-            bench["desk"].send(bytes([index]))
-        await bench.run(3)
-        asking = asyncio.ensure_future(bench["desk"].federation.network())
-        await bench.settle()
-        counts = await asking
-        assert counts.keys() == {"desk", "field", "tower"}
-        for name in ("field", "tower"):
-            mine = counts["desk"]["members"][name]
-            its = counts[name]["members"]["desk"]
-            assert mine["sent"] == 50 == mine["delivered"] + mine["lost"]
-            assert (mine["delivered"], mine["lost"]) == (its["received"], its["missed"])
-            assert 0 < mine["lost"] < 50
-
-    lab(main, "desk", "field", "tower", seed=3)
+@scenario_of(lab, "desk", "field", "tower", seed=3)
+async def test_the_counts_of_all_gateways_add_up_together(bench: Lab, /) -> None:
+    for name in ("field", "tower"):
+        bench[name].listen("rx")
+    await bench.begin()
+    bench.network.lost = 0.3
+    for index in range(50):
+        bench["desk"].send(bytes([index]))
+    await bench.run(3)
+    asking = asyncio.ensure_future(bench["desk"].federation.network())
+    await bench.settle()
+    counts = await asking
+    assert counts.keys() == {"desk", "field", "tower"}
+    for name in ("field", "tower"):
+        mine = counts["desk"]["members"][name]
+        its = counts[name]["members"]["desk"]
+        assert mine["sent"] == 50 == mine["delivered"] + mine["lost"]
+        assert (mine["delivered"], mine["lost"]) == (its["received"], its["missed"])
+        assert 0 < mine["lost"] < 50
 
 
-def test_what_zenoh_refuses_is_a_state_of_the_gateway() -> None:
-    async def main(bench: Lab) -> None:
-        await bench.begin()
-        desk = bench["desk"]
-        assert desk.federation.state == "up"
-        desk.session.failure = "the session is closed"
-        await bench.run()
-        assert desk.federation.state == "failed"
-        assert "the session is closed; start the gateway anew" in desk.federation.reason
-
-    lab(main, "desk", "field")
+@scenario_of(lab, "desk", "field")
+async def test_what_zenoh_refuses_is_a_state_of_the_gateway(bench: Lab, /) -> None:
+    await bench.begin()
+    desk = bench["desk"]
+    assert desk.federation.state == "up"
+    desk.session.failure = "the session is closed"
+    await bench.run()
+    assert desk.federation.state == "failed"
+    assert "the session is closed; start the gateway anew" in desk.federation.reason
 
 
-def test_a_link_that_is_full_is_named_with_what_passes() -> None:
+@scenario_of(lab, "desk", "field")
+async def test_a_link_that_is_full_is_named_with_what_passes(bench: Lab, /) -> None:
     """Its queries wait behind the packets, so that no answer comes in time."""
-
-    async def main(bench: Lab) -> None:
-        bench["field"].listen("rx")
-        await bench.begin()
-        await bench.run(5)
-        desk, field = bench["desk"], bench["field"]
-        link = lambda: desk.federation.status()["gateways"]["field"]  # noqa: E731
-        assert link()["reason"] == ""
-        taken = {key: field.session.queryables.pop(key) for key in [*field.session.queryables]}
-        desk.send(b"1")
-        for _ in range(5):
-            desk.session.left_bytes += 20_000
-            await bench.run(10)
-        assert (link()["state"], link()["unsettled"]) == ("up", 1)
-        assert "s: the link is full, or it hangs; " in link()["reason"]
-        assert " kB/s are offered with 1 packets not confirmed, 0 kB/s come" in link()["reason"]
-        assert " 0 kB/s are offered" not in link()["reason"]
-        field.session.queryables.update(taken)
-        await bench.run(30)
-        assert link()["reason"] == ""
-
-    lab(main, "desk", "field")
+    bench["field"].listen("rx")
+    await bench.begin()
+    await bench.run(5)
+    desk, field = bench["desk"], bench["field"]
+    link = lambda: desk.federation.status()["gateways"]["field"]  # noqa: E731
+    assert link()["reason"] == ""
+    taken = {key: field.session.queryables.pop(key) for key in [*field.session.queryables]}
+    desk.send(b"1")
+    for _ in range(5):
+        desk.session.left_bytes += 20_000
+        await bench.run(10)
+    assert (link()["state"], link()["unsettled"]) == ("up", 1)
+    assert "s: the link is full, or it hangs; " in link()["reason"]
+    assert " kB/s are offered with 1 packets not confirmed, 0 kB/s come" in link()["reason"]
+    assert " 0 kB/s are offered" not in link()["reason"]
+    field.session.queryables.update(taken)
+    await bench.run(30)
+    assert link()["reason"] == ""
 
 
-def test_the_end_that_listens_with_tls_names_where_the_cause_of_a_refusal_is() -> None:
-    async def main(bench: Lab) -> None:
-        lone = Node(bench.network, bench.clock, "lone", listen=("tls/0.0.0.0:7447",))
-        bench.nodes["lone"] = lone
-        await bench.begin()
-        assert lone.federation.state == "waiting"
-        assert lone.federation.reason.endswith("TLS refuses it: its own status has the cause")
+@scenario_of(lab)
+async def test_the_end_that_listens_with_tls_names_where_the_cause_of_a_refusal_is(
+    bench: Lab, /
+) -> None:
+    lone = Node(bench.network, bench.clock, "lone", listen=("tls/0.0.0.0:7447",))
+    bench.nodes["lone"] = lone
+    await bench.begin()
+    assert lone.federation.state == "waiting"
+    assert lone.federation.reason.endswith("TLS refuses it: its own status has the cause")
 
-    lab(main)
 
-
-def test_what_tls_refuses_is_the_reason_why_no_other_gateway_is_there(
-    monkeypatch: pytest.MonkeyPatch,
+@scenario_of(lab)
+async def test_what_tls_refuses_is_the_reason_why_no_other_gateway_is_there(
+    bench: Lab, /, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "REFUSAL_S", 0.001)
     monkeypatch.setattr(module, "refusal", lambda config: f"TLS with {config.connect[0]} fails")
-
-    async def main(bench: Lab) -> None:
-        alone = Node(bench.network, bench.clock, "alone", connect=("tls/lab:7447",))
-        bench.nodes["alone"] = alone
-        await bench.begin()
-        await until(lambda: alone.federation.reason == "TLS with tls/lab:7447 fails")
-        assert alone.federation.state == "waiting"
-
-    lab(main)
+    alone = Node(bench.network, bench.clock, "alone", connect=("tls/lab:7447",))
+    bench.nodes["alone"] = alone
+    await bench.begin()
+    await until(lambda: alone.federation.reason == "TLS with tls/lab:7447 fails")
+    assert alone.federation.state == "waiting"

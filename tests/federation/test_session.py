@@ -26,6 +26,7 @@ from hilgw.federation.session import (
     ZenohSession,
 )
 from hilgw.testing.sim import wait_until
+from tests.transports.rig import turns
 
 pytestmark = pytest.mark.wall_clock("a thread sends")
 
@@ -87,7 +88,7 @@ class Zenoh:
         """Nothing is open."""
 
 
-class Bench:
+class SessionOnFakeZenoh:
     """now: the time. wakes: how often the thread got something to do; yields: and
     the event loop gave way to it."""
 
@@ -131,18 +132,13 @@ class Bench:
 
 
 @asynccontextmanager
-async def running(settings: Mapping[str, Any] = {}) -> AsyncIterator[Bench]:
+async def running(settings: Mapping[str, Any] = {}) -> AsyncIterator[SessionOnFakeZenoh]:
     with pytest.MonkeyPatch.context() as patches:
-        made = Bench(patches, settings)
+        made = SessionOnFakeZenoh(patches, settings)
         await made.open(patches)
         yield made
         made.zenoh.open.set()
     await made.session.close(10)
-
-
-async def turns(count: int) -> None:
-    for _ in range(count):
-        await asyncio.sleep(0)
 
 
 async def test_a_lone_packet_leaves_at_once() -> None:
@@ -152,7 +148,7 @@ async def test_a_lone_packet_leaves_at_once() -> None:
         wait_until(lambda: bench.zenoh.puts == [("key", True, b"1")])
 
 
-async def calm(bench: Bench) -> int:
+async def calm(bench: SessionOnFakeZenoh) -> int:
     """Sends light packets, far apart, until one leaves from the event loop: the thread has nothing
     to do. Returns how many there are now. The first one of all finds nothing declared, and to
     declare it may block."""

@@ -51,12 +51,34 @@ class MockSide(Side):
 
 
 class AirBench(CoSimulation):
-    """Mocks in one air, driven by deadlines as a host does it; their output is collected."""
+    """Mocks of one kind in one air, driven by deadlines as a host does it; it keeps their output.
 
-    def __init__(self, seed: int = 0, loss: float = 0.0, now: int = 0) -> None:
+    create: makes one of them. parameters: of those that are there at first, 1 m apart.
+    answer_ms: how long `ask` waits.
+    """
+
+    def __init__(
+        self,
+        create: Callable[..., Any],
+        *parameters: dict[str, Any],
+        seed: int = 0,
+        loss: float = 0.0,
+        now: int = 0,
+        answer_ms: float = 100,
+    ) -> None:
         super().__init__(Air(seed=seed, loss=loss), now)
+        self.create = create
+        self.answer_ms = answer_ms
         self.modules: list[Any] = []
         self.log: list[tuple[int, Any, bytes]] = []  # time, module, bytes that left together
+        for at, each in enumerate(parameters):
+            self.add(position=(float(at), 0, 0), **each)
+
+    def add(
+        self, name: str = "", position: tuple[float, float, float] = (0, 0, 0), **parameters: Any
+    ) -> Any:
+        name = name or f"m{len(self.modules)}"
+        return self.join(self.create(name, self.air, parameters, position))
 
     def join(self, module: Any) -> Any:
         self.modules.append(module)
@@ -65,6 +87,18 @@ class AirBench(CoSimulation):
 
     def run(self, ms: float, until: Callable[[], object] = lambda: False) -> bool:
         return super().run(ms / 1000, until)
+
+    def put(self, module: Any, data: bytes) -> None:
+        """The client's bytes arrive at once."""
+        side = self.side(module)
+        side.mock.receive(data, self.now)
+        side.collect()
+
+    def ask(self, module: Any, data: bytes, ms: float | None = None) -> Any:
+        """The module's output in this time after these bytes."""
+        self.put(module, data)
+        self.run(self.answer_ms if ms is None else ms)
+        return self.taken(module)
 
     def side(self, module: Any) -> MockSide:
         """Of a module, or of the one with this number."""
@@ -77,18 +111,11 @@ class AirBench(CoSimulation):
         return self.side(module).taken()
 
 
-class Bench(AirBench):
-    """XBee modules."""
+class XBeeBench(AirBench):
+    """XBee modules, whose bytes are frames."""
 
     def __init__(self, seed: int = 0, loss: float = 0.0) -> None:
-        super().__init__(seed, loss, 1_000 * MS)
-
-    def add(
-        self, name: str = "", position: tuple[float, float, float] = (0, 0, 0), **parameters: Any
-    ) -> Module:
-        name = name or f"m{len(self.modules)}"
-        module: Module = self.join(xbee.create(name, self.air, parameters, position))
-        return module
+        super().__init__(xbee.create, seed=seed, loss=loss, now=1_000 * MS, answer_ms=300)
 
     def pair(self, **parameters: Any) -> tuple[Module, Module]:
         """Two modules 1 m apart, powered up and quiet."""
@@ -115,11 +142,9 @@ class Bench(AirBench):
     def frames(self, module: Module) -> list[bytes]:
         return unwrap(self.taken(module))
 
-    def ask(self, module: Module, data: bytes, ms: float = 300) -> list[bytes]:
+    def ask(self, module: Module, data: bytes, ms: float | None = None) -> list[bytes]:
         """Send one frame; the frames that came back meanwhile."""
-        self.put(module, wrap(data))
-        self.run(ms)
-        return self.frames(module)
+        return unwrap(super().ask(module, wrap(data), ms))
 
     def at(self, module: Module, command: bytes, value: bytes = b"", kind: int = 8) -> bytes:
         """One AT command by frame; status and value of its answer."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.firmware_mocks.bench import Bench
+from tests.firmware_mocks.bench import XBeeBench
 
 
 @pytest.fixture
-def bench() -> Bench:
-    return Bench()
+def bench() -> XBeeBench:
+    return XBeeBench()

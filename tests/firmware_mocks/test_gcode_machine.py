@@ -16,7 +16,7 @@ from firmware_mocks.gcode_machine.machine import Machine
 S = 1000 * MS
 
 
-class Bench:
+class MachineInTime:
     """A machine, and the time. output: what it has sent since the last look."""
 
     def __init__(self, **parameters: Any) -> None:
@@ -41,11 +41,13 @@ class Bench:
 
 
 @pytest.fixture
-def bench() -> Bench:
-    return Bench()
+def bench() -> MachineInTime:
+    return MachineInTime()
 
 
-def test_each_line_gets_its_ok_when_the_planner_has_room_without_another_byte(bench: Bench) -> None:
+def test_each_line_gets_its_ok_when_the_planner_has_room_without_another_byte(
+    bench: MachineInTime,
+) -> None:
     moves = [f"G1 X{at + 1} F600" for at in range(40)]
     answers = bench.ask(*moves[:8])  # the serial buffer has 128 bytes
     for at in range(8, 40, 8):
@@ -71,7 +73,7 @@ def test_each_line_gets_its_ok_when_the_planner_has_room_without_another_byte(be
     ],
 )
 def test_an_arc_goes_around_its_centre(
-    bench: Bench, line: str, centre: tuple[float, float], turn: float
+    bench: MachineInTime, line: str, centre: tuple[float, float], turn: float
 ) -> None:
     bench.ask("G0 X10 Y10", seconds=2)
     bench.machine.drawn.clear()
@@ -84,7 +86,7 @@ def test_an_arc_goes_around_its_centre(
     assert all(math.dist(each[:2], centre) == pytest.approx(10) for each in drawn)
 
 
-def test_the_ok_of_an_arc_comes_when_its_last_segment_is_planned(bench: Bench) -> None:
+def test_the_ok_of_an_arc_comes_when_its_last_segment_is_planned(bench: MachineInTime) -> None:
     bench.ask("G0 X10 Y10", seconds=2)
     assert bench.ask("G2 X10 Y10 I10 F600", seconds=1) == []
     assert bench.machine.state == "Run"
@@ -92,7 +94,7 @@ def test_the_ok_of_an_arc_comes_when_its_last_segment_is_planned(bench: Bench) -
     assert answers.split() == ["ok"] and bench.machine.state == "Idle"
 
 
-def test_an_arc_in_another_plane_climbs_in_the_third_axis(bench: Bench) -> None:
+def test_an_arc_in_another_plane_climbs_in_the_third_axis(bench: MachineInTime) -> None:
     bench.ask("G0 Y20 Z10", seconds=2)
     assert bench.ask("G19 G3 Y10 Z20 X5 J-10 F3000", "$G", seconds=3)[1].startswith("[GC:G3")
     assert bench.machine.position == (5.0, 10.0, 20.0)
@@ -118,17 +120,17 @@ def test_an_arc_in_another_plane_climbs_in_the_third_axis(bench: Bench) -> None:
         ("G92", 26),
     ],
 )
-def test_what_grbl_refuses(bench: Bench, line: str, error: int) -> None:
+def test_what_grbl_refuses(bench: MachineInTime, line: str, error: int) -> None:
     bench.ask("G0 X10 Y10", seconds=2)
     assert bench.ask(line) == [f"error:{error}"]
 
 
-def test_an_arc_beyond_the_travel_is_an_alarm(bench: Bench) -> None:
+def test_an_arc_beyond_the_travel_is_an_alarm(bench: MachineInTime) -> None:
     bench.ask("G0 X5 Y20", seconds=2)
     assert bench.ask("G3 X5 Y10 R-8 F600")[0] == "ALARM:2"
 
 
-def test_g28_goes_to_its_position_by_way_of_the_one_that_is_given(bench: Bench) -> None:
+def test_g28_goes_to_its_position_by_way_of_the_one_that_is_given(bench: MachineInTime) -> None:
     bench.ask("G0 X30 Y40 Z5", "G28.1", "G0 X1 Y2 Z3", seconds=3)
     assert "[G28:30.000,40.000,5.000]" in bench.ask("$#")
     bench.machine.drawn.clear()
@@ -143,7 +145,7 @@ def test_g28_goes_to_its_position_by_way_of_the_one_that_is_given(bench: Bench) 
     assert "[G28:30.000,40.000,5.000]" in bench.ask("$#")
 
 
-def test_g92_moves_the_work_zero_and_not_the_axes(bench: Bench) -> None:
+def test_g92_moves_the_work_zero_and_not_the_axes(bench: MachineInTime) -> None:
     bench.ask("G0 X30 Y40", seconds=2)
     bench.ask("?")
     answers = bench.ask("G92 X0 Y10") + bench.ask("?")

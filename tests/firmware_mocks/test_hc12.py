@@ -11,29 +11,23 @@ from firmware_mocks.air import Air
 from tests.firmware_mocks.bench import AirBench
 
 
-class Bench(AirBench):
-    """Modules in one air; deadlines run in order. DTR on pulls SET of the first one low."""
+def powered(*parameters: dict[str, Any]) -> AirBench:
+    """Modules 1 m apart, powered up. DTR on pulls SET of the first one low."""
+    bench = AirBench(hc12.create, *({"set_by": "dtr"} | each for each in parameters))
+    bench.run(300)
+    return bench
 
-    def __init__(self, *parameters: dict[str, Any]) -> None:
-        super().__init__()
-        for at, parameter in enumerate(parameters):
-            given = {"set_by": "dtr"} | parameter
-            self.join(hc12.create(f"m{at}", self.air, given, (float(at), 0, 0)))
-        self.run(300)
 
-    def set_low(self, low: bool, ms: float) -> None:
-        self.modules[0].set_modem_line("dtr", low, self.now)
-        self.run(ms)
+def set_low(bench: AirBench, low: bool, ms: float) -> None:
+    bench.modules[0].set_modem_line("dtr", low, bench.now)
+    bench.run(ms)
 
-    def ask(self, command: bytes) -> bytes:
-        self.modules[0].receive(command, self.now)
-        self.run(100)
-        return self.taken()
 
-    def send(self, data: bytes, ms: float = 2000) -> bytes:
-        self.modules[0].receive(data, self.now)
-        self.run(ms)
-        return self.taken(1)
+def send(bench: AirBench, data: bytes, ms: float = 2000) -> bytes:
+    """The output of the second module after bytes for the first one."""
+    bench.put(0, data)
+    bench.run(ms)
+    return bench.taken(1)
 
 
 @pytest.mark.parametrize(
@@ -58,9 +52,9 @@ class Bench(AirBench):
     ],
 )
 def test_commands(command: bytes, answer: bytes) -> None:
-    bench = Bench({})
-    bench.set_low(True, 60)
-    assert bench.ask(command) == answer
+    bench = powered({})
+    set_low(bench, True, 60)
+    assert bench.ask(0, command) == answer
 
 
 SPELLINGS = {
@@ -75,42 +69,42 @@ SPELLINGS = {
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_spellings_of_the_manuals_and_of_public_drivers(spelling: str) -> None:
-    bench = Bench({"spelling": spelling, "P": 4})
-    bench.set_low(True, 60)
+    bench = powered({"spelling": spelling, "P": 4})
+    set_low(bench, True, 60)
     single, every = SPELLINGS[spelling]
-    answers = [bench.ask(b"AT+" + each) for each in (b"RB", b"RC", b"RF", b"RP")]
+    answers = [bench.ask(0, b"AT+" + each) for each in (b"RB", b"RC", b"RF", b"RP")]
     assert [answer.decode() for answer in answers] == [f"{line}\r\n" for line in single.split()]
-    assert bench.ask(b"AT+RX").decode() == "".join(f"{line}\r\n" for line in every.split())
-    bench.ask(b"AT+P1")
+    assert bench.ask(0, b"AT+RX").decode() == "".join(f"{line}\r\n" for line in every.split())
+    bench.ask(0, b"AT+P1")
     padded = spelling in ("2.3B", "module")
-    assert bench.ask(b"AT+RP") == (b"OK+RP:-01dBm\r\n" if padded else b"OK+RP:-1dBm\r\n")
+    assert bench.ask(0, b"AT+RP") == (b"OK+RP:-01dBm\r\n" if padded else b"OK+RP:-1dBm\r\n")
 
 
 def test_a_short_low_is_not_seen_and_no_command_without_it() -> None:
-    bench = Bench({}, {})
-    bench.set_low(True, 30)
-    bench.set_low(False, 300)
-    assert bench.ask(b"AT") == b""
+    bench = powered({}, {})
+    set_low(bench, True, 30)
+    set_low(bench, False, 300)
+    assert bench.ask(0, b"AT") == b""
     assert bench.taken(1) == b"AT"  # it went through the air
 
 
 def test_the_parameter_set_does_what_the_pin_does() -> None:
-    bench = Bench({"B": 19200}, {"B": 19200})
+    bench = powered({"B": 19200}, {"B": 19200})
     module = bench.modules[0]
     module.set("set", "low")
     bench.run(30)
     module.set("set", "high")
-    assert bench.send(b"short") == b"short"
+    assert send(bench, b"short") == b"short"
     module.set("set", "low")
     bench.run(60)
-    assert bench.ask(b"AT+C005") == b"OK+C005\r\n"
+    assert bench.ask(0, b"AT+C005") == b"OK+C005\r\n"
     module.set("set", "high")
     bench.run(70)
     assert module.overruns == 0
-    assert bench.send(b"early", 20) == b""
+    assert send(bench, b"early", 20) == b""
     assert module.overruns == 5
     bench.modules[1].set("C", "5")
-    assert bench.send(b"late") == b"late"
+    assert send(bench, b"late") == b"late"
     module.set("set", "low")
     bench.run(60)
     module.set("set", "high")
@@ -121,7 +115,7 @@ def test_the_parameter_set_does_what_the_pin_does() -> None:
 
 
 def test_the_parameter_set_without_power_is_the_level_at_power_up() -> None:
-    bench = Bench({"B": 19200})
+    bench = powered({"B": 19200})
     module = bench.modules[0]
     module.switch_off()
     module.set("set", "low")
@@ -148,32 +142,32 @@ def test_the_parameter_set_without_power_is_the_level_at_power_up() -> None:
 def test_reception_needs_the_same_channel_mode_and_rate(
     one: dict[str, Any], other: dict[str, Any], receives: bool
 ) -> None:
-    bench = Bench(one, other)
-    assert bench.send(b"hello") == (b"hello" if receives else b"")
+    bench = powered(one, other)
+    assert send(bench, b"hello") == (b"hello" if receives else b"")
 
 
 def test_fu2_lowers_the_rate_and_fu4_loses_what_comes_too_soon() -> None:
     assert hc12.create("m", Air(), {"B": 9600, "FU": 2}).baud_rate == 4800
-    bench = Bench({"FU": 4}, {"FU": 4})
+    bench = powered({"FU": 4}, {"FU": 4})
     assert bench.modules[0].baud_rate == 1200
-    assert bench.send(b"a" * 70, 1900) == b""
+    assert send(bench, b"a" * 70, 1900) == b""
     assert bench.modules[0].overruns == 10
-    bench.send(b"b", 100)
+    send(bench, b"b", 100)
     bench.run(4000)
     assert bench.taken(1) == b"a" * 60
     assert bench.modules[0].overruns == 11
 
 
 def test_every_byte_passes_and_too_many_are_lost() -> None:
-    bench = Bench({}, {})
+    bench = powered({}, {})
     every = bytes(range(256))
-    assert bench.send(every, 5000) == every
-    bench.send(bytes(5000), 60_000)
+    assert send(bench, every, 5000) == every
+    send(bench, bytes(5000), 60_000)
     assert bench.modules[0].overruns >= 3000
 
 
 def test_half_duplex_a_sender_is_deaf() -> None:
-    bench = Bench({}, {})
+    bench = powered({}, {})
     bench.modules[0].receive(b"x" * 64, bench.now)
     assert bench.modules[0].band is None
     bench.run(2000)

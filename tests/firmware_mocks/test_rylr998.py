@@ -13,22 +13,16 @@ from tests.firmware_mocks.bench import AirBench
 MS = 1_000_000
 
 
-class Bench(AirBench):
-    """Modules in one air; deadlines run in order."""
+def powered(*parameters: dict[str, Any]) -> AirBench:
+    """Modules 1 m apart, powered up."""
+    bench = AirBench(rylr998.create, *parameters)
+    bench.run(100)
+    assert [bench.taken(each) for each in bench.modules] == [b"+READY\r\n"] * len(parameters)
+    return bench
 
-    def __init__(self, *parameters: dict[str, Any], seed: int = 0) -> None:
-        super().__init__(seed)
-        for at, given in enumerate(parameters):
-            self.join(rylr998.create(f"m{at}", self.air, given, (float(at), 0, 0)))
-        self.run(100)
-        assert [self.taken(at) for at in range(len(parameters))] == [b"+READY\r\n"] * len(
-            parameters
-        )
 
-    def ask(self, command: bytes, at: int = 0, ms: float = 50) -> bytes:
-        self.modules[at].receive(command + b"\r\n", self.now)
-        self.run(ms)
-        return self.taken(at)
+def ask(bench: AirBench, command: bytes, at: int = 0, ms: float = 50) -> Any:
+    return bench.ask(at, command + b"\r\n", ms)
 
 
 @pytest.mark.parametrize(
@@ -53,8 +47,8 @@ class Bench(AirBench):
     ],
 )
 def test_commands(command: bytes, answer: bytes) -> None:
-    bench = Bench({})
-    output = bench.ask(command, ms=600)
+    bench = powered({})
+    output = ask(bench, command, ms=600)
     assert output == answer + b"\r\n"
 
 
@@ -68,33 +62,33 @@ def test_air_time_is_the_data_sheets(parameter: str, data_sheet_ms: float) -> No
 
 
 def test_the_last_transmission_must_be_finished_and_a_sleeper_is_deaf() -> None:
-    bench = Bench({}, {})
+    bench = powered({}, {})
     bench.modules[0].receive(b"AT+SEND=0,2,hi\r\nAT+SEND=0,2,ho\r\n", bench.now)
     bench.run(1000)
     assert bench.taken(0) == b"+ERR=17\r\n+OK\r\n"
     assert bench.taken(1) == b"+RCV=0,2,hi,-40,12\r\n"
-    assert bench.ask(b"AT+MODE=1", 1) == b"+OK\r\n"
-    bench.ask(b"AT+SEND=0,2,hi", ms=1000)
+    assert ask(bench, b"AT+MODE=1", 1) == b"+OK\r\n"
+    ask(bench, b"AT+SEND=0,2,hi", ms=1000)
     assert bench.taken(1) == b""
 
 
 def test_a_reset_forgets_the_band_but_not_the_address_and_the_rate_matters() -> None:
-    bench = Bench({})
-    bench.ask(b"AT+ADDRESS=7")
-    bench.ask(b"AT+BAND=868500000")
-    assert bench.ask(b"AT+RESET", ms=300) == b"+RESET\r\n+READY\r\n"
-    assert bench.ask(b"AT+BAND?") == b"+BAND=915000000\r\n"
-    assert bench.ask(b"AT+ADDRESS?") == b"+ADDRESS=7\r\n"
-    assert bench.ask(b"AT+IPR=9600") == b"+IPR=9600\r\n"
+    bench = powered({})
+    ask(bench, b"AT+ADDRESS=7")
+    ask(bench, b"AT+BAND=868500000")
+    assert ask(bench, b"AT+RESET", ms=300) == b"+RESET\r\n+READY\r\n"
+    assert ask(bench, b"AT+BAND?") == b"+BAND=915000000\r\n"
+    assert ask(bench, b"AT+ADDRESS?") == b"+ADDRESS=7\r\n"
+    assert ask(bench, b"AT+IPR=9600") == b"+IPR=9600\r\n"
     bench.modules[0].host_baud = 115_200
-    assert bench.ask(b"AT", ms=1000) != b"+OK\r\n"
+    assert ask(bench, b"AT", ms=1000) != b"+OK\r\n"
     bench.modules[0].host_baud = 9600
     bench.taken(0)
-    assert bench.ask(b"AT") == b"+OK\r\n"
+    assert ask(bench, b"AT") == b"+OK\r\n"
 
 
 def test_what_is_too_long_for_the_buffer_is_lost() -> None:
-    bench = Bench({})
-    assert bench.ask(b"x" * 600) == b"+ERR=13\r\n"
+    bench = powered({})
+    assert ask(bench, b"x" * 600) == b"+ERR=13\r\n"
     assert bench.modules[0].overruns == 90
-    assert bench.ask(b"AT") == b"+OK\r\n"
+    assert ask(bench, b"AT") == b"+OK\r\n"

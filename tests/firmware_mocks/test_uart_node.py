@@ -20,36 +20,31 @@ from hilgw.framing.lines import LinesSettings
 from hilgw.framing.slip import SlipSettings
 from hilgw.medium.packet import Packet
 from hilgw.testing.conformance.trouble_rules import size_of
+from tests.firmware_mocks.bench import AirBench
 
 MS = 1_000_000
 S = 1000 * MS
 
 
-class Bench:
-    """A node on the bench: bytes go in at a time, what comes out is kept with its time."""
+class NodeBench(AirBench):
+    """One node: bytes go in at a time, what comes out is kept with its time."""
 
     def __init__(self, seed: int = 0, **parameters: Any) -> None:
-        self.node = create("mcu", Air(seed=seed), parameters)
-        self.now = 0
-        self.sent: list[tuple[int, bytes]] = []
-        self.run(0)
+        super().__init__(create, parameters, seed=seed)
+        self.node = self.modules[0]
+        self.run_to(0)
 
-    def run(self, until: int) -> None:
-        while (due := self.node.next_deadline()) is not None and due <= until:
-            self._step(max(due, self.now))
-        self._step(until)
+    def run_to(self, until: int) -> None:
+        self.run((until - self.now) / MS)
 
-    def _step(self, now: int) -> None:
-        self.now = now
-        self.node.advance(now)
-        if data := self.node.take(now):
-            self.sent.append((now, data))
-
-    def put(self, data: bytes, at: int | None = None) -> None:
+    def send(self, data: bytes, at: int | None = None) -> None:
         if at is not None:
-            self.run(at)
-        self.node.receive(data, self.now)
-        self.run(self.now)
+            self.run_to(at)
+        self.put(self.node, data)
+
+    @property
+    def sent(self) -> list[tuple[int, bytes]]:
+        return [(when, data) for when, _, data in self.log]
 
     @property
     def out(self) -> bytes:
@@ -91,14 +86,14 @@ def test_the_adapter_and_the_mock_exchange_packets(spec: Any, data: bytes, cut: 
     settings = ADAPTER.Settings(framing=spec, mock={"mode": "echo"})
     session = ADAPTER.session(settings, common)
     session.open(0)
-    bench = Bench(**ADAPTER.mock(settings, common).parameters)
+    bench = NodeBench(**ADAPTER.mock(settings, common).parameters)
     sent = session.send(Packet(data=data, channel=5, type="serial", source="tx"), 0)
     if not isinstance(sent, Transmission):
         return
     for chunk in (sent.data[:cut], sent.data[cut:]):
         if chunk:
-            bench.put(chunk)
-    bench.run(bench.now + S)
+            bench.send(chunk)
+    bench.run_to(bench.now + S)
     assert bench.node.bad == 0
     events = session.receive(bench.out, 0)
     due = session.next_deadline()
@@ -109,43 +104,43 @@ def test_the_adapter_and_the_mock_exchange_packets(spec: Any, data: bytes, cut: 
 @pytest.mark.parametrize("spec", ["cobs-crc16", "slip-crc16", "hdlc", "length", "length-crc32"])
 @given(noise=st.binary(max_size=300))
 def test_it_finds_its_way_back_after_noise(spec: str, noise: bytes) -> None:
-    bench = Bench(framing=spec)
-    bench.put(noise)
-    bench.run(S)  # a length frame begun in the noise is given up
-    bench.sent.clear()
-    bench.put(frames(spec, b"may be glued to the noise", b"one", b"two"))
-    bench.run(2 * S)
+    bench = NodeBench(framing=spec)
+    bench.send(noise)
+    bench.run_to(S)  # a length frame begun in the noise is given up
+    bench.log.clear()
+    bench.send(frames(spec, b"may be glued to the noise", b"one", b"two"))
+    bench.run_to(2 * S)
     assert packets(spec, bench.out)[-2:] == [b"one", b"two"]
 
 
 def test_a_frame_too_long_costs_no_memory_and_nothing_behind_it() -> None:
     for spec in ("cobs-crc16", "lines", "slip"):
-        bench = Bench(framing=spec)
+        bench = NodeBench(framing=spec)
         size = size_of(bench.node)
         for _ in range(50):
-            bench.put(b"x" * 1000)
+            bench.send(b"x" * 1000)
         assert size_of(bench.node) < size + 10_000
-        bench.put(framing_of(spec).idle + frames(spec, b"after"))
+        bench.send(framing_of(spec).idle + frames(spec, b"after"))
         assert packets(spec, bench.out) == [b"after"]
         assert bench.node.bad == 1
-    bench = Bench(framing="gap:20ms")
+    bench = NodeBench(framing="gap:20ms")
     size = size_of(bench.node)
     for at in range(50):
-        bench.put(b"x" * 1000, at * MS)
+        bench.send(b"x" * 1000, at * MS)
     assert size_of(bench.node) < size + 10_000
-    bench.put(b"short", S)
-    bench.run(2 * S)
+    bench.send(b"short", S)
+    bench.run_to(2 * S)
     assert bench.out == b"short"
 
 
 def test_a_gap_is_measured_on_the_wire_not_between_deliveries() -> None:
     spec = GapSettings(gap_ms=5)
     byte_ns = 10 * S // 9600
-    bench = Bench(framing={"framing": "gap", "gap_ms": spec.gap_ms}, baudRate=9600)
-    bench.put(b"abcdefgh", 8 * byte_ns)
-    bench.put(b"ijklmnop", 16 * byte_ns)  # handed over 8.3 ms later, without a pause before it
-    bench.put(b"qr", 18 * byte_ns + 6 * MS)
-    bench.run(S)
+    bench = NodeBench(framing={"framing": "gap", "gap_ms": spec.gap_ms}, baudRate=9600)
+    bench.send(b"abcdefgh", 8 * byte_ns)
+    bench.send(b"ijklmnop", 16 * byte_ns)  # handed over 8.3 ms later, without a pause before it
+    bench.send(b"qr", 18 * byte_ns + 6 * MS)
+    bench.run_to(S)
     assert [data for _, data in bench.sent] == [b"abcdefghijklmnop", b"qr"]
     assert bench.sent[1][0] - bench.sent[0][0] >= 16 * byte_ns + 5 * MS  # it pauses too
 
@@ -154,8 +149,8 @@ def test_a_gap_is_measured_on_the_wire_not_between_deliveries() -> None:
 
 
 def test_an_answer_the_framing_cannot_carry_is_not_sent() -> None:
-    bench = Bench(framing="lines", replies={"ping": "two\nlines"})
-    bench.put(b"ping\n")
+    bench = NodeBench(framing="lines", replies={"ping": "two\nlines"})
+    bench.send(b"ping\n")
     assert (bench.out, bench.node.sent) == (b"", 0)
 
 
@@ -163,8 +158,8 @@ def test_an_answer_the_framing_cannot_carry_is_not_sent() -> None:
 
 
 def test_a_flood_as_fast_as_the_line() -> None:
-    bench = Bench(mode="flood", baudRate=9600, size=12)
-    bench.run(10 * S)
+    bench = NodeBench(mode="flood", baudRate=9600, size=12)
+    bench.run_to(10 * S)
     frame = len(frames("cobs-crc16", b"x" * 12))
     assert abs(len(bench.out) - 9600) <= 2 * frame  # 960 bytes/s, one frame ahead at most
     line_free = 0
@@ -175,15 +170,15 @@ def test_a_flood_as_fast_as_the_line() -> None:
 
 
 def test_a_flood_whose_packets_cannot_be_framed_ends() -> None:
-    bench = Bench(mode="flood", framing={"framing": "lines", "terminator": "a"})
-    bench.run(S)
+    bench = NodeBench(mode="flood", framing={"framing": "lines", "terminator": "a"})
+    bench.run_to(S)
     assert bench.out == b""
 
 
 def test_noise_fills_the_line_and_can_be_repeated() -> None:
-    first, second, other = (Bench(seed=seed, mode="noise", baudRate=9600) for seed in (1, 1, 2))
+    first, second, other = (NodeBench(seed=seed, mode="noise", baudRate=9600) for seed in (1, 1, 2))
     for bench in (first, second, other):
-        bench.run(S)
+        bench.run_to(S)
     assert 950 <= len(first.out) <= 970
     assert first.out == second.out != other.out
     assert len(set(first.out)) > 200
@@ -194,15 +189,15 @@ def test_noise_fills_the_line_and_can_be_repeated() -> None:
 
 def test_what_comes_during_a_stall_waits_as_far_as_there_is_room() -> None:
     frame = frames("cobs-crc16", b"12345")
-    bench = Bench(stall_on="hold", stall_ms=100, buffer=5 * len(frame) + 3)
-    bench.put(frames("cobs-crc16", b"hold"))
+    bench = NodeBench(stall_on="hold", stall_ms=100, buffer=5 * len(frame) + 3)
+    bench.send(frames("cobs-crc16", b"hold"))
     for at in range(8):
-        bench.put(frame, at * MS)
+        bench.send(frame, at * MS)
     assert bench.out == b""
     assert bench.node.overrun == 3 * len(frame) - 3
-    bench.run(100 * MS)
+    bench.run_to(100 * MS)
     assert packets("cobs-crc16", bench.out) == [b"12345"] * 5
-    bench.put(frame * 2, 200 * MS)  # the first is glued to the piece that was kept of the sixth
+    bench.send(frame * 2, 200 * MS)  # the first is glued to the piece that was kept of the sixth
     assert packets("cobs-crc16", bench.out) == [b"12345"] * 6
     assert bench.node.bad == 1
 
@@ -210,36 +205,36 @@ def test_what_comes_during_a_stall_waits_as_far_as_there_is_room() -> None:
 def test_a_stall_for_good() -> None:
     both: tuple[dict[str, Any], ...] = ({"mode": "stall"}, {"stall_on": "x"})
     for parameters in both:
-        bench = Bench(buffer=100, **parameters)
-        bench.put(frames("cobs-crc16", b"x"))
+        bench = NodeBench(buffer=100, **parameters)
+        bench.send(frames("cobs-crc16", b"x"))
         for at in range(100):
-            bench.put(b"y" * 50, at * MS)
-        bench.run(3600 * S)
+            bench.send(b"y" * 50, at * MS)
+        bench.run_to(3600 * S)
         assert bench.out == b""
         assert bench.node.overrun >= 4900
         assert bench.node.next_deadline() is None
 
 
 def test_a_stalled_flood_goes_on_where_it_stopped() -> None:
-    bench = Bench(mode="flood", rate=1000, stall_on="hold", stall_ms=100)
-    bench.run(49 * MS)
-    bench.put(frames("cobs-crc16", b"hold"))
+    bench = NodeBench(mode="flood", rate=1000, stall_on="hold", stall_ms=100)
+    bench.run_to(49 * MS)
+    bench.send(frames("cobs-crc16", b"hold"))
     before = len(bench.sent)
-    bench.run(140 * MS)
+    bench.run_to(140 * MS)
     assert len(bench.sent) == before
-    bench.run(S)
+    bench.run_to(S)
     numbers = [int(text[:6]) for text in packets("cobs-crc16", bench.out)]
     assert numbers == list(range(1, len(numbers) + 1))
     assert len(numbers) > 500
 
 
 def test_flow_control_holds_the_client_before_anything_is_lost() -> None:
-    with_it = Bench(mode="stall", buffer=100, rtscts=1)
-    without = Bench(mode="stall", buffer=100)
+    with_it = NodeBench(mode="stall", buffer=100, rtscts=1)
+    without = NodeBench(mode="stall", buffer=100)
     for bench in (with_it, without):
-        bench.put(b"x" * 50)
+        bench.send(b"x" * 50)
         assert bench.node.clear_to_send
-        bench.put(b"x")
+        bench.send(b"x")
     assert not with_it.node.clear_to_send
     assert without.node.clear_to_send
     assert with_it.node.overrun == 0
@@ -249,13 +244,13 @@ def test_flow_control_holds_the_client_before_anything_is_lost() -> None:
 
 def test_a_full_transmit_buffer_holds_up_its_reading() -> None:
     """The answers are eight times as long as the questions: the line out is the bottleneck."""
-    bench = Bench(replies={"ask": "x" * 400}, baudRate=9600, buffer=300)
+    bench = NodeBench(replies={"ask": "x" * 400}, baudRate=9600, buffer=300)
     question = frames("cobs-crc16", b"ask")
     for n in range(200):
-        bench.put(question, n * 10 * MS)
+        bench.send(question, n * 10 * MS)
         assert bench.node.uart.held(bench.now) <= 4096 + 2 * 410
     assert bench.node.overrun > 0
-    bench.run(60 * S)
+    bench.run_to(60 * S)
     answers = packets("cobs-crc16", bench.out)
     assert set(answers) == {b"x" * 400}
     assert len(answers) == bench.node.received == bench.node.sent
@@ -267,20 +262,20 @@ def test_a_full_transmit_buffer_holds_up_its_reading() -> None:
 BANNER = b"\r\nboot v1\r\n"
 
 
-def rebooting(**parameters: Any) -> Bench:
-    return Bench(banner="\\r\\nboot v1\\r\\n", boot_ms=20, **parameters)
+def rebooting(**parameters: Any) -> NodeBench:
+    return NodeBench(banner="\\r\\nboot v1\\r\\n", boot_ms=20, **parameters)
 
 
 def test_a_reboot_in_the_middle_of_an_answer() -> None:
     bench = rebooting(reboot_on="reset")
     answer = frames("cobs-crc16", b"reset now")
-    bench.put(frames("cobs-crc16", b"before"))
-    bench.put(frames("cobs-crc16", b"reset now", b"lost with the rest"), S)
+    bench.send(frames("cobs-crc16", b"before"))
+    bench.send(frames("cobs-crc16", b"reset now", b"lost with the rest"), S)
     cut = answer[: len(answer) // 2]
     assert bench.out == frames("cobs-crc16", b"before") + cut + BANNER + b"\0"
-    bench.put(frames("cobs-crc16", b"too early"), S + 20 * MS - 1)
+    bench.send(frames("cobs-crc16", b"too early"), S + 20 * MS - 1)
     assert bench.node.lost == len(frames("cobs-crc16", b"too early"))
-    bench.put(frames("cobs-crc16", b"after"), S + 20 * MS)
+    bench.send(frames("cobs-crc16", b"after"), S + 20 * MS)
     assert packets("cobs-crc16", bench.out) == [b"before", b"after"]
     assert bench.node.boots == 1
 
@@ -288,7 +283,7 @@ def test_a_reboot_in_the_middle_of_an_answer() -> None:
 @pytest.mark.parametrize("spec", ["cobs-crc16", "slip-crc16", "hdlc", "length"])
 def test_reboots_by_itself_cost_the_frame_under_way_and_no_other(spec: str) -> None:
     bench = rebooting(mode="flood", framing=spec, rate=50, reboot_every_ms=500)
-    bench.run(5 * S)
+    bench.run_to(5 * S)
     assert bench.out.count(BANNER) == bench.node.boots >= 4
     numbers = [int(text[:6]) for text in packets(spec, bench.out)]
     lives: list[list[int]] = [[]]
@@ -305,12 +300,12 @@ def test_at_first_there_is_no_banner_and_power_brings_one() -> None:
     bench = rebooting()
     assert bench.out == b""
     bench.node.switch_off()
-    bench.run(S)
-    bench.put(frames("cobs-crc16", b"nobody is in"))
+    bench.run_to(S)
+    bench.send(frames("cobs-crc16", b"nobody is in"))
     assert bench.out == b""
     bench.node.reset(bench.now)
-    bench.run(bench.now + 20 * MS)
-    bench.put(frames("cobs-crc16", b"hello"))
+    bench.run_to(bench.now + 20 * MS)
+    bench.send(frames("cobs-crc16", b"hello"))
     assert bench.out == BANNER + b"\0" + frames("cobs-crc16", b"hello")
 
 
@@ -348,8 +343,8 @@ def test_parameters_that_do_not_fit_are_named(name: str, value: Any, words: str)
 
 
 def test_set_takes_effect_and_refuses_without_a_change() -> None:
-    bench = Bench()
-    bench.put(b"\x03h")
+    bench = NodeBench()
+    bench.send(b"\x03h")
     bench.node.set("baudRate", "9600")
     assert bench.node.baud_rate == 9600
     bench.node.set("replies", "hi:ho")
@@ -358,7 +353,7 @@ def test_set_takes_effect_and_refuses_without_a_change() -> None:
             bench.node.set(name, value)
     assert bench.node.baud_rate == 9600
     assert bench.node.settings.mode == "answer"
-    bench.put(frames("cobs-crc16", b"glued", b"hi"))  # the half frame was not forgotten
+    bench.send(frames("cobs-crc16", b"glued", b"hi"))  # the half frame was not forgotten
     assert bench.node.bad == 1
     assert packets("cobs-crc16", bench.out) == [b"ho"]
 

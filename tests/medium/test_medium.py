@@ -20,7 +20,7 @@ from hilgw.medium.pose import Pose, Vector
 ORIGIN = Pose()
 
 
-class Bench:
+class MediumBench:
     """A medium, its ledger, and what each listener was handed."""
 
     def __init__(self, **settings: Any) -> None:
@@ -126,7 +126,7 @@ ONE = frozenset([1])
     ],
 )
 def test_who_receives(listener: dict[str, Any], sent: dict[str, Any], receives: bool) -> None:
-    bench = Bench()
+    bench = MediumBench()
     bench.listener("rx", **listener)
     assert bench.send(packet(**sent)) == (["rx"] if receives else [])
 
@@ -153,10 +153,10 @@ def test_cones_on_both_sides(webots: str, aperture: float, turned: float, receiv
     ahead: Vector = (2.0, 0.0, 0.0) if new else (0.0, 0.0, 2.0)
     turned_pose = facing(turned, axis="z" if new else "y")
     sent = packet(type="infra-red", aperture=aperture)
-    bench = Bench(webots=webots)
+    bench = MediumBench(webots=webots)
     bench.listener("rx", **INFRA_RED, pose=Pose(ahead))
     assert bool(bench.send(sent, turned_pose)) == receives
-    bench = Bench(webots=webots)
+    bench = MediumBench(webots=webots)
     back = Pose(tuple(-each for each in ahead), turned_pose.rows)  # type: ignore[arg-type]
     bench.listener("rx", **INFRA_RED, pose=back, aperture=aperture)
     assert bool(bench.send(packet(type="infra-red"), ORIGIN)) == receives
@@ -164,7 +164,7 @@ def test_cones_on_both_sides(webots: str, aperture: float, turned: float, receiv
 
 
 def test_infra_red_stops_at_obstacles_and_radio_does_not() -> None:
-    bench = Bench()
+    bench = MediumBench()
     bench.listener("ir", **INFRA_RED, owner="b", pose=Pose((4.0, 0.0, 0.0)))
     bench.listener("radio", channels=ONE, owner="b", pose=Pose((4.0, 0.0, 0.0)))
     bench.medium.obstruct(Obstacle(Sphere(0.5), Pose((2.0, 0.0, 0.0)), owner="b"))
@@ -177,7 +177,7 @@ def test_infra_red_stops_at_obstacles_and_radio_does_not() -> None:
 
 
 def test_a_module_receives_and_sends_past_the_structure_it_rides_on() -> None:
-    bench = Bench()
+    bench = MediumBench()
     bench.medium.place("rover", Pose((4.0, 0.0, 0.0)))
     bench.medium.obstruct(Obstacle(Sphere(0.5), Pose((-1.0, 0.0, 0.0)), "rover", "rover"))
     bench.listener("irda", **INFRA_RED, air="light", pose=None, mounted_on="rover")
@@ -191,7 +191,7 @@ def test_a_module_receives_and_sends_past_the_structure_it_rides_on() -> None:
 
 
 def test_bodies_carry_their_devices_and_obstacles() -> None:
-    bench = Bench()
+    bench = MediumBench()
     bench.medium.place("b", Pose((4.0, 0.0, 0.0)))
     bench.listener("b.rx", **INFRA_RED, owner="b", pose=None, mount=Pose((0.0, 1.0, 0.0)))
     bench.medium.obstruct(Obstacle(Sphere(0.2), owner="c", attached_to="c"))
@@ -232,7 +232,7 @@ def test_bodies_carry_their_devices_and_obstacles() -> None:
 def test_why_no_listener_received_is_the_reason_nearest_to_success(
     listeners: list[dict[str, Any]], reason: str
 ) -> None:
-    bench = Bench()
+    bench = MediumBench()
     bench.medium.obstruct(Obstacle(Sphere(0.5), Pose((2.0, 0.0, 0.0))))
     for index, fields in enumerate(listeners):
         bench.listener(f"rx{index}", **(INFRA_RED | {"owner": "b"} | fields))
@@ -240,14 +240,14 @@ def test_why_no_listener_received_is_the_reason_nearest_to_success(
 
 
 def test_air_is_a_reason() -> None:
-    bench = Bench()
+    bench = MediumBench()
     bench.listener("m1", channels=ONE, air="x")
     bench.listener("m2", channels=ONE, air="y")
     assert bench.why(packet(owner=None, air="x", source="m1")) == "air"
 
 
 def test_one_module_per_air_the_one_whose_mapping_fits_else_the_first_named() -> None:
-    bench = Bench()
+    bench = MediumBench()
 
     bench.listener("first", air="x")
     bench.listener("second", air="x", channels=frozenset({1, 2}))
@@ -280,7 +280,7 @@ def test_one_module_per_air_the_one_whose_mapping_fits_else_the_first_named() ->
 def test_what_the_copy_contains(
     sent: dict[str, Any], pose: Pose | None, strength: float, direction: Vector | None
 ) -> None:
-    bench = Bench()
+    bench = MediumBench()
     bench.listener("rx", channels=ONE, pose=Pose((2.0, 0.0, 0.0)))
     assert bench.send(packet(sent_ns=5, **sent), pose) == ["rx"]
     copy = bench.received[0][1]
@@ -291,14 +291,14 @@ def test_what_the_copy_contains(
 
 
 def test_direction_is_in_the_receivers_frame() -> None:
-    bench = Bench()
+    bench = MediumBench()
     bench.listener("rx", channels=ONE, pose=facing(math.pi / 2, (2.0, 0.0, 0.0)))
     bench.send(packet())
     assert bench.received[0][1].direction == pytest.approx((0.0, 1.0, 0.0))
 
 
 def test_a_step_driven_caller_determines_when_it_arrives() -> None:
-    bench = Bench()
+    bench = MediumBench()
     bench.listener("rx", channels=ONE)
     bench.medium.transmit(packet(sent_ns=5), ORIGIN, now=32)
     copy = bench.received[0][1]
@@ -306,7 +306,7 @@ def test_a_step_driven_caller_determines_when_it_arrives() -> None:
 
 
 def noisy(seed: int, distance: float, **fields: Any) -> list[Copy]:
-    bench = Bench(seed=seed)
+    bench = MediumBench(seed=seed)
     bench.listener("rx", channels=ONE, pose=Pose((distance, 0.0, 0.0)), **fields)
     for _ in range(4000):
         bench.send(packet())
@@ -341,7 +341,7 @@ def test_noise_of_the_direction_does_not_depend_on_the_distance() -> None:
 
 def test_noise_is_the_same_for_the_same_seed_whichever_else_listens() -> None:
     def strengths(seed: int, *others: str) -> list[float]:
-        bench = Bench(seed=seed)
+        bench = MediumBench(seed=seed)
         for name in (*others, "rx"):
             bench.listener(name, channels=ONE, signal_strength_noise=0.5, direction_noise=0.1)
         for _ in range(20):
@@ -353,7 +353,7 @@ def test_noise_is_the_same_for_the_same_seed_whichever_else_listens() -> None:
 
 
 def test_an_unknown_position_is_reported_once() -> None:
-    bench = Bench()
+    bench = MediumBench()
     bench.listener("rx", channels=ONE, pose=None)
     bench.send(packet())
     bench.send(packet())
@@ -363,7 +363,7 @@ def test_an_unknown_position_is_reported_once() -> None:
 
 
 def test_retuning_and_leaving() -> None:
-    bench = Bench()
+    bench = MediumBench()
     bench.listener("rx", channels=ONE)
     bench.medium.retune("rx", frozenset([2]))
     assert bench.why(packet()) == "channel"
@@ -382,7 +382,7 @@ def test_retuning_and_leaving() -> None:
 
 
 def test_two_that_answer_each_other_do_not_recurse_and_keep_their_order() -> None:
-    bench = Bench()
+    bench = MediumBench()
     order: list[str] = []
 
     def answering(name: str, other: str, limit: int) -> None:
@@ -413,7 +413,7 @@ def test_two_that_answer_each_other_do_not_recurse_and_keep_their_order() -> Non
 
 
 def test_a_fault_in_one_station_stays_there_and_is_counted() -> None:
-    bench = Bench()
+    bench = MediumBench()
     broken = bench.listener("broken", channels=ONE)
     bench.listener("rx", channels=ONE)
     count = bench.ledger.station("broken")
@@ -437,7 +437,7 @@ def test_a_fault_in_one_station_stays_there_and_is_counted() -> None:
 
 
 def test_a_stop_passes_through_and_leaves_the_rest_for_the_next() -> None:
-    bench = Bench()
+    bench = MediumBench()
     stopping = bench.listener("stopping", channels=ONE)
     bench.listener("rx", channels=ONE)
     usual = stopping.deliver
@@ -455,7 +455,7 @@ def test_a_stop_passes_through_and_leaves_the_rest_for_the_next() -> None:
 
 
 def test_a_copy_in_flight_to_one_who_left_is_counted() -> None:
-    bench = Bench()
+    bench = MediumBench()
 
     def leave(copy: Copy) -> None:
         bench.ledger.station("first").deliver()
@@ -468,7 +468,7 @@ def test_a_copy_in_flight_to_one_who_left_is_counted() -> None:
 
 
 def test_the_observer_gets_each_packet_before_any_listener() -> None:
-    bench = Bench()
+    bench = MediumBench()
     assert bench.why(packet(data=b"1")) == "no_listener"
     bench.listener("rx", channels=ONE)
     bench.send(packet(data=b"2"))
@@ -477,7 +477,7 @@ def test_the_observer_gets_each_packet_before_any_listener() -> None:
 
 
 def test_packets_are_not_changed_on_the_way() -> None:
-    bench = Bench()
+    bench = MediumBench()
     bench.listener("rx", channels=ONE)
     sent = replace(packet(), data=bytes(range(256)), address="0013A20040A1B2C3", rssi_dbm=-60.0)
     bench.send(sent)
@@ -485,7 +485,7 @@ def test_packets_are_not_changed_on_the_way() -> None:
 
 
 def test_a_packet_to_one_listener_alone_follows_its_channels_only() -> None:
-    bench = Bench()
+    bench = MediumBench()
     bench.listener("m1", channels=ONE, air="x", owner="a", pose=Pose((99.0, 0.0, 0.0)))
     bench.listener("rx", channels=ONE)
     for channel, reason in ((1, None), (-1, None), (2, "channel"), (1 << 31, "channel")):

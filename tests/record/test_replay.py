@@ -22,7 +22,7 @@ def script(*steps: tuple[Kind, int, bytes], end_ms: int = 10_000) -> Script:
     return Script(tuple(made), 1, BEGIN, BEGIN + end_ms * MS)
 
 
-class Bench:
+class ReplayedLine:
     """A replay whose host has another clock than the recording, from 0 on; in ms."""
 
     def __init__(self, of: Script) -> None:
@@ -35,14 +35,14 @@ class Bench:
     def _departed(self, *departure: Any) -> None:
         self.departures.append(departure)
 
-    def until(self, ms: float) -> Bench:
+    def until(self, ms: float) -> ReplayedLine:
         while (due := self.replay.next_deadline()) is not None and due <= ms * MS:
             self.replay.advance(due)
             if data := self.replay.take(due):
                 self.came.append((due / MS, data))
         return self
 
-    def send(self, ms: float, data: bytes) -> Bench:
+    def send(self, ms: float, data: bytes) -> ReplayedLine:
         self.until(ms).replay.receive(data, round(ms * MS))
         return self.until(ms)
 
@@ -57,20 +57,24 @@ ASKED = (
 
 def test_an_answer_follows_its_request_by_the_recorded_time() -> None:
     """Not the time of the recording: the first request comes late, and the second early."""
-    bench = Bench(script(*ASKED)).until(300).send(300, b"ask 1;").send(304, b"ask 2;").until(900)
+    bench = (
+        ReplayedLine(script(*ASKED)).until(300).send(300, b"ask 1;").send(304, b"ask 2;").until(900)
+    )
     assert bench.came == [(305, b"one"), (307, b"two")]
     assert (bench.replay.matched, bench.departures) == (2, [])
 
 
 def test_bytes_that_nothing_asked_for_come_by_time() -> None:
-    bench = Bench(script((RECEIVED, 5, b"a"), (RECEIVED, 9, b"b"), (RECEIVED, 9, b"c"))).until(50)
+    bench = ReplayedLine(
+        script((RECEIVED, 5, b"a"), (RECEIVED, 9, b"b"), (RECEIVED, 9, b"c"))
+    ).until(50)
     assert bench.came == [(5, b"a"), (9, b"b"), (9, b"c")]
     assert bench.replay.next_deadline() is None
 
 
 @pytest.mark.parametrize("pieces", [(b"ask 1;ask 2;",), (b"as", b"k 1;a", b"sk 2;")])
 def test_a_frame_may_come_in_pieces_or_with_another(pieces: tuple[bytes, ...]) -> None:
-    bench = Bench(script(*ASKED))
+    bench = ReplayedLine(script(*ASKED))
     for piece in pieces:
         bench.send(10, piece)
     assert (bench.until(99).replay.matched, bench.departures) == (2, [])
@@ -91,7 +95,7 @@ def test_a_frame_may_come_in_pieces_or_with_another(pieces: tuple[bytes, ...]) -
 def test_a_departure_has_both_frames_and_the_replay_goes_on(
     sent: tuple[bytes, ...], departure: tuple[int, bytes, bytes], came: bytes
 ) -> None:
-    bench = Bench(script(*ASKED))
+    bench = ReplayedLine(script(*ASKED))
     for number, each in enumerate(sent):
         bench.send(10 + 10 * number, each)
     bench.until(30 + PATIENCE_NS / MS)
@@ -100,7 +104,12 @@ def test_a_departure_has_both_frames_and_the_replay_goes_on(
 
 
 def test_what_is_sent_after_the_recording_counts_as_none() -> None:
-    bench = Bench(script(*ASKED, end_ms=30)).send(1, b"ask 1;").send(2, b"ask 2;").send(31, b"more")
+    bench = (
+        ReplayedLine(script(*ASKED, end_ms=30))
+        .send(1, b"ask 1;")
+        .send(2, b"ask 2;")
+        .send(31, b"more")
+    )
     assert (bench.departures, bench.replay.after_end) == ([], 4)
 
 
@@ -117,23 +126,23 @@ def test_the_stop_that_ended_the_run_is_not_asked_for(tmp_path: Path) -> None:
         writer.event(BEGIN + 90 * MS, {"event": "notice", "source": "x0", "text": ""}),
     )
     found = scripts_of(path)["x0"].at(0.0)
-    shorter, longer = Bench(found).send(0, b"go"), Bench(found).send(0, b"go")
+    shorter, longer = ReplayedLine(found).send(0, b"go"), ReplayedLine(found).send(0, b"go")
     shorter.replay.end()
     assert (shorter.send(5, b"halt").departures, shorter.replay.after_end) == ([], 0)
     assert (longer.send(50, b"halt").departures, longer.replay.after_end) == ([], 4)
-    assert Bench(found).send(0, b"go").until(9_000).departures == []
-    assert Bench(found).send(0, b"go").send(5, b"halt").departures == [(2, b"", b"halt")]
+    assert ReplayedLine(found).send(0, b"go").until(9_000).departures == []
+    assert ReplayedLine(found).send(0, b"go").send(5, b"halt").departures == [(2, b"", b"halt")]
 
 
 def test_several_frames_that_are_never_sent_are_waited_for_once() -> None:
     steps = [(SENT, at, b"%d" % at) for at in range(10, 15)]
-    bench = Bench(script(*steps, (RECEIVED, 20, b"x"))).until(5_000)
+    bench = ReplayedLine(script(*steps, (RECEIVED, 20, b"x"))).until(5_000)
     assert bench.departures == [(1, b"10", b"")]
     assert bench.came == [(20 + PATIENCE_NS / MS, b"x")]
 
 
 def test_a_connection_ends_as_recorded_and_the_next_goes_on() -> None:
-    bench = Bench(
+    bench = ReplayedLine(
         script((RECEIVED, 5, b"a"), (LOST, 8, b""), (OPENED, 50, b""), (RECEIVED, 60, b"b"))
     )
     bench.until(100)
@@ -144,7 +153,7 @@ def test_a_connection_ends_as_recorded_and_the_next_goes_on() -> None:
 
 
 def test_hilgw_may_end_the_connection_first() -> None:
-    bench = Bench(
+    bench = ReplayedLine(
         script(
             (SENT, 5, b"a"), (SENT, 6, b"b"), (CLOSED, 8, b""), (OPENED, 9, b""), (SENT, 10, b"c")
         )
@@ -158,7 +167,7 @@ def test_a_replay_from_a_time_on_begins_with_the_setup() -> None:
     setup = ((SENT, 1, b"hello"), (RECEIVED, 3, b"ready"))
     of = script(*setup, (RECEIVED, 500, b"old"), (RECEIVED, 5_010, b"new"))
     of = Script(of.steps, 3, of.begin_ns, of.end_ns)
-    bench = Bench(of.at(5.0)).send(1, b"hello").until(9_000)
+    bench = ReplayedLine(of.at(5.0)).send(1, b"hello").until(9_000)
     assert [data for _, data in bench.came] == [b"ready", b"new"]
     assert bench.came[-1][0] < 100
 
@@ -175,7 +184,7 @@ def test_any_recording_is_played_to_its_end(
     of: list[tuple[Kind, int, bytes]], acts: list[bytes | bool | int]
 ) -> None:
     """Steps in any order and at any times, and a hilgw that sends and connects as it wants."""
-    bench, now = Bench(script(*of)), 0
+    bench, now = ReplayedLine(script(*of)), 0
     for act in acts:
         if isinstance(act, bytes):
             bench.send(now, act)

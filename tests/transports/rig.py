@@ -37,6 +37,18 @@ def run(scenario: Callable[[], Coroutine[Any, Any, None]], timeout_s: float = 20
     assert not reports, reports
 
 
+async def received_by(read: Callable[[], bytes], count: int) -> bytes:
+    """Wait until this many bytes have come at an end; return all of them."""
+    data = bytearray()
+
+    def enough() -> bool:
+        data.extend(read())
+        return len(data) >= count
+
+    await until(enough)
+    return bytes(data)
+
+
 async def turns(count: int = 10) -> None:
     """Lets the loop do what it has to do now."""
     for _ in range(count):
@@ -95,14 +107,7 @@ class Pty:
             return b""
 
     async def received(self, count: int) -> bytes:
-        data = bytearray()
-
-        def enough() -> bool:
-            data.extend(self.read())
-            return len(data) >= count
-
-        await until(enough)
-        return bytes(data)
+        return await received_by(self.read, count)
 
 
 def descriptors() -> dict[str, str]:

@@ -22,6 +22,7 @@ from hilgw.transports.serial.port import open_serial, set_rs485
 from hilgw.transports.serial.stream import SerialStream
 from hilgw.transports.tcp.stream import TcpStream, peer_has_ended
 from hilgw.transports.virtual.pipe import Pipe
+from tests.scenarios import scenario_of
 from tests.transports.rig import LINE, Client, descriptors, run, turns, until
 
 
@@ -45,83 +46,81 @@ def with_pty(use: Callable[[SerialStream, int], Coroutine[Any, Any, None]]) -> N
 
 
 @pytest.mark.parametrize("rate", [9600, 250000, 12345])
-def test_the_line_changes_and_bytes_still_pass_raw(rate: int) -> None:
-    async def use(stream: SerialStream, master: int) -> None:
-        client = Client(stream)
-        stream.set_line(LineSettings(rate, stop_bits=2, rtscts=True))
-        settings = termios.tcgetattr(stream.fileno())
-        assert settings[2] & termios.CSTOPB
-        assert settings[2] & termios.CRTSCTS
-        assert settings[6][termios.VMIN] == 1  # an empty read would be a hang-up
-        os.write(master, bytes(range(256)))
-        await until(lambda: client.data == bytes(range(256)))
-        assert not client.lost
-        stream.set_line(LINE)
-        assert not termios.tcgetattr(stream.fileno())[2] & (termios.CSTOPB | termios.CRTSCTS)
-
-    with_pty(use)
-
-
-def test_a_pty_keeps_eight_bits_and_reports_it() -> None:
-    async def use(stream: SerialStream, master: int) -> None:
-        known = len(stream.notices)
-        stream.set_line(LineSettings(9600, data_bits=7, parity="E"))
-        assert "neither parity nor 7 data bits" in stream.notices[known]
-        assert termios.tcgetattr(stream.fileno())[4] == termios.B9600
-
-    with_pty(use)
+@scenario_of(with_pty)
+async def test_the_line_changes_and_bytes_still_pass_raw(
+    stream: SerialStream, master: int, /, rate: int
+) -> None:
+    client = Client(stream)
+    stream.set_line(LineSettings(rate, stop_bits=2, rtscts=True))
+    settings = termios.tcgetattr(stream.fileno())
+    assert settings[2] & termios.CSTOPB
+    assert settings[2] & termios.CRTSCTS
+    assert settings[6][termios.VMIN] == 1  # an empty read would be a hang-up
+    os.write(master, bytes(range(256)))
+    await until(lambda: client.data == bytes(range(256)))
+    assert not client.lost
+    stream.set_line(LINE)
+    assert not termios.tcgetattr(stream.fileno())[2] & (termios.CSTOPB | termios.CRTSCTS)
 
 
-def test_a_line_that_the_driver_refuses_leaves_the_old_one() -> None:
-    async def use(stream: SerialStream, master: int) -> None:
-        with pytest.raises(PortError, match="does not accept") as caught:
-            stream.set_line(LineSettings(9600, stop_bits=3))
-        assert caught.value.reason == PortError.UNSUPPORTED
-        settings = termios.tcgetattr(stream.fileno())
-        assert settings[4] == termios.B115200
-        assert settings[6][termios.VMIN] == 1
-
-    with_pty(use)
+@scenario_of(with_pty)
+async def test_a_pty_keeps_eight_bits_and_reports_it(stream: SerialStream, master: int, /) -> None:
+    known = len(stream.notices)
+    stream.set_line(LineSettings(9600, data_bits=7, parity="E"))
+    assert "neither parity nor 7 data bits" in stream.notices[known]
+    assert termios.tcgetattr(stream.fileno())[4] == termios.B9600
 
 
-def test_a_pty_has_no_modem_lines_ignores_breaks_and_purges() -> None:
-    async def use(stream: SerialStream, master: int) -> None:
-        with pytest.raises(PortError) as caught:
-            stream.modem_state()
-        assert caught.value.reason == PortError.UNSUPPORTED
-        stream.set_break(True)
-        stream.set_break(False)
-        os.write(master, b"old")
-        await turns()
-        assert stream.purge(received=True, to_send=True) == 0
-        client = Client(stream)
-        os.write(master, b"new")
-        await until(lambda: client.data == b"new")
-        assert stream.out_waiting == 0
+@scenario_of(with_pty)
+async def test_a_line_that_the_driver_refuses_leaves_the_old_one(
+    stream: SerialStream, master: int, /
+) -> None:
+    with pytest.raises(PortError, match="does not accept") as caught:
+        stream.set_line(LineSettings(9600, stop_bits=3))
+    assert caught.value.reason == PortError.UNSUPPORTED
+    settings = termios.tcgetattr(stream.fileno())
+    assert settings[4] == termios.B115200
+    assert settings[6][termios.VMIN] == 1
 
-    with_pty(use)
+
+@scenario_of(with_pty)
+async def test_a_pty_has_no_modem_lines_ignores_breaks_and_purges(
+    stream: SerialStream, master: int, /
+) -> None:
+    with pytest.raises(PortError) as caught:
+        stream.modem_state()
+    assert caught.value.reason == PortError.UNSUPPORTED
+    stream.set_break(True)
+    stream.set_break(False)
+    os.write(master, b"old")
+    await turns()
+    assert stream.purge(received=True, to_send=True) == 0
+    client = Client(stream)
+    os.write(master, b"new")
+    await until(lambda: client.data == b"new")
+    assert stream.out_waiting == 0
 
 
 # --- taking back ----------------------------------------------------------------------------------
 
 
-def test_bytes_that_the_kernel_has_not_accepted_are_taken_back() -> None:
-    async def use(stream: SerialStream, master: int) -> None:
-        data = bytes(range(256)) * 400
-        stream.write(data)
-        waiting = stream.pending
-        rest = stream.take_unsent()
-        assert (len(rest), stream.pending) == (waiting, 0)
-        assert rest == data[-waiting:]
-        assert stream.take_unsent() == b""
-        arrived = bytearray()
-        while len(arrived) < len(data) - waiting:
-            arrived += os.read(master, 65536)
-        stream.write(b"on")
+@scenario_of(with_pty)
+async def test_bytes_that_the_kernel_has_not_accepted_are_taken_back(
+    stream: SerialStream, master: int, /
+) -> None:
+    data = bytes(range(256)) * 400
+    stream.write(data)
+    waiting = stream.pending
+    rest = stream.take_unsent()
+    assert (len(rest), stream.pending) == (waiting, 0)
+    assert rest == data[-waiting:]
+    assert stream.take_unsent() == b""
+    arrived = bytearray()
+    while len(arrived) < len(data) - waiting:
         arrived += os.read(master, 65536)
-        assert arrived == data[:-waiting] + b"on"
-
-    with_pty(use)
+    stream.write(b"on")
+    arrived += os.read(master, 65536)
+    assert arrived == data[:-waiting] + b"on"
 
 
 async def test_a_pipe_gives_back_what_is_not_on_the_wire() -> None:

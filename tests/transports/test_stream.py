@@ -13,7 +13,7 @@ import pytest
 from hilgw.errors import PortError
 from hilgw.transports.stream import FdStream
 from tests.transports.faults import Faults
-from tests.transports.rig import Client, Pty, descriptors, turns, until
+from tests.transports.rig import Client, Pty, descriptors, received_by, turns, until
 
 
 class Pair:
@@ -41,14 +41,7 @@ class Pair:
             return b""
 
     async def received(self, count: int) -> bytes:
-        data = bytearray()
-
-        def enough() -> bool:
-            data.extend(self.receive())
-            return len(data) >= count
-
-        await until(enough)
-        return bytes(data)
+        return await received_by(self.receive, count)
 
 
 def noise(size: int) -> bytes:

@@ -120,14 +120,18 @@ def reset(connection: socket.socket) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize("end", [socket.socket.close, reset])
+@pytest.mark.parametrize(
+    ("end", "paused"), [(socket.socket.close, False), (reset, False), (reset, True)]
+)
 async def test_a_peer_that_goes_is_seen_at_once(
-    end: Callable[[socket.socket], None], path: str
+    end: Callable[[socket.socket], None], paused: bool, path: str
 ) -> None:
     async with serving() as server:
         peer = socket.create_connection(("127.0.0.1", server.listener.port))
         await until(lambda: bool(server.clients))
         client = server.clients[0]
+        if paused:
+            client.transport.pause_reading()
         end(peer)
         await until(lambda: bool(client.lost))
 
@@ -151,16 +155,6 @@ async def test_half_closed_by_the_peer_the_answer_still_gets_through(path: str) 
                 answer += await loop.sock_recv(peer, 100)
             assert answer == b"answer"
             assert not client.lost
-
-
-async def test_a_peer_that_goes_while_reading_is_paused_is_seen(path: str) -> None:
-    async with serving() as server:
-        peer = socket.create_connection(("127.0.0.1", server.listener.port))
-        await until(lambda: bool(server.clients))
-        client = server.clients[0]
-        client.transport.pause_reading()
-        reset(peer)
-        await until(lambda: bool(client.lost))
 
 
 async def test_a_peer_that_does_not_read_blocks_nothing_and_its_buffer_is_bounded(

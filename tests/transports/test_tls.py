@@ -16,7 +16,7 @@ from hilgw.transports import tls
 from hilgw.transports.tcp.listener import Limits, TcpListener
 from hilgw.transports.tcp.stream import connect_tcp
 from hilgw.transports.tls import TlsStream
-from tests.transports.rig import ALL_VALUES, Client, run, until
+from tests.transports.rig import ALL_VALUES, Client, until
 
 AUTHORITY = trustme.CA()
 BULK = ALL_VALUES * 700  # 179,200 bytes: many records, below the limit of the write buffer
@@ -55,147 +55,126 @@ async def serving(
             await client.close()
 
 
-def test_a_foreign_client_exchanges_bytes_and_its_close_is_the_end() -> None:
-    async def scenario() -> None:
-        clients: list[Client] = []
-        async with serving(clients, read_bytes=2048) as listener:
-            reader, writer = await asyncio.open_connection(
-                "127.0.0.1", listener.port, ssl=client_side(), server_hostname="127.0.0.1"
-            )
-            writer.write(BULK)
-            await until(lambda: bool(clients))
-            assert await clients[0].received(len(BULK)) == BULK
-            clients[0].transport.write(BULK)
-            assert await reader.readexactly(len(BULK)) == BULK
-            writer.write(b"last")
-            writer.close()
-            await until(lambda: bool(clients[0].lost))
-            assert bytes(clients[0].data[len(BULK) :]) == b"last"
-            assert clients[0].lost[0].reason == PortError.LOST
-            with pytest.raises(PortError):
-                clients[0].transport.write(b"x")
-
-    run(scenario)
+async def test_a_foreign_client_exchanges_bytes_and_its_close_is_the_end() -> None:
+    clients: list[Client] = []
+    async with serving(clients, read_bytes=2048) as listener:
+        reader, writer = await asyncio.open_connection(
+            "127.0.0.1", listener.port, ssl=client_side(), server_hostname="127.0.0.1"
+        )
+        writer.write(BULK)
+        await until(lambda: bool(clients))
+        assert await clients[0].received(len(BULK)) == BULK
+        clients[0].transport.write(BULK)
+        assert await reader.readexactly(len(BULK)) == BULK
+        writer.write(b"last")
+        writer.close()
+        await until(lambda: bool(clients[0].lost))
+        assert bytes(clients[0].data[len(BULK) :]) == b"last"
+        assert clients[0].lost[0].reason == PortError.LOST
+        with pytest.raises(PortError):
+            clients[0].transport.write(b"x")
 
 
-def test_no_read_passes_more_than_read_bytes_and_pausing_holds_the_rest() -> None:
-    async def scenario() -> None:
-        clients: list[Client] = []
-        async with serving(clients, read_bytes=100) as listener:
-            _, writer = await asyncio.open_connection(
-                "127.0.0.1", listener.port, ssl=client_side(), server_hostname="127.0.0.1"
-            )
-            await until(lambda: bool(clients))
-            stream, sizes = clients[0].transport, list[int]()
-            clients[0].data.clear()
+async def test_no_read_passes_more_than_read_bytes_and_pausing_holds_the_rest() -> None:
+    clients: list[Client] = []
+    async with serving(clients, read_bytes=100) as listener:
+        _, writer = await asyncio.open_connection(
+            "127.0.0.1", listener.port, ssl=client_side(), server_hostname="127.0.0.1"
+        )
+        await until(lambda: bool(clients))
+        stream, sizes = clients[0].transport, list[int]()
+        clients[0].data.clear()
 
-            def take(data: bytes) -> None:
-                sizes.append(len(data))
-                clients[0].data.extend(data)
-                if len(sizes) == 3:
-                    stream.pause_reading()
+        def take(data: bytes) -> None:
+            sizes.append(len(data))
+            clients[0].data.extend(data)
+            if len(sizes) == 3:
+                stream.pause_reading()
 
-            stream.start(take, clients[0].lost.append)
-            writer.write(ALL_VALUES * 4)
-            await until(lambda: len(sizes) == 3)
-            for _ in range(50):
-                await asyncio.sleep(0)
-            assert sizes == [100, 100, 100] and stream.in_waiting > 0
-            stream.resume_reading()
-            assert await clients[0].received(1024) == ALL_VALUES * 4
-            assert max(sizes) == 100
-            writer.close()
-
-    run(scenario)
+        stream.start(take, clients[0].lost.append)
+        writer.write(ALL_VALUES * 4)
+        await until(lambda: len(sizes) == 3)
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert sizes == [100, 100, 100] and stream.in_waiting > 0
+        stream.resume_reading()
+        assert await clients[0].received(1024) == ALL_VALUES * 4
+        assert max(sizes) == 100
+        writer.close()
 
 
-def test_our_client_and_our_server_and_a_close_is_seen_by_the_other_end() -> None:
-    async def scenario() -> None:
-        clients: list[Client] = []
-        async with serving(clients) as listener:
-            inner = await connect_tcp("127.0.0.1", listener.port)
-            ready: list[TlsStream] = []
-            TlsStream(inner, client_side(), ready.append, server_hostname="127.0.0.1")
-            await until(lambda: bool(ready) and bool(clients))
-            ours = Client(ready[0])
-            ready[0].write(b"ping")
-            assert await clients[0].received(4) == b"ping"
-            await clients[0].close()
-            await until(lambda: bool(ours.lost))
-            assert ours.lost[0].what == "the peer closed the connection"
-            await ours.close()
-
-    run(scenario)
+async def test_our_client_and_our_server_and_a_close_is_seen_by_the_other_end() -> None:
+    clients: list[Client] = []
+    async with serving(clients) as listener:
+        inner = await connect_tcp("127.0.0.1", listener.port)
+        ready: list[TlsStream] = []
+        TlsStream(inner, client_side(), ready.append, server_hostname="127.0.0.1")
+        await until(lambda: bool(ready) and bool(clients))
+        ours = Client(ready[0])
+        ready[0].write(b"ping")
+        assert await clients[0].received(4) == b"ping"
+        await clients[0].close()
+        await until(lambda: bool(ours.lost))
+        assert ours.lost[0].what == "the peer closed the connection"
+        await ours.close()
 
 
 @pytest.mark.parametrize("first", [b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\xff\xff" + bytes(99)])
-def test_a_client_without_tls_is_closed_and_counted(first: bytes) -> None:
-    async def scenario() -> None:
-        clients: list[Client] = []
-        async with serving(clients) as listener:
-            reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
-            writer.write(first)
-            if first.startswith(b"\x16"):
-                writer.write_eof()
-            try:
-                while await reader.read(1000):
-                    pass
-            except ConnectionResetError:
+async def test_a_client_without_tls_is_closed_and_counted(first: bytes) -> None:
+    clients: list[Client] = []
+    async with serving(clients) as listener:
+        reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
+        writer.write(first)
+        if first.startswith(b"\x16"):
+            writer.write_eof()
+        try:
+            while await reader.read(1000):
                 pass
+        except ConnectionResetError:
+            pass
+        await until(lambda: listener.refused == 1)
+        assert not clients
+        writer.close()
+
+
+async def test_a_silent_client_is_closed_after_the_deadline() -> None:
+    clients: list[Client] = []
+    async with serving(clients, handshake_s=0.05) as listener:
+        with socket.create_connection(("127.0.0.1", listener.port)) as silent:
+            silent.setblocking(False)
             await until(lambda: listener.refused == 1)
             assert not clients
-            writer.close()
-
-    run(scenario)
 
 
-def test_a_silent_client_is_closed_after_the_deadline() -> None:
-    async def scenario() -> None:
-        clients: list[Client] = []
-        async with serving(clients, handshake_s=0.05) as listener:
-            with socket.create_connection(("127.0.0.1", listener.port)) as silent:
-                silent.setblocking(False)
-                await until(lambda: listener.refused == 1)
-                assert not clients
-
-    run(scenario)
-
-
-def test_a_certificate_that_the_client_does_not_trust_ends_both_ends() -> None:
-    async def scenario() -> None:
-        clients: list[Client] = []
-        async with serving(clients) as listener:
-            inner = await connect_tcp("127.0.0.1", listener.port)
-            ready: list[TlsStream] = []
-            failed: list[PortError] = []
-            TlsStream(
-                inner,
-                ssl.create_default_context(),
-                ready.append,
-                failed.append,
-                server_hostname="127.0.0.1",
-            )
-            await until(lambda: bool(failed))
-            assert "CERTIFICATE_VERIFY_FAILED" in failed[0].what and not ready
-            await until(lambda: listener.refused == 1 or any(each.lost for each in clients))
-
-    run(scenario)
+async def test_a_certificate_that_the_client_does_not_trust_ends_both_ends() -> None:
+    clients: list[Client] = []
+    async with serving(clients) as listener:
+        inner = await connect_tcp("127.0.0.1", listener.port)
+        ready: list[TlsStream] = []
+        failed: list[PortError] = []
+        TlsStream(
+            inner,
+            ssl.create_default_context(),
+            ready.append,
+            failed.append,
+            server_hostname="127.0.0.1",
+        )
+        await until(lambda: bool(failed))
+        assert "CERTIFICATE_VERIFY_FAILED" in failed[0].what and not ready
+        await until(lambda: listener.refused == 1 or any(each.lost for each in clients))
 
 
-def test_a_full_write_buffer_refuses_the_whole_write_and_the_stream_goes_on() -> None:
-    async def scenario() -> None:
-        clients: list[Client] = []
-        async with serving(clients) as listener:
-            _, writer = await asyncio.open_connection(
-                "127.0.0.1", listener.port, ssl=client_side(), server_hostname="127.0.0.1"
-            )
-            await until(lambda: bool(clients))
-            stream = clients[0].transport
-            with pytest.raises(PortError) as refused:
-                stream.write(bytes(300_000))
-            assert refused.value.reason == PortError.FULL
-            writer.write(b"still there")
-            assert await clients[0].received(11) == b"still there"
-            writer.close()
-
-    run(scenario)
+async def test_a_full_write_buffer_refuses_the_whole_write_and_the_stream_goes_on() -> None:
+    clients: list[Client] = []
+    async with serving(clients) as listener:
+        _, writer = await asyncio.open_connection(
+            "127.0.0.1", listener.port, ssl=client_side(), server_hostname="127.0.0.1"
+        )
+        await until(lambda: bool(clients))
+        stream = clients[0].transport
+        with pytest.raises(PortError) as refused:
+            stream.write(bytes(300_000))
+        assert refused.value.reason == PortError.FULL
+        writer.write(b"still there")
+        assert await clients[0].received(11) == b"still there"
+        writer.close()

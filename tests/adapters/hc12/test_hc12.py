@@ -43,7 +43,7 @@ class TestSetByALine(Variant, TestHc12):
     far_mock = mock
 
 
-class Bench(Side):
+class ModuleLine(Side):
     """A session and a mock at both ends of a wire without delay."""
 
     def __init__(self, mock: dict[str, Any], **settings: Any) -> None:
@@ -59,7 +59,7 @@ class Bench(Side):
         super().__init__(world, ADAPTER.session(self.settings, self.common), module)
         world.start(self)
 
-    def run(self, seconds: float) -> Bench:
+    def run(self, seconds: float) -> ModuleLine:
         self.world.run(seconds)
         return self
 
@@ -71,7 +71,7 @@ class Bench(Side):
 
 def test_a_module_that_does_not_answer_may_have_another_serial_mode() -> None:
     """No command reads it, so the fix names it."""
-    bench = Bench({"B": 4800}, parity="even")
+    bench = ModuleLine({"B": 4800}, parity="even")
     bench.mock.host_baud = 9600
     (failed,) = bench.run(5).of(base.Failed)
     assert "its serial mode (AT+U)" in failed.error.fix and "rate is 9600" in failed.error.fix
@@ -79,7 +79,7 @@ def test_a_module_that_does_not_answer_may_have_another_serial_mode() -> None:
 
 def test_what_the_file_does_not_ask_for_is_not_written() -> None:
     """All settings of a module survive its power-off."""
-    bench = Bench({"C": 12, "FU": 1, "P": 3}).run(5)
+    bench = ModuleLine({"C": 12, "FU": 1, "P": 3}).run(5)
     (ready,) = bench.of(base.Ready)
     assert "FU1, 9600 baud, +5 dBm" in ready.identity
     assert not [text for text in bench.texts if text[3:4] in (b"B", b"C", b"F", b"P", b"U")]
@@ -87,7 +87,7 @@ def test_what_the_file_does_not_ask_for_is_not_written() -> None:
 
 @pytest.mark.parametrize("spelling", ["plain", "2.3B", "module", "long"])
 def test_what_differs_is_set_and_read_back(spelling: str) -> None:
-    bench = Bench({"spelling": spelling}, mode="FU1", power_dbm=8).run(5)
+    bench = ModuleLine({"spelling": spelling}, mode="FU1", power_dbm=8).run(5)
     (ready,) = bench.of(base.Ready)
     assert "channel 012 (437.8 MHz), FU1, 9600 baud, +8 dBm" in ready.identity
     assert [text for text in bench.texts if text[3:4] in (b"C", b"P", b"F")] == [
@@ -99,13 +99,13 @@ def test_what_differs_is_set_and_read_back(spelling: str) -> None:
 
 
 def test_a_module_that_is_right_is_not_written_to() -> None:
-    bench = Bench({"C": 12}).run(5)
+    bench = ModuleLine({"C": 12}).run(5)
     assert bench.of(base.Ready)
     assert bench.texts == [b"AT", b"AT+V", b"AT+RB", b"AT+RC", b"AT+RF", b"AT+RP"]
 
 
 def test_range_becomes_the_least_power_that_reaches_it() -> None:
-    near, far = Bench({}, range_m=300.0).run(5), Bench({}, range_m=3000.0).run(5)
+    near, far = ModuleLine({}, range_m=300.0).run(5), ModuleLine({}, range_m=3000.0).run(5)
     assert near.mock.settings.power == 1
     assert far.mock.settings.power == 8
     too_far = ADAPTER.check(ADAPTER.Settings(range_m=1e5), near.common)
@@ -113,19 +113,19 @@ def test_range_becomes_the_least_power_that_reaches_it() -> None:
 
 
 def test_without_command_mode_nothing_is_sent_and_that_is_reported() -> None:
-    bench = Bench({}, set_line="manual").run(2)
+    bench = ModuleLine({}, set_line="manual").run(2)
     assert bench.of(base.Ready)
     assert not bench.texts
     (notice,) = bench.of(base.Notice)
     assert "settings cannot be verified" in notice.text
     assert "(set_line is manual)" in notice.text
     assert "AT+B9600, AT+C012, AT+FU3, AT+U8N1" in notice.text
-    silent = Bench({"set": "high", "C": 12}, set_line="held").run(10)
+    silent = ModuleLine({"set": "high", "C": 12}, set_line="held").run(10)
     assert "(set_line is held)" in silent.of(base.Notice)[0].text
 
 
 def test_held_by_hand_it_only_verifies() -> None:
-    bench = Bench({"set": "low", "C": 12}, set_line="held").run(3)
+    bench = ModuleLine({"set": "low", "C": 12}, set_line="held").run(3)
     assert not bench.of(base.Ready)
     assert "release SET" in bench.of(base.Notice)[-1].text
     assert not [text for text in bench.texts if text[3:4] not in (b"", b"R", b"V")]
@@ -133,21 +133,21 @@ def test_held_by_hand_it_only_verifies() -> None:
     bench.mock.reset(bench.world.now)
     bench.run(4)
     assert bench.of(base.Ready)
-    wrong = Bench({"set": "low", "C": 13}, set_line="held").run(3)
+    wrong = ModuleLine({"set": "low", "C": 13}, set_line="held").run(3)
     (failed,) = wrong.of(base.Failed)
     assert isinstance(failed.error, MismatchError)
     assert "AT+C012" in str(failed.error)
 
 
 def test_a_module_that_does_not_answer_is_reported() -> None:
-    bench = Bench({"set_by": "rts"}).run(10)
+    bench = ModuleLine({"set_by": "rts"}).run(10)
     (failed,) = bench.of(base.Failed)
     assert isinstance(failed.error, PeerError)
     assert "DTR pulls SET low" in str(failed.error)
 
 
 def test_packets_pass_after_command_mode() -> None:
-    bench = Bench({}).run(5)
+    bench = ModuleLine({}).run(5)
     other = hc12.create("o", bench.world.air, {"C": 12, "replies": "ping:pong"}, (10.0, 0, 0))
     other.advance(bench.world.now)
     sent = bench.session.send(Packet(b"ping 1", 12, "radio", "t"), bench.world.now)
@@ -160,7 +160,7 @@ def test_packets_pass_after_command_mode() -> None:
 
 
 def test_fu4_refuses_what_its_framing_makes_too_long() -> None:
-    bench = Bench({"FU": 4, "B": 1200}, mode="FU4", baudRate=1200, framing="slip").run(8)
+    bench = ModuleLine({"FU": 4, "B": 1200}, mode="FU4", baudRate=1200, framing="slip").run(8)
     assert bench.of(base.Ready), bench.events
     twice_as_long = Packet(b"\xc0" * 50, 12, "radio", "t")
     refused = bench.session.send(twice_as_long, bench.world.now)
@@ -172,7 +172,7 @@ def test_fu4_refuses_what_its_framing_makes_too_long() -> None:
 
 
 def test_fu4_sends_little_and_seldom() -> None:
-    bench = Bench({"FU": 4, "B": 1200}, mode="FU4", baudRate=1200).run(8)
+    bench = ModuleLine({"FU": 4, "B": 1200}, mode="FU4", baudRate=1200).run(8)
     assert bench.of(base.Ready), bench.events
     assert (
         bench.session.send(Packet(bytes(51), 12, "radio", "t"), bench.world.now).reason

@@ -20,6 +20,7 @@ from hilgw.framing.length import LengthSettings
 from hilgw.medium.packet import Packet
 from hilgw.testing.conformance import AdapterConformance
 from hilgw.testing.conformance.subject import Vector
+from tests.adapters.session_bench import SessionBench
 
 MS = 1_000_000
 RESET = b"\xff\xff\xff\0\0\0\0\0"
@@ -75,36 +76,21 @@ def writes(events: list[base.Event]) -> list[bytes]:
     return [event.data for event in of(base.Write, events)]
 
 
-class Bench:
-    """A session whose toy is the test; time goes on from deadline to deadline."""
+class ToyBench(SessionBench):
+    """A session whose toy is the test."""
 
     def __init__(self, line: base.StationSettings | None = None, **settings: Any) -> None:
-        self.session = session(line, **settings)
-        self.now = 1_000 * MS
-        self.events: list[base.Event] = []
-
-    def take(self, events: list[base.Event]) -> list[base.Event]:
-        self.events += events
-        return events
-
-    def emit(self, data: bytes) -> list[base.Event]:
-        """The toy sends this."""
-        return self.take(self.session.receive(data, self.now))
+        super().__init__(session(line, **settings), 1_000 * MS)
 
     def wait(self, ms: float) -> list[base.Event]:
-        end, events = self.now + round(ms * MS), []
-        while (due := self.session.next_deadline()) is not None and due <= end:
-            self.now = max(self.now, due)
-            events += self.take(self.session.expire(self.now))
-        self.now = end
-        return events
+        return self.pass_time(ms / 1000)
 
-    def up(self) -> Bench:
+    def up(self) -> ToyBench:
         """Shake hands, as a toy does it."""
-        self.take(self.session.open(self.now))
+        self.open()
         assert writes(self.wait(25)) == [b"v"]
-        self.emit(b"V222")
-        self.emit(b"S01")
+        self.take_in(b"V222")
+        self.take_in(b"S01")
         assert of(base.Ready, self.events)
         return self
 
@@ -119,7 +105,7 @@ class Bench:
         """A packet on its way, up to the toy's readiness."""
         assert self.send(data) == base.Transmission(b"\0", 1)
         assert writes(self.wait(5)) == [b"s"]
-        (begin,) = writes(self.emit(b"S01"))
+        (begin,) = writes(self.take_in(b"S01"))
         assert begin.endswith(START)
         return self.events
 
@@ -127,7 +113,7 @@ class Bench:
         """A whole transmission; the burst."""
         self.start(data)
         sent = b""
-        while blocks := writes(self.emit(ROOM)):
+        while blocks := writes(self.take_in(ROOM)):
             assert len(blocks) == 1
             assert len(blocks[0]) <= 62
             sent += blocks[0]
@@ -139,45 +125,45 @@ class Bench:
 
 
 def test_reset_version_sample_mode() -> None:
-    bench = Bench()
+    bench = ToyBench()
     assert bench.take(bench.session.open(bench.now)) == [base.Write(RESET)]
     assert bench.session.next_deadline() == bench.now + 20 * MS
     assert bench.wait(19) == []
     assert bench.wait(1) == [base.Write(b"v")]
-    assert bench.emit(b"V2") == []
-    assert bench.emit(b"22") == [base.Write(b"s")]
+    assert bench.take_in(b"V2") == []
+    assert bench.take_in(b"22") == [base.Write(b"s")]
     identity = "USB IR Toy, hardware 2, firmware 22, NEC, 38 kHz"
-    assert bench.emit(b"S0") + bench.emit(b"1") == [base.Ready(identity)]
+    assert bench.take_in(b"S0") + bench.take_in(b"1") == [base.Ready(identity)]
     assert bench.session.next_deadline() is None
 
 
 def test_what_it_sends_before_it_is_reset_is_not_an_answer() -> None:
     """A toy left in sample mode under a fluorescent tube streams on."""
-    bench = Bench()
+    bench = ToyBench()
     bench.session.open(bench.now)
     for _ in range(20):
-        assert bench.emit(nec(1, 2)) == []
+        assert bench.take_in(nec(1, 2)) == []
         assert bench.wait(15) == []
     assert bench.wait(20) == [base.Write(b"v")]
-    assert bench.emit(b"\x05\x08\0\0\0\0" + b"V220") == [
+    assert bench.take_in(b"\x05\x08\0\0\0\0" + b"V220") == [
         base.Write(b"s")
     ]  # an IRman packet before it
-    assert of(base.Ready, bench.emit(b"S01" + nec(4, 8)))[0].identity.endswith("20, NEC, 38 kHz")
+    assert of(base.Ready, bench.take_in(b"S01" + nec(4, 8)))[0].identity.endswith("20, NEC, 38 kHz")
     assert of(base.Received, bench.events) == [base.Received(b"\x04\x08", 4, address="04")]
 
 
 def test_light_that_never_ends_holds_nothing_up() -> None:
-    bench = Bench()
+    bench = ToyBench()
     bench.session.open(bench.now)
     asked = []
     for _ in range(60):
-        bench.emit(b"\x00\x20")
+        bench.take_in(b"\x00\x20")
         asked += writes(bench.wait(10))
     assert asked[0] == b"v"
 
 
 def test_no_answer_is_asked_for_again_and_given_up() -> None:
-    bench = Bench()
+    bench = ToyBench()
     bench.take(bench.session.open(bench.now))
     bench.wait(10_000)
     assert writes(bench.events) == [RESET, b"v"] * 3
@@ -185,18 +171,18 @@ def test_no_answer_is_asked_for_again_and_given_up() -> None:
     assert isinstance(failed.error, PeerError)
     assert "the IR Toy does not answer" in str(failed.error)
     assert bench.session.next_deadline() is None
-    assert bench.emit(b"V222") == []
+    assert bench.take_in(b"V222") == []
 
 
 def test_a_toy_that_somebody_left_in_the_middle_of_a_transmission() -> None:
     """The first reset ends it, and the toy drops what came with it; the second one counts."""
-    bench = Bench()
+    bench = ToyBench()
     bench.session.open(bench.now)
-    bench.emit(b"t\x00\x02C")
+    bench.take_in(b"t\x00\x02C")
     assert writes(bench.wait(30)) == [b"v"]
     assert writes(bench.wait(550)) == [RESET, b"v"]
-    assert bench.emit(b"V222") == [base.Write(b"s")]
-    assert of(base.Ready, bench.emit(b"S01"))
+    assert bench.take_in(b"V222") == [base.Write(b"s")]
+    assert of(base.Ready, bench.take_in(b"S01"))
 
 
 @pytest.mark.parametrize(
@@ -208,26 +194,26 @@ def test_a_toy_that_somebody_left_in_the_middle_of_a_transmission() -> None:
     ],
 )
 def test_a_toy_that_will_not_do(answers: tuple[bytes, ...], words: str) -> None:
-    bench = Bench()
+    bench = ToyBench()
     bench.session.open(bench.now)
     bench.wait(25)
     for answer in answers:
-        bench.emit(answer)
+        bench.take_in(answer)
     (failed,) = of(base.Failed, bench.events)
     assert isinstance(failed.error, MismatchError)
     assert words in str(failed.error)
-    assert bench.emit(b"S01") == []
+    assert bench.take_in(b"S01") == []
 
 
 def test_nothing_passes_before_ready_and_after_close() -> None:
-    bench = Bench()
+    bench = ToyBench()
     assert bench.send(b"\4\10") is None
-    assert bench.emit(nec(4, 8)) == []
+    assert bench.take_in(nec(4, 8)) == []
     bench.up()
-    bench.emit(nec(4, 8)[:20])
+    bench.take_in(nec(4, 8)[:20])
     assert [event.reason for event in bench.session.close()] == ["interrupted"]
     assert bench.send(b"\4\10") is None
-    assert bench.emit(nec(4, 8)) == []
+    assert bench.take_in(nec(4, 8)) == []
     assert bench.session.next_deadline() is None
     assert bench.session.close() == []
 
@@ -237,37 +223,37 @@ def test_nothing_passes_before_ready_and_after_close() -> None:
 
 def test_a_press_and_how_it_is_held() -> None:
     stream = nec(4, 8) + PAUSE + (HELD + b"\x10\x00") * 3 + HELD + OVER
-    once, every = Bench().up(), Bench(held_keys="every").up()
+    once, every = ToyBench().up(), ToyBench(held_keys="every").up()
     for bench in (once, every):
-        bench.emit(stream)
+        bench.take_in(stream)
     assert of(base.Received, once.events) == [base.Received(b"\x04\x08", 4, address="04")]
     assert [event.reason for event in of(base.Dropped, once.events)] == ["repeat"] * 4
     assert of(base.Received, every.events) == [base.Received(b"\x04\x08", 4, address="04")] * 5
 
 
 def test_sirc_is_known_by_the_gap_or_the_silence_behind_it() -> None:
-    bench = Bench(code="sirc").up()
+    bench = ToyBench(code="sirc").up()
     wire = encode_burst((2400, *(us for _ in range(12) for us in (600, 600))))[:-2]
-    assert bench.emit(wire) == []
+    assert bench.take_in(wire) == []
     assert bench.wait(119) == []
     assert of(base.Received, bench.wait(1)) == [base.Received(b"\x00\x00", 4, address="00")]
     again = to_count(20_000).to_bytes(2, "big")
-    assert [event.reason for event in bench.emit(again + wire + again)] == ["repeat"]
+    assert [event.reason for event in bench.take_in(again + wire + again)] == ["repeat"]
 
 
 def test_other_light_is_counted() -> None:
-    bench = Bench(code="sirc").up()
-    bench.emit(encode_burst((2400, 600, 1200, 600, 600)))
-    bench.emit(encode_burst([500] * 301))
-    bench.emit(OVER * 3)
+    bench = ToyBench(code="sirc").up()
+    bench.take_in(encode_burst((2400, 600, 1200, 600, 600)))
+    bench.take_in(encode_burst([500] * 301))
+    bench.take_in(OVER * 3)
     reasons = [event.reason for event in of(base.Dropped, bench.events)]
     assert reasons == ["strange", "overlong", "overflow"]
 
 
 @pytest.mark.parametrize("end", [PAUSE, OVER, b""])
 def test_a_code_of_another_kind_is_named_and_still_counted(end: bytes) -> None:
-    bench = Bench(code="rc5").up()
-    bench.emit(nec(0x04, 0x52) + end)
+    bench = ToyBench(code="rc5").up()
+    bench.take_in(nec(0x04, 0x52) + end)
     bench.wait(2_000)
     assert [each.text for each in of(base.Notice, bench.events)] == [
         "NEC 0x04:0x52; this adapter takes rc5"
@@ -277,62 +263,64 @@ def test_a_code_of_another_kind_is_named_and_still_counted(end: bytes) -> None:
 
 
 def test_half_a_count_is_given_up() -> None:
-    bench = Bench().up()
-    bench.emit(b"\x01")
+    bench = ToyBench().up()
+    bench.take_in(b"\x01")
     assert [event.reason for event in bench.wait(100)] == ["bad_sample"]
     assert bench.wait(400) == []
-    assert of(base.Received, bench.emit(nec(4, 8))) == [base.Received(b"\x04\x08", 4, address="04")]
+    assert of(base.Received, bench.take_in(nec(4, 8))) == [
+        base.Received(b"\x04\x08", 4, address="04")
+    ]
 
 
 def test_a_lost_byte_costs_one_burst() -> None:
-    bench = Bench().up()
+    bench = ToyBench().up()
     wire = nec(4, 8) + OVER
-    bench.emit(wire[:21] + wire[22:] + wire)
+    bench.take_in(wire[:21] + wire[22:] + wire)
     assert of(base.Received, bench.events) == [base.Received(b"\x04\x08", 4, address="04")]
     assert "bad_sample" in [event.reason for event in of(base.Dropped, bench.events)]
 
 
 def test_a_toy_back_in_its_default_mode_is_noticed_by_what_it_sends() -> None:
-    bench = Bench().up()
-    bench.emit(nec(4, 8) + OVER)
+    bench = ToyBench().up()
+    bench.take_in(nec(4, 8) + OVER)
     bench.wait(1_000)
-    bench.emit(b"\x05\x0c\0\0\0\0")
+    bench.take_in(b"\x05\x0c\0\0\0\0")
     events = bench.wait(400)
     assert of(base.NotReady, events) == [base.NotReady("the IR Toy left sample mode")]
     assert writes(events) == [RESET]
     assert writes(bench.wait(20)) == [b"v"]
-    bench.emit(b"V222")
-    assert of(base.Ready, bench.emit(b"S01"))
+    bench.take_in(b"V222")
+    assert of(base.Ready, bench.take_in(b"S01"))
 
 
 # --- to the toy -----------------------------------------------------------------------------------
 
 
 def test_a_transmission_byte_by_byte() -> None:
-    bench = Bench().up()
+    bench = ToyBench().up()
     assert bench.send(b"\4\10") == base.Transmission(b"\0", 1)
     assert bench.send(b"\4\11") is None
-    assert bench.emit(b"late samples") == []
+    assert bench.take_in(b"late samples") == []
     assert bench.wait(5) == [base.Write(b"s")]
-    assert bench.emit(b"S01") == [base.Write(b"\x06\x4e\x00" + START)]
+    assert bench.take_in(b"S01") == [base.Write(b"\x06\x4e\x00" + START)]
     wire = nec(4, 8) + OVER
-    assert bench.emit(ROOM) == [base.Write(wire[:62])]
-    assert bench.emit(ROOM) == [base.Write(wire[62:124])]
-    assert bench.emit(ROOM) == [base.Write(wire[124:])]
-    assert bench.emit(ROOM) == []  # one for the last block too
-    assert bench.emit(b"t\x00") == []
-    assert bench.emit(b"\x88C") == [base.Delivered(1), base.Write(b"\0")]
+    assert bench.take_in(ROOM) == [base.Write(wire[:62])]
+    assert bench.take_in(ROOM) == [base.Write(wire[62:124])]
+    assert bench.take_in(ROOM) == [base.Write(wire[124:])]
+    assert bench.take_in(ROOM) == []  # one for the last block too
+    assert bench.take_in(b"t\x00") == []
+    assert bench.take_in(b"\x88C") == [base.Delivered(1), base.Write(b"\0")]
     assert len(wire) == 0x88 == 136
     assert bench.wait(5) == [base.Write(b"s")]
-    assert bench.emit(b"S01") == []
-    bench.emit(nec(1, 1))
+    assert bench.take_in(b"S01") == []
+    bench.take_in(nec(1, 1))
     assert of(base.Received, bench.events) == [base.Received(b"\x01\x01", 4, address="01")]
 
 
 def test_blocks_are_as_long_as_there_is_room_and_even() -> None:
-    bench = Bench().up()
+    bench = ToyBench().up()
     bench.start(b"\4\10")
-    sizes = [len(writes(bench.emit(bytes((room,))))[0]) for room in (62, 5, 64, 2)]
+    sizes = [len(writes(bench.take_in(bytes((room,))))[0]) for room in (62, 5, 64, 2)]
     assert sizes == [62, 4, 62, 2]
 
 
@@ -341,12 +329,12 @@ def test_blocks_are_as_long_as_there_is_room_and_even() -> None:
     [(b"t\x00\x88F", "underrun"), (b"t\x00\x86C", "count"), (b"t\x00\x88C", "")],
 )
 def test_how_a_transmission_ends(result: bytes, reason: str) -> None:
-    bench = Bench().up()
+    bench = ToyBench().up()
     bench.play(b"\4\10")
-    events = bench.emit(result)
+    events = bench.take_in(result)
     assert events == [base.Refused(1, reason) if reason else base.Delivered(1), base.Write(b"\0")]
     bench.wait(5)
-    bench.emit(b"S01")
+    bench.take_in(b"S01")
     bench.wait(200)
     assert bench.send(b"\4\11") == base.Transmission(b"\0", 2)
 
@@ -362,25 +350,25 @@ def test_how_a_transmission_ends(result: bytes, reason: str) -> None:
     ],
 )
 def test_answers_that_are_none_end_in_a_reset(answers: tuple[bytes, ...], reason: str) -> None:
-    bench = Bench().up()
+    bench = ToyBench().up()
     bench.start(b"\4\10")
     for answer in answers:
-        bench.emit(answer)
+        bench.take_in(answer)
     assert of(base.Refused, bench.events) == [base.Refused(1, reason)]
     assert of(base.NotReady, bench.events)
     assert writes(bench.events)[-1] == RESET
     assert writes(bench.wait(20)) == [b"v"]
-    bench.emit(b"V222")
-    assert of(base.Ready, bench.emit(b"S01"))
+    bench.take_in(b"V222")
+    assert of(base.Ready, bench.take_in(b"S01"))
 
 
 @pytest.mark.parametrize("silent_after", range(7))
 def test_silence_at_any_step_is_noticed(silent_after: int) -> None:
-    bench = Bench().up()
+    bench = ToyBench().up()
     bench.send(b"\4\10")
     for answer in (b"S01", ROOM, ROOM, ROOM, ROOM, b"t\x00")[:silent_after]:
         bench.wait(5)
-        bench.emit(answer)
+        bench.take_in(answer)
     bench.wait(1_200)
     assert of(base.Refused, bench.events) == [base.Refused(1, "no_status")]
     assert of(base.NotReady, bench.events) == [base.NotReady("the IR Toy stopped answering")]
@@ -390,18 +378,18 @@ def test_silence_at_any_step_is_noticed(silent_after: int) -> None:
 
 def test_sample_mode_is_asked_for_again() -> None:
     """A zero and an s in one USB packet: the s is lost."""
-    bench = Bench().up()
+    bench = ToyBench().up()
     bench.send(b"\4\10")
     assert writes(bench.wait(5)) == [b"s"]
     assert writes(bench.wait(149)) == []
     assert writes(bench.wait(1)) == [b"s"]
-    assert writes(bench.emit(b"S01")) == [b"\x06\x4e\x00" + START]
+    assert writes(bench.take_in(b"S01")) == [b"\x06\x4e\x00" + START]
     assert of(base.NotReady, bench.events) == []
 
 
 def test_24h_never_goes_to_a_toy_that_has_not_reported_s01() -> None:
     """In the default mode it starts the bootloader."""
-    bench = Bench().up()
+    bench = ToyBench().up()
     bench.send(b"\4\10")
     bench.wait(60_000)
     bench.take(bench.session.open(bench.now))
@@ -411,12 +399,12 @@ def test_24h_never_goes_to_a_toy_that_has_not_reported_s01() -> None:
 
 
 def test_the_next_code_waits_for_the_end_of_this_one_s_time() -> None:
-    bench = Bench().up()
+    bench = ToyBench().up()
     bench.play(b"\4\10")
     begun = bench.now
-    bench.emit(b"t\x00\x88C")
+    bench.take_in(b"t\x00\x88C")
     bench.wait(5)
-    bench.emit(b"S01")
+    bench.take_in(b"S01")
     assert bench.send(b"\4\10") is None
     due = bench.session.next_deadline()
     assert due == begun + 103 * MS  # the light itself comes 5 ms later
@@ -435,24 +423,24 @@ def test_the_next_code_waits_for_the_end_of_this_one_s_time() -> None:
 def test_how_long_a_packet_is_in_the_air_at_most(
     settings: dict[str, Any], data: bytes, least_ms: int, most_ms: int
 ) -> None:
-    bench = Bench(**settings).up()
+    bench = ToyBench(**settings).up()
     bench.send(data)
     assert least_ms <= bench.air_time_ns / MS <= most_ms
 
 
 def test_it_waits_half_a_second_after_received_light() -> None:
-    bench = Bench().up()
-    bench.emit(nec(4, 8)[:30])
+    bench = ToyBench().up()
+    bench.take_in(nec(4, 8)[:30])
     assert bench.send(b"\4\10") is None
     bench.wait(50)
-    bench.emit(nec(4, 8)[30:])
+    bench.take_in(nec(4, 8)[30:])
     assert bench.send(b"\4\10") == base.Transmission(b"\0", 1)
 
-    jammed = Bench().up()
-    jammed.emit(b"\x00\x20")
+    jammed = ToyBench().up()
+    jammed.take_in(b"\x00\x20")
     waited = 0
     while jammed.send(b"\4\10") is None:
-        jammed.emit(b"\x00\x20")
+        jammed.take_in(b"\x00\x20")
         jammed.wait(10)
         waited += 10
     assert waited == 500
@@ -464,7 +452,7 @@ def test_it_waits_half_a_second_after_received_light() -> None:
 def test_carriers(hz: int, period: int) -> None:
     """3 MHz / (period + 1)."""
     assert period_of(hz) == period
-    bench = Bench(carrier_hz=hz).up()
+    bench = ToyBench(carrier_hz=hz).up()
     bench.start(b"\4\10")
     assert bytes((6, period, 0)) + START in writes(bench.events)
 
@@ -569,7 +557,7 @@ def test_settings_that_fit() -> None:
 def test_packets_that_can_never_go_out(
     settings: dict[str, Any], data: bytes, channel: int, reason: str
 ) -> None:
-    answer = Bench(**settings).up().send(data, channel)
+    answer = ToyBench(**settings).up().send(data, channel)
     assert isinstance(answer, base.CannotSend)
     assert answer.reason == reason
     assert answer.text

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 from hilgw.adapters.base import Event, StationSettings, Write
 from hilgw.adapters.xbee import ADAPTER
 from hilgw.medium.packet import Packet
+from tests.adapters.session_bench import SessionBench
 
-SECOND = 1_000_000_000
 SERIAL = "0013A20041424344"
 
 
@@ -102,8 +102,8 @@ class FakeModule:
         return b"OK\r" if wire in (b"+++", b"ATCN\r") else b""
 
 
-class Bench:
-    """A session, a module, and time that moves only on request."""
+class ModuleBench(SessionBench):
+    """A session and a module."""
 
     common_fields: ClassVar[dict[str, Any]] = {}
 
@@ -115,9 +115,7 @@ class Bench:
             **{"port": "/dev/null", "channel": channel} | self.common_fields
         )
         self.module = fake or FakeModule(settings.get("api_mode", 1))
-        self.session = ADAPTER.session(self.settings, self.common)
-        self.now = 0
-        self.events: list[Event] = []
+        super().__init__(ADAPTER.session(self.settings, self.common))
         self.written: list[tuple[int, bytes]] = []
 
     def take(self, events: list[Event]) -> list[Event]:
@@ -136,36 +134,17 @@ class Bench:
         self.events += seen
         return seen
 
-    def open(self) -> list[Event]:
-        return self.take(self.session.open(self.now))
-
-    def ready(self) -> Bench:
+    def ready(self) -> ModuleBench:
         self.open()
         self.events.clear()
         self.written.clear()
         return self
 
-    def take_in(self, data: bytes) -> list[Event]:
-        return self.take(self.session.receive(data, self.now))
-
     def frames(self, *data: str) -> list[Event]:
         escaped = self.settings.api_mode == 2
         return self.take_in(b"".join(frame(item, escaped) for item in data))
-
-    def pass_time(self, seconds: float) -> list[Event]:
-        """Expire every deadline up to then, at its time."""
-        end = self.now + int(seconds * SECOND)
-        seen: list[Event] = []
-        while (due := self.session.next_deadline()) is not None and due <= end:
-            self.now = max(self.now, due)
-            seen += self.take(self.session.expire(self.now))
-        self.now = end
-        return seen
 
     def send(self, data: bytes, channel: int = 12) -> Any:
         return self.session.send(
             Packet(data=data, channel=channel, type="radio", source="rover.tx"), self.now
         )
-
-    def of(self, kind: type[Any]) -> list[Any]:
-        return [event for event in self.events if isinstance(event, kind)]

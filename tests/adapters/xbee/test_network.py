@@ -10,13 +10,13 @@ from hypothesis import given, strategies as st
 from hilgw.adapters.base import Node, Notice, Ready, RemoteAnswer, SearchEnded, Write
 from hilgw.adapters.xbee.network import AT_ONCE, parse_node
 from hilgw.adapters.xbee.settings import ByHeader
-from tests.adapters.xbee.bench import Bench, unframe
+from tests.adapters.xbee.bench import ModuleBench, unframe
 from tests.adapters.xbee.world import World
 
 REMOTE = "0013A20040A1B2C3"
 
 
-def ask(bench: Bench, events: list[Any]) -> bytes:
+def ask(bench: ModuleBench, events: list[Any]) -> bytes:
     """The frame of the one question among the events."""
     (write,) = events
     assert isinstance(write, Write)
@@ -24,11 +24,11 @@ def ask(bench: Bench, events: list[Any]) -> bytes:
 
 
 def test_a_search_names_every_node_and_ends() -> None:
-    bench = Bench().ready()
-    data = ask(bench, bench.session.discover(bench.now))  # type: ignore[attr-defined]
+    bench = ModuleBench().ready()
+    data = ask(bench, bench.session.discover(bench.now))
     assert data[0:1] + data[2:] == b"\x08ND"
     head = f"88 {data[1]:02X} 4E44 00"
-    assert bench.session.discover(bench.now) == []  # type: ignore[attr-defined]
+    assert bench.session.discover(bench.now) == []
     assert bench.frames(
         f"{head} FFFE {REMOTE} 2E 526F76657200", f"{head} 1234 {REMOTE} 30 2000", head
     ) == [
@@ -40,20 +40,20 @@ def test_a_search_names_every_node_and_ends() -> None:
 
 
 def test_a_search_that_never_ends_is_ended() -> None:
-    bench = Bench().ready()
-    bench.session.discover(bench.now)  # type: ignore[attr-defined]
+    bench = ModuleBench().ready()
+    bench.session.discover(bench.now)
     assert bench.pass_time(29) == []
     (ended,) = bench.pass_time(2)
     assert isinstance(ended, SearchEnded)
     assert ended.problem
-    assert isinstance(bench.session.discover(bench.now)[0], Write)  # type: ignore[attr-defined]
+    assert isinstance(bench.session.discover(bench.now)[0], Write)
 
 
 def test_a_search_refused_or_broken_off_reports_why() -> None:
-    bench = Bench().ready()
-    data = ask(bench, bench.session.discover(bench.now))  # type: ignore[attr-defined]
+    bench = ModuleBench().ready()
+    data = ask(bench, bench.session.discover(bench.now))
     assert bench.frames(f"88 {data[1]:02X} 4E44 01") == [SearchEnded("error")]
-    bench.session.discover(bench.now)  # type: ignore[attr-defined]
+    bench.session.discover(bench.now)
     assert bench.frames("8A00")[0] == SearchEnded("reset")
 
 
@@ -62,8 +62,8 @@ def test_a_search_refused_or_broken_off_reports_why() -> None:
     [(REMOTE.lower(), f"{REMOTE} FFFE"), ("1234", "FFFFFFFFFFFFFFFF 1234")],
 )
 def test_a_remote_command_and_its_answer(address: str, target: str) -> None:
-    bench = Bench().ready()
-    data = ask(bench, bench.session.command(address, "NI", b"x", 7, bench.now))  # type: ignore[attr-defined]
+    bench = ModuleBench().ready()
+    data = ask(bench, bench.session.command(address, "NI", b"x", 7, bench.now))
     assert data[2:] == bytes.fromhex(target) + b"\x02NIx"
     number = f"{data[1]:02X}"
     assert bench.frames(f"97 {number} {REMOTE} FFFE 4442 00") == []  # another command's
@@ -74,8 +74,8 @@ def test_a_remote_command_and_its_answer(address: str, target: str) -> None:
 
 
 def test_remote_commands_fail_in_words_and_are_bounded() -> None:
-    bench = Bench().ready()
-    command = bench.session.command  # type: ignore[attr-defined]
+    bench = ModuleBench().ready()
+    command = bench.session.command
     data = ask(bench, command(REMOTE, "D0", b"\x09", 7, bench.now))
     assert bench.frames(f"97 {data[1]:02X} {REMOTE} FFFE 4430 03") == [
         RemoteAnswer(REMOTE, "D0", b"", "bad parameter", 7)
@@ -93,7 +93,7 @@ def test_remote_commands_fail_in_words_and_are_bounded() -> None:
 
 def test_the_frame_id_of_what_is_outstanding_is_not_used_again() -> None:
     """Neither that of a remote command nor that of a search, however many frames pass meanwhile."""
-    bench = Bench().ready()
+    bench = ModuleBench().ready()
     session: Any = bench.session
     search = ask(bench, session.discover(bench.now))[1]
     first = ask(bench, session.command(REMOTE, "NI", b"", 1, bench.now))[1]
@@ -109,9 +109,9 @@ def test_the_frame_id_of_what_is_outstanding_is_not_used_again() -> None:
 
 
 def test_nothing_is_asked_before_the_module_is_ready() -> None:
-    bench = Bench()
-    assert bench.session.discover(0) == []  # type: ignore[attr-defined]
-    assert bench.session.command(REMOTE, "NI", b"", 0, 0) == []  # type: ignore[attr-defined]
+    bench = ModuleBench()
+    assert bench.session.discover(0) == []
+    assert bench.session.command(REMOTE, "NI", b"", 0, 0) == []
 
 
 @given(st.binary(max_size=60), st.booleans())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from hilgw.protocols.webots.device_messages import (
     ImageFile,
     SetSamplingPeriod,
 )
-from tests.api.simulator import Simulator, robot_of
+from tests.api.simulator import Simulator
 
 PIXELS = bytes(range(24))  # 3 columns, 2 rows
 
@@ -30,13 +29,6 @@ def configuration(tag: int) -> Any:
 @pytest.fixture
 def simulator() -> Simulator:
     return Simulator([("Camera", "eye", configuration)])
-
-
-@pytest.fixture
-def robot(simulator: Simulator) -> Iterator[Robot]:
-    robot = robot_of(simulator)
-    yield robot
-    robot.close()
 
 
 def test_what_a_camera_is(robot: Robot) -> None:

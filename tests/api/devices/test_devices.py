@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from hilgw import api
 from hilgw.api import DistanceSensor, Motor, Robot
 from hilgw.protocols.webots import device_messages as messages
-from tests.api.simulator import Simulator, robot_of
+from tests.api.simulator import Simulator
 
 TABLE = ((0.0, 1024.0, 0.1), (0.5, 0.0, 0.2))
 DEVICES: list[tuple[str, str, Any]] = [
@@ -46,13 +45,6 @@ TAG = {name: tag for tag, (_, name, _) in enumerate(DEVICES, 1)}
 @pytest.fixture
 def simulator() -> Simulator:
     return Simulator(DEVICES)
-
-
-@pytest.fixture
-def robot(simulator: Simulator) -> Iterator[Robot]:
-    robot = robot_of(simulator)
-    yield robot
-    robot.close()
 
 
 def test_every_device_is_there_by_name_and_by_index(robot: Robot) -> None:

@@ -33,7 +33,7 @@ from hilgw.transports.base import ModemState
 from hilgw.transports.serial import modem_line
 from hilgw.transports.serial.modem_line import ModemLine, open_modem_line
 from tests.bridge.served import RecordedPort, served
-from tests.engine.control_loop.fakes import MS, FakeLoop
+from tests.engine.control_loop.fakes import MS, Connection, FakeLoop
 from tests.engine.control_loop.running import GO, STOP
 
 LINE = "CTS of /dev/ttyUSB9"
@@ -218,13 +218,6 @@ def test_a_late_event_loop_alone_presses_nothing() -> None:
 # --- a thread that reads --------------------------------------------------------------------------
 
 
-class SlowBody(SimpleNamespace):
-    """A body on a pty, for the emergency stop."""
-
-    def fileno(self) -> int:
-        return int(self.fd)
-
-
 @pytest.mark.wall_clock("an event loop hangs")
 def test_a_thread_stops_a_robot_while_the_event_loop_hangs() -> None:
     master, slave = pty.openpty()
@@ -251,7 +244,7 @@ def test_a_thread_stops_a_robot_while_the_event_loop_hangs() -> None:
         while switch.pressed:
             await asyncio.sleep(0.001)
         stop = rig.loop.loop.safety.emergency_stop
-        stop.attach(SlowBody(fd=slave, pending=0))  # type: ignore[arg-type]
+        stop.attach(Connection(fd=slave, pending=0))  # type: ignore[arg-type]
         stop.prepare(STOP)
         begin = time.monotonic()
         state.on = False
@@ -356,7 +349,7 @@ def test_a_switch_at_pysierials_server_is_read_afresh_each_time() -> None:
 
 
 @pytest.mark.wall_clock("a thread opens a port again")
-def test_after_an_answer_that_did_not_come_the_port_is_opened_anew(
+async def test_after_an_answer_that_did_not_come_the_port_is_opened_anew(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """An answer that comes too late is not taken for the next one."""
@@ -373,14 +366,11 @@ def test_after_an_answer_that_did_not_come_the_port_is_opened_anew(
         opened.append(line)
         return line
 
-    async def main() -> None:
-        switch = EmergencySwitch(rig.loops, rig.clock, rig.observer, LINE, open_line)
-        switch.start()
-        await until(lambda: switch.reads > 0 and closed)
-        switch.stop()
-
     closed: list[Any] = []
-    asyncio.run(main())
+    switch = EmergencySwitch(rig.loops, rig.clock, rig.observer, LINE, open_line)
+    switch.start()
+    await until(lambda: switch.reads > 0 and closed)
+    switch.stop()
     assert len(opened) == 2 and closed[0] is opened[0]
 
 

@@ -24,6 +24,7 @@ from hilgw.protocols.gateway.messages import VERSION
 from hilgw.testing.sim import Recorder, until
 from tests.engine.control_loop.fakes import MS, FakeLoop
 from tests.engine.control_loop.running import GO, STOP
+from tests.scenarios import scenario_of
 
 
 class Held:
@@ -231,8 +232,9 @@ class Holder:
 
 
 def with_gateway(
-    tmp_path: Path,
     script: Callable[[Any, Any], Any],
+    *,
+    tmp_path: Path,
     at_end: Callable[[Holder], None] = lambda holder: None,
 ) -> Recorder:
     """script(gateway, a new client) in its event loop. at_end: of each client, after the end of the
@@ -280,59 +282,58 @@ def test_the_end_of_the_connection_disarms(tmp_path: Path) -> None:
         holder.connection.close()
         await until(lambda: not armed(gateway))
 
-    recorder = with_gateway(tmp_path, script)
+    recorder = with_gateway(script, tmp_path=tmp_path)
     assert "the command that held it armed has ended" in recorder.armings[-1][1]
 
 
-def test_a_release_is_confirmed_and_renews_nothing(tmp_path: Path) -> None:
-    async def script(gateway: Any, client: Callable[[], Holder]) -> None:
-        holder = client()
-        await holder.ask("hold", all=True, limit_s=30)
-        assert armed(gateway) == {"cab", "bus"}
-        for request in ("end_hold", "renew", "end_hold"):
-            answer = await holder.ask(request)
-            assert (answer["ended"], answer["robots"]) == ("lease_ended", ["cab", "bus"])
-            assert armed(gateway) == set()
-
-    with_gateway(tmp_path, script)
-
-
-def test_a_lease_belongs_to_its_connection(tmp_path: Path) -> None:
-    """Another client neither renews nor releases it, and cannot make a second one of it."""
-
-    async def script(gateway: Any, client: Callable[[], Holder]) -> None:
-        holder, other = client(), client()
-        await holder.ask("hold", robots=["cab"], limit_s=None)
-        for request in ("renew", "end_hold"):
-            assert (await other.ask(request))["error"] == "this connection holds no robot"
-        again = await holder.ask("hold", robots=["bus"], limit_s=None)
-        assert again["error"] == "this connection holds robots already"
-        assert armed(gateway) == {"cab"}
-        await other.ask("disarm", robots=["cab"])
-        assert (await holder.ask("renew"))["ended"] == "disarmed"
-
-    with_gateway(tmp_path, script)
-
-
-def test_a_lease_of_several_robots_ends_for_all_with_the_first_one(tmp_path: Path) -> None:
-    async def script(gateway: Any, client: Callable[[], Holder]) -> None:
-        holder = client()
-        await holder.ask("hold", robots=["cab", "bus"], limit_s=None)
-        await client().ask("disarm", robots=["cab"])
-        assert (await holder.ask("renew"))["ended"] == "disarmed"
+@scenario_of(with_gateway)
+async def test_a_release_is_confirmed_and_renews_nothing(
+    gateway: Any, client: Callable[[], Holder], /
+) -> None:
+    holder = client()
+    await holder.ask("hold", all=True, limit_s=30)
+    assert armed(gateway) == {"cab", "bus"}
+    for request in ("end_hold", "renew", "end_hold"):
+        answer = await holder.ask(request)
+        assert (answer["ended"], answer["robots"]) == ("lease_ended", ["cab", "bus"])
         assert armed(gateway) == set()
 
-    with_gateway(tmp_path, script)
+
+@scenario_of(with_gateway)
+async def test_a_lease_belongs_to_its_connection(
+    gateway: Any, client: Callable[[], Holder], /
+) -> None:
+    """Another client neither renews nor releases it, and cannot make a second one of it."""
+    holder, other = client(), client()
+    await holder.ask("hold", robots=["cab"], limit_s=None)
+    for request in ("renew", "end_hold"):
+        assert (await other.ask(request))["error"] == "this connection holds no robot"
+    again = await holder.ask("hold", robots=["bus"], limit_s=None)
+    assert again["error"] == "this connection holds robots already"
+    assert armed(gateway) == {"cab"}
+    await other.ask("disarm", robots=["cab"])
+    assert (await holder.ask("renew"))["ended"] == "disarmed"
+
+
+@scenario_of(with_gateway)
+async def test_a_lease_of_several_robots_ends_for_all_with_the_first_one(
+    gateway: Any, client: Callable[[], Holder], /
+) -> None:
+    holder = client()
+    await holder.ask("hold", robots=["cab", "bus"], limit_s=None)
+    await client().ask("disarm", robots=["cab"])
+    assert (await holder.ask("renew"))["ended"] == "disarmed"
+    assert armed(gateway) == set()
 
 
 @pytest.mark.parametrize("limit", [0, -1, "60", True, 1e9, float("nan"), float("inf"), []])
-def test_a_wrong_limit_arms_nothing(tmp_path: Path, limit: Any) -> None:
-    async def script(gateway: Any, client: Callable[[], Holder]) -> None:
-        answer = await client().ask("hold", robots=["cab"], limit_s=limit)
-        assert "limit_s must be null" in answer["error"]
-        assert armed(gateway) == set()
-
-    with_gateway(tmp_path, script)
+@scenario_of(with_gateway)
+async def test_a_wrong_limit_arms_nothing(
+    gateway: Any, client: Callable[[], Holder], /, limit: Any
+) -> None:
+    answer = await client().ask("hold", robots=["cab"], limit_s=limit)
+    assert "limit_s must be null" in answer["error"]
+    assert armed(gateway) == set()
 
 
 def test_an_orderly_end_of_the_gateway_is_reported_to_the_holder(tmp_path: Path) -> None:
@@ -343,7 +344,7 @@ def test_an_orderly_end_of_the_gateway_is_reported_to_the_holder(tmp_path: Path)
         end = json.loads(holder.connection.recv(65536))
         assert (end["ended"], end["robots"]) == ("gateway_ended", ["cab"])
 
-    recorder = with_gateway(tmp_path, script, at_end)
+    recorder = with_gateway(script, tmp_path=tmp_path, at_end=at_end)
     assert not any("held it armed" in text for _, text in recorder.armings)
 
 
@@ -368,7 +369,7 @@ def test_the_last_message_of_a_lease_comes_behind_the_events_whole() -> None:
             data.extend(more)
 
     with tempfile.TemporaryDirectory(prefix="hw") as folder:
-        with_gateway(Path(folder), script, at_end)
+        with_gateway(script, tmp_path=Path(folder), at_end=at_end)
     lines = [json.loads(line) for line in data.splitlines()[:-1]]
     assert len(lines) > 20 and all("event" in line for line in lines)
     assert b"}{" not in data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 from firmware_mocks.wc2ec import wire
@@ -210,3 +211,17 @@ class FakeLoop:
         for _ in range(milliseconds // 10):
             self.scheduler.run(10 * MS)
             self.watchdog.check(self.scheduler.time)
+
+
+class SharedClock(Clock):
+    """A clock that the thread of the watchdog sees, too."""
+
+    def now(self) -> int:
+        return self.time
+
+
+class Connection(SimpleNamespace):
+    """A transport on this descriptor."""
+
+    def fileno(self) -> int:
+        return int(self.fd)

@@ -24,6 +24,7 @@ from hilgw.errors import HilgwError, PeerError, SafetyError
 from hilgw.testing.sim import Recorder, until
 from hilgw.units import NS_PER_S
 from tests.engine.control_loop.running import GO, RunningLoop, driving, robot_of
+from tests.scenarios import scenario_of
 
 REAL = "simulated: false"
 ARMED = "    safety: {armed: true}"
@@ -119,10 +120,10 @@ robots:
 """
 
 
-def with_two(folder: Path, script: Callable[[Any, str], Any]) -> None:
+def with_two(script: Callable[[Any, str], Any], *, tmp_path: Path) -> None:
     """A gateway that runs, with a robot that is up and another that is down. script: gets it, and
     the path of its control socket."""
-    path = str(folder / "control")
+    path = str(tmp_path / "control")
 
     async def run(port: int) -> None:
         config = load_text(TWO.replace("PORT", str(port)), "f").config
@@ -158,79 +159,72 @@ WAYS: dict[str, Callable[[str], Any]] = {
 
 
 @pytest.mark.parametrize("ask", WAYS.values(), ids=WAYS)
-def test_a_robot_whose_body_is_down_is_refused(tmp_path: Path, ask: Callable[[str], Any]) -> None:
-    async def script(gateway: Any, path: str) -> None:
-        with pytest.raises(HilgwError, match="bus: not armed: its body is down") as caught:
-            await asyncio.to_thread(ask, path)
-        assert caught.value.exit_code == 5 and armed_in(gateway) == set()
-
-    with_two(tmp_path, script)
-
-
-def test_all_arms_those_that_are_up_and_names_the_others(tmp_path: Path) -> None:
-    async def script(gateway: Any, path: str) -> None:
-        with pytest.raises(PeerError, match="bus: not armed: its body is down"):
-            await asyncio.to_thread(arm, control=path)
-        assert armed_in(gateway) == {"cab"}
-        gateway.control_loops.disarm("cab")
-        answer = await asyncio.to_thread(Client(Path(path)).arm)
-        assert (answer.robots, answer.down) == (["cab"], ["bus"])
-
-    with_two(tmp_path, script)
+@scenario_of(with_two)
+async def test_a_robot_whose_body_is_down_is_refused(
+    gateway: Any, path: str, /, ask: Callable[[str], Any]
+) -> None:
+    with pytest.raises(HilgwError, match="bus: not armed: its body is down") as caught:
+        await asyncio.to_thread(ask, path)
+    assert caught.value.exit_code == 5 and armed_in(gateway) == set()
 
 
-def test_all_that_are_up_are_held_and_the_others_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@scenario_of(with_two)
+async def test_all_arms_those_that_are_up_and_names_the_others(gateway: Any, path: str, /) -> None:
+    with pytest.raises(PeerError, match="bus: not armed: its body is down"):
+        await asyncio.to_thread(arm, control=path)
+    assert armed_in(gateway) == {"cab"}
+    gateway.control_loops.disarm("cab")
+    answer = await asyncio.to_thread(Client(Path(path)).arm)
+    assert (answer.robots, answer.down) == (["cab"], ["bus"])
+
+
+@scenario_of(with_two)
+async def test_all_that_are_up_are_held_and_the_others_are_named(
+    gateway: Any, path: str, /, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hilgw.engine.arming.leases.LEASE_NS", 3600 * NS_PER_S)
-
-    async def script(gateway: Any, path: str) -> None:
-        (held,) = await asyncio.to_thread(take, (), None, path, None)
-        with contextlib.closing(held):
-            assert armed_in(gateway) == {"cab"} == set(held.robots)
-            (error,) = held.errors
-            assert (str(error), error.exit_code) == (
-                "bus: not armed: its body is down; connect it",
-                5,
-            )
-        await until(lambda: armed_in(gateway) == set())
-
-    with_two(tmp_path, script)
+    (held,) = await asyncio.to_thread(take, (), None, path, None)
+    with contextlib.closing(held):
+        assert armed_in(gateway) == {"cab"} == set(held.robots)
+        (error,) = held.errors
+        assert (str(error), error.exit_code) == (
+            "bus: not armed: its body is down; connect it",
+            5,
+        )
+    await until(lambda: armed_in(gateway) == set())
 
 
-def test_in_a_handshake_it_waits_and_a_disarm_meanwhile_counts(tmp_path: Path) -> None:
-    async def script(gateway: Any, path: str) -> None:
-        port, loops = gateway.supervisors["bus.body"], gateway.control_loops
-        port.state = State.HANDSHAKE
-        asked = asyncio.create_task(asyncio.to_thread(arm, "bus", control=path))
-        await asyncio.sleep(0.2)
-        assert not asked.done() and armed_in(gateway) == set()
-        loops.disarm("bus")
-        port.state = State.UP
-        with pytest.raises(HilgwError, match="disarmed meanwhile"):
-            await asked
-        assert armed_in(gateway) == set()
-        port.state = State.HANDSHAKE
-        asked = asyncio.create_task(asyncio.to_thread(arm, "bus", control=path))
-        await asyncio.sleep(0.2)
-        port.state = State.UP
-        assert await asked == ["bus"]
-
-    with_two(tmp_path, script)
-
-
-def test_no_motor_is_armed_before_the_guardian_has_answered(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@scenario_of(with_two)
+async def test_in_a_handshake_it_waits_and_a_disarm_meanwhile_counts(
+    gateway: Any, path: str, /
 ) -> None:
-    async def script(gateway: Any, path: str) -> None:
-        guardian = gateway.control_loops.watchdog.guardian
-        monkeypatch.setattr(guardian, "confirmed", lambda: False)
-        with pytest.raises(SafetyError, match="the guardian has not answered yet"):
-            gateway.control_loops.arm("cab")
-        asked = asyncio.create_task(asyncio.to_thread(arm, "cab", control=path))
-        await asyncio.sleep(0.2)
-        assert not asked.done() and armed_in(gateway) == set()
-        monkeypatch.setattr(guardian, "confirmed", lambda: True)
-        assert await asked == ["cab"]
+    port, loops = gateway.supervisors["bus.body"], gateway.control_loops
+    port.state = State.HANDSHAKE
+    asked = asyncio.create_task(asyncio.to_thread(arm, "bus", control=path))
+    await asyncio.sleep(0.2)
+    assert not asked.done() and armed_in(gateway) == set()
+    loops.disarm("bus")
+    port.state = State.UP
+    with pytest.raises(HilgwError, match="disarmed meanwhile"):
+        await asked
+    assert armed_in(gateway) == set()
+    port.state = State.HANDSHAKE
+    asked = asyncio.create_task(asyncio.to_thread(arm, "bus", control=path))
+    await asyncio.sleep(0.2)
+    port.state = State.UP
+    assert await asked == ["bus"]
 
-    with_two(tmp_path, script)
+
+@scenario_of(with_two)
+async def test_no_motor_is_armed_before_the_guardian_has_answered(
+    gateway: Any, path: str, /, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guardian = gateway.control_loops.watchdog.guardian
+    monkeypatch.setattr(guardian, "confirmed", lambda: False)
+    with pytest.raises(SafetyError, match="the guardian has not answered yet"):
+        gateway.control_loops.arm("cab")
+    asked = asyncio.create_task(asyncio.to_thread(arm, "cab", control=path))
+    await asyncio.sleep(0.2)
+    assert not asked.done() and armed_in(gateway) == set()
+    monkeypatch.setattr(guardian, "confirmed", lambda: True)
+    assert await asked == ["cab"]

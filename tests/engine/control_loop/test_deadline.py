@@ -42,7 +42,7 @@ LINE = "port: /dev/ttyS9"
         ("mock", f"{TCP}, simulated: false", "", 0.5, "real body: the motors stop 0.5 s after"),
     ],
 )
-def test_a_real_body_has_a_deadline_by_default_and_the_start_shows_which_holds(
+async def test_a_real_body_has_a_deadline_by_default_and_the_start_shows_which_holds(
     tmp_path: Path, backend: str, body: str, safety: str, timeout_s: float, text: str
 ) -> None:
     file = tmp_path / "c.yaml"
@@ -57,14 +57,10 @@ robots:
     {f"safety: {safety}" if safety else ""}
 """
     )
-
-    async def look() -> tuple[float, list[str]]:
-        gateway = build(load_config(str(file)).config, asyncio.get_running_loop(), Observer())
-        gateway.close()
-        state = gateway.control_loops["cab"].safety.state
-        return ns_to_s(state.timeout_ns), gateway.description
-
-    found_s, description = asyncio.run(look())
+    gateway = build(load_config(str(file)).config, asyncio.get_running_loop(), Observer())
+    gateway.close()
+    state = gateway.control_loops["cab"].safety.state
+    found_s, description = ns_to_s(state.timeout_ns), gateway.description
     assert found_s == timeout_s
     assert sum(text in line for line in description) == 1
 

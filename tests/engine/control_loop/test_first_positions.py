@@ -190,27 +190,25 @@ robots:
 @pytest.mark.process
 @pytest.mark.wall_clock("a real body on a virtual port, with its guardian")
 @pytest.mark.parametrize("low", [-0.1, 0.1])
-def test_a_real_body_is_armed_once_its_positions_are_known(firmware_mock: Any, low: float) -> None:
+async def test_a_real_body_is_armed_once_its_positions_are_known(
+    firmware_mock: Any, low: float
+) -> None:
     servos = firmware_mock("dynamixel", ids="1")
     log = Recorder()
-
-    async def run() -> None:
-        config = load_text(REAL.format(port=servos.port, low=low), "f").config
-        gateway = build(config, asyncio.get_running_loop(), log)
-        stop, loops = asyncio.Event(), gateway.control_loops
-        running = asyncio.create_task(gateway.run(stop))
-        try:
-            if low < 0:
-                await until(lambda: log.armings)
-            else:
-                await until(lambda: any("not armed: 'arm motor' is at 0" in x for x in log.notices))
-                with pytest.raises(SafetyError, match=r"below min_position, 0\.1"):
-                    loops.arm("arm")
-        finally:
-            stop.set()
-            await running
-            gateway.close()
-
-    asyncio.run(run())
+    config = load_text(REAL.format(port=servos.port, low=low), "f").config
+    gateway = build(config, asyncio.get_running_loop(), log)
+    stop, loops = asyncio.Event(), gateway.control_loops
+    running = asyncio.create_task(gateway.run(stop))
+    try:
+        if low < 0:
+            await until(lambda: log.armings)
+        else:
+            await until(lambda: any("not armed: 'arm motor' is at 0" in x for x in log.notices))
+            with pytest.raises(SafetyError, match=r"below min_position, 0\.1"):
+                loops.arm("arm")
+    finally:
+        stop.set()
+        await running
+        gateway.close()
     assert [armed for armed, _ in log.armings] == ([True] if low < 0 else [])
     assert not servos.mock.servos[1].torque

@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 import io
 import json
-import math
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -32,6 +31,7 @@ from tests.devices.test_golden import (
     RECEIVER,
     RECEIVER_CASES,
     SILENT,
+    GoldenBench,
     note,
 )
 from tests.engine.control_loop.test_webots_controllers import HELLO, Running
@@ -120,29 +120,21 @@ class Wire:
         self.running.__exit__(None, None, None)
 
 
-class Bench:
-    """What both kinds of controllers have: the words of the cases are its methods. skips: those
-    that it has not, because it has no such call."""
+class ControllerBench(GoldenBench):
+    """What both kinds of controllers have."""
 
-    skips = frozenset({"told"})
+    one_range = True
 
     def __init__(self, wire: Wire, step_ms: int) -> None:
         self.wire = wire
         self.step_ms = step_ms
-        self._packets: list[Packet] = []
 
     def step(self, ms: int | None = None) -> Any:
         """Of an Emitter: the sizes that leave in it. Of a Receiver, without ms: its queue then."""
         self.wire.left.clear()
         self.advance(self.step_ms if ms is None else min(ms, LONGEST_STEP_MS))
-        self._packets = list(self.wire.left)
-        return self.length() if ms is None else [len(each.data) for each in self._packets]
-
-    def channels(self) -> list[int]:
-        return [each.channel for each in self._packets]
-
-    def ranges(self) -> list[float]:
-        return [each.range for each in self._packets]
+        self.left = list(self.wire.left)
+        return self.length() if ms is None else [len(each.data) for each in self.left]
 
     def arrive(self, *packets: int | bytes) -> None:
         self.wire.arrive(*packets)
@@ -156,29 +148,17 @@ class Bench:
                 return int(struct.unpack_from("<i", data, 1)[0])
         return None
 
-    def sizes(self) -> list[int]:
-        return list(iter(self.read, None))
-
-    def disable(self) -> int:
-        return self.enable(0)
-
     def advance(self, ms: int) -> None:
         raise NotImplementedError
 
     def length(self) -> int:
         raise NotImplementedError
 
-    def read(self) -> int | None:
-        raise NotImplementedError
-
-    def enable(self, ms: int) -> int:
-        raise NotImplementedError
-
     def close(self) -> None:
         self.wire.close()
 
 
-class ApiBench(Bench):
+class ApiProgram(ControllerBench):
     """A program with hilgw.api."""
 
     def __init__(self, wire: Wire, step_ms: int) -> None:
@@ -260,10 +240,10 @@ class ApiBench(Bench):
         super().close()
 
 
-class LibraryBench(Bench):
+class LibraryProgram(ControllerBench):
     """The mock of libController: it has no error lines."""
 
-    skips = Bench.skips | {"notes", "period"}
+    skips = frozenset({"notes", "period"})
 
     def __init__(self, connection: Wire, step_ms: int) -> None:
         super().__init__(connection, step_ms)
@@ -323,36 +303,23 @@ class LibraryBench(Bench):
         return self._period
 
 
-BENCHES: dict[str, type[ApiBench] | type[LibraryBench]] = {
-    "api": ApiBench,
-    "library": LibraryBench,
+PROGRAMS: dict[str, type[ControllerBench]] = {
+    "api": ApiProgram,
+    "library": LibraryProgram,
 }
-
-
-def nan_like(value: Any) -> Any:
-    """NaN as a word, which equals itself."""
-    if isinstance(value, list | tuple):
-        return type(value)(map(nan_like, value))
-    return "nan" if isinstance(value, float) and math.isnan(value) else value
 
 
 @pytest.fixture
 def play(tmp_path: Path) -> Iterator[Callable[..., None]]:
-    benches: list[Bench] = []
+    benches: list[ControllerBench] = []
 
     def play(kind: str, case: Case, node: str, other: str) -> None:
         fields, script = case
         step_ms = 16 if ("step", 16) in [line[:2] for line in script] else 32
         wire = Wire(tmp_path, step_ms, {"node": node, **fields}, {"node": other, "channel": -1})
-        bench = BENCHES[kind](wire, step_ms)
+        bench = PROGRAMS[kind](wire, step_ms)
         benches.append(bench)
-        for line, (word, *given, expected) in enumerate(script, 1):
-            if word in bench.skips:
-                continue
-            if word == "ranges":  # Webots judges the packets of a step by the range of the last
-                expected = [expected[-1]] * len(expected)
-            result = nan_like(getattr(bench, word)(*given))
-            assert nan_like(expected) == result, f"line {line}: {word}{tuple(given)}"
+        bench.play(script)
 
     yield play
     for bench in benches:
@@ -408,14 +375,14 @@ BOTH_RECEIVER_CASES: dict[str, Case] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", BENCHES)
+@pytest.mark.parametrize("kind", PROGRAMS)
 @pytest.mark.parametrize("name", EMITTER_CASES)
 def test_emitter(play: Callable[..., None], kind: str, name: str) -> None:
     cases = EMITTER_CASES | (LIBRARY_CASES if kind == "library" else {})
     play(kind, cases[name], "Emitter", "Receiver")
 
 
-@pytest.mark.parametrize("kind", BENCHES)
+@pytest.mark.parametrize("kind", PROGRAMS)
 @pytest.mark.parametrize("name", [*RECEIVER_CASES])
 def test_receiver(play: Callable[..., None], kind: str, name: str) -> None:
     play(kind, (RECEIVER_CASES | BOTH_RECEIVER_CASES)[name], "Receiver", "Emitter")

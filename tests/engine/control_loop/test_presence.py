@@ -225,12 +225,11 @@ WC2EC, WEBOTS = "wc2ec, port: /dev/ttyUSB0", 'webots, listen: "tcp://127.0.0.1:0
         ("loopback", WEBOTS, "its mock connects once; start the gateway again"),
     ],
 )
-def test_a_controller_on_a_serial_line_or_a_mock(backend: str, controller: str, fix: str) -> None:
-    async def absences() -> dict[str, str]:
-        config = load_text(SERIAL.format(backend=backend, controller=controller), "f").config
-        gateway = build(config, asyncio.get_running_loop(), Observer())
-        found = gateway.control_loops.notes("cab")
-        gateway.close()
-        return found
-
-    assert asyncio.run(absences()) == {"cab": f"no controller runs: {fix}"}
+async def test_a_controller_on_a_serial_line_or_a_mock(
+    backend: str, controller: str, fix: str
+) -> None:
+    config = load_text(SERIAL.format(backend=backend, controller=controller), "f").config
+    gateway = build(config, asyncio.get_running_loop(), Observer())
+    found = gateway.control_loops.notes("cab")
+    gateway.close()
+    assert found == {"cab": f"no controller runs: {fix}"}

@@ -43,7 +43,7 @@ def of_motor(kind: str) -> dict[str, Any]:
 # --- WC2EC ----------------------------------------------------------------------------------------
 
 
-class Wc2ecBench:
+class Wc2ecPilot:
     """The robot on its mock, under a WC2EC controller on TCP, or on a serial line."""
 
     def __init__(self, kind: str, *, serial: bool = False, **safety: Any) -> None:
@@ -79,7 +79,7 @@ class Wc2ecBench:
 def test_a_refused_velocity_over_wc2ec_stops_the_motor(
     kind: str, value: float, serial: bool
 ) -> None:
-    bench = Wc2ecBench(kind, serial=serial)
+    bench = Wc2ecPilot(kind, serial=serial)
     for _ in range(2):
         bench.send_velocity(value)
         assert not bench.robot.moves
@@ -102,14 +102,14 @@ def test_refused_settings_over_wc2ec_stop_the_motor(
 ) -> None:
     if kind == "dynamixel" and settings[0] == 1.0:  # it has position control
         settings = (1.0, LARGEST + 1, *KEPT[2:])
-    bench = Wc2ecBench(kind, serial=serial)
+    bench = Wc2ecPilot(kind, serial=serial)
     bench.send_settings(*settings)
     assert not bench.robot.moves
 
 
 @pytest.mark.parametrize("kind", ROBOTS)
 def test_what_is_not_for_a_motor_stops_none(kind: str) -> None:
-    bench = Wc2ecBench(kind)
+    bench = Wc2ecPilot(kind)
     sensor = next(each for each in bench.robot.loop.body.session.devices if each.role == "sensor")
     for index in (sensor.index, 250):
         bench.send(wire.value(wire.SET_VALUE, TYPES.rotational_motor, index, NAN))
@@ -120,13 +120,13 @@ def test_what_is_not_for_a_motor_stops_none(kind: str) -> None:
 
 @pytest.mark.parametrize("serial", [False, True], ids=["tcp", "serial"])
 def test_simulated_motors_ignore_nan_as_in_webots(serial: bool) -> None:
-    bench = Wc2ecBench("wc2ec", serial=serial, simulated=True)
+    bench = Wc2ecPilot("wc2ec", serial=serial, simulated=True)
     bench.send_velocity(NAN)
     assert bench.robot.moves and "motor_stops" not in bench.robot.loop.loop.report()
 
 
 def test_a_disarmed_robot_gets_no_stop_for_a_refusal() -> None:
-    bench = Wc2ecBench("create2")
+    bench = Wc2ecPilot("create2")
     loop = bench.robot.loop
     loop.loop.disarm(loop.scheduler.now())
     bench.robot.run(500)
@@ -137,7 +137,7 @@ def test_a_disarmed_robot_gets_no_stop_for_a_refusal() -> None:
 
 
 def test_messages_that_are_refused_show_no_life() -> None:
-    bench = Wc2ecBench("create2", command_timeout_s=0.5)
+    bench = Wc2ecPilot("create2", command_timeout_s=0.5)
     for _ in range(5):
         bench.send_velocity(NAN)
     assert bench.robot.loop.safety.stops == {"command_timeout": 1}
@@ -145,7 +145,7 @@ def test_messages_that_are_refused_show_no_life() -> None:
 
 def test_a_real_motor_whose_robot_refuses_a_command_stops() -> None:
     """Error (127) of the robot."""
-    bench = Wc2ecBench("wc2ec")
+    bench = Wc2ecPilot("wc2ec")
     error = wire.bare(wire.ERROR, TYPES.rotational_motor, bench.motor.index)
     bench.robot.loop.body.data_received(error)
     bench.robot.run(100)
@@ -167,7 +167,7 @@ robots:
 """
 
 
-class WebotsBench:
+class WebotsPilot:
     """The robot on its mock, under a Webots controller that steps."""
 
     def __init__(self, running: Running, kind: str, name: str) -> None:
@@ -217,7 +217,7 @@ def test_a_refused_request_of_a_webots_controller_stops_the_motor(
 ) -> None:
     running, name = webots(tmp_path, kind)
     with running:
-        bench = WebotsBench(running, kind, name)
+        bench = WebotsPilot(running, kind, name)
         for _ in range(3):
             bench.send(*settings)
             assert not bench.moves
@@ -231,7 +231,7 @@ def test_a_refused_request_of_a_webots_controller_stops_the_motor(
 def test_refused_accelerations_of_a_webots_controller_stop_none(tmp_path: Path, kind: str) -> None:
     running, name = webots(tmp_path, kind)
     with running:
-        bench = WebotsBench(running, kind, name)
+        bench = WebotsPilot(running, kind, name)
         bench.send((ACCELERATION, NAN))
         assert bench.moves
 
@@ -239,7 +239,7 @@ def test_refused_accelerations_of_a_webots_controller_stop_none(tmp_path: Path, 
 def test_a_simulated_robot_goes_on_at_nan(tmp_path: Path) -> None:
     running, name = webots(tmp_path, "create2", simulated=True)
     with running:
-        bench = WebotsBench(running, "create2", name)
+        bench = WebotsPilot(running, "create2", name)
         bench.send((VELOCITY, NAN))
         assert bench.moves
         bench.send((POSITION, INF), (VELOCITY, NAN), (ACCELERATION, 1.0))

@@ -9,7 +9,6 @@ import socket
 import threading
 import tty
 from pathlib import Path
-from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pytest
@@ -29,16 +28,9 @@ from hilgw.errors import PeerError
 from hilgw.testing.sim import Clock
 from hilgw.transports.serial import tty as serial_tty
 from tests.e2e.control_loop_peers import ROTATIONAL, sensor_data, set_value
-from tests.engine.control_loop.fakes import FakeLoop
+from tests.engine.control_loop.fakes import Connection, FakeLoop, SharedClock
 from tests.engine.control_loop.running import GO, STOP, RunningLoop, driving, robot_of
 from tests.engine.control_loop.scripted import ScriptedLoop
-
-
-class Connection(SimpleNamespace):
-    """A transport on this descriptor."""
-
-    def fileno(self) -> int:
-        return int(self.fd)
 
 
 def descriptors() -> int:
@@ -403,13 +395,6 @@ def test_without_control_loops_the_watchdog_costs_nothing() -> None:
     watchdog.start()
     assert scheduler.waiting == 0
     watchdog.stop()
-
-
-class SharedClock(Clock):
-    """A clock that the thread sees, too."""
-
-    def now(self) -> int:
-        return self.time
 
 
 class SleepingThread:

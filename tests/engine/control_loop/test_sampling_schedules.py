@@ -63,7 +63,7 @@ def configuration(medium_ms: int) -> str:
     )
 
 
-class Bench:
+class SampledRobot:
     """The gateway, its robot, a controller with the mock of Webots' library, and the model.
     `step` is one step of the controller."""
 
@@ -209,7 +209,7 @@ class Bench:
         assert self.running.gateway.ledger.violations() == []
 
 
-def play(bench: Bench, seed: int, lengths: list[int], computes: list[float]) -> None:
+def play(bench: SampledRobot, seed: int, lengths: list[int], computes: list[float]) -> None:
     """A random schedule. lengths: of a controller's step, in basic steps. computes: for how long
     the controller may compute before it, in basic steps."""
     chance = random.Random(seed)
@@ -248,7 +248,7 @@ def test_a_stepped_controller_gets_what_webots_gives(
     different = []
     for seed in range(part_of(SCHEDULES)):
         with RunningLoop(tmp_path, text=configuration(medium_ms), devices=DEVICES) as running:
-            bench = Bench(running, medium_ms or DEFAULT_MS)
+            bench = SampledRobot(running, medium_ms or DEFAULT_MS)
             try:
                 play(bench, seed, lengths, computes)
             except AssertionError as error:

@@ -12,7 +12,6 @@ from firmware_mocks.wc2ec import wire
 from hilgw.engine.observer import State
 from hilgw.engine.supervisor import FAULTS_ALLOWED
 from hilgw.errors import SafetyError
-from hilgw.testing.sim import Clock
 from tests.e2e.control_loop_peers import (
     CAB,
     DEADLINE_S,
@@ -24,7 +23,7 @@ from tests.e2e.control_loop_peers import (
     sensor_data,
     set_value,
 )
-from tests.engine.control_loop.fakes import MS, FakeLoop
+from tests.engine.control_loop.fakes import MS, FakeLoop, SharedClock
 from tests.engine.control_loop.running import GO, STOP, RunningLoop, driving, robot_of
 
 ROUNDS = 17
@@ -230,13 +229,6 @@ def test_a_body_that_contradicts_itself_is_stopped_and_connected_anew(tmp_path: 
 # --- the gateway is late ----------------------------------------------------------------------
 
 LATE = "    safety: {late_s: 0.5}"
-
-
-class SharedClock(Clock):
-    """A clock that the watchdog's thread sees, too."""
-
-    def now(self) -> int:
-        return self.time
 
 
 def test_while_the_loop_hangs_a_thread_stops_the_motors() -> None:

@@ -166,11 +166,16 @@ def served_s(running: Running, connect: Connect) -> float:
 OCCUPIERS = [silent, name_alone, slow_name, slow_request, name_and_away, garbage_for_a_request]
 
 
-@pytest.mark.parametrize("once", OCCUPIERS)
+BEHIND_A_PROXY = [(name_alone, {"text": PROXY}), (garbage_for_a_request, {"text": PROXY})]
+
+
+@pytest.mark.parametrize(
+    ("once", "given"), [*((each, {"backend": "real"}) for each in OCCUPIERS), *BEHIND_A_PROXY]
+)
 def test_a_controller_is_served_in_its_turn_behind_occupiers_of_its_own_address(
-    tmp_path: Path, once: Callable[[Client], Awaitable[None]]
+    tmp_path: Path, once: Callable[[Client], Awaitable[None]], given: dict[str, str]
 ) -> None:
-    with Running(tmp_path, backend="real") as running, occupied(running, 6, once) as connect:
+    with Running(tmp_path, **given) as running, occupied(running, 6, once) as connect:
         for after_s in (0.0, 0.05, 1.93):
             running.loop.advance(after_s)
             assert served_s(running, connect) <= 6 * TURN_S + 0.01
@@ -182,16 +187,6 @@ def test_the_share_of_an_address_bounds_the_time_in_the_line(tmp_path: Path) -> 
         with occupied(running, number, name_alone) as connect:
             running.loop.advance(1)
             assert served_s(running, connect) <= number * TURN_S + 0.01
-
-
-@pytest.mark.parametrize("once", [name_alone, garbage_for_a_request])
-def test_a_controller_behind_a_proxy_is_served_in_its_turn(
-    tmp_path: Path, once: Callable[[Client], Awaitable[None]]
-) -> None:
-    with Running(tmp_path, text=PROXY) as running, occupied(running, 6, once) as connect:
-        for after_s in (0.0, 0.05, 1.93):
-            running.loop.advance(after_s)
-            assert served_s(running, connect) <= 6 * TURN_S + 0.01
 
 
 # --- one deadline ---------------------------------------------------------------------------------

@@ -149,56 +149,48 @@ def test_the_token_of_a_controller_does_not_reach_webots(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_api_names_what_is_wrong_with_a_token(folder: Path, kind: str) -> None:
+async def test_the_api_names_what_is_wrong_with_a_token(folder: Path, kind: str) -> None:
     """A robot that is taken is another matter. The gateway shows the same sentence."""
     path = folder / "screen.token"
     screen = path.read_text().strip() if path.exists() else write_token(path)
     tokens = "tokens: {lab: {file: lab.token}, screen: {file: screen.token, role: monitor}}"
     cases = {"": "it sent no token", "wrong": "its token is wrong", screen: "is for monitors"}
-
-    async def test() -> None:
-        async with listening(folder, kind, f"plaintext: true, {tokens}") as (port, log):
-            for token, what in cases.items():
-                url = f"tcp://127.0.0.1:{port}/rover"
-                given = {"WEBOTS_CONTROLLER_URL": f"{url}?token={token}" if token else url}
-                with pytest.raises(PeerError, match=what) as error:
-                    await asyncio.to_thread(connect, given)
-                assert "has a controller" not in str(error.value)
-            shown = str(log.refusals + log.notices)
-            for what in cases.values():
-                assert what in shown
-            assert screen not in shown
-
-    asyncio.run(test())
+    async with listening(folder, kind, f"plaintext: true, {tokens}") as (port, log):
+        for token, what in cases.items():
+            url = f"tcp://127.0.0.1:{port}/rover"
+            given = {"WEBOTS_CONTROLLER_URL": f"{url}?token={token}" if token else url}
+            with pytest.raises(PeerError, match=what) as error:
+                await asyncio.to_thread(connect, given)
+            assert "has a controller" not in str(error.value)
+        shown = str(log.refusals + log.notices)
+        for what in cases.values():
+            assert what in shown
+        assert screen not in shown
 
 
-def test_the_api_connects_with_a_certificate_and_names_what_it_lacks(folder: Path) -> None:
+async def test_the_api_connects_with_a_certificate_and_names_what_it_lacks(folder: Path) -> None:
     """An address tls://, HILGW_CA, HILGW_CERTIFICATE and HILGW_TOKEN."""
-
-    async def test() -> None:
-        async with listening(folder, "webots", f"{TLS}, {TOKENS}") as (port, log):
-            given = {
-                "WEBOTS_CONTROLLER_URL": f"tls://127.0.0.1:{port}/rover",
-                "HILGW_CA": str(folder / "lab.pem"),
-                "HILGW_CERTIFICATE": str(folder / "client.pem"),
-                "HILGW_TOKEN": (folder / "lab.token").read_text().strip(),
-            }
-            for wrong, what in (
-                ({"HILGW_CA": str(folder / "clients.pem")}, "no TLS with this gateway"),
-                ({"HILGW_CERTIFICATE": str(folder / "stranger.pem")}, "no TLS with this gateway"),
-                ({"HILGW_CERTIFICATE": str(folder / "absent.pem")}, "cannot be used"),
-                ({"HILGW_TOKEN": "wrong"}, "may not connect"),
-            ):
-                with pytest.raises(PeerError, match=what):
-                    await asyncio.to_thread(connect, given | wrong)
-            await until(lambda: "not_secured" in str(log.refusals))
-            assert "TLS: " in str(log.refusals) and "too_many" not in str(log.refusals)
-            connection = await asyncio.to_thread(connect, given)
-            connection.send(encode_request(0))
-            await until(lambda: "127.0.0.1" in str(log.states))
-            connection.leave()
-
-    asyncio.run(test())
+    async with listening(folder, "webots", f"{TLS}, {TOKENS}") as (port, log):
+        given = {
+            "WEBOTS_CONTROLLER_URL": f"tls://127.0.0.1:{port}/rover",
+            "HILGW_CA": str(folder / "lab.pem"),
+            "HILGW_CERTIFICATE": str(folder / "client.pem"),
+            "HILGW_TOKEN": (folder / "lab.token").read_text().strip(),
+        }
+        for wrong, what in (
+            ({"HILGW_CA": str(folder / "clients.pem")}, "no TLS with this gateway"),
+            ({"HILGW_CERTIFICATE": str(folder / "stranger.pem")}, "no TLS with this gateway"),
+            ({"HILGW_CERTIFICATE": str(folder / "absent.pem")}, "cannot be used"),
+            ({"HILGW_TOKEN": "wrong"}, "may not connect"),
+        ):
+            with pytest.raises(PeerError, match=what):
+                await asyncio.to_thread(connect, given | wrong)
+        await until(lambda: "not_secured" in str(log.refusals))
+        assert "TLS: " in str(log.refusals) and "too_many" not in str(log.refusals)
+        connection = await asyncio.to_thread(connect, given)
+        connection.send(encode_request(0))
+        await until(lambda: "127.0.0.1" in str(log.states))
+        connection.leave()
 
 
 def test_an_address_without_a_name_lists_the_robots() -> None:

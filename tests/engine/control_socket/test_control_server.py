@@ -29,7 +29,7 @@ robots:
 """
 
 
-class Bench:
+class ServedGateway:
     """A gateway and its socket; `answers` asks one after the other."""
 
     def __init__(self, tmp_path: Path, config: str = CONFIG) -> None:
@@ -65,7 +65,7 @@ def place(position: Any, **more: Any) -> dict[str, Any]:
 
 
 def test_a_body_is_placed(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
+    bench = ServedGateway(tmp_path)
     turned = place([1, -2, 3.5], rotation=[0, 0, 1, 1.0])
     assert bench.answers(place(None), turned) == [{"ok": True}] * 2
     assert bench.pose == Pose.from_axis_angle((1, -2, 3.5), (0, 0, 1, 1.0))
@@ -74,7 +74,7 @@ def test_a_body_is_placed(tmp_path: Path) -> None:
 
 
 def test_a_gateway_without_a_federation_has_no_network(tmp_path: Path) -> None:
-    (answer,) = Bench(tmp_path).answers({"do": "network"})
+    (answer,) = ServedGateway(tmp_path).answers({"do": "network"})
     assert answer["exit_code"] == 1
     assert answer["error"] == "this gateway is in no federation; add `federation:` to its file"
 
@@ -108,7 +108,7 @@ def test_a_gateway_without_a_federation_has_no_network(tmp_path: Path) -> None:
 def test_what_is_not_a_request_is_answered_and_changes_nothing(
     request_: Any, code: int, tmp_path: Path
 ) -> None:
-    bench = Bench(tmp_path)
+    bench = ServedGateway(tmp_path)
     (answer,) = bench.answers(request_)
     assert answer["exit_code"] == code, json.dumps(answer)
     assert bench.pose == Pose()
@@ -116,7 +116,7 @@ def test_what_is_not_a_request_is_answered_and_changes_nothing(
 
 
 def test_a_device_is_set_or_refuses(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
+    bench = ServedGateway(tmp_path)
     assert bench.answers(
         {"do": "set", "device": "rover.tx", "range": 9},
         {"do": "set", "device": "rover.rx", "channel": 1},
@@ -135,7 +135,7 @@ def test_a_device_is_set_or_refuses(tmp_path: Path) -> None:
 
 def test_what_a_station_refuses_at_once_is_reported(tmp_path: Path) -> None:
     config = "version: 1\nadapters: {a: {kind: uart, port: ./none, framing: slip, bufferSize: 9}}\n"
-    bench = Bench(tmp_path, config)
+    bench = ServedGateway(tmp_path, config)
     sent = {"do": "send", "station": "a", "data": "00" * 5}
     assert bench.answers(sent, sent, sent | {"data": ""}) == [
         {"ok": True},
@@ -148,7 +148,7 @@ def test_a_path_no_socket_can_have_is_reported_with_what_to_do(tmp_path: Path) -
     folder = tmp_path / ("x" * 100)
     folder.mkdir()
     with pytest.raises(HilgwError, match=r"path too long; name a shorter path with --control"):
-        Bench(folder).answers()
+        ServedGateway(folder).answers()
 
 
 def test_a_gateway_that_never_ran_took_no_time() -> None:
@@ -207,55 +207,49 @@ def test_a_second_choice_takes_the_place_of_the_first(tmp_path: Path) -> None:
     assert seen(exchange(tmp_path, first, second)) == ["ok", "notice", "ok", "notice"]
 
 
-def test_nothing_is_tapped_once_the_last_connection_has_died(tmp_path: Path) -> None:
-    async def main() -> list[bool]:
-        text = "version: 1\nadapters: {a: {kind: uart, port: ./none, framing: slip}}\n"
-        gateway = build(load_text(text, "f").config, asyncio.get_running_loop(), Observer())
-        server = ControlServer(gateway, str(tmp_path / "control"))
-        await server.start()
-        found = []
-        for _ in range(2):
-            reader, writer = await asyncio.open_unix_connection(str(tmp_path / "control"))
-            writer.write(line_of({"do": "watch", "kinds": ["frame", "mode"]}) * 2)
-            await reader.readline()
-            found.append(isinstance(gateway.stations["a"].session, TappedSession))
-            writer.transport.abort()
-            while server.status()["clients"]["control socket"]:
-                await asyncio.sleep(0)
-            found.append(isinstance(gateway.stations["a"].session, TappedSession))
-            found.append(gateway.observer.frame is not None)
-        await server.close()
-        gateway.close()
-        return found
-
-    assert asyncio.run(main()) == [True, False, False] * 2
-
-
-def test_a_second_choice_cuts_no_line_of_the_first_and_forgets_no_loss(tmp_path: Path) -> None:
-    """The client reads nothing until then."""
-
-    async def main() -> list[dict[str, Any]]:
-        gateway = build(load_text(CONFIG, "f").config, asyncio.get_running_loop(), Observer())
-        server = ControlServer(gateway, str(tmp_path / "control"))
-        await server.start()
+async def test_nothing_is_tapped_once_the_last_connection_has_died(tmp_path: Path) -> None:
+    text = "version: 1\nadapters: {a: {kind: uart, port: ./none, framing: slip}}\n"
+    gateway = build(load_text(text, "f").config, asyncio.get_running_loop(), Observer())
+    server = ControlServer(gateway, str(tmp_path / "control"))
+    await server.start()
+    found = []
+    for _ in range(2):
         reader, writer = await asyncio.open_unix_connection(str(tmp_path / "control"))
-        writer.write(line_of({"do": "watch", "kinds": ["output"]}))
+        writer.write(line_of({"do": "watch", "kinds": ["frame", "mode"]}) * 2)
         await reader.readline()
-        for number in range(200):
-            gateway.observer.output("rover", f"{number} {'x' * 5000}")
+        found.append(isinstance(gateway.stations["a"].session, TappedSession))
+        writer.transport.abort()
+        while server.status()["clients"]["control socket"]:
             await asyncio.sleep(0)
-        writer.write(line_of({"do": "watch", "kinds": ["notice"]}))
-        messages = [json.loads(await reader.readline())]
-        while "ok" not in messages[-1]:
-            messages.append(json.loads(await reader.readline()))
-        while messages[-1].get("event") != "left_out":
-            messages.append(json.loads(await reader.readline()))
-        writer.close()
-        await server.close()
-        gateway.close()
-        return messages
+        found.append(isinstance(gateway.stations["a"].session, TappedSession))
+        found.append(gateway.observer.frame is not None)
+    await server.close()
+    gateway.close()
+    assert found == [True, False, False] * 2
 
-    messages = asyncio.run(main())
+
+async def test_a_second_choice_cuts_no_line_of_the_first_and_forgets_no_loss(
+    tmp_path: Path,
+) -> None:
+    """The client reads nothing until then."""
+    gateway = build(load_text(CONFIG, "f").config, asyncio.get_running_loop(), Observer())
+    server = ControlServer(gateway, str(tmp_path / "control"))
+    await server.start()
+    reader, writer = await asyncio.open_unix_connection(str(tmp_path / "control"))
+    writer.write(line_of({"do": "watch", "kinds": ["output"]}))
+    await reader.readline()
+    for number in range(200):
+        gateway.observer.output("rover", f"{number} {'x' * 5000}")
+        await asyncio.sleep(0)
+    writer.write(line_of({"do": "watch", "kinds": ["notice"]}))
+    messages = [json.loads(await reader.readline())]
+    while "ok" not in messages[-1]:
+        messages.append(json.loads(await reader.readline()))
+    while messages[-1].get("event") != "left_out":
+        messages.append(json.loads(await reader.readline()))
+    writer.close()
+    await server.close()
+    gateway.close()
     numbers = [int(each["line"].split()[0]) for each in messages if "line" in each]
     assert numbers == list(range(len(numbers)))
     assert sum(each.get("slow", 0) for each in messages) + len(numbers) == 200

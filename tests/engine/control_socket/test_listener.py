@@ -99,7 +99,6 @@ def test_a_dead_socket_is_replaced_and_another_file_is_not(tmp_path: Path) -> No
 
 async def test_a_socket_that_replaced_ours_is_not_deleted(tmp_path: Path, clock: Clock) -> None:
     path = tmp_path / "control"
-
     gateway = server(path)
     await gateway.start()
     path.unlink()
@@ -151,7 +150,6 @@ async def test_readers_that_never_read_are_few_and_closed_at_their_deadline(
     tmp_path: Path, clock: Clock
 ) -> None:
     path = tmp_path / "control"
-
     gateway = server(path)
     await gateway.start()
     report = b'{"do": "report", "version": 2}\n'
@@ -197,7 +195,6 @@ async def test_readers_that_never_read_are_few_and_closed_at_their_deadline(
 
 async def test_a_line_has_a_deadline_however_it_drips(tmp_path: Path, clock: Clock) -> None:
     path = tmp_path / "control"
-
     gateway = server(path)
     await gateway.start()
     reader, writer = await asyncio.open_unix_connection(path)
@@ -214,7 +211,6 @@ async def test_requests_in_one_read_and_one_without_an_end_are_answered(
     tmp_path: Path, clock: Clock
 ) -> None:
     path = tmp_path / "control"
-
     gateway = server(path)
     await gateway.start()
     reader, writer = await asyncio.open_unix_connection(path)
@@ -229,7 +225,6 @@ async def test_closing_with_clients_connected_leaves_no_task_and_no_complaint(
     tmp_path: Path, clock: Clock
 ) -> None:
     path = tmp_path / "control"
-
     gateway = server(path)
     await gateway.start()
     idle = [await asyncio.open_unix_connection(path) for _ in range(10)]

@@ -77,32 +77,28 @@ def test_a_line_without_end_is_answered_at_its_end_and_none_delays_the_others(
     assert "longer than 262144 bytes" in long["error"] and last["ok"] is True
 
 
-def test_requests_that_come_at_once_leave_the_event_loop_to_others(tmp_path: Path) -> None:
+async def test_requests_that_come_at_once_leave_the_event_loop_to_others(tmp_path: Path) -> None:
     """Between two of them others have a turn, also for one who watches."""
+    timer = Timer(asyncio.get_running_loop())
+    turns: list[int] = []
 
-    async def main() -> None:
-        timer = Timer(asyncio.get_running_loop())
-        turns: list[int] = []
+    def report() -> dict[str, Any]:
+        asyncio.get_running_loop().call_soon(turns.append, len(reports))
+        reports.append(len(turns))
+        return {}
 
-        def report() -> dict[str, Any]:
-            asyncio.get_running_loop().call_soon(turns.append, len(reports))
-            reports.append(len(turns))
-            return {}
-
-        reports: list[int] = []
-        watched = Watched(Observers(), timer, report, list)
-        server = LookServer(watched, str(tmp_path / "control"))
-        await server.start()
-        reader, writer = await asyncio.open_unix_connection(tmp_path / "control")
-        writer.write(line_of(Watch()) + 5 * line_of(Report()))
-        for _ in range(6):
-            await reader.readline()
-        assert reports == [0, 1, 2, 3, 4]
-        writer.close()
-        await server.close()
-        timer.close()
-
-    asyncio.run(main())
+    reports: list[int] = []
+    watched = Watched(Observers(), timer, report, list)
+    server = LookServer(watched, str(tmp_path / "control"))
+    await server.start()
+    reader, writer = await asyncio.open_unix_connection(tmp_path / "control")
+    writer.write(line_of(Watch()) + 5 * line_of(Report()))
+    for _ in range(6):
+        await reader.readline()
+    assert reports == [0, 1, 2, 3, 4]
+    writer.close()
+    await server.close()
+    timer.close()
 
 
 def test_an_unknown_name_is_refused(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ DEVICES = {
 }
 
 
-class Bench:
+class SubscribedGateway:
     """Subscribers of a gateway whose time is simulated; the real one is another clock."""
 
     def __init__(self) -> None:
@@ -104,14 +104,16 @@ class Bench:
 
 
 @pytest.fixture
-def bench() -> Iterator[Bench]:
-    made = Bench()
+def bench() -> Iterator[SubscribedGateway]:
+    made = SubscribedGateway()
     yield made
     for end in made.ends:
         end.close()
 
 
-def transmit(bench: Bench, *, source: str = "rover.emitter", lost: bool = False) -> None:
+def transmit(
+    bench: SubscribedGateway, *, source: str = "rover.emitter", lost: bool = False
+) -> None:
     report = bench.observers.transmitted
     if report is not None:
         packet = Packet(b"\x00\xff", 4, "radio", source, rssi_dbm=-40.0)
@@ -125,14 +127,14 @@ async def encoded() -> None:
         await asyncio.sleep(0)
 
 
-async def sent(bench: Bench) -> None:
+async def sent(bench: SubscribedGateway) -> None:
     """So has what waits for more, to be sent together."""
     await encoded()
     bench.real.run(SEND_NS)
     await encoded()
 
 
-async def test_a_packet_with_its_listeners_and_its_three_times(bench: Bench) -> None:
+async def test_a_packet_with_its_listeners_and_its_three_times(bench: SubscribedGateway) -> None:
     read = bench.subscribe()
     bench.clock.run(7)
     transmit(bench)
@@ -155,7 +157,7 @@ async def test_a_packet_with_its_listeners_and_its_three_times(bench: Bench) -> 
     ]
 
 
-async def test_every_kind_of_event(bench: Bench) -> None:
+async def test_every_kind_of_event(bench: SubscribedGateway) -> None:
     read = bench.subscribe()
     to = bench.observers
     assert to.sensor_value is not None and to.motor_command is not None
@@ -226,7 +228,7 @@ async def test_every_kind_of_event(bench: Bench) -> None:
     assert {each["event"] for each in got} == set(events.LIVE) - {"left_out", "status"}
 
 
-async def test_filters_of_kinds_names_and_losses(bench: Bench) -> None:
+async def test_filters_of_kinds_names_and_losses(bench: SubscribedGateway) -> None:
     lost = bench.subscribe(kinds=["packet"], lost=True)
     of_robot = bench.subscribe(names=["rover"])
     of_station = bench.subscribe(kinds=["packet"], names=["xbee0"])
@@ -241,7 +243,7 @@ async def test_filters_of_kinds_names_and_losses(bench: Bench) -> None:
     assert [each["source"] for each in of_device()] == ["other.emitter"]
 
 
-async def test_without_a_subscriber_nothing_is_observed(bench: Bench) -> None:
+async def test_without_a_subscriber_nothing_is_observed(bench: SubscribedGateway) -> None:
     assert bench.observers.transmitted is None
     bench.subscribe(kinds=["value"])
     assert bench.observers.transmitted is None
@@ -256,7 +258,7 @@ async def test_without_a_subscriber_nothing_is_observed(bench: Bench) -> None:
     ("encoder", "emits"), [("encode_with_data", True), ("encode_event", False)]
 )
 async def test_each_event_is_encoded_once_for_all(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, encoder: str, emits: bool
+    bench: SubscribedGateway, monkeypatch: pytest.MonkeyPatch, encoder: str, emits: bool
 ) -> None:
     encoded: list[object] = []
     encode = getattr(wire, encoder)
@@ -305,7 +307,7 @@ def test_what_is_encoded_by_parts_is_as_what_is_encoded_at_once(given_: list[Any
 
 
 async def test_one_turn_of_the_event_loop_encodes_few_events_in_their_order(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+    bench: SubscribedGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is left out, too, is reported where it was: others have their turn in between."""
     turn, turns = 0, list[int]()
@@ -336,7 +338,7 @@ async def test_one_turn_of_the_event_loop_encodes_few_events_in_their_order(
     assert {turns.count(each) for each in turns[:-TOGETHER]} == {TOGETHER}
 
 
-async def test_events_with_much_data_do_not_wait_in_memory(bench: Bench) -> None:
+async def test_events_with_much_data_do_not_wait_in_memory(bench: SubscribedGateway) -> None:
     read, data = bench.subscribe(), bytes(BUFFER_BYTES // 8)
     for _ in range(20):
         report = bench.observers.line_bytes
@@ -349,7 +351,7 @@ async def test_events_with_much_data_do_not_wait_in_memory(bench: Bench) -> None
     assert bench.subscriber.slow - lost <= 4
 
 
-async def test_above_full_rate_the_rest_is_left_out_and_counted(bench: Bench) -> None:
+async def test_above_full_rate_the_rest_is_left_out_and_counted(bench: SubscribedGateway) -> None:
     read = bench.subscribe(kinds=["packet"])
     for _ in range(3 * IN_WINDOW):
         transmit(bench)
@@ -369,7 +371,7 @@ async def test_above_full_rate_the_rest_is_left_out_and_counted(bench: Bench) ->
 
 
 async def test_who_asks_for_fewer_packets_gets_some_of_each_sender_and_of_each_loss(
-    bench: Bench,
+    bench: SubscribedGateway,
 ) -> None:
     """Who sends much hides no one; who asks for all gets all; states are not sampled."""
     few = bench.subscribe(kinds=["packet", "output"], per_second=200)
@@ -403,7 +405,7 @@ async def test_who_asks_for_fewer_packets_gets_some_of_each_sender_and_of_each_l
 
 
 async def test_a_subscriber_that_reads_nothing_loses_events_and_delays_no_other(
-    bench: Bench,
+    bench: SubscribedGateway,
 ) -> None:
     slow = bench.subscribe(kinds=["output"])
     blocked = bench.subscriber
@@ -427,7 +429,9 @@ async def test_a_subscriber_that_reads_nothing_loses_events_and_delays_no_other(
     assert len(shown) + len([e for e in read if e["event"] == "output"]) + lost == total
 
 
-async def test_what_each_subscriber_gets_and_what_is_left_out_add_up_always(bench: Bench) -> None:
+async def test_what_each_subscriber_gets_and_what_is_left_out_add_up_always(
+    bench: SubscribedGateway,
+) -> None:
     """Of a flood that two take in part, one of them reads nothing for long."""
     packets = bench.subscribe(kinds=["packet"], names=["rover"])
     first, read, emitted, reported = bench.subscriber, 0, 0, 0
@@ -465,7 +469,7 @@ async def test_what_each_subscriber_gets_and_what_is_left_out_add_up_always(benc
     assert emitted == read + reported
 
 
-async def test_the_end_of_a_subscriber_raises_no_error(bench: Bench) -> None:
+async def test_the_end_of_a_subscriber_raises_no_error(bench: SubscribedGateway) -> None:
     bench.subscribe()
     bench.theirs.close()
     for _ in range(3):
@@ -475,7 +479,9 @@ async def test_the_end_of_a_subscriber_raises_no_error(bench: Bench) -> None:
     bench.subscriptions.remove(bench.subscriber)
 
 
-async def test_the_first_event_is_sent_at_once_and_those_after_it_together(bench: Bench) -> None:
+async def test_the_first_event_is_sent_at_once_and_those_after_it_together(
+    bench: SubscribedGateway,
+) -> None:
     """A reader that wakes takes the processor from what the events are about."""
     read = bench.subscribe()
     for number in range(3):
@@ -495,7 +501,7 @@ async def test_the_first_event_is_sent_at_once_and_those_after_it_together(bench
     assert len(read()) == 1
 
 
-def value(bench: Bench, name: str, number: float) -> None:
+def value(bench: SubscribedGateway, name: str, number: float) -> None:
     report = bench.observers.sensor_value
     assert report is not None
     report(ValueEvent("rover", name, number, bench.clock.now()))
@@ -507,7 +513,7 @@ def left_out(found: list[dict[str, Any]]) -> int:
 
 
 async def test_of_more_states_than_pass_the_newest_of_each_name_comes_and_the_rest_counts(
-    bench: Bench,
+    bench: SubscribedGateway,
 ) -> None:
     read = bench.subscribe(kinds=["value", "stopped", "left_out"])
     for number in range(4 * IN_WINDOW):
@@ -528,7 +534,9 @@ async def test_of_more_states_than_pass_the_newest_of_each_name_comes_and_the_re
     assert all("since_ns" not in each for each in got)
 
 
-async def test_while_states_are_owed_no_newer_one_of_the_same_overtakes_them(bench: Bench) -> None:
+async def test_while_states_are_owed_no_newer_one_of_the_same_overtakes_them(
+    bench: SubscribedGateway,
+) -> None:
     read = bench.subscribe(kinds=["value", "left_out"])
     got: list[dict[str, Any]] = []
     total = 0
@@ -553,7 +561,7 @@ async def test_while_states_are_owed_no_newer_one_of_the_same_overtakes_them(ben
     assert len([each for each in got if each["event"] == "value"]) + left_out(got) == total
 
 
-async def test_a_slow_reader_gets_the_newest_state_once_it_reads(bench: Bench) -> None:
+async def test_a_slow_reader_gets_the_newest_state_once_it_reads(bench: SubscribedGateway) -> None:
     read = bench.subscribe(kinds=["output", "armed", "left_out"])
     while not bench.subscriber.slow:
         bench.observers.output("rover", "x" * 5000)
@@ -573,7 +581,7 @@ async def test_a_slow_reader_gets_the_newest_state_once_it_reads(bench: Bench) -
     assert len(armed) + sampled == 1001
 
 
-async def test_a_repeated_state_has_the_times_of_its_origin(bench: Bench) -> None:
+async def test_a_repeated_state_has_the_times_of_its_origin(bench: SubscribedGateway) -> None:
     read = bench.subscribe(names=["rover.wheel", "xbee0"])
     bench.clock.run(5)
     now, real = bench.clock.now(), bench.real.now()
@@ -594,7 +602,7 @@ async def test_a_repeated_state_has_the_times_of_its_origin(bench: Bench) -> Non
 
 
 async def test_states_are_made_few_in_a_turn_and_no_faster_than_they_are_read(
-    bench: Bench,
+    bench: SubscribedGateway,
 ) -> None:
     """Of a hundred robots with a thousand devices each; and the ports and robots come first."""
     turn, made = -2, Counter[int | str]()
@@ -632,7 +640,7 @@ async def test_states_are_made_few_in_a_turn_and_no_faster_than_they_are_read(
 
 
 async def test_a_state_for_which_there_was_no_room_does_not_follow_a_newer_one(
-    bench: Bench,
+    bench: SubscribedGateway,
 ) -> None:
     read = bench.subscribe(kinds=["output", "armed", "left_out"])
     while not bench.subscriber.slow:

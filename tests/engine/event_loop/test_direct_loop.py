@@ -17,6 +17,7 @@ from hilgw.engine.event_loop.direct_loop import DirectLoop, DirectSelector
 from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.engine.timing import event_expectation
 from hilgw.testing.sim import until
+from tests.transports.rig import turns
 
 
 @pytest.fixture
@@ -47,12 +48,6 @@ class Busy:
         self._loop.remove_reader(self._read)
         os.close(self._read)
         os.close(self._write)
-
-
-async def turns(count: int) -> None:
-    """Lets the loop poll its descriptors so often."""
-    for _ in range(count):
-        await asyncio.sleep(0)
 
 
 @pytest.fixture

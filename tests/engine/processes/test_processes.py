@@ -15,6 +15,7 @@ import pytest
 from hilgw.engine.processes import processes
 from hilgw.engine.processes.processes import FAILURES, LINE_BYTES, Child, Program, Restart
 from hilgw.testing.sim import Recorder, until, wait_until
+from tests.engine.fakes import is_gone
 
 pytestmark = pytest.mark.process
 
@@ -27,28 +28,16 @@ def child(
     return Child("rover.controller", program, observer, body_is_up), observer
 
 
-def is_gone(pid: int) -> bool:
-    """Ended; one that its parent has not reaped yet counts."""
-    try:
-        return "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return True
-
-
-def test_both_streams_and_its_environment_come_line_by_line() -> None:
-    async def main() -> Recorder:
-        one, seen = child(
-            "import os, sys; print(os.environ['A']); print('bad', file=sys.stderr); "
-            f"print('x' * {LINE_BYTES + 5}); sys.stdout.buffer.write(b'\\xff rest'); sys.exit(3)"
-        )
-        one.start({"A": "value"})
-        await one.join()
-        why = "the program ended with exit code 3; start hilgw again; "
-        why += "`restart: on-failure` restarts a program that fails"
-        assert one.report() == {"state": "down", "reason": why, "runs": 1, "exit_codes": [3]}
-        return seen
-
-    seen = asyncio.run(main())
+async def test_both_streams_and_its_environment_come_line_by_line() -> None:
+    one, seen = child(
+        "import os, sys; print(os.environ['A']); print('bad', file=sys.stderr); "
+        f"print('x' * {LINE_BYTES + 5}); sys.stdout.buffer.write(b'\\xff rest'); sys.exit(3)"
+    )
+    one.start({"A": "value"})
+    await one.join()
+    why = "the program ended with exit code 3; start hilgw again; "
+    why += "`restart: on-failure` restarts a program that fails"
+    assert one.report() == {"state": "down", "reason": why, "runs": 1, "exit_codes": [3]}
     assert seen.lines == [
         "value",
         "bad",
@@ -85,42 +74,38 @@ def test_a_program_that_fails_starts_again_and_is_given_up(
 SLEEPER = "import signal; print('there', flush=True); signal.pause()"
 
 
-def test_a_dismissed_program_starts_again_when_its_body_is_up(
+async def test_a_dismissed_program_starts_again_when_its_body_is_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(processes, "BACKOFF_S", (0.0,))
     monkeypatch.setattr(processes, "BODY_POLL_S", 0.001)
     monkeypatch.setattr(processes, "END_S", 0.0)
+    asked: list[bool] = []
+    body = {"up": True}
 
-    async def main() -> None:
-        asked: list[bool] = []
-        body = {"up": True}
+    def body_is_up() -> bool:
+        asked.append(body["up"])
+        return body["up"]
 
-        def body_is_up() -> bool:
-            asked.append(body["up"])
-            return body["up"]
-
-        one, seen = child(SLEEPER, "with-body", body_is_up)
-        one.dismissed()  # it does not run yet
-        one.start({})
-        await until(lambda: seen.lines == ["there"])
-        assert one.state == "running"
-        body["up"] = False
-        one.dismissed()
-        one.quit_sent()
-        await until(lambda: asked.count(False) > 3)  # once in the notice, then it waits
-        assert (one.state, one.runs) == ("waiting", 1)
-        assert one.reason == "the program starts again once the body is up"
-        assert seen.notices == ["the program ended by SIGTERM; starts again once the body is up"]
-        body["up"] = True
-        await until(lambda: seen.lines == ["there"] * 2)
-        assert (one.state, one.reason, one.runs) == ("running", "", 2)
-        one.quit_sent()  # for another reason than its body
-        await one.join()
-        assert (one.state, one.runs) == ("down", 2)
-        assert one.exits == [-signal.SIGTERM] * 2
-
-    asyncio.run(main())
+    one, seen = child(SLEEPER, "with-body", body_is_up)
+    one.dismissed()  # it does not run yet
+    one.start({})
+    await until(lambda: seen.lines == ["there"])
+    assert one.state == "running"
+    body["up"] = False
+    one.dismissed()
+    one.quit_sent()
+    await until(lambda: asked.count(False) > 3)  # once in the notice, then it waits
+    assert (one.state, one.runs) == ("waiting", 1)
+    assert one.reason == "the program starts again once the body is up"
+    assert seen.notices == ["the program ended by SIGTERM; starts again once the body is up"]
+    body["up"] = True
+    await until(lambda: seen.lines == ["there"] * 2)
+    assert (one.state, one.reason, one.runs) == ("running", "", 2)
+    one.quit_sent()  # for another reason than its body
+    await one.join()
+    assert (one.state, one.runs) == ("down", 2)
+    assert one.exits == [-signal.SIGTERM] * 2
 
 
 # Its output stays open after it has ended.
@@ -137,51 +122,38 @@ else:
 """
 
 
-def test_a_program_that_has_ended_is_not_dismissed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_program_that_has_ended_is_not_dismissed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "TERMINATE_S", 60.0)
-
-    async def main() -> Child:
-        one, seen = child(LEAVES_OUTPUT_OPEN, "with-body")
-        one.start({})
-        await until(lambda: one.runs and not one.is_alive)
-        one.dismissed()
-        await until(lambda: seen.lines)
-        os.kill(int(seen.lines[0]), signal.SIGKILL)
-        await until(lambda: one.state != "running")
-        return one
-
-    assert asyncio.run(main()).report()["state"] == "down"
+    one, seen = child(LEAVES_OUTPUT_OPEN, "with-body")
+    one.start({})
+    await until(lambda: one.runs and not one.is_alive)
+    one.dismissed()
+    await until(lambda: seen.lines)
+    os.kill(int(seen.lines[0]), signal.SIGKILL)
+    await until(lambda: one.state != "running")
+    assert one.report()["state"] == "down"
 
 
-def test_a_program_that_waits_for_its_body_ends_with_the_gateway(
+async def test_a_program_that_waits_for_its_body_ends_with_the_gateway(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(processes, "BACKOFF_S", (0.0,))
-
-    async def main() -> None:
-        one, _ = child("raise SystemExit(1)", "on-failure", lambda: False)
-        one.start({})
-        await until(lambda: one.state == "waiting")
-        await one.stop()
-        assert (one.state, one.reason, one.runs) == ("down", "the gateway ended", 1)
-
-    asyncio.run(main())
+    one, _ = child("raise SystemExit(1)", "on-failure", lambda: False)
+    one.start({})
+    await until(lambda: one.state == "waiting")
+    await one.stop()
+    assert (one.state, one.reason, one.runs) == ("down", "the gateway ended", 1)
 
 
 @pytest.mark.parametrize("program", ["/no/such/program", "no-such-program"])
-def test_a_program_that_is_not_there_is_reported(program: str, tmp_path: Path) -> None:
+async def test_a_program_that_is_not_there_is_reported(program: str, tmp_path: Path) -> None:
     locked = tmp_path / "locked"  # as a folder of root in the PATH of an ordinary user
     locked.mkdir(mode=0)
     path = f"{locked}:{os.environ['PATH']}"
-
-    async def main() -> Recorder:
-        seen = Recorder()
-        one = Child("rover.controller", Program([program]), seen)
-        one.start({"PATH": path})
-        await one.join()
-        return seen
-
-    seen = asyncio.run(main())
+    seen = Recorder()
+    one = Child("rover.controller", Program([program]), seen)
+    one.start({"PATH": path})
+    await one.join()
     assert seen.lines == [f"cannot run {program}: No such file or directory"]
     assert seen.notices == ["the program ended with exit code 1"]
 
@@ -249,21 +221,17 @@ def test_no_program_outlives_a_killed_gateway() -> None:
     wait_until(lambda: is_gone(pid))
 
 
-def test_a_program_has_a_second_after_quit(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_program_has_a_second_after_quit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Webots kills a controller that goes on after its step returned -1."""
     monkeypatch.setattr(processes, "END_S", 0.01)
-
-    async def main() -> Child:
-        one, seen = child("print('there', flush=True)\nwhile True: pass")
-        one.quit_sent()  # there is no program yet
-        one.start({})
-        await until(lambda: "there" in seen.lines)
-        one.quit_sent()
-        one.quit_sent()
-        await one.join()
-        return one
-
-    assert asyncio.run(main()).exits == [-signal.SIGTERM]
+    one, seen = child("print('there', flush=True)\nwhile True: pass")
+    one.quit_sent()  # there is no program yet
+    one.start({})
+    await until(lambda: "there" in seen.lines)
+    one.quit_sent()
+    one.quit_sent()
+    await one.join()
+    assert one.exits == [-signal.SIGTERM]
 
 
 @pytest.mark.parametrize(

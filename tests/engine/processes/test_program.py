@@ -19,6 +19,7 @@ from hilgw.plugins import load_mock, new_air
 from hilgw.testing.sim import until
 from hilgw.transports.base import LineSettings, Transport
 from hilgw.transports.virtual.pipe import Pipe
+from tests.engine.fakes import is_gone
 
 pytestmark = pytest.mark.process
 RATE = 115_200
@@ -51,7 +52,7 @@ while data := os.read(ours, 100):
 """
 
 
-class Bench:
+class ProgramOnPipe:
     """A program behind a pipe, and all that it and hilgw report about it."""
 
     def __init__(self, host: MockHost, mock: Mock, client: Callable[[], Transport]) -> None:
@@ -86,7 +87,7 @@ async def until_or(condition: Callable[[], bool], timeout_s: float) -> None:
 @asynccontextmanager
 async def bench(
     timer: Timer, code: str, *arguments: str, shown: list[str] | None = None, **parameters: Any
-) -> AsyncIterator[Bench]:
+) -> AsyncIterator[ProgramOnPipe]:
     shown = [] if shown is None else shown
     host = MockHost(
         timer,
@@ -99,7 +100,7 @@ async def bench(
     pipe = Pipe(timer, LineSettings(RATE))
     try:
         host.add(mock, pipe.device)
-        yield Bench(host, mock, pipe.connect)
+        yield ProgramOnPipe(host, mock, pipe.connect)
     finally:
         await asyncio.gather(*host.ends())
         host.close()
@@ -107,13 +108,6 @@ async def bench(
 
 def pids(shown: list[str]) -> list[int]:
     return [int(line.split()[-1]) for line in shown if "| started" in line]
-
-
-def is_gone(pid: int) -> bool:
-    try:
-        return "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return True
 
 
 async def test_its_standard_input_and_output_are_the_line(timer: Timer) -> None:

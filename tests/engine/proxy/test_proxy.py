@@ -312,14 +312,11 @@ async def test_a_controller_that_reads_slowly_loses_nothing() -> None:
 
 
 @pytest.mark.parametrize("word", [b"PROCESSING", b"FORBIDDEN", b"FAILED"])
-def test_other_words_pass_and_both_ends_close(word: bytes) -> None:
-    async def test() -> None:
-        async with raw() as (reader, _, webots, to_controller):
-            to_controller.write(word)
-            assert await reader.read() == word
-            assert await webots.read() == b""
-
-    asyncio.run(test())
+async def test_other_words_pass_and_both_ends_close(word: bytes) -> None:
+    async with raw() as (reader, _, webots, to_controller):
+        to_controller.write(word)
+        assert await reader.read() == word
+        assert await webots.read() == b""
 
 
 def test_the_latencies_are_those_of_the_last_connection() -> None:

@@ -37,64 +37,50 @@ def numbers(path: Path) -> list[int]:
 
 
 @pytest.mark.parametrize("waits", [False, True])
-def test_what_is_put_is_written(tmp_path: Path, waits: bool) -> None:
+async def test_what_is_put_is_written(tmp_path: Path, waits: bool) -> None:
     path = tmp_path / "run.pcapng"
     reports: list[Report] = []
-
-    async def run() -> RecordingProcess:
-        timer = Timer(asyncio.get_running_loop())
-        process = RecordingProcess(settings(path), timer, reports.append, waits=waits)
-        for number in range(2 * MOST_GATHERED + 10):
-            process.put(line(number))
-        await process.stop()
-        timer.close()
-        return process
-
-    process = asyncio.run(run())
+    timer = Timer(asyncio.get_running_loop())
+    process = RecordingProcess(settings(path), timer, reports.append, waits=waits)
+    for number in range(2 * MOST_GATHERED + 10):
+        process.put(line(number))
+    await process.stop()
+    timer.close()
     assert numbers(path) == list(range(2 * MOST_GATHERED + 10))
     assert process.report() == reports[-1] == Report(str(path), path.stat().st_size, 0, "")
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_process_that_hangs_delays_nothing(
+async def test_a_process_that_hangs_delays_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its memory is bounded, and the end of the gateway kills it."""
     monkeypatch.setattr("hilgw.engine.recording.recorder.END_S", 0.01)
     reports: list[Report] = []
-
-    async def run() -> RecordingProcess:
-        timer = Timer(asyncio.get_running_loop())
-        process = RecordingProcess(
-            settings(tmp_path / "a.pcapng"), timer, reports.append, command=HANGS
-        )
-        for number in range(20 * MOST_GATHERED):
-            process.put(line(number, bytes(1000)))
-        await process.stop()
-        timer.close()
-        return process
-
-    process = asyncio.run(run())
+    timer = Timer(asyncio.get_running_loop())
+    process = RecordingProcess(
+        settings(tmp_path / "a.pcapng"), timer, reports.append, command=HANGS
+    )
+    for number in range(20 * MOST_GATHERED):
+        process.put(line(number, bytes(1000)))
+    await process.stop()
+    timer.close()
     assert process.report().lost * 1000 > 20 * MOST_GATHERED * 1000 - 2 * BUFFER_BYTES
     assert next(each.error for each in reports) == SLOW
     assert "ended with code -9" in process.report().error
 
 
-def test_a_process_that_fails_is_named(tmp_path: Path) -> None:
-    async def run() -> RecordingProcess:
-        timer = Timer(asyncio.get_running_loop())
-        failed = asyncio.Event()
-        process = RecordingProcess(
-            settings(tmp_path / "a.pcapng"), timer, lambda report: failed.set(), command=FAILS
-        )
-        await failed.wait()
-        for number in range(MOST_GATHERED):
-            process.put(line(number))
-        await process.stop()
-        timer.close()
-        return process
-
-    process = asyncio.run(run())
+async def test_a_process_that_fails_is_named(tmp_path: Path) -> None:
+    timer = Timer(asyncio.get_running_loop())
+    failed = asyncio.Event()
+    process = RecordingProcess(
+        settings(tmp_path / "a.pcapng"), timer, lambda report: failed.set(), command=FAILS
+    )
+    await failed.wait()
+    for number in range(MOST_GATHERED):
+        process.put(line(number))
+    await process.stop()
+    timer.close()
     assert process.report().lost == MOST_GATHERED
     assert process.report().error == "the process that records ended with code 3"
 
@@ -134,41 +120,32 @@ asyncio.run(run())
 
 @pytest.mark.wall_clock
 @pytest.mark.parametrize("after", [1, 77, 333])
-def test_a_gateway_that_is_killed_loses_little(tmp_path: Path, after: int) -> None:
+async def test_a_gateway_that_is_killed_loses_little(tmp_path: Path, after: int) -> None:
     """100 ms of events at most; what is there opens without an error."""
     path = tmp_path / "run.pcapng"
-
-    async def run() -> int:
-        pipe = asyncio.subprocess.PIPE
-        gateway = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", GATEWAY, str(path), stdout=pipe, stderr=pipe
-        )
-        assert gateway.stdout is not None
-        assert gateway.stderr is not None
-        for _ in range(after):
-            last = int(await gateway.stdout.readline())
-        os.kill(gateway.pid, signal.SIGKILL)
-        while rest := await gateway.stdout.readline():
-            last = int(rest)
-        await gateway.wait()
-        assert await gateway.stderr.read() == b""  # ends when the process that writes has ended
-        return last
-
-    last = asyncio.run(run())
+    pipe = asyncio.subprocess.PIPE
+    gateway = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", GATEWAY, str(path), stdout=pipe, stderr=pipe
+    )
+    assert gateway.stdout is not None
+    assert gateway.stderr is not None
+    for _ in range(after):
+        last = int(await gateway.stdout.readline())
+    os.kill(gateway.pid, signal.SIGKILL)
+    while rest := await gateway.stdout.readline():
+        last = int(rest)
+    await gateway.wait()
+    assert await gateway.stderr.read() == b""  # ends when the process that writes has ended
     if after == 1 and not path.stat().st_size:
         return  # killed within the first 100 ms
     assert last - numbers(path)[-1] < 100_000_000
 
 
-def test_an_event_that_cannot_be_written_is_counted(tmp_path: Path) -> None:
-    async def run() -> RecordingProcess:
-        timer = Timer(asyncio.get_running_loop())
-        process = RecordingProcess(settings(tmp_path / "a.pcapng"), timer)
-        process.put(("notice", 1, object()))
-        await process.stop()
-        timer.close()
-        return process
-
-    process = asyncio.run(run())
+async def test_an_event_that_cannot_be_written_is_counted(tmp_path: Path) -> None:
+    timer = Timer(asyncio.get_running_loop())
+    process = RecordingProcess(settings(tmp_path / "a.pcapng"), timer)
+    process.put(("notice", 1, object()))
+    await process.stop()
+    timer.close()
     assert process.report().lost == 1
     assert "an event is not valid" in process.report().error

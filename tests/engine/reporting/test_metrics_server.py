@@ -15,6 +15,7 @@ from hilgw.protocols.gateway.metrics import text_of
 from hilgw.security.access import Access, TokenCheck
 from hilgw.testing.sim import Clock
 from tests.cli.output.test_federation import gateway
+from tests.scenarios import scenario_of
 
 TOKEN = "t" * 32
 GET = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -146,26 +147,23 @@ def served(attack: Callable[[Served], Awaitable[None]], **options: Any) -> None:
         (b"GET /metrics HTTP/1.1\r\nA: " + b"x" * REQUEST_BYTES, b"431 "),
     ],
 )
-def test_one_path_is_answered_and_garbage_is_refused(request_: bytes, wanted: bytes) -> None:
-    async def check(site: Served) -> None:
-        answer = await site.answer(request_)
-        assert answer.startswith(b"HTTP/1.1 " + wanted)
-        head, _, body = answer.partition(b"\r\n\r\n")
-        assert f"Content-Length: {len(body)}\r\n".encode() in head + b"\r\n"
-        assert (body == b"up 1\n") is (wanted == b"200 OK")
-        assert (await site.answer(GET)).startswith(b"HTTP/1.1 200")
+@scenario_of(served)
+async def test_one_path_is_answered_and_garbage_is_refused(
+    site: Served, /, request_: bytes, wanted: bytes
+) -> None:
+    answer = await site.answer(request_)
+    assert answer.startswith(b"HTTP/1.1 " + wanted)
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert f"Content-Length: {len(body)}\r\n".encode() in head + b"\r\n"
+    assert (body == b"up 1\n") is (wanted == b"200 OK")
+    assert (await site.answer(GET)).startswith(b"HTTP/1.1 200")
 
-    served(check)
 
-
-def test_the_time_for_a_line_grows_with_its_length_alone() -> None:
+@scenario_of(served)
+async def test_the_time_for_a_line_grows_with_its_length_alone(site: Served, /) -> None:
     """With its square, this one would take an hour."""
-
-    async def check(site: Served) -> None:
-        status, _ = site.server.answer(b"GET " + b"a" * 1_000_000 + b"\r\n\r\n", "127.0.0.1")
-        assert status == 431
-
-    served(check)
+    status, _ = site.server.answer(b"GET " + b"a" * 1_000_000 + b"\r\n\r\n", "127.0.0.1")
+    assert status == 431
 
 
 def test_a_long_answer_comes_whole_and_a_request_in_pieces_is_one() -> None:
@@ -183,33 +181,28 @@ def test_a_long_answer_comes_whole_and_a_request_in_pieces_is_one() -> None:
     served(check, text=text)
 
 
-def test_a_slow_client_ends_after_its_time() -> None:
-    async def check(site: Served) -> None:
-        slow = [await site.connect() for _ in range(LIMITS.per_address)]
-        slow[0][1].write(GET[:-1])
-        site.clock.run(DEADLINE_NS)
-        assert [await reader.read() for reader, _ in slow] == [b""] * LIMITS.per_address
-        for _, writer in slow:
-            writer.close()
-        assert (await site.answer(GET)).startswith(b"HTTP/1.1 200")
-
-    served(check)
+@scenario_of(served)
+async def test_a_slow_client_ends_after_its_time(site: Served, /) -> None:
+    slow = [await site.connect() for _ in range(LIMITS.per_address)]
+    slow[0][1].write(GET[:-1])
+    site.clock.run(DEADLINE_NS)
+    assert [await reader.read() for reader, _ in slow] == [b""] * LIMITS.per_address
+    for _, writer in slow:
+        writer.close()
+    assert (await site.answer(GET)).startswith(b"HTTP/1.1 200")
 
 
-def test_a_further_client_takes_the_place_of_the_oldest() -> None:
+@scenario_of(served)
+async def test_a_further_client_takes_the_place_of_the_oldest(site: Served, /) -> None:
     count = 300
-
-    async def check(site: Served) -> None:
-        slow = [await site.connect() for _ in range(count)]
-        assert (await site.answer(GET)).startswith(b"HTTP/1.1 200")
-        ended = slow[: count - LIMITS.per_address]
-        assert [await reader.read() for reader, _ in ended] == [b""] * len(ended)
-        assert not slow[-1][0].at_eof()
-        assert site.listening.clients <= LIMITS.per_address
-        for _, writer in slow:
-            writer.close()
-
-    served(check)
+    slow = [await site.connect() for _ in range(count)]
+    assert (await site.answer(GET)).startswith(b"HTTP/1.1 200")
+    ended = slow[: count - LIMITS.per_address]
+    assert [await reader.read() for reader, _ in ended] == [b""] * len(ended)
+    assert not slow[-1][0].at_eof()
+    assert site.listening.clients <= LIMITS.per_address
+    for _, writer in slow:
+        writer.close()
 
 
 def test_elsewhere_a_token_is_needed_which_may_only_read() -> None:

@@ -22,7 +22,8 @@ from hilgw.units import NS_PER_MS, NS_PER_S
 from tests import work
 from tests.e2e.control_loop_peers import sensor_data, set_value
 from tests.engine.control_loop.fakes import FakeLoop
-from tests.engine.fakes import Bench
+from tests.engine.fakes import StationBench
+from tests.scenarios import scenario_of
 
 CONFIG = """
 version: 1
@@ -79,105 +80,95 @@ def simulated(check: Callable[[Simulated], None], config: str = CONFIG) -> None:
     run(main)
 
 
-def test_rates_are_those_of_the_last_one_to_two_seconds() -> None:
-    def check(bench: Simulated) -> None:
-        bench.gateway.supervisors["xb"].on_ready("uart")
-        bench.station.attach(bench.transport)
-        assert bench.port()["received_bytes_per_s"] == 0
-        for _ in range(30):
-            bench.elapse(100)
-            bench.station.data_received(b"\xc0abcd\xc0")
-            bench.gateway.send("xb", b"12345678", None)
-        bench.elapse(50)
-        port = bench.port()
-        assert port["received_bytes"] == 180
-        # From 2 s, after its bytes, to 3.05 s.
-        assert port["received_bytes_per_s"] == pytest.approx(60, rel=0.2)
-        assert port["received_packets_per_s"] == pytest.approx(10, rel=0.2)
-        assert port["sent_packets_per_s"] == pytest.approx(10, rel=0.2)
-        assert port["sent_bytes_per_s"] == pytest.approx(100, rel=0.25)
-        bench.elapse(3000)
-        port = bench.port()
-        assert [port[name] for name in port if name.endswith("_per_s")] == [0, 0, 0, 0]
-        assert port["received_bytes"] == 180
-        assert port["last_byte_s"] == pytest.approx(3.05)
-
-    simulated(check)
+@scenario_of(simulated)
+def test_rates_are_those_of_the_last_one_to_two_seconds(bench: Simulated, /) -> None:
+    bench.gateway.supervisors["xb"].on_ready("uart")
+    bench.station.attach(bench.transport)
+    assert bench.port()["received_bytes_per_s"] == 0
+    for _ in range(30):
+        bench.elapse(100)
+        bench.station.data_received(b"\xc0abcd\xc0")
+        bench.gateway.send("xb", b"12345678", None)
+    bench.elapse(50)
+    port = bench.port()
+    assert port["received_bytes"] == 180
+    # From 2 s, after its bytes, to 3.05 s.
+    assert port["received_bytes_per_s"] == pytest.approx(60, rel=0.2)
+    assert port["received_packets_per_s"] == pytest.approx(10, rel=0.2)
+    assert port["sent_packets_per_s"] == pytest.approx(10, rel=0.2)
+    assert port["sent_bytes_per_s"] == pytest.approx(100, rel=0.25)
+    bench.elapse(3000)
+    port = bench.port()
+    assert [port[name] for name in port if name.endswith("_per_s")] == [0, 0, 0, 0]
+    assert port["received_bytes"] == 180
+    assert port["last_byte_s"] == pytest.approx(3.05)
 
 
-def test_a_port_shows_since_when_it_is_so_and_what_it_lost_last() -> None:
-    def check(bench: Simulated) -> None:
-        supervisor = bench.gateway.supervisors["xb"]
-        assert bench.port()["last_loss"] is None
-        assert bench.port()["last_byte_s"] is None
-        supervisor.on_ready("uart")
-        bench.elapse(2000)
-        assert (bench.port()["state"], bench.port()["since_s"]) == ("up", 2.0)
-        assert bench.port()["down"] is False
-        bench.gateway.observer.state("xb", State.RELEASED, "to avrdude (process 7)")
-        assert bench.port()["last_loss"] is None
-        bench.gateway.observer.state("xb", State.UP, "uart")
-        supervisor.on_not_ready("no answer")
-        bench.elapse(500)
-        supervisor.on_not_ready("no answer to AT")  # the same state
-        bench.elapse(1000)
-        port = bench.port()
-        assert (port["state"], port["reason"]) == ("handshake", "no answer to AT")
-        assert port["since_s"] == 1.5
-        assert port["last_loss"] == {"what": "port", "reason": "no answer", "age_s": 1.5}
-        assert port["down"] is True
-        bench.station.statistics.drop("bad_frame", "bad", 1)
-        bench.elapse(250)
-        assert bench.port()["last_loss"] == {"what": "packet", "reason": "bad_frame", "age_s": 0.25}
-        assert status_of(bench.gateway, "f", 0)["losses"]["dropped"] == {"bad_frame": 1}
-
-    simulated(check)
+@scenario_of(simulated)
+def test_a_port_shows_since_when_it_is_so_and_what_it_lost_last(bench: Simulated, /) -> None:
+    supervisor = bench.gateway.supervisors["xb"]
+    assert bench.port()["last_loss"] is None
+    assert bench.port()["last_byte_s"] is None
+    supervisor.on_ready("uart")
+    bench.elapse(2000)
+    assert (bench.port()["state"], bench.port()["since_s"]) == ("up", 2.0)
+    assert bench.port()["down"] is False
+    bench.gateway.observer.state("xb", State.RELEASED, "to avrdude (process 7)")
+    assert bench.port()["last_loss"] is None
+    bench.gateway.observer.state("xb", State.UP, "uart")
+    supervisor.on_not_ready("no answer")
+    bench.elapse(500)
+    supervisor.on_not_ready("no answer to AT")  # the same state
+    bench.elapse(1000)
+    port = bench.port()
+    assert (port["state"], port["reason"]) == ("handshake", "no answer to AT")
+    assert port["since_s"] == 1.5
+    assert port["last_loss"] == {"what": "port", "reason": "no answer", "age_s": 1.5}
+    assert port["down"] is True
+    bench.station.statistics.drop("bad_frame", "bad", 1)
+    bench.elapse(250)
+    assert bench.port()["last_loss"] == {"what": "packet", "reason": "bad_frame", "age_s": 0.25}
+    assert status_of(bench.gateway, "f", 0)["losses"]["dropped"] == {"bad_frame": 1}
 
 
-def test_queues_and_clocks() -> None:
-    def check(bench: Simulated) -> None:
-        gateway = bench.gateway
-        for robot in gateway.robots.values():
-            robot.start()
-        bench.elapse(16)
-        before = status_of(gateway, "f", 0)
-        assert before["queues"] == {"a.tx": 0, "b.tx": 0, "b.rx": 0, "xb": 0}
-        assert gateway.send("a.tx", b"x" * 36, None) is None
-        gateway.send("xb", b"waits for its port", None)
-        bench.elapse(8)
-        status = status_of(gateway, "f", 0)
-        assert (status["queues"]["a.tx"], status["queues"]["xb"]) == (1, 1)
-        assert status["clocks_s"] == {"gateway": bench.clock.now() / NS_PER_S}
-        assert status["mono_ns"] - before["mono_ns"] == 8 * NS_PER_MS
-
-    simulated(check, RADIOS)
+@scenario_of(simulated, RADIOS)
+def test_queues_and_clocks(bench: Simulated, /) -> None:
+    gateway = bench.gateway
+    for robot in gateway.robots.values():
+        robot.start()
+    bench.elapse(16)
+    before = status_of(gateway, "f", 0)
+    assert before["queues"] == {"a.tx": 0, "b.tx": 0, "b.rx": 0, "xb": 0}
+    assert gateway.send("a.tx", b"x" * 36, None) is None
+    gateway.send("xb", b"waits for its port", None)
+    bench.elapse(8)
+    status = status_of(gateway, "f", 0)
+    assert (status["queues"]["a.tx"], status["queues"]["xb"]) == (1, 1)
+    assert status["clocks_s"] == {"gateway": bench.clock.now() / NS_PER_S}
+    assert status["mono_ns"] - before["mono_ns"] == 8 * NS_PER_MS
 
 
-def test_a_robot_in_a_simulation_shows_the_time_there() -> None:
-    def check(bench: Simulated) -> None:
-        loop = bench.gateway.control_loops["rover"]
-        assert status_of(bench.gateway, "f", 0)["clocks_s"].keys() == {"gateway", "rover.body"}
-        assert loop.clocks_s() == {"rover.body": 0.0}
-
-    simulated(check, CONFIG.replace("kind: wc2ec", "kind: webots"))
+@scenario_of(simulated, CONFIG.replace("kind: wc2ec", "kind: webots"))
+def test_a_robot_in_a_simulation_shows_the_time_there(bench: Simulated, /) -> None:
+    loop = bench.gateway.control_loops["rover"]
+    assert status_of(bench.gateway, "f", 0)["clocks_s"].keys() == {"gateway", "rover.body"}
+    assert loop.clocks_s() == {"rover.body": 0.0}
 
 
-def test_a_robot_shows_its_body_and_one_that_is_not_there_is_down() -> None:
-    def check(bench: Simulated) -> None:
-        status = status_of(bench.gateway, "f", 3)
-        rover = status["robots"]["rover"]
-        assert rover["bodies"] == {"body": "down"}
-        assert rover["down"] == list(rover["bodies"])
-        assert (rover["armed"], rover["latched"], rover["mode"]) == (True, None, None)
-        assert rover["late_steps"]["count"] == 0
-        assert status["clients"] == {"control socket": 3}
-        assert status["memory_bytes"] is None or status["memory_bytes"] > 1_000_000
-        shown = "\n".join(lines(status, Style(on=False)))
-        assert "armed, body down" in shown
-        assert max(map(len, shown.splitlines())) <= 80
-        assert "\x1b[31m" in "\n".join(lines(status, Style(on=True)))
-
-    simulated(check)
+@scenario_of(simulated)
+def test_a_robot_shows_its_body_and_one_that_is_not_there_is_down(bench: Simulated, /) -> None:
+    status = status_of(bench.gateway, "f", 3)
+    rover = status["robots"]["rover"]
+    assert rover["bodies"] == {"body": "down"}
+    assert rover["down"] == list(rover["bodies"])
+    assert (rover["armed"], rover["latched"], rover["mode"]) == (True, None, None)
+    assert rover["late_steps"]["count"] == 0
+    assert status["clients"] == {"control socket": 3}
+    assert status["memory_bytes"] is None or status["memory_bytes"] > 1_000_000
+    shown = "\n".join(lines(status, Style(on=False)))
+    assert "armed, body down" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "\x1b[31m" in "\n".join(lines(status, Style(on=True)))
 
 
 STYLE = Style(on=False)
@@ -204,39 +195,35 @@ def test_times_are_short() -> None:
     assert shown == ["0.0 s", "9.9 s", "10 s", "59 s", "1 min", "1 h", "900 d"]
 
 
-def test_late_steps_are_shown_with_the_longest() -> None:
-    def check(bench: Simulated) -> None:
-        lateness = bench.gateway.control_loops["rover"].statistics.lateness
-        for ms in (32, 96, 64):
-            lateness.add(ms * NS_PER_MS)
-        status = status_of(bench.gateway, "f", 0)
-        assert status["robots"]["rover"]["late_steps"]["count"] == 3
-        assert "3 late steps, up to 96 ms" in " ".join("\n".join(lines(status, STYLE)).split())
-
-    simulated(check)
+@scenario_of(simulated)
+def test_late_steps_are_shown_with_the_longest(bench: Simulated, /) -> None:
+    lateness = bench.gateway.control_loops["rover"].statistics.lateness
+    for ms in (32, 96, 64):
+        lateness.add(ms * NS_PER_MS)
+    status = status_of(bench.gateway, "f", 0)
+    assert status["robots"]["rover"]["late_steps"]["count"] == 3
+    assert "3 late steps, up to 96 ms" in " ".join("\n".join(lines(status, STYLE)).split())
 
 
-def test_the_counters_are_read_once_a_second_however_much_passes() -> None:
-    def check(bench: Simulated) -> None:
-        bench.gateway.supervisors["xb"].on_ready("uart")
-        bench.station.attach(bench.transport)
-        counts = []
-        for frames in (1, 100):
+@scenario_of(simulated)
+def test_the_counters_are_read_once_a_second_however_much_passes(bench: Simulated, /) -> None:
+    bench.gateway.supervisors["xb"].on_ready("uart")
+    bench.station.attach(bench.transport)
+    counts = []
+    for frames in (1, 100):
 
-            def pass_frames(frames: int = frames) -> None:
-                for _ in range(10):
-                    for _ in range(frames):
-                        bench.station.data_received(b"\xc0abcd\xc0")
-                    bench.elapse(200)
+        def pass_frames(frames: int = frames) -> None:
+            for _ in range(10):
+                for _ in range(frames):
+                    bench.station.data_received(b"\xc0abcd\xc0")
+                bench.elapse(200)
 
-            found = work.calls(pass_frames)
-            counts.append(
-                {name: n for name, n in found.items() if "history" in name}
-                | {"counters": found["gateway.counters"]}
-            )
-        assert counts[0] == counts[1] == {"port_history.start": 2, "counters": 2}
-
-    simulated(check)
+        found = work.calls(pass_frames)
+        counts.append(
+            {name: n for name, n in found.items() if "history" in name}
+            | {"counters": found["gateway.counters"]}
+        )
+    assert counts[0] == counts[1] == {"port_history.start": 2, "counters": 2}
 
 
 # --- the hops -------------------------------------------------------------------------------------
@@ -253,19 +240,19 @@ def hop(gateway: Gateway, name: str, part: str) -> tuple[int, list[float]]:
     return found["count"], at
 
 
-def test_a_packet_waits_in_the_emitter_for_its_line_and_in_the_receiver_for_its_sample() -> None:
-    def check(bench: Simulated) -> None:
-        gateway = bench.gateway
-        for robot in gateway.robots.values():
-            robot.start()
-        bench.elapse(16)
-        assert gateway.send("a.tx", b"x" * 36, None) is None  # 30 ms at 8 bits each
-        bench.elapse(100)
-        # It leaves with the step that ends at 48 ms; samples are due at 32 and 64 ms.
-        assert hop(gateway, "emitter", "a.tx") == (1, [0.02, 0.05])
-        assert hop(gateway, "receiver", "b.rx") == (1, [0.01, 0.02])
-
-    simulated(check, RADIOS)
+@scenario_of(simulated, RADIOS)
+def test_a_packet_waits_in_the_emitter_for_its_line_and_in_the_receiver_for_its_sample(
+    bench: Simulated, /
+) -> None:
+    gateway = bench.gateway
+    for robot in gateway.robots.values():
+        robot.start()
+    bench.elapse(16)
+    assert gateway.send("a.tx", b"x" * 36, None) is None  # 30 ms at 8 bits each
+    bench.elapse(100)
+    # It leaves with the step that ends at 48 ms; samples are due at 32 and 64 ms.
+    assert hop(gateway, "emitter", "a.tx") == (1, [0.02, 0.05])
+    assert hop(gateway, "receiver", "b.rx") == (1, [0.01, 0.02])
 
 
 def test_a_controller_takes_the_time_from_a_value_to_its_command() -> None:
@@ -280,7 +267,7 @@ def test_a_controller_takes_the_time_from_a_value_to_its_command() -> None:
 
 
 def test_the_line_ends_with_the_last_byte_and_the_module_with_its_answer() -> None:
-    bench = Bench(tokens=True, baudRate=9600)
+    bench = StationBench(tokens=True, baudRate=9600)
     bench.attach()
     bench.send(b"x" * 96)  # 100 ms at 10 bits each
     bench.scheduler.run(130 * NS_PER_MS)
@@ -304,7 +291,7 @@ def test_the_air_begins_with_the_last_byte_at_the_sender(address: str | None) ->
 
 
 def test_the_air_is_counted_where_the_packet_is_received() -> None:
-    bench = Bench()
+    bench = StationBench()
     bench.attach()
     bench.airs.own("lab", "other", ())
     bench.airs.sent("lab", b"ping", bench.scheduler.now(), "other", line_ns=NS_PER_MS)
@@ -328,29 +315,27 @@ adapters: {xb: {kind: uart, port: ./none}}
 """
 
 
-def test_the_scene_has_what_is_where_and_how_far_it_sends() -> None:
-    def check(bench: Simulated) -> None:
-        def scene() -> dict[str, Any]:
-            found: dict[str, Any] = status_of(bench.gateway, "f", 0)["scene"]
-            return found
+@scenario_of(simulated, SCENE)
+def test_the_scene_has_what_is_where_and_how_far_it_sends(bench: Simulated, /) -> None:
+    def scene() -> dict[str, Any]:
+        found: dict[str, Any] = status_of(bench.gateway, "f", 0)["scene"]
+        return found
 
-        found = scene()
-        assert (found["up"], found["cone"], found["mono_ns"]) == (2, 0, bench.clock.now())
-        assert list(found["objects"]) == ["ant", "wall", "xb"]
-        assert found["objects"]["xb"] is None
-        sender = {"on": "ant", "type": "infra-red", "range": 5, "aperture": 2}
-        assert sender.items() <= found["emitters"]["ant.tx"].items()
-        assert found["emitters"]["ant.tx"]["position"] == (0.1, 0, 0)
-        assert {name: each["on"] for name, each in found["listeners"].items()} == {
-            "ant.rx": "ant",
-            "xb": "xb",
-        }
-        assert found["obstacles"]["wall"]["half"] == (1, 2, 3)
-        turret = {"on": "ant", "shape": "cylinder", "half": (1, 1, 1.5), "position": (0, 0, 1)}
-        assert turret.items() <= found["obstacles"]["turret"].items()
-        bench.gateway.place("wall", None)
-        bench.gateway.set("ant.tx", range=4)
-        assert scene()["objects"]["wall"] is None
-        assert scene()["emitters"]["ant.tx"]["range"] == 4
-
-    simulated(check, SCENE)
+    found = scene()
+    assert (found["up"], found["cone"], found["mono_ns"]) == (2, 0, bench.clock.now())
+    assert list(found["objects"]) == ["ant", "wall", "xb"]
+    assert found["objects"]["xb"] is None
+    sender = {"on": "ant", "type": "infra-red", "range": 5, "aperture": 2}
+    assert sender.items() <= found["emitters"]["ant.tx"].items()
+    assert found["emitters"]["ant.tx"]["position"] == (0.1, 0, 0)
+    assert {name: each["on"] for name, each in found["listeners"].items()} == {
+        "ant.rx": "ant",
+        "xb": "xb",
+    }
+    assert found["obstacles"]["wall"]["half"] == (1, 2, 3)
+    turret = {"on": "ant", "shape": "cylinder", "half": (1, 1, 1.5), "position": (0, 0, 1)}
+    assert turret.items() <= found["obstacles"]["turret"].items()
+    bench.gateway.place("wall", None)
+    bench.gateway.set("ant.tx", range=4)
+    assert scene()["objects"]["wall"] is None
+    assert scene()["emitters"]["ant.tx"]["range"] == 4

@@ -23,7 +23,7 @@ MS = 1_000_000
 S = 1_000_000_000
 
 
-class Bench:
+class TwoRobots:
     """An Emitter of one robot, a Receiver of another, and a clock."""
 
     def __init__(
@@ -70,7 +70,7 @@ class Bench:
 
 
 def test_set_channel_at_run_time_reaches_the_medium() -> None:
-    bench = Bench(receiver=ReceiverFields(allowedChannels=(0, 5, -1)))
+    bench = TwoRobots(receiver=ReceiverFields(allowedChannels=(0, 5, -1)))
     assert bench.tx.send(b"1") is None
     assert bench.rx.setChannel(5)
     assert bench.tx.send(b"2") is None
@@ -87,7 +87,7 @@ def test_set_channel_at_run_time_reaches_the_medium() -> None:
 
 
 def test_disabled_at_run_time_it_receives_nothing_and_keeps_what_it_has() -> None:
-    bench = Bench()
+    bench = TwoRobots()
     bench.tx.send(b"1")
     assert bench.rx.enable(0)
     bench.tx.send(b"2")
@@ -105,7 +105,7 @@ def test_disabled_at_run_time_it_receives_nothing_and_keeps_what_it_has() -> Non
 
 
 def test_range_at_run_time_is_that_of_the_next_packet() -> None:
-    bench = Bench(emitter=EmitterFields(maxRange=10.0, range=2.0))
+    bench = TwoRobots(emitter=EmitterFields(maxRange=10.0, range=2.0))
     bench.tx.send(b"1")
     assert bench.tx.setRange(50.0)
     bench.tx.send(b"2")
@@ -118,7 +118,7 @@ def test_range_at_run_time_is_that_of_the_next_packet() -> None:
 
 def test_range_0_is_infinite_once_a_packet_has_changed_it() -> None:
     """WbEmitter checks its range when it changes, not when the world is loaded."""
-    bench = Bench(emitter=EmitterFields(range=0.0))
+    bench = TwoRobots(emitter=EmitterFields(range=0.0))
     bench.tx.send(b"1")
     bench.tx.setRange(1.0)
     bench.tx.send(b"2")
@@ -130,7 +130,7 @@ def test_range_0_is_infinite_once_a_packet_has_changed_it() -> None:
 
 
 def test_a_bare_max_range_limits_from_the_first_set_range_on() -> None:
-    bench = Bench(emitter=EmitterFields(maxRange=10.0))
+    bench = TwoRobots(emitter=EmitterFields(maxRange=10.0))
     bench.tx.send(b"1")
     bench.tx.setRange(-1.0)
     bench.tx.send(b"2")
@@ -138,7 +138,7 @@ def test_a_bare_max_range_limits_from_the_first_set_range_on() -> None:
 
 
 def test_all_that_departs_at_a_step_end_is_read_at_that_step_end() -> None:
-    bench = Bench(receiver=ReceiverFields(sampling_period_ms=32), step_ms=32)
+    bench = TwoRobots(receiver=ReceiverFields(sampling_period_ms=32), step_ms=32)
     bench.at(5 * MS)
     bench.tx.send(b"1")
     bench.at(31 * MS)
@@ -168,8 +168,8 @@ def test_a_late_timer_changes_neither_which_packets_depart_nor_when(
     line: dict[str, Any], sends: list[tuple[int, int]], step_ms: int | None, late_ns: int
 ) -> None:
     on_time, late = (
-        Bench(EmitterFields(**line), step_ms=step_ms),
-        Bench(EmitterFields(**line), step_ms=step_ms),
+        TwoRobots(EmitterFields(**line), step_ms=step_ms),
+        TwoRobots(EmitterFields(**line), step_ms=step_ms),
     )
     reasons = []
     for bench in (on_time, late):

@@ -13,7 +13,7 @@ from hilgw.errors import AdapterError, HilgwError
 from hilgw.framing.base import TURN_BYTES, FrameDropped
 from hilgw.reasons import PacketRefused
 from hilgw.transports.stream import FdStream
-from tests.engine.fakes import Bench
+from tests.engine.fakes import StationBench
 
 
 class Failures(PortListener):
@@ -31,7 +31,7 @@ BYTE_NS = 10 * 1_000_000_000 // 9600
 
 def test_a_session_gets_a_bounded_number_of_bytes_at_a_time() -> None:
     """A framing may take milliseconds for them, and other ports wait."""
-    bench = Bench()
+    bench = StationBench()
     chunks: list[int] = []
     bench.session.receive = lambda data, now: chunks.append(len(data)) or []  # type: ignore[method-assign,func-returns-value]
 
@@ -52,7 +52,7 @@ def test_a_session_gets_a_bounded_number_of_bytes_at_a_time() -> None:
 
 
 def test_without_tokens_delivered_means_last_byte_out() -> None:
-    bench = Bench()
+    bench = StationBench()
     bench.attach()
     bench.send(b"x" * 10)
     assert bench.transport.written == [b"x" * 10]
@@ -65,7 +65,7 @@ def test_without_tokens_delivered_means_last_byte_out() -> None:
 
 
 def test_the_latency_is_that_of_the_last_connection() -> None:
-    bench = Bench()
+    bench = StationBench()
     for packets in (2, 1):
         bench.attach()
         for _ in range(packets):
@@ -78,7 +78,7 @@ def test_the_latency_is_that_of_the_last_connection() -> None:
 
 
 def test_what_the_other_end_does_not_read_is_refused_once_it_has_left() -> None:
-    bench = Bench()
+    bench = StationBench()
     bench.attach()
     bench.session.lost = PacketRefused.NO_FRAME
     bench.send(b"x" * 10)
@@ -90,7 +90,7 @@ def test_what_the_other_end_does_not_read_is_refused_once_it_has_left() -> None:
 
 
 def test_never_more_than_one_packet_ahead_and_no_gap_between() -> None:
-    bench = Bench(window=100)
+    bench = StationBench(window=100)
     bench.attach()
     start = bench.scheduler.now()
     for number in range(5):
@@ -103,7 +103,7 @@ def test_never_more_than_one_packet_ahead_and_no_gap_between() -> None:
 
 
 def test_the_window_bounds_outstanding_frames() -> None:
-    bench = Bench(tokens=True, window=2, baudRate=4_000_000)
+    bench = StationBench(tokens=True, window=2, baudRate=4_000_000)
     bench.attach()
     for number in range(4):
         bench.send(bytes([number]))
@@ -118,7 +118,7 @@ def test_the_window_bounds_outstanding_frames() -> None:
 
 
 def test_a_full_queue_refuses_with_a_reason() -> None:
-    bench = Bench(bufferSize=25)
+    bench = StationBench(bufferSize=25)
     for _ in range(4):
         bench.send(b"x" * 10)
     assert bench.station.queued == 2
@@ -130,7 +130,7 @@ def test_a_full_queue_refuses_with_a_reason() -> None:
 
 
 def test_what_cannot_be_sent_does_not_block_what_can() -> None:
-    bench = Bench()
+    bench = StationBench()
     bench.attach()
     bench.send(b"bad")
     bench.send(b"good")
@@ -139,7 +139,7 @@ def test_what_cannot_be_sent_does_not_block_what_can() -> None:
 
 
 def test_losing_the_port_counts_what_was_in_flight_and_keeps_the_queue() -> None:
-    bench = Bench(tokens=True, window=1, baudRate=4_000_000)
+    bench = StationBench(tokens=True, window=1, baudRate=4_000_000)
     bench.attach()
     bench.send(b"a")
     bench.send(b"b")
@@ -155,7 +155,7 @@ def test_losing_the_port_counts_what_was_in_flight_and_keeps_the_queue() -> None
 
 
 def test_a_module_that_answers_nothing_any_more_is_reported() -> None:
-    bench = Bench(tokens=True, window=10, baudRate=4_000_000)
+    bench = StationBench(tokens=True, window=10, baudRate=4_000_000)
     failures: list[HilgwError] = []
     bench.station.supervisor = Failures(failures)
     bench.attach()
@@ -170,7 +170,7 @@ def test_a_module_that_answers_nothing_any_more_is_reported() -> None:
 
 
 def test_a_deadline_waits_for_what_a_late_event_loop_has_not_read() -> None:
-    bench = Bench(tokens=True, baudRate=4_000_000)
+    bench = StationBench(tokens=True, baudRate=4_000_000)
     bench.attach()
     bench.transport.start(bench.station.data_received, lambda error: None)
     for answer, delivered, lost in ((b"ack", 1, {}), (b"", 1, {"no_status": 1})):
@@ -191,7 +191,7 @@ def test_a_deadline_waits_for_what_a_late_event_loop_has_not_read() -> None:
 
 
 def test_received_packets_reach_the_medium_but_not_their_own_air() -> None:
-    bench = Bench()
+    bench = StationBench()
     bench.attach()
     bench.station.data_received(b"hello")
     assert bench.count.inbound == 1
@@ -200,7 +200,7 @@ def test_received_packets_reach_the_medium_but_not_their_own_air() -> None:
 
 
 def test_an_adapter_that_raises_is_reported_and_the_packet_does_not_come_again() -> None:
-    bench = Bench()
+    bench = StationBench()
     failures: list[HilgwError] = []
     bench.station.supervisor = Failures(failures)
     bench.attach()
@@ -229,7 +229,7 @@ class StationMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.bench = Bench(tokens=True, window=3, bufferSize=40)
+        self.bench = StationBench(tokens=True, window=3, bufferSize=40)
         self.up = False
 
     @rule(data=st.binary(min_size=1, max_size=30))
@@ -277,7 +277,7 @@ TestStation = StationMachine.TestCase
 
 def test_what_is_in_flight_at_the_end_of_the_run_is_not_lost() -> None:
     for tokens in (False, True):
-        bench = Bench(tokens=tokens)
+        bench = StationBench(tokens=tokens)
         bench.attach()
         bench.send(b"x" * 10)
         bench.station.end()
@@ -288,7 +288,7 @@ def test_what_is_in_flight_at_the_end_of_the_run_is_not_lost() -> None:
 
 def test_a_frame_that_the_end_of_the_run_cuts_off_is_not_lost() -> None:
     for ends, dropped in ((True, {"bad_crc": 1}), (False, {"bad_crc": 1, "truncated": 1})):
-        bench = Bench()
+        bench = StationBench()
         bench.attach()
         reasons = FrameDropped.BAD_CRC, FrameDropped.TRUNCATED
         bench.session.close = lambda reasons=reasons: [Dropped(each, "") for each in reasons]

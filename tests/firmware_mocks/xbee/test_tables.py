@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.firmware_mocks.bench import Bench
+from tests.firmware_mocks.bench import XBeeBench
 
 FN, HEAD = b"\x08\x01FN", b"\x88\x01FN\x00"
 
 
 @pytest.mark.parametrize("kind", ["digimesh", "900hp"])
-def test_fn_lists_the_nodes_in_reach_and_ends_without_a_frame(bench: Bench, kind: str) -> None:
+def test_fn_lists_the_nodes_in_reach_and_ends_without_a_frame(bench: XBeeBench, kind: str) -> None:
     one = bench.add(hardware=kind, NT="20", NO="2")
     two = bench.add("two", hardware=kind, position=(1, 0, 0))
     bench.add("far", hardware=kind, position=(1e6, 0, 0))
@@ -22,7 +22,7 @@ def test_fn_lists_the_nodes_in_reach_and_ends_without_a_frame(bench: Bench, kind
     assert bench.ask(one, FN, 4000) == [HEAD + plain]
 
 
-def test_fn_of_another_module_lists_its_neighbours(bench: Bench) -> None:
+def test_fn_of_another_module_lists_its_neighbours(bench: XBeeBench) -> None:
     one = bench.add("one", hardware="digimesh")
     two = bench.add("two", hardware="digimesh", position=(1, 0, 0), NT="20")
     bench.settle()
@@ -32,7 +32,7 @@ def test_fn_of_another_module_lists_its_neighbours(bench: Bench) -> None:
     assert answer[17:25] == one.address.to_bytes(8, "big") and b"one\0" in answer
 
 
-def test_fn_in_command_mode_ends_with_an_empty_line(bench: Bench) -> None:
+def test_fn_in_command_mode_ends_with_an_empty_line(bench: XBeeBench) -> None:
     one = bench.add(hardware="digimesh", api_mode=0, NT="20")
     bench.settle()
     bench.command_mode(one)
@@ -40,14 +40,14 @@ def test_fn_in_command_mode_ends_with_an_empty_line(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("kind", ["s1", "xbee3", "zigbee"])
-def test_fn_and_ag_are_digimeshs(bench: Bench, kind: str) -> None:
+def test_fn_and_ag_are_digimeshs(bench: XBeeBench, kind: str) -> None:
     one = bench.add(hardware=kind)
     bench.settle()
     assert bench.at(one, b"FN") == b"\x02"
     assert bench.at(one, b"AG", bytes(8)) == b"\x02"
 
 
-def test_ag_becomes_the_destination_of_those_with_this_one(bench: Bench) -> None:
+def test_ag_becomes_the_destination_of_those_with_this_one(bench: XBeeBench) -> None:
     one = bench.add(hardware="digimesh")
     two = bench.add(hardware="digimesh", DH="13A200", DL="40521234", position=(1, 0, 0))
     three = bench.add(hardware="digimesh", DH="0", DL="FFFF", position=(2, 0, 0))
@@ -65,25 +65,32 @@ def test_ag_becomes_the_destination_of_those_with_this_one(bench: Bench) -> None
     assert bench.get(three, b"DL") == own[4:]
 
 
-def test_ed_of_digimesh_takes_the_time_in_ms(bench: Bench) -> None:
-    one = bench.add(hardware="digimesh", noise_dbm=-87)
+@pytest.mark.parametrize(
+    ("parameters", "time", "ms", "channels", "too_long"),
+    [
+        ({"hardware": "digimesh"}, b"\x01\x00", 250, 16, b"\x3a\x99"),  # in ms
+        # The exponent of the time on each channel of SC: 3 * 4 * 15.36 ms.
+        ({"hardware": "s1", "SC": "7"}, b"\x02", 170, 3, b"\x07"),
+    ],
+    ids=["digimesh", "802.15.4"],
+)
+def test_ed_takes_its_time(
+    bench: XBeeBench,
+    parameters: dict[str, str],
+    time: bytes,
+    ms: float,
+    channels: int,
+    too_long: bytes,
+) -> None:
+    one = bench.add(noise_dbm=-87, **parameters)
     bench.settle()
-    assert bench.ask(one, b"\x08\x01ED\x01\x00", 250) == []
+    assert bench.ask(one, b"\x08\x01ED" + time, ms) == []
     bench.run(20)
-    assert bench.frames(one) == [b"\x88\x01ED\x00" + bytes((87,)) * 16]
-    assert bench.at(one, b"ED", b"\x3a\x99") == b"\x03"
+    assert bench.frames(one) == [b"\x88\x01ED\x00" + bytes((87,)) * channels]
+    assert bench.at(one, b"ED", too_long) == b"\x03"
 
 
-def test_ed_of_802_15_4_takes_the_exponent_of_the_time_on_each_channel_of_sc(bench: Bench) -> None:
-    one = bench.add(hardware="s1", noise_dbm=-87, SC="7")
-    bench.settle()
-    assert bench.ask(one, b"\x08\x01ED\x02", 170) == []  # 3 * 4 * 15.36 ms
-    bench.run(20)
-    assert bench.frames(one) == [b"\x88\x01ED\x00" + bytes((87,)) * 3]
-    assert bench.at(one, b"ED", b"\x07") == b"\x03"
-
-
-def test_ed_in_command_mode(bench: Bench) -> None:
+def test_ed_in_command_mode(bench: XBeeBench) -> None:
     one = bench.add(hardware="s1", api_mode=0, noise_dbm=-87, SC="3")
     bench.settle()
     bench.command_mode(one)
@@ -93,7 +100,7 @@ def test_ed_in_command_mode(bench: Bench) -> None:
 # --- Zigbee's tables ------------------------------------------------------------------------------
 
 
-def zdo(bench: Bench, asking: object, target: bytes, cluster: int, start: int = 0) -> bytes:
+def zdo(bench: XBeeBench, asking: object, target: bytes, cluster: int, start: int = 0) -> bytes:
     """Status of the transmission and payload of the answer."""
     head = b"\x11\x05" + target + b"\xff\xfe\x00\x00" + cluster.to_bytes(2, "big") + bytes(4)
     status, *answers = bench.ask(asking, head + bytes((0x77, start)), 600)  # type: ignore[arg-type]
@@ -104,7 +111,7 @@ def zdo(bench: Bench, asking: object, target: bytes, cluster: int, start: int = 
     return status[5:6] + answer[18:]
 
 
-def test_mgmt_lqi_and_mgmt_rtg(bench: Bench) -> None:
+def test_mgmt_lqi_and_mgmt_rtg(bench: XBeeBench) -> None:
     one = bench.add("c", hardware="zigbee", CE="1", AO="1")
     modules = [one, *(bench.add(hardware="zigbee", position=(at, 0, 0)) for at in range(1, 6))]
     bench.settle()
@@ -135,7 +142,7 @@ def test_mgmt_lqi_and_mgmt_rtg(bench: Bench) -> None:
     assert zdo(bench, one, own, 0x0032) == b"\x23\x77\x00\x01\x00\x01" + short + b"\x00" + short
 
 
-def test_an_end_device_lists_its_parent_alone(bench: Bench) -> None:
+def test_an_end_device_lists_its_parent_alone(bench: XBeeBench) -> None:
     one = bench.add("c", hardware="zigbee", CE="1", AO="1")
     bench.add(hardware="zigbee", position=(1, 0, 0))
     bench.settle()
@@ -146,7 +153,7 @@ def test_an_end_device_lists_its_parent_alone(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("alone", [False, True])
-def test_a_parent_that_restarts_is_not_a_child_of_its_child(bench: Bench, alone: bool) -> None:
+def test_a_parent_that_restarts_is_not_a_child_of_its_child(bench: XBeeBench, alone: bool) -> None:
     """A joined the coordinator, B joined A; then A looks for a network again: it joins the
     coordinator, or through B where it has B alone in reach. Every neighbour table can be read."""
     a = bench.add(hardware="zigbee", NJ="FF", AO="3")

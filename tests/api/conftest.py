@@ -1,0 +1,17 @@
+"""A program's robot, whose simulator is the fixture `simulator` of each file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from hilgw.api import Robot
+from tests.api.simulator import Simulator, robot_of
+
+
+@pytest.fixture
+def robot(simulator: Simulator) -> Iterator[Robot]:
+    robot = robot_of(simulator)
+    yield robot
+    robot.close()
