@@ -24,14 +24,14 @@ class Reason(StrEnum):
 
     @classmethod
     def declared(cls) -> Iterator[Reason]:
-        """The reasons of this kind, and those that its subclasses add."""
+        """Yield the reasons of this kind, and those that its subclasses add."""
         yield from cls
         for more in cls.__subclasses__():
             yield from more.declared()
 
     @classmethod
     def known(cls, word: str) -> Reason:
-        """The reason of this kind for `word`. Raises ValueError when it is not declared."""
+        """Return the reason of this kind for `word`. Raises ValueError if it is not declared."""
         if isinstance(word, cls):
             return word
         for reason in cls.declared():
@@ -42,7 +42,7 @@ class Reason(StrEnum):
 
     @classmethod
     def check(cls, word: str) -> str:
-        """Returns `word`. Raises ValueError when this kind of reasons does not declare it."""
+        """Return `word`. Raises ValueError if this kind of reasons does not declare it."""
         cls.known(word)
         return word
 

@@ -1,4 +1,4 @@
-"""Where a controller finds its simulator: the environment variables of Webots.
+"""The address of the simulator: the environment variables of Webots.
 
 Source: Webots user guide, "Running Extern Robot Controllers"; the search of libController R2025a.
 """
@@ -18,8 +18,10 @@ _FIX = "write tcp://HOST:PORT/ROBOT, tls://HOST:PORT/ROBOT or ipc://INSTANCE/ROB
 
 @dataclass(frozen=True, slots=True)
 class TcpAddress:
-    """robot: None for the only one with an <extern> controller. tls and token: of a gateway of
-    hilgw."""
+    """The address of a robot.
+
+    robot: None for the only one with an <extern> controller. tls and token: of a gateway of hilgw.
+    """
 
     host: str
     port: int
@@ -40,9 +42,11 @@ class NotReady(Exception):
 
 
 def find(environment: Mapping[str, str]) -> TcpAddress | LocalAddress:
-    """The simulator that these variables name; without any, the one that started last.
+    """Return the simulator that these variables name; without any, the one that started last.
 
-    Raises NotReady, and PeerError for a variable that can never work.
+    Raises:
+      NotReady: there is no simulator yet.
+      PeerError: a variable can never work.
     """
     instance, robot = (
         environment.get("WEBOTS_INSTANCE_PATH"),

@@ -61,8 +61,11 @@ _WANTED = {
 
 @dataclass(frozen=True, slots=True)
 class _Error:
-    """One error of pydantic: its path (and whether it is the key itself), the value, the details
-    of its type. word: the key or value as typed, if it is not text. parent: the mapping or list."""
+    """An error of pydantic: its path, the value, the details of its type.
+
+    is_key: the path is that of the key itself. word: the key or value as typed, if it is not text.
+    parent: the mapping or list.
+    """
 
     kind: str
     path: Path
@@ -86,7 +89,7 @@ class _Error:
 
 
 def diagnose(error: ValidationError, document: Document, context: Context) -> list[Diagnostic]:
-    """One diagnostic per error, except for values whose errors were reported already."""
+    """Return one diagnostic per error, except for values whose errors were reported already."""
     found: list[tuple[Path, Diagnostic]] = []
     for details in error.errors(include_url=False)[:MAX_ERRORS]:
         path, is_key = locate(details)
@@ -112,7 +115,7 @@ def _did_you_mean(name: object) -> str:
 
 
 def locate(details: ErrorDetails) -> tuple[Path, bool]:
-    """The path of an error of pydantic, and whether it is the key itself.
+    """Return the path of a pydantic error, and whether the error is that of the key itself.
 
     An error of a union with a tag is at the tag.
     """
@@ -125,7 +128,7 @@ def locate(details: ErrorDetails) -> tuple[Path, bool]:
 
 
 def _union(error: _Error) -> tuple[str, str]:
-    """No member of a union fits: a wrong tag, or a value of another type."""
+    """Describe a value that fits no member of a union: a wrong tag, or a value of another type."""
     tag, names = error.extra["tag"], list(error.extra["names"]())
     offer = f"write `{tag}: " + " | ".join(names[:24] or ["NAME"]) + "`"
     if isinstance(error.value, dict):
@@ -150,7 +153,7 @@ def _union(error: _Error) -> tuple[str, str]:
 
 
 def _meant(word: Any, known: Iterable[Any]) -> str | None:
-    """The known name that this word stands for."""
+    """Return the known name that this word means."""
     meant = _MEANT.get(word, ())
     names = (meant,) if isinstance(meant, str) else meant
     return next((name for name in names if name in known), None)
@@ -214,7 +217,7 @@ def _mistyped(wanted: str, text_would_do: bool, value: Any, word: str | None) ->
 
 
 def _as_number(value: Any) -> str:
-    """The fix for a value that a person reads as a number; "" for any other."""
+    """Return the fix for a value that a person reads as a number; "" for any other."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return f"write it without a decimal point: {value:.0f}"
     if not isinstance(value, str):
@@ -229,7 +232,7 @@ def _as_number(value: Any) -> str:
 
 
 def kind_of(value: Any) -> str:
-    """The type of a value in words, with its value where that is short."""
+    """Return the type of a value in words, with its value if that is short."""
     words: list[tuple[Callable[[Any], bool], str]] = [
         (lambda item: item is None, "nothing"),
         (lambda item: item is True, "true"),

@@ -24,8 +24,10 @@ VERSION = 1
 
 
 class Backend(StrEnum):
-    """What is behind the port of a part: the hardware; its mock on a virtual port; its mock in this
-    process; a recording of it."""
+    """The back end of a part.
+
+    The hardware; its mock on a virtual port; its mock in this process; a recording of it.
+    """
 
     REAL = "real"
     MOCK = "mock"
@@ -34,7 +36,7 @@ class Backend(StrEnum):
 
     @property
     def is_mocked(self) -> bool:
-        """Whether a mock or a recording is there instead of the hardware."""
+        """True if a mock or a recording replaces the hardware."""
         return self is not Backend.REAL
 
 
@@ -98,7 +100,7 @@ class TlsConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessConfig:
-    """Who may connect from other hosts. A loopback address serves every program of this machine."""
+    """Access from other hosts. Every program of this machine may use a loopback address."""
 
     tokens: dict[str, TokenConfig] = setting("tokens by name", default_factory=dict)
     tls: TlsConfig | None = setting("encrypts the connections", None)
@@ -245,7 +247,7 @@ class FederationConfig:
 
     @property
     def endpoints(self) -> tuple[str, ...]:
-        """Where it listens."""
+        """The endpoints on which it listens."""
         if self.listen is not None:
             return self.listen
         return () if self.connect or self.mode == "client" else ("tcp/127.0.0.1:7447",)
@@ -481,7 +483,7 @@ class GatewayConfig:
 
 
 def armed(config: GatewayConfig) -> GatewayConfig:
-    """The same, with all robots armed from the start (`--arm`)."""
+    """Return the configuration with all robots armed from the start (`--arm`)."""
     robots = {
         name: replace(robot, safety=replace(robot.safety, armed=True))
         for name, robot in config.robots.items()

@@ -23,7 +23,7 @@ _NAMED = (  # mappings whose keys are the user's own names
 
 
 def apply(document: Document, overrides: Iterable[str]) -> None:
-    """Applies each override to the document; errors are added to its problems."""
+    """Apply each override to the document; add errors to its problems."""
     for override in overrides:
         position = Position(f"--set {quoted(override)[1:-1]}")
         problem = _apply_one(document, override, position)
@@ -33,7 +33,7 @@ def apply(document: Document, overrides: Iterable[str]) -> None:
 
 
 def put(document: Document, path: Path, value: Any, position: Position) -> None:
-    """Sets a value of the document; its source position is the option."""
+    """Set a value of the document; its source position is the option."""
     parent = document.data
     for part in path[:-1]:
         parent = parent[part]
@@ -81,7 +81,7 @@ def _parse(name: str) -> Path | None:
 
 
 def _with_numbers(data: Any, path: Path) -> Path:
-    """Digits select an item of a list, or a numeric key where the mapping has one."""
+    """Replace digits by the index of a list item, or by a numeric key if the mapping has one."""
     found: list[str | int] = []
     for part in path:
         digits = isinstance(part, str) and part.isdecimal() and len(part) < 20
@@ -93,7 +93,7 @@ def _with_numbers(data: Any, path: Path) -> Path:
 
 
 def _open(document: Document, path: Path, position: Position) -> tuple[Path, str, str] | None:
-    """Makes the mappings above `path` that are missing; returns an error if that fails."""
+    """Make the missing mappings above `path`; return an error if that fails."""
     current = document.data
     for depth, part in enumerate(path):
         here, last = path[:depth], depth == len(path) - 1
@@ -125,7 +125,7 @@ def _is_named(path: Path) -> bool:
 
 
 def _forget(document: Document, path: Path) -> None:
-    """Deletes positions and errors of the value that is replaced."""
+    """Delete positions and errors of the value that is replaced."""
     length = len(path)
     for table in (document.keys, document.values, document.words, document.key_words):
         for known in [known for known in table if known[:length] == path]:

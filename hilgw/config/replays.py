@@ -23,8 +23,11 @@ PARTS = (("adapters", None), *(("robots", None, key) for key in ("controller", *
 
 @record
 class ReplayOptions:
-    """file: of `--replay`. only: the parts that it stands for; none: all, and mocks in this process
-    for those that are not in it. settings: of each part."""
+    """The options of `--replay`.
+
+    file: the recording. only: the parts that it replaces; none: all, and mocks in this process
+    replace those that are not in it. settings: the settings of each part.
+    """
 
     file: str
     only: tuple[str, ...] = ()
@@ -32,7 +35,7 @@ class ReplayOptions:
 
 
 def apply(document: Document, options: ReplayOptions) -> None:
-    """Puts the recording in the place of parts; errors are added to the document's problems."""
+    """Replace parts by the recording; add errors to the document's problems."""
     position, only = Position(f"--replay {options.file}"), options.only
     parts = {part_name(path): path for path in _replayable(Inspection(document, Context()))}
     recorded, error = _lines_of(FilePath(options.file))
@@ -67,13 +70,13 @@ def _replayable(inspection: Inspection) -> Iterator[Path]:
 
 
 def _is_peer(kind: Any) -> bool:
-    """Whether all that this kind of controller sends is in a recording."""
+    """Return True if a recording has all that this kind of controller sends."""
     known = type(kind) is str and plugins.has(plugins.CONTROLLERS, kind)
     return known and plugins.load(plugins.CONTROLLERS, kind).role in (Role.PEER, Role.STEPPED)
 
 
 def _lines_of(file: FilePath) -> tuple[Mapping[str, Any], str]:
-    """The lines that a recording has, and why it cannot be read."""
+    """Return the lines that a recording has, and why it cannot be read."""
     from hilgw.record.script import scripts_of  # for replays only
 
     if file.exists() and not file.is_file():
@@ -87,7 +90,7 @@ def _lines_of(file: FilePath) -> tuple[Mapping[str, Any], str]:
 
 
 def check_replays(inspection: Inspection) -> None:
-    """Each part with the back end replay is in its recording, and moves no real robot unasked."""
+    """Check that each replayed part is in its recording, and moves no real robot unasked."""
     replayed = [(path, part) for each in PARTS for path, part in inspection.made(*each)]
     for path, part in replayed:
         if part.backend is not Backend.REPLAY:
@@ -124,7 +127,7 @@ def _check_controller(inspection: Inspection, path: Path, kind: str) -> None:
 
 
 def disarmed(config: GatewayConfig) -> GatewayConfig:
-    """The same, where no robot is armed at the start whose real body a recording commands."""
+    """Return the configuration without armed robots whose real body a recording commands."""
     robots = {
         name: replace(robot, safety=replace(robot.safety, armed=False))
         for name, robot in config.robots.items()

@@ -30,7 +30,7 @@ AS_WRITTEN = (0.0, 0.0, 1.0, 0.0)
 
 
 def check_scene(inspection: Inspection) -> None:
-    """Checks all poses, motion files, obstacles and the motion capture address."""
+    """Check all poses, motion files, obstacles and the motion capture address."""
     for path, robot in inspection.made("robots", None):
         _check_pose(inspection, path, robot.position, robot.rotation, needed="position")
         if robot.motion is not None and robot.position is not None:
@@ -61,7 +61,7 @@ def check_scene(inspection: Inspection) -> None:
 
 
 def air_of(config: AdapterConfig, name: str) -> str:
-    """The air of a station: the configured one, else one per kind and type; a UART has its own."""
+    """Return the air of a station: the configured one, else one per kind and type, or per UART."""
     if config.common.air:
         return config.common.air
     type_ = plugins.load(plugins.ADAPTERS, config.kind).type
@@ -69,22 +69,26 @@ def air_of(config: AdapterConfig, name: str) -> str:
 
 
 def pose_of(position: Vector | None, rotation: Rotation | None) -> Pose | None:
-    """The pose of an object; None without a position."""
+    """Return the pose of an object; None without a position."""
     return None if position is None else Pose.from_axis_angle(position, rotation or AS_WRITTEN)
 
 
 def mount_of(position: Vector | None, rotation: Rotation | None) -> Pose:
-    """The pose of a device relative to its robot; by default the robot's own."""
+    """Return the pose of a device relative to its robot; by default the robot's own."""
     return Pose.from_axis_angle(position or (0.0, 0.0, 0.0), rotation or AS_WRITTEN)
 
 
 def read_motion(motion: Circle | Waypoints | MotionFile, robot: str) -> Any:
-    """The motion of a robot, read from its file if need be. Raises ConfigError."""
+    """Return the motion of a robot, read from its file if need be. Raises ConfigError."""
     return _read_file(motion, robot) if isinstance(motion, MotionFile) else motion
 
 
 def address_of(listen: str) -> tuple[str, int]:
-    """Host and port of HOST:PORT or [HOST]:PORT. ConfigError for an invalid address."""
+    """Return host and port of HOST:PORT or [HOST]:PORT.
+
+    Raises:
+      ConfigError: the address is invalid.
+    """
     host, _, port = listen.rpartition(":")
     host = "127.0.0.1" if host == "localhost" else host.strip("[]")
     try:
@@ -105,7 +109,7 @@ def _check_pose(
     *,
     needed: str = "",
 ) -> None:
-    """Checks position and rotation. needed: the key without which a rotation has no effect."""
+    """Check position and rotation. needed: the key without which a rotation has no effect."""
     try:
         mount_of(position, rotation)
     except ConfigError as error:
@@ -133,7 +137,11 @@ def _check_motion_file(inspection: Inspection, path: Path, motion: MotionFile) -
 
 
 def _read_file(motion: MotionFile, robot: str) -> TimedPoses:
-    """Raises ConfigError; its `where` is the file with its line, or "name"."""
+    """Read the motion of a robot.
+
+    Raises:
+      ConfigError: its `where` is the file with its line, or "name".
+    """
     name = robot if motion.name is None else motion.name
     motions = read_timed_poses(_text(motion.path), motion.path)
     if name not in motions:
@@ -143,7 +151,7 @@ def _read_file(motion: MotionFile, robot: str) -> TimedPoses:
 
 
 def _text(path: str) -> str:
-    """The text of a regular file; reading a device or a pipe could block."""
+    """Return the text of a regular file; reading a device or a pipe could block."""
     try:
         file = FilePath(path)
         if not stat.S_ISREG(file.stat().st_mode):
@@ -161,7 +169,7 @@ def _text(path: str) -> str:
 
 
 def _check_obstacle_names(inspection: Inspection) -> None:
-    """`hilgw place` finds robots, adapters and obstacles by name, so names are unique."""
+    """Report names that two objects of the scene have: `hilgw place` selects objects by name."""
     data = inspection.document.data
     for path, _ in inspection.each("obstacles", None):
         for section, what in (("robots", "a robot"), ("adapters", "an adapter")):

@@ -1,4 +1,4 @@
-"""What the listeners of a gateway receive: channels by type, and the keys to subscribe to. Pure."""
+"""The channels by type that a gateway receives, and the keys to subscribe to. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_CHANNELS = 64  # each a subscription; a gateway that listens to more gets a
 
 
 def channels_of(listeners: Iterable[ListenerState]) -> dict[str, frozenset[int] | None]:
-    """type -> channels; None: all. Without the types that nothing listens to."""
+    """Return type -> channels, None: all; without the types to which nothing listens."""
     found: dict[str, frozenset[int] | None] = {}
     for each in listeners:
         if each.type in TYPES:
@@ -28,7 +28,7 @@ def channels_of(listeners: Iterable[ListenerState]) -> dict[str, frozenset[int] 
 
 
 def wanted_keys(keys: Keys, listeners: Iterable[ListenerState]) -> set[str]:
-    """The keys of the packets that these listeners may receive."""
+    """Return the keys of the packets that these listeners may receive."""
     found: set[str] = set()
     for type, channels in channels_of(listeners).items():
         if channels is None or len(channels) > MOST_CHANNELS:

@@ -28,7 +28,11 @@ SHOWN = 36  # lines of packets and commands at most: all are compared with the r
 def shortened(
     head: dict[str, Any], events: Sequence[dict[str, Any]], parts: Collection[str] = ()
 ) -> bytes:
-    """The recording of what a test needs, with the bytes of these lines; without any, of all."""
+    """Return the part of a recording that a test needs.
+
+    Args:
+      parts: the lines whose bytes it has; without any, all.
+    """
     closed: dict[str, int] = {"": events[-1]["time_ns"]}
     for event in events:
         if event["event"] == "port":
@@ -58,8 +62,13 @@ def module(
     arguments: Sequence[str] = (),
     not_compared: Collection[str] = (),
 ) -> str:
-    """The text of the test of this name. head: of the recording. arguments: of `gateway.replay`
-    behind the recording, as Python. not_compared: parts whose frames are not the same again."""
+    """Return the text of the test of this name.
+
+    Args:
+      head: of the recording.
+      arguments: of `gateway.replay` behind the recording, as Python.
+      not_compared: parts whose frames are not the same again.
+    """
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(head["wall_s"]))
     command = _plain(shlex.join(["hilgw", *map(str, head.get("arguments", ()))]))
     left_out = f"{{{', '.join(map(_literal, not_compared))}}}"
@@ -95,8 +104,11 @@ def module(
 
 
 def firmware_module(name: str, script: Script, framing: str, of: tuple[str, str, str]) -> str:
-    """The text of the test of this name, which plays hilgw's side of a line. of: the ELF file, the
-    board, the recording."""
+    """Return the text of the test of this name, which plays hilgw's side of a line.
+
+    Args:
+      of: the ELF file, the board, the recording.
+    """
     elf, machine, file = of
     begin_ns = script.begin_ns
     sent = [each for each in script.steps if each.kind is Kind.SENT]
@@ -134,12 +146,12 @@ def firmware_module(name: str, script: Script, framing: str, of: tuple[str, str,
 
 
 def _plain(text: str) -> str:
-    """The text, where a docstring can hold it as it is; else nothing."""
+    """Return the text if a docstring can hold it unchanged; else ""."""
     return text if text.isascii() and text.isprintable() and not set(text) & set('"\\') else ""
 
 
 def _shown(what: str, values: Sequence[Any], most: int) -> list[str]:
-    """The assertion about the first values of a stream, as far as they are short."""
+    """Return the assertion about the first values of a stream, as far as they are short."""
     literals = [f"        {_literal(value)}," for value in values[: max(0, most)]]
     long = [at for at, line in enumerate(literals) if len(line) > WIDTH]
     literals = literals[: long[0]] if long else literals
@@ -149,7 +161,7 @@ def _shown(what: str, values: Sequence[Any], most: int) -> list[str]:
 
 
 def _literal(value: str | bytes) -> str:
-    """As Python writes it, in the quotes that formatters prefer."""
+    """Return Python's literal, in the quotes that formatters prefer."""
     text = repr(value)
     start = text.index(text[-1])
     is_single = text[-1] == "'" and '"' not in text

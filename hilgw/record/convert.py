@@ -1,7 +1,7 @@
 """Recordings in the forms of other tools: CSV for each device, JSON lines, MCAP.
 
 A recording may come from strangers: names become names of files without any character that means
-something to a file system, and memory is bounded where a device never ends.
+something to a file system, and memory is bounded if a device never ends.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Event = dict[str, Any]
 
 
 def to_json_lines(recording: Recording, out: IO[str]) -> None:
-    """The head, then one event per line, as `hilgw watch --json` prints them."""
+    """Write the head, then one event per line, as `hilgw watch --json` prints them."""
     for event in chain([recording.head], recording.events()):
         out.write(json.dumps(event) + "\n")
 
@@ -44,12 +44,12 @@ def to_json_lines(recording: Recording, out: IO[str]) -> None:
 
 
 def to_csv(recording: Recording, folder: Path) -> list[Path]:
-    """Writes into this folder a file for each device with the columns `time_s` (of the gateway's
-    clock, from the first event), `wall_s` and its values; `packets.csv` for the medium. Returns the
-    files.
+    """Write a CSV file for each device into this folder; return the files.
 
-    A sensor has a column for each number, such as `x (m)`. A motor has one for each setting as
-    commanded, refused and applied, and its outcome. Bytes are text: `hex:`, then their digits.
+    Columns are `time_s` (of the gateway's clock, from the first event), `wall_s` and the values;
+    `packets.csv` is for the medium. A sensor has a column for each number, such as `x (m)`. A motor
+    has one for each setting as commanded, refused and applied, and its outcome. Bytes are text:
+    `hex:`, then their digits.
     """
     columns = _columns(recording.events())
     if len(columns) > MOST_FILES:
@@ -71,7 +71,7 @@ def to_csv(recording: Recording, folder: Path) -> list[Path]:
 
 
 class _Table:
-    """One CSV file."""
+    """A CSV file."""
 
     def __init__(self, folder: Path, name: str, columns: Iterable[str]) -> None:
         self.path = folder / f"{file_name(name)}.csv"
@@ -94,7 +94,7 @@ class _Table:
 
 
 def _columns(events: Iterator[Event]) -> dict[str, dict[str, None]]:
-    """The columns of each table, in the order in which they first have a value."""
+    """Return the columns of each table, in the order in which they first have a value."""
     columns: dict[str, dict[str, None]] = {}
     for event in events:
         if (row := _row(event)) is not None:
@@ -104,7 +104,7 @@ def _columns(events: Iterator[Event]) -> dict[str, dict[str, None]]:
 
 
 def _row(event: Event) -> tuple[str, dict[str, Any]] | None:
-    """The table of an event, and its columns there; None for an event that no table takes."""
+    """Return the table of an event, and its columns there; None for an event that no table takes."""
     if event.get("since_ns") is not None:
         return None  # a state that is repeated is not a new event
     if event["event"] in DRAWN:
@@ -117,8 +117,10 @@ def _row(event: Event) -> tuple[str, dict[str, Any]] | None:
 
 
 def file_name(name: str) -> str:
-    """A name of a file of its own for any name: other characters as %XX. Of one that is too long
-    for a file, the begin and a hash of all of it."""
+    """Return the name of a file for any name, with other characters as %XX.
+
+    A name that is too long for a file keeps its start, and a hash of all of it.
+    """
     made = quote(name, safe=" ").replace("%20", " ").lstrip(".") or "%"
     if len(made) <= LONGEST_NAME:
         return made
@@ -143,9 +145,14 @@ LOG, PREFIX, INFO = "foxglove.Log", "hilgw.", 2
 
 
 def to_mcap(recording: Recording, out: IO[bytes]) -> None:
-    """A channel for each kind of event of each device, line and other part, `/packets`, and `/log`
-    for notices and output; messages and schemas in JSON. The head is metadata of the file.
-    UsageError without the package `mcap`."""
+    """Write a channel for each kind of event of each device, line and other part.
+
+    There are `/packets`, and `/log` for notices and output; messages and schemas are JSON. The head
+    is metadata of the file.
+
+    Raises:
+      UsageError: the package `mcap` is missing.
+    """
     try:
         from mcap.writer import Writer
     except ImportError as error:
@@ -174,7 +181,7 @@ class _Channels:
         self._channels: dict[str, int] = {}
 
     def of(self, topic: str, schema: str) -> int:
-        """The number of a topic, made where it is new."""
+        """Return the number of a topic, made if it is new."""
         if topic not in self._channels:
             if schema not in self._schemas:
                 text = json.dumps(
@@ -189,8 +196,7 @@ class _Channels:
 
 
 def _schema(name: str) -> dict[str, Any]:
-    """Return the properties of the messages of this schema: of an event, by the types of its
-    fields."""
+    """Return the properties of the messages of a schema: of an event, by the types of its fields."""
     if name == LOG:
         return _LOG
     fields = hints_of(KINDS[name.removeprefix(PREFIX)].form)  # type: ignore[arg-type]
@@ -199,8 +205,10 @@ def _schema(name: str) -> dict[str, Any]:
 
 
 def _schema_of(hint: Any) -> dict[str, Any]:
-    """Return the schema of a type; none of those that Foxglove does not take: one of several types,
-    lists in a list."""
+    """Return the schema of a type; an empty one if Foxglove does not support it.
+
+    That is a choice of several types, and lists in a list.
+    """
     kind, parts = get_origin(hint), [part for part in get_args(hint) if part is not NONE]
     if kind is Annotated or (kind in UNIONS and len(parts) == 1):
         return _schema_of(parts[0])

@@ -47,8 +47,11 @@ class Section:
 
 @record
 class Interface:
-    """What packets came from. link: its type, of the registry of tcpdump.org. unit_ns, offset_ns:
-    of its times, which are whole units since 1970 and the offset."""
+    """A source of packets.
+
+    link: its type, of the registry of tcpdump.org. unit_ns, offset_ns: of its times, which are
+    whole units since 1970 and the offset.
+    """
 
     link: int
     name: str
@@ -59,8 +62,11 @@ class Interface:
 
 @record
 class Packet:
-    """One packet. interface: its number in the section. time_ns: since 1970. direction: INBOUND,
-    OUTBOUND or 0. comment: the first one, UTF-8."""
+    """A packet.
+
+    interface: its number in the section. time_ns: since 1970. direction: INBOUND, OUTBOUND or 0.
+    comment: the first one, UTF-8.
+    """
 
     interface: int
     time_ns: int
@@ -73,7 +79,7 @@ Block = Section | Interface | Packet
 
 
 def encode(block: Block) -> bytes:
-    """The bytes of a block; an `Interface` has times in nanoseconds."""
+    """Return the bytes of a block; an `Interface` has times in nanoseconds."""
     if isinstance(block, Packet):
         return encode_packet(
             block.interface, block.time_ns, block.data, block.direction, block.comment
@@ -97,7 +103,7 @@ def encode(block: Block) -> bytes:
 def encode_packet(
     interface: int, time_ns: int, data: bytes, direction: int = 0, comment: bytes = b""
 ) -> bytes:
-    """The bytes of a `Packet`; without an object of it, as there are many."""
+    """Return the bytes of a `Packet`; without an object of it, as there are many."""
     size = len(data)
     options = _FLAGS[direction] if direction else b""
     if comment:
@@ -121,18 +127,19 @@ def _options(*options: tuple[int, bytes]) -> bytes:
 
 
 def _option(code: int, value: bytes) -> bytes:
-    """Cut to the longest that an option can be: whole characters of UTF-8 remain."""
+    """Return an option, cut to the longest size: whole characters of UTF-8 remain."""
     if len(value) > 0xFFFF:
         value = value[:0xFFFF].decode(errors="ignore").encode()
     return struct.pack("<HH", code, len(value)) + value + bytes(-len(value) % 4)
 
 
 class Reader:
-    """The blocks of a file, in order.
+    """Reader of the blocks of a file, in order.
 
-    read: the next bytes of the file, at most so many; b"" at its end. Blocks of other kinds are
-    skipped. Iterating raises RecordingError at the first place that is damaged; `truncated` is set
-    where the file ends within a block, as after a power failure: then iterating just ends.
+    read: returns the next bytes of the file, at most this many; b"" at its end. Blocks of other
+    kinds are skipped. Iterating raises RecordingError at the first place that is damaged;
+    `truncated` is set if the file ends within a block, as after a power failure: then iterating
+    just ends.
     """
 
     def __init__(self, read: Callable[[int], bytes], where: str, offset: int = 0) -> None:
@@ -146,7 +153,7 @@ class Reader:
         self._is_first = True
 
     def resume(self, read: Callable[[int], bytes], offset: int) -> None:
-        """Goes on elsewhere in the same section, where a block begins."""
+        """Continue elsewhere in the same section, where a block starts."""
         self._read, self.offset = read, offset
         self._buffer, self._position = b"", 0
 
@@ -161,7 +168,7 @@ class Reader:
                 yield block
 
     def _next(self) -> tuple[int, bytes, int] | None:
-        """Kind, body and offset of the next block."""
+        """Return kind, body and offset of the next block."""
         head = self._peek(12)
         if not head:
             return None
@@ -192,7 +199,7 @@ class Reader:
         return kind, whole[8:-4], at
 
     def _peek(self, count: int) -> bytes:
-        """The next `count` bytes, fewer at the end of the file; they stay."""
+        """Return the next `count` bytes, fewer at the end of the file; they stay in the buffer."""
         have = len(self._buffer) - self._position
         if have < count:
             parts = [self._buffer[self._position :]]
@@ -248,7 +255,7 @@ class Reader:
         return None
 
     def _read_options(self, body: bytes, at: int) -> dict[int, bytes]:
-        """The first option of each code."""
+        """Return the first option of each code."""
         options: dict[int, bytes] = {}
         while at + 4 <= len(body):
             code, size = struct.unpack_from(self._order + "HH", body, at)
@@ -262,7 +269,7 @@ class Reader:
 
 
 def _unit_ns(resolution: int) -> float:
-    """Of a byte if_tsresol: a negative power of ten, or of two with its top bit."""
+    """Return the unit of a byte if_tsresol: a negative power of ten, or of two with its top bit."""
     if resolution & 0x80:
         return float(10**9 / 2 ** (resolution & 0x7F))
     return 10 ** (9 - resolution) if resolution <= 9 else float(10.0 ** (9 - resolution))
@@ -273,8 +280,11 @@ def _text(options: dict[int, bytes], code: int) -> str:
 
 
 def resync(data: bytes, interfaces: int) -> int | None:
-    """Where in these bytes of a little-endian file a chain of packets begins; None: nowhere.
-    interfaces: how many the section has."""
+    """Return the offset of a chain of packets in these bytes of a little-endian file, or None.
+
+    Args:
+      interfaces: the number of interfaces of the section.
+    """
     at = -4
     while (at := data.find(b"\6\0\0\0", at + 4)) >= 0:
         if at % 4 == 0 and _is_chain(data, at, interfaces):
@@ -284,7 +294,7 @@ def resync(data: bytes, interfaces: int) -> int | None:
 
 
 def _is_chain(data: bytes, at: int, interfaces: int, links: int = 4) -> bool:
-    """Whether packets follow one another from here on."""
+    """Return True if packets follow one another from here on."""
     for _ in range(links):
         if at + 32 > len(data):
             return False

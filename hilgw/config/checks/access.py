@@ -23,8 +23,10 @@ _TOKEN = "?token=" + 32 * "x"  # as `hilgw token` makes it, behind the name of t
 
 
 def check_files(inspection: Inspection) -> None:
-    """No other user can read a token file or a private key. What does not exist is reported at
-    the start, as it may be made until then."""
+    """Report token files and private keys that other users can read.
+
+    A file that does not exist is reported at the start: it may be made until then.
+    """
     folder = FilePath(inspection.document.file).parent
     for at, access in inspection.made("access"):
         for name, token in access.tokens.items():
@@ -42,15 +44,20 @@ def check_files(inspection: Inspection) -> None:
 
 
 def check_metrics(inspection: Inspection) -> None:
-    """The address of the metrics, against `access`: any token may read them."""
+    """Check the address of the metrics against `access`: any token may read them."""
     for path, metrics in inspection.made("metrics"):
         check_listener(inspection, (*path, "listen"), metrics.listen)
 
 
 def check_listener(inspection: Inspection, path: Path, url: str, robot: str = "") -> None:
-    """Adds an error at `path` for an address that `access` does not allow to listen on, and a
-    warning for the name of a robot that leaves no room for a token. robot: that its clients
-    command; "": they read."""
+    """Add an error for an address on which `access` does not allow to listen.
+
+    Warn about a robot's name that leaves no room for a token.
+
+    Args:
+      path: where the errors are reported.
+      robot: the robot that the clients command; "" if they only read.
+    """
     if inspection.document.is_bad(("access",)) or inspection.has_errors_below(("access",)):
         return
     made = [config for _, config in inspection.made("access")]
@@ -69,7 +76,7 @@ def check_listener(inspection: Inspection, path: Path, url: str, robot: str = ""
 
 
 def _check_room(inspection: Inspection, path: Path, robot: str) -> None:
-    """libController encodes the name with the token, and sends a hash of what is too long."""
+    """Check that libController can encode the robot's name with the token: it hashes long ones."""
     from hilgw.protocols.webots.handshake import LONGEST_NAME, encode_name
 
     whole, token = encode_name(robot + _TOKEN), encode_name(_TOKEN)

@@ -1,4 +1,4 @@
-"""Checks of back ends: parts that stay real beside mocks, and what runs at another speed."""
+"""Checks of back ends: parts that stay real next to mocks, and parts that run at another speed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NO_PART = "write a station, ROBOT.controller, ROBOT.body or ROBOT.remote"
 
 
 def check_real(inspection: Inspection) -> None:
-    """Each name in `real:` is a part of the file."""
+    """Check that each name in `real:` is a part of the file."""
     real = inspection.get("real")
     if not isinstance(real, list) or inspection.document.is_bad(("real",)):
         return
@@ -42,7 +42,7 @@ def check_real(inspection: Inspection) -> None:
 
 
 def check_own_backends(inspection: Inspection) -> None:
-    """A part has its own back end or is listed in `real:`, and it has a port."""
+    """Check that a part has its own back end or is listed in `real:`, and has a port."""
     real = inspection.get("real")
     for pattern in (("adapters", None), *(("robots", None, key) for key in PARTS)):
         for path, part in inspection.made(*pattern):
@@ -81,7 +81,7 @@ _MOCKED = "run with --backend mock, or leave speed out"
 
 
 def check_speed(inspection: Inspection) -> None:
-    """Reports what is in real time, or is opened by another program."""
+    """Report parts that run in real time, or that another program opens."""
     speed = inspection.get("speed")
     if speed in (None, REAL_TIME) or not _is_valid(speed):
         return
@@ -93,7 +93,7 @@ def check_speed(inspection: Inspection) -> None:
 
 
 def _is_valid(speed: Any) -> bool:
-    """Whether the value passed validation, which has reported it otherwise."""
+    """Return True for a valid speed; validation has reported any other one."""
     return speed == MAX or (type(speed) in (int, float) and 0 < speed < math.inf)
 
 
@@ -113,14 +113,14 @@ def _ports(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
 
 
 def _address_of(inspection: Inspection, path: Path) -> Path:
-    """Where a part is connected; the part itself when that is not written."""
+    """Return the path of a part's address, or of the part itself if no address is written."""
     data = inspection.get(*path)
     key = next((key for key in ("port", "connect", "listen") if data.get(key) is not None), None)
     return path if key is None else (*path, key)
 
 
 def _local_sockets(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
-    """Those of controllers; the mock of one with an address is in this process."""
+    """Yield the local sockets of controllers; mocks of those with an address run in this process."""
     for path, config in inspection.made("robots", None, "controller"):
         local = isinstance(config.settings, ListensLocally) and config.settings.ipc
         if local and is_mocked(inspection, part_name(path)):
@@ -146,7 +146,7 @@ def _programs(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
 
 
 def _proxies(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
-    """Their connections are sockets of this machine, also those to mocks."""
+    """Yield the proxies: their connections, also those to mocks, are sockets of this machine."""
     for path, config in inspection.made("robots", None, "controller"):
         if proxy_of(config) is not None:
             yield path, "a Webots behind hilgw", "leave speed out"

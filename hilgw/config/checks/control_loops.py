@@ -38,7 +38,7 @@ Address = tuple[str, int]
 
 
 def _peers(inspection: Inspection) -> Iterator[tuple[Path, PartConfig, Any]]:
-    """Every body, and every controller that is a peer."""
+    """Yield every body, and every controller that is a peer."""
     for path, config in bodies(inspection):
         yield path, config, plugins.load(plugins.BODIES, config.kind)
     for path, config in inspection.made("robots", None, "controller"):
@@ -47,14 +47,14 @@ def _peers(inspection: Inspection) -> Iterator[tuple[Path, PartConfig, Any]]:
 
 
 def webots_version(inspection: Inspection) -> str | None:
-    """The Webots version of the file; None when it is invalid."""
+    """Return the Webots version of the file; None if it is invalid."""
     version = inspection.get("webots") or DEFAULT_RELEASE
     is_bad = inspection.document.is_bad(("webots",))
     return version if isinstance(version, str) and not is_bad else None
 
 
 def check_peers(inspection: Inspection) -> None:
-    """The Webots version, also of each peer and proxy, and the mocks of peers."""
+    """Check the Webots version, also for each peer and proxy, and the mocks of peers."""
     if (version := webots_version(inspection)) is not None:
         try:
             upright_axis(version)
@@ -69,7 +69,7 @@ def check_peers(inspection: Inspection) -> None:
 
 
 def check_listeners(inspection: Inspection) -> None:
-    """The addresses on which controllers are accepted, against `access`."""
+    """Check the addresses on which controllers are accepted against `access`."""
     for path, config in inspection.made("robots", None, "controller"):
         settings = config.settings
         if not isinstance(settings, Listens) or settings.listen is None:
@@ -80,8 +80,10 @@ def check_listeners(inspection: Inspection) -> None:
 
 
 def _sharing(controller: PartConfig) -> tuple[bool, bool]:
-    """With which others it may share its address, as these name their robot: with those that are
-    stepped, with proxies."""
+    """Return whether it may share its address with stepped controllers, and with proxies.
+
+    Controllers of these kinds send the name of their robot.
+    """
     return stepped_of(controller) is not None, proxy_of(controller) is not None
 
 
@@ -92,7 +94,11 @@ def _check_webots_version(
     session: Callable[..., Any],
     *of: Any,
 ) -> None:
-    """session: makes that of a peer or proxy, of the settings, the version and `of`."""
+    """Check that a session can be made for this version.
+
+    Args:
+      session: makes the session of a peer or proxy from the settings, the version and `of`.
+    """
     version = webots_version(inspection)
     if version is None or inspection.has_errors_below(path):
         return  # a session is made of settings without errors
@@ -104,7 +110,7 @@ def _check_webots_version(
 
 
 def _check_peer_mock(inspection: Inspection, path: Path, config: PartConfig, peer: Any) -> None:
-    """The mock that runs instead of the peer, with backend mock or loopback."""
+    """Check the mock that runs instead of the peer, with backend mock or loopback."""
     version = webots_version(inspection)
     if version is None or not needs_mock(inspection, path):
         return
@@ -118,7 +124,7 @@ def _check_peer_mock(inspection: Inspection, path: Path, config: PartConfig, pee
 
 
 def check_proxy_mocks(inspection: Inspection) -> None:
-    """The mocks of a controller behind a proxy, and of the Webots behind it."""
+    """Check the mocks of a controller behind a proxy, and of the Webots behind it."""
     version = webots_version(inspection)
     for path, robot in _proxied(inspection):
         at, proxy, part = (*path, "controller"), proxy_of(robot.controller), robot.controller
@@ -132,7 +138,7 @@ def check_proxy_mocks(inspection: Inspection) -> None:
 
 
 def check_addresses(inspection: Inspection) -> None:
-    """Two robots with one address, and a controller and a body that would connect to each other."""
+    """Report equal addresses of two robots, and of the controller and the body of one."""
     listeners: dict[Address, tuple[Path, tuple[bool, bool]]] = {}
     for path, config in inspection.made("robots", None, "controller"):
         url = config.settings.listen if isinstance(config.settings, Listens) else None
@@ -165,8 +171,11 @@ def check_addresses(inspection: Inspection) -> None:
 
 
 def check_forwarding(inspection: Inspection) -> None:
-    """Two robots that forward the packets of one world: each would send what the other sends. And
-    a controller in the gateway, which would read the packets itself."""
+    """Report robots that forward the packets of one world twice.
+
+    Two such robots would each send the packets of the other; a controller in the gateway would read
+    the packets itself.
+    """
     worlds: dict[Address, Path] = {}
     for path, robot in inspection.made("robots", None):
         forwarding = forwarding_of(robot.body)
@@ -186,7 +195,7 @@ def check_forwarding(inspection: Inspection) -> None:
 
 
 def check_device_users(inspection: Inspection) -> None:
-    """Devices of a robot whose controller cannot use them."""
+    """Warn about devices of a robot whose controller cannot use them."""
     for path, robot in inspection.made("robots", None):
         config, peer = robot.controller, peer_of(robot.controller)
         for name in () if peer else robot.devices.keys() - robot.radios.keys():
@@ -204,14 +213,14 @@ def check_device_users(inspection: Inspection) -> None:
 
 
 def _proxied(inspection: Inspection) -> Iterator[tuple[Path, RobotConfig]]:
-    """Every robot behind a proxy."""
+    """Yield every robot behind a proxy."""
     for path, robot in inspection.made("robots", None):
         if proxy_of(robot.controller) is not None:
             yield path, robot
 
 
 def check_proxies(inspection: Inspection) -> None:
-    """Devices, bodies, names and addresses."""
+    """Check devices, bodies, names and addresses of proxies."""
     names: dict[tuple[Address, str], Path] = {}
     targets: dict[Address, Address] = {}
     listeners: dict[Address, Path] = {}
@@ -265,7 +274,10 @@ def _check_robot(inspection: Inspection, path: Path, robot: RobotConfig) -> None
 def _address_at(
     inspection: Inspection, at: Path, url: str | None, example: int = 27015
 ) -> Address | None:
-    """Host and port of an address; None for a wrong one, and without one. example: a port."""
+    """Return host and port of an address; None without an address.
+
+    An invalid one is an error, whose fix has `example` as its port.
+    """
     if url is None:
         return None
     try:
@@ -281,7 +293,7 @@ def _address_at(
 
 
 def check_programs(inspection: Inspection) -> None:
-    """Each program is a file that can be read."""
+    """Check that each program is a file that can be read."""
     folder = FilePath(inspection.document.file).parent
     for path, config in inspection.made("robots", None, "controller"):
         if not isinstance(config.settings, RunsProgram):
@@ -296,7 +308,7 @@ def check_programs(inspection: Inspection) -> None:
 
 
 def check_restarts(inspection: Inspection) -> None:
-    """No program moves a real robot again that its lost body did not disarm."""
+    """Report a program that may move a real robot again after its body was lost."""
     for path, robot in inspection.made("robots", None):
         at = (*path, "controller", "restart")
         if program_of(robot.controller) is None:
@@ -317,7 +329,7 @@ def check_restarts(inspection: Inspection) -> None:
 
 
 def check_modes(inspection: Inspection) -> None:
-    """A second body belongs to a first one, with the same devices; a mode needs its body."""
+    """Check second bodies: each has a first one with the same devices, each mode has its body."""
     version = webots_version(inspection)
     for path, data in inspection.each("robots", None):
         mode = data.get("mode")
@@ -336,7 +348,7 @@ def check_modes(inspection: Inspection) -> None:
 def _check_bodies(
     inspection: Inspection, path: Path, robot: RobotConfig, version: str | None
 ) -> None:
-    """The devices that both kinds know before they connect, and what a second body may not do."""
+    """Compare the devices that both bodies declare; report settings that a second body excludes."""
     remote = (*path, "remote")
     assert robot.remote is not None and robot.body is not None
     if forwarding_of(robot.remote):
@@ -354,7 +366,7 @@ def _check_bodies(
 
 
 def _devices(part: PartConfig, version: str | None) -> list[Device]:
-    """Those that its settings alone decide; none where the robot reports them."""
+    """Return the devices that the settings alone decide; none if the robot reports its devices."""
     if version is None:
         return []
     try:

@@ -1,4 +1,4 @@
-"""Checks of the federation: who can reach it, and what it excludes."""
+"""Checks of the federation: which hosts can reach it, and the settings that it excludes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ _CERTIFICATE = ("listen_certificate", "listen_private_key")
 
 
 def check_federation(inspection: Inspection) -> None:
-    """Reports endpoints that Zenoh cannot have, that others reach without TLS, and what makes a
-    federation impossible."""
+    """Report endpoints that Zenoh does not support, or that other hosts reach without TLS.
+
+    Report settings that make a federation impossible, too.
+    """
     for at, config in inspection.made("federation"):
         if find_spec("zenoh") is None:
             inspection.error(at, "needs Eclipse Zenoh", "pip install 'hilgw[zenoh]'")

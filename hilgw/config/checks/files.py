@@ -16,7 +16,7 @@ FILES = {"folder", "file", "recording", "path", "certificate", "key", "clients"}
 
 
 def check_named_files(inspection: Inspection) -> None:
-    """Reports names that no file can have, and pipes and devices, whose end never comes."""
+    """Report names that no file can have, and pipes and devices, which never end."""
     folder = FilePath(inspection.document.file).parent
     waiting: list[tuple[Path, Any]] = [((), inspection.document.data)]
     while waiting:
@@ -43,7 +43,7 @@ def _problems(folder: FilePath, name: str) -> Iterator[str]:
 
 
 def check_group(inspection: Inspection) -> None:
-    """Warns of a group that this machine does not have: the file may be for another one."""
+    """Warn about a group that this machine does not have: the file may be for another one."""
     group = inspection.get("control", "group")
     if isinstance(group, str):
         try:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def check_reach(inspection: Inspection) -> None:
-    """Warns of each device that meets no hardware and no device of another robot."""
+    """Warn about each device that reaches no hardware and no device of another robot."""
     adapters = {str(path[-1]): config for path, config in inspection.made("adapters", None)}
     radios = [
         (path, fields)
@@ -45,7 +45,7 @@ class _Devices:
                 self._robots.setdefault((is_emitter, fields.type, channel), set()).add(str(path[1]))
 
     def meet(self, fields: Radio, robot: str) -> bool:
-        """Whether a device of another robot receives this one, or sends to it."""
+        """Return True if a device of another robot receives from this one, or sends to it."""
         wanted = not isinstance(fields, EmitterFields)
         channels = (None,) if fields.channel == BROADCAST else (fields.channel, BROADCAST)
         found = (self._robots.get((wanted, fields.type, channel), set()) for channel in channels)
@@ -53,7 +53,7 @@ class _Devices:
 
 
 def _warning(fields: Radio, adapters: dict[str, AdapterConfig]) -> tuple[str, str]:
-    """What is wrong, and what would change it."""
+    """Return the problem, and the settings that would solve it."""
     what = f"{fields.type}, channel {fields.channel}: reaches no hardware and no other robot"
     hardware = {name: _type_of(adapter) for name, adapter in adapters.items()}
     same = [name for name, type_ in hardware.items() if type_ == fields.type]

@@ -66,7 +66,7 @@ class Document:
     syntax: bool = False
 
     def position_of_key(self, path: Path) -> Position:
-        """The position of the key, or of the list item; else of the nearest parent."""
+        """Return the position of the key, or of the list item; else of the nearest parent."""
         while path:
             if position := self.keys.get(path) or self.values.get(path):
                 return position
@@ -77,26 +77,26 @@ class Document:
         return self.values.get(path) or self.position_of_key(path)
 
     def report(self, position: Position, path: Path, what: str, fix: str = "") -> None:
-        """Adds an error at `path`; later checks skip this path and everything below it."""
+        """Add an error at `path`; later checks skip this path and everything below it."""
         self.problems.append(Diagnostic.at(position, path, what, fix))
         self.mark(path)
 
     def mark(self, path: Path) -> None:
-        """`path` has an error."""
+        """Note that `path` has an error."""
         self.bad.add(path)
         while path not in self._above_bad:
             self._above_bad.add(path)
             path = path[:-1]
 
     def unmark_below(self, path: Path) -> None:
-        """The value at `path` is replaced: its errors do not count."""
+        """Forget the errors at and below `path`, whose value is replaced."""
         left = [bad for bad in self.bad if bad[: len(path)] != path]
         self.bad, self._above_bad = set(), set()
         for bad in left:
             self.mark(bad)
 
     def has_bad_below(self, path: Path) -> bool:
-        """Whether `path`, or a path below it, has an error."""
+        """Return True if `path`, or a path below it, has an error."""
         return path in self._above_bad
 
     def is_bad(self, path: Path) -> bool:
@@ -104,16 +104,16 @@ class Document:
 
 
 def compose(text: str, file: str) -> Document:
-    """Reads one YAML text. Never raises for anything in `text`.
+    """Read one YAML text; never raise for anything in `text`.
 
-    libyaml parses twenty times as fast as PyYAML. What it refuses, PyYAML parses again for its
+    libyaml parses twenty times as fast as PyYAML. PyYAML parses again what it rejects, for its
     errors; so the result is the same with and without libyaml.
     """
     return compose_with(text, file, fast=HAS_LIBYAML and not _DIFFERS.search(text))
 
 
 def compose_with(text: str, file: str, *, fast: bool) -> Document:
-    """Composes the nodes of a document. fast: with libyaml."""
+    """Compose the nodes of a document. fast: with libyaml."""
     document = Document(file)
     lines = Lines(text, file)
     loader = _Loader(_libyaml(text) if fast else _Parser(text))
@@ -134,7 +134,7 @@ def compose_with(text: str, file: str, *, fast: bool) -> Document:
 
 
 def _explained(error: Exception, loader: _Loader, lines: Lines) -> tuple[Position, Path, str, str]:
-    """The position, what is wrong, and the fix, of an error that ends the document."""
+    """Return position, path, problem and fix of an error that ends the document."""
     if not isinstance(error, yaml.MarkedYAMLError):  # an escape "\\UFFFFFFFF", an endless %YAML
         position = lines.position(loader.index())
         return position, (), "not valid YAML", "write another number or character"
@@ -161,8 +161,11 @@ def _explained(error: Exception, loader: _Loader, lines: Lines) -> tuple[Positio
 
 @dataclass(slots=True)
 class _Opened:
-    """A node that is being composed: its first event; itself, and the key or index of its child
-    that is being composed, as soon as there is one."""
+    """A node that is being composed.
+
+    Its first event; the node itself, and the key or index of its child that is being composed, as
+    soon as there is one.
+    """
 
     event: Any
     node: Any = None
@@ -189,11 +192,10 @@ class _LimitError(yaml.MarkedYAMLError):
 
 
 class _Loader(Composer):
-    """Composes the events of one parser; an alias becomes a node without a value.
+    """Composer of the events of one parser; an alias becomes a node without a value.
 
-    beyond: for each node with an alias, an anchor or a tag: what is wrong, the fix, and whether
-    its value can be read all the same. word: where an unquoted word begins, if it is the last node.
-
+    beyond: for each node with an alias, an anchor or a tag: the problem, the fix, and whether its
+    value can be read all the same. word: where an unquoted word starts, if it is the last node.
     libyaml composes nodes too, but many '[' overflow its stack; its parser has none.
     """
 
@@ -246,7 +248,7 @@ class _Loader(Composer):
             raise _LimitError(problem=what, problem_mark=event.start_mark, note=fix)
 
     def index(self) -> int:
-        """How far PyYAML's parser has read."""
+        """The offset up to which PyYAML's parser has read."""
         return int(self._parser.get_mark().index)
 
     # Composer asks for the tags of YAML's types, which scalars.py replaces.
@@ -266,7 +268,7 @@ class _Loader(Composer):
         return opened[-1] if opened else None
 
     def unfinished(self) -> yaml.Node | None:
-        """The root with all nodes before an error; None when there are none."""
+        """Return the root with all nodes before an error; None if there are none."""
         for outer, inner in itertools.pairwise(self._opened):
             if inner.node is None:
                 continue
@@ -278,7 +280,7 @@ class _Loader(Composer):
 
 
 class _Reader:
-    """Makes data of nodes, and reports each node that is not plain data."""
+    """Reader that makes data of nodes, and reports each node that is not plain data."""
 
     def __init__(
         self, document: Document, lines: Lines, beyond: dict[yaml.Node, tuple[str, str, bool]]
@@ -322,7 +324,7 @@ class _Reader:
         return data
 
     def _key(self, node: Any, parent: Path) -> str | int | None:
-        """The key of a mapping; None, with an error, when it cannot be read."""
+        """Return the key of a mapping; None, with an error, if it cannot be read."""
         word, what, fix = node.value, "", ""
         if isinstance(node, yaml.MappingNode) and not any(item.value for _, item in node.value):
             what, fix = BRACES

@@ -1,9 +1,9 @@
 """The form of the messages of a control socket: one JSON object per line.
 
 A request and its answer are dataclasses (`hilgw.protocols.gateway.requests`): their fields are the
-keys, the types of their fields say what a value must be. A field at its default may be left out.
-Both have the key `version`. An answer has `ok` where the gateway did what was asked, `refused` with
-the reason where it did not, or `error` with a text, and with `config` the gateway's file.
+keys, and the types of their fields define the values. A field at its default may be left out. Both
+have the key `version`. An answer has `ok` if the gateway did what was asked, `refused` with the
+reason if it did not, or `error` with a text, and with `config` the gateway's file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LEASE_S = 0.3
 
 
 class VersionError(PeerError):
-    """The two ends speak different versions. client, gateway: None: no number."""
+    """The two ends use different versions. client, gateway: None if there is no number."""
 
     def __init__(self, client: int | None, gateway: int | None) -> None:
         def words(version: int | None) -> str:
@@ -46,18 +46,18 @@ class VersionError(PeerError):
 
 
 def version_of(message: Mapping[str, Any]) -> int | None:
-    """The version of a message; None: it has none."""
+    """Return the version of a message; None if it has none."""
     version = message.get("version")
     return version if type(version) is int else None
 
 
 def encode(message: Mapping[str, Any]) -> bytes:
-    """The line of a message."""
+    """Return the line of a message."""
     return json.dumps(message).encode() + b"\n"
 
 
 def keys_of(message: Any) -> dict[str, Any]:
-    """The fields of a dataclass as JSON has them, without those at their defaults."""
+    """Return the fields of a dataclass as in JSON, without those at their defaults."""
     found = {}
     for each in fields(message):
         value = getattr(message, each.name)

@@ -30,7 +30,7 @@ def _robots(value: Callable[[Status], Any]) -> Samples:
 
 
 def _gateways(value: Callable[[Status], Any]) -> Samples:
-    """Of each other gateway of the federation."""
+    """Return the samples of the other gateways of the federation."""
     return lambda status: [
         ({"gateway": name}, value(each))
         for name, each in status.get("federation", {}).get("gateways", {}).items()
@@ -136,7 +136,10 @@ FAMILIES: tuple[tuple[str, str, str, Samples], ...] = (
 
 
 def text_of(gateways: Sequence[tuple[Labels, Status]]) -> str:
-    """labels: of all samples of this gateway, which distinguish it from the others."""
+    """Return the status of these gateways as text.
+
+    Labels: distinguish a gateway's samples from others.
+    """
     lines: list[str] = []
     for name, kind, text, samples in FAMILIES:
         lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}"]

@@ -1,8 +1,8 @@
-"""The ledgers of all gateways of a federation, added up. Pure.
+"""The sum of the ledgers of all gateways of a federation. Pure.
 
-Gateways do not count at the same instant: each is asked twice. What it had received by the first
-answer its sender had sent by the second one, and the other way round, so that a link is judged
-exactly, also while packets are on their way.
+Gateways do not count at the same instant, so each is asked twice. The sender had sent by the second
+answer all that the receiver had received by the first one, and the other way round, so that a link
+is judged exactly, also while packets are on their way.
 """
 
 from __future__ import annotations
@@ -21,9 +21,14 @@ TO, FROM = ("sent", "delivered", "lost", "unsettled", "unconfirmed"), ("received
 
 
 def added_up(before: Round, after: Round) -> dict[str, Any]:
-    """links: of each pair, in plain JSON types; `adds_up` is null where one end alone is known, and
-    `why` has the reason. totals: of all gateways. silent: those that did not answer. adds_up:
-    every ledger and every link adds up; null where that is not known, as some did not answer."""
+    """Return the sum of all ledgers.
+
+    Returns:
+      links: of each pair, in plain JSON types; `adds_up` is null if only one end is known, and
+          `why` has the reason. totals: over all gateways. silent: gateways that did not answer.
+          adds_up: every ledger and every link adds up; null if that is not known, as some did not
+          answer.
+    """
     asked = dict.fromkeys([*before, *after])
     rounds = [{name: _valid(each.get(name)) for name in asked} for each in (before, after)]
     silent = [name for name in asked if None in (rounds[0][name], rounds[1][name])]
@@ -42,7 +47,7 @@ def added_up(before: Round, after: Round) -> dict[str, Any]:
 
 
 def _link(rounds: list[dict[str, Any]], a: str, b: str) -> dict[str, Any]:
-    """From a to b."""
+    """Return the counts of the link from a to b."""
     to = rounds[1][a]["members"][b]
     far = rounds[1].get(b)
     back = {} if far is None else far["members"].get(a, {})
@@ -52,7 +57,7 @@ def _link(rounds: list[dict[str, Any]], a: str, b: str) -> dict[str, Any]:
 
 
 def _judged(rounds: list[dict[str, Any]], a: str, b: str) -> tuple[str, bool]:
-    """Why it does not add up, or is not known, and whether that is a fault."""
+    """Return why the link does not add up, or is not known, and whether that is a fault."""
     a1, b1 = rounds[0].get(a), rounds[0].get(b)
     a2, b2 = rounds[1][a], rounds[1].get(b)
     to = a2["members"][b]
@@ -75,7 +80,7 @@ def _judged(rounds: list[dict[str, Any]], a: str, b: str) -> tuple[str, bool]:
 
 
 def _totals(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Over all gateways."""
+    """Return the totals over all gateways."""
     members = [each for counts in found.values() for each in counts["members"].values()]
     medium = [each["ledger"] for each in found.values()]
     losses: dict[str, Counter[str]] = {}
@@ -93,7 +98,7 @@ def _totals(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _valid(counts: Counts | None) -> dict[str, Any] | None:
-    """The counts that are used here, in their types; None where they are not valid."""
+    """Return the counts that are used here, in their types; None if they are not valid."""
     try:
         return None if counts is None else _read(counts)
     except (TypeError, LookupError, ValueError, AttributeError):

@@ -25,9 +25,12 @@ _CHARACTER = (parser.LITERAL, parser.NOT_LITERAL, parser.IN, parser.ANY)
 
 
 class Bound(NamedTuple):
-    """Of a part, from one place of a line. begin: the bytes that it, and what follows it, can begin
-    with; tries: the steps until none of them has matched; steps: all, without those of what
-    follows; ways: how often what follows is tried."""
+    """The bound of a part, from one place of a line.
+
+    begin: the bytes with which it, or its successors, can start; tries: the steps until none of
+    them has matched; steps: all, without those of its successors; ways: how often its successors
+    are tried.
+    """
 
     begin: frozenset[bytes]
     tries: int = 1
@@ -36,7 +39,7 @@ class Bound(NamedTuple):
 
 
 def bound(items: Iterable[Any], follow: Bound, *, nested: bool = False) -> Bound:
-    """The bound of a sequence. nested: in an unbounded repetition. ConfigError: it has none."""
+    """Return the bound of a sequence. nested: in an unbounded repetition. Raises ConfigError."""
     begin, tries, steps, ways = follow
     for kind, value in reversed(list(items)):
         after = Bound(begin, tries)
@@ -88,7 +91,7 @@ def _one_of(parts: list[Bound]) -> Bound:
 
 @functools.lru_cache(maxsize=1024)
 def _bytes(kind: Any, value: Any) -> frozenset[bytes]:
-    """The bytes that this part matches, with and without IGNORECASE."""
+    """Return the bytes that this part matches, with and without IGNORECASE."""
     part = parser.SubPattern(parser.State(), [(kind, value)])
     forms = (_compiler.compile(part, re.DOTALL | flag) for flag in (re.NOFLAG, re.IGNORECASE))
     return frozenset(each for form in forms for each in form.findall(BYTES))

@@ -1,4 +1,4 @@
-"""One step of a declared line protocol: a line to send, and the lines that answer it."""
+"""A step of a declared line protocol: a line to send, and the lines that answer it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hilgw.settings import Problem, setting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One command, and the lines that answer it."""
+    """A command, and the lines that answer it."""
 
     send: str = setting("the command, without the line end; empty: only wait for a line", "")
     expect: str = setting("pattern of the line that means success; empty: do not wait", "")
@@ -29,7 +29,7 @@ class Step:
 
 
 def question(step: Step, text: bytes) -> AskLine:
-    """The question of a step with `expect`. text: its bytes; empty: it only waits, once."""
+    """Return the question of a step with `expect`. text: its bytes; b"": it only waits, once."""
     good = compiled(step.expect, whole=True)
     bad = compiled(step.failed, whole=True) if step.failed else None
     tries = step.tries if text else 1
@@ -37,8 +37,12 @@ def question(step: Step, text: bytes) -> AskLine:
 
 
 def pattern_problems(named: Iterable[tuple[str, str]], *, whole: bool) -> list[Problem]:
-    """The patterns that cannot be used: (path, what, fix). named: path and pattern each; whole:
-    they match from the beginning of a line."""
+    """Return a problem (path, what, fix) for each pattern that cannot be used.
+
+    Args:
+      named: path and pattern each.
+      whole: the patterns match from the start of a line.
+    """
     problems = []
     for path, text in named:
         try:

@@ -53,7 +53,11 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Returns 0. HilgwError, before anything is written, for what cannot become a test."""
+    """Write the test; return 0.
+
+    Raises:
+      HilgwError: the recording cannot become a test; nothing was written.
+    """
     from hilgw.assemble.again import again
     from hilgw.cli.output import files
     from hilgw.config.load import given
@@ -121,7 +125,7 @@ def _of_firmware(args: argparse.Namespace, target: Path, recording: Recording) -
 
 
 def _demand_whole(recording: Recording, events: list[dict[str, Any]]) -> None:
-    """A recording from the begin of the run on, which is not cut. HilgwError."""
+    """Check that a recording has the start of the run, and is not cut. Raises HilgwError."""
     if recording.error is not None:
         raise recording.error
     states = {event["name"]: event["state"] for event in reversed(events) if "state" in event}

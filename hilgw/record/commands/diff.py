@@ -1,4 +1,4 @@
-"""`hilgw diff A B`: what differs between two recordings."""
+"""`hilgw diff A B`: the differences of two recordings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Returns 0 where they are equal, 1 where they differ or one is damaged."""
+    """Print the differences; return 0 if there are none, 1 if there are some or a file is damaged."""
     from hilgw.cli.output.text import one_line
     from hilgw.record.compare import compare
 

@@ -1,4 +1,4 @@
-"""`hilgw show FILE`: what a recording holds, as `hilgw watch` shows a gateway."""
+"""`hilgw show FILE`: the events of a recording, as `hilgw watch` shows a gateway."""
 
 from __future__ import annotations
 
@@ -37,8 +37,11 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Returns 0; 1 where the file is damaged. HilgwError when it is not a recording, or for a name
-    that nothing in it has."""
+    """Print the events; return 0, or 1 if the file is damaged.
+
+    Raises:
+      HilgwError: it is not a recording, or has nothing of a name.
+    """
     from hilgw.events.kinds import LIVE, demand_known, is_about, is_lost
     from hilgw.record.plot import parts_of
 

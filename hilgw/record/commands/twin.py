@@ -1,4 +1,4 @@
-"""`hilgw twin FILE`: real links beside Webots' fields, and shadows, of a recording."""
+"""`hilgw twin FILE`: real links next to Webots' fields, and shadows, of a recording."""
 
 from __future__ import annotations
 
@@ -41,8 +41,11 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Returns 0; 1 where the recording is damaged, or has no twin. UsageError for a picture that
-    was asked for and cannot be made."""
+    """Print the twins; return 0, or 1 if the recording is damaged or has no twin.
+
+    Raises:
+      UsageError: the picture cannot be made.
+    """
     from hilgw.cli.output import files
     from hilgw.cli.output.text import one_line, print_json
     from hilgw.errors import HilgwError, UsageError
@@ -76,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _twins(recording: Recording, args: argparse.Namespace) -> tuple[Any, dict[str, Any], int]:
-    """The links with their twins, the sensors of each shadow, and the begin in ns."""
+    """Return the links with their twins, the sensors of each shadow, and the start in ns."""
     from hilgw.config.load import recorded
     from hilgw.devices.fields import EmitterFields
     from hilgw.record.twin.fields import twin_of
@@ -104,7 +107,7 @@ def _twins(recording: Recording, args: argparse.Namespace) -> tuple[Any, dict[st
 
 
 def _links(config: GatewayConfig) -> Links:
-    """Of the stations of this configuration."""
+    """Return the links of the stations of this configuration."""
     from hilgw.config.scene import mount_of, pose_of
     from hilgw.medium.pose import IDENTITY
     from hilgw.record.twin.links import Links
