@@ -36,7 +36,7 @@ move motors, so only loopback addresses are allowed; from other hosts use ssh -L
 
 
 def _seconds(text: str) -> float:
-    """A number of seconds, more than none and less than a year."""
+    """Return a number of seconds, more than none and less than a year."""
     try:
         seconds = float(text)
     except ValueError:
@@ -135,7 +135,7 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs the bridge; returns 0, 130 or 143. Raises HilgwError with its exit code."""
+    """Run the bridge; return 0, 130 or 143. Raises HilgwError with its exit code."""
     import asyncio
 
     from hilgw.cli.output import files
@@ -177,7 +177,7 @@ def _settings(args: argparse.Namespace) -> BridgeSettings:
 
 
 def _address(option: str, text: str) -> tuple[str, int]:
-    """HOST and PORT. UsageError also for an address that other hosts can reach."""
+    """Return HOST and PORT. Raises UsageError also for an address that other hosts can reach."""
     import socket
 
     from hilgw.transports.tcp.address import is_loopback
@@ -205,7 +205,7 @@ def _address(option: str, text: str) -> tuple[str, int]:
 
 
 def _framing(name: str | None) -> str | None:
-    """Checks the name of the framing before anything is opened. UsageError."""
+    """Check the name of the framing before anything is opened. Raises UsageError."""
     if name is None:
         return None
     from hilgw.framing import create

@@ -1,4 +1,4 @@
-"""The types of the fields of events, and the forms of what only a recording has beside them."""
+"""The types of the fields of events, and the additional forms of recordings."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ class Incoming:
         return frozenset(air for air, name in head.served.items() if name != self._name)
 
     def _source(self, device: str, gateway: str) -> str:
-        """Return the device's name here; in bounded memory, as the network has any number of names."""
+        """Return the device's name here, in bounded memory: the network may have many names."""
         found = self._sources.get((device, gateway))
         if found is None:
             if len(self._sources) >= MOST_SOURCES:

@@ -184,7 +184,7 @@ class Member:
         return self.unreached - before
 
     def rival(self, id: str, now: int) -> tuple[str, int]:
-        """Return the member's ID and the time since it joined in ms, if it answered since the rival came.
+        """Return ID and uptime in ms of the member, if it answered since the rival came.
 
         Else return ("", 0): it may be gone. The rival is another gateway with its name.
         """
@@ -195,7 +195,7 @@ class Member:
         return self.state.id, self.state.uptime_ms + (now - self.learned_ns) // NS_PER_MS
 
     def meet(self, id: str, uptime_ms: int, now: int) -> None:
-        """Note that a gateway with its name, which joined this long ago, has asked for something."""
+        """Note a question from another gateway with its name, which joined this long ago."""
         self._met = id, uptime_ms, now
 
     def met(self, now: int) -> tuple[str, int]:

@@ -148,7 +148,7 @@ class Outgoing:
     # --- who gets them --------------------------------------------------------------------------
 
     def changed(self) -> None:
-        """Forget the routes: listeners came, went or have other channels, here or at a neighbour."""
+        """Forget the routes after a change of listeners or channels, here or at a neighbour."""
         self.flush()
         self._routes.clear()
 

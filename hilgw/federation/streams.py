@@ -105,7 +105,7 @@ class InStream:
             self.last = sent
 
     def lacks(self, sent: int) -> bool:
-        """Return True if a packet up to this number has neither arrived nor been counted as lost."""
+        """Return True if a packet up to this number neither arrived nor is counted as lost."""
         return self.last < sent or self._is_other(sent)
 
     def acknowledged(self) -> tuple[int, int]:

@@ -133,7 +133,7 @@ def _found(network: str, at: MemberKey, state: _Answer, link: _Answer) -> Found:
 
 
 def _state(data: bytes, id: str) -> State | None:
-    """Return the state; None if it is that of another one, or of a version that is not supported."""
+    """Return the state; None if it is that of another one, or of an unsupported version."""
     try:
         state = wire.decode_json(wire.State, data)
     except wire.Malformed:

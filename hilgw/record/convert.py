@@ -104,7 +104,7 @@ def _columns(events: Iterator[Event]) -> dict[str, dict[str, None]]:
 
 
 def _row(event: Event) -> tuple[str, dict[str, Any]] | None:
-    """Return the table of an event, and its columns there; None for an event that no table takes."""
+    """Return the table of an event, and its columns there; None for an event without a table."""
     if event.get("since_ns") is not None:
         return None  # a state that is repeated is not a new event
     if event["event"] in DRAWN:
@@ -196,7 +196,7 @@ class _Channels:
 
 
 def _schema(name: str) -> dict[str, Any]:
-    """Return the properties of the messages of a schema: of an event, by the types of its fields."""
+    """Return the properties of a schema's messages: those of an event, by its field types."""
     if name == LOG:
         return _LOG
     fields = hints_of(KINDS[name.removeprefix(PREFIX)].form)  # type: ignore[arg-type]

@@ -1,5 +1,4 @@
-"""Parses a world file. The parser is independent of the types of nodes: a field has the values
-that are written.
+"""The parser of a world file, independent of the types of nodes: a field has its written values.
 
 It keeps the open nodes in a list and never recurses, so nesting is limited by `MAX_DEPTH` alone.
 """
@@ -39,7 +38,7 @@ _NUMBERS = re.compile(rf"(?:[\s,]*+(?:{_DECIMAL})(?=[\s,\]]))*+")
 
 
 class Token(NamedTuple):
-    """kind: STRING, WORD, SIGN or END. text: without quotes and escapes."""
+    """A token. kind: STRING, WORD, SIGN or END. text: without quotes and escapes."""
 
     kind: str
     text: str
@@ -50,7 +49,7 @@ class Source:
     """The text of a world file."""
 
     def __init__(self, data: bytes, file: str) -> None:
-        """Raises ConfigError for what is not UTF-8 text with the header of a world."""
+        """Decode the text. Raises ConfigError unless it is UTF-8 with the header of a world."""
         self.file = printable(file)
         self.text = ""
         self._at = 0  # the end of what was read
@@ -81,15 +80,18 @@ class Source:
         return bisect.bisect_right(self._starts, offset)
 
     def error(self, offset: int, what: str, fix: str = "") -> ConfigError:
-        """The error at this offset of the text."""
+        """Return the error at this offset of the text."""
         offset = min(offset, len(self.text))
         line = self.line(offset)
         column = offset - self._starts[line - 1] + 1
         return ConfigError(what, where=f"{self.file}:{line}:{column}", fix=fix)
 
     def tokens(self) -> Iterator[Token]:
-        """All tokens, then an endless row of END. Raises ConfigError for an open string, and for
-        more tokens than MAX_TOKENS."""
+        """Yield all tokens, then an endless row of END.
+
+        Raises:
+          ConfigError: a string is open, or there are more than MAX_TOKENS.
+        """
         text, match_at = self.text, _TOKEN.match
         for _ in range(MAX_TOKENS):
             match = match_at(text, self._at)
@@ -111,15 +113,17 @@ class Source:
             yield Token(END, "", len(text))
 
     def numbers(self) -> list[float]:
-        """The numbers of a list that follow, which are no tokens then. For meshes: most of a large
-        file."""
+        """Return the numbers of a list that follow, which are not tokens then.
+
+        This is for meshes: most of a large file.
+        """
         match = cast(re.Match[str], _NUMBERS.match(self.text, self._at))
         self._at = match.end()
         return [float(each) for each in match[0].replace(",", " ").split()]
 
 
 def number_of(word: str) -> float | None:
-    """The number that a word is; None for another word."""
+    """Return the number of a word; None for another word."""
     return float(word) if _NUMBER.fullmatch(word) else None
 
 
@@ -135,17 +139,21 @@ _CLOSE_NODE, _CLOSE_LIST = "close it with }", "close it with ]"
 
 
 def parse(data: bytes, file: str) -> World:
-    """The nodes of a world file.
+    """Parse the nodes of a world file.
 
-    Raises ConfigError, `where` as file:line:column, for what is not a world file.
+    Raises:
+      ConfigError: it is not a world file; `where` is file:line:column.
     """
     return _Parser(Source(data, file)).world()
 
 
 @dataclass(slots=True)
 class _Open:
-    """A node that is being read. values: of the field that is being read; None: the next word is
-    the name of a field. brackets: the values are in [ ]."""
+    """A node that is being read.
+
+    values: of the field that is being read; None: the next word is the name of a field. brackets:
+    the values are in [ ].
+    """
 
     node: Node
     offset: int
@@ -254,7 +262,7 @@ class _Parser:
             opened.node.partial.add(opened.name)
 
     def _node(self, values: list[Value] | list[Node], token: Token) -> None:
-        """A node, or a USE of one, added to the values; its fields follow."""
+        """Add a node, or a USE of one, to the values; its fields follow."""
         label = ""
         if token.text == "USE":
             name = self._expect(WORD, "the name of a node")

@@ -35,7 +35,7 @@ _BLANK = {"E-puck": {"camera": {"node": "Camera", "absent": "blank", "width": 52
 
 
 def devices_of(proto: str) -> dict[str, dict[str, Any]]:
-    """The devices of a model as under `devices:`; none of a PROTO that is not known."""
+    """Return the devices of a model as under `devices:`; none for an unknown PROTO."""
     found: dict[str, dict[str, Any]] = {}
     for side in SIDES if proto in _NAMES else ():
         for kind, name in (("RotationalMotor", "motor"), ("PositionSensor", "sensor")):

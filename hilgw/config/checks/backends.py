@@ -120,7 +120,7 @@ def _address_of(inspection: Inspection, path: Path) -> Path:
 
 
 def _local_sockets(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
-    """Yield the local sockets of controllers; mocks of those with an address run in this process."""
+    """Yield the local sockets of controllers; mocks with an address run in this process."""
     for path, config in inspection.made("robots", None, "controller"):
         local = isinstance(config.settings, ListensLocally) and config.settings.ipc
         if local and is_mocked(inspection, part_name(path)):

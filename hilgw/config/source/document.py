@@ -248,7 +248,7 @@ class _Loader(Composer):
             raise _LimitError(problem=what, problem_mark=event.start_mark, note=fix)
 
     def index(self) -> int:
-        """The offset up to which PyYAML's parser has read."""
+        """Return the offset up to which PyYAML's parser has read."""
         return int(self._parser.get_mark().index)
 
     # Composer asks for the tags of YAML's types, which scalars.py replaces.
@@ -263,7 +263,7 @@ class _Loader(Composer):
         return ""
 
     def bracket(self) -> _Opened | None:
-        """The innermost open bracket."""
+        """Return the innermost open bracket."""
         opened = [item for item in self._opened if getattr(item.event, "flow_style", False)]
         return opened[-1] if opened else None
 

@@ -27,7 +27,7 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the differences; return 0 if there are none, 1 if there are some or a file is damaged."""
+    """Print the differences; return 0 without any, 1 with some or if a file is damaged."""
     from hilgw.cli.output.text import one_line
     from hilgw.record.compare import compare
 
