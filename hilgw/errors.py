@@ -96,7 +96,7 @@ class SafetyError(HilgwError):
 
 
 class DepartureError(HilgwError):
-    """What hilgw sent departed from the recording that replaces a part."""
+    """Hilgw departed from the recording that replaces a part."""
 
     exit_code = 8
 

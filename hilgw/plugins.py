@@ -29,7 +29,7 @@ Loader = Callable[[], Any]
 
 
 class Group(NamedTuple):
-    """One group of plug-ins.
+    """A group of plug-ins.
 
     package: the package with the kinds of this project. export: the name by which a module exports
     its part; empty: the module itself is the part. shared: modules of the package that are not
@@ -48,7 +48,7 @@ class Group(NamedTuple):
 
 
 class MockKind(NamedTuple):
-    """One kind of firmware mock: its summary, its parameters (name -> meaning), its factory.
+    """A kind of firmware mock: its summary, its parameters (name -> meaning), its factory.
 
     check: raises ValueError for parameters that `create` refuses.
     """

@@ -200,7 +200,6 @@ def _connect_tcp(address: TcpAddress, environment: Mapping[str, str]) -> Connect
 
 
 def _reach(hosts: list[str], port: int) -> socket.socket:
-    """Connect to the first of these hosts that accepts."""
     *others, last = hosts
     for host in others:
         with suppress(OSError):
@@ -234,7 +233,6 @@ def _named(address: TcpAddress, environment: Mapping[str, str]) -> str | None:
 
 
 def _acknowledgement(connection: socket.socket) -> tuple[Acknowledgement, bytes]:
-    """Return the acknowledgement, and the bytes behind it."""
     data = b""
     while (acknowledged := decode_acknowledgement(data)) is None:
         more = connection.recv(_LONGEST_ACKNOWLEDGEMENT - len(data))
@@ -291,7 +289,6 @@ def _check(acknowledged: Acknowledgement, address: TcpAddress) -> None:
 
 
 def _token_of(address: TcpAddress, environment: Mapping[str, str]) -> str | None:
-    """Return the token in the URL, or that of the environment."""
     return address.token or environment.get(TOKEN) or None
 
 

@@ -137,7 +137,6 @@ class _FirstRun:
 
 
 def _act_of(event: dict[str, Any]) -> Callable[[Gateway], object] | None:
-    """Return the user's action to repeat; None if there is none."""
     match event["event"]:
         case "armed" if event["armed"]:
             return lambda gateway: gateway.control_loops.arm(event["robot"])

@@ -100,7 +100,6 @@ class ControlLoopAssembly:
             self._describe_deadline(name, body.safety, on_line=on_line)
 
     def _remote(self, name: str, config: RobotConfig, *, stepped: bool) -> RemoteBody:
-        """Return the second body, with a safety of its own."""
         make = partial(RemoteBody, mode=RobotMode(config.mode))
         remote = self._body(name, "remote", make, stepped=stepped)
         safety = remote.safety

@@ -165,7 +165,6 @@ class Ports(Assembly):
     # --- mocks ------------------------------------------------------------------------------------
 
     def _virtual(self, link: str | None, **line: int) -> VirtualPort:
-        """Return a virtual port, which is closed with the gateway."""
         pty = VirtualPort(self.gateway.timer, link, **line)
         self.gateway.opened.callback(pty.close)
         return pty

@@ -104,14 +104,12 @@ class _Proxies:
         return self._ports.host(names[0], spec, device)
 
     def _controller(self, robot: ProxiedRobot) -> tuple[str, Callable[[str, int], None]]:
-        """Run a controller for this robot, see `NetworkPorts.client`."""
         controller, settings = _parts(self._config.robots[robot.name])
         spec = controller.mock(settings, robot.world_name, self._config.release)
         return self._ports.client(robot.name, spec)
 
 
 def _parts(config: RobotConfig) -> tuple[ProxyController, Any]:
-    """Return the kind of controller and its settings."""
     proxy = proxy_of(config.controller)
     assert proxy is not None and config.controller is not None
     return proxy, config.controller.settings

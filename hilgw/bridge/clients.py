@@ -145,7 +145,7 @@ class _Waiting:
 
 
 class Clients:
-    """All connections of a bridge. inform, warn: receive messages for the user."""
+    """The connections of a bridge. inform, warn: receive messages for the user."""
 
     def __init__(
         self,

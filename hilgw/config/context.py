@@ -60,7 +60,7 @@ class Context:
 
 @dataclass
 class Inspection:
-    """One document under inspection: walks its data, collects errors and warnings.
+    """A document under inspection: walks its data, collects errors and warnings.
 
     Errors are added to the document's problems.
     """

@@ -153,7 +153,6 @@ def _union(error: _Error) -> tuple[str, str]:
 
 
 def _meant(word: Any, known: Iterable[Any]) -> str | None:
-    """Return the known name that this word means."""
     meant = _MEANT.get(word, ())
     names = (meant,) if isinstance(meant, str) else meant
     return next((name for name in names if name in known), None)

@@ -143,7 +143,6 @@ def _validate(document: Document, context: Context) -> GatewayConfig | None:
 
 
 def _number(text: str) -> float | str:
-    """Return the number; the text itself if it is not a number."""
     try:
         return float(text)
     except ValueError:

@@ -322,7 +322,7 @@ Motion = Circle | Waypoints | MotionFile
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RobotConfig:
-    """One simulated robot."""
+    """A simulated robot."""
 
     position: Vector | None = setting(
         "position of the robot; not set: unknown",
@@ -377,7 +377,7 @@ class RobotConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterConfig(_Part):
-    """One piece of hardware: the common settings, those of its kind, its own back end."""
+    """A piece of hardware: the common settings, those of its kind, its own back end."""
 
     kind: str
     common: StationSettings

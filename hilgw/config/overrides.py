@@ -125,7 +125,6 @@ def _is_named(path: Path) -> bool:
 
 
 def _forget(document: Document, path: Path) -> None:
-    """Delete positions and errors of the value that is replaced."""
     length = len(path)
     for table in (document.keys, document.values, document.words, document.key_words):
         for known in [known for known in table if known[:length] == path]:

@@ -44,7 +44,6 @@ Radio = EmitterFields | ReceiverFields
 
 
 def _controller(part: PartConfig | None, roles: Collection[Role]) -> Any:
-    """Return the controller if it has one of these roles, else None."""
     controller = None if part is None else plugins.load(plugins.CONTROLLERS, part.kind)
     return controller if controller is not None and controller.role in roles else None
 

@@ -330,7 +330,6 @@ class Federation(NetworkView):
         return True
 
     def _asked(self, member: Member) -> None:
-        """Note that the query has ended."""
         member.asked_ns = None
         if member.is_stale:
             self._ask_state(member)
@@ -379,7 +378,6 @@ class Federation(NetworkView):
             self._part(member, state)
 
     def _learn(self, member: Member, state: wire.State) -> None:
-        """Take the state that a gateway reports."""
         before = member.state
         if state.id != wire.id_text(member.id) or not member.is_live or state.leaving:
             return

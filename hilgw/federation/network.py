@@ -79,7 +79,6 @@ class NetworkView(Federated):
     # --- whom it reaches --------------------------------------------------------------------------
 
     def _reached(self) -> list[str]:
-        """Return the gateways that are there and report their state."""
         return [e.name for e in self.members.values() if e.is_live and e.state is not None]
 
     def _compare_reach(self, member: Member, names: list[str]) -> None:

@@ -113,5 +113,4 @@ class InStream:
         return (self.last & ~_COUNT) + self.received, self.lost
 
     def _is_other(self, number: int) -> bool:
-        """Return True for a number of another epoch."""
         return number >> EPOCH_BITS != self.last >> EPOCH_BITS

@@ -219,7 +219,6 @@ def _schema_of(hint: Any) -> dict[str, Any]:
 
 
 def _message(event: Event, time_ns: int) -> tuple[str, str, dict[str, Any]]:
-    """Return topic, name of the schema and message of an event."""
     kind = event["event"]
     if kind in ("notice", "output"):
         sec, nsec = divmod(time_ns, 10**9)

@@ -1,4 +1,4 @@
-"""How a recording holds the events of a gateway in the blocks of pcapng.
+"""The form of the events of a gateway in the blocks of pcapng.
 
 A section begins with the comment `COMMENT` and these interfaces:
 

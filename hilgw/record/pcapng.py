@@ -168,7 +168,6 @@ class Reader:
                 yield block
 
     def _next(self) -> tuple[int, bytes, int] | None:
-        """Return kind, body and offset of the next block."""
         head = self._peek(12)
         if not head:
             return None
@@ -255,7 +254,6 @@ class Reader:
         return None
 
     def _read_options(self, body: bytes, at: int) -> dict[int, bytes]:
-        """Return the first option of each code."""
         options: dict[int, bytes] = {}
         while at + 4 <= len(body):
             code, size = struct.unpack_from(self._order + "HH", body, at)

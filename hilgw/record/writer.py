@@ -170,7 +170,6 @@ class Files:
         return self._writer.event(time_ns, made)
 
     def _repeated(self, cells: dict[tuple[Any, ...], Event], time_ns: int) -> bytes:
-        """Return these states, at this time."""
         events = list(cells.values())
         self._changed, self._keyframe_ns = {}, time_ns
         return b"".join([self._block((e[0], time_ns, e[2], e[-1 if e[3:] else 1])) for e in events])

@@ -105,7 +105,6 @@ def of_event(event: Event, values: Mapping[str, Event]) -> Iterator[Reading]:
 
 
 def _suffix(one: Number, is_one_of_many: bool) -> str:
-    """Return the suffix after the name of a device."""
     if one.role:
         return f" {one.field} ({APPLIED if one.role == APPLIED else COMMANDED})"
     dot = "" if one.field.startswith("[") else "."

@@ -280,7 +280,6 @@ class _Writer:
 
 
 def _settings_of(node: Node) -> dict[str, object]:
-    """Return the settings of the controller of an <extern> robot."""
     settings: dict[str, object] = {"kind": "webots", "listen": LISTEN}
     if node.flag("synchronization") is False:
         settings["synchronization"] = False
@@ -297,7 +296,6 @@ def _settings_of(node: Node) -> dict[str, object]:
 
 
 def _not_carried(device: SceneDevice) -> str:
-    """Return why a device is left out."""
     kind = device.node.kind
     if kind != CAMERA:
         return NOT_CARRIED.get(kind, f"a {kind} is not carried")
@@ -315,7 +313,6 @@ def _mapping(indent: int, key: str, lines: list[str]) -> Iterator[str]:
 
 
 def _hidden(indent: int, kind: str, nodes: list[Node], world: World) -> Iterator[str]:
-    """Yield comments with the instances of one PROTO."""
     url = f" ({world.protos[kind]})" if kind in world.protos else ""
     yield _note(indent, f"PROTO {kind} hides its nodes{url}")
     for first in range(0, len(nodes), _NAMED_IN_LINE):

@@ -262,7 +262,6 @@ class _Parser:
             opened.node.partial.add(opened.name)
 
     def _node(self, values: list[Value] | list[Node], token: Token) -> None:
-        """Add a node, or a USE of one, to the values; its fields follow."""
         label = ""
         if token.text == "USE":
             name = self._expect(WORD, "the name of a node")

@@ -226,7 +226,6 @@ class _Surveyor:
         visit.robot.devices.append(SceneDevice(node, name, frame, visit.axis))
 
     def _frame(self, visit: _Visit) -> Frame:
-        """Return the frame of a node with translation, rotation and perhaps scale."""
         node = visit.node
         frame = _child(node, visit.frame, self._scale(visit))
         if frame.is_finite:
@@ -340,7 +339,6 @@ def _geometries(bounds: Bounds, notes: list[str], work: Work) -> Iterator[tuple[
 
 
 def _shape(node: Node, frame: Frame, upright: int, notes: list[str]) -> Shape | str:
-    """Return the obstacle, or why there is none."""
     if node.kind not in KNOWN:
         return f"PROTO {node.kind} hides its shape, it is not among the obstacles"
     if node.kind not in _DIMENSIONS:

@@ -99,7 +99,6 @@ class TouchSensor(_Scalar, _Mapped, Typed):
     values = property(getValues)
 
     def _check_type(self, *, vector: bool) -> None:
-        """Report a getter of another type of sensor."""
         if (self.type == self.FORCE3D) == vector or not self.tag:
             return
         used, other = ("get_values", "get_value") if vector else ("get_value", "get_values")

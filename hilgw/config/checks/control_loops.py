@@ -213,7 +213,6 @@ def check_device_users(inspection: Inspection) -> None:
 
 
 def _proxied(inspection: Inspection) -> Iterator[tuple[Path, RobotConfig]]:
-    """Yield every robot behind a proxy."""
     for path, robot in inspection.made("robots", None):
         if proxy_of(robot.controller) is not None:
             yield path, robot

@@ -53,7 +53,6 @@ class _Devices:
 
 
 def _warning(fields: Radio, adapters: dict[str, AdapterConfig]) -> tuple[str, str]:
-    """Return the problem, and the settings that would solve it."""
     what = f"{fields.type}, channel {fields.channel}: reaches no hardware and no other robot"
     hardware = {name: _type_of(adapter) for name, adapter in adapters.items()}
     same = [name for name, type_ in hardware.items() if type_ == fields.type]

@@ -17,7 +17,7 @@ _WORDS: dict[Any, str] = {str: "text", int: "whole number", float: "number", boo
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Row:
-    """One setting: its key (dotted below its part), its allowed values, and its meaning."""
+    """A setting: its key (dotted below its part), its allowed values, and its meaning."""
 
     key: str
     type: str

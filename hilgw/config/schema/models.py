@@ -139,7 +139,6 @@ def default_of(field: dataclasses.Field[Any]) -> Any:
 
 
 def _about(field: dataclasses.Field[Any], *, required: bool) -> dict[str, Any]:
-    """Return the description of a setting for editors."""
     about: dict[str, Any] = {"title": field.name}
     if doc := field.metadata.get("doc"):
         unit = field.metadata.get("unit")

@@ -45,7 +45,7 @@ _QUOTED = re.compile("\"[^\"]*\"|'[^']*'|#.*")  # where such a sign is text
 
 @dataclass(slots=True)
 class Document:
-    """One configuration as plain data, with positions and the errors found so far.
+    """A configuration as plain data, with positions and the errors found so far.
 
     keys, values: path -> position of the key, and of the value. key_words, words: path -> the word
     as typed, for keys and values that are not text. bad: paths that have an error already; `mark`

@@ -29,7 +29,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One error or warning: its position, the path of its key, what is wrong, the fix."""
+    """An error or a warning: its position, the path of its key, the problem, the fix."""
 
     file: str
     line: int
@@ -54,7 +54,7 @@ class Diagnostic:
 
 
 class ConfigErrors(ConfigError):
-    """All errors of a configuration, in the order of the file."""
+    """The errors of a configuration, in the order of the file."""
 
     SHOWN = 100
 

@@ -30,7 +30,6 @@ def _robots(value: Callable[[Status], Any]) -> Samples:
 
 
 def _gateways(value: Callable[[Status], Any]) -> Samples:
-    """Return the samples of the other gateways of the federation."""
     return lambda status: [
         ({"gateway": name}, value(each))
         for name, each in status.get("federation", {}).get("gateways", {}).items()

@@ -47,7 +47,6 @@ def added_up(before: Round, after: Round) -> dict[str, Any]:
 
 
 def _link(rounds: list[dict[str, Any]], a: str, b: str) -> dict[str, Any]:
-    """Return the counts of the link from a to b."""
     to = rounds[1][a]["members"][b]
     far = rounds[1].get(b)
     back = {} if far is None else far["members"].get(a, {})
@@ -80,7 +79,6 @@ def _judged(rounds: list[dict[str, Any]], a: str, b: str) -> tuple[str, bool]:
 
 
 def _totals(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the totals over all gateways."""
     members = [each for counts in found.values() for each in counts["members"].values()]
     medium = [each["ledger"] for each in found.values()]
     losses: dict[str, Counter[str]] = {}

@@ -168,7 +168,6 @@ class Rc6:
         return len(frame) % 2 == 1 and is_all(self._levels(frame), self._widths)
 
     def _levels(self, frame: Frame) -> Levels | None:
-        """Return the levels after the header."""
         if len(frame) < 2 or not (near(frame[0], HEADER_MARK) and near(frame[1], HEADER_SPACE)):
             return None
         return levels_of(frame[2:], RC6_HALF, self._widths, first=True)

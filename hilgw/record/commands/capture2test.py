@@ -98,7 +98,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _of_firmware(args: argparse.Namespace, target: Path, recording: Recording) -> int:
-    """Write the test that plays hilgw's side against firmware."""
     from hilgw.cli.output import files
     from hilgw.config.load import recorded
     from hilgw.record.capture import firmware_module

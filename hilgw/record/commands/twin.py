@@ -107,7 +107,6 @@ def _twins(recording: Recording, args: argparse.Namespace) -> tuple[Any, dict[st
 
 
 def _links(config: GatewayConfig) -> Links:
-    """Return the links of the stations of this configuration."""
     from hilgw.config.scene import mount_of, pose_of
     from hilgw.medium.pose import IDENTITY
     from hilgw.record.twin.links import Links

@@ -177,5 +177,4 @@ class Links:
 
 
 def _pose(position: Any, rotation: Any) -> Pose | None:
-    """Return the pose; None if it is unknown."""
     return position and Pose(tuple(position), tuple(map(tuple, rotation or NO_ROTATION)))  # type: ignore[arg-type]
