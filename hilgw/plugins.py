@@ -134,7 +134,7 @@ MOCKS = Group(
     check=_is_mock,
 )
 COMMANDS = Group("hilgw.commands", "hilgw.commands", "command", "", check=_is_command)
-"""Those of other distributions; there is no such package: `hilgw.cli.groups` has those of hilgw."""
+"""Commands of other distributions; `hilgw.cli.groups` has those of hilgw, without a package."""
 
 
 def names(group: Group) -> list[str]:

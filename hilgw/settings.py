@@ -29,7 +29,7 @@ class Declaration(TypedDict, total=False):
     refers: str
 
 
-"""What a setting may declare beside its default.
+"""Declarations of a setting besides its default.
 
 ge, gt, le: bounds of a number, or of each item of a list; `also`: values allowed besides these
 (Webots' -1). choices: the only values allowed. pattern: a regular expression the whole string must

@@ -65,8 +65,8 @@ def _report(where: str, what: bytes) -> None:
 
 
 def _wait(reader: int, program: str, pause_s: float) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal: the program may go on
-    os.close(sys.stdout.fileno())  # who reads the program's output waits for the program alone
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal: the program may continue
+    os.close(sys.stdout.fileno())  # readers of the program's output wait for the program alone
     if missing := missing_part(reader, pause_s):
         text = f"Warning: the program {program} runs, and has {missing} for {pause_s:g} s"
         print(text, file=sys.stderr, flush=True)

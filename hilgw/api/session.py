@@ -208,7 +208,7 @@ class Session:
                 self._name_unsent()
                 self._connection.limit(CLOSING_S)
                 self._robot_commands.append(ClientExitNotify())
-                self._begun = False  # a step that was begun ends here, too
+                self._begun = False  # a step that was started ends here, too
                 with suppress(RuntimeError):  # the step of another thread ends, and returns -1
                     self.step(0)
         finally:

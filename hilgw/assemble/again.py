@@ -20,10 +20,10 @@ from hilgw.record.story import Story
 from hilgw.units import NS_PER_S
 
 SPEED = "max"
-EDGE_S = 0.05  # what comes so shortly before the end of the recording may have come after it then
-GRACE_S = 5.0  # what is missing at the end is waited for, in simulated time
+EDGE_S = 0.05  # events this close to the end of the recording may have come after it then
+GRACE_S = 5.0  # wait this long, in simulated time, for missing events at the end
 LOOK_S = 0.01
-PATIENCE = 100  # programs have so many times `command_timeout_s`: machines that test are busy
+PATIENCE = 100  # programs have this many times `command_timeout_s`: machines that test are busy
 
 
 def again(
@@ -46,7 +46,7 @@ def again(
     """
     first = _FirstRun(Recording(file))
     path, text = folder / Path(str(first.head.get("config"))).name, first.head.get("configuration")
-    # What the devices in the air did to these lines is in the recording.
+    # The effect of the devices in the air on these lines is in the recording.
     airs = recorded({**first.head, "config": str(path)}).airs
     nodes = [f"airs.{name}.nodes={{}}" for name, air in airs.items() if air.nodes]
     options = [*overrides, *first.armed.values(), *nodes]

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from hilgw.transports.base import DeviceSide, LineSettings, Transport
     from hilgw.transports.serial.modem_line import ModemLine
 
-    # Puts the mock of a part behind this device; returns what the user reads about it.
+    # Put the mock of a part behind this device; return its description for the user.
     PlaceMock = Callable[[DeviceSide], str]
 
 

@@ -458,7 +458,7 @@ def watched_gateway(
     if names and control is None and config is None:
         found = gateways_with("part", names, look=True)
         if len(found) > 1:
-            raise UsageError("these names are of several gateways", fix=SELECT)
+            raise UsageError("these names belong to several gateways", fix=SELECT)
         return next(iter(found))
     return Gateway(find_gateway(control, config, look=True))
 

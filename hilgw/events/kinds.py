@@ -304,7 +304,7 @@ class Stopped(Cell):
 class Placed(Cell):
     """An object of the scene has another pose.
 
-    x, y, z in metres, and the rows of its rotation matrix; null: it is unknown.
+    position: x, y, z in metres; rotation: the rows of its rotation matrix; null: unknown.
     """
 
     name: str
@@ -361,7 +361,7 @@ class Notice:
 class LeftOut:
     """Events of each kind were left out since the last of these.
 
-    More came than the socket sends (`sampled`), or this subscriber reads too slowly (`slow`).
+    sampled: more came than the socket sends; slow: this subscriber reads too slowly.
     """
 
     sampled: dict[str, int]
@@ -370,9 +370,9 @@ class LeftOut:
 
 @kind(role=STATE, words=lambda e: f"status of {len(e['status'].get('ports', ()))} ports")
 class Status(Cell):
-    """Data without an event of its own, in a recording, once a second.
+    """The status of the gateway, once a second, in a recording.
 
-    Ports, robots, losses, queues and latencies, as in `hilgw status --json`.
+    status: ports, robots, losses, queues and latencies, as in `hilgw status --json`.
     """
 
     status: Annotated[dict[str, Any], STATUS]
@@ -390,7 +390,7 @@ class RecordingLost:
 
 
 UNKNOWN = Kind("", object, (), STREAM, lambda e: f"an event of an unknown kind: {e['event']}")
-"""Of a later version."""
+"""A kind of a later version."""
 LIVE = tuple(name for name in KINDS if name != word_of(RecordingLost))
 """The kinds that a gateway sends to its subscribers."""
 NAMES = {each.form: name for name, each in KINDS.items()}

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 TICK_NS = 100 * NS_PER_MS
 IDLE_NS = NS_PER_S  # between two queries of a link where no packet waits to be confirmed
-FORGET_NS = 30 * NS_PER_S  # what a lost gateway has not confirmed is lost
+FORGET_NS = 30 * NS_PER_S  # packets that a lost gateway has not confirmed are lost
 SETTLE_S, CLOSE_S = 0.4, 0.4  # longest waits at the end
 REFUSAL_S = 2.0
 ASK_NS = 2 * NS_PER_S  # longest time that a query is under way
@@ -285,7 +285,7 @@ class Federation(NetworkView):
         up = sum(each.neighbour.is_up for each in self.members.values())
         if self._session is not None and self._session.failure:
             what = f"Zenoh does not do what it was asked for: {self._session.failure}"
-            self._enter(State.FAILED, f"{what}; start the gateway anew")
+            self._enter(State.FAILED, f"{what}; restart the gateway")
         elif up:
             self._enter(State.UP, f"{up} other gateway{'s' * (up > 1)}")
         else:

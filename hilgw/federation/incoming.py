@@ -99,7 +99,7 @@ class Incoming:
             return
         head, zero, trailer = attachment.partition(b"\0")
         try:
-            # Mostly that of the packet before: to decode it costs more than all else.
+            # Mostly equal to the one before: decoding it costs more than all else.
             way = self._ways.get((key, head, zero)) or self._way(key, head, zero)
             if not payload or len(payload) > LONGEST_PACKET:
                 raise wire.Malformed(f"a packet of {len(payload)} B")

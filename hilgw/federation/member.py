@@ -164,7 +164,7 @@ class Member:
         trip = (got - asked) - (answered - received)
         if trip >= 0:
             self._clocks.append((trip, ((asked - received) + (got - answered)) // 2))
-            # Of the query with the shortest way: it was delayed least.
+            # Take the query with the shortest way: it was delayed least.
             self.round_trip_ns, self.offset_ns = min(self._clocks)
 
     def asks_reach(self, now: int) -> bool:

@@ -26,7 +26,7 @@ _FIELDS = attrgetter(
 )
 MOST_ROUTES, MOST_SOURCES = 4096, 4096
 MOST_LIGHT, LONGEST_LIGHT = 256, 512
-"""So many packets of so many bytes may be under way to a gateway: Zenoh has room for one more."""
+"""Packets, and bytes of them, under way to a gateway with which Zenoh has room for one more."""
 
 
 class Route(NamedTuple):

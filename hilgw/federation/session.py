@@ -31,8 +31,8 @@ INBOX_ITEMS, INBOX_CHANGES, INBOX_BYTES = 16_384, 1 << 18, 16 << 20
 LONGEST_KEY = 512  # of a gateway
 TURN_ITEMS = 64  # that one turn of the event loop handles
 MANY_ITEMS, PAUSE_S = 24, 0.001  # of a turn after which the event loop waits for more of them
-MOST_AHEAD, YIELD_S = 200, 0.002  # packets that wait until the thread that sends gets so long
-MOST_WAITING_S = 0.001  # packets for each other, before it sends beside the event loop
+MOST_AHEAD, YIELD_S = 200, 0.002  # packets that wait until the sending thread gets this time
+MOST_WAITING_S = 0.001  # longest wait of packets before the thread sends next to the event loop
 APART_S = 0.000_25  # of packets that leave from the event loop
 MOST_PUBLISHERS, MOST_ROUTES = 1024, 1024
 GET_S = 1.0
@@ -126,7 +126,7 @@ class ZenohSession:
             with suppress(RuntimeError):  # the event loop has ended
                 self._loop.call_soon_threadsafe(result)
 
-        # Not of the pool: a client that finds no router waits for ever, and the process ends.
+        # Not in the pool: a client that finds no router waits for ever, and the process ends.
         threading.Thread(target=open_session, name="hilgw-zenoh-open", daemon=True).start()
         try:
             self._session = await opened
@@ -169,7 +169,7 @@ class ZenohSession:
             await asyncio.wait_for(done.wait(), timeout_s)
         self._closing = True
         self._awake.put(False)
-        # What blocks in Zenoh ends with the session, or with the process.
+        # A call that blocks in Zenoh ends with the session, or with the process.
         closing = threading.Thread(target=session.close, daemon=True)
         closing.start()
         deadline = self._loop.time() + timeout_s

@@ -12,7 +12,7 @@ starts; the other end takes it up once it has asked for it.
 from __future__ import annotations
 
 LARGEST_GAP = 1024
-"""Packets that a packet may pass over: of more, only the report of the sending end counts."""
+"""Packets that a packet may skip: beyond it, only the report of the sending end counts."""
 EPOCH_BITS, EPOCHS = 40, 1 << 20
 _COUNT = (1 << EPOCH_BITS) - 1
 

@@ -53,7 +53,7 @@ def survey(
         problems[endpoint] = "" if here else "no gateway is there"
         session.close()  # type: ignore[no-untyped-call]
 
-    # Not of a pool: what blocks in Zenoh ends with the process.
+    # Not in a pool: a call that blocks in Zenoh ends with the process.
     threads = [threading.Thread(target=ask, args=(each,), daemon=True) for each in endpoints]
     deadline = time.monotonic() + ALL_S
     for thread in threads:

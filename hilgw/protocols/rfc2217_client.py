@@ -136,7 +136,7 @@ class Client(Telnet):
             if name in _WORDS and self.present.get(name, wanted) != wanted
         ]
         return [f"the server has {self._difference(name)}" for name in others] + (
-            [f"the server does not answer {' and '.join(words)}; hilgw goes on"] if words else []
+            [f"the server does not answer {' and '.join(words)}; hilgw continues"] if words else []
         )
 
     def _is_near(self, name: str) -> bool:

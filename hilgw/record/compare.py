@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hilgw.record.recording import Recording
 
 
-MORE = ("direction", "source")  # that a stream has beside its name
+MORE = ("direction", "source")  # additional keys of a stream
 MOST_AHEAD = 1_000_000
 """Events, or bytes of one line, that one recording may be ahead of the other."""
 Event = dict[str, Any]

@@ -11,7 +11,7 @@ A section begins with the comment `COMMENT` and these interfaces:
   packet have the direction. What follows are the bytes of one call that read or wrote.
 
 The time of a packet is the gateway's clock (`time_ns`), moved by `epoch_ns` of the head so that the
-begin of the recording has the time of day.
+start of the recording has the time of day.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ USER0, USER1, RTAC_SERIAL = 147, 148, 250
 _RTAC = struct.Struct(">IIBBH")  # seconds, microseconds, event, state of the line, reserved
 _RTAC_EVENTS = {OUTBOUND: 1, INBOUND: 2}  # DATA_TX_START, DATA_RX_START
 _DIRECTIONS = {_RTAC_EVENTS[INBOUND]: "received", _RTAC_EVENTS[OUTBOUND]: "sent"}
-MOST_ITEMS = 10_000  # of a list: no device has so many numbers
+MOST_ITEMS = 10_000  # of a list: no device has as many numbers
 _JSON = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 TIMES = ("mono_ns", "time_ns", "wall_s")
 LONGEST_COMMENT = 0xFFFF
@@ -124,7 +124,7 @@ class Writer:
             comment = _JSON(short).encode()
         return encode_packet(MEDIUM, self._epoch_ns + time_ns, data, 0, comment)
 
-    # What comes with each packet is mostly as before, but for its bytes. values: as of
+    # The fields of a packet are mostly as before, but for its bytes. values: see
     # `json_around_data`.
 
     def packet_of(self, time_ns: int, values: tuple[Any, ...]) -> bytes:
@@ -227,7 +227,7 @@ class Decoder:
             text = (block.comment if is_packet else block.data).decode()
             event = _READ(text)
             if "\\u" in text:
-                json.dumps(event, ensure_ascii=False).encode()  # half a character is none
+                json.dumps(event, ensure_ascii=False).encode()  # half a character is left out
         except (ValueError, RecursionError) as error:
             raise self._foreign("has an event that is not valid JSON") from error
         if not isinstance(event, dict) or type(event.get("event")) is not str:
@@ -266,7 +266,7 @@ class Decoder:
         self._checked(head)
         if self.head and head["epoch_ns"] != self._epoch_ns:
             raise self._foreign(
-                "goes on with another run: it was made of several recordings",
+                "continues with another run: it was made of several recordings",
                 "read each of them by itself",
             )
         self.head, self._epoch_ns = head, head["epoch_ns"]

@@ -145,7 +145,7 @@ class Reader:
     def __init__(self, read: Callable[[int], bytes], where: str, offset: int = 0) -> None:
         self.truncated = False
         self.offset = offset
-        """Of the next block."""
+        """Offset of the next block."""
         self.interfaces: list[Interface] = []
         self._read, self._where = read, where
         self._order = "<"

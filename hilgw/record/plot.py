@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 24
 MOST_CURVES = 24  # of one row, and as many marks; further ones are left out
-FARTHEST = 1e100  # a larger number is none that can be drawn
+FARTHEST = 1e100  # larger numbers cannot be drawn
 LONGEST = 80  # characters of a name
 MOST_POINTS = 200_000  # of one curve: then every second one remains
 WIDTH_IN, ROW_IN = 10.0, 2.2

@@ -12,7 +12,7 @@ from hilgw.record.events import CLOCK, HEAD, Decoder
 from hilgw.record.pcapng import Reader, RecordingError, resync
 
 SEARCHED = 256 * 1024
-"""Bytes in which a place to begin is searched."""
+"""Bytes to search for the start of a block."""
 NEAR = 4 * 1024 * 1024
 """Bytes that are read rather than searched."""
 

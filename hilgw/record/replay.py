@@ -15,9 +15,9 @@ from hilgw.record.script import Kind, Script
 from hilgw.units import NS_PER_S, earliest
 
 PATIENCE_NS = 2 * NS_PER_S
-"""A frame that hilgw does not send is waited for so long, beyond its time."""
+"""Time to wait, beyond its recorded time, for a frame that hilgw does not send."""
 AHEAD = 64
-"""Frames among which one is searched that hilgw sends instead of another."""
+"""Frames to search for one that hilgw sends instead of another."""
 
 
 OnDeparture = Callable[[int, bytes, bytes], None]

@@ -17,7 +17,7 @@ from hilgw.units import NS_PER_S
 
 MOST_STEPS = 1_000_000
 MOST_BYTES = 256 * 1024 * 1024
-"""Of all lines of a recording; what is longer is replayed up to there."""
+"""Bytes of all lines of a recording; a longer one is replayed up to there."""
 NEVER_NS = 1 << 64
 CONNECTED = ("handshake", "up", "stalled")
 

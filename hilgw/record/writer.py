@@ -3,7 +3,7 @@
 It reads messages from standard input: four bytes of length, little-endian, and a value of
 `marshal`. The first is a dict with the fields of `Settings`; each of the others a list of events
 (`Event`), written in one call. At the end of its input it ends. On standard output it reports, as
-JSON, one object per line, when a file begins, and when what is lost begins or ends: `Report`.
+JSON, one object per line, when a file begins, and when a loss starts or ends: `Report`.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from hilgw.records import record
 from hilgw.units import NS_PER_S
 
 AGAIN_S = 1.0
-"""A file that cannot be written is tried again so often."""
+"""Time after which a file that cannot be written is tried again."""
 Event = tuple[Any, ...]
 """("bytes", time_ns, part, data, sent), or (name, time_ns, values): an event by its name, with the
 values of its fields (`hilgw.events.kinds`), in which `data` are bytes, and behind them
 `since_ns` of a state that is repeated; or ("clock", time_ns, mono_ns, wall_s)."""
 _CELLS = {NAMES[form]: KINDS[NAMES[form]].places for form in CELLS}
-"""The newest state of each name is written again where another file begins, as that one stands
-alone; and those that have changed, each KEYFRAME_NS of the gateway's clock."""
+"""The newest state of each name is written again at the start of each file, which must be readable
+alone; states that have changed are, each KEYFRAME_NS of the gateway's clock."""
 MOST_CELLS = 200_000
 KEYFRAME_NS = 60 * NS_PER_S
 BEGINS = 4
-"""What a file has beside these repetitions is so many times what it begins with, at least."""
+"""The rest of a file is at least this many times as long as the states at its start."""
 
 
 @record
@@ -200,7 +200,7 @@ class Files:
         if 0 < s.max_bytes < self._limit and not self._notice:
             size, least = f"{s.max_bytes / 1e6:g}", f"{self._limit / 1e6:.2g}"
             self._notice = (
-                f"max_mb {size} counts as {least}: {BEGINS} times what a file begins with"
+                f"max_mb {size} counts as {least}: {BEGINS} times the states at its start"
             )
         return begin
 

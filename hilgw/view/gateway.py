@@ -27,7 +27,7 @@ NO_TOPOLOGY: dict[str, Any] = {"robots": {}, "stations": {}, "mocks": []}
 NO_SCENE: dict[str, Any] = {"mono_ns": 0, "up": 2, "cone": 0} | {
     part: {} for part in ("objects", "emitters", "listeners", "obstacles")
 }
-"""Of an older gateway."""
+"""The scene of an older gateway."""
 UP, SILENT, GONE, REFUSED = "up", "silent", "gone", "refused"
 
 

@@ -44,7 +44,7 @@ class Points:
     def __init__(self, unit: str) -> None:
         self.unit = unit
         self.added = self.needed_ns = self.wall_ns = 0
-        # All of its memory from the begin on: that of a page that is open for hours does not grow.
+        # Allocate all memory at the start: that of a page that is open for hours does not grow.
         self._times, self._values = array("q", bytes(8 * POINTS)), array("d", bytes(8 * POINTS))
 
     def add(self, time: int, value: float) -> None:
@@ -128,7 +128,7 @@ def of_status(status: Event, before: Event) -> Iterator[Reading]:
     for name, seconds in status.get("clocks_s", {}).items():
         passed_s = (status["mono_ns"] - before.get("mono_ns", math.inf)) / NS_PER_S
         simulated_s = seconds - before.get("clocks_s", {}).get(name, math.inf)
-        factor = simulated_s / passed_s if passed_s > 0 <= simulated_s else None  # it began anew
+        factor = simulated_s / passed_s if passed_s > 0 <= simulated_s else None  # it started anew
         yield Reading(f"{name}: real-time factor", factor, "x")
     for hop, parts in status.get("latency", {}).items():
         for part, found in parts.items():

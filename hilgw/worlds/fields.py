@@ -26,7 +26,7 @@ FROM_WORLD = ("gpsCoordinateSystem", "coordinateSystem")
 """Settings that come from WorldInfo."""
 
 
-# What Webots takes instead of a value that it does not allow, where this is not the default.
+# Webots' replacement of a value that it does not allow, if this is not the default.
 _TAKEN: dict[str, Callable[[float], float]] = {
     "range": abs,  # it compares squares
     "maxVelocity": abs,

@@ -136,7 +136,7 @@ AXES = {"device": "jointParameters", "device2": "jointParameters2", "device3": "
 """The fields of a joint with devices, and the parameters of the same axis."""
 
 BELOW = ("children", "endPoint")
-"""Fields of nodes, beside those of `AXES`, whose nodes belong to the scene."""
+"""Fields of nodes, besides those of `AXES`, whose nodes belong to the scene."""
 
 POSED = {"Pose", "Transform", "Solid", "Charger", "Fluid", "Track", "TrackWheel", *ROBOTS} | {
     kind for kind in DEVICE_NAMES if not kind.endswith("Motor")

@@ -781,7 +781,7 @@ def test_what_zenoh_refuses_is_a_state_of_the_gateway() -> None:
         desk.session.failure = "the session is closed"
         await bench.run()
         assert desk.federation.state == "failed"
-        assert "the session is closed; start the gateway anew" in desk.federation.reason
+        assert "the session is closed; restart the gateway" in desk.federation.reason
 
     lab(main, "desk", "field")
 

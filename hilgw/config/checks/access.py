@@ -1,4 +1,4 @@
-"""Checks of who may connect from other hosts."""
+"""Checks of the access from other hosts."""
 
 from __future__ import annotations
 

@@ -337,7 +337,7 @@ def check_modes(inspection: Inspection) -> None:
                 fix = "write the real robot under `remote:`, or delete the mode"
                 inspection.error((*path, "mode"), f"mode {mode} needs a remote body", fix)
         elif data.get("body") is None:
-            what = "a remote body is the second one, and there is no body beside it"
+            what = "a remote body is the second one, and there is no first body"
             inspection.error((*path, "remote"), what, "rename it to `body`, or write a body, too")
     for path, robot in inspection.made("robots", None):
         if robot.body is not None and robot.remote is not None:

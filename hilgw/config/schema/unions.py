@@ -12,7 +12,7 @@ from hilgw.errors import quoted
 
 CHOICE = "\0"  # precedes the name of a choice in pydantic's locations
 
-# What each type accepts, and its name in messages.
+# The accepted values of each type, and its name in messages.
 _ACCEPTED: dict[Any, tuple[type[Any], ...]] = {float: (float, int), tuple: (list,)}
 _WORDS: dict[Any, str] = {
     str: "text",

@@ -16,7 +16,7 @@ from typing import Any
 from hilgw.errors import PeerError
 
 VERSION = 2
-"""Of the requests, the answers and the events. 1 had no number."""
+"""The version of the requests, the answers and the events. 1 had no number."""
 
 LINE_BYTES = 256 * 1024
 """The longest line of a request."""
@@ -25,9 +25,9 @@ ANSWER_BYTES = 16 * 1024 * 1024
 a request."""
 
 RENEW_S = 0.1
-"""A holder renews its lease so often."""
+"""Time after which a holder renews its lease."""
 LEASE_S = 0.3
-"""A lease that was not renewed for so long has expired."""
+"""A lease that was not renewed for this long has expired."""
 
 
 class VersionError(PeerError):

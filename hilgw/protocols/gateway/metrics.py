@@ -137,7 +137,7 @@ FAMILIES: tuple[tuple[str, str, str, Samples], ...] = (
 def text_of(gateways: Sequence[tuple[Labels, Status]]) -> str:
     """Return the status of these gateways as text.
 
-    Labels: distinguish a gateway's samples from others.
+    Labels distinguish a gateway's samples from others.
     """
     lines: list[str] = []
     for name, kind, text, samples in FAMILIES:
@@ -148,7 +148,7 @@ def text_of(gateways: Sequence[tuple[Labels, Status]]) -> str:
             for own, value in samples(status)
             if value is not None
         )
-    text = "Of each hop of a packet, and of a control loop."
+    text = "Latency of each hop of a packet, and of a control loop."
     lines += [f"# HELP {_LATENCY} {text}", f"# TYPE {_LATENCY} histogram"]
     for labels, status in gateways:
         for hop, parts in status["latency"].items():

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 Counts = Mapping[str, Any]
-"""Of one gateway; what other gateways answered may be anything."""
+"""The counts of one gateway; the answers of other gateways may be anything."""
 Round = Mapping[str, Counts | None]
 """By gateway; None: it did not answer."""
 

@@ -22,7 +22,7 @@ SESSIONS = Path("/run/user")
 SERVICES = Path("/run/hilgw")
 PASS = 0o010  # a group passes the folder, and neither lists nor changes it
 GATEWAY, LOOK = ".sock", ".look"
-"""What the names of sockets end with: those of gateways, and of programs that are only watched."""
+"""The suffixes of sockets: those of gateways, and of programs that are only watched."""
 CONTROL = "HILGW_CONTROL"  # where a program that a gateway starts finds its control socket
 
 

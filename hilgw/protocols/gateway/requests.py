@@ -82,7 +82,7 @@ class Done:
 
 @record
 class PoseFound:
-    """A pose in metres, and the rows of the rotation matrix; null: the pose is unknown."""
+    """The position in metres, and the rows of the rotation matrix; null: the pose is unknown."""
 
     position: Row | None
     rotation: tuple[Row, Row, Row] | None
@@ -90,7 +90,7 @@ class PoseFound:
 
 @record
 class RemoteValue:
-    """A value of a remote module. address: of the module that answered. value: hexadecimal."""
+    """The address of the module that answered, and the value in hexadecimal."""
 
     address: str
     value: bytes
@@ -98,14 +98,14 @@ class RemoteValue:
 
 @record
 class Identity:
-    """The process of the gateway. pid: its number."""
+    """The number of the process."""
 
     pid: int
 
 
 @record
 class Found:
-    """The result of `find`. found: the names that are here. fix: what to do about the others."""
+    """The names that are here, and the fix for the others."""
 
     found: list[str]
     fix: str
@@ -192,21 +192,21 @@ class Recorded:
 
 @record
 class StatusMade:
-    """The status. status: the object that `hilgw status --json` prints."""
+    """The object that `hilgw status --json` prints."""
 
     status: dict[str, Any]
 
 
 @record
 class NetworkMade:
-    """The sum of the ledgers. network: the object that `hilgw status --network --json` prints."""
+    """The object that `hilgw status --network --json` prints."""
 
     network: dict[str, Any]
 
 
 @record
 class ReportMade:
-    """The report. report: the object that `--report` writes."""
+    """The object that `--report` writes."""
 
     report: dict[str, Any]
 

@@ -19,11 +19,13 @@ class Step:
     expect: str = setting("pattern of the line that means success; empty: do not wait", "")
     failed: str = setting("pattern of the line that means failure; empty: none", "")
     timeout_s: float = setting("time limit of the answer", 1.0, gt=0, le=300, unit="s")
-    tries: int = setting("how often the command is sent until an answer comes", 1, ge=1, le=20)
+    tries: int = setting(
+        "how many times the command is sent, at most, until an answer arrives", 1, ge=1, le=20
+    )
     realtime: bool = setting("true: these bytes alone, without a line end", False)
     fix: str = setting(
-        "setup of a body: what to do when `failed` comes: the port fails with it; empty: it is "
-        "tried again",
+        "setup of a body: the fix to report when `failed` arrives and the port fails; empty: the "
+        "port is tried again",
         "",
     )
 

@@ -30,7 +30,7 @@ _VERBS: dict[int, str] = {
     Command.SET_VALUE: "setValue",
     Command.SET_SENSOR: "setSensor",
 }
-"""As the document of WC2EC names them."""
+"""The terms of the WC2EC document."""
 
 
 def describe(data: bytes, side: Side, layouts: Layouts) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "capture2test": Command(
-        description="Writes a pytest module of a recorded run, and beside it the part of the "
+        description="Writes a pytest module of a recorded run, and next to it the part of the "
         "recording that it needs: the recording plays the hardware, and the test asserts which "
         "frames and packets hilgw sends and which commands the program gives. The run is done "
         "again first, in simulated time, with its programs: a run that does not repeat is refused.",
@@ -135,7 +135,7 @@ def _demand_whole(recording: Recording, events: list[dict[str, Any]]) -> None:
         "begins in the middle of a run": set(states.values()) != {"closed"},
     }
     for what in (what for what, is_wrong in checks.items() if is_wrong):
-        fix = "record the run from its begin: hilgw FILE.yaml --record run.pcapng"
+        fix = "record the run from its start: hilgw FILE.yaml --record run.pcapng"
         raise HilgwError(what, where=str(recording.path), fix=fix)
 
 

@@ -27,7 +27,7 @@ COMMANDS = {
                 "--output",
                 metavar="FILE",
                 type=Path,
-                help="default: FILE.png beside the recording",
+                help="default: FILE.png next to the recording",
             ),
         ),
     ),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "twin": Command(
-        description="Compares what is real with its twin: delay, loss and RSSI of each link of "
+        description="Compares real parts with their twins: delay, loss and RSSI of each link of "
         "stations with what its Emitter's fields predict, and prints the fields that would fit, "
         "for a .wbt file; of a robot with a shadow the offset, delay and gain of each sensor over "
         "time. It draws both, with matplotlib: pip install 'hilgw[plot]'.",
@@ -29,10 +29,17 @@ COMMANDS = {
         options=(
             FILE,
             Option(
-                "-o", "--output", metavar="FILE", type=Path, help="default: FILE.twin.png beside it"
+                "-o",
+                "--output",
+                metavar="FILE",
+                type=Path,
+                help="default: FILE.twin.png next to it",
             ),
             Option(
-                "--window", type=duration, default=2.0, help="of a shadow's figures (default: 2s)"
+                "--window",
+                type=duration,
+                default=2.0,
+                help="window for the figures of a shadow (default: 2s)",
             ),
             Option("--json", action="store_true", help="print the figures as JSON"),
         ),
@@ -56,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     links, shadows, begin_ns = _twins(recording, args)
     if not links and not any(shadows.values()):
         raise recording.error or HilgwError(
-            "no packet that a station sent came in again, and there is no shadow",
+            "nothing to compare: no packet returned, no robot has a shadow",
             where=str(args.file),
             fix="a module that receives another one of its gateway needs own_echo: keep",
         )

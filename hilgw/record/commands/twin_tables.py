@@ -51,7 +51,7 @@ def link_lines(links: Sequence[tuple[Link, Mapping[str, Any]]]) -> Iterator[str]
 def shadow_lines(shadows: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """Yield the figures of each sensor: of the whole run, as in its summary, then over time."""
     for robot, sensors in shadows.items():
-        yield f"{cut(one_line(robot), LONGEST)}: the remote body beside the simulated one"
+        yield f"{cut(one_line(robot), LONGEST)}: the remote body next to the simulated one"
         for name, sensor in sensors.items():
             times = {f"{each['from_s']:.1f} s": each for each in sensor["windows"]}
             yield ""

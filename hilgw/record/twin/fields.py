@@ -197,14 +197,16 @@ def _nodes(link: Link, fields: EmitterFields, fit: Named, unknown: Named) -> str
     notes = [f"{name}: {unknown[name]}" for name in ("baudRate", "latency_ms", "range")
              if name in unknown]  # fmt: skip
     if "latency_ms" in fit:
-        notes.append(f"beside the baudRate {fit['latency_ms']:.1f} ms of latency, without a field;")
+        notes.append(
+            f"{fit['latency_ms']:.1f} ms of latency besides the baudRate, without a field;"
+        )
         notes.append(f"baudRate {fit['baudRate_alone']} has the mean delay of these packets")
     reach = fit.get("range", math.inf)
     within = [row.lost for row in link.rows if row.lost is not None and
               (row.distance_m or 0.0) <= reach]  # fmt: skip
     if any(within):
         share = sum(within) / len(within)
-        notes.append(f"{share:.1%} lost within the range: an Emitter loses nothing at random")
+        notes.append(f"{share:.1%} lost within the range: a simulated Emitter has no random loss")
     noise = "signalStrengthNoise"
     if noise in fit:
         signal = [f"  {noise} {fit[noise]:.10g}", "  # for hilgw: rssi_at_1m_dbm "

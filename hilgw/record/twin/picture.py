@@ -14,7 +14,7 @@ MOST_ROWS = 24  # further ones are left out
 GROUPS = 20
 COLUMNS = {"offset": "offset", "delay_ms": "delay (ms)", "gain": "gain"}
 Panel = tuple[str, str, Sequence[Any], Sequence[Any], Sequence[Any]]
-"""Labels along and up, where, measured, and what stands beside it; None: not known."""
+"""Labels of both axes, abscissas, measured and compared values; None: not known."""
 
 
 def draw(
