@@ -53,13 +53,13 @@ def decode(kind: type[T], given: Mapping[str, Any]) -> T:
     """
     hints = hints_of(kind)  # type: ignore[arg-type]  # a class is hashable
     if unknown := [key for key in given if key not in hints]:
-        what = f"{quoted(unknown[0])} is not a key of {name_of(kind)}"
-        raise UsageError(what, fix=suggest(unknown[0], hints))
+        problem = f"{quoted(unknown[0])} is not a key of {name_of(kind)}"
+        raise UsageError(problem, fix=suggest(unknown[0], hints))
     values = {}
-    for each in fields(kind):  # type: ignore[arg-type]  # any dataclass
-        has_default = each.default is not MISSING or each.default_factory is not MISSING
-        if each.name in given or not has_default:
-            values[each.name] = _field(each.name, hints[each.name], given)
+    for declared in fields(kind):  # type: ignore[arg-type]  # any dataclass
+        has_default = declared.default is not MISSING or declared.default_factory is not MISSING
+        if declared.name in given or not has_default:
+            values[declared.name] = _field(declared.name, hints[declared.name], given)
     return kind(**values)
 
 
@@ -114,9 +114,9 @@ def _converted(hint: Any, value: Any) -> Any:
     """Return the value as this type. Raises ValueError or OverflowError if it has another type."""
     kind, parts = get_origin(hint), get_args(hint)
     if kind is Annotated:
-        found = _converted(parts[0], value)
-        if all(must.test(found) for must in hint.__metadata__):
-            return found
+        converted = _converted(parts[0], value)
+        if all(must.test(converted) for must in hint.__metadata__):
+            return converted
     elif kind in UNIONS:
         for part in parts:
             with suppress(ValueError):

@@ -278,15 +278,15 @@ def _of_entry_point(group: Group, point: EntryPoint) -> Loader:
             group.check(part)
         except _OtherInterface as error:
             owner = point.dist.name if point.dist else "an unknown distribution"
-            what = f"{_noun(group)} {quoted(point.name)} of {owner} {error}"
-            raise ConfigError(what, fix=f"install a version of {owner} for this hilgw") from None
+            problem = f"{_noun(group)} {quoted(point.name)} of {owner} {error}"
+            raise ConfigError(problem, fix=f"install a version of {owner} for this hilgw") from None
         except (Exception, SystemExit) as error:  # code of other distributions may raise anything
             owner = point.dist.name if point.dist else "an unknown distribution"
             why, fix = _cause(error), f"repair or remove {owner}"
             if isinstance(error, ConfigError):
                 why, fix = error.what, error.fix or fix
-            what = f"{_noun(group)} {quoted(point.name)} of {owner} does not load: {why}"
-            raise ConfigError(what, fix=fix) from error
+            problem = f"{_noun(group)} {quoted(point.name)} of {owner} does not load: {why}"
+            raise ConfigError(problem, fix=fix) from error
         return part
 
     return loader

@@ -77,8 +77,8 @@ def find(environment: Mapping[str, str]) -> TcpAddress | LocalAddress:
 def _newest(robot: str | None, environment: Mapping[str, str]) -> LocalAddress:
     folder = instances_of(environment)
     try:
-        found = [path for path in folder.iterdir() if path.is_dir() and path.name.isdecimal()]
-        newest = max(found, key=lambda path: path.stat().st_mtime)
+        folders = [path for path in folder.iterdir() if path.is_dir() and path.name.isdecimal()]
+        newest = max(folders, key=lambda path: path.stat().st_mtime)
     except (OSError, ValueError):
         raise NotReady("no simulator is running on this machine") from None
     return _in_instance(newest, robot)
@@ -92,14 +92,14 @@ def _in_instance(instance: Path, robot: str | None) -> LocalAddress:
         if not path.exists():
             raise NotReady(f"robot '{robot}' has no <extern> controller")
         return LocalAddress(path)
-    found = sorted((instance / "ipc").glob(f"*/{EXTERN}"))
-    if not found:
+    sockets = sorted((instance / "ipc").glob(f"*/{EXTERN}"))
+    if not sockets:
         raise NotReady("no robot has an <extern> controller")
-    if len(found) > 1:
-        names = ", ".join(unquote(path.parent.name) for path in found)
+    if len(sockets) > 1:
+        names = ", ".join(unquote(path.parent.name) for path in sockets)
         raise PeerError(
             f"several robots have an <extern> controller: {names}",
             where=str(instance),
             fix="name one in WEBOTS_CONTROLLER_URL",
         )
-    return LocalAddress(found[0])
+    return LocalAddress(sockets[0])

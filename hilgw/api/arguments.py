@@ -23,9 +23,9 @@ def integer(value: object, function: str) -> int:
     except TypeError:
         from ctypes import ArgumentError  # slow to import, and rarely needed
 
-        what = f"wb_{function}() takes an integer, not {value!r:.50}"
+        problem = f"wb_{function}() takes an integer, not {value!r:.50}"
         hint = f"; write int({value!r:.50})" if isinstance(value, float) else ""
-        raise ArgumentError(what + hint) from None
+        raise ArgumentError(problem + hint) from None
 
 
 def real(value: float) -> float:

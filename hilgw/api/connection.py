@@ -220,8 +220,8 @@ def _tls(environment: Mapping[str, str]) -> ssl.SSLContext:
         if file:
             context.load_cert_chain(file)
     except OSError as error:  # ssl.SSLError is one
-        what = f"the certificate cannot be used: {error.strerror or error}"
-        raise PeerError(what, where=file or "", fix="name a PEM file") from None
+        problem = f"the certificate cannot be used: {error.strerror or error}"
+        raise PeerError(problem, where=file or "", fix="name a PEM file") from None
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     return context
 
@@ -239,9 +239,9 @@ def _acknowledgement(connection: socket.socket) -> tuple[Acknowledgement, bytes]
         if not more:
             raise ConnectionError("the peer closed the connection")
         data += more
-        for each in _EXPLAINED:
-            if data.startswith(word := each.encode()):
-                return each, data[len(word) :]
+        for reason in _EXPLAINED:
+            if data.startswith(word := reason.encode()):
+                return reason, data[len(word) :]
     return acknowledged, b""
 
 
@@ -263,8 +263,8 @@ def _forbid(address: TcpAddress, reason: Forbidden | None) -> None:
     if reason is not None:
         fix = _FIXES.get(reason) or without_mock(address.robot or "ROBOT")
         raise PeerError(reason.text, where=where, fix=fix)
-    what = f"{_robot(address)} has a controller already, or this machine may not connect"
-    raise PeerError(what, where=where, fix="end the other controller")
+    problem = f"{_robot(address)} has a controller already, or this machine may not connect"
+    raise PeerError(problem, where=where, fix="end the other controller")
 
 
 def _name_robots(address: TcpAddress, names: str) -> None:
@@ -304,8 +304,8 @@ def _hosts_of(address: TcpAddress, environment: Mapping[str, str]) -> list[str]:
     """
     if address.tls or address.token or _token_of(address, environment) is None:
         return [address.host]
-    found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-    hosts = list(dict.fromkeys(str(each[0]) for *_, each in found))
+    addresses = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    hosts = list(dict.fromkeys(str(each[0]) for *_, each in addresses))
     if all(_is_loopback(host) for host in hosts):
         _warn(f"{TOKEN} goes to {address.host}:{address.port}, whichever program listens there")
         return hosts
@@ -324,9 +324,9 @@ def _warn(text: str) -> None:
 
 
 def _is_loopback(host: str) -> bool:
-    found = ip_address(host.partition("%")[0])
-    mapped = getattr(found, "ipv4_mapped", None)
-    return (mapped or found).is_loopback
+    address = ip_address(host.partition("%")[0])
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_loopback
 
 
 __all__ = ["Closed", "Connection", "ProtocolError", "connect"]

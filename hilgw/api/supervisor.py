@@ -127,9 +127,9 @@ class Supervisor(Robot):
 
 def _notice(warn: Warnings, function: str, why: str = "") -> None:
     """Warn once for a robot, however many functions of a supervisor its program calls."""
-    what = why or f"{_FIX}; getSelf() has name, position and orientation"
+    problem = why or f"{_FIX}; getSelf() has name, position and orientation"
     text = f"{function}() and other functions of a supervisor have no effect without Webots"
-    warn("supervisor", f"{text}: {what}")
+    warn("supervisor", f"{text}: {problem}")
 
 
 def _without_effect(warn: Warnings, function: str) -> Any:

@@ -68,9 +68,9 @@ class Backlog:
     def without(self, owner: object, queue: bytes) -> list[tuple[object, bytes]]:
         """Return the bytes of the queue that others wrote, with their owners."""
         kept, start = [], 0
-        for each, size in zip(self._owners, self._sizes, strict=True):
-            if each is not owner:
-                kept.append((each, queue[start : start + size]))
+        for writer, size in zip(self._owners, self._sizes, strict=True):
+            if writer is not owner:
+                kept.append((writer, queue[start : start + size]))
             start += size
         return kept
 

@@ -231,8 +231,8 @@ class Clients:
         """
         for place, client in enumerate(self._clients):
             if client.address == address and client.stream.silent_s > DEAD_S:
-                what = f"silent for {client.stream.silent_s:.1f} s, and its host connects again"
-                self._lose(client, PortError(what, reason=PortError.LOST))
+                reason = f"silent for {client.stream.silent_s:.1f} s, and its host connects again"
+                self._lose(client, PortError(reason, reason=PortError.LOST))
                 return place if self._rule == "first" else len(self._clients)
         return len(self._clients)
 

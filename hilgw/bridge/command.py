@@ -193,10 +193,10 @@ def _address(option: str, text: str) -> tuple[str, int]:
     ):
         raise UsageError(f"{option} {text}: not HOST:PORT", fix="e.g. 127.0.0.1:5000 or [::1]:5000")
     try:
-        found = socket.getaddrinfo(bare, int(port), type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(bare, int(port), type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise UsageError(f"{option} {text}: unknown address", fix="e.g. 127.0.0.1:5000") from None
-    if not all(is_loopback(str(address[0])) for *_, address in found):
+    if not all(is_loopback(str(address[0])) for *_, address in addresses):
         raise UsageError(
             f"{option} {text}: not a loopback address; any client can move motors",
             fix="listen on 127.0.0.1 or [::1], and from other hosts use ssh -L",

@@ -122,8 +122,8 @@ class Reframer:
 
     def _set_alarm(self) -> None:
         """Keep an earlier alarm, which sets itself again; replace a later one."""
-        deadline, at = self._framing.next_deadline(), self._wakeup.at
-        if deadline is not None and (at is None or deadline < at):
+        deadline, alarm = self._framing.next_deadline(), self._wakeup.at
+        if deadline is not None and (alarm is None or deadline < alarm):
             self._wakeup.set(deadline)
 
     def _pass_on(self, payloads: list[bytes]) -> None:

@@ -187,8 +187,8 @@ class BridgePort:
         dropped = len(queue) - sum(len(data) for _, data in kept)
         self.flow.drop(reason, dropped)
         client.to_serial.take_back(dropped, reason)
-        for each, data in kept:
-            writer = cast(Writer, each)
+        for owner, data in kept:
+            writer = cast(Writer, owner)
             writer.to_serial.sent_bytes -= len(data)
             self.write(data, writer)
         if not stream.pending:

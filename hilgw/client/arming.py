@@ -196,8 +196,8 @@ def _judge(robots: Sequence[str], answers: dict[Path, Answer]) -> Disarmed:
     known = {robot for robot, _ in done.robots}
     for robot in robots:
         if robot not in known:
-            what = f"no robot {quoted(robot)} with a control loop {where}"
-            done.errors.append(HilgwError(what, fix=joined(fixes)))
+            problem = f"no robot {quoted(robot)} with a control loop {where}"
+            done.errors.append(HilgwError(problem, fix=joined(fixes)))
     if not robots and not known and not silent:
         done.errors.append(HilgwError("no robot with a control loop here"))
     return done

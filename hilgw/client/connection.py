@@ -44,9 +44,9 @@ def ask(
         error.where = str(path)
         raise
     except (OSError, PeerError) as error:
-        what = error.what if isinstance(error, PeerError) else NO_ANSWER
-        fix = "is it still running?" if what == NO_ANSWER else ""
-        raise PeerError(what, where=str(path), fix=fix) from None
+        problem = error.what if isinstance(error, PeerError) else NO_ANSWER
+        fix = "is it still running?" if problem == NO_ANSWER else ""
+        raise PeerError(problem, where=str(path), fix=fix) from None
 
 
 def ask_on(

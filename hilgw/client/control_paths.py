@@ -49,18 +49,18 @@ def control_sockets(
       on_problem: called for each folder that is open to other users, in place of HilgwError.
     """
     user = os.getuid()
-    found: list[Path] = []
+    sockets: list[Path] = []
     for folder in _places(everywhere=everywhere):
         try:
             if is_private(folder, user, Path.lstat):
-                found += [path for path in sorted(folder.glob(f"*{suffix}")) if path.is_socket()]
+                sockets += [path for path in sorted(folder.glob(f"*{suffix}")) if path.is_socket()]
         except HilgwError as error:
             if on_problem is None:
                 raise
             on_problem(error)
     if suffix != LOOK:
-        found += _sockets_of_services()
-    return list({path.resolve(): path for path in found}.values())  # two names of one folder
+        sockets += _sockets_of_services()
+    return list({path.resolve(): path for path in sockets}.values())  # two names of one folder
 
 
 def none_found(*, everywhere: bool) -> PeerError:
@@ -91,8 +91,8 @@ def _sockets_of_services() -> list[Path]:
     `glob` finds nothing in a folder that the user cannot list.
     """
     services = service_folders(Path.lstat, Path.glob)
-    found = [path for folder in services for path in sorted(folder.glob("*.sock"))]
-    return [path for path in found if path.is_socket() and os.access(path, os.R_OK | os.W_OK)]
+    sockets = [path for folder in services for path in sorted(folder.glob("*.sock"))]
+    return [path for path in sockets if path.is_socket() and os.access(path, os.R_OK | os.W_OK)]
 
 
 def is_live(path: Path) -> bool:

@@ -36,16 +36,16 @@ def find_gateway(
     if len(live) == 1 and config is None:
         return live[0]
     configs = dict(zip(live, in_parallel(config_of, live), strict=True))
-    found = [path for path in live if config is None or is_named(configs[path], config)]
-    if len(found) == 1:
-        return found[0]
-    listed = ", ".join(label(path, configs[path]) for path in found or live)
-    if not found:
+    matching = [path for path in live if config is None or is_named(configs[path], config)]
+    if len(matching) == 1:
+        return matching[0]
+    listed = ", ".join(label(path, configs[path]) for path in matching or live)
+    if not matching:
         raise PeerError(
             f"no running gateway has the configuration {next(files_here(config or ''), config)}",
             fix=f"there is {listed}",
         )
-    same = len({configs[path] for path in found}) < len(found)
+    same = len({configs[path] for path in matching}) < len(matching)
     raise UsageError(
         f"several gateways are running: {listed}",
         fix="name one with --control" if same else "name one with --config, or with --control",

@@ -115,8 +115,8 @@ class Gateway:
 
         Bridges and mocks are left out.
         """
-        found = live_sockets(everywhere=True)
-        return [cls(path, label(path, config_of(path))) for path in found]
+        sockets = live_sockets(everywhere=True)
+        return [cls(path, label(path, config_of(path))) for path in sockets]
 
     # --- requests ---------------------------------------------------------------------------------
 
@@ -170,10 +170,10 @@ class Gateway:
 
     def pose(self, name: str) -> tuple[Row, tuple[Row, Row, Row]] | None:
         """Return position and rotation matrix of an object; None if they are unknown."""
-        found = self.ask(requests.Pose(name), name)
-        if found.position is None or found.rotation is None:
+        answer = self.ask(requests.Pose(name), name)
+        if answer.position is None or answer.rotation is None:
             return None
-        return found.position, found.rotation
+        return answer.position, answer.rotation
 
     def command(
         self, station: str, address: str, name: str, value: bytes = b""
@@ -339,9 +339,9 @@ class Gateway:
         times, rows, units = array("d"), [], []
         if count != 0:
             for event in self.events(["value"], [device], seconds=seconds):
-                units, found = event["units"], numbers(event)
+                units, readings = event["units"], numbers(event)
                 times.append(event["time_ns"] / 1e9)
-                rows.append(array("d", [one.value for one in found]))
+                rows.append(array("d", [one.value for one in readings]))
                 if len(rows) == count:
                     break
         is_scalar = all(len(row) == 1 for row in rows)
@@ -382,8 +382,8 @@ def decoded(kind: type[A], answer: Mapping[str, Any], gateway: Gateway) -> A:
     try:
         return decode(kind, {key: value for key, value in answer.items() if key in keys})
     except UsageError as error:
-        what = f"the gateway sent an invalid answer: {error.what}"
-        raise PeerError(what, where=str(gateway.path)) from None
+        problem = f"the gateway sent an invalid answer: {error.what}"
+        raise PeerError(problem, where=str(gateway.path)) from None
 
 
 def stop_answer(path: Path, request: Request[Any], timeout_s: float) -> Answer:
@@ -456,10 +456,10 @@ def watched_gateway(
     Without names see `find_gateway`.
     """
     if names and control is None and config is None:
-        found = gateways_with("part", names, look=True)
-        if len(found) > 1:
+        gateways = gateways_with("part", names, look=True)
+        if len(gateways) > 1:
             raise UsageError("these names belong to several gateways", fix=SELECT)
-        return next(iter(found))
+        return next(iter(gateways))
     return Gateway(find_gateway(control, config, look=True))
 
 

@@ -103,7 +103,7 @@ def take(
         for gateway, names in chosen_gateways(robots, control, config).items():
             held.append(Holding(gateway, names, limit_s))
     except BaseException:
-        for each in held:
-            each.close()
+        for lease in held:
+            lease.close()
         raise
     return held

@@ -76,9 +76,9 @@ class Inspection:
 
     def made(self, *path: str | None) -> Iterator[tuple[Path, Any]]:
         """Yield path and object of each mapping at a path that passed validation."""
-        for at, data in self.each(*path):
+        for place, data in self.each(*path):
             if (part := self.context.made(data)) is not None:
-                yield at, part
+                yield place, part
 
     def get(self, *path: str | int) -> Any:
         """Return the value at a path of the data; None if there is none."""
@@ -91,8 +91,8 @@ class Inspection:
 
     def errors(self, path: Path, problems: Iterable[Problem]) -> None:
         """Report errors of settings below `path`, each as (dotted key, what, fix)."""
-        for dotted, what, fix in problems:
-            self.error(self.below(path, dotted), what, fix)
+        for dotted, problem, fix in problems:
+            self.error(self.below(path, dotted), problem, fix)
 
     def config_error(self, path: Path, error: ConfigError) -> None:
         """Report a ConfigError whose `where` is a dotted key below `path`."""

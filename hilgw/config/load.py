@@ -125,9 +125,9 @@ def _is_newer(document: Document) -> bool:
     version = data.get("version") if isinstance(data, dict) else None
     if type(version) is not int or version <= VERSION:
         return False
-    what = f"{version} is newer than this hilgw, which reads version {VERSION}"
+    problem = f"{version} is newer than this hilgw, which reads version {VERSION}"
     fix = "upgrade: pip install --upgrade hilgw"
-    document.report(document.position_of_value(("version",)), ("version",), what, fix)
+    document.report(document.position_of_value(("version",)), ("version",), problem, fix)
     return True
 
 

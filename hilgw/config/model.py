@@ -253,10 +253,10 @@ class FederationConfig:
     @property
     def tls(self) -> dict[str, Any]:
         """Zenoh's settings of TLS."""
-        found: Any = self.zenoh
+        section: Any = self.zenoh
         for key in ("transport", "link", "tls"):
-            found = found.get(key) if isinstance(found, dict) else None
-        return found if isinstance(found, dict) else {}
+            section = section.get(key) if isinstance(section, dict) else None
+        return section if isinstance(section, dict) else {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,27 +69,27 @@ def _apply_one(
 
 def _parse(name: str) -> Path | None:
     parts: list[str | int] = []
-    at = 0
-    while at < len(name):
-        step = _STEP.match(name, at)
+    position = 0
+    while position < len(name):
+        step = _STEP.match(name, position)
         if step is None:
             return None
         quoted_name, index, plain = step.groups()
         parts.append(int(index) if index else plain if plain is not None else quoted_name)
-        at = step.end()
+        position = step.end()
     return tuple(parts) or None
 
 
 def _with_numbers(data: Any, path: Path) -> Path:
     """Replace digits by the index of a list item, or by a numeric key if the mapping has one."""
-    found: list[str | int] = []
+    converted: list[str | int] = []
     for part in path:
         digits = isinstance(part, str) and part.isdecimal() and len(part) < 20
         number = int(part) if digits else part
         is_key = isinstance(data, dict) and number in data
-        found.append(number if is_key or isinstance(data, list) else part)
-        data = descend(data, (found[-1],))
-    return tuple(found)
+        converted.append(number if is_key or isinstance(data, list) else part)
+        data = descend(data, (converted[-1],))
+    return tuple(converted)
 
 
 def _open(document: Document, path: Path, position: Position) -> tuple[Path, str, str] | None:
@@ -99,13 +99,13 @@ def _open(document: Document, path: Path, position: Position) -> tuple[Path, str
         here, last = path[:depth], depth == len(path) - 1
         if isinstance(current, list):
             if not isinstance(part, int) or part >= len(current):
-                what = f"{spell(here)} has no item {quoted(str(part))}"
-                return path, what, f"it has {len(current)} items"
+                problem = f"{spell(here)} has no item {quoted(str(part))}"
+                return path, problem, f"it has {len(current)} items"
         elif isinstance(current, dict):
             if not last and part not in current:
                 if _is_named(here):
-                    what = f"{spell(here)} has no entry {quoted(str(part))}"
-                    return path, what, suggest(part, current)
+                    problem = f"{spell(here)} has no entry {quoted(str(part))}"
+                    return path, problem, suggest(part, current)
                 current[part] = {}
                 document.keys[path[: depth + 1]] = document.values[path[: depth + 1]] = position
             if not last and current[part] is None:

@@ -44,8 +44,8 @@ def apply(document: Document, options: ReplayOptions) -> None:
         (f"there is no part {quoted(p)}", suggest(p, parts)) for p in only if p not in parts
     ]
     if recorded and not only and parts.keys().isdisjoint(recorded):
-        found = ", ".join(map(quoted, recorded))
-        problems.append((f"the recording has no part of this configuration, but {found}", ""))
+        names = ", ".join(map(quoted, recorded))
+        problems.append((f"the recording has no part of this configuration, but {names}", ""))
     document.problems += [Diagnostic.at(position, (), what, fix) for what, fix in problems]
     if not only:
         put(document, ("backend",), Backend.LOOPBACK.value, position)
@@ -112,18 +112,20 @@ def check_replays(inspection: Inspection) -> None:
 
 
 def _check_controller(inspection: Inspection, path: Path, kind: str) -> None:
-    at, real = (*path, "backend"), inspection.get("real")
+    backend_path, real = (*path, "backend"), inspection.get("real")
     if not _is_peer(kind):
-        what = f"a controller of kind {kind} is not replayed: its bytes are between it and Webots"
-        inspection.error(at, what, "delete it; its body can be replayed")
+        problem = (
+            f"a controller of kind {kind} is not replayed: its bytes are between it and Webots"
+        )
+        inspection.error(backend_path, problem, "delete it; its body can be replayed")
     for key in BODY_KEYS:
         body = part_name((*path[:-1], key))
         has_body = isinstance(inspection.get(*path[:-1], key), dict)
         named = isinstance(real, list) and body in real
         if has_body and not named and not is_mocked(inspection, body):
-            what = f"a recording would command the real body {quoted(body)}"
+            problem = f"a recording would command the real body {quoted(body)}"
             fix = f"write `real: [{body}]` if it may, or replay the body, too"
-            inspection.error(at, what, fix)
+            inspection.error(backend_path, problem, fix)
 
 
 def disarmed(config: GatewayConfig) -> GatewayConfig:

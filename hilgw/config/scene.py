@@ -34,8 +34,8 @@ def check_scene(inspection: Inspection) -> None:
     for path, robot in inspection.made("robots", None):
         _check_pose(inspection, path, robot.position, robot.rotation, needed="position")
         if robot.motion is not None and robot.position is not None:
-            what = "position and motion exclude each other"
-            inspection.error((*path, "position"), what, "delete one of them")
+            problem = "position and motion exclude each other"
+            inspection.error((*path, "position"), problem, "delete one of them")
         if isinstance(robot.motion, MotionFile):
             _check_motion_file(inspection, path, robot.motion)
     for path, fields in inspection.made("robots", None, "devices", None):
@@ -56,8 +56,8 @@ def check_scene(inspection: Inspection) -> None:
             inspection.config_error(path, error)
     _check_obstacle_names(inspection)
     for path, mocap in inspection.made("medium", "mocap"):
-        for what, fix in _mocap_problems(mocap):
-            inspection.error((*path, "listen"), what, fix)
+        for problem, fix in _mocap_problems(mocap):
+            inspection.error((*path, "listen"), problem, fix)
 
 
 def air_of(config: AdapterConfig, name: str) -> str:
@@ -125,15 +125,15 @@ def _check_pose(
 
 def _check_motion_file(inspection: Inspection, path: Path, motion: MotionFile) -> None:
     folder = FilePath(inspection.document.file).parent
-    at = (*path, "motion", "path")
+    setting_path = (*path, "motion", "path")
     try:
         _read_file(dataclasses.replace(motion, path=str(folder / motion.path)), str(path[-1]))
     except ConfigError as error:
         if error.where == "name":
-            at = (*path, "motion", "name" if motion.name is not None else "path")
-            inspection.error(at, error.what, error.fix)
+            setting_path = (*path, "motion", "name" if motion.name is not None else "path")
+            inspection.error(setting_path, error.what, error.fix)
         else:
-            inspection.error(at, f"{printable(error.where)}: {error.what}", error.fix)
+            inspection.error(setting_path, f"{printable(error.where)}: {error.what}", error.fix)
 
 
 def _read_file(motion: MotionFile, robot: str) -> TimedPoses:
@@ -145,8 +145,8 @@ def _read_file(motion: MotionFile, robot: str) -> TimedPoses:
     name = robot if motion.name is None else motion.name
     motions = read_timed_poses(_text(motion.path), motion.path)
     if name not in motions:
-        what = f"{printable(motion.path)} has no object {quoted(name)}"
-        raise ConfigError(what, where="name", fix=suggest(name, motions))
+        problem = f"{printable(motion.path)} has no object {quoted(name)}"
+        raise ConfigError(problem, where="name", fix=suggest(name, motions))
     return motions[name]
 
 
@@ -172,11 +172,11 @@ def _check_obstacle_names(inspection: Inspection) -> None:
     """Report names that two objects of the scene have: `hilgw place` selects objects by name."""
     data = inspection.document.data
     for path, _ in inspection.each("obstacles", None):
-        for section, what in (("robots", "a robot"), ("adapters", "an adapter")):
+        for section, noun in (("robots", "a robot"), ("adapters", "an adapter")):
             named = descend(data, (section,))
             if isinstance(named, dict) and path[-1] in named:
                 inspection.error(
-                    path, f"{quoted(str(path[-1]))} is {what} too", "rename one of them"
+                    path, f"{quoted(str(path[-1]))} is {noun} too", "rename one of them"
                 )
 
 

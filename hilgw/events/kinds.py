@@ -224,10 +224,7 @@ class Refused:
 
 @kind("part", role=STREAM, words=word.of_line, columns=("direction", "data"))
 class Bytes:
-    """Bytes of a line, as one call read or wrote them.
-
-    direction: received or sent, by hilgw. data: hexadecimal.
-    """
+    """Bytes that hilgw received or sent on a line in one call; `data` is hexadecimal."""
 
     part: str
     direction: Direction
@@ -359,10 +356,7 @@ class Notice:
 
 @kind(role=STREAM, words=word.of_left_out)
 class LeftOut:
-    """Events of each kind were left out since the last of these.
-
-    sampled: more came than the socket sends; slow: this subscriber reads too slowly.
-    """
+    """Events were left out: more than the socket sends (`sampled`), or than were read (`slow`)."""
 
     sampled: dict[str, int]
     slow: int
@@ -370,10 +364,7 @@ class LeftOut:
 
 @kind(role=STATE, words=lambda e: f"status of {len(e['status'].get('ports', ()))} ports")
 class Status(Cell):
-    """The status of the gateway, once a second, in a recording.
-
-    status: ports, robots, losses, queues and latencies, as in `hilgw status --json`.
-    """
+    """The status as in `hilgw status --json`, once a second, in a recording."""
 
     status: Annotated[dict[str, Any], STATUS]
 
@@ -408,10 +399,10 @@ LOGGED = frozenset(name for name, each in KINDS.items() if each.is_logged)
 
 def plain(event: Any, **times: float) -> dict[str, Any]:
     """Return an event as the mapping of its JSON, with these times."""
-    found = {"event": NAMES[type(event)], **times}
-    found |= {key: getattr(event, key) for key in FIELDS[type(event)]}
+    mapping = {"event": NAMES[type(event)], **times}
+    mapping |= {key: getattr(event, key) for key in FIELDS[type(event)]}
     since_ns = getattr(event, "since_ns", None)
-    return found if since_ns is None else {**found, "since_ns": since_ns}
+    return mapping if since_ns is None else {**mapping, "since_ns": since_ns}
 
 
 def cell_of(state: Cell) -> tuple[Any, ...]:
@@ -425,8 +416,8 @@ def kind_of(event: Event) -> Kind:
 
 def numbers(event: Event) -> list[Number]:
     """Return the numbers of an event; none of a kind without numbers."""
-    found = kind_of(event).numbers
-    return found(event) if found else []
+    of_kind = kind_of(event).numbers
+    return of_kind(event) if of_kind else []
 
 
 def row_of(event: Event) -> list[Number]:
@@ -503,5 +494,5 @@ def demand_known(names: Iterable[str], parts: Iterable[str], events: Iterable[Ev
             return
     if missing:
         known = dict.fromkeys(name.partition(".")[0] for name in known) | known
-        what = f"nothing here has the name {quoted(missing[0])}"
-        raise HilgwError(what, fix=suggest(missing[0], known))
+        problem = f"nothing here has the name {quoted(missing[0])}"
+        raise HilgwError(problem, fix=suggest(missing[0], known))

@@ -43,20 +43,22 @@ def json_around_data(kind: type[Any], values: tuple[Any, ...]) -> tuple[str, str
 
     A mapping is given by its items, so that all can be hashed.
     """
-    at = DATA_AT[kind]
-    return _around_data(NAMES[kind], values[:at] + values[at + 1 :])
+    index = DATA_AT[kind]
+    return _around_data(NAMES[kind], values[:index] + values[index + 1 :])
 
 
 @lru_cache(1024)
 def _around_data(kind_name: str, values: tuple[Any, ...]) -> tuple[str, str]:
     kind = KINDS[kind_name].form
     declared = [each for each in fields(kind) if each.name in FIELDS[kind] and each.name != "data"]
-    found = [
+    encoded = [
         f'"{each.name}":{_ENCODE(dict(value) if each.type.startswith("dict") else value)}'
         for each, value in zip(declared, values, strict=True)
     ]
-    at = DATA_AT[kind]
-    return "".join(f"{each}," for each in found[:at]), "".join(f",{each}" for each in found[at:])
+    index = DATA_AT[kind]
+    return "".join(f"{each}," for each in encoded[:index]), "".join(
+        f",{each}" for each in encoded[index:]
+    )
 
 
 def link(name: str, status: Mapping[str, Any]) -> Link:

@@ -210,14 +210,14 @@ class Federation(NetworkView):
 
     def _on_token(self, key: str, is_there: bool) -> None:
         try:
-            at = wire.member_key(key)
+            member_key = wire.member_key(key)
         except wire.Malformed:
             self._refused["malformed"] += 1
             return
-        if at.name != self._member_name:
-            self._roster.token(at, is_there)
+        if member_key.name != self._member_name:
+            self._roster.token(member_key, is_there)
             return
-        if self._namesakes.token(at.id, is_there):
+        if self._namesakes.token(member_key.id, is_there):
             self._ask_namesakes()
 
     def _comes(self, at: wire.MemberKey, member: Member | None) -> None:
@@ -284,8 +284,8 @@ class Federation(NetworkView):
             self._outgoing.changed()
         up = sum(each.neighbour.is_up for each in self.members.values())
         if self._session is not None and self._session.failure:
-            what = f"Zenoh does not do what it was asked for: {self._session.failure}"
-            self._enter(State.FAILED, f"{what}; restart the gateway")
+            problem = f"Zenoh does not do what it was asked for: {self._session.failure}"
+            self._enter(State.FAILED, f"{problem}; restart the gateway")
         elif up:
             self._enter(State.UP, f"{up} other gateway{'s' * (up > 1)}")
         else:
@@ -311,9 +311,9 @@ class Federation(NetworkView):
 
     def _end_as_second(self) -> None:
         if self._failed is not None and not self._failed.done():
-            what = f"another gateway of this network has the name {self._member_name!r}"
+            problem = f"another gateway of this network has the name {self._member_name!r}"
             fix = "give this one another name in `federation`"
-            error = PortError(what, reason=PortError.BUSY, where=NAME, fix=fix)
+            error = PortError(problem, reason=PortError.BUSY, where=NAME, fix=fix)
             self._failed.set_exception(error)
 
     def _uptime_ms(self) -> int:

@@ -168,12 +168,21 @@ class Incoming:
         return made
 
     def _fields(self, way: Way, gateway: str) -> tuple[Before, After]:
-        at, head = way.at, way.head
-        source = self._source(head.source or at.sender, gateway)
+        packet_key, head = way.at, way.head
+        source = self._source(head.source or packet_key.sender, gateway)
         air = self._airs.inside(head.air, gateway)
         served = self._served_elsewhere(head) if head.served else NOWHERE
         limits = head.range, head.aperture
-        before = at.channel, at.type, source, head.owner, air, *limits, head.rssi_dbm, head.address
+        before = (
+            packet_key.channel,
+            packet_key.type,
+            source,
+            head.owner,
+            air,
+            *limits,
+            head.rssi_dbm,
+            head.address,
+        )
         after = head.rssi_at_1m_dbm, head.rssi_uncertain, head.is_own, gateway, served
         way.fields = before, after
         return way.fields
@@ -183,9 +192,9 @@ class Incoming:
 
     def _source(self, device: str, gateway: str) -> str:
         """Return the device's name here, in bounded memory: the network may have many names."""
-        found = self._sources.get((device, gateway))
-        if found is None:
+        source = self._sources.get((device, gateway))
+        if source is None:
             if len(self._sources) >= MOST_SOURCES:
                 return f"{OTHERS}@{gateway}" if gateway in self._members else OTHERS
-            found = self._sources[device, gateway] = f"{device}@{gateway}"
-        return found
+            source = self._sources[device, gateway] = f"{device}@{gateway}"
+        return source

@@ -79,17 +79,17 @@ class Member:
 
     def out(self, type: str) -> OutStream:
         """Return the stream of this type to it."""
-        found = self.outgoing.get(type)
-        if found is None:
-            found = self.outgoing[type] = OutStream()
-        return found
+        stream = self.outgoing.get(type)
+        if stream is None:
+            stream = self.outgoing[type] = OutStream()
+        return stream
 
     def into(self, type: str) -> InStream:
         """Return the stream of this type from it."""
-        found = self.incoming.get(type)
-        if found is None:
-            found = self.incoming[type] = InStream()
-        return found
+        stream = self.incoming.get(type)
+        if stream is None:
+            stream = self.incoming[type] = InStream()
+        return stream
 
     @property
     def unsettled(self) -> int:

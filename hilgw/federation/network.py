@@ -96,12 +96,12 @@ class NetworkView(Federated):
 
     def _unreached(self) -> dict[str, list[str]]:
         """Return the gateways that this one does not reach -> those that do."""
-        found: dict[str, list[str]] = {}
+        unreached: dict[str, list[str]] = {}
         live = [each for each in self.members.values() if each.is_live]
         for member in live:
             for name in sorted(member.unreached.difference(each.name for each in live)):
-                found.setdefault(name, []).append(member.name)
-        return found
+                unreached.setdefault(name, []).append(member.name)
+        return unreached
 
     # --- for others -------------------------------------------------------------------------------
 
@@ -136,12 +136,12 @@ async def counts_of(
     session: ZenohSession, keys: wire.Keys, members: Iterable[Member]
 ) -> dict[str, Any]:
     """Return the counts of each of these gateways by name; None: it did not answer."""
-    found = [_Counts(each) for each in members]
-    for each in found:
+    queries = [_Counts(each) for each in members]
+    for each in queries:
         session.get(keys.of("status", each.member.name), None, each.take)
-    if found:
-        await asyncio.wait([each.ended for each in found], timeout=LONGEST_S)
-    return {each.member.name: each.counts for each in found}
+    if queries:
+        await asyncio.wait([each.ended for each in queries], timeout=LONGEST_S)
+    return {each.member.name: each.counts for each in queries}
 
 
 class _Counts:

@@ -111,13 +111,13 @@ class Outgoing:
             numbers, self._numbers = self._numbers, []
             packet, key, served = copy.packet, self._route.key, self._route.served
             # Mostly that of the packet before, of the same source. First all that it is made of.
-            what = copy.origin, copy.mounted_on, served, _FIELDS(packet)
+            origin = copy.origin, copy.mounted_on, served, _FIELDS(packet)
             before = self._heads.get(packet.source)
-            if before is not None and before[0] == what:
+            if before is not None and before[0] == origin:
                 head = before[1]
             else:
                 head = self._new_head(copy, served)
-                self._heads[packet.source] = what, head
+                self._heads[packet.source] = origin, head
             attachment = head + wire.trailer(self._id, packet.sent_ns, numbers)
             is_light, self._is_light = self._is_light, True
             self._session.put(key, packet.data, attachment, is_light=is_light)
@@ -171,18 +171,18 @@ class Outgoing:
 
         This gateway's module comes before that of another one, then the first by name.
         """
-        found: dict[str, list[str]] = {}
+        candidates: dict[str, list[str]] = {}
         for listener in self._medium.listeners:
             air = self._airs.shared(listener.air)
             if air is not None and listener.type == type and _is_on(listener, channel):
-                found[air] = [self._keys.name]
+                candidates[air] = [self._keys.name]
         for member in sorted(self._receivers(type, channel), key=lambda each: each.name):
             for state in () if member.state is None else member.state.listeners.values():
                 if state.air is not None and state.type == type and _takes(state.channels, channel):
-                    names = found.setdefault(state.air, [])
+                    names = candidates.setdefault(state.air, [])
                     if member.name not in names:
                         names.append(member.name)
-        return {air: names[0] for air, names in found.items() if len(names) > 1}
+        return {air: names[0] for air, names in candidates.items() if len(names) > 1}
 
 
 def _is_on(listener: Any, channel: int) -> bool:

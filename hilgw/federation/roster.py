@@ -64,14 +64,14 @@ class Roster:
     def gone(self, member: Member) -> None:
         """End a gateway that does not answer, and whose token is gone."""
         self.end(member)
-        if at := self._next(member.name):
-            self.begin(at, member)
+        if successor := self._next(member.name):
+            self.begin(successor, member)
 
     def other(self, member: Member, id: int) -> None:
         """Replace a gateway by another run, which alone answers for it."""
-        at, further = member.key._replace(id=id), self._further.setdefault(member.name, [])
-        further[:] = [member.key, *(each for each in further if each != at)][:MOST_FURTHER]
-        self.begin(at, member)
+        run, further = member.key._replace(id=id), self._further.setdefault(member.name, [])
+        further[:] = [member.key, *(each for each in further if each != run)][:MOST_FURTHER]
+        self.begin(run, member)
 
     def _next(self, name: str) -> MemberKey | None:
         """Return the next gateway to count: one with this protocol version before others."""
@@ -87,9 +87,9 @@ class Roster:
         """Return True if it does not report its state; another one with its name counts then."""
         if member.state is not None or self._now() - member.came_ns < ANSWER_NS:
             return False
-        if at := self._next(member.name):
+        if successor := self._next(member.name):
             self._further[member.name].append(member.key)
-            self.begin(at, member)
+            self.begin(successor, member)
         return True
 
     def _forget_one(self) -> bool:

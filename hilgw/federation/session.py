@@ -131,13 +131,13 @@ class ZenohSession:
         try:
             self._session = await opened
         except zenoh.ZError as error:
-            what = SOURCE_PLACE.sub("", str(error))
+            problem = SOURCE_PLACE.sub("", str(error))
             fix = (
                 "check the certificates and keys in `federation: zenoh:`"
-                if re.search("certificate|private key|rustls|pem", what, re.IGNORECASE)
+                if re.search("certificate|private key|rustls|pem", problem, re.IGNORECASE)
                 else "check the endpoints of `federation`, and that no other program uses them"
             )
-            raise PortError(what, reason=PortError.BUSY, where="federation", fix=fix) from None
+            raise PortError(problem, reason=PortError.BUSY, where="federation", fix=fix) from None
         if not self._is_client:
             see = _at_once(self._see_transport)
             self._transports = self._session.info.declare_transport_events_listener(
@@ -374,12 +374,12 @@ class ZenohSession:
         def take(sample: zenoh.Sample) -> None:
             payload, more = sample.payload.to_bytes(), sample.attachment  # of DELETE: empty
             attachment = b"" if more is None else more.to_bytes()
-            found = str(sample.key_expr)
-            if found not in seen and len(seen) < MOST_ROUTES and len(found) <= LONGEST_KEY:
-                seen.add(found)
-                self.later(partial(self._routed, found))
-            size = len(payload) + len(attachment) + len(found)
-            arrive(size, handler, (found, payload, attachment))
+            place = str(sample.key_expr)
+            if place not in seen and len(seen) < MOST_ROUTES and len(place) <= LONGEST_KEY:
+                seen.add(place)
+                self.later(partial(self._routed, place))
+            size = len(payload) + len(attachment) + len(place)
+            arrive(size, handler, (place, payload, attachment))
 
         self._declare(
             key, lambda at: at.declare_subscriber(key, _at_once(take), allowed_origin=REMOTE)
@@ -400,8 +400,8 @@ class ZenohSession:
         """Call the handler in the event loop with each liveliness token that comes or goes."""
 
         def take(sample: zenoh.Sample) -> None:
-            found, is_there = str(sample.key_expr), sample.kind == zenoh.SampleKind.PUT
-            self._arrive(len(found) if len(found) > LONGEST_KEY else 0, handler, (found, is_there))
+            token, is_there = str(sample.key_expr), sample.kind == zenoh.SampleKind.PUT
+            self._arrive(len(token) if len(token) > LONGEST_KEY else 0, handler, (token, is_there))
 
         self._declare(
             key, lambda at: at.liveliness().declare_subscriber(key, _at_once(take), history=True)
@@ -415,8 +415,8 @@ class ZenohSession:
         """End the declaration with this key; "token " and the key: a token."""
 
         def end() -> None:
-            if (found := self._declared.pop(key, None)) is not None:
-                found.undeclare()
+            if (declared := self._declared.pop(key, None)) is not None:
+                declared.undeclare()
 
         self.later(end)
 

@@ -40,24 +40,24 @@ def zenoh_settings(config: FederationConfig) -> zenoh.Config:
     made = zenoh.Config()
     for key, value in _own(config):
         made.insert_json5(key, json.dumps(value))
-    for path, what in _refused(made, config):
-        raise ConfigError(what, where=f"federation.zenoh.{'.'.join(path)}", fix=_FIX)
+    for path, problem in _refused(made, config):
+        raise ConfigError(problem, where=f"federation.zenoh.{'.'.join(path)}", fix=_FIX)
     return made
 
 
 def check_settings(inspection: Inspection) -> None:
     """Report each setting of `zenoh:` that Zenoh does not have, at its place in the file."""
-    for at, config in inspection.made("federation"):
+    for section, config in inspection.made("federation"):
         made = zenoh.Config()
         for key in _SCOUTING:
             made.insert_json5(key, "false")
         before = {key: made.get_json(key) for key in _REACHED_BY}
-        for path, what in _refused(made, config):
-            inspection.error((*at, "zenoh", *path), what, _FIX)
+        for path, problem in _refused(made, config):
+            inspection.error((*section, "zenoh", *path), problem, _FIX)
         changed = [key for key in _REACHED_BY if made.get_json(key) != before[key]]
         if changed and not config.plaintext:
-            what = f"others reach this gateway by {', '.join(changed)} of zenoh, without TLS"
-            inspection.error((*at, "zenoh"), what, _FIX_REACHED)
+            problem = f"others reach this gateway by {', '.join(changed)} of zenoh, without TLS"
+            inspection.error((*section, "zenoh"), problem, _FIX_REACHED)
 
 
 def _refused(made: zenoh.Config, config: FederationConfig) -> Iterator[tuple[Keys, str]]:
@@ -71,8 +71,8 @@ def _refused(made: zenoh.Config, config: FederationConfig) -> Iterator[tuple[Key
         except TypeError:
             continue  # the value has an error already
         except zenoh.ZError as error:
-            found = _MESSAGE.search(str(error))
-            why = "" if found is None else f": {found[1]}"
+            match = _MESSAGE.search(str(error))
+            why = "" if match is None else f": {match[1]}"
             yield path, f"Zenoh refuses {'/'.join(path)}{why}"
 
 
@@ -102,7 +102,7 @@ def _own(config: FederationConfig) -> Iterator[tuple[str, Any]]:
 def _leaves(path: Keys, value: Any) -> Iterator[tuple[Keys, Any]]:
     """Yield the settings of nested mappings, each with its path."""
     if isinstance(value, Mapping) and (value or not path):
-        for key, each in value.items():
-            yield from _leaves((*path, str(key)), each)
+        for key, item in value.items():
+            yield from _leaves((*path, str(key)), item)
     else:
         yield path, value

@@ -37,7 +37,7 @@ def survey(
       config: has the settings of Zenoh.
       network: "*": any. Names in the result come from the network: any texts.
     """
-    found: dict[tuple[str, str, int], Found] = {}
+    gateways: dict[tuple[str, str, int], Found] = {}
     problems = dict.fromkeys(endpoints, "it accepts connections, and does not answer")
 
     def ask(endpoint: str) -> None:
@@ -49,7 +49,7 @@ def survey(
             problems[endpoint] = NO_ANSWER if why.startswith("Unable to connect") else why
             return
         here = _gateways(session, network)
-        found.update({(each["network"], each["name"], each["id"]): each for each in here})
+        gateways.update({(each["network"], each["name"], each["id"]): each for each in here})
         problems[endpoint] = "" if here else "no gateway is there"
         session.close()  # type: ignore[no-untyped-call]
 
@@ -60,7 +60,7 @@ def survey(
         thread.start()
     for thread in threads:
         thread.join(max(deadline - time.monotonic(), 0))
-    return list(found.copy().values()), {at: why for at, why in problems.items() if why}
+    return list(gateways.copy().values()), {at: why for at, why in problems.items() if why}
 
 
 def _settings(config: FederationConfig) -> zenoh.Config:
@@ -77,15 +77,15 @@ def _gateways(session: zenoh.Session, network: str) -> list[Found]:
     for reply in tokens[:MOST_GATEWAYS]:
         try:
             key = str(reply.ok.key_expr) if reply.ok is not None else ""
-            at, where = wire.member_key(key), key.split("/")[1]
+            member_key, where = wire.member_key(key), key.split("/")[1]
         except (wire.Malformed, IndexError):
             continue
-        keys = wire.Keys(where, at.name)
+        keys = wire.Keys(where, member_key.name)
         state, link = (
             _Answer(session, keys.own("state")),
             _Answer(session, keys.own("link"), _QUERY),
         )
-        asked.append((where, at, state, link))
+        asked.append((where, member_key, state, link))
     return [_found(*each) for each in asked]
 
 

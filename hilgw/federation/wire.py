@@ -85,8 +85,8 @@ class Keys:
 
     def packets(self, type: str, channel: int | None) -> str:
         """Return the key of all gateways' packets on a channel; None: on all of them."""
-        at = "*" if channel is None else _ALL if channel == BROADCAST else str(channel)
-        return f"{self.base}/packet/*/{type}/{at}"
+        where = "*" if channel is None else _ALL if channel == BROADCAST else str(channel)
+        return f"{self.base}/packet/*/{type}/{where}"
 
     def own(self, kind: str, *more: str) -> str:
         """Return a key of this gateway."""
@@ -201,8 +201,8 @@ def trailer(sender: int, sent_ns: int, numbers: list[tuple[int, int]]) -> bytes:
     """
     if len(numbers) == 1:
         return b"\0" + _FOR_ONE.pack(VERSION, sender, sent_ns, *numbers[0])
-    found = b"".join([_NUMBER.pack(*each) for each in numbers])
-    return b"\0" + _TRAILER.pack(VERSION, sender, sent_ns) + found
+    tail = b"".join([_NUMBER.pack(*each) for each in numbers])
+    return b"\0" + _TRAILER.pack(VERSION, sender, sent_ns) + tail
 
 
 def decode_trailer(data: bytes, own: int) -> tuple[int, int, int | None]:
@@ -222,8 +222,8 @@ def decode_trailer(data: bytes, own: int) -> tuple[int, int, int | None]:
     version, sender, sent_ns = _TRAILER.unpack_from(data)
     if version != VERSION:
         raise Malformed(f"version {version} of the packet")
-    for at in range(_TRAILER.size, len(data), _NUMBER.size):
-        id, number = _NUMBER.unpack_from(data, at)
+    for offset in range(_TRAILER.size, len(data), _NUMBER.size):
+        id, number = _NUMBER.unpack_from(data, offset)
         if id == own:
             return sender, sent_ns, number
     return sender, sent_ns, None

@@ -66,10 +66,10 @@ LineScript = Script[EventT, re.Match[bytes], ResultT]
 
 def answered(step: AskLine, no_answer: HilgwError) -> LineScript[EventT, re.Match[bytes]]:
     """Ask, and return the match of the answer; raise `no_answer` if none comes in time."""
-    found = yield step
-    if found is None:
+    match = yield step
+    if match is None:
         raise no_answer
-    return found
+    return match
 
 
 class Dialogue(Generic[EventT, AnswerT, ResultT]):
@@ -159,11 +159,11 @@ class LineDialogue(Dialogue[EventT, re.Match[bytes], ResultT]):
 
     def take_line(self, line: bytes, now: int) -> list[EventT] | None:
         """Take a line of the device; return None if it does not answer the present step."""
-        found = match_line(self.step, line)
-        if found is None:
+        match = match_line(self.step, line)
+        if match is None:
             self.other = line
             return None
-        return self.answer(found, now)
+        return self.answer(match, now)
 
     def _question(self, step: Step, attempt: int) -> EventT | None:
         if attempt == 1:
@@ -176,7 +176,7 @@ def match_line(step: Step | None, line: bytes) -> re.Match[bytes] | None:
     """Return the match of a line that answers this step, or None."""
     if not isinstance(step, AskLine):
         return None
-    found = step.answer.search(line)
-    if found is None and step.refusal is not None:
-        found = step.refusal.search(line)
-    return found
+    match = step.answer.search(line)
+    if match is None and step.refusal is not None:
+        match = step.refusal.search(line)
+    return match

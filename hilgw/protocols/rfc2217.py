@@ -191,11 +191,11 @@ class Telnet(ABC):
             elif self._state is _State.SUBNEGOTIATION:
                 position = self._take_payload(data, position)
             else:
-                found = self._take_byte(data[position], plain)
+                taken = self._take_byte(data[position], plain)
                 position += 1
-                if found:
+                if taken:
                     _flush(plain, events)
-                    events += found
+                    events += taken
         _flush(plain, events)
         return events
 
@@ -386,10 +386,10 @@ def begins_with_negotiation(data: bytes, *, silence: bool = False) -> bool | Non
     """
     if _TWO.match(data):
         return True
-    found = _NOT_TWO_YET.fullmatch(data)
-    if found is None:
+    match = _NOT_TWO_YET.fullmatch(data)
+    if match is None:
         return False
-    return bool(found[1]) and not found[2] if silence else None
+    return bool(match[1]) and not match[2] if silence else None
 
 
 def _flush(plain: bytearray, events: list[Event]) -> None:

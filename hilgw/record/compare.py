@@ -72,8 +72,8 @@ class _Stream:
             self._which = which
             self._ahead.append((time_s, item))
             if len(self._ahead) > MOST_AHEAD:
-                what = f"{self.name}: one recording is {MOST_AHEAD} events ahead of the other"
-                raise HilgwError(what, fix="compare shorter ones")
+                problem = f"{self.name}: one recording is {MOST_AHEAD} events ahead of the other"
+                raise HilgwError(problem, fix="compare shorter ones")
             return
         other_s, other = self._ahead.popleft()
         if other != item:

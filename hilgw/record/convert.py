@@ -53,10 +53,10 @@ def to_csv(recording: Recording, folder: Path) -> list[Path]:
     """
     columns = _columns(recording.events())
     if len(columns) > MOST_FILES:
-        what = f"has {len(columns)} devices; CSV takes {MOST_FILES}"
-        raise HilgwError(what, where=str(recording.path), fix="choose some, or take JSON lines")
+        problem = f"has {len(columns)} devices; CSV takes {MOST_FILES}"
+        raise HilgwError(problem, where=str(recording.path), fix="choose some, or take JSON lines")
     folder.mkdir(parents=True, exist_ok=True)
-    files = {name: _Table(folder, name, each) for name, each in columns.items()}
+    files = {name: _Table(folder, name, table) for name, table in columns.items()}
     begin_ns: int | None = None
     for event in recording.events():
         begin_ns = event["time_ns"] if begin_ns is None else begin_ns
@@ -65,9 +65,9 @@ def to_csv(recording: Recording, folder: Path) -> list[Path]:
             name, values = row
             times = {"time_s": (event["time_ns"] - begin_ns) / 1e9, "wall_s": event["wall_s"]}
             files[name].add({**times, **values})
-    for each in files.values():
-        each.write()
-    return [each.path for each in files.values()]
+    for table in files.values():
+        table.write()
+    return [table.path for table in files.values()]
 
 
 class _Table:

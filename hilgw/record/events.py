@@ -261,8 +261,8 @@ class Decoder:
 
     def _begin(self, head: dict[str, Any]) -> None:
         if head.get("version") != VERSION:
-            what = f"has version {head.get('version')!r:.40} of the format"
-            raise self._foreign(f"{what}, and this hilgw reads {VERSION}")
+            problem = f"has version {head.get('version')!r:.40} of the format"
+            raise self._foreign(f"{problem}, and this hilgw reads {VERSION}")
         self._checked(head)
         if self.head and head["epoch_ns"] != self._epoch_ns:
             raise self._foreign(

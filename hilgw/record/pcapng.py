@@ -159,11 +159,11 @@ class Reader:
 
     def __iter__(self) -> Iterator[Block]:
         while (body := self._next()) is not None:
-            kind, data, at = body
+            kind, data, offset = body
             try:
                 block = self._decode(kind, data)
             except (struct.error, ValueError, IndexError) as error:
-                raise self._damaged(at, f"a block of kind {kind} is not valid") from error
+                raise self._damaged(offset, f"a block of kind {kind} is not valid") from error
             if block is not None:
                 yield block
 
@@ -174,28 +174,28 @@ class Reader:
         if len(head) < 12:
             self.truncated = True
             return None
-        at = self.offset
+        offset = self.offset
         if head[:4] == SECTION.to_bytes(4, "big"):  # the same in both orders
             self._order = {MAGIC.to_bytes(4, "little"): "<", MAGIC.to_bytes(4, "big"): ">"}.get(
                 head[8:12], ""
             )
             if not self._order:
-                raise self._damaged(at, "the byte order of a section is unknown")
+                raise self._damaged(offset, "the byte order of a section is unknown")
         elif self._is_first:
             raise RecordingError("is not a pcapng file", where=self._where)
         self._is_first = False
         kind, total = struct.unpack(self._order + "II", head[:8])
         if total < 12 or total % 4 or total > LONGEST:
-            raise self._damaged(at, f"a block of {total} bytes")
+            raise self._damaged(offset, f"a block of {total} bytes")
         whole = self._peek(total)
         if len(whole) < total:
             self.truncated = True
             return None
         if whole[-4:] != whole[4:8]:
-            raise self._damaged(at, "the two lengths of a block differ")
+            raise self._damaged(offset, "the two lengths of a block differ")
         self._position += total
         self.offset += total
-        return kind, whole[8:-4], at
+        return kind, whole[8:-4], offset
 
     def _peek(self, count: int) -> bytes:
         """Return the next `count` bytes, fewer at the end of the file; they stay in the buffer."""
@@ -283,11 +283,11 @@ def resync(data: bytes, interfaces: int) -> int | None:
     Args:
       interfaces: the number of interfaces of the section.
     """
-    at = -4
-    while (at := data.find(b"\6\0\0\0", at + 4)) >= 0:
-        if at % 4 == 0 and _is_chain(data, at, interfaces):
-            return at
-        at -= at % 4
+    offset = -4
+    while (offset := data.find(b"\6\0\0\0", offset + 4)) >= 0:
+        if offset % 4 == 0 and _is_chain(data, offset, interfaces):
+            return offset
+        offset -= offset % 4
     return None
 
 

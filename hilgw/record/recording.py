@@ -67,10 +67,10 @@ class Recording:
         self.truncated, self.error = False, None
         try:
             with self.path.open("rb") as file:
-                found = self._events(file, from_s, to_s)
+                events = self._events(file, from_s, to_s)
                 begin_ns = self.head["time_ns"]
                 yield from (
-                    e for e in found if states or (e.get("since_ns") or begin_ns) <= begin_ns
+                    e for e in events if states or (e.get("since_ns") or begin_ns) <= begin_ns
                 )
         except RecordingError as error:
             self.error = error
@@ -106,26 +106,26 @@ class Recording:
         low, high = reader.offset, os.fstat(file.fileno()).st_size
         if any((each.unit_ns, each.offset_ns) != (1, 0) for each in reader.interfaces):
             return  # another program wrote it
-        found = low
+        nearest = low
         while high - low > NEAR:
             middle = (low + high) // 2 // 4 * 4
-            at = _block_after(file, reader, middle)
-            if at is None or at[1] >= wall_ns:
+            block = _block_after(file, reader, middle)
+            if block is None or block[1] >= wall_ns:
                 high = middle
             else:
-                found = at[0]
-                low = max(middle, found)
-        file.seek(found)
-        reader.resume(file.read, found)
+                nearest = block[0]
+                low = max(middle, nearest)
+        file.seek(nearest)
+        reader.resume(file.read, nearest)
 
 
 def _block_after(file: BinaryIO, reader: Reader, offset: int) -> tuple[int, int] | None:
     """Return offset and time of the first packet after this place."""
     file.seek(offset)
     data = file.read(SEARCHED)
-    at = resync(data, len(reader.interfaces))
-    if at is None:
+    position = resync(data, len(reader.interfaces))
+    if position is None:
         return None
-    high = int.from_bytes(data[at + 12 : at + 16], "little")
-    low = int.from_bytes(data[at + 16 : at + 20], "little")
-    return offset + at, high << 32 | low
+    high = int.from_bytes(data[position + 12 : position + 16], "little")
+    low = int.from_bytes(data[position + 16 : position + 20], "little")
+    return offset + position, high << 32 | low

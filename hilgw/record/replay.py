@@ -175,10 +175,10 @@ class Replay:
             return
         self._depart(expected, actual)
         ahead = range(self._frame + 1, min(self._frame + AHEAD, self.frames))
-        found = next((at for at in ahead if self._frames[at] == actual), None)
-        if found is not None:
-            self._left_out[self._sent[self._frame]] = self._sent[found]
-            self._frame = found
+        match = next((at for at in ahead if self._frames[at] == actual), None)
+        if match is not None:
+            self._left_out[self._sent[self._frame]] = self._sent[match]
+            self._frame = match
             self._matches(now)
         elif expected:
             self._passed_over = expected

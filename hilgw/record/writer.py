@@ -249,8 +249,8 @@ def messages(stream: BinaryIO) -> Any:
 def main() -> None:
     """Write the events from standard input."""
     # The end of the input ends this process: a Ctrl-C goes to the gateway, which ends in order.
-    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-        signal.signal(each, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN)
     batches = messages(sys.stdin.buffer)
 
     def report(what: Report) -> None:

@@ -48,8 +48,8 @@ class Points:
         self._times, self._values = array("q", bytes(8 * POINTS)), array("d", bytes(8 * POINTS))
 
     def add(self, time: int, value: float) -> None:
-        at = self.added % POINTS
-        self._times[at], self._values[at] = time, value
+        index = self.added % POINTS
+        self._times[index], self._values[index] = time, value
         self.added += 1
 
     def clear(self) -> None:
@@ -59,8 +59,8 @@ class Points:
     def kept(self) -> list[tuple[int, float]]:
         """Time and value of the newest points, by time."""
         all_of = list(zip(self._times, self._values, strict=True))
-        at = self.added % POINTS
-        return all_of[at:] + all_of[:at] if self.added > POINTS else all_of[: self.added]
+        index = self.added % POINTS
+        return all_of[index:] + all_of[:index] if self.added > POINTS else all_of[: self.added]
 
     def since(self, begin: int, most: int = POINTS) -> list[tuple[int, float]]:
         """Return the points from this time on, and the one before it.
@@ -90,16 +90,18 @@ def collect(series: Mapping[str, Points], time: int, readings: Iterable[Reading]
 
 def of_event(event: Event, values: Mapping[str, Event]) -> Iterator[Reading]:
     """Yield the numbers of an event. values: the newest `value` of each sensor."""
-    found, device = numbers(event), event.get("device", "")
+    readings, device = numbers(event), event.get("device", "")
     whose = name_of(event).removesuffix(f".{device}")
-    names = [f"{device}{_suffix(one, len(found) > 1)}" if device else one.field for one in found]
-    for name, one in zip(names, found, strict=True):
+    names = [
+        f"{device}{_suffix(one, len(readings) > 1)}" if device else one.field for one in readings
+    ]
+    for name, one in zip(names, readings, strict=True):
         yield Reading(f"{whose}: {name}", one.value, one.unit)
     body = whose.removesuffix(REMOTE)
     if event["event"] == "value" and body != whose:
         first = values.get(f"{body}.body.{device}")
         others = numbers(first) if first is not None else []
-        for name, one, other in zip(names, found, others, strict=False):
+        for name, one, other in zip(names, readings, others, strict=False):
             title = f"{body}: {name} (shadow difference)"
             yield Reading(title, one.value - other.value, one.unit)
 
@@ -121,8 +123,8 @@ def of_status(status: Event, before: Event) -> Iterator[Reading]:
       before: the answer before it; latencies and real-time factors span the time between both.
     """
     for name, port in status.get("ports", {}).items():
-        for what, (key, unit) in RATES.items():
-            yield Reading(f"{name}: {what}", port.get(key), unit)
+        for quantity, (key, unit) in RATES.items():
+            yield Reading(f"{name}: {quantity}", port.get(key), unit)
     for name, waiting in status.get("queues", {}).items():
         yield Reading(f"{name}: queue", waiting, "packets")
     for name, seconds in status.get("clocks_s", {}).items():

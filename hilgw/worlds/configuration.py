@@ -100,12 +100,12 @@ class _Writer:
         self._robot_names: dict[int, str] = {}
 
     def _read_info(self) -> dict[str, str]:
-        found = {"coordinateSystem": "ENU" if self._upright == 2 else "NUE"}
+        world = {"coordinateSystem": "ENU" if self._upright == 2 else "NUE"}
         for name in FROM_WORLD:
             given = self._info.text(name) if self._info is not None else None
             if given is not None:
-                found[name] = given
-        return found
+                world[name] = given
+        return world
 
     def bounded(self, lines: Iterable[str]) -> Iterator[str]:
         """Yield the lines as far as they fit: the rest is not made."""
@@ -165,8 +165,10 @@ class _Writer:
                 yield _note(4, f"fields given to the PROTO: {given}")
             yield _note(4, f"body: {BODIES[node.kind]}" if node.kind in BODIES else UNKNOWN_DEVICES)
             if node.text("name") is None:
-                what = f"it hides the robot's name too: {quoted(robot.name)} is that of the PROTO"
-                yield _note(4, what)
+                problem = (
+                    f"it hides the robot's name too: {quoted(robot.name)} is that of the PROTO"
+                )
+                yield _note(4, problem)
         else:
             yield _note(4, f"line {node.line}")
         if name != robot.name:
@@ -184,8 +186,8 @@ class _Writer:
         ]
         for device in robot.devices:
             if device not in known:
-                what = _not_carried(device)
-                yield _note(4, f"line {device.node.line}: {quoted(device.name)}: {what}")
+                problem = _not_carried(device)
+                yield _note(4, f"line {device.node.line}: {quoted(device.name)}: {problem}")
         hidden = devices_of(node.kind) if robot.is_proto else {}
         for each in ("emitter", "receiver") if node.kind == "E-puck" else ():
             given_channel = node.number(f"{each}_channel")
@@ -210,8 +212,8 @@ class _Writer:
         if controller == "<extern>" or (started and self._controllers):
             yield f"    controller: {item(_settings_of(node))}"
         elif controller is not None and started:
-            what = f"controller {quoted(controller)} is started by Webots"
-            yield _note(4, f"{what}; import-world --controllers lets it connect to hilgw")
+            problem = f"controller {quoted(controller)} is started by Webots"
+            yield _note(4, f"{problem}; import-world --controllers lets it connect to hilgw")
 
     def _device(
         self, device: SceneDevice, robot: SceneRobot, names: Names, shared: set[int]

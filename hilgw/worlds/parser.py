@@ -63,13 +63,13 @@ class Source:
             text = data.decode()
         except UnicodeDecodeError as error:
             self._take(data[: error.start].decode())
-            what = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
-            raise self.error(error.start, what, "save it as UTF-8") from None
+            problem = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
+            raise self.error(error.start, problem, "save it as UTF-8") from None
         self._take(text)
         header = _HEADER.match(text)
         if header is None:
-            what = "the first line is not the header of a world file"
-            raise self.error(0, what, "it is e.g. #VRML_SIM R2025a utf8")
+            problem = "the first line is not the header of a world file"
+            raise self.error(0, problem, "it is e.g. #VRML_SIM R2025a utf8")
         self.version = header[1]
 
     def _take(self, text: str) -> None:
@@ -193,8 +193,8 @@ class _Parser:
             name = url.replace("\\", "/").rpartition("/")[2].removesuffix(".proto")
             self._world.protos[name] = url
         elif token.text in ("PROTO", "ROUTE"):
-            what = f"a {token.text} in a world file"
-            raise self._error(token, what, "Webots worlds have EXTERNPROTO and nodes only")
+            problem = f"a {token.text} in a world file"
+            raise self._error(token, problem, "Webots worlds have EXTERNPROTO and nodes only")
         else:
             self._node(self._world.nodes, token)
 
@@ -228,8 +228,8 @@ class _Parser:
         if token.kind == WORD and token.text == "hidden":
             token = self._expect(WORD, "the name of a hidden field")
         if token.kind != WORD or number_of(token.text) is not None or token.text in _CONSTANTS:
-            what = f"{_shown(token)} where a field of {opened.node.kind} is expected"
-            raise self._error(token, what, "write the field's name before its value")
+            problem = f"{_shown(token)} where a field of {opened.node.kind} is expected"
+            raise self._error(token, problem, "write the field's name before its value")
         opened.name = token.text
         opened.values = opened.node.fields[token.text] = []
 
@@ -237,8 +237,8 @@ class _Parser:
         if token.kind == STRING:
             values.append(Text(token.text))
         elif token.kind == SIGN:
-            what = f"{_shown(token)} where a value of {opened.name} is expected"
-            raise self._error(token, what, "write the value")
+            problem = f"{_shown(token)} where a value of {opened.name} is expected"
+            raise self._error(token, problem, "write the value")
         elif (number := number_of(token.text)) is not None:
             self._number(opened, number)
             return
@@ -256,9 +256,9 @@ class _Parser:
         if values is None:
             return
         room = max(0, MAX_NUMBERS - len(values))
-        found = [number, *self._source.numbers()] if opened.brackets else [number]
-        values += found[:room]
-        if len(found) > room:
+        numbers = [number, *self._source.numbers()] if opened.brackets else [number]
+        values += numbers[:room]
+        if len(numbers) > room:
             opened.node.partial.add(opened.name)
 
     def _node(self, values: list[Value] | list[Node], token: Token) -> None:
@@ -274,8 +274,8 @@ class _Parser:
             raise self._error(token, f"nodes nested deeper than {MAX_DEPTH}", "nest fewer")
         brace = next(self._tokens)
         if brace.kind != SIGN or brace.text != "{":
-            what = f"{quoted(token.text)} is not a value, and not a node without {{"
-            raise self._error(token, what, "put a text in quotes, or write { after a node")
+            problem = f"{quoted(token.text)} is not a value, and not a node without {{"
+            raise self._error(token, problem, "put a text in quotes, or write { after a node")
         node = Node(token.text, self._source.line(token.offset), label)
         values.append(node)
         if label:

@@ -239,12 +239,12 @@ class _Surveyor:
         if scale == NO_SCALE:
             return scale
         if node.kind != "Transform" and node.kind in KNOWN and not self._is_scaled:
-            what = f"{node.kind} has no scale in Webots {self._world.version}, ignored"
-            self._note(visit.robot, f"line {node.line}: {what}")
+            problem = f"{node.kind} has no scale in Webots {self._world.version}, ignored"
+            self._note(visit.robot, f"line {node.line}: {problem}")
             return NO_SCALE
         if 0.0 in scale:
-            what = f"line {node.line}: scale 0 is not allowed, Webots takes 1"
-            self._note(visit.robot, what)
+            problem = f"line {node.line}: scale 0 is not allowed, Webots takes 1"
+            self._note(visit.robot, problem)
         x, y, z = (each or 1.0 for each in scale)
         return (x, y, z)
 

@@ -25,13 +25,13 @@ class Device:
         self._state = self._find(name)
 
     def _find(self, name: str | int) -> State:
-        found = current.device(name if isinstance(name, int) else text(name))
-        if found is None:
+        state = current.device(name if isinstance(name, int) else text(name))
+        if state is None:
             report(f"wb_robot_get_device(): device '{name}' was not found.")
-        elif self.kinds and found.kind not in self.kinds:
-            report(f"device '{name}' has type {found.kind}, not {type(self).__name__}.")
+        elif self.kinds and state.kind not in self.kinds:
+            report(f"device '{name}' has type {state.kind}, not {type(self).__name__}.")
         else:
-            return found
+            return state
         kind = self.kinds[0] if self.kinds else "LED"
         return STATES[kind](WaitingCommands(), 0, kind, 0, "", "")  # nothing of it is sent
 

@@ -54,8 +54,8 @@ class Camera(Sensor):
 
     @staticmethod
     def imageGetGray(image: bytes, width: int, x: int, y: int) -> int:
-        at = 4 * (y * width + x)
-        return sum(image[at : at + 3]) // 3
+        offset = 4 * (y * width + x)
+        return sum(image[offset : offset + 3]) // 3
 
     imageGetGrey = imageGetGray
 

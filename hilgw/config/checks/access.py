@@ -28,19 +28,21 @@ def check_files(inspection: Inspection) -> None:
     A file that does not exist is reported at the start: it may be made until then.
     """
     folder = FilePath(inspection.document.file).parent
-    for at, access in inspection.made("access"):
+    for section, access in inspection.made("access"):
         for name, token in access.tokens.items():
             place = folder / token.file
-            is_bad = inspection.document.is_bad((*at, "tokens", name, "file"))
+            is_bad = inspection.document.is_bad((*section, "tokens", name, "file"))
             mode = None if is_bad else mode_of(place)
             if mode is not None and is_token_exposed(mode):
-                inspection.error((*at, "tokens", name, "file"), TOKEN_READABLE, make_private(place))
+                inspection.error(
+                    (*section, "tokens", name, "file"), TOKEN_READABLE, make_private(place)
+                )
         if access.tls is not None:
             key = "certificate" if access.tls.key is None else "key"
             place = folder / (access.tls.key or access.tls.certificate)
-            mode = None if inspection.document.is_bad((*at, "tls", key)) else mode_of(place)
+            mode = None if inspection.document.is_bad((*section, "tls", key)) else mode_of(place)
             if mode is not None and is_key_exposed(mode):
-                inspection.error((*at, "tls", key), KEY_READABLE, make_private(place))
+                inspection.error((*section, "tls", key), KEY_READABLE, make_private(place))
 
 
 def check_metrics(inspection: Inspection) -> None:
@@ -69,8 +71,8 @@ def check_listener(inspection: Inspection, path: Path, url: str, robot: str = ""
         if not robot:  # else reported with the address
             inspection.error(path, str(error), "e.g. 127.0.0.1:9464 or [::1]:9464")
         return
-    for what, fix in _problems(access, reads=not robot):
-        inspection.error(path, what, fix)
+    for problem, fix in _problems(access, reads=not robot):
+        inspection.error(path, problem, fix)
     if access.tokens and robot:
         _check_room(inspection, path[:2], robot)
 
@@ -81,9 +83,11 @@ def _check_room(inspection: Inspection, path: Path, robot: str) -> None:
 
     whole, token = encode_name(robot + _TOKEN), encode_name(_TOKEN)
     if not whole.endswith(token):
-        what = f"no token fits behind this name: of more than {LONGEST_NAME} characters, a "
-        what += "controller sends a hash"
-        inspection.warn(path, what, f"use at most {LONGEST_NAME - len(token)} letters and digits")
+        problem = f"no token fits behind this name: of more than {LONGEST_NAME} characters, a "
+        problem += "controller sends a hash"
+        inspection.warn(
+            path, problem, f"use at most {LONGEST_NAME - len(token)} letters and digits"
+        )
 
 
 def _problems(access: AccessConfig, *, reads: bool) -> Iterator[tuple[str, str]]:

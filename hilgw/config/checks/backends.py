@@ -48,17 +48,17 @@ def check_own_backends(inspection: Inspection) -> None:
         for path, part in inspection.made(*pattern):
             listed = isinstance(real, list) and part_name(path) in real
             if part.backend is not None and listed:
-                what = f"`real:` lists {quoted(part_name(path))}, too"
-                inspection.error((*path, "backend"), what, "delete one of them")
+                problem = f"`real:` lists {quoted(part_name(path))}, too"
+                inspection.error((*path, "backend"), problem, "delete one of them")
     for path, part in inspection.made("robots", None, "controller"):
         if part.backend is None:
             continue
         if inside_of(part) is not None:
-            what = "the controller runs in the gateway: there is no port to it"
-            inspection.error((*path, "backend"), what, "delete it")
+            problem = "the controller runs in the gateway: there is no port to it"
+            inspection.error((*path, "backend"), problem, "delete it")
         elif program_of(part) is not None:
-            what = "hilgw starts the program itself, with every back end"
-            inspection.error((*path, "backend"), what, "delete it")
+            problem = "hilgw starts the program itself, with every back end"
+            inspection.error((*path, "backend"), problem, "delete it")
 
 
 def _parts(inspection: Inspection) -> Iterator[str]:
@@ -87,9 +87,9 @@ def check_speed(inspection: Inspection) -> None:
         return
     parts = (*_ports(inspection), *_local_sockets(inspection), *_links(inspection))
     parts += tuple(_programs(inspection))
-    for path, what, fix in (*parts, *_proxies(inspection), *_mocap(inspection)):
+    for path, problem, fix in (*parts, *_proxies(inspection), *_mocap(inspection)):
         shown = speed if speed == MAX else f"{speed:g}"
-        inspection.error(path, f"{what} runs in real time, not at speed {shown}", fix)
+        inspection.error(path, f"{problem} runs in real time, not at speed {shown}", fix)
 
 
 def _is_valid(speed: Any) -> bool:
@@ -130,11 +130,12 @@ def _local_sockets(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
 def _links(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
     for path, data in inspection.each("airs", None, "nodes", None):
         if data.get("link") is not None and has_nodes(inspection, str(path[1])):
-            at = (*path, "link")
+            link_path = (*path, "link")
             import shlex
 
-            fix = f"delete it, or run with --set {shlex.quote('.'.join(map(str, at)) + '=null')}"
-            yield at, "a port for another program", fix
+            setting = ".".join(map(str, link_path)) + "=null"
+            fix = f"delete it, or run with --set {shlex.quote(setting)}"
+            yield link_path, "a port for another program", fix
 
 
 def _programs(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:

@@ -58,8 +58,8 @@ IN_ORDER = (
 def check(document: Document, context: Context) -> list[Diagnostic]:
     """Add errors to the document's problems; return the warnings."""
     inspection = Inspection(document, context)
-    for each in IN_ORDER:
-        each(inspection)
+    for run_check in IN_ORDER:
+        run_check(inspection)
     if not document.problems and inspection.get("federation") is None:  # others may have more
         reach.check_reach(inspection)
     return inspection.warnings

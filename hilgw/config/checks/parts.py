@@ -67,8 +67,8 @@ def _question_line(inspection: Inspection, path: Path, config: AdapterConfig) ->
     """Reject data bits that the hardware does not have; warn about a legal but unusual rate."""
     rate, limits = config.common.baudRate, plugins.load(plugins.ADAPTERS, config.kind).limits
     if config.common.data_bits not in limits.data_bits:
-        what = f"the line of kind {config.kind} has no {config.common.data_bits} data bits"
-        inspection.error((*path, "data_bits"), what, "remove it: the line has 8")
+        problem = f"the line of kind {config.kind} has no {config.common.data_bits} data bits"
+        inspection.error((*path, "data_bits"), problem, "remove it: the line has 8")
     near = near_rate(rate, limits.rates)
     if near is not None and not inspection.document.is_bad((*path, "baudRate")):
         inspection.warn((*path, "baudRate"), f"{rate} is not a usual rate", f"did you mean {near}?")
@@ -85,8 +85,8 @@ def _run_own_check(
     own, doubts = getattr(kind, "check", None), getattr(kind, "doubts", None)
     if own is not None:
         inspection.errors(path, own(*settings))
-    for dotted, what, fix in doubts(*settings) if doubts is not None else ():
-        inspection.warn(inspection.below(path, dotted), what, fix)
+    for dotted, problem, fix in doubts(*settings) if doubts is not None else ():
+        inspection.warn(inspection.below(path, dotted), problem, fix)
 
 
 # --- serial ports: what they name, and that each has one user -------------------------------------
@@ -104,25 +104,25 @@ def check_ports(inspection: Inspection) -> None:
         *(("robots", None, key) for key in ("controller", *BODY_KEYS)),
     )
     for path, data in itertools.chain(*(inspection.each(*pattern) for pattern in users)):
-        at = (*path, "port")
+        port_path = (*path, "port")
         key = _port_key(inspection, data.get("port"))
         if isinstance(key, str) and "://" in key:
-            _check_port_url(inspection, at, key)
+            _check_port_url(inspection, port_path, key)
         if isinstance(key, UsbId) and not key.location and None in (key.vid, key.pid):
             lacks = "vid" if key.vid is None else "pid"
-            inspection.error((*at, "usb", lacks), "missing", "add it, or use location")
+            inspection.error((*port_path, "usb", lacks), "missing", "add it, or use location")
         if key == "loop://":
             continue  # each opens its own
         if key == "":
-            inspection.error(at, "the port is empty", "write a device path, or loop://")
+            inspection.error(port_path, "the port is empty", "write a device path, or loop://")
         elif isinstance(key, str) and not data["port"].isprintable():
-            inspection.error(at, *NO_PATH)
+            inspection.error(port_path, *NO_PATH)
         elif key in seen:
-            inspection.error(at, f"{spell(seen[key])} has this port too", "use another port")
+            inspection.error(port_path, f"{spell(seen[key])} has this port too", "use another port")
         elif key is not None:
             seen[key] = path
             if isinstance(key, str) and (doubted := doubt(data["port"])):
-                inspection.warn(at, f"{quoted(data['port'])} {doubted[0]}", doubted[1])
+                inspection.warn(port_path, f"{quoted(data['port'])} {doubted[0]}", doubted[1])
 
 
 def _check_port_url(inspection: Inspection, at: Path, url: str) -> None:
@@ -171,16 +171,16 @@ def check_nodes(inspection: Inspection) -> None:
         elif not node.link.isprintable():
             inspection.error((*path, "link"), *NO_PATH)
         elif link in links:
-            what = f"{quoted(str(links[link][-1]))} has this link too"
-            inspection.error((*path, "link"), what, "use another link")
+            problem = f"{quoted(str(links[link][-1]))} has this link too"
+            inspection.error((*path, "link"), problem, "use another link")
         links.setdefault(link, path)
 
 
 def _check_node(inspection: Inspection, path: Path, node: NodeConfig) -> None:
     keys = inspection.context.keys(inspection.get(*path))
     try:
-        for key, what, fix in _problems_of_mock(inspection, node.mock, node.parameters, keys):
-            inspection.error((*path, key) if key else path, what, fix)
+        for key, problem, fix in _problems_of_mock(inspection, node.mock, node.parameters, keys):
+            inspection.error((*path, key) if key else path, problem, fix)
         _check_replies(inspection, (*path, "replies"), node)
     except ConfigError as error:
         inspection.error((*path, "mock"), error.what, error.fix)
@@ -213,10 +213,10 @@ def check_mock(inspection: Inspection, path: Path, spec: MockSpec, setting: str 
                 fix = inspection.suggest(key, PROGRAM_KEYS)
                 inspection.error((*path, setting, key), "a program has no such parameter", fix)
     try:
-        for key, what, fix in _problems_of_mock(inspection, spec.name, spec.parameters):
-            at = (*path, setting, key)
-            at = at if at in inspection.document.values else path
-            inspection.error(at, f"{setting}: {what}", fix)
+        for key, problem, fix in _problems_of_mock(inspection, spec.name, spec.parameters):
+            key_path = (*path, setting, key)
+            key_path = key_path if key_path in inspection.document.values else path
+            inspection.error(key_path, f"{setting}: {problem}", fix)
     except ConfigError as error:
         inspection.error(path, error.what, error.fix)
 
@@ -246,8 +246,8 @@ def _problems_of_mock(
         if parameter in kind.parameters:
             continue
         if _refusal(kind, {**accepted, parameter: parameters[parameter]}):
-            what = f"{quoted(name)} has no such parameter"
-            yield parameter, what, inspection.suggest(parameter, known)
+            problem = f"{quoted(name)} has no such parameter"
+            yield parameter, problem, inspection.suggest(parameter, known)
         else:
             accepted[parameter] = parameters[parameter]
 

@@ -48,23 +48,23 @@ class _Devices:
         """Return True if a device of another robot receives from this one, or sends to it."""
         wanted = not isinstance(fields, EmitterFields)
         channels = (None,) if fields.channel == BROADCAST else (fields.channel, BROADCAST)
-        found = (self._robots.get((wanted, fields.type, channel), set()) for channel in channels)
-        return any(robots - {robot} for robots in found)
+        groups = (self._robots.get((wanted, fields.type, channel), set()) for channel in channels)
+        return any(robots - {robot} for robots in groups)
 
 
 def _warning(fields: Radio, adapters: dict[str, AdapterConfig]) -> tuple[str, str]:
-    what = f"{fields.type}, channel {fields.channel}: reaches no hardware and no other robot"
+    problem = f"{fields.type}, channel {fields.channel}: reaches no hardware and no other robot"
     hardware = {name: _type_of(adapter) for name, adapter in adapters.items()}
     same = [name for name, type_ in hardware.items() if type_ == fields.type]
     if same:
-        return what, f"{_listed(same)} of this type: other channels"
+        return problem, f"{_listed(same)} of this type: other channels"
     others = sorted({*hardware.values()} - {fields.type})
     if hardware:
-        what += (
+        problem += (
             f"; {', '.join(f'{name} is {type_}' for name, type_ in sorted(hardware.items())[:4])}"
         )
-        return what, f"write type: {others[0]}" if len(others) == 1 else "write another type"
-    return what, "add an adapter, or a robot with a device of this type and channel"
+        return problem, f"write type: {others[0]}" if len(others) == 1 else "write another type"
+    return problem, "add an adapter, or a robot with a device of this type and channel"
 
 
 def _type_of(adapter: AdapterConfig) -> str:

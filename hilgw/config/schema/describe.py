@@ -45,16 +45,16 @@ class Row:
 def rows(part: type[Any], prefix: str = "", *, deep: bool = True) -> list[Row]:
     """Return all settings of a dataclass; deep: also those of nested ones, below their key."""
     hints = get_type_hints(part)
-    found: list[Row] = []
+    table: list[Row] = []
     for field in dataclasses.fields(part):
         hint = hints[field.name]
         if is_tag(hint):
             continue
         key = prefix + field.name
-        found.append(_row(key, hint, field))
+        table.append(_row(key, hint, field))
         if deep:
-            found += _inner(key, hint)
-    return found
+            table += _inner(key, hint)
+    return table
 
 
 def _row(key: str, hint: Any, field: dataclasses.Field[Any]) -> Row:

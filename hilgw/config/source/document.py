@@ -138,25 +138,25 @@ def _explained(error: Exception, loader: _Loader, lines: Lines) -> tuple[Positio
     if not isinstance(error, yaml.MarkedYAMLError):  # an escape "\\UFFFFFFFF", an endless %YAML
         position = lines.position(loader.index())
         return position, (), "not valid YAML", "write another number or character"
-    mark, what, fix = explain(error)
+    mark, problem, fix = explain(error)
     position = lines.position(mark.index if mark else 0)
     if "<stream end>" in str(error.problem) and (bracket := loader.bracket()):
         signs = "{}" if isinstance(bracket.event, yaml.MappingStartEvent) else "[]"
-        what, fix = f"'{signs[0]}' is not closed", f"close it with '{signs[1]}'"
+        problem, fix = f"'{signs[0]}' is not closed", f"close it with '{signs[1]}'"
         position = lines.position(bracket.event.start_mark.index)
     elif "mapping values" in str(error.problem) and loader.word is not None:
         word = lines.position(loader.word)
         if word.line < position.line and lines.is_first(word):
-            position, (what, fix) = word, NO_COLON
-    if what == NO_COLON[0]:
+            position, (problem, fix) = word, NO_COLON
+    if problem == NO_COLON[0]:
         fix = without_space(lines.rest(position)) or fix
     line = lines.rest(Position(position.file, position.line, 1))
-    if ("cannot follow" in what or "indentation" in what) and has_bare_braces(line):
-        what, fix = BRACES
+    if ("cannot follow" in problem or "indentation" in problem) and has_bare_braces(line):
+        problem, fix = BRACES
     if pasted := _TYPOGRAPHIC.search(_QUOTED.sub("", line)):
         sign = "space" if pasted[0].isspace() else "quote"
         fix = f"write a plain {sign} for U+{ord(pasted[0]):04X} in this line"
-    return position, (), what, fix
+    return position, (), problem, fix
 
 
 @dataclass(slots=True)
@@ -238,14 +238,14 @@ class _Loader(Composer):
         return node
 
     def _check_limits(self, event: Any) -> None:
-        what, fix = "", ""
+        problem, fix = "", ""
         self._values += 1
         if self._values > MAX_VALUES:
-            what, fix = f"more than {MAX_VALUES} values", "use several files"
+            problem, fix = f"more than {MAX_VALUES} values", "use several files"
         elif isinstance(event, yaml.CollectionStartEvent) and len(self._opened) >= MAX_DEPTH:
-            what, fix = f"nested more than {MAX_DEPTH} deep", "remove brackets or indentation"
-        if what:
-            raise _LimitError(problem=what, problem_mark=event.start_mark, note=fix)
+            problem, fix = f"nested more than {MAX_DEPTH} deep", "remove brackets or indentation"
+        if problem:
+            raise _LimitError(problem=problem, problem_mark=event.start_mark, note=fix)
 
     def index(self) -> int:
         """Return the offset up to which PyYAML's parser has read."""
@@ -293,8 +293,8 @@ class _Reader:
         document, position = self._document, self._position(node)
         document.values[path] = position
         if node in self._beyond:
-            what, fix, is_readable = self._beyond[node]
-            document.problems.append(Diagnostic.at(position, path, what, fix))
+            problem, fix, is_readable = self._beyond[node]
+            document.problems.append(Diagnostic.at(position, path, problem, fix))
             if not is_readable:
                 document.mark(path)
                 return BAD
@@ -312,9 +312,9 @@ class _Reader:
                 continue
             below, position = (*path, key), self._position(key_node)
             if below in self._document.keys:
-                what = f"duplicate key, first in line {self._document.keys[below].line}"
+                problem = f"duplicate key, first in line {self._document.keys[below].line}"
                 self._document.problems.append(
-                    Diagnostic.at(position, below, what, "keep one of them")
+                    Diagnostic.at(position, below, problem, "keep one of them")
                 )
                 continue
             self._document.keys[below] = position
@@ -325,28 +325,30 @@ class _Reader:
 
     def _key(self, node: Any, parent: Path) -> str | int | None:
         """Return the key of a mapping; None, with an error, if it cannot be read."""
-        word, what, fix = node.value, "", ""
+        word, problem, fix = node.value, "", ""
         if isinstance(node, yaml.MappingNode) and not any(item.value for _, item in node.value):
-            what, fix = BRACES
+            problem, fix = BRACES
             if parent:
                 self._document.mark(parent)
         elif not isinstance(node, yaml.ScalarNode):
-            what, fix = "a key must be text", "put it in quotes"
+            problem, fix = "a key must be text", "put it in quotes"
         elif node in self._beyond:
-            what, fix, _ = self._beyond[node]
+            problem, fix, _ = self._beyond[node]
         elif _HALF.search(word):
-            what, fix = HALF
+            problem, fix = HALF
         elif "\0" in word:  # in pydantic's locations it precedes a choice: see unions.py
-            what, fix = "a key with the character \\0", "delete it"
+            problem, fix = "a key with the character \\0", "delete it"
         elif node.style:
             return str(word)
         elif word == "<<":
-            what, fix = "merge key '<<'", "write the keys out"
+            problem, fix = "merge key '<<'", "write the keys out"
         elif word == "":
-            what, fix = "a key is missing before ':'", "write it, or delete the ':'"
-        if what:
+            problem, fix = "a key is missing before ':'", "write it, or delete the ':'"
+        if problem:
             self._document.partial.add(parent)
-            self._document.problems.append(Diagnostic.at(self._position(node), parent, what, fix))
+            self._document.problems.append(
+                Diagnostic.at(self._position(node), parent, problem, fix)
+            )
             return None
         try:
             key = resolve(word)

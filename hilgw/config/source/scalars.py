@@ -127,9 +127,9 @@ def _refuse(word: str) -> None:
         raise Surprise(f"{word} is {truth} in YAML 1.1, text in 1.2", f"write {truth}, or {quote}")
     if not _NUMERIC.match(word):
         return
-    for form, what in _FORMS:
+    for form, problem in _FORMS:
         if re.fullmatch(form, word):
-            raise Surprise(what, f"write {_instead(form, word)}{quote}{_AFTER.get(form, '')}")
+            raise Surprise(problem, f"write {_instead(form, word)}{quote}{_AFTER.get(form, '')}")
 
 
 def _instead(form: str, word: str) -> str:

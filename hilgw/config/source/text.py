@@ -69,16 +69,16 @@ def read_text(file: str) -> str:
 def decode(data: bytes, file: str) -> str:
     """Decode UTF-8 bytes, without a leading byte order mark. Raises ConfigErrors."""
     if data.startswith(_WIDE_BOMS):
-        what = "the file is UTF-16 or UTF-32 text"
-        raise ConfigErrors([Diagnostic.at(Position(file, 1, 1), (), what, _FIX)])
+        problem = "the file is UTF-16 or UTF-32 text"
+        raise ConfigErrors([Diagnostic.at(Position(file, 1, 1), (), problem, _FIX)])
     data = data.removeprefix(codecs.BOM_UTF8)
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
         before = data[: error.start].decode()
         position = Lines(before, file).position(len(before))
-        what = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
-        raise ConfigErrors([Diagnostic.at(position, (), what, _FIX)]) from None
+        problem = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
+        raise ConfigErrors([Diagnostic.at(position, (), problem, _FIX)]) from None
     check_text(text, file)
     return text
 
@@ -87,8 +87,8 @@ def check_text(text: str, file: str) -> None:
     """Raise ConfigErrors for characters that no text file has."""
     if strange := NOT_TEXT.search(text):
         position = Lines(text, file).position(strange.start())
-        what = f"character U+{ord(strange[0]):04X} is not allowed in a text file"
-        raise ConfigErrors([Diagnostic.at(position, (), what, "delete it, or " + _FIX)])
+        problem = f"character U+{ord(strange[0]):04X} is not allowed in a text file"
+        raise ConfigErrors([Diagnostic.at(position, (), problem, "delete it, or " + _FIX)])
 
 
 def _whole(file: str, what: str, fix: str) -> ConfigErrors:

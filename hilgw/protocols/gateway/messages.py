@@ -58,10 +58,12 @@ def encode(message: Mapping[str, Any]) -> bytes:
 
 def keys_of(message: Any) -> dict[str, Any]:
     """Return the fields of a dataclass as in JSON, without those at their defaults."""
-    found = {}
-    for each in fields(message):
-        value = getattr(message, each.name)
-        default = each.default if each.default_factory is MISSING else each.default_factory()
+    given = {}
+    for declared in fields(message):
+        value = getattr(message, declared.name)
+        default = (
+            declared.default if declared.default_factory is MISSING else declared.default_factory()
+        )
         if value != default:
-            found[each.name] = value.hex() if isinstance(value, bytes) else value
-    return found
+            given[declared.name] = value.hex() if isinstance(value, bytes) else value
+    return given

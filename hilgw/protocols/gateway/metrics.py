@@ -152,9 +152,9 @@ def text_of(gateways: Sequence[tuple[Labels, Status]]) -> str:
     lines += [f"# HELP {_LATENCY} {text}", f"# TYPE {_LATENCY} histogram"]
     for labels, status in gateways:
         for hop, parts in status["latency"].items():
-            for part, found in parts.items():
+            for part, histogram in parts.items():
                 own = {**labels, "hop": hop, "part": part}
-                lines += _histogram(own, status["latency_bounds_s"], found)
+                lines += _histogram(own, status["latency_bounds_s"], histogram)
     return "\n".join(lines) + "\n"
 
 

@@ -32,17 +32,17 @@ def added_up(before: Round, after: Round) -> dict[str, Any]:
     asked = dict.fromkeys([*before, *after])
     rounds = [{name: _valid(each.get(name)) for name in asked} for each in (before, after)]
     silent = [name for name in asked if None in (rounds[0][name], rounds[1][name])]
-    found = {name: each for name, each in rounds[1].items() if each is not None}
-    links = [_link(rounds, a, b) for a, each in found.items() for b in each["members"]]
-    violations = {name: each["violations"] for name, each in found.items() if each["violations"]}
+    counts = {name: each for name, each in rounds[1].items() if each is not None}
+    links = [_link(rounds, a, b) for a, each in counts.items() for b in each["members"]]
+    violations = {name: each["violations"] for name, each in counts.items() if each["violations"]}
     is_wrong = bool(violations) or any(each["adds_up"] is False for each in links)
     return {
         "adds_up": False if is_wrong else None if silent else True,
         "silent": silent,
         "links": links,
         "violations": violations,
-        "totals": _totals(found),
-        "gateways": found,
+        "totals": _totals(counts),
+        "gateways": counts,
     }
 
 

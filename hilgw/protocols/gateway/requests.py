@@ -113,10 +113,7 @@ class Found:
 
 @record
 class RobotState:
-    """The state of a robot.
-
-    mode: simulation, remote or shadow. bodies: "up" or "down" by "body" and "remote".
-    """
+    """The mode (simulation, remote or shadow), and "up" or "down" by "body" and "remote"."""
 
     robot: str
     mode: str
@@ -166,10 +163,7 @@ class Disarmed:
 
 @record
 class PortReleased:
-    """The port that was released.
-
-    path: of the device. note: for the user, the effect on its robot.
-    """
+    """The path of the device, and for the user the effect on its robot."""
 
     path: str
     note: str
@@ -236,10 +230,7 @@ class Send(Request[Done]):
 
 @record
 class Place(Request[Done]):
-    """Move an object of the scene.
-
-    position: metres; null: unknown from now on. rotation: axis and angle.
-    """
+    """Move an object. position: metres; null: unknown from now on. rotation: axis and angle."""
 
     object: str
     position: Row | None
@@ -347,10 +338,7 @@ class EndHold(Request[LeaseState]):
 
 @record
 class Disarm(Request[Disarmed]):
-    """Stop the motors of these robots, or of all, until they are armed.
-
-    Every version accepts it, with any further keys.
-    """
+    """Stop the motors of these robots, or of all, until they are armed; any version may send it."""
 
     robots: list[str] = field(default_factory=list)
     all: bool = False
@@ -453,8 +441,8 @@ REQUESTS: dict[str, type[Request[Any]]] = {
 def answer_of(kind: type[Request[A]]) -> type[A]:
     """Return the class of the answer to this request."""
     (base,) = kind.__orig_bases__  # type: ignore[attr-defined]
-    found: type[A] = get_args(base)[0]
-    return found
+    answer: type[A] = get_args(base)[0]
+    return answer
 
 
 def encode_request(request: Request[Any]) -> bytes:

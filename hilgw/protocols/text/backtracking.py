@@ -55,8 +55,8 @@ def bound(items: Iterable[Any], follow: Bound, *, nested: bool = False) -> Bound
         elif kind is parser.AT:
             part = Bound(begin if value is parser.AT_END_STRING else ANYTHING, tries + 1, 1)
         else:
-            what = "a part that is not text, a set, a group, | or a repetition"
-            raise ConfigError(what, fix="leave out lookaround, backreferences and conditions")
+            problem = "a part that is not text, a set, a group, | or a repetition"
+            raise ConfigError(problem, fix="leave out lookaround, backreferences and conditions")
         begin, tries = part.begin, part.tries
         steps, ways = part.steps + part.ways * steps, min(part.ways * ways, _HUGE)
     return Bound(begin, tries, steps, ways)
@@ -64,8 +64,8 @@ def bound(items: Iterable[Any], follow: Bound, *, nested: bool = False) -> Bound
 
 def _repeated(low: int, high: int, items: Any, after: Bound, nested: bool) -> Bound:
     if (is_unbounded := high == parser.MAXREPEAT) and nested:
-        what = "an unbounded repetition inside another one"
-        raise ConfigError(what, fix=r"limit the inner one, such as \d{1,9} for \d+")
+        problem = "an unbounded repetition inside another one"
+        raise ConfigError(problem, fix=r"limit the inner one, such as \d{1,9} for \d+")
     times = LONGEST_LINE if is_unbounded else high
     part = bound(items, after, nested=nested or is_unbounded)
     if times > 1:  # another one may follow it

@@ -61,16 +61,16 @@ def _compiled(text: str, start: str, end: str) -> Pattern:
             )
         steps = bound(tree, Bound(END if end else ANYTHING)).steps
     except (re.error, FutureWarning, OverflowError, RecursionError) as error:
-        what = f"{text!r} is not a regular expression: {error}"
-        raise ConfigError(what, fix="write Python's syntax, for bytes") from None
+        problem = f"{text!r} is not a regular expression: {error}"
+        raise ConfigError(problem, fix="write Python's syntax, for bytes") from None
     except ConfigError as error:
         raise ConfigError(f"{text!r} has {error.what}", fix=error.fix) from None
     is_at_begin = start or tree.data[:1] == [(parser.AT, parser.AT_BEGINNING)]
     begins = 1 if is_at_begin else LONGEST_LINE
     if begins * steps > MOST_STEPS:
-        what = f"{text!r} can match a line in too many ways"
+        problem = f"{text!r} can match a line in too many ways"
         fix = "begin with ^, or end each repetition where the next begins, as [^,]*, for .*,"
-        raise ConfigError(what, fix=fix)
+        raise ConfigError(problem, fix=fix)
     return pattern
 
 

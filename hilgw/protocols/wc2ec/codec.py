@@ -236,8 +236,8 @@ class Decoder:
             return _INCOMPLETE
         count = int.from_bytes(buffer[at + size - 4 : at + size], "little")
         if count > LONGEST_PACKET:
-            what = f"packet of {count} bytes is longer than {LONGEST_PACKET} bytes"
-            raise _StreamLost(PeerError(what))
+            problem = f"packet of {count} bytes is longer than {LONGEST_PACKET} bytes"
+            raise _StreamLost(PeerError(problem))
         return size + count
 
     def _read_value(self, buffer: bytes, at: int, end: int) -> Message | None:
@@ -306,8 +306,10 @@ class Decoder:
         if meant is None or meant is by_type:
             return meant
         if meant.counted or by_type.counted or meant.body.size != by_type.body.size:
-            what = f"the length of command {command} of type {number} does not match device {index}"
-            raise _StreamLost(PeerError(f"{what} ({kind})"))
+            problem = (
+                f"the length of command {command} of type {number} does not match device {index}"
+            )
+            raise _StreamLost(PeerError(f"{problem} ({kind})"))
         return meant
 
     def _check(self, layout: Layout, kind: str, values: tuple[float, ...]) -> Refusal | None:

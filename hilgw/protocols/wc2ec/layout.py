@@ -163,9 +163,9 @@ class Layouts:
     def unknown(self, command: int, number: int) -> PeerError:
         """Return the error for a body of unknown length, with the probable cause."""
         kind = self.numbers.kind(number)
-        what = f"command {command} of type {number} ({kind}) has an unknown length"
+        problem = f"command {command} of type {number} ({kind}) has an unknown length"
         if (command, kind) in EXTENSION:
-            return PeerError(what, fix="set extensions: true if the peer supports them")
+            return PeerError(problem, fix="set extensions: true if the peer supports them")
         return PeerError(
-            what, fix=f"check that webots: {self.numbers.version} is the version of the peer"
+            problem, fix=f"check that webots: {self.numbers.version} is the version of the peer"
         )

@@ -69,8 +69,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--output {target}: pytest finds tests by names like test_antenna.py")
     played = target.with_suffix(".pcapng")
     made = (target,) if args.firmware else (target, played)
-    for each in () if args.force else made:
-        files.expect_new(each, "name another with --output, or replace it with --force")
+    for path in () if args.force else made:
+        files.expect_new(path, "name another with --output, or replace it with --force")
     recording = opened(args.file)
     if args.firmware is not None:
         return _of_firmware(args, target, recording)
@@ -134,15 +134,17 @@ def _demand_whole(recording: Recording, events: list[dict[str, Any]]) -> None:
         "has no bytes of a line: there is no hardware to play": not has_bytes,
         "begins in the middle of a run": set(states.values()) != {"closed"},
     }
-    for what in (what for what, is_wrong in checks.items() if is_wrong):
+    for problem in (problem for problem, is_wrong in checks.items() if is_wrong):
         fix = "record the run from its start: hilgw FILE.yaml --record run.pcapng"
-        raise HilgwError(what, where=str(recording.path), fix=fix)
+        raise HilgwError(problem, where=str(recording.path), fix=fix)
 
 
 def _demand_same(file: Path, then: dict[str, list[Any]], now: dict[str, list[Any]]) -> None:
     for name in {**then, **now}:
-        for at, (old, new) in enumerate(zip_longest(then.get(name, ()), now.get(name, ()))):
+        for index, (old, new) in enumerate(zip_longest(then.get(name, ()), now.get(name, ()))):
             if old != new:
-                what = f"does not repeat: {name}, number {at + 1} was {old!r}, and is now {new!r}"
+                problem = (
+                    f"does not repeat: {name}, number {index + 1} was {old!r}, and is now {new!r}"
+                )
                 fix = "its program depends on time, on chance, or on what is not recorded"
-                raise HilgwError(what, where=str(file), fix=fix)
+                raise HilgwError(problem, where=str(file), fix=fix)

@@ -46,8 +46,8 @@ def run(args: argparse.Namespace) -> int:
     from hilgw.record.plot import parts_of
 
     if args.end is not None and args.end < args.begin:
-        what = f"--from {args.begin:g} s is after --to {args.end:g} s"
-        raise UsageError(what, fix="both count from the start of the recording")
+        problem = f"--from {args.begin:g} s is after --to {args.end:g} s"
+        raise UsageError(problem, fix="both count from the start of the recording")
     recording = opened(args.file)
     demand_known(args.names, parts_of(recording), recording.events())
     is_line, show = args.frames or args.bytes, printer(args)

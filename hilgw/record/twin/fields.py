@@ -112,11 +112,11 @@ def _delays_ms(rows: list[Row], fields: EmitterFields, step_ms: int) -> list[Any
 
 def spread(values: Iterable[float | None]) -> dict[str, float] | None:
     """Return the spread of values; None if no value is known."""
-    found = sorted(each for each in values if each is not None)
+    known = sorted(each for each in values if each is not None)
     marks = {"min": 0.0, "p50": 0.5, "p99": 0.99, "max": 1.0}
-    at = {name: round(found[round(mark * (len(found) - 1))], 6) for name, mark in marks.items()
-          if found}  # fmt: skip
-    return {"n": len(found), **at} if found else None
+    shares = {name: round(known[round(mark * (len(known) - 1))], 6) for name, mark in marks.items()
+          if known}  # fmt: skip
+    return {"n": len(known), **shares} if known else None
 
 
 # --- the fields that would fit --------------------------------------------------------------------

@@ -38,8 +38,8 @@ class Shadow:
             self._end_window()
             self._from_ns, self._window = now, Comparison()
         value = tuple(values) if isinstance(event["value"], list) else values[0]
-        for each in (self._total, self._window):
-            compare = each.first if body == "body" else each.second
+        for comparison in (self._total, self._window):
+            compare = comparison.first if body == "body" else comparison.second
             compare(event["device"], value, [Quantity(name) for name in event["fields"]], now)
 
     def _end_window(self) -> None:
@@ -60,5 +60,5 @@ class Shadow:
 
 def _figures(comparison: Comparison) -> list[tuple[str, dict[str, Any]]]:
     comparison.estimate_delays()
-    found = comparison.divergences()
-    return [(name, as_dict(each)) for name, each in found.items() if each.pairs]
+    divergences = comparison.divergences()
+    return [(name, as_dict(each)) for name, each in divergences.items() if each.pairs]
