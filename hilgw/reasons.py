@@ -57,8 +57,10 @@ class RejectedReason(Reason):
 
 
 class NotReceivedReason(Reason):
-    """No listener received a packet; in the order of the checks, the later ones nearer to success.
-    Also of one listener that did not receive it."""
+    """No listener received a packet, or one listener did not.
+
+    The order is that of the checks, the later ones nearer to success.
+    """
 
     NO_LISTENER = "no_listener", "there is no listener of this type but on the sender's own robot"
     CHANNEL = "channel", "no listener is on this channel"

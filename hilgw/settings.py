@@ -62,8 +62,10 @@ PROGRAM_KEYS = (PROGRAM, "line", "restart", "folder", "baudRate")
 
 @dataclass(frozen=True, slots=True)
 class MockSpec:
-    """The firmware mock that replaces the hardware: its name, and the parameters that match the
-    settings of the hardware."""
+    """The firmware mock that replaces the hardware.
+
+    Its name, and the parameters that match the settings of the hardware.
+    """
 
     name: str
     parameters: dict[str, Any] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""A watch over a program that `hilgw exec` starts: does it make a Robot() and step?
+"""The watch over a program that `hilgw exec` starts: it must make a Robot() and step.
 
 A process next to the program waits at one end of a pipe. The program has the other: it writes a
 byte with its Robot() and closes it with its first step, and when it ends.

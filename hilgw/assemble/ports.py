@@ -68,8 +68,10 @@ class Assembly:
 
 
 class Ports(Assembly):
-    """The ports of one configuration: all that opens or listens for a part is made here; and the
-    mocks behind them, one host for each air."""
+    """The ports of one configuration, and the mocks behind them, one host for each air.
+
+    This class makes all that opens or listens for a part.
+    """
 
     def __init__(self, config: GatewayConfig, gateway: Gateway) -> None:
         super().__init__(config, gateway)

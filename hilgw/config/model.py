@@ -113,8 +113,10 @@ class AccessConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstopConfig:
-    """An emergency-stop switch: normally closed, between DTR or RTS of a serial port, which hilgw
-    keeps on, and an input of the same port. Open, it disarms all robots."""
+    """An emergency-stop switch: normally closed; open, it disarms all robots.
+
+    It is between DTR or RTS of a serial port, which hilgw keeps on, and an input of the same port.
+    """
 
     port: str | UsbId = setting(
         "its serial port, which no part uses: a path, rfc2217://HOST:PORT or a usb id",
@@ -143,8 +145,10 @@ class ControlConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricsConfig:
-    """The metrics for Prometheus, at http://HOST:PORT/metrics; on an address that other hosts reach
-    with a token of `access`."""
+    """The metrics for Prometheus, at http://HOST:PORT/metrics.
+
+    On an address that other hosts reach they need a token of `access`.
+    """
 
     listen: str = setting(
         "address and port; `--metrics HOST:PORT` sets it",

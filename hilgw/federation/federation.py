@@ -46,7 +46,10 @@ ASK_NS = 2 * NS_PER_S  # longest time that a query is under way
 
 
 class Federation(NetworkView):
-    """This gateway among the others. settings: Zenoh's own. members: the others by name."""
+    """A gateway among the others of its federation.
+
+    settings: Zenoh's own. members: the others by name.
+    """
 
     def __init__(
         self,

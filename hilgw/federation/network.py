@@ -27,7 +27,7 @@ LONGEST_S = 2.0
 
 
 class NetworkView(Federated):
-    """This gateway in its network, as shown to others. members: the other gateways by name."""
+    """The gateway in its network, as shown to others. members: the other gateways by name."""
 
     _state: wire.State
     _incoming: Incoming

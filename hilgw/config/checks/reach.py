@@ -1,5 +1,7 @@
-"""Warnings of Emitters and Receivers that reach nothing by construction: types or channels that no
-other end has."""
+"""Warnings about Emitters and Receivers that reach nothing by construction.
+
+No other end has their types or channels.
+"""
 
 from __future__ import annotations
 
