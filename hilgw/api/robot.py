@@ -98,7 +98,7 @@ _CLASS_OF = {kind: each for each in CLASSES for kind in each.kinds}
 
 
 class Robot(OldNames):
-    """The connection to the simulator that WEBOTS_CONTROLLER_URL names, or to one on this machine.
+    """The robot, connected to the simulator of WEBOTS_CONTROLLER_URL, or to one on this machine.
 
     devices: by name. One robot per process, as in Webots.
     """
@@ -261,7 +261,7 @@ class Robot(OldNames):
         return self.MODE_REMOTE_CONTROL if self._modes.is_remote() else self.MODE_SIMULATION
 
     def setMode(self, mode: int, arg: str = "") -> None:
-        """Select the real or the simulated robot; report an error if the gateway refuses.
+        """Select the real or the simulated robot; report an error, and keep it, if that fails.
 
         Commands that were set before go to the old robot.
 
