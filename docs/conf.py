@@ -29,7 +29,7 @@ include_patterns = ["docs/**.md", *BESIDE]
 exclude_patterns = [".*", "build", "configs", "dist", "firmware_mocks", "hilgw", "tests", "tools"]
 exclude_patterns += ["node_modules", "**/.*"]
 
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_heading_anchors = 4  # the anchors that GitHub makes
 suppress_warnings = [
     "misc.highlighting_failure"

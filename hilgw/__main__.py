@@ -16,7 +16,7 @@ from hilgw.cli.signals import leave_at_once_on_signals
 
 
 def main() -> int:
-    """The installed command; returns its exit code."""
+    """Run the installed command; return its exit code."""
     leave_at_once_on_signals()
     streams.recover()
     from hilgw.cli.main import main as run

@@ -19,8 +19,8 @@ class HilgwError(Exception):
     """Base of every error this package raises on purpose.
 
     what: one clause, lower case, without a full stop.
-    where: file:line:column, a port, a station; empty when there is none.
-    fix: what the user can do; empty when there is nothing to suggest.
+    where: file:line:column, a port, a station; empty if there is none.
+    fix: the user's next step; empty if there is nothing to suggest.
     """
 
     exit_code = 1
@@ -96,7 +96,7 @@ class SafetyError(HilgwError):
 
 
 class DepartureError(HilgwError):
-    """What hilgw sent departed from the recording that stands for a part."""
+    """Hilgw departed from the recording that replaces a part."""
 
     exit_code = 8
 
@@ -110,17 +110,17 @@ class FrameError(HilgwError):
 
 
 def printable(text: str) -> str:
-    """A file name or an option, safe to print."""
+    """Return a file name or an option, safe to print."""
     return text if text.isprintable() and len(text) <= 4096 else repr(text[:4096])
 
 
 def quoted(text: str) -> str:
-    """Text from a file, safe to print: in quotes, escaped, shortened."""
+    """Return text from a file, safe to print: in quotes, escaped, shortened."""
     return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "...")
 
 
 def nearest(name: object, known: Iterable[str]) -> str | None:
-    """The known name most similar to `name`; None when none is similar."""
+    """Return the known name most similar to `name`; None if none is similar."""
     import difflib  # slow to import, and used for errors only
 
     names = dict.fromkeys(str(item)[:80] for item in itertools.islice(known, _COMPARED))
@@ -131,15 +131,17 @@ def nearest(name: object, known: Iterable[str]) -> str | None:
 
 
 def suggest(name: object, known: Iterable[str]) -> str:
-    """The fix for an unknown name: the most similar one, or all known ones."""
+    """Return the fix for an unknown name: the most similar one, or all known ones."""
     names = list(dict.fromkeys(str(item)[:80] for item in itertools.islice(known, _COMPARED)))
     near = nearest(name, names)
     return f"did you mean {quoted(near)}?" if near is not None else known_here(names)
 
 
 def known_here(known: Iterable[str]) -> str:
-    """The fix for an unknown name: all known ones, as far as they fit. Far cheaper than `suggest`,
-    which compares each with the name."""
+    """Return the fix for an unknown name: all known ones, as far as they fit.
+
+    This is far cheaper than `suggest`, which compares each with the name.
+    """
     names = list(dict.fromkeys(str(item)[:80] for item in itertools.islice(known, _COMPARED)))
     if not names:
         return "none are known here"

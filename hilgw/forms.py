@@ -16,15 +16,20 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Must:
-    """What a value must be beside its type. text: follows "must be"."""
+    """A condition on a value in addition to its type. text: follows "must be"."""
 
     text: str
     test: Callable[[Any], object] = lambda value: True
 
 
 def with_keys(needed: Mapping[str, Any], others: Mapping[str, Any] | None = None) -> Must:
-    """What an object must be: it has these keys, with values of these types, and `others` where it
-    has them. Further ones are of a later version."""
+    """Return the condition that an object has these keys, with values of these types.
+
+    Further keys belong to a later version.
+
+    Args:
+      others: keys that may be missing.
+    """
 
     def test(given: Mapping[str, Any]) -> bool:
         for key, hint in {**needed, **(others or {})}.items():
@@ -36,26 +41,33 @@ def with_keys(needed: Mapping[str, Any], others: Mapping[str, Any] | None = None
 
 
 def name_of(kind: type[Any]) -> str:
-    """The word of a request or an event, from the name of its class."""
+    """Return the word of a request or an event, from the name of its class."""
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in kind.__name__)[1:]
 
 
 def decode(kind: type[T], given: Mapping[str, Any]) -> T:
-    """The dataclass with these keys. UsageError names the key, and what it must be."""
+    """Return the dataclass with these keys.
+
+    Raises:
+      UsageError: a key is wrong; the error names it, and the values that are allowed.
+    """
     hints = hints_of(kind)  # type: ignore[arg-type]  # a class is hashable
     if unknown := [key for key in given if key not in hints]:
-        what = f"{quoted(unknown[0])} is not a key of {name_of(kind)}"
-        raise UsageError(what, fix=suggest(unknown[0], hints))
+        problem = f"{quoted(unknown[0])} is not a key of {name_of(kind)}"
+        raise UsageError(problem, fix=suggest(unknown[0], hints))
     values = {}
-    for each in fields(kind):  # type: ignore[arg-type]  # any dataclass
-        has_default = each.default is not MISSING or each.default_factory is not MISSING
-        if each.name in given or not has_default:
-            values[each.name] = _field(each.name, hints[each.name], given)
+    for declared in fields(kind):  # type: ignore[arg-type]  # any dataclass
+        has_default = declared.default is not MISSING or declared.default_factory is not MISSING
+        if declared.name in given or not has_default:
+            values[declared.name] = _field(declared.name, hints[declared.name], given)
     return kind(**values)
 
 
 def _field(key: str, hint: Any, given: Mapping[str, Any]) -> Any:
-    """The value of this key as this type. UsageError names the key, and what it must be."""
+    """Return the value of this key as this type.
+
+    UsageError names the key and the allowed values.
+    """
     if key not in given:
         raise UsageError(f"{key} is missing: it must be {described(hint)}")
     try:
@@ -66,7 +78,7 @@ def _field(key: str, hint: Any, given: Mapping[str, Any]) -> Any:
 
 @cache
 def hints_of(kind: Any) -> dict[str, Any]:
-    """The types of the fields of a dataclass."""
+    """Return the types of the fields of a dataclass."""
     hints = get_type_hints(kind, include_extras=True)
     return {each.name: hints[each.name] for each in fields(kind)}
 
@@ -83,7 +95,7 @@ _WORDS = {
 
 
 def described(hint: Any) -> str:
-    """What a value of this type must be, in words."""
+    """Return a description of the allowed values of this type."""
     kind, parts = get_origin(hint), get_args(hint)
     if kind is Annotated:
         text: str = hint.__metadata__[-1].text
@@ -99,12 +111,12 @@ def described(hint: Any) -> str:
 
 
 def _converted(hint: Any, value: Any) -> Any:
-    """The value as this type. ValueError or OverflowError when it is none."""
+    """Return the value as this type. Raises ValueError or OverflowError if it has another type."""
     kind, parts = get_origin(hint), get_args(hint)
     if kind is Annotated:
-        found = _converted(parts[0], value)
-        if all(must.test(found) for must in hint.__metadata__):
-            return found
+        converted = _converted(parts[0], value)
+        if all(must.test(converted) for must in hint.__metadata__):
+            return converted
     elif kind in UNIONS:
         for part in parts:
             with suppress(ValueError):

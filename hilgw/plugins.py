@@ -29,7 +29,7 @@ Loader = Callable[[], Any]
 
 
 class Group(NamedTuple):
-    """One group of plug-ins.
+    """A group of plug-ins.
 
     package: the package with the kinds of this project. export: the name by which a module exports
     its part; empty: the module itself is the part. shared: modules of the package that are not
@@ -48,7 +48,7 @@ class Group(NamedTuple):
 
 
 class MockKind(NamedTuple):
-    """One kind of firmware mock: its summary, its parameters (name -> meaning), its factory.
+    """A kind of firmware mock: its summary, its parameters (name -> meaning), its factory.
 
     check: raises ValueError for parameters that `create` refuses.
     """
@@ -73,7 +73,7 @@ def _has_settings(*traits: str) -> Callable[[Any], None]:
 
 
 def _declares(base: str) -> Callable[[Any], None]:
-    """A part with settings, which declares what the module `base` asks for."""
+    """Return a check of a part with settings that declares all that the module `base` requires."""
 
     def check(part: Any) -> None:
         _has_settings("summary")(part)
@@ -134,21 +134,21 @@ MOCKS = Group(
     check=_is_mock,
 )
 COMMANDS = Group("hilgw.commands", "hilgw.commands", "command", "", check=_is_command)
-"""Those of other distributions; there is no such package: `hilgw.cli.groups` has those of hilgw."""
+"""Commands of other distributions; `hilgw.cli.groups` has those of hilgw, without a package."""
 
 
 def names(group: Group) -> list[str]:
-    """The kinds of a group, sorted; imports none of them."""
+    """Return the kinds of a group, sorted; import none of them."""
     return sorted({*own(group), *_points(group)})
 
 
 def has(group: Group, kind: str) -> bool:
-    """Whether the group has this kind. Searches the entry points only if this project has not."""
+    """Return True if the group has this kind; search entry points only if this project has not."""
     return kind in own(group) or kind in _points(group)
 
 
 def find(group: Group) -> dict[str, Loader]:
-    """Every kind of a group by name, with the function that loads it.
+    """Return every kind of a group by name, with the function that loads it.
 
     A kind of this project takes precedence over one of another distribution.
     """
@@ -158,7 +158,11 @@ def find(group: Group) -> dict[str, Loader]:
 
 
 def load(group: Group, kind: str) -> Any:
-    """The part of this kind. ConfigError: there is none, or it does not load."""
+    """Return the part of this kind.
+
+    Raises:
+      ConfigError: there is no such kind, or it does not load.
+    """
     if kind in own(group):
         return _of_module(group, kind)()
     point = _points(group).get(kind)
@@ -168,7 +172,7 @@ def load(group: Group, kind: str) -> Any:
 
 
 def load_all(group: Group) -> tuple[dict[str, Any], list[ConfigError]]:
-    """Every part of a group that loads, by name, and the errors of the others."""
+    """Return every part of a group that loads, by name, and the errors of the others."""
     parts: dict[str, Any] = {}
     broken = []
     for name, loader in find(group).items():
@@ -180,7 +184,11 @@ def load_all(group: Group) -> tuple[dict[str, Any], list[ConfigError]]:
 
 
 def load_mock(kind: str) -> MockKind:
-    """The firmware mock of this kind. ConfigError: there is none, or it does not load."""
+    """Return the firmware mock of this kind.
+
+    Raises:
+      ConfigError: there is no such mock, or it does not load.
+    """
     part = load(MOCKS, kind)
 
     def check(parameters: Mapping[str, Any]) -> None:
@@ -191,8 +199,11 @@ def load_mock(kind: str) -> MockKind:
 
 
 def mock_of(kind: str) -> str:
-    """The name of a mock as people write it: gcode-machine, or an adapter's name where its mock
-    has a longer one, as uart-node of uart."""
+    """Return the name of a mock for a name that people write.
+
+    Examples are gcode-machine, or an adapter's name if its mock has a longer one, as uart-node of
+    uart.
+    """
     name = kind.replace("-", "_")
     if not has(MOCKS, name) and has(ADAPTERS, name):
         return next((each for each in names(MOCKS) if each.startswith(f"{name}_")), name)
@@ -200,7 +211,11 @@ def mock_of(kind: str) -> str:
 
 
 def new_air(seed: int = 0, loss: float = 0.0) -> Any:
-    """An air for firmware mocks to share. ConfigError when `loss` is not between 0 and 1."""
+    """Return an air for firmware mocks to share.
+
+    Raises:
+      ConfigError: `loss` is not between 0 and 1.
+    """
     try:
         return importlib.import_module("firmware_mocks.air").Air(seed=seed, loss=loss)
     except ValueError as error:
@@ -208,12 +223,12 @@ def new_air(seed: int = 0, loss: float = 0.0) -> Any:
 
 
 def unknown(noun: str, name: str, known: Iterable[str]) -> ConfigError:
-    """The error for a name that is not one of the known ones."""
+    """Return the error for a name that is not one of the known ones."""
     return ConfigError(f"unknown {noun} {quoted(name)}", fix=suggest(name, known))
 
 
 def own(group: Group) -> list[str]:
-    """The kinds of this project; imports none of them and searches no entry points."""
+    """Return the kinds of this project; import none of them and search no entry points."""
     return list(_modules(group, tuple(sys.path)))
 
 
@@ -238,7 +253,7 @@ def _points(group: Group) -> dict[str, EntryPoint]:
 
 @functools.cache
 def _entry_points(group: Group, search_path: tuple[str, ...]) -> dict[str, EntryPoint]:
-    """Reads the files of every distribution: once for each search path."""
+    """Read the files of every distribution, once for each search path."""
     from importlib.metadata import entry_points
 
     points = entry_points(group=group.name)
@@ -263,22 +278,22 @@ def _of_entry_point(group: Group, point: EntryPoint) -> Loader:
             group.check(part)
         except _OtherInterface as error:
             owner = point.dist.name if point.dist else "an unknown distribution"
-            what = f"{_noun(group)} {quoted(point.name)} of {owner} {error}"
-            raise ConfigError(what, fix=f"install a version of {owner} for this hilgw") from None
+            problem = f"{_noun(group)} {quoted(point.name)} of {owner} {error}"
+            raise ConfigError(problem, fix=f"install a version of {owner} for this hilgw") from None
         except (Exception, SystemExit) as error:  # code of other distributions may raise anything
             owner = point.dist.name if point.dist else "an unknown distribution"
             why, fix = _cause(error), f"repair or remove {owner}"
             if isinstance(error, ConfigError):
                 why, fix = error.what, error.fix or fix
-            what = f"{_noun(group)} {quoted(point.name)} of {owner} does not load: {why}"
-            raise ConfigError(what, fix=fix) from error
+            problem = f"{_noun(group)} {quoted(point.name)} of {owner} does not load: {why}"
+            raise ConfigError(problem, fix=fix) from error
         return part
 
     return loader
 
 
 def _cause(error: BaseException) -> str:
-    """The exception in words, and where it was raised."""
+    """Describe the exception and the place where it was raised."""
     import traceback
 
     *_, last = traceback.extract_tb(error.__traceback__)

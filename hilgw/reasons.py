@@ -24,14 +24,14 @@ class Reason(StrEnum):
 
     @classmethod
     def declared(cls) -> Iterator[Reason]:
-        """The reasons of this kind, and those that its subclasses add."""
+        """Yield the reasons of this kind, and those that its subclasses add."""
         yield from cls
         for more in cls.__subclasses__():
             yield from more.declared()
 
     @classmethod
     def known(cls, word: str) -> Reason:
-        """The reason of this kind for `word`. Raises ValueError when it is not declared."""
+        """Return the reason of this kind for `word`. Raises ValueError if it is not declared."""
         if isinstance(word, cls):
             return word
         for reason in cls.declared():
@@ -42,7 +42,7 @@ class Reason(StrEnum):
 
     @classmethod
     def check(cls, word: str) -> str:
-        """Returns `word`. Raises ValueError when this kind of reasons does not declare it."""
+        """Return `word`. Raises ValueError if this kind of reasons does not declare it."""
         cls.known(word)
         return word
 
@@ -57,8 +57,10 @@ class RejectedReason(Reason):
 
 
 class NotReceivedReason(Reason):
-    """No listener received a packet; in the order of the checks, the later ones nearer to success.
-    Also of one listener that did not receive it."""
+    """No listener received a packet, or one listener did not.
+
+    The order is that of the checks, the later ones nearer to success.
+    """
 
     NO_LISTENER = "no_listener", "there is no listener of this type but on the sender's own robot"
     CHANNEL = "channel", "no listener is on this channel"

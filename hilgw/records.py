@@ -1,5 +1,7 @@
-"""Records: immutable dataclasses that are made for every message, and dataclasses that are declared
-in less time: `dataclasses` compiles each method of each class, which was a third of a start."""
+"""Immutable records, made for every message, and dataclasses that are declared in less time.
+
+`dataclasses` compiles each method of each class, which was a third of a start.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,16 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
 def record(made: type[T]) -> type[T]:
-    """A dataclass with slots, for type checkers a frozen one: at run time one that is frozen takes
-    more than twice as long to make."""
+    """Return a dataclass with slots; type checkers see a frozen one.
+
+    At run time a frozen instance takes more than twice as long to make.
+    """
     return _with_methods(dataclasses.dataclass(slots=True, eq=False, repr=False)(made))
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)
 def unique_record(made: type[T]) -> type[T]:
-    """A record that equals only itself."""
+    """Return a record that equals only itself."""
     return dataclasses.dataclass(slots=True, eq=False)(made)
 
 
@@ -28,13 +32,13 @@ if TYPE_CHECKING:
 else:
 
     def dataclass(*, frozen: Literal[True], **options: Any) -> Any:
-        """`@dataclass(frozen=True, ...)` of the standard library, declared in less time."""
+        """Declare `@dataclass(frozen=True, ...)` of the standard library in less time."""
         declared = dataclasses.dataclass(frozen=frozen, eq=False, repr=False, **options)
         return lambda made: _with_methods(declared(made))
 
 
 def _with_methods(made: type[T]) -> type[T]:
-    """Adds the methods that all fields share, unless the class has its own."""
+    """Add the methods that all fields share, unless the class has its own."""
     fields = dataclasses.fields(made)  # type: ignore[arg-type]
     compared = [each.name for each in fields if each.compare] or ["__class__"]
     values = attrgetter(*compared, compared[0])  # of one name it would be the bare value

@@ -29,7 +29,7 @@ class Declaration(TypedDict, total=False):
     refers: str
 
 
-"""What a setting may declare beside its default.
+"""Declarations of a setting besides its default.
 
 ge, gt, le: bounds of a number, or of each item of a list; `also`: values allowed besides these
 (Webots' -1). choices: the only values allowed. pattern: a regular expression the whole string must
@@ -48,7 +48,7 @@ def setting(
     default_factory: Any = MISSING,
     **declared: Unpack[Declaration],
 ) -> Any:
-    """A dataclass field with its documentation and its limits."""
+    """Return a dataclass field with its documentation and its limits."""
     if unknown := declared.keys() - Declaration.__annotations__:
         raise TypeError(f"a setting declares no {', '.join(sorted(unknown))}")
     metadata = {"doc": doc, **_UNDECLARED, **declared}
@@ -62,28 +62,30 @@ PROGRAM_KEYS = (PROGRAM, "line", "restart", "folder", "baudRate")
 
 @dataclass(frozen=True, slots=True)
 class MockSpec:
-    """The firmware mock that replaces the hardware: its name, and the parameters that match the
-    settings of the hardware."""
+    """The firmware mock that replaces the hardware.
+
+    Its name, and the parameters that match the settings of the hardware.
+    """
 
     name: str
     parameters: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """With a `program` in the file, this program takes the place of the mock of the kind."""
+        """Replace the mock of the kind by the `program` of the file, if it has one."""
         if PROGRAM in self.parameters:
             object.__setattr__(self, "name", PROGRAM)
             kept = {key: self.parameters[key] for key in PROGRAM_KEYS if key in self.parameters}
             object.__setattr__(self, "parameters", kept)
 
     def on_line(self, baudRate: int) -> MockSpec:
-        """Return the mock for a line of this rate, which the firmware of a mock has by itself."""
+        """Return the mock for a line of this rate; only a `program` needs it as a parameter."""
         if self.name != PROGRAM:
             return self
         return MockSpec(self.name, {"baudRate": baudRate} | self.parameters)
 
 
 def boot_setting() -> Any:
-    """The setting `boot_s` of anything on a serial port."""
+    """Return the setting `boot_s` of anything on a serial port."""
     return setting(
         "silence after opening the port, for boards that opening resets; what they send meanwhile "
         "is discarded",

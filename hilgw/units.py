@@ -8,12 +8,12 @@ NS_PER_S = 1_000_000_000
 
 
 def s_to_ns(seconds: float) -> int:
-    """Seconds to the nearest nanosecond."""
+    """Convert seconds to the nearest nanosecond."""
     return round(seconds * NS_PER_S)
 
 
 def ms_to_ns(milliseconds: float) -> int:
-    """Milliseconds to the nearest nanosecond."""
+    """Convert milliseconds to the nearest nanosecond."""
     return round(milliseconds * NS_PER_MS)
 
 
@@ -26,5 +26,5 @@ def ns_to_ms(nanoseconds: int) -> float:
 
 
 def earliest(*times: int | None) -> int | None:
-    """The first of these times; None where there is none."""
+    """Return the first of these times; None if there is none."""
     return min([time for time in times if time is not None], default=None)

@@ -6,15 +6,18 @@ import sys
 
 
 def report(text: str) -> None:
-    """Prints an error: Webots' functions report a wrong argument, and raise nothing."""
+    """Print an error: Webots' functions report a wrong argument, and raise nothing."""
     print(f"Error: {text}", file=sys.stderr, flush=True)
 
 
 def report_disabled(getter: str, enable: str) -> None:
-    """Prints that the program reads what is off. getter, enable: functions of Webots' C API."""
+    """Report that the program reads a disabled device.
+
+    getter, enable: functions of Webots' C API.
+    """
     report(f"wb_{getter}() called for a disabled device! Please use: wb_{enable}().")
 
 
 def deprecated(old: str, new: str) -> None:
-    """Prints that another function replaces this one."""
+    """Print that another function replaces this one."""
     print(f"DEPRECATION: {old} is deprecated, please use {new} instead.", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Where a controller finds its simulator: the environment variables of Webots.
+"""The address of the simulator: the environment variables of Webots.
 
 Source: Webots user guide, "Running Extern Robot Controllers"; the search of libController R2025a.
 """
@@ -18,8 +18,10 @@ _FIX = "write tcp://HOST:PORT/ROBOT, tls://HOST:PORT/ROBOT or ipc://INSTANCE/ROB
 
 @dataclass(frozen=True, slots=True)
 class TcpAddress:
-    """robot: None for the only one with an <extern> controller. tls and token: of a gateway of
-    hilgw."""
+    """The address of a robot.
+
+    robot: None for the only one with an <extern> controller. tls and token: of a gateway of hilgw.
+    """
 
     host: str
     port: int
@@ -40,9 +42,11 @@ class NotReady(Exception):
 
 
 def find(environment: Mapping[str, str]) -> TcpAddress | LocalAddress:
-    """The simulator that these variables name; without any, the one that started last.
+    """Return the simulator that these variables name; without any, the one that started last.
 
-    Raises NotReady, and PeerError for a variable that can never work.
+    Raises:
+      NotReady: there is no simulator yet.
+      PeerError: a variable can never work.
     """
     instance, robot = (
         environment.get("WEBOTS_INSTANCE_PATH"),
@@ -73,8 +77,8 @@ def find(environment: Mapping[str, str]) -> TcpAddress | LocalAddress:
 def _newest(robot: str | None, environment: Mapping[str, str]) -> LocalAddress:
     folder = instances_of(environment)
     try:
-        found = [path for path in folder.iterdir() if path.is_dir() and path.name.isdecimal()]
-        newest = max(found, key=lambda path: path.stat().st_mtime)
+        folders = [path for path in folder.iterdir() if path.is_dir() and path.name.isdecimal()]
+        newest = max(folders, key=lambda path: path.stat().st_mtime)
     except (OSError, ValueError):
         raise NotReady("no simulator is running on this machine") from None
     return _in_instance(newest, robot)
@@ -88,14 +92,14 @@ def _in_instance(instance: Path, robot: str | None) -> LocalAddress:
         if not path.exists():
             raise NotReady(f"robot '{robot}' has no <extern> controller")
         return LocalAddress(path)
-    found = sorted((instance / "ipc").glob(f"*/{EXTERN}"))
-    if not found:
+    sockets = sorted((instance / "ipc").glob(f"*/{EXTERN}"))
+    if not sockets:
         raise NotReady("no robot has an <extern> controller")
-    if len(found) > 1:
-        names = ", ".join(unquote(path.parent.name) for path in found)
+    if len(sockets) > 1:
+        names = ", ".join(unquote(path.parent.name) for path in sockets)
         raise PeerError(
             f"several robots have an <extern> controller: {names}",
             where=str(instance),
             fix="name one in WEBOTS_CONTROLLER_URL",
         )
-    return LocalAddress(found[0])
+    return LocalAddress(sockets[0])

@@ -1,5 +1,4 @@
-"""Arguments as the Python binding of Webots' library takes them: what its ctypes refuses, this
-refuses."""
+"""Checks of arguments: they reject what Webots' ctypes binding rejects."""
 
 from __future__ import annotations
 
@@ -12,8 +11,11 @@ LARGEST_PERIOD = 2**16 - 1
 
 
 def integer(value: object, function: str) -> int:
-    """An int of the C function: None is 0. Raises ctypes.ArgumentError for all other numbers and
-    for text, which no program gets to work there."""
+    """Return an int of the C function; None is 0.
+
+    Raises:
+      ctypes.ArgumentError: another number, or text, with which no program works there.
+    """
     if value is None:
         return 0
     try:
@@ -21,25 +23,31 @@ def integer(value: object, function: str) -> int:
     except TypeError:
         from ctypes import ArgumentError  # slow to import, and rarely needed
 
-        what = f"wb_{function}() takes an integer, not {value!r:.50}"
+        problem = f"wb_{function}() takes an integer, not {value!r:.50}"
         hint = f"; write int({value!r:.50})" if isinstance(value, float) else ""
-        raise ArgumentError(what + hint) from None
+        raise ArgumentError(problem + hint) from None
 
 
 def real(value: float) -> float:
-    """A double of the C function. Raises TypeError for text, of which float() would make one."""
+    """Return a double of the C function. Raises TypeError for text, which float() would accept."""
     return math.ldexp(value, 0)
 
 
 def text(value: str) -> str:
-    """A string of the C function. Raises TypeError for anything else."""
+    """Return a string of the C function. Raises TypeError for anything else."""
     str.encode(value)
     return value
 
 
 def period(value: object, function: str) -> int | None:
-    """A sampling period in ms; None, with a line, for a number that is none. Raises as `integer`.
-    function: of Webots' C API."""
+    """Return a sampling period in ms; report an invalid one and return None.
+
+    Args:
+      function: its name in Webots' C API.
+
+    Raises:
+      ctypes.ArgumentError: see `integer`.
+    """
     ms = integer(value, function)
     if ms < 0:
         report(f"wb_{function}() called with negative sampling period.")

@@ -55,8 +55,10 @@ class Closed(Exception):
 
 
 class Connection:
-    """One robot's connection; `connect` makes it. Not for several threads at once. peer: where the
-    gateway has it from; on a local socket its path."""
+    """A robot's connection; `connect` makes it. Not for several threads at once.
+
+    peer: the address that the gateway sees; on a local socket its path.
+    """
 
     def __init__(self, connection: socket.socket, *, local: bool, peer: str = "") -> None:
         self._socket = connection
@@ -65,14 +67,14 @@ class Connection:
         self.peer = peer
 
     def send(self, request: bytes) -> None:
-        """Raises Closed."""
+        """Send a request. Raises Closed."""
         try:
             self._socket.sendall(request)
         except OSError as error:
             raise Closed(error.strerror or str(error)) from None
 
     def receive(self) -> Answer:
-        """The next answer; waits for it. Raises Closed, ProtocolError."""
+        """Wait for the next answer and return it. Raises Closed, ProtocolError."""
         reader = self._reader
         answer = reader.next()
         while answer is None:
@@ -91,18 +93,18 @@ class Connection:
         return answer
 
     def wait(self, wait_s: float) -> bool:
-        """Waits for bytes of the simulator; whether there are some."""
+        """Wait for bytes of the simulator; return True if there are some."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._socket, selectors.EVENT_READ)
             return bool(selector.select(wait_s))
 
     def limit(self, wait_s: float) -> None:
-        """From now on, a simulator that does not answer within this time has closed."""
+        """Set the time after which a simulator that does not answer counts as closed."""
         self._end_s = time.monotonic() + wait_s
         self._socket.settimeout(wait_s)
 
     def leave(self) -> None:
-        """Ends the session and closes the connection."""
+        """End the session and close the connection."""
         with suppress(OSError):  # the simulator has left first
             self._socket.sendall(LEAVE)
             self._socket.shutdown(socket.SHUT_RDWR)  # another thread may wait for an answer
@@ -115,9 +117,11 @@ class Connection:
 def connect(
     environment: Mapping[str, str] = os.environ, pause: Callable[[float], None] = time.sleep
 ) -> Connection:
-    """Connects as libController does: again every second, 50 times, and for ever while the
-    simulator loads its world or the gateway connects to its robot; at first sooner and without a
-    line. Raises PeerError."""
+    """Connect as libController does: again every second, 50 times; raise PeerError after that.
+
+    It retries for ever while the simulator loads its world or the gateway connects to its robot; at
+    first sooner and without a line.
+    """
     left, soon, shown = RETRIES, SOON, ""
     while True:
         try:
@@ -196,7 +200,6 @@ def _connect_tcp(address: TcpAddress, environment: Mapping[str, str]) -> Connect
 
 
 def _reach(hosts: list[str], port: int) -> socket.socket:
-    """A connection to the first of these hosts that takes one."""
     *others, last = hosts
     for host in others:
         with suppress(OSError):
@@ -205,8 +208,11 @@ def _reach(hosts: list[str], port: int) -> socket.socket:
 
 
 def _tls(environment: Mapping[str, str]) -> ssl.SSLContext:
-    """HILGW_CA: PEM file of the authority that signed the gateway's certificate; HILGW_CERTIFICATE:
-    of the client's, with its key. Raises PeerError."""
+    """Return the TLS context. Raises PeerError.
+
+    HILGW_CA: PEM file of the authority that signed the gateway's certificate. HILGW_CERTIFICATE:
+    that of the client, with its key.
+    """
     file = environment.get("HILGW_CA")
     try:
         context = ssl.create_default_context(cafile=file)
@@ -214,34 +220,33 @@ def _tls(environment: Mapping[str, str]) -> ssl.SSLContext:
         if file:
             context.load_cert_chain(file)
     except OSError as error:  # ssl.SSLError is one
-        what = f"the certificate cannot be used: {error.strerror or error}"
-        raise PeerError(what, where=file or "", fix="name a PEM file") from None
+        problem = f"the certificate cannot be used: {error.strerror or error}"
+        raise PeerError(problem, where=file or "", fix="name a PEM file") from None
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     return context
 
 
 def _named(address: TcpAddress, environment: Mapping[str, str]) -> str | None:
-    """The robot's name; for a gateway that asks for one, with the token."""
+    """Return the robot's name, with the token for a gateway that requires one."""
     token = _token_of(address, environment)
     return f"{address.robot or ''}?token={token}" if token else address.robot
 
 
 def _acknowledgement(connection: socket.socket) -> tuple[Acknowledgement, bytes]:
-    """The acknowledgement, and what came behind it at once."""
     data = b""
     while (acknowledged := decode_acknowledgement(data)) is None:
         more = connection.recv(_LONGEST_ACKNOWLEDGEMENT - len(data))
         if not more:
             raise ConnectionError("the peer closed the connection")
         data += more
-        for each in _EXPLAINED:
-            if data.startswith(word := each.encode()):
-                return each, data[len(word) :]
+        for reason in _EXPLAINED:
+            if data.startswith(word := reason.encode()):
+                return reason, data[len(word) :]
     return acknowledged, b""
 
 
 def _rest(connection: socket.socket) -> bytes:
-    """All that the peer still sends, soon and not much: a gateway gives its reason."""
+    """Return the peer's last bytes, in limited time and size: a gateway sends its reason."""
     data, end_s = b"", time.monotonic() + REASON_S
     with suppress(OSError):
         while len(data) < _LONGEST_REASON and (left_s := end_s - time.monotonic()) > 0:
@@ -258,8 +263,8 @@ def _forbid(address: TcpAddress, reason: Forbidden | None) -> None:
     if reason is not None:
         fix = _FIXES.get(reason) or without_mock(address.robot or "ROBOT")
         raise PeerError(reason.text, where=where, fix=fix)
-    what = f"{_robot(address)} has a controller already, or this machine may not connect"
-    raise PeerError(what, where=where, fix="end the other controller")
+    problem = f"{_robot(address)} has a controller already, or this machine may not connect"
+    raise PeerError(problem, where=where, fix="end the other controller")
 
 
 def _name_robots(address: TcpAddress, names: str) -> None:
@@ -284,18 +289,23 @@ def _check(acknowledged: Acknowledgement, address: TcpAddress) -> None:
 
 
 def _token_of(address: TcpAddress, environment: Mapping[str, str]) -> str | None:
-    """The token in the URL, or that of the environment."""
     return address.token or environment.get(TOKEN) or None
 
 
 def _hosts_of(address: TcpAddress, environment: Mapping[str, str]) -> list[str]:
-    """Where to connect. The token of the environment leaves this machine inside TLS only: without
-    it, these are the addresses that the host has now. PeerError: one of them is not of this
-    machine. OSError: the host has none."""
+    """Return the hosts to connect to.
+
+    The token of the environment leaves this machine inside TLS only: without TLS, these are the
+    present addresses of the host.
+
+    Raises:
+      PeerError: one of them is not of this machine.
+      OSError: the host has none.
+    """
     if address.tls or address.token or _token_of(address, environment) is None:
         return [address.host]
-    found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-    hosts = list(dict.fromkeys(str(each[0]) for *_, each in found))
+    addresses = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    hosts = list(dict.fromkeys(str(each[0]) for *_, each in addresses))
     if all(_is_loopback(host) for host in hosts):
         _warn(f"{TOKEN} goes to {address.host}:{address.port}, whichever program listens there")
         return hosts
@@ -314,9 +324,9 @@ def _warn(text: str) -> None:
 
 
 def _is_loopback(host: str) -> bool:
-    found = ip_address(host.partition("%")[0])
-    mapped = getattr(found, "ipv4_mapped", None)
-    return (mapped or found).is_loopback
+    address = ip_address(host.partition("%")[0])
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_loopback
 
 
 __all__ = ["Closed", "Connection", "ProtocolError", "connect"]

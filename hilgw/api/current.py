@@ -13,31 +13,31 @@ _objects: dict[int, Any] = {}
 
 
 def begin(session: Session, objects: dict[int, Any]) -> None:
-    """This session's robot is the one of this process. objects: its devices by tag."""
+    """Make this session's robot the robot of the process. objects: its devices by tag."""
     global _session, _objects
     _session, _objects = session, objects
 
 
 def end() -> None:
-    """There is no robot any more."""
+    """Forget the robot."""
     global _session, _objects
     _session, _objects = None, {}
 
 
 def open_session() -> Session | None:
-    """None: no robot was made, or it was closed."""
+    """Return the session; None if no robot was made, or it was closed."""
     return _session
 
 
 def session() -> Session:
-    """Raises RuntimeError when no robot was made."""
+    """Return the session. Raises RuntimeError if no robot was made."""
     if _session is None:
         raise RuntimeError("make a Robot() first")
     return _session
 
 
 def device(name: str | int) -> State | None:
-    """The device of this name, the first of several, or of this tag."""
+    """Return the device of this name, the first of several, or of this tag."""
     devices = session().devices
     if isinstance(name, int):
         return devices.get(name)
@@ -45,13 +45,15 @@ def device(name: str | int) -> State | None:
 
 
 def basic_time_step() -> int:
-    """In whole ms."""
+    """Return the basic time step in whole ms."""
     return int(session().configuration.basicTimeStep)
 
 
 def associated(state: State, *kinds: str) -> Any:
-    """The device of one of these kinds on the same joint; None when there is none. An immediate
-    request: no time passes."""
+    """Return the device of one of these kinds on the same joint; None if there is none.
+
+    This is an immediate request: no time passes.
+    """
     here = session()
     state.associated = 0
     for kind in kinds:

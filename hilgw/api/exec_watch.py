@@ -1,7 +1,7 @@
-"""Whether a program that `hilgw exec` has become makes a Robot() and steps: both ends of a pipe.
+"""The watch over a program that `hilgw exec` starts: it must make a Robot() and step.
 
-A process beside the program waits at the one end. The program has the other: it writes a byte with
-its Robot() and closes it with its first step, and when it ends.
+A process next to the program waits at one end of a pipe. The program has the other: it writes a
+byte with its Robot() and closes it with its first step, and when it ends.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ _ROBOT, _STEPS = b"R", b"S"
 
 
 def watch(program: str, pause_s: float = PAUSE_S) -> dict[str, str]:
-    """Has a process name the program that this one becomes, when it makes no Robot() for so long,
-    or calls no step after it. Returns the variables for the program."""
+    """Start a process that warns if the program makes no Robot(), or calls no step, in time.
+
+    Returns:
+      The variables for the program, which this process becomes.
+    """
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
@@ -40,14 +43,14 @@ _place: list[str] = []  # of the pipe, from Robot() to the first step
 
 
 def has_robot() -> None:
-    """The program makes its Robot()."""
+    """Report that the program makes its Robot()."""
     if where := os.environ.pop(VARIABLE, ""):
         _place.append(where)
         _report(where, _ROBOT)
 
 
 def has_stepped() -> None:
-    """The program calls its first step: the wait ends."""
+    """Report that the program calls its first step, which ends the wait."""
     if _place:
         _report(_place.pop(), _STEPS)
 
@@ -62,8 +65,8 @@ def _report(where: str, what: bytes) -> None:
 
 
 def _wait(reader: int, program: str, pause_s: float) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal: the program may go on
-    os.close(sys.stdout.fileno())  # who reads the program's output waits for the program alone
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal: the program may continue
+    os.close(sys.stdout.fileno())  # readers of the program's output wait for the program alone
     if missing := missing_part(reader, pause_s):
         text = f"Warning: the program {program} runs, and has {missing} for {pause_s:g} s"
         print(text, file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Ctrl-C in a program: what it asked the simulator ends first, then KeyboardInterrupt is raised."""
+"""Ctrl-C in a program: its request to the simulator ends first, then KeyboardInterrupt comes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from typing import NoReturn
 
 
 class Interrupts:
-    """While a block of `with` runs, Ctrl-C waits for its end: for so long as `wait` does, which
-    returns False when nothing came, and until a second Ctrl-C. Blocks may be nested. Only where
-    Python's own handler is set, and for blocks of the main thread, which gets it."""
+    """Blocks of `with` that delay Ctrl-C until their end, or until a second Ctrl-C.
+
+    The wait lasts as long as `wait` does, which returns False if nothing came. Blocks may be
+    nested. They act only if Python's own handler is set, and in the main thread, which gets the
+    signal.
+    """
 
     def __init__(self, wait: Callable[[], bool]) -> None:
         self._wait = wait
@@ -23,14 +26,14 @@ class Interrupts:
         self._raised: BaseException | None = None
 
     def begin(self) -> None:
-        """Takes the place of Python's handler; in a thread, which gets no signals, of none."""
+        """Replace Python's handler; a thread, which gets no signals, has none to replace."""
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             with suppress(ValueError):
                 signal.signal(signal.SIGINT, self._interrupt)
                 sys.excepthook, self._hook = self._quietly, sys.excepthook
 
     def end(self) -> None:
-        """Sets Python's handler again. An exception on its way stays without a traceback."""
+        """Set Python's handler again. An exception on its way stays without a traceback."""
         if signal.getsignal(signal.SIGINT) == self._interrupt:
             with suppress(ValueError):
                 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -67,7 +70,7 @@ class Interrupts:
     def _quietly(
         self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:
-        """An interrupted step needs no traceback."""
+        """Print no traceback of an interrupted step."""
         if error is not self._raised:
             self._hook(kind, error, trace)
 

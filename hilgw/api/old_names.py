@@ -1,4 +1,4 @@
-"""Functions of Robot that Webots has renamed or removed: each does what its successor does."""
+"""Functions of Robot that Webots has renamed or removed; each calls its successor."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ NUMPAD_DOWN NUMPAD_END KEY SHIFT CONTROL ALT"""
 
 
 class OldNames:
-    """Each prints once what to use instead. KEYBOARD_...: the constants of Keyboard."""
+    """Old functions, which print once what to use instead.
+
+    KEYBOARD_...: the constants of Keyboard.
+    """
 
     def getData(self: Any) -> str:
         deprecated("Robot.getData", "Robot.getCustomData")
@@ -28,17 +31,17 @@ class OldNames:
         self.custom_data = data
 
     def getType(self: Any) -> int:
-        """The node number of Robot in this version of Webots."""
+        """Return the node number of Robot in this version of Webots."""
         deprecated("Robot.getType", "Robot.getSupervisor")
         return nodes.number(self._session.version, "ROBOT")
 
     def getControllerName(self: Any) -> str:
-        """The field `controller`: <extern> for a program that hilgw did not start."""
+        """Return the field `controller`: <extern> for a program that hilgw did not start."""
         deprecated("Robot.getControllerName", "sys.argv[0]")
         return str(self._session.configuration.controller)
 
     def getControllerArguments(self: Any) -> str:
-        """The arguments of this program, with spaces between them."""
+        """Return the arguments of this program, with spaces between them."""
         deprecated("Robot.getControllerArguments", "sys.argv[1:]")
         return " ".join(sys.argv[1:])
 
@@ -51,7 +54,7 @@ class OldNames:
         self.keyboard.disable()
 
     def keyboardGetKey(self: Any) -> int:
-        """The next key; 0 when there is none, where Keyboard.getKey gives -1."""
+        """Return the next key; 0 if there is none, where Keyboard.getKey returns -1."""
         deprecated("Robot.keyboardGetKey", "Keyboard.getKey")
         return max(0, int(self.keyboard.getKey()))
 

@@ -44,7 +44,7 @@ SIMULATION, REMOTE = "simulation", "remote"
 
 
 class Modes:
-    """The mode of the robot of a session, as its gateway has it: simulation or remote control.
+    """The mode of a session's robot, as its gateway reports it: simulation or remote control.
 
     The gateway switches bodies, not this process: it is asked on its control socket, which is on
     this machine.
@@ -55,7 +55,7 @@ class Modes:
         self._has_gateway = True  # until one was looked for in vain
 
     def is_remote(self) -> bool:
-        """Whether this program has the real robot. False without a gateway: a simulator."""
+        """Return True if this program has the real robot. False without a gateway: a simulator."""
         if not self._has_gateway:
             return False
         try:
@@ -66,7 +66,7 @@ class Modes:
             return False
 
     def set(self, *, remote: bool) -> str:
-        """Empty when the gateway did it; else why not."""
+        """Set the mode; return "" if the gateway did it, else why not."""
         try:
             name = self._session.configuration.name
             self._session.gateway.mode(name, REMOTE if remote else SIMULATION)
@@ -98,8 +98,10 @@ _CLASS_OF = {kind: each for each in CLASSES for kind in each.kinds}
 
 
 class Robot(OldNames):
-    """Connects to the simulator that WEBOTS_CONTROLLER_URL names; without it, to the one on this
-    machine. devices: by name. One robot per process, as in Webots."""
+    """The robot, connected to the simulator of WEBOTS_CONTROLLER_URL, or to one on this machine.
+
+    devices: by name. One robot per process, as in Webots.
+    """
 
     EVENT_QUIT = -1
     EVENT_NO_EVENT = 0
@@ -114,7 +116,7 @@ class Robot(OldNames):
     joystick: Joystick
 
     def __init__(self, session: Session | None = None) -> None:
-        """session: instead of a connection of its own."""
+        """Connect, or use this session."""
         if Robot.created is not None:
             text = "only one Robot instance can be created per controller process."
             print(f"Error: {text}", file=sys.stderr)
@@ -140,7 +142,7 @@ class Robot(OldNames):
             self.close()
 
     def close(self) -> None:
-        """Leaves the simulator; at the end of the program this happens by itself."""
+        """Leave the simulator; at the end of the program this happens by itself."""
         if Robot.created is self:
             Robot.created = None
             self._session.close()
@@ -149,18 +151,26 @@ class Robot(OldNames):
     # --- steps --------------------------------------------------------------------------------
 
     def step(self, time_step: int | None = None) -> int:
-        """Sends what was set, lets the simulator run, and takes the values: the delay in ms, or -1
-        when the simulator ends the controller. None: the basic time step."""
+        """Send the commands, let the simulator run, and take the values.
+
+        Args:
+          time_step: in ms; None: the basic time step.
+
+        Returns:
+          The delay in ms, or -1 when the simulator ends the controller.
+        """
         return self._session.step(self._duration(time_step))
 
     def stepBegin(self, time_step: int | None = None) -> int:
-        """The first half of `step`: 0, or -1 at the end. The program computes while the simulator
-        does."""
+        """Start a step; return 0, or -1 at the end.
+
+        The program computes while the simulator does.
+        """
         self._session.begin(self._duration(time_step))
         return -1 if self._session.ended else 0
 
     def stepEnd(self) -> int:
-        """The second half of `step`."""
+        """End the step that `stepBegin` started."""
         return self._session.finish()
 
     def _duration(self, time_step: int | None) -> int:
@@ -180,7 +190,7 @@ class Robot(OldNames):
     # --- devices ------------------------------------------------------------------------------
 
     def getDevice(self, name: str) -> Any:
-        """The device of this name; None, with a line, when the robot has none."""
+        """Return the device of this name; report an error and return None if the robot has none."""
         if name in self.devices:
             return self.devices[name]
         near = nearest(name, self.devices)
@@ -189,7 +199,10 @@ class Robot(OldNames):
         return None
 
     def getDeviceByIndex(self, index: int) -> Any:
-        """From 0, in the order of the robot's configuration. Raises KeyError."""
+        """Return a device by its number from 0, in the order of the configuration.
+
+        Raises KeyError.
+        """
         number = integer(index, "robot_get_device_by_index")
         if number not in range(len(self._by_tag)):
             report("The index of wb_robot_get_device_by_index() is out of the bounds.")
@@ -217,11 +230,11 @@ class Robot(OldNames):
         return self._session.model
 
     def getTime(self) -> float:
-        """Of the simulation, in s."""
+        """Return the time of the simulation in s."""
         return self._session.time
 
     def getBasicTimeStep(self) -> float:
-        """In ms."""
+        """Return the basic time step in ms."""
         return self._session.configuration.basicTimeStep
 
     def getSynchronization(self) -> bool:
@@ -244,13 +257,18 @@ class Robot(OldNames):
         self._session.put(SetCustomData(data))
 
     def getMode(self) -> int:
-        """Asks the gateway each time."""
+        """Return the mode; this asks the gateway each time."""
         return self.MODE_REMOTE_CONTROL if self._modes.is_remote() else self.MODE_SIMULATION
 
     def setMode(self, mode: int, arg: str = "") -> None:
-        """MODE_REMOTE_CONTROL: the gateway gives this program the real robot, MODE_SIMULATION: the
-        simulated one. What was set before goes to the robot that is left. arg: has no effect; the
-        gateway's configuration has the port. A line, and no change, when it is not possible."""
+        """Select the real or the simulated robot; report an error, and keep it, if that fails.
+
+        Commands that were set before go to the old robot.
+
+        Args:
+          mode: MODE_REMOTE_CONTROL or MODE_SIMULATION.
+          arg: has no effect; the gateway's configuration has the port.
+        """
         integer(mode, "robot_set_mode"), text_of(arg)
         if mode not in (self.MODE_SIMULATION, self.MODE_REMOTE_CONTROL):
             report(f"wb_robot_set_mode(): mode={mode} does not exist for a Python program.")
@@ -261,7 +279,7 @@ class Robot(OldNames):
                 report(f"wb_robot_set_mode(): {problem}.")
 
     def getUrdf(self, prefix: str = "") -> str:
-        """The robot as URDF, with this prefix before each name."""
+        """Return the robot as URDF, with this prefix before each name."""
         self._session.put(GetUrdf(text_of(prefix)))
         self._session.step(0)
         return self._session.urdf
@@ -281,17 +299,17 @@ class Robot(OldNames):
     # --- the robot's window -------------------------------------------------------------------
 
     def wwiSendText(self, text: str) -> None:
-        """Sends text to the robot's window, at once."""
+        """Send text to the robot's window, at once."""
         self._session.put(WwiMessage(text_of(text).encode() + b"\0"))
         self._session.step(0)
 
     def wwiReceiveText(self) -> str | None:
-        """The next text of the robot's window, None when there is none."""
+        """Return the next text of the robot's window, None if there is none."""
         messages = self._session.window_messages
         return messages.pop(0).decode(errors="replace") if messages else None
 
     def waitForUserInputEvent(self, event_type: int, timeout: int) -> int:
-        """Waits for one of these events (`EVENT_*`), at most `timeout` ms; returns the event."""
+        """Wait for one of these events (`EVENT_*`), at most `timeout` ms; return the event."""
         self._session.user_input = self.EVENT_NO_EVENT
         function = "robot_wait_for_user_input_event"
         wait = WaitForUserInput(integer(event_type, function), integer(timeout, function))
@@ -311,11 +329,11 @@ class Robot(OldNames):
         self.batterySensorEnable(0)
 
     def batterySensorGetSamplingPeriod(self) -> int:
-        """In ms; 0 is off."""
+        """Return the period in ms; 0 is off."""
         return self._battery_period
 
     def batterySensorGetValue(self) -> float:
-        """In J; 0 before the first value, and without a battery."""
+        """Return the energy in J; 0 before the first value, and without a battery."""
         if not self._battery_period:
             report_disabled("robot_battery_sensor_get_value", "robot_battery_sensor_enable")
         return self._session.battery

@@ -1,4 +1,4 @@
-"""One robot's session with the simulator: the configuration, steps, and the robot's own data."""
+"""A robot's session with the simulator: the configuration, steps, and the robot's own data."""
 
 from __future__ import annotations
 
@@ -51,29 +51,31 @@ _UNENCODABLE = (ProtocolError, AttributeError, TypeError)
 
 
 class Link(Protocol):
-    """A connection to the simulator; `hilgw.api.connection.Connection` is one. peer: as the gateway
-    has this program among its controllers."""
+    """A connection to the simulator, such as `hilgw.api.connection.Connection`.
+
+    peer: the address of this program among the gateway's controllers.
+    """
 
     peer: str
 
     def send(self, request: bytes) -> None:
-        """Raises Closed."""
+        """Send a request. Raises Closed."""
 
     def receive(self) -> Answer:
-        """Waits for the next answer. Raises Closed, ProtocolError."""
+        """Wait for the next answer and return it. Raises Closed, ProtocolError."""
 
     def wait(self, wait_s: float) -> bool:
-        """Waits for bytes of the simulator; whether there are some."""
+        """Wait for bytes of the simulator; return True if there are some."""
 
     def limit(self, wait_s: float) -> None:
-        """From now on, a simulator that does not answer within this time has closed."""
+        """Set the time after which a simulator that does not answer counts as closed."""
 
     def leave(self) -> None:
-        """Ends the session and closes the connection."""
+        """End the session and close the connection."""
 
 
 class Warnings:
-    """Lines about how a program is written, each once."""
+    """Lines about the style of a program, each once."""
 
     def __init__(self) -> None:
         self._shown: set[str] = set()
@@ -85,17 +87,21 @@ class Warnings:
 
 
 class Session:
-    """The robot: `step` sends what the program asked for, and takes what comes back.
+    """The robot: `step` sends the program's commands, and takes the answers.
 
     After the simulator has ended the controller, or the connection is lost, `step` returns -1. A
-    request follows the answer to the one before it, whatever ended the program's wait for that. One
-    thread steps at a time: in another one a step raises RuntimeError, at once. has_gateway: of
-    hilgw; a simulator names its world.
+    request follows the answer to the one before it, even if the program stopped waiting for that.
+    One thread steps at a time: in another one a step raises RuntimeError, at once. has_gateway: the
+    simulator is hilgw; another one names its world.
     """
 
     def __init__(self, connection: Link, version: str = NEWEST) -> None:
-        """Reads the configuration. Raises Closed, ProtocolError, PeerError: a device of the robot
-        is of a kind that this package does not read."""
+        """Read the configuration.
+
+        Raises:
+          Closed, ProtocolError: the connection failed.
+          PeerError: this package does not read the kind of a device.
+        """
         self.configuration: RobotConfiguration
         self.devices: dict[int, State] = {}
         self.time = 0.0
@@ -135,16 +141,16 @@ class Session:
 
     @cached_property
     def gateway(self) -> Gateway:
-        """The gateway of this session, for what a program asks beside it. Raises HilgwError."""
+        """The gateway of this session, for requests besides steps. Raises HilgwError."""
         name, peer = self.configuration.name, self._connection.peer
         return gateway_of_controller(name, peer, os.environ.get(CONTROL))
 
     def put(self, command: Command) -> None:
-        """A command of the robot itself, for the next request."""
+        """Add a command of the robot itself to the next request."""
         self._robot_commands.append(command)
 
     def step(self, duration_ms: int) -> int:
-        """One step, 0 for an immediate request: the delay in ms, or -1 at the end."""
+        """Run one step, 0 for an immediate request; return the delay in ms, or -1 at the end."""
         with self._alone():
             if self._begun:
                 report(
@@ -155,7 +161,7 @@ class Session:
             return self.finish()
 
     def begin(self, duration_ms: int) -> None:
-        """Sends the request of a step."""
+        """Send the request of a step."""
         if duration_ms < 0:
             raise ValueError(f"a step of {duration_ms} ms")
         with self._alone():
@@ -172,7 +178,7 @@ class Session:
                 self._lose(str(error))
 
     def finish(self) -> int:
-        """Waits for the answer of `begin`."""
+        """Wait for the answer of `begin`."""
         with self._alone():
             self._begun = False
             if not (self.ended or self._is_owed):
@@ -182,7 +188,7 @@ class Session:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """No other thread steps meanwhile; Ctrl-C waits for the end. Raises RuntimeError."""
+        """Keep other threads from stepping, and Ctrl-C until the end. Raises RuntimeError."""
         if not self._stepping.acquire(blocking=False):
             raise RuntimeError(
                 f"{threading.current_thread().name} steps the robot while another thread does, "
@@ -195,14 +201,14 @@ class Session:
             self._stepping.release()
 
     def close(self) -> None:
-        """Leaves the simulator, at the latest after CLOSING_S; further steps return -1."""
+        """Leave the simulator, at the latest after CLOSING_S; further steps return -1."""
         atexit.unregister(self.close)
         try:
             if not self.ended:
                 self._name_unsent()
                 self._connection.limit(CLOSING_S)
                 self._robot_commands.append(ClientExitNotify())
-                self._begun = False  # a step that was begun ends here, too
+                self._begun = False  # a step that was started ends here, too
                 with suppress(RuntimeError):  # the step of another thread ends, and returns -1
                     self.step(0)
         finally:
@@ -228,8 +234,11 @@ class Session:
         self._connection.send(encode_request(duration_ms, blocks))
 
     def _encoded(self, commands: list[Command]) -> Sequence[tuple[int, bytes]]:
-        """Their blocks; a command with a value that the protocol does not carry is an error line,
-        not the end of the program."""
+        """Return the blocks of the commands.
+
+        A command with a value that the protocol does not carry is an error line, not the end of the
+        program.
+        """
         try:
             return self._codec.encode_commands(commands)
         except _UNENCODABLE:
@@ -244,7 +253,7 @@ class Session:
         return True
 
     def _receive(self) -> int:
-        """Takes answers until one ends the step."""
+        """Take answers until one ends the step."""
         try:
             while True:
                 answer = self._connection.receive()
@@ -336,6 +345,6 @@ class Session:
 
 
 def fail(error: PeerError | Closed) -> SystemExit:
-    """Ends the program as libController does: a line, and exit code 1."""
+    """End the program as libController does: a line, and exit code 1."""
     print(f"Error: {error}", file=sys.stderr, flush=True)
     return SystemExit(1)

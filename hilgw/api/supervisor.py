@@ -1,6 +1,8 @@
-"""What a Supervisor has without Webots: the name and the pose of its own robot, from the scene of
-the gateway of its session. Its other functions change a world, which is not there: they have no
-effect."""
+"""The part of a Supervisor that works without Webots: name and pose of its own robot.
+
+The pose is from the scene of the session's gateway. Other functions change a world, which is not
+there: they have no effect.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ _UNKNOWN = [math.nan] * 3
 
 
 class _Unavailable:
-    """Answers every function and property of its class in Webots, without effect."""
+    """Stub of every function and property of its class in Webots, without effect."""
 
     _warn: Warnings
 
@@ -30,7 +32,7 @@ class _Unavailable:
 
 
 class Field(_Unavailable):
-    """A field of the robot's node: its value when it was asked for. warn: of the session."""
+    """A field of the robot's node: its value when it was requested. warn: of the session."""
 
     def __init__(self, name: str, value: Any, warn: Warnings) -> None:
         self._name, self._value, self._warn = name, value, warn
@@ -62,17 +64,17 @@ class Node(_Unavailable):
         self._robot, self._warn, self._gateway = robot, warn, gateway
 
     def getPosition(self) -> list[float]:
-        """In the world, in m; NaN where the pose of the robot is not known."""
+        """Return the position in the world, in m; NaN if the pose of the robot is not known."""
         pose = self._pose()
         return list(_UNKNOWN) if pose is None else list(pose[0])
 
     def getOrientation(self) -> list[float]:
-        """The rotation matrix, row by row; NaN where it is not known."""
+        """Return the rotation matrix, row by row; NaN if it is not known."""
         pose = self._pose()
         return _UNKNOWN * 3 if pose is None else [each for row in pose[1] for each in row]
 
     def getField(self, name: str) -> Field | None:
-        """`name` and `translation`; of another one None, with the notice."""
+        """Return `name` or `translation`; None, with the notice, for another one."""
         if name == "name":
             return Field(name, self._robot, self._warn)
         if name == "translation":
@@ -84,7 +86,7 @@ class Node(_Unavailable):
         return "Robot"
 
     def getName(self) -> str:
-        """Of the robot; Webots has this as the field `name`."""
+        """Return the name of the robot; Webots has this as the field `name`."""
         return self._robot
 
     name = property(getName)
@@ -98,13 +100,13 @@ class Node(_Unavailable):
 
 
 class Supervisor(Robot):
-    """A Robot, for programs that use a Supervisor for no more than the pose of their robot."""
+    """A Robot, for programs that use a Supervisor only for the pose of their robot."""
 
     SIMULATION_MODE_PAUSE, SIMULATION_MODE_REAL_TIME, SIMULATION_MODE_FAST = range(3)
     _self: Node | None = None
 
     def getSelf(self) -> Node:
-        """The node of this robot, always the same one."""
+        """Return the node of this robot, always the same one."""
         if self._self is None:
             self._self = Node(self.name, self._session.warn, lambda: self._session.gateway)
         return self._self
@@ -124,10 +126,10 @@ class Supervisor(Robot):
 
 
 def _notice(warn: Warnings, function: str, why: str = "") -> None:
-    """Once for a robot, however many functions of a supervisor its program calls."""
-    what = why or f"{_FIX}; getSelf() has name, position and orientation"
+    """Warn once for a robot, however many functions of a supervisor its program calls."""
+    problem = why or f"{_FIX}; getSelf() has name, position and orientation"
     text = f"{function}() and other functions of a supervisor have no effect without Webots"
-    warn("supervisor", f"{text}: {what}")
+    warn("supervisor", f"{text}: {problem}")
 
 
 def _without_effect(warn: Warnings, function: str) -> Any:

@@ -8,7 +8,7 @@ _FIX = "run the controller with Webots' own library, in the simulator"
 
 
 class Unsupported:
-    """Of a class that this package does not have. Raises NotImplementedError when one is made."""
+    """A class that this package does not have. Raises NotImplementedError when one is made."""
 
     def __init__(self, *_of: Any, **_named: Any) -> None:
         raise NotImplementedError(f"hilgw.api does not support {type(self).__name__}; {_FIX}")

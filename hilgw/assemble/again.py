@@ -1,4 +1,4 @@
-"""A recorded run, again: in simulated time, with the recording in the place of all hardware."""
+"""A recorded run, again: in simulated time, with the recording in place of all hardware."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from hilgw.record.story import Story
 from hilgw.units import NS_PER_S
 
 SPEED = "max"
-EDGE_S = 0.05  # what comes so shortly before the end of the recording may have come after it then
-GRACE_S = 5.0  # what is missing at the end is waited for, in simulated time
+EDGE_S = 0.05  # events this close to the end of the recording may have come after it then
+GRACE_S = 5.0  # wait this long, in simulated time, for missing events at the end
 LOOK_S = 0.01
-PATIENCE = 100  # programs have so many times `command_timeout_s`: machines that test are busy
+PATIENCE = 100  # programs have this many times `command_timeout_s`: machines that test are busy
 
 
 def again(
@@ -32,15 +32,21 @@ def again(
     overrides: Sequence[str] = (),
     keep: Callable[[Gateway, dict[str, Any]], object] = lambda gateway, head: None,
 ) -> Story:
-    """The story of the second run, until the recording ends; later where something is missing.
+    """Return the story of the second run, until the recording ends; later if something is missing.
 
-    folder: where the configuration is, with its programs. overrides: KEY.KEY=VALUE each. keep: gets
-    the gateway before it runs, and the head of a recording of it. Raises RecordingError,
-    ConfigErrors as `hilgw check`, and HilgwError as `Gateway.run`.
+    Args:
+      folder: where the configuration is, with its programs.
+      overrides: KEY.KEY=VALUE each.
+      keep: gets the gateway before it runs, and the head of a recording of it.
+
+    Raises:
+      RecordingError: the recording is damaged.
+      ConfigErrors: see `hilgw check`.
+      HilgwError: see `Gateway.run`.
     """
     first = _FirstRun(Recording(file))
     path, text = folder / Path(str(first.head.get("config"))).name, first.head.get("configuration")
-    # What the devices in the air did to these lines is in the recording.
+    # The effect of the devices in the air on these lines is in the recording.
     airs = recorded({**first.head, "config": str(path)}).airs
     nodes = [f"airs.{name}.nodes={{}}" for name, air in airs.items() if air.nodes]
     options = [*overrides, *first.armed.values(), *nodes]
@@ -85,11 +91,14 @@ class _StoryOf(EventStream):
 
 
 class _FirstRun:
-    """What a recording contains of its run. armed: overrides for what was armed at its begin, by
-    robot. up_ns: when each port was up first, since the begin."""
+    """The contents of a recording of its run.
+
+    armed: overrides for the robots that were armed at its start. up_ns: when each port was up
+    first, since the start.
+    """
 
     def __init__(self, recording: Recording) -> None:
-        """RecordingError where it is damaged."""
+        """Read the recording. Raises RecordingError if it is damaged."""
         self.head, self.story, self.up_ns = recording.head, Story(), dict[str, int]()
         self.armed, self._length_ns, begin_ns = dict[str, str](), 0, 0
         self._actions: list[tuple[int, Callable[[Gateway], object]]] = []  # of the user
@@ -108,7 +117,7 @@ class _FirstRun:
             raise recording.error
 
     async def follow(self, gateway: Gateway, story: Story, run: asyncio.Task[None]) -> None:
-        """Does what the user had done; returns when the recording is over, or the run."""
+        """Repeat the user's actions; return when the recording, or the run, is over."""
         loop = asyncio.get_running_loop()
         begin_s, at_s = loop.time(), self._length_ns / NS_PER_S - EDGE_S
 
@@ -128,7 +137,6 @@ class _FirstRun:
 
 
 def _act_of(event: dict[str, Any]) -> Callable[[Gateway], object] | None:
-    """What the user did, to be done again; None: nothing."""
     match event["event"]:
         case "armed" if event["armed"]:
             return lambda gateway: gateway.control_loops.arm(event["robot"])

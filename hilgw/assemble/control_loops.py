@@ -58,14 +58,14 @@ AnyBody = TypeVar("AnyBody", bound=LoopBody)
 
 
 class ControlLoopAssembly:
-    """Adds the control loops of one configuration to a gateway."""
+    """Builder of the control loops of one configuration."""
 
     def __init__(self, ports: NetworkPorts, schedule: Schedule) -> None:
         self._ports, self._schedule = ports, schedule
         self._config, self._gateway, self._describe = ports.config, ports.gateway, ports.describe
 
     def add(self, name: str, config: RobotConfig) -> None:
-        """The control loop of a robot that has a body or a controller that is a peer."""
+        """Add the control loop of a robot that has a body or a controller that is a peer."""
         gateway, robot = self._gateway, self._gateway.robots[name]
         has_peer = peer_of(config.controller) is not None
         context = LoopContext(name, gateway.timer, gateway.observer, gateway.control_loops.watchdog)
@@ -100,7 +100,6 @@ class ControlLoopAssembly:
             self._describe_deadline(name, body.safety, on_line=on_line)
 
     def _remote(self, name: str, config: RobotConfig, *, stepped: bool) -> RemoteBody:
-        """The second body, with a safety of its own."""
         make = partial(RemoteBody, mode=RobotMode(config.mode))
         remote = self._body(name, "remote", make, stepped=stepped)
         safety = remote.safety
@@ -113,7 +112,11 @@ class ControlLoopAssembly:
         return remote
 
     def _describe_deadline(self, name: str, safety: SafetyState, *, on_line: bool) -> None:
-        """on_line: the controller is on a serial line, whose silence is a disconnect."""
+        """Describe the deadline of the controller.
+
+        Args:
+          on_line: the controller is on a serial line, whose silence is a disconnect.
+        """
         body = "simulated body" if safety.simulated else "real body"
         if safety.timeout_ns:
             seconds = ns_to_s(safety.timeout_ns)
@@ -145,7 +148,7 @@ class ControlLoopAssembly:
         )
 
     def _loop_controller(self, context: LoopContext, config: RobotConfig) -> LoopController:
-        """The controller. One that is stepped has nothing yet that keeps it connected."""
+        """Return the controller; a stepped one has nothing yet that keeps it connected."""
         part, name, timer = config.controller, context.name, context.scheduler
         if part is None or peer_of(part) is None:
             is_missed = part is None and not forwarding_of(config.body)
@@ -169,14 +172,14 @@ class ControlLoopAssembly:
         return LoopController(link, clock, advice, Stepping(grid, synchronized, holds))
 
     def _computes_in_simulated_time(self, name: str, part: PartConfig) -> bool:
-        """Whether a mock stands for this controller: it must not hold simulated time."""
+        """Return True if a mock replaces this controller: it must not hold simulated time."""
         return is_mocked(self._config, name) and program_of(part) is None
 
     # --- controllers that are stepped ---------------------------------------------------------
 
     @cached_property
     def _grid(self) -> StepGrid:
-        """The steps of the medium; of a medium without steps, 32 ms."""
+        """The steps of the medium; 32 ms if it has none."""
         steps = self._schedule.steps
         if not steps.step_ns:
             steps = StepClock(self._schedule.now(), DEFAULT_STEP_MS * NS_PER_MS)
@@ -229,7 +232,7 @@ class ControlLoopAssembly:
         part: PartConfig,
         line: LineSettings | None,
     ) -> None:
-        """line: of the serial port; None: it is on TCP."""
+        """Connect a link. line: of the serial port; None: it is on TCP."""
         settings, (owner, _, role) = part.settings, link.name.partition(".")
         mock = self._placed_mock(link.name, kind, settings, on_line=line is not None)
         if line is None:
@@ -245,8 +248,11 @@ class ControlLoopAssembly:
     def _placed_mock(
         self, name: str, kind: Body | PeerController, settings: Any, *, on_line: bool
     ) -> PlaceMock:
-        """To put the mock of a body or a controller behind its port. The devices of a robot in the
-        file are those of its mock, unless the mock's own parameters list them."""
+        """Return the function that puts the mock of a body or a controller behind its port.
+
+        The devices of a robot in the file are those of its mock, unless the mock's own parameters
+        list them.
+        """
         spec = kind.mock(settings, self._config.release)
         robot, _, role = name.partition(".")
         if role != "controller" and "devices" not in settings.mock:

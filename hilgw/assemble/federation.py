@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 
 
 def add_federation(ports: Ports, federation: FederationConfig, airs: Airs) -> None:
-    """Adds it to the ports of the gateway. Raises ConfigError without Eclipse Zenoh, or where Zenoh
-    refuses a setting."""
+    """Add the federation to the ports of the gateway.
+
+    Raises:
+      ConfigError: Eclipse Zenoh is missing, or refuses a setting.
+    """
     try:
         import zenoh  # noqa: F401 - whether it is installed
     except ModuleNotFoundError:

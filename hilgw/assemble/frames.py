@@ -1,7 +1,7 @@
 """The frames of stations in a recording, which has their bytes: decoded when it is read.
 
-A session of each station, of the recorded configuration, gets what its station had: the bytes that
-were received, the packets, the time. What it would send is left aside: that is in the recording.
+A session of each station, of the recorded configuration, gets the input of its station: the
+received bytes, the packets, the time. Its own output is ignored: that is in the recording.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ from hilgw.record.script import CONNECTED
 
 
 def decoders_of(head: Mapping[str, Any], where: str) -> dict[str, Decoder]:
-    """What decodes each station, by this head of a recording. HilgwError where the configuration in
-    it is none."""
+    """Return the decoder of each station, by this head of a recording.
+
+    Raises:
+      HilgwError: the configuration in the head is invalid.
+    """
     loaded = load_text(str(head.get("configuration", "")), where, given(head))
     return {
         name: Decoder(name, load(ADAPTERS, each.kind).session(each.settings, each.common))
@@ -33,7 +36,7 @@ def decoders_of(head: Mapping[str, Any], where: str) -> dict[str, Decoder]:
 def with_frames(
     events: Iterable[dict[str, Any]], decoders: Mapping[str, Decoder]
 ) -> Iterator[dict[str, Any]]:
-    """These events, from the begin on, and behind each the frames that it makes."""
+    """Yield these events, from the start on, each followed by its frames."""
     for event in events:
         yield event
         for name in event.get("received_by") or [str(event.get("part", event.get("name")))]:
@@ -42,7 +45,7 @@ def with_frames(
 
 
 class Decoder:
-    """The frames that events about one station make. session: of its adapter, and new."""
+    """Decoder of the frames of one station's events. session: of its adapter, and new."""
 
     def __init__(self, name: str, session: Any) -> None:
         self._session = tapped(session, self._on_frame)

@@ -1,4 +1,4 @@
-"""From a checked configuration to a gateway that can run."""
+"""The way from a checked configuration to a gateway that can run."""
 
 from __future__ import annotations
 
@@ -68,13 +68,16 @@ def build(
     *observers: Observer,
     timer: Timer | SimulatedClock | None = None,
 ) -> Gateway:
-    """The gateway that a configuration describes, ready to run. Call it in a running event loop,
-    which is a PacedLoop for another speed than real time.
+    """Build the gateway of a configuration, ready to run.
 
-    observers: get the events of the start, too; more are added to `Gateway.observer`.
+    Call it in a running event loop, which is a PacedLoop for another speed than real time.
 
-    timer: the clock to run on, by default that of the event loop. Raises HilgwError when a mock or
-    a virtual port cannot be made.
+    Args:
+      observers: get the events of the start, too; more are added to `Gateway.observer`.
+      timer: the clock to run on, by default that of the event loop.
+
+    Raises:
+      HilgwError: a mock or a virtual port cannot be made.
     """
     paced = loop if isinstance(loop, PacedLoop) else None
     if timer is None:
@@ -106,7 +109,7 @@ def _report_observer(loop: asyncio.AbstractEventLoop, observer: Observer, error:
 
 
 class _Assembly(Assembly):
-    """One build under way."""
+    """A build under way."""
 
     def __init__(
         self, config: GatewayConfig, gateway: Gateway, airs: Airs, schedule: Schedule
@@ -133,8 +136,10 @@ class _Assembly(Assembly):
         self.gateway.description.extend(f"  {notice}" for notice in notices)
 
     def add_peers(self) -> None:
-        """Bodies, and controllers that are peers or behind a proxy. Their modules are imported when
-        a robot has one: they are half of the time that the start takes."""
+        """Add bodies, and controllers that are peers or behind a proxy.
+
+        Their modules are imported when a robot has one: they are half of the time of the start.
+        """
         robots = self.config.robots
         looped = [
             name
@@ -160,7 +165,7 @@ class _Assembly(Assembly):
             add_proxies(ports)
 
     def describe_guardian(self) -> None:
-        """What stops real robots without this process, and where it cannot."""
+        """Describe the guardian, which stops real robots without this process, and its limits."""
         guardian = self.gateway.control_loops.watchdog.guardian
         if guardian.guarded:
             seconds = ns_to_s(self.config.guardian_ms * NS_PER_MS)
@@ -171,7 +176,7 @@ class _Assembly(Assembly):
             )
 
     def add_estop(self, config: EstopConfig) -> None:
-        """The emergency-stop switch of all robots. Among mocks there is none."""
+        """Add the emergency-stop switch of all robots. Among mocks there is none."""
         from hilgw.engine.arming.estop import NAME, EmergencySwitch
 
         words = f"{config.where}; no robot is armed until it is read closed"
@@ -232,8 +237,10 @@ class _Assembly(Assembly):
         )
 
     def add_obstacles(self) -> None:
-        """Adds the obstacles. One that is not on a robot is an object of its own: it can be
-        placed."""
+        """Add the obstacles.
+
+        An obstacle that is not on a robot is an object of its own, which can be placed.
+        """
         gateway, config = self.gateway, self.config
         upright = upright_axis(config.release)
         for name, settings in config.obstacles.items():
@@ -290,7 +297,7 @@ class _Assembly(Assembly):
         )
 
     def add_module(self, name: str, common: StationSettings) -> Mount:
-        """Where the module of a station is: on a robot, or on itself."""
+        """Return the mount of a station's module: on a robot, or on itself."""
         if common.attached_to is not None:
             return Mount(common.attached_to, mount_of(common.position, common.rotation))
         self.gateway.scene.add(name, pose_of(common.position, common.rotation))
@@ -298,7 +305,7 @@ class _Assembly(Assembly):
 
 
 def _line_words(config: AdapterConfig) -> str:
-    """What to check on a line where nothing comes back."""
+    """Describe the checks of a line on which nothing comes back."""
     settings: Any = config.settings
     is_framed = isinstance(settings, Framed) and settings.is_framed
     framing = f", the framing ({name_of(settings.framing)})" if is_framed else ""
@@ -308,7 +315,11 @@ def _line_words(config: AdapterConfig) -> str:
 def _traffic(
     station: Station, port: Supervisor, *, is_answering: bool, acknowledges: bool
 ) -> Traffic:
-    """acknowledges: what is delivered has been received by the other end, which shows by that."""
+    """Return the traffic of a station.
+
+    Args:
+      acknowledges: delivered packets were received by the other end, which shows by that.
+    """
     count = station.statistics.count
     received = count.inbound - count.dropped.total()
     has_echo = is_answering or count.dropped[PacketDropped.OWN_ECHO] > 0
@@ -325,8 +336,9 @@ def _traffic(
 
 
 def _passing(fields: EmitterFields | ReceiverFields) -> EmitterFields | ReceiverFields:
-    """The fields of a radio whose controller paces, queues and samples by itself: libController
-    does all that a buffer, a rate and a period mean, before a packet comes here or after it left.
+    """Return the fields of a radio whose controller paces, queues and samples by itself.
+
+    libController applies buffer, rate and period before a packet comes here or after it left.
     """
     if isinstance(fields, EmitterFields):
         return replace(fields, baudRate=UNLIMITED, bufferSize=UNLIMITED, allowedChannels=())
@@ -334,7 +346,7 @@ def _passing(fields: EmitterFields | ReceiverFields) -> EmitterFields | Receiver
 
 
 def _notify(observer: Observers, source: str) -> Callable[[str], None]:
-    """What reports a notice of this source to those who observe at that time."""
+    """Return a function that reports a notice of this source to the observers at that time."""
     return lambda text: observer.notice(source, text)
 
 

@@ -1,4 +1,4 @@
-"""What parts on the network are connected to: peers, controllers that connect, or mocks instead."""
+"""Network ports: peers, controllers that connect, or mocks instead."""
 
 from __future__ import annotations
 
@@ -53,8 +53,12 @@ class NetworkPorts(Ports):
         many: bool = False,
         limit: int = WRITE_LIMIT_BYTES,
     ) -> Port:
-        """A peer that listens on this address. many: for several connections, as Webots does.
-        limit: bytes that may wait."""
+        """Return the port of a peer that listens on this address.
+
+        Args:
+          many: it accepts several connections, as Webots does.
+          limit: bytes that may wait.
+        """
         if not is_mocked(self.config, name):
             host, number = parse_address(url)
             return Port(url, lambda: connect_tcp(host, number, limit=limit), retry_s=retry_s)
@@ -78,8 +82,13 @@ class NetworkPorts(Ports):
         tokens: bool = False,
         role: str = "drive",
     ) -> Listening:
-        """Where controllers connect. mocked: they are mocks. shared: maybe with a real controller,
-        whose port it is. tokens: with one of this role, they connect from other hosts."""
+        """Return the address on which controllers are accepted.
+
+        Args:
+          mocked: the controllers are mocks.
+          shared: maybe with a real controller, whose port it is.
+          tokens: with a token of `role`, they may connect from other hosts.
+        """
         host, number = parse_address(url)
         access, gateway = self.config.access, self.gateway
         remote = tokens and not is_local(url)
@@ -100,8 +109,15 @@ class NetworkPorts(Ports):
     def client(
         self, name: str, spec: MockSpec, connect: Connect | None = None
     ) -> tuple[str, Callable[[str, int], None]]:
-        """Run a mock of the controller of this name, which connects. Return what the user reads
-        about it, and what gives it the address where hilgw listens. connect: how it connects."""
+        """Run a mock of the controller of this name, which connects.
+
+        Args:
+          connect: how it connects.
+
+        Returns:
+          The description for the user, and a function that passes it the address where hilgw
+              listens.
+        """
         device = TcpClientDevice(RETRY_S, connect or self._connect)
         replayed = self.replays.place(f"{name}.controller" if "." not in name else name)
         replayed(device) if replayed else self.host(name, spec, device)
@@ -109,9 +125,12 @@ class NetworkPorts(Ports):
 
 
 def _token_check(config: AccessConfig, role: str, now: Callable[[], int]) -> TokenCheck:
-    """Of a listener whose clients need this role. now: real time. Raises ConfigError.
+    """Return the token check of a listener whose clients need this role. Raises ConfigError.
 
-    Where there are no tokens, the certificate of a client is enough.
+    Without tokens the certificate of a client is enough.
+
+    Args:
+      now: real time.
     """
     from hilgw.security.access import Access, TokenCheck, read_token
 
@@ -123,7 +142,7 @@ def _token_check(config: AccessConfig, role: str, now: Callable[[], int]) -> Tok
 
 
 def _tls_of(config: AccessConfig) -> ssl.SSLContext | None:
-    """TLS of a listener; None with `plaintext: true` alone. Raises ConfigError."""
+    """Return TLS of a listener; None with `plaintext: true` alone. Raises ConfigError."""
     tls = config.tls
     if tls is None:
         return None

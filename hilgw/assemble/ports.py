@@ -1,5 +1,4 @@
-"""What parts on serial lines are connected to: hardware, or mocks instead; and the mocks that are
-alone in the air."""
+"""Serial ports: hardware, or mocks instead; and the mocks that are alone in the air."""
 
 from __future__ import annotations
 
@@ -40,18 +39,18 @@ if TYPE_CHECKING:
     from hilgw.transports.base import DeviceSide, LineSettings, Transport
     from hilgw.transports.serial.modem_line import ModemLine
 
-    # Puts the mock of a part behind this device; returns what the user reads about it.
+    # Put the mock of a part behind this device; return its description for the user.
     PlaceMock = Callable[[DeviceSide], str]
 
 
 class Assembly:
-    """What each step of a build has: the configuration, and the gateway that it becomes."""
+    """The state that all steps of a build share: the configuration, and the gateway."""
 
     def __init__(self, config: GatewayConfig, gateway: Gateway) -> None:
         self.config, self.gateway = config, gateway
 
     def describe(self, name: str, text: str) -> None:
-        """Add a line about this part to what the user reads at the start."""
+        """Add a line about this part to the description at the start."""
         self.gateway.description.append(f"  {name:<12} {text}")
 
     def new_host(self, air: Air) -> MockHost:
@@ -69,8 +68,10 @@ class Assembly:
 
 
 class Ports(Assembly):
-    """The ports of one configuration: all that opens or listens for a part is made here; and the
-    mocks behind them, one host for each air."""
+    """The ports of one configuration, and the mocks behind them, one host for each air.
+
+    This class makes all that opens or listens for a part.
+    """
 
     def __init__(self, config: GatewayConfig, gateway: Gateway) -> None:
         super().__init__(config, gateway)
@@ -86,7 +87,7 @@ class Ports(Assembly):
         boot_s: float,
         mock: PlaceMock,
     ) -> Port:
-        """Make the serial port of a part, and describe it. words: what the part is."""
+        """Make the serial port of a part, and describe it. words: the kind of the part."""
         made = self.serial(name, port, line, boot_s, mock)
         owner, _, role = name.partition(".")
         self.describe(owner, f"{words}: {made.where}, {line.baudRate} baud")
@@ -97,7 +98,7 @@ class Ports(Assembly):
     def serial(
         self, name: str, port: str | UsbId, line: LineSettings, boot_s: float, mock: PlaceMock
     ) -> Port:
-        """The serial port of a part."""
+        """Return the serial port of a part."""
         where = str(port)
         if not is_mocked(self.config, name):
             return self._real(port, where, line, boot_s)
@@ -126,7 +127,7 @@ class Ports(Assembly):
         )
 
     def _real(self, port: str | UsbId, where: str, line: LineSettings, boot_s: float) -> Port:
-        """Its opening adds what is known about the reset of the board behind it."""
+        """Return a real port; its opening reports the reset of the board behind it."""
         timer, urls = self.gateway.timer, self.config.network_ports
 
         async def open_port() -> Transport:
@@ -147,7 +148,7 @@ class Ports(Assembly):
         )
 
     def _modem_lines(self, name: str, port: str | UsbId, line: LineSettings, boot_s: float) -> str:
-        """What DTR and RTS will be when this port is opened; "" for a port without them."""
+        """Describe DTR and RTS at the opening of this port; "" for a port without them."""
         if is_mocked(self.config, name):
             return ""
         is_device = not isinstance(port, str) or kind_of(port, True) == "device"
@@ -157,7 +158,7 @@ class Ports(Assembly):
         return describe_modem_lines(line) + wait
 
     def modem_line(self, port: str | UsbId, line: str) -> Callable[[], ModemLine]:
-        """What opens one input of a real port; it blocks."""
+        """Return a function that opens one input of a real port; it blocks."""
         from hilgw.transports.serial.modem_line import open_modem_line
 
         urls = self.config.network_ports
@@ -166,19 +167,18 @@ class Ports(Assembly):
     # --- mocks ------------------------------------------------------------------------------------
 
     def _virtual(self, link: str | None, **line: int) -> VirtualPort:
-        """A virtual port, which is closed with the gateway."""
         pty = VirtualPort(self.gateway.timer, link, **line)
         self.gateway.opened.callback(pty.close)
         return pty
 
     def host(self, name: str, spec: MockSpec, device: DeviceSide) -> str:
-        """Runs a mock in an air of its own behind this device; returns a word about it."""
+        """Run a mock in an air of its own behind this device; return a word about it."""
         host = self.new_host(new_air())
         host.add(create_mock(spec.name, name, host.air, spec.parameters), device)
         return f" (mock {spec.name})"
 
     def place(self, name: str, config: AdapterConfig, device: DeviceSide) -> str:
-        """Puts the mock of this adapter behind its port; returns what the user reads about it."""
+        """Put the mock of this adapter behind its port; return its description for the user."""
         loopback = backend_of(self.config, name) is Backend.LOOPBACK
         adapter: Adapter = load(ADAPTERS, config.kind)
         spec = adapter.mock(config.settings, config.common).on_line(config.common.baudRate)
@@ -187,7 +187,7 @@ class Ports(Assembly):
         return f" ({'loopback: ' if loopback else ''}mock {spec.name})"
 
     def _mock(self, spec: MockSpec, name: str, common: StationSettings, host: MockHost) -> Mock:
-        """The mock, which follows the pose of the module that it replaces."""
+        """Return the mock, which follows the pose of the module that it replaces."""
         mock = create_mock(spec.name, name, host.air, spec.parameters, common.position or ORIGIN)
         if "position" in load_mock(spec.name).parameters:
             robot = common.attached_to
@@ -197,7 +197,7 @@ class Ports(Assembly):
         return mock
 
     def add_nodes(self) -> None:
-        """Adds the mocks that the airs of the configuration list."""
+        """Add the mocks that the airs of the configuration list."""
         for air, config in self.config.airs.items():
             if not has_nodes(self.config, air):
                 continue
@@ -227,8 +227,10 @@ ORIGIN = (0.0, 0.0, 0.0)
 
 
 def _stall_s(line: LineSettings) -> float:
-    """Return how long a port may take no byte: a driver with a full buffer takes the next one when
-    nearly all of it has left."""
+    """Return how long a port may take no byte.
+
+    A driver with a full buffer takes the next byte when nearly all of it has left.
+    """
     return ns_to_s(line.patience_ns(DRIVER_BYTES, STALL_S))
 
 
@@ -238,8 +240,11 @@ MOST_SHOWN = 10
 
 
 class Replays(Assembly):
-    """The replays of one configuration. words: what bytes that hilgw sends mean, by part;
-    openings: `hello` and `compared` of a `Replay`, of parts that have these."""
+    """The replays of one configuration.
+
+    words: the meaning of hilgw's bytes, by part; openings: `hello` and `compared` of a `Replay`, of
+    parts that have these.
+    """
 
     def __init__(self, config: GatewayConfig, gateway: Gateway) -> None:
         super().__init__(config, gateway)
@@ -247,13 +252,13 @@ class Replays(Assembly):
         self.openings: dict[str, tuple[tuple[bytes, bytes], Callable[[bytes], bytes]]] = {}
 
     def place(self, name: str) -> Callable[[DeviceSide], str] | None:
-        """Puts the recording of this part behind a device; None: it is not one."""
+        """Return a function that puts this part's recording behind a device; None without one."""
         if backend_of(self.config, name) is not Backend.REPLAY:
             return None
         return lambda device: self._host(name, device)
 
     def serial(self, name: str, where: str, boot_s: float) -> Port:
-        """A serial port with a recording behind it, whose times need no line."""
+        """Return a serial port with a recording behind it, whose times need no line."""
         from hilgw.transports.tcp.device import TcpServerDevice
         from hilgw.transports.tcp.in_process import InProcessNetwork
 
@@ -286,7 +291,7 @@ class Replays(Assembly):
         return f" (replay of {file.name})"
 
     def _departed(self, replay: Replay, own: PartBackend, number: int, *frames: bytes) -> None:
-        """frames: the expected one, and what was sent."""
+        """Report a departure. frames: the expected one, and the one that was sent."""
         name, count, words = replay.name, replay.departures, self.words[replay.name]
         shown = [frame_line("sent", each, words(each)) if each else "nothing" for each in frames]
         text = f"departs from the recording at frame {number} of {replay.frames}; expected: "

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def add_proxies(ports: NetworkPorts) -> None:
-    """One server for each address of controllers, and its mocks."""
+    """Add one server for each address of controllers, and its mocks."""
     assembly = _Proxies(ports)
     by_address: dict[str, list[str]] = {}
     for name, robot in ports.config.robots.items():
@@ -44,7 +44,7 @@ class _Proxies:
         self.robots: dict[str, ProxiedRobot] = {}
 
     def add(self, names: list[str]) -> None:
-        """The robots that listen on one address; they are in one Webots."""
+        """Add the robots that listen on one address; they are in one Webots."""
         config, gateway, ports = self._config, self._gateway, self._ports
         _, settings = _parts(config.robots[names[0]])
         webots = ports.tcp(
@@ -95,7 +95,7 @@ class _Proxies:
     # --- mocks --------------------------------------------------------------------------------
 
     def _place_simulator(self, names: list[str], device: DeviceSide) -> str:
-        """Webots with the robots of these names."""
+        """Run a mock of Webots with the robots of these names behind a device."""
         version, configs = self._config.release, {name: self._config.robots[name] for name in names}
         controller, settings = _parts(configs[names[0]])
         worlds = [world_name(name, config) for name, config in configs.items()]
@@ -104,14 +104,12 @@ class _Proxies:
         return self._ports.host(names[0], spec, device)
 
     def _controller(self, robot: ProxiedRobot) -> tuple[str, Callable[[str, int], None]]:
-        """A controller for this robot, as `NetworkPorts.client`."""
         controller, settings = _parts(self._config.robots[robot.name])
         spec = controller.mock(settings, robot.world_name, self._config.release)
         return self._ports.client(robot.name, spec)
 
 
 def _parts(config: RobotConfig) -> tuple[ProxyController, Any]:
-    """The kind of controller and its settings."""
     proxy = proxy_of(config.controller)
     assert proxy is not None and config.controller is not None
     return proxy, config.controller.settings

@@ -1,4 +1,4 @@
-"""Controllers that are stepped: where they connect, and the programs that hilgw starts."""
+"""Stepped controllers: where they connect, and the programs that hilgw starts."""
 
 from __future__ import annotations
 
@@ -41,15 +41,18 @@ PLUGIN = "webots_plugin"  # the kind of controller
 
 
 class SteppedAssembly:
-    """Adds to a gateway what keeps its controllers connected that are stepped."""
+    """Builder of the connections of stepped controllers."""
 
     def __init__(self, ports: NetworkPorts) -> None:
         self._ports, self._config, self._gateway = ports, ports.config, ports.gateway
         self._servers: dict[tuple[str, int, bool], WebotsServer] = {}
 
     def add(self, loop: ControlLoop, link: PeerLink[Any], part: PartConfig, *, mocked: bool) -> str:
-        """The controller of this control loop; returns what it is, in words. mocked: a mock stands
-        for it."""
+        """Add the controller of this control loop; return its description.
+
+        Args:
+          mocked: a mock replaces it.
+        """
         settings = part.settings
         program = program_of(part)
         if program is not None:
@@ -85,7 +88,7 @@ class SteppedAssembly:
         return f"controller {part.kind}: listens on {port.where}{words}"
 
     def _server(self, url: str, *, mocked: bool) -> WebotsServer:
-        """One for each address, and for the mocks of its controllers."""
+        """Return the server of this address; mocks of its controllers have one of their own."""
         address = *parse_address(url), mocked
         if address not in self._servers:
             shared = mocked and self._is_of_a_real_one(url)
@@ -109,7 +112,7 @@ class SteppedAssembly:
         self._gateway.observer.refused(listening.where, reason, f"{peer}: {text}")
 
     def _is_of_a_real_one(self, url: str) -> bool:
-        """Whether a controller without a mock connects to this address."""
+        """Return True if a controller without a mock connects to this address."""
         return any(
             not is_mocked(self._config, f"{name}.controller")
             and endpoint(settings.listen) == endpoint(url)
@@ -122,8 +125,10 @@ class SteppedAssembly:
     def _add_program(
         self, loop: ControlLoop, link: PeerLink[Any], kind: ProgramController, settings: Any
     ) -> str:
-        """A private server, whose token the child alone has, and the child, which starts when the
-        server listens."""
+        """Add a private server and the child, which starts when the server listens.
+
+        The child alone has the token of the server.
+        """
         gateway = self._gateway
         token = secrets.token_urlsafe()
         access = Access([("program", "drive", token)])

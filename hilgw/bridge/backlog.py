@@ -1,4 +1,4 @@
-"""Bytes that wait: for the port, by client, and which are dropped when it is gone; for a client."""
+"""Queues of bytes: for the port, by client, which are dropped when it is gone; for a client."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class Backlog:
-    """Who wrote the bytes of a queue, in their order."""
+    """The writers of the bytes of a queue, in their order."""
 
     def __init__(self) -> None:
         self._owners: deque[object] = deque()
@@ -30,7 +30,7 @@ class Backlog:
         self._size = 0
 
     def add(self, owner: object, size: int) -> None:
-        """The owner has appended `size` bytes to the queue."""
+        """Note that the owner has appended `size` bytes to the queue."""
         self._size += size
         if self._owners and self._owners[-1] is owner:
             self._sizes[-1] += size
@@ -39,7 +39,7 @@ class Backlog:
             self._sizes.append(size)
 
     def shrink(self, size: int) -> None:
-        """The queue holds `size` bytes now: the first ones have left it."""
+        """Note that the queue holds `size` bytes now: the first ones have left it."""
         left = self._size - size
         if left <= 0:
             return
@@ -53,11 +53,11 @@ class Backlog:
                 self._owners.popleft()
 
     def of(self, owner: object) -> int:
-        """How many bytes of the queue the owner wrote."""
+        """Return how many bytes of the queue the owner wrote."""
         return sum(size for each, size in self.sizes() if each is owner)
 
     def sizes(self, first: int | None = None) -> Iterator[tuple[object, int]]:
-        """The owners of the first bytes of the queue, in their order; None: of all."""
+        """Yield the owners of the first bytes of the queue, in their order; None: of all."""
         left = self._size if first is None else first
         for owner, size in zip(self._owners, self._sizes, strict=True):
             if left <= 0:
@@ -66,20 +66,20 @@ class Backlog:
             left -= size
 
     def without(self, owner: object, queue: bytes) -> list[tuple[object, bytes]]:
-        """The bytes of the queue that others wrote, with their owners."""
+        """Return the bytes of the queue that others wrote, with their owners."""
         kept, start = [], 0
-        for each, size in zip(self._owners, self._sizes, strict=True):
-            if each is not owner:
-                kept.append((each, queue[start : start + size]))
+        for writer, size in zip(self._owners, self._sizes, strict=True):
+            if writer is not owner:
+                kept.append((writer, queue[start : start + size]))
             start += size
         return kept
 
 
 class StaleWatch(Generic[T]):
-    """Calls on_stuck for each client that is gone, when the device is stuck.
+    """A watch that calls on_stuck for each client that is gone, when the device is stuck.
 
-    A device is stuck when `accepted_bytes` has not changed for STALE_NS. waits: whether bytes of
-    this client still wait. The time counts from watch(), so that a short stall drops nothing.
+    A device is stuck when `accepted_bytes` has not changed for STALE_NS. waits: returns True while
+    bytes of this client wait. The time counts from watch(), so that a short stall drops nothing.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class StaleWatch(Generic[T]):
         self._wakeup = Wakeup(scheduler, self._look)
 
     def watch(self, client: T) -> None:
-        """Begins to watch over the bytes of a client that sends no more."""
+        """Start to watch over the bytes of a client that sends no more."""
         if client in self._since or not self._waits(client):
             return
         now = self._scheduler.now()
@@ -127,7 +127,7 @@ class StaleWatch(Generic[T]):
 
 
 class TelnetQueue:
-    """Which of the unsent bytes of a telnet stream are data: the others are replies to commands.
+    """The unsent bytes of a telnet stream: data, and replies to commands.
 
     Bytes are as on the wire: data has each IAC twice.
     """
@@ -137,14 +137,16 @@ class TelnetQueue:
         self._size = 0
 
     def add(self, wire: bytes, unsent: int, *, is_data: bool) -> None:
-        """These bytes were written; `unsent` bytes of the stream are unsent now."""
+        """Note that these bytes were written; `unsent` bytes of the stream are unsent now."""
         self._parts.append((wire, is_data))
         self._size += len(wire)
         self._forget_sent(unsent)
 
     def data_bytes(self, unsent: int) -> int:
-        """How many bytes of data are among the last `unsent` bytes of the stream. A byte of data
-        whose last byte on the wire is unsent is unsent."""
+        """Return how many bytes of data are among the last `unsent` bytes of the stream.
+
+        A byte of data whose last byte on the wire is unsent is unsent.
+        """
         self._forget_sent(unsent)
         sent, size = self._size - unsent, 0
         for wire, is_data in self._parts:
@@ -160,6 +162,6 @@ class TelnetQueue:
 
 
 def _data_bytes(wire: bytes, end: int) -> int:
-    """The bytes of data that are complete in wire[:end]."""
+    """Return the bytes of data that are complete in wire[:end]."""
     escapes = wire.count(_IAC, 0, end)
     return end - escapes + escapes // 2

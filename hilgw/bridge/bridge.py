@@ -51,10 +51,10 @@ LIMITS = Limits(
 
 @dataclass(frozen=True, slots=True)
 class BridgeSettings:
-    """Port and TCP addresses of a bridge. pace: bytes from TCP leave at the line rate.
+    """Port and TCP addresses of a bridge.
 
-    rfc2217: host and TCP port for clients that set the line. idle_s: a client without traffic for
-    this time is disconnected.
+    pace: bytes from TCP leave at the line rate. rfc2217: host and TCP port for clients that set the
+    line. idle_s: a client without traffic for this time is disconnected.
     """
 
     port: str
@@ -68,9 +68,10 @@ class BridgeSettings:
 
 
 class Bridge(Observer):
-    """open_port, identity: as of a `hilgw.engine.lines.Port`. new_framing: None for raw bytes.
+    """The bridge.
 
-    observer: receives states of the port, and warnings. inform: receives other messages.
+    open_port, identity: see `hilgw.engine.lines.Port`. new_framing: None for raw bytes. observer:
+    receives states of the port, and warnings. inform: receives other messages.
     """
 
     def __init__(
@@ -126,7 +127,7 @@ class Bridge(Observer):
         )
 
     def _connect_port(self, new_reframer: NewReframer | None) -> None:
-        """Passes bytes of the port to all clients, through the framing if there is one."""
+        """Pass bytes of the port to all clients, through the framing if there is one."""
         if self.settings.pace:
             self._port.pace(self._scheduler, self.settings.line)
         pass_on = self._clients.broadcast
@@ -178,9 +179,10 @@ class Bridge(Observer):
         return self._listener.where
 
     async def run(self, stop: asyncio.Event, duration_s: float | None = None) -> None:
-        """Runs until `stop` is set or the duration ends; raises the first fatal error.
+        """Run until `stop` is set or the duration ends; raise the first fatal error.
 
-        Raises PeerError, or the last error, when the port was never up.
+        Raises:
+          PeerError: the port was never up; or the last error of the port.
         """
         self._started_ns = self._scheduler.now()
         loop = asyncio.get_running_loop()
@@ -248,7 +250,7 @@ class Bridge(Observer):
     # --- report ----------------------------------------------------------------------------
 
     def report(self) -> dict[str, Any]:
-        """The statistics of the run: plain JSON types."""
+        """Return the statistics of the run: plain JSON types."""
         clients, supervisor = self._clients, self.supervisor
         return {
             "duration_s": round((self._scheduler.now() - self._started_ns) / 1e9, 3),
@@ -280,7 +282,7 @@ class Bridge(Observer):
 def _reframer_factory(
     new_framing: Callable[[], Framing] | None, scheduler: Scheduler
 ) -> NewReframer | None:
-    """Makes a Reframer for each stream, as each has its own unfinished frame; None: raw bytes."""
+    """Make a Reframer for each stream, as each has its own unfinished frame; None: raw bytes."""
     if new_framing is None:
         return None
 

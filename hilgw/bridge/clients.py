@@ -47,7 +47,7 @@ REFUSED_QUIET_NS = 1_000_000_000  # between two messages about refused clients
 
 
 class Client:
-    """One connection."""
+    """A connection."""
 
     def __init__(self, stream: Transport, peer: str, clients: Clients) -> None:
         self.stream = stream
@@ -83,7 +83,7 @@ class Client:
             self.pass_on(data)
 
     def pass_on(self, data: bytes) -> None:
-        """Writes a whole frame to the port, if this client is a writer."""
+        """Write a whole frame to the port, if this client is a writer."""
         if self.writes:
             self._clients.port.write(data, self)
         else:
@@ -91,7 +91,7 @@ class Client:
             self.to_serial.drop(BridgeDropped.NOT_WRITER, len(data))
 
     def report(self) -> dict[str, Any]:
-        """The bytes from and for this client."""
+        """Return the bytes from and for this client."""
         stream, flow = self.stream, self.to_tcp
         queued = stream.pending + stream.unsent
         if isinstance(stream, Rfc2217Stream):
@@ -105,11 +105,11 @@ class Client:
     # --- telnet where it does not belong ----------------------------------------------------------
 
     def expect_no_telnet(self) -> None:
-        """A negotiation at the beginning of the stream is not passed on."""
+        """Hold back a negotiation at the start of the stream."""
         self._opening = bytearray()
 
     def end_opening(self) -> None:
-        """No more bytes come that could make two negotiations of the first ones."""
+        """Pass on the held bytes: no more bytes follow that could make two negotiations of them."""
         held, self._opening = self._opening, None
         if held and begins_with_negotiation(bytes(held), silence=True):
             self._clients.refuse_telnet(self, len(held))
@@ -117,12 +117,12 @@ class Client:
             self.received(bytes(held))
 
     def drop_opening(self) -> int:
-        """Drops the bytes held; returns their number."""
+        """Drop the bytes held; return their number."""
         held, self._opening = self._opening, None
         return 0 if held is None else len(held)
 
     def _check_opening(self, data: bytes) -> bytes:
-        """The bytes that are data for certain."""
+        """Return the bytes that are data for certain."""
         opening = self._opening or bytearray()
         if not opening:
             scheduler = self._clients.scheduler
@@ -136,7 +136,7 @@ class Client:
 
 
 class _Waiting:
-    """Since when a client pauses the port, and when it last received something."""
+    """The time since which a client pauses the port, and when it last received something."""
 
     def __init__(self, pending: int, now: int) -> None:
         self.pending = pending
@@ -145,7 +145,7 @@ class _Waiting:
 
 
 class Clients:
-    """All connections of a bridge. inform, warn: receive messages for the user."""
+    """The connections of a bridge. inform, warn: receive messages for the user."""
 
     def __init__(
         self,
@@ -194,7 +194,11 @@ class Clients:
     # --- coming and going -------------------------------------------------------------------------
 
     def add(self, stream: Transport, peer: str, *, telnet: bool = False) -> Client | None:
-        """telnet: the stream handles it, so that a negotiation is expected. None: refused."""
+        """Add a client; return None if it was refused.
+
+        Args:
+          telnet: the stream handles telnet, so that a negotiation is expected.
+        """
         client = Client(stream, peer, self)
         reason = self._no_room(client.address)
         if reason:
@@ -221,17 +225,19 @@ class Clients:
         return client
 
     def _leave_dead(self, address: str) -> int:
-        """Return the place of a client that has connected from this address: the one of its dead
-        connection, which ends here, or the last one."""
+        """Return the freed place of a client that has connected from this address.
+
+        The place is that of its dead connection, which ends here, or the last one.
+        """
         for place, client in enumerate(self._clients):
             if client.address == address and client.stream.silent_s > DEAD_S:
-                what = f"silent for {client.stream.silent_s:.1f} s, and its host connects anew"
-                self._lose(client, PortError(what, reason=PortError.LOST))
+                reason = f"silent for {client.stream.silent_s:.1f} s, and its host connects again"
+                self._lose(client, PortError(reason, reason=PortError.LOST))
                 return place if self._rule == "first" else len(self._clients)
         return len(self._clients)
 
     def _no_room(self, address: str) -> str:
-        """Why no client of this address can be added; makes room if that disconnects no client."""
+        """Return why no client of this address can be added, unless a finished one makes room."""
         same = [client for client in self._clients if client.address == address]
         if len(same) >= MAX_PER_ADDRESS and not self._disconnect_a_finished_one(same):
             return f"{MAX_PER_ADDRESS} clients from {address} are connected"
@@ -248,7 +254,7 @@ class Clients:
             self._warn(f"client {client.peer} refused: {reason}")
 
     def refuse_telnet(self, client: Client, size: int) -> None:
-        """Its stream begins with a negotiation, which the device must not receive."""
+        """Disconnect a client that starts with a negotiation: the device must not get it."""
         self.port.drop_held(size, BridgeDropped.TELNET, client)
         self._remove(client, "it uses telnet", BridgeDropped.CLIENT_GONE)
         if not self._telnet_warned:
@@ -265,7 +271,7 @@ class Clients:
             look.set(None)
 
     def _close_stream(self, client: Client, reason: str) -> None:
-        """Closes a stream; its unsent bytes are dropped for this reason, and its unread ones."""
+        """Close a stream; drop its unsent bytes for this reason, and its unread ones."""
         stream = client.stream
         stream.close()
         self.from_port.take_back(stream.unsent, reason)
@@ -277,8 +283,10 @@ class Clients:
             self.port.drop_held(size, BridgeDropped.WRITER_GONE, client)
 
     def _lose(self, client: Client, error: PortError) -> None:
-        """The connection was reset, or it broke after the client had ended its direction; or the
-        client does not read the replies that it asks for."""
+        """Remove a client whose connection was lost, or that does not read its replies.
+
+        A connection is lost if it was reset, or broke after the client had ended its direction.
+        """
         if not client.ended:
             self.port.drop_from(client, BridgeDropped.WRITER_GONE)
         if error.reason == PortError.FULL:
@@ -301,19 +309,19 @@ class Clients:
             self._inform(f"client {client.peer} left: {why}")
 
     def _elect(self) -> None:
-        """Selects the writers among clients that still send: the first, the last, or all."""
+        """Select the writers among clients that still send: the first, the last, or all."""
         able = [client for client in self._clients if not client.finished]
         chosen = {"first": able[:1], "last": able[-1:], "all": able}[self._rule]
         for client in self._clients:
             client.writes = client in chosen
 
     def _end(self, client: Client) -> None:
-        """The client has closed its sending direction while the port is full."""
+        """Note that the client closed its sending direction while the port is full."""
         client.ended = True
         self._stale.watch(client)
 
     def _finish(self, client: Client) -> None:
-        """The client has closed its sending direction; it may still expect an answer."""
+        """Note that the client closed its sending direction; it may still expect an answer."""
         if client.finished:
             return
         client.end_opening()
@@ -345,7 +353,7 @@ class Clients:
     # --- clients that are gone, or idle -----------------------------------------------------------
 
     def _has_waiting(self, client: Client) -> bool:
-        """Whether the device has not accepted all that this client has sent."""
+        """Return True if the device has not accepted all that this client has sent."""
         unread = client.ended and not client.finished and client in self._clients
         return unread or self.port.waiting_from(client) > 0
 
@@ -359,7 +367,7 @@ class Clients:
         self._warn(f"{dropped} B of client {client.peer} dropped: the device accepted nothing")
 
     def _watch_idle(self) -> None:
-        """Looks again when the client that was idle for the longest time may have to leave."""
+        """Look again when the client that was idle for the longest time may have to leave."""
         if self.idle_ns is not None and self._idle_look.at is None and self._clients:
             oldest = min(client.active_ns for client in self._clients)
             self._idle_look.set(oldest + self.idle_ns)
@@ -400,7 +408,7 @@ class Clients:
                 self._wait_for(client)
 
     def _wait_for(self, client: Client) -> None:
-        """Pauses reading the port until this client has caught up or is disconnected."""
+        """Pause reading the port until this client has caught up or is disconnected."""
         now = self.scheduler.now()
         self._waiting[client] = _Waiting(client.stream.pending, now)
         self.port.hold()
@@ -436,18 +444,18 @@ class Clients:
         self._warn(f"client {client.peer} disconnected: too slow, {lost} B unsent")
 
     def reports(self) -> list[dict[str, Any]]:
-        """The ledger of each client that is connected."""
+        """Return the ledger of each connected client."""
         return [client.report() for client in self._clients]
 
     def report(self) -> dict[str, Any]:
-        """The ledger of all bytes for clients."""
+        """Return the ledger of all bytes for clients."""
         queued = sum(report["to_tcp"]["queued_bytes"] for report in self.reports())
         return self.from_port.as_dict(queued, queued, self._offered_bytes)
 
     # --- from the clients to the port -------------------------------------------------------------
 
     def pause(self) -> None:
-        """The port is full: stops reading from all clients."""
+        """Stop reading from all clients: the port is full."""
         self.paused = True
         for client in self._clients:
             client.stream.pause_reading()

@@ -36,7 +36,7 @@ move motors, so only loopback addresses are allowed; from other hosts use ssh -L
 
 
 def _seconds(text: str) -> float:
-    """A number of seconds, more than none and less than a year."""
+    """Return a number of seconds, more than none and less than a year."""
     try:
         seconds = float(text)
     except ValueError:
@@ -135,7 +135,7 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs the bridge; returns 0, 130 or 143. Raises HilgwError with its exit code."""
+    """Run the bridge; return 0, 130 or 143. Raises HilgwError with its exit code."""
     import asyncio
 
     from hilgw.cli.output import files
@@ -177,7 +177,7 @@ def _settings(args: argparse.Namespace) -> BridgeSettings:
 
 
 def _address(option: str, text: str) -> tuple[str, int]:
-    """HOST and PORT. UsageError also for an address that other hosts can reach."""
+    """Return HOST and PORT. Raises UsageError also for an address that other hosts can reach."""
     import socket
 
     from hilgw.transports.tcp.address import is_loopback
@@ -193,10 +193,10 @@ def _address(option: str, text: str) -> tuple[str, int]:
     ):
         raise UsageError(f"{option} {text}: not HOST:PORT", fix="e.g. 127.0.0.1:5000 or [::1]:5000")
     try:
-        found = socket.getaddrinfo(bare, int(port), type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(bare, int(port), type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise UsageError(f"{option} {text}: unknown address", fix="e.g. 127.0.0.1:5000") from None
-    if not all(is_loopback(str(address[0])) for *_, address in found):
+    if not all(is_loopback(str(address[0])) for *_, address in addresses):
         raise UsageError(
             f"{option} {text}: not a loopback address; any client can move motors",
             fix="listen on 127.0.0.1 or [::1], and from other hosts use ssh -L",
@@ -205,7 +205,7 @@ def _address(option: str, text: str) -> tuple[str, int]:
 
 
 def _framing(name: str | None) -> str | None:
-    """Checks the name of the framing before anything is opened. UsageError."""
+    """Check the name of the framing before anything is opened. Raises UsageError."""
     if name is None:
         return None
     from hilgw.framing import create

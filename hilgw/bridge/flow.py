@@ -40,8 +40,10 @@ Feed = Callable[[bytes], None]
 
 @dataclass(slots=True)
 class Flow:
-    """One direction of a bridge, or of one client of it. received: bytes in; sent: bytes out, to
-    all clients together. `sent` has those that wait in a transport: see `as_dict`.
+    """A direction of a bridge, or of one client of it.
+
+    received: bytes in; sent: bytes out, to all clients together. `sent` has those that wait in a
+    transport: see `as_dict`.
     """
 
     received_bytes: int = 0
@@ -50,20 +52,22 @@ class Flow:
     dropped: Counter[str] = field(default_factory=Counter)
 
     def drop(self, reason: str, count: int) -> None:
-        """Bytes or frames are lost. reason: declared as a DroppedReason."""
+        """Count bytes or frames as lost. reason: declared as a DroppedReason."""
         self.dropped[DroppedReason.check(reason)] += count
 
     def take_back(self, size: int, reason: str) -> None:
-        """Moves bytes that were never sent from `sent` to `dropped`."""
+        """Move bytes that were never sent from `sent` to `dropped`."""
         if size:
             self.sent_bytes -= size
             self.drop(reason, size)
 
     def ledger(self, waiting: int, queued: int, accepted: int | None = None) -> dict[str, Any]:
-        """accepted = sent + queued + all that was dropped, where no framing changes the bytes.
+        """Return the ledger: without a framing, accepted = sent + queued + all that was dropped.
 
-        waiting: bytes counted as sent that the kernel has not accepted. queued: these, and those
-        that wait to be sent. accepted: by default the bytes received.
+        Args:
+          waiting: bytes counted as sent that the kernel has not accepted.
+          queued: these, and those that wait to be sent.
+          accepted: by default the bytes received.
         """
         return {
             "accepted_bytes": self.received_bytes if accepted is None else accepted,
@@ -73,15 +77,15 @@ class Flow:
         }
 
     def as_dict(self, waiting: int, queued: int, accepted: int | None = None) -> dict[str, Any]:
-        """The ledger of a direction and its frames, for the report."""
+        """Return the ledger of a direction and its frames, for the report."""
         ledger = self.ledger(waiting, queued, accepted)
         return {"received_bytes": self.received_bytes, "frames": self.frames, **ledger}
 
 
 class Reframer:
-    """Decodes a framed stream and encodes its valid frames again.
+    """Decoder of a framed stream, which encodes its valid frames again.
 
-    deliver: receives whole frames as they go on the wire. Invalid ones are counted in `flow`.
+    deliver: receives whole frames as on the wire. Invalid ones are counted in `flow`.
     """
 
     def __init__(
@@ -106,7 +110,7 @@ class Reframer:
         self._set_alarm()
 
     def reset(self) -> None:
-        """The stream was interrupted: drops and counts an unfinished frame."""
+        """Drop and count an unfinished frame: the stream was interrupted."""
         self._wakeup.set(None)
         self._framing.reset()
 
@@ -117,9 +121,9 @@ class Reframer:
         self._set_alarm()
 
     def _set_alarm(self) -> None:
-        """Keeps an earlier alarm, which sets itself again; replaces a later one."""
-        deadline, at = self._framing.next_deadline(), self._wakeup.at
-        if deadline is not None and (at is None or deadline < at):
+        """Keep an earlier alarm, which sets itself again; replace a later one."""
+        deadline, alarm = self._framing.next_deadline(), self._wakeup.at
+        if deadline is not None and (alarm is None or deadline < alarm):
             self._wakeup.set(deadline)
 
     def _pass_on(self, payloads: list[bytes]) -> None:

@@ -33,11 +33,12 @@ PORT_DOWN = ModemState(cts=False, dsr=False, ri=False, cd=False)
 
 
 class PortLine:
-    """The present line of the port. on_line: called with each new line; notify: warns the user.
+    """The present line of the port.
 
-    The settings of a client apply until it leaves and its bytes are sent; then the configured line
-    applies again. Without an open port, settings are kept until it opens. A port without modem
-    lines keeps what clients set, without effect, and is always ready.
+    on_line: called with each new line; notify: warns the user. The settings of a client apply until
+    it leaves and its bytes are sent; then the configured line applies again. Without an open port,
+    settings are kept until it opens. A port without modem lines keeps the clients' settings,
+    without effect, and is always ready.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class PortLine:
     # --- settings, named as in `hilgw.protocols.rfc2217.Setting` ----------------------------------
 
     def get(self, name: str) -> Value:
-        """The present value of a setting."""
+        """Return the present value of a setting."""
         if name in _FIELDS:
             value: Value = getattr(self.current, _FIELDS[name])
             return value
@@ -92,8 +93,7 @@ class PortLine:
         return "rtscts" if self.current.rtscts else "none"
 
     def set(self, name: str, value: Value, client: object) -> Value:
-        """Sets a value; returns the present one, which is the old one when the port refuses the new
-        one."""
+        """Set a value; return the present one, which is the old one if the port refused."""
         if name in self._switches:
             self._switch(name, bool(value), client)
         elif name in _FIELDS:
@@ -105,13 +105,13 @@ class PortLine:
         return self.get(name)
 
     def send_break(self, client: object) -> None:
-        """A break of the usual length."""
+        """Send a break of the usual length."""
         self._switch("break", True, client)
         end = self._scheduler.now() + BREAK_NS
         self._scheduler.call_at(end, lambda: self._switch("break", False, client))
 
     def purge(self, *, received: bool, to_send: bool) -> int:
-        """Discards the bytes in the driver; returns how many of them were to be sent."""
+        """Discard the bytes in the driver; return how many of them were to be sent."""
         try:
             if self._transport is not None:
                 return self._transport.purge(received=received, to_send=to_send)
@@ -120,7 +120,7 @@ class PortLine:
         return 0
 
     def release(self, client: object) -> None:
-        """The client has left: its break ends, and the configured line is set again soon."""
+        """End the break of a client that has left, and restore the configured line soon."""
         if self._break_owner is client:
             self._switch("break", False, client)
         if self._owner is client and self.current != self._configured:
@@ -185,7 +185,7 @@ class PortLine:
         return self._modem
 
     def listen(self, listener: Callable[[ModemState], None]) -> None:
-        """Calls `listener` when an input changes; the inputs are read while there are listeners."""
+        """Call `listener` when an input changes; the inputs are read while there are listeners."""
         self._listeners.append(listener)
         if len(self._listeners) == 1:
             self._look_at_modem_lines()
@@ -200,7 +200,7 @@ class PortLine:
             self._look.set(self._scheduler.now() + MODEM_PERIOD_NS)
 
     def read_modem_lines(self) -> None:
-        """Reads the inputs now."""
+        """Read the inputs now."""
         before, self._modem = self._modem, self._read_inputs()
         if self._modem != before:
             for listener in list(self._listeners):

@@ -28,13 +28,13 @@ CATCH_UP_NS = 500_000_000
 
 
 class Writer(Protocol):
-    """Writes to the port. to_serial: counts its bytes."""
+    """A writer to the port. to_serial: counts its bytes."""
 
     to_serial: Flow
 
 
 class BridgePort:
-    """One serial port, a `hilgw.engine.supervisor.Supervised`.
+    """The serial port, a `hilgw.engine.supervisor.Supervised`.
 
     on_full, on_room: writers must pause, may continue. While the port is down, data is dropped and
     counted: a late command must not reach the device when it is back.
@@ -61,7 +61,7 @@ class BridgePort:
         self._taken = 0  # bytes given to the transport, those that were taken back left out
 
     def pace(self, scheduler: Scheduler, line: LineSettings) -> None:
-        """Sends all data from now on at the rate of this line."""
+        """Send all data from now on at the rate of this line."""
         waiting = b"" if self._paced is None else self._paced.take()
         self._scheduler = scheduler
         self._paced = PacedLine(
@@ -77,7 +77,7 @@ class BridgePort:
         self._paced.put(waiting)
 
     def set_line(self, line: LineSettings) -> None:
-        """The line of the open port has changed."""
+        """Note that the line of the open port has changed."""
         self.identity = str(line)
         if self._paced is not None and self._scheduler is not None:
             self.pace(self._scheduler, line)
@@ -140,7 +140,7 @@ class BridgePort:
 
     @property
     def accepted_bytes(self) -> int:
-        """How many bytes the driver has accepted so far."""
+        """The number of bytes that the driver has accepted so far."""
         return self._taken - self._unaccepted
 
     @property
@@ -150,27 +150,30 @@ class BridgePort:
 
     @property
     def _unaccepted(self) -> int:
-        """Bytes in the transport. When it has ended, they are dropped in `detach`, which comes
-        in the next turn of the event loop."""
+        """Bytes in the transport.
+
+        When it has ended, they are dropped in `detach`, which comes in the next turn of the event
+        loop.
+        """
         stream = self._stream
         return 0 if stream is None else stream.pending + stream.unsent
 
     def report(self) -> dict[str, Any]:
-        """The ledger of all bytes for the port."""
+        """Return the ledger of all bytes for the port."""
         return self.flow.as_dict(self._unaccepted, self.waiting_bytes)
 
     def report_of(self, client: Writer) -> dict[str, Any]:
-        """The ledger of the bytes of one client."""
+        """Return the ledger of the bytes of one client."""
         waiting = self.waiting_from(client)
         return client.to_serial.ledger(waiting, waiting)
 
     def waiting_from(self, client: Writer) -> int:
-        """How many of them are from this client."""
+        """Return how many of the waiting bytes are from this client."""
         self._backlog.shrink(self.waiting_bytes)
         return self._backlog.of(client)
 
     def drop_from(self, client: Writer, reason: str) -> None:
-        """Drops and counts the bytes of this client that the driver has not accepted yet."""
+        """Drop and count the bytes of this client that the driver has not accepted yet."""
         stream = self._stream
         if stream is None or stream.unsent or not self.waiting_from(client):
             return
@@ -184,8 +187,8 @@ class BridgePort:
         dropped = len(queue) - sum(len(data) for _, data in kept)
         self.flow.drop(reason, dropped)
         client.to_serial.take_back(dropped, reason)
-        for each, data in kept:
-            writer = cast(Writer, each)
+        for owner, data in kept:
+            writer = cast(Writer, owner)
             writer.to_serial.sent_bytes -= len(data)
             self.write(data, writer)
         if not stream.pending:
@@ -194,7 +197,7 @@ class BridgePort:
             self._make_room()
 
     def drop_all(self, reason: str) -> None:
-        """Drops and counts all bytes that the driver has not accepted yet."""
+        """Drop and count all bytes that the driver has not accepted yet."""
         if self._stream is None or self._stream.unsent:
             return
         unsent = len(self._stream.take_unsent())
@@ -207,15 +210,18 @@ class BridgePort:
             self._make_room()
 
     def drop_held(self, size: int, reason: str, client: Writer | None) -> None:
-        """Counts bytes of a client that were never written here."""
+        """Count bytes of a client that were never written here."""
         self.flow.received_bytes += size
         if client is not None:
             client.to_serial.received_bytes += size
         self._drop(reason, size, client)
 
     def take_back(self, size: int, reason: str) -> None:
-        """Counts bytes that were written and never sent; at most those that this bridge wrote, as
-        a driver may hold bytes of the program before it."""
+        """Count bytes that were written and never sent.
+
+        These are at most the bytes that this bridge wrote, as a driver may hold bytes of the
+        program before it.
+        """
         size = min(size, self.flow.sent_bytes)
         self.flow.take_back(size, reason)
         self._taken -= size
@@ -226,14 +232,14 @@ class BridgePort:
             client.to_serial.drop(reason, size)
 
     def _take_back_from_writers(self, size: int, reason: str) -> None:
-        """The last `size` bytes that were written are dropped: all that waited."""
+        """Count the last `size` bytes that were written as dropped: all that waited."""
         backlog, self._backlog = self._backlog, Backlog()
         backlog.shrink(size)
         for owner, dropped in backlog.sizes():
             cast(Writer, owner).to_serial.take_back(dropped, reason)
 
     def hold(self) -> None:
-        """Stops reading from the port, because a client does not keep up."""
+        """Stop reading from the port, because a client does not keep up."""
         self._held = True
         if self._stream is not None:
             self._stream.pause_reading()
@@ -262,7 +268,7 @@ class BridgePort:
             self._make_room()
 
     def _slice_refused(self, size: int, reason: str) -> None:
-        """The slice was the first that waited: none is sent before the transport is empty."""
+        """Count the first waiting slice as dropped: none is sent before the transport is empty."""
         self.flow.drop(reason, size)
         self._backlog.shrink(self.waiting_bytes + size)
         for owner, dropped in self._backlog.sizes(size):
@@ -286,12 +292,12 @@ class BridgePort:
 
 
 def _reason(error: PortError) -> str:
-    """The stream is full or lost; the transport reports a loss to the supervisor itself."""
+    """Return the reason: the stream is full or lost; the transport itself reports a loss."""
     return BridgeDropped.PORT_DOWN if error.reason == PortError.LOST else BridgeDropped.FULL
 
 
 def slice_bytes(line: LineSettings) -> int:
-    """Bytes that a paced bridge sends together: about four milliseconds, at most 64 bytes.
+    """Return the bytes that a paced bridge sends together: about 4 ms, at most 64 bytes.
 
     A power of two, so that packets of the usual sizes end with a slice. Shorter slices would wake
     the processor more often, and it would then be late more often.

@@ -1,4 +1,4 @@
-"""A client of the bridge that speaks telnet with the COM port option, as a stream of plain bytes.
+"""A client of the bridge that uses telnet with the COM port option, as a stream of plain bytes.
 
 The clients of a bridge see a `hilgw.transports.base.Transport`; negotiation and line commands stay
 here. Commands are read, up to a limit, while the device accepts no data: a purge and a change of
@@ -38,12 +38,13 @@ HOLD_BYTES = 65536  # data that is read while the device accepts none
 
 
 class Rfc2217Stream(Transport):
-    """See the module. may_set: whether the client may set the line now, as only a writer may.
-    writer: counts bytes for the port that are purged before the port gets them. `unsent` and
-    `pending_data` are data of the port; `pending`, for flow control, has replies and escapes, too.
+    """A client's stream; see the module.
 
-    on_refused: called once, when it may not and tries to. on_raw: called once, when it sends data
-    and no telnet: what the server then takes for commands is counted. An end of the client's
+    may_set: returns True if the client may set the line now, as only a writer may. writer: counts
+    bytes for the port that are purged before the port gets them. `unsent` and `pending_data` are
+    data of the port; `pending`, for flow control, has replies and escapes, too. on_refused: called
+    once, when it tries to set the line and may not. on_raw: called once, when it sends data and no
+    telnet: bytes that the server then takes for commands are counted. An end of the client's
     direction ends the stream, after its data: such a client has no use for half of a connection.
     """
 
@@ -148,7 +149,7 @@ class Rfc2217Stream(Transport):
             self._handle(event)
 
     def _count_swallowed(self, data: bytes, events: list[Event]) -> None:
-        """The client has sent no negotiation: it is none of telnet, and all its bytes are data."""
+        """Count bytes that were taken for commands: without a negotiation they are data."""
         passed = sum(len(event.data) for event in events if isinstance(event, Data))
         if passed < len(data):
             self._port.drop_held(len(data) - passed, BridgeDropped.SWALLOWED, self.writer)
@@ -219,8 +220,10 @@ class Rfc2217Stream(Transport):
         self._send(self._server.modem_state(bits))
 
     def _send(self, wire: bytes, *, is_data: bool = False) -> bool:
-        """Replies pass a client's flow control. A client that reads none is disconnected. Returns
-        whether the stream has taken them."""
+        """Send bytes; return True if the stream has taken them.
+
+        Replies pass a client's flow control. A client that reads none is disconnected.
+        """
         if not wire or self._over:
             return False
         try:
@@ -246,7 +249,7 @@ class Rfc2217Stream(Transport):
             self.on_peer_ended()
 
     def _end(self) -> None:
-        """The client has ended its direction, and the stream has read all of it."""
+        """End the stream: the client has ended its direction, and all of it was read."""
         self._eof = True
         self._peer_ended()
         if not self._held and not self._over:

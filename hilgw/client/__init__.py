@@ -1,4 +1,4 @@
-"""Programs beside a running gateway: `Gateway` is what scripts and notebooks use."""
+"""Client programs of a running gateway: `Gateway` is for scripts and notebooks."""
 
 from hilgw.client.gateway import Gateway, Values
 

@@ -1,4 +1,4 @@
-"""Arms and disarms robots of running gateways, as `hilgw arm` and `hilgw disarm` do."""
+"""Arming and disarming of robots of running gateways, as by `hilgw arm` and `hilgw disarm`."""
 
 from __future__ import annotations
 
@@ -34,15 +34,23 @@ def arm(
     on_note: Callable[[str, str], None] | None = None,
     accept_positions: Sequence[str] = (),
 ) -> list[str]:
-    """Lets the motors of these robots move; without a name, of all. Returns their names.
+    """Let the motors of these robots move; without a name, of all.
 
-    control: the path of the control socket; None: that of the only running gateway, of the one that
-    runs `config`, or of those that have these robots. HilgwError when a robot is unknown or several
-    gateways have it, UsageError for all robots of several gateways, PeerError when a gateway does
-    not answer, or the real body of a robot is down; then none is armed. PeerError also when the
-    bodies of some of all robots are down; then the others are armed. on_note: called with a robot
-    and what keeps it from moving though it is armed, such as that no controller runs.
-    accept_positions: motors whose position counts, though their zero was lost.
+    Args:
+      control: the path of the control socket; None: that of the only running gateway, of the
+          one that runs `config`, or of those that have these robots.
+      on_note: called with a robot and why it cannot move yet though it is armed, such as that
+          no controller runs.
+      accept_positions: motors whose position counts, though their zero was lost.
+
+    Returns:
+      The names of the robots.
+
+    Raises:
+      HilgwError: a robot is unknown, or several gateways have it; then none is armed.
+      UsageError: all robots of several gateways; then none is armed.
+      PeerError: a gateway does not answer, or the real body of a robot is down; then none is
+          armed. Or the bodies of some of all robots are down; then the others are armed.
     """
     return [robot for robot, _ in arm_each(robots, control, config, on_note, accept_positions)]
 
@@ -54,7 +62,7 @@ def arm_each(
     on_note: Callable[[str, str], None] | None = None,
     accept_positions: Sequence[str] = (),
 ) -> Iterator[tuple[str, Gateway]]:
-    """Arms as `arm` does; yields each robot with its gateway when it is armed."""
+    """Arm as `arm` does; yield each robot with its gateway when it is armed."""
     down: list[HilgwError] = []
     for gateway, names in chosen_gateways(robots, control, config).items():
         answer = gateway.arm(*names, accept_positions=accept_positions)
@@ -71,19 +79,28 @@ def arm_each(
 def chosen_gateways(
     robots: Sequence[str], control: str | None, config: str | None
 ) -> dict[Gateway, list[str]]:
-    """The gateways of these robots, each with its robots; none: all robots of one gateway."""
+    """Return the gateways of these robots, each with its robots; none: all of one gateway."""
     if robots:
         return gateways_with("robot", robots, control, config)
     return {Gateway(find_gateway(control, config)): []}
 
 
 def disarm(*robots: str, control: str | None = None, config: str | None = None) -> list[str]:
-    """Stops these robots, or all; their motors do not move until `arm`. Returns their names.
+    """Stop these robots, or all; their motors do not move until `arm`.
 
     All running gateways of this user, whichever shell started them, are asked at the same time, and
-    each stops those of these robots that it has; control, config: one gateway, as in `arm`.
-    HilgwError when no gateway has a robot, PeerError when a gateway did not confirm the stop, or
-    could not send it as the body is down; the others were stopped then.
+    each stops those of these robots that it has.
+
+    Args:
+      control, config: select one gateway, as in `arm`.
+
+    Returns:
+      The names of the robots.
+
+    Raises:
+      HilgwError: no gateway has a robot; the others were stopped.
+      PeerError: a gateway did not confirm the stop, or could not send it as the body is down;
+          the others were stopped.
     """
     stopped = disarm_each(robots, control, config)
     if stopped.errors:
@@ -93,13 +110,16 @@ def disarm(*robots: str, control: str | None = None, config: str | None = None) 
 
 @dataclass(slots=True)
 class Disarmed:
-    """robots: those that a gateway confirmed, each with this gateway. errors: what was not."""
+    """The result of a stop.
+
+    robots: the robots that a gateway confirmed, each with this gateway. errors: of the others.
+    """
 
     robots: list[tuple[str, Gateway]] = field(default_factory=list)
     errors: list[HilgwError] = field(default_factory=list)
 
     def error(self) -> HilgwError:
-        """All errors in one; a stop that was not confirmed decides its class."""
+        """Return all errors in one; a stop that was not confirmed decides its class."""
         first = next((each for each in self.errors if isinstance(each, PeerError)), self.errors[0])
         if len(self.errors) == 1:
             return first
@@ -107,8 +127,10 @@ class Disarmed:
 
 
 def disarm_each(robots: Sequence[str], control: str | None, config: str | None) -> Disarmed:
-    """Disarms as `disarm` does; returns the answers of all gateways. The request is the first
-    message to each."""
+    """Disarm as `disarm` does; return the answers of all gateways.
+
+    The request is the first message to each.
+    """
     robots = list(dict.fromkeys(robots))
     request = requests.Disarm(robots, not robots)
     if control is not None:
@@ -125,7 +147,7 @@ def disarm_each(robots: Sequence[str], control: str | None, config: str | None) 
 
 
 def _answer_of_config(path: Path, request: requests.Disarm, config: str | None) -> Answer | None:
-    """None of a gateway that runs another configuration; it is not disarmed."""
+    """Return the answer of a gateway; None if it runs another configuration: it is not disarmed."""
     if config is not None:
         known = stop_answer(path, requests.Identify(), ASK_ALL_S)
         if isinstance(known, PeerError):
@@ -136,8 +158,13 @@ def _answer_of_config(path: Path, request: requests.Disarm, config: str | None) 
 
 
 def _concerned(answers: dict[Path, Answer | None], config: str | None) -> dict[Path, Answer]:
-    """Without those of another configuration, and without sockets that a gateway removed in the
-    meantime, as it does at its orderly end. PeerError when none is left."""
+    """Return the answers of gateways with this configuration.
+
+    Sockets that a gateway removed in the meantime, as at its orderly end, are left out.
+
+    Raises:
+      PeerError: none is left.
+    """
     given = {path: answer for path, answer in answers.items() if answer is not None}
     silent = {path: answer for path, answer in given.items() if isinstance(answer, PeerError)}
     if config is not None and len(silent) < len(given):
@@ -151,7 +178,7 @@ def _concerned(answers: dict[Path, Answer | None], config: str | None) -> dict[P
 
 
 def _judge(robots: Sequence[str], answers: dict[Path, Answer]) -> Disarmed:
-    """The robots that were stopped, and the errors of gateways that did not confirm it."""
+    """Return the robots that were stopped, and the errors of gateways that did not confirm it."""
     done, fixes, answered = Disarmed(), [], 0
     for path, answer in answers.items():
         confirmed = confirmed_by(answer)
@@ -172,8 +199,8 @@ def _judge(robots: Sequence[str], answers: dict[Path, Answer]) -> Disarmed:
     known = {robot for robot, _ in done.robots}
     for robot in robots:
         if robot not in known:
-            what = f"no robot {quoted(robot)} with a control loop {where}"
-            done.errors.append(HilgwError(what, fix=joined(fixes)))
+            problem = f"no robot {quoted(robot)} with a control loop {where}"
+            done.errors.append(HilgwError(problem, fix=joined(fixes)))
     if not robots and not known and not silent:
         done.errors.append(HilgwError("no robot with a control loop here"))
     return done

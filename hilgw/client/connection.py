@@ -27,8 +27,14 @@ Asked = Request[Any] | Mapping[str, Any]
 def ask(
     path: Path, request: Asked, timeout_s: float = 5.0, *, any_version: bool = False
 ) -> dict[str, Any]:
-    """One request to a running gateway, and its answer. PeerError when it does not answer, or has
-    another version; any_version: that is as good."""
+    """Send one request to a running gateway; return its answer.
+
+    Args:
+      any_version: accept any version.
+
+    Raises:
+      PeerError: the gateway does not answer, or has another version.
+    """
     end_s = time.monotonic() + timeout_s
     try:
         with connected(path, timeout_s) as connection:
@@ -38,15 +44,15 @@ def ask(
         error.where = str(path)
         raise
     except (OSError, PeerError) as error:
-        what = error.what if isinstance(error, PeerError) else NO_ANSWER
-        fix = "is it still running?" if what == NO_ANSWER else ""
-        raise PeerError(what, where=str(path), fix=fix) from None
+        problem = error.what if isinstance(error, PeerError) else NO_ANSWER
+        fix = "is it still running?" if problem == NO_ANSWER else ""
+        raise PeerError(problem, where=str(path), fix=fix) from None
 
 
 def ask_on(
     connection: socket.socket, request: Asked, timeout_s: float, *, any_version: bool = False
 ) -> dict[str, Any]:
-    """One request on this connection, and its answer. PeerError when there is none."""
+    """Send one request on this connection; return its answer. Raises PeerError without one."""
     try:
         answer = json.loads(_exchange(connection, line_of(request), timeout_s))
     except (OSError, ValueError, RecursionError):
@@ -60,21 +66,25 @@ def ask_on(
 
 
 def line_of(request: Asked) -> bytes:
-    """The line of a request."""
+    """Return the line of a request."""
     if isinstance(request, Request):
         return encode_request(request)
     return encode({"version": VERSION, **request})
 
 
 def demand_version(answer: Mapping[str, Any]) -> None:
-    """Raises VersionError for the answer of a gateway of another version."""
+    """Raise VersionError for the answer of a gateway of another version."""
     if (version := version_of(answer)) != VERSION:
         raise VersionError(VERSION, version)
 
 
 def _exchange(connection: socket.socket, line: bytes, timeout_s: float) -> bytes:
-    """Sends one line and returns the line that answers it. OSError (TimeoutError is one), or
-    ValueError for a line that is too long."""
+    """Send one line and return the line that answers it.
+
+    Raises:
+      OSError: the connection failed; TimeoutError: no answer.
+      ValueError: the answer is too long.
+    """
     end_s = time.monotonic() + timeout_s
     answer = bytearray()
     try:
@@ -96,8 +106,7 @@ def _exchange(connection: socket.socket, line: bytes, timeout_s: float) -> bytes
 
 
 def connected(path: Path, timeout_s: float) -> socket.socket:
-    """A connection. Waits for room in the queue of connections of a gateway that is busy. OSError
-    when there is none in time."""
+    """Connect, and wait for room in the queue of a busy gateway. Raises OSError after timeout_s."""
     end_s = time.monotonic() + timeout_s
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.settimeout(timeout_s)
@@ -115,8 +124,14 @@ def connected(path: Path, timeout_s: float) -> socket.socket:
 def messages_on(
     connection: socket.socket, seconds: float | None = None
 ) -> Iterator[dict[str, Any]]:
-    """The messages that come, until the gateway ends. seconds: or for so long after the first one,
-    which comes within the timeout of the connection: else TimeoutError."""
+    """Yield the messages until the gateway ends.
+
+    Args:
+      seconds: or for this long after the first one.
+
+    Raises:
+      TimeoutError: the first one did not come within the timeout of the connection.
+    """
     received, end_s = bytearray(), 0.0
     while not end_s or time.monotonic() < end_s:
         if end_s and seconds is not None:

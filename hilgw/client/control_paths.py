@@ -1,5 +1,7 @@
-"""The control sockets of this user's gateways (`hilgw.protocols.gateway.paths`), and which of them
-are live."""
+"""The control sockets of this user's gateways, and which of them are live.
+
+Their folders are in `hilgw.protocols.gateway.paths`.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,12 @@ from hilgw.protocols.gateway.paths import (
 def live_sockets(suffix: str = GATEWAY, *, everywhere: bool = False) -> list[Path]:
     """Return the control sockets of this user's running gateways, where a gateway of this shell is.
 
-    With LOOK: of the programs that are only watched, `hilgw bridge` and `mock`. everywhere: as
-    `control_sockets`. HilgwError: their folder is open to other users.
+    Args:
+      suffix: LOOK: of the programs that are only watched, `hilgw bridge` and `mock`.
+      everywhere: see `control_sockets`.
+
+    Raises:
+      HilgwError: their folder is open to other users.
     """
     return [path for path in control_sockets(suffix, everywhere=everywhere) if is_live(path)]
 
@@ -38,22 +44,23 @@ def control_sockets(
 ) -> list[Path]:
     """Return the control sockets of this user, and those that killed gateways left; ask no program.
 
-    everywhere: of the gateways that any shell of this user started, as a stop needs them.
-    on_problem: called for each folder that is open to other users, in place of HilgwError.
+    Args:
+      everywhere: of the gateways that any shell of this user started, as a stop needs them.
+      on_problem: called for each folder that is open to other users, in place of HilgwError.
     """
     user = os.getuid()
-    found: list[Path] = []
+    sockets: list[Path] = []
     for folder in _places(everywhere=everywhere):
         try:
             if is_private(folder, user, Path.lstat):
-                found += [path for path in sorted(folder.glob(f"*{suffix}")) if path.is_socket()]
+                sockets += [path for path in sorted(folder.glob(f"*{suffix}")) if path.is_socket()]
         except HilgwError as error:
             if on_problem is None:
                 raise
             on_problem(error)
     if suffix != LOOK:
-        found += _sockets_of_services()
-    return list({path.resolve(): path for path in found}.values())  # two names of one folder
+        sockets += _sockets_of_services()
+    return list({path.resolve(): path for path in sockets}.values())  # two names of one folder
 
 
 def none_found(*, everywhere: bool) -> PeerError:
@@ -79,22 +86,27 @@ def _places(*, everywhere: bool) -> list[Path]:
 
 
 def _sockets_of_services() -> list[Path]:
-    """Those that this user may use. `glob` finds nothing in a folder that the user cannot list."""
+    """Return the sockets that this user may use.
+
+    `glob` finds nothing in a folder that the user cannot list.
+    """
     services = service_folders(Path.lstat, Path.glob)
-    found = [path for folder in services for path in sorted(folder.glob("*.sock"))]
-    return [path for path in found if path.is_socket() and os.access(path, os.R_OK | os.W_OK)]
+    sockets = [path for folder in services for path in sorted(folder.glob("*.sock"))]
+    return [path for path in sockets if path.is_socket() and os.access(path, os.R_OK | os.W_OK)]
 
 
 def is_live(path: Path) -> bool:
-    """Whether a program listens on this socket; found out by a connection, closed at once."""
+    """Return True if a program listens on this socket, to which a connection is made."""
     with socket.socket(socket.AF_UNIX) as probe:
         probe.setblocking(False)
         return paths.is_live(path, probe.connect)
 
 
 def program_at(path: Path) -> str:
-    """The program that listens on this socket, where the system shows it: its number and its
-    command line. It need not answer, so that a user can find one that hangs."""
+    """Return number and command line of the program that listens on this socket, if known.
+
+    It need not answer, so that a user can find one that hangs.
+    """
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
             probe.setblocking(False)

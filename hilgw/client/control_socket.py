@@ -1,4 +1,4 @@
-"""Which gateways run on this machine, and which one is meant."""
+"""The gateways that run on this machine, and the selection of one."""
 
 from __future__ import annotations
 
@@ -19,9 +19,15 @@ T = TypeVar("T")
 def find_gateway(
     control: str | None, config: str | None = None, *, look: bool = False, everywhere: bool = False
 ) -> Path:
-    """The socket at the path `control`; without one, that of the only running gateway, or of the
-    one that runs `config`: a path, or the name of a file without its suffix. look: where no gateway
-    runs, that of a program that is only watched. everywhere: as `live_sockets`."""
+    """Return the socket at the path `control`, or that of the selected gateway.
+
+    This is the only running gateway, or the one that runs `config`: a path, or the name of a file
+    without its suffix.
+
+    Args:
+      look: if no gateway runs, select a program that is only watched.
+      everywhere: see `live_sockets`.
+    """
     if control is not None:
         return Path(control)
     live = live_sockets(everywhere=everywhere) or (live_sockets(LOOK) if look else [])
@@ -30,16 +36,16 @@ def find_gateway(
     if len(live) == 1 and config is None:
         return live[0]
     configs = dict(zip(live, in_parallel(config_of, live), strict=True))
-    found = [path for path in live if config is None or is_named(configs[path], config)]
-    if len(found) == 1:
-        return found[0]
-    listed = ", ".join(label(path, configs[path]) for path in found or live)
-    if not found:
+    matching = [path for path in live if config is None or is_named(configs[path], config)]
+    if len(matching) == 1:
+        return matching[0]
+    listed = ", ".join(label(path, configs[path]) for path in matching or live)
+    if not matching:
         raise PeerError(
             f"no running gateway has the configuration {next(files_here(config or ''), config)}",
             fix=f"there is {listed}",
         )
-    same = len({configs[path] for path in found}) < len(found)
+    same = len({configs[path] for path in matching}) < len(matching)
     raise UsageError(
         f"several gateways are running: {listed}",
         fix="name one with --control" if same else "name one with --config, or with --control",
@@ -47,13 +53,13 @@ def find_gateway(
 
 
 def label(path: Path, config: object = None) -> str:
-    """A gateway in words: its configuration, if it is known, and its socket."""
+    """Return a gateway in words: its configuration, if it is known, and its socket."""
     known = config if isinstance(config, str) else ""
     return f"{printable(known)} at {path}" if known else str(path)
 
 
 def config_of(path: Path) -> str:
-    """The configuration that the gateway at this socket runs; "" when it does not answer."""
+    """Return the configuration that the gateway at this socket runs; "" if it does not answer."""
     try:
         return str(ask(path, requests.Identify(), ASK_ALL_S).get("config", ""))
     except PeerError:
@@ -61,7 +67,7 @@ def config_of(path: Path) -> str:
 
 
 def in_parallel(work: Callable[[Path], T], paths: Sequence[Path]) -> list[T]:
-    """work(path) of each, at the same time: one that waits delays no other."""
+    """Return work(path) of each, run at the same time: one that waits delays no other."""
     from concurrent.futures import ThreadPoolExecutor  # slow to import, and rarely needed
 
     if len(paths) < 2:
@@ -71,15 +77,17 @@ def in_parallel(work: Callable[[Path], T], paths: Sequence[Path]) -> list[T]:
 
 
 def is_named(running: str, config: str) -> bool:
-    """Whether `config`, a path or a name without a suffix, names the file that is running. A file
-    of this name here is meant before one elsewhere."""
+    """Return True if `config`, a path or a name without a suffix, names the running file.
+
+    A file of this name here takes precedence over one elsewhere.
+    """
     file, here = Path(running), list(files_here(config))
     by_name = not here and config in (file.stem, file.name)
     return bool(running) and (by_name or file in (*here, Path(config).resolve()))
 
 
 def files_here(config: str) -> Iterator[Path]:
-    """The files that `config`, a path or a name without a suffix, names from the current folder."""
+    """Yield the files in the current folder that `config`, a path or a name, names."""
     for suffix in ("", ".yaml", ".yml"):
         if (file := Path(f"{config}{suffix}")).is_file():
             yield file.resolve()

@@ -1,4 +1,4 @@
-"""The gateways that run on this machine, and what they are asked: `Gateway`.
+"""The gateways that run on this machine, and requests to them: `Gateway`.
 
 from hilgw.client import Gateway
 
@@ -64,8 +64,11 @@ class Event(dict[str, Any]):
 
 
 class Values(NamedTuple):
-    """Values of a sensor. times: seconds of the gateway's clock, simulated or not. values: a number
-    for each time, or an array of numbers where the sensor has several. units: of each of these."""
+    """Values of a sensor.
+
+    times: seconds of the gateway's clock, simulated or not. values: a number for each time, or an
+    array of numbers if the sensor has several. units: of each of these.
+    """
 
     times: array[float]
     values: array[float] | list[array[float]]
@@ -74,11 +77,12 @@ class Values(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """A running gateway, at its control socket. label: names it in answers; "" for the only one, or
-    a selected one.
+    """A running gateway, at its control socket.
 
-    Each method is one request, on a connection of its own. HilgwError with the reason when the
-    gateway refuses; PeerError when it does not answer, or is of another version. `hilgw bridge` and
+    label: names it in answers; "" for the only one, or a selected one.
+
+    Each method is one request, on a connection of its own. HilgwError with the reason if the
+    gateway refuses; PeerError if it does not answer, or is of another version. `hilgw bridge` and
     `hilgw mock` answer `events`, `values` and `report` alone.
     """
 
@@ -86,24 +90,33 @@ class Gateway:
     label: str = ""
 
     def suffix(self) -> str:
-        """The end of a line that reports an answer."""
+        """Return the end of a line that reports an answer."""
         return f" (gateway {self.label})" if self.label else ""
 
     # --- which one --------------------------------------------------------------------------------
 
     @classmethod
     def find(cls, config: str | None = None, control: str | None = None) -> Gateway:
-        """The only running gateway, the one that runs the file `config` (a path, or its name
-        without suffix), or the one at the socket `control`. PeerError when there is none,
-        UsageError when there are several."""
+        """Return the only running gateway, or the selected one.
+
+        Args:
+          config: the file that it runs: a path, or its name without suffix.
+          control: the socket.
+
+        Raises:
+          PeerError: there is none.
+          UsageError: there are several.
+        """
         return cls(find_gateway(control, config))
 
     @classmethod
     def find_all(cls) -> list[Gateway]:
-        """All running gateways of this user, whichever shell started them, with their labels;
-        without bridges and mocks."""
-        found = live_sockets(everywhere=True)
-        return [cls(path, label(path, config_of(path))) for path in found]
+        """Return all running gateways of this user, from any shell, with their labels.
+
+        Bridges and mocks are left out.
+        """
+        sockets = live_sockets(everywhere=True)
+        return [cls(path, label(path, config_of(path))) for path in sockets]
 
     # --- requests ---------------------------------------------------------------------------------
 
@@ -114,23 +127,29 @@ class Gateway:
         fixes: Mapping[str, str] = MappingProxyType({}),
         timeout_s: float = ANSWER_S,
     ) -> A:
-        """The answer to a request. where: what it is about, in errors. fixes: the fix for each
-        reason of a refusal."""
+        """Return the answer to a request.
+
+        Args:
+          where: the subject of the request, in errors.
+          fixes: the fix for each reason of a refusal.
+        """
         answer = accepted(ask(self.path, request, timeout_s), self, where, fixes)
         return decoded(answer_of(type(request)), answer, self)
 
     def send(self, station: str, data: bytes | str, channel: int | None = None) -> None:
-        """Queues one packet at an Emitter (rover.tx) or a station. channel: None: the one that it
-        has."""
+        """Queue one packet at an Emitter (rover.tx) or a station.
+
+        channel: None: the current one.
+        """
         data = data.encode() if isinstance(data, str) else bytes(data)
         self.ask(requests.Send(station, data, channel), station, FIXES)
 
     def set(self, device: str, *, channel: int | None = None, range: float | None = None) -> None:
-        """Sets the channel of an Emitter or a Receiver, or the range of an Emitter in metres."""
+        """Set the channel of an Emitter or a Receiver, or the range of an Emitter in metres."""
         self.ask(requests.Set(device, channel, range), device)
 
     def charge(self, robot: str, energy_j: float) -> None:
-        """Charges the battery of a robot to this energy."""
+        """Charge the battery of a robot to this energy."""
         self.ask(requests.Charge(robot, energy_j), robot)
 
     def place(
@@ -139,65 +158,91 @@ class Gateway:
         position: Sequence[float] | None,
         rotation: Sequence[float] | None = None,
     ) -> None:
-        """Moves an object of the scene. position: metres; None: unknown from now on. rotation:
-        axis and angle in rad."""
+        """Move an object of the scene.
+
+        Args:
+          position: metres; None: unknown from now on.
+          rotation: axis and angle in rad.
+        """
         where = None if position is None else tuple(map(float, position))
         turn = None if rotation is None else tuple(map(float, rotation))
         self.ask(requests.Place(name, where, turn), name)  # type: ignore[arg-type]  # it checks
 
     def pose(self, name: str) -> tuple[Row, tuple[Row, Row, Row]] | None:
-        """Position and rotation matrix of an object; None: they are unknown."""
-        found = self.ask(requests.Pose(name), name)
-        if found.position is None or found.rotation is None:
+        """Return position and rotation matrix of an object; None if they are unknown."""
+        answer = self.ask(requests.Pose(name), name)
+        if answer.position is None or answer.rotation is None:
             return None
-        return found.position, found.rotation
+        return answer.position, answer.rotation
 
     def command(
         self, station: str, address: str, name: str, value: bytes = b""
     ) -> requests.RemoteValue:
-        """Sends an AT command through a station to another module of its network; its answer.
-        value: none: it reads."""
+        """Send an AT command through a station to another module of its network; return its answer.
+
+        Args:
+          value: none: it reads.
+        """
         request = requests.Command(station, address, name, value)
         return self.ask(request, station, timeout_s=REMOTE_S)
 
     def mode(self, robot: str, mode: str | None = None) -> RobotState:
-        """Sets the mode of a robot (simulation, remote, shadow); None: asks for it."""
+        """Set the mode of a robot (simulation, remote, shadow); None: only return it."""
         return self.ask(requests.Mode(robot, mode), robot)
 
     def key(self, robot: str, keys: Sequence[int], hold_s: float = 0.5) -> None:
-        """Holds these keys (`hilgw.devices.keys`) down for so long of simulated time."""
+        """Hold these keys (`hilgw.devices.keys`) down for this long of simulated time."""
         self.ask(requests.Key(robot, list(keys), hold_s), robot)
 
     def say(self, robot: str, text: str) -> None:
-        """A text for the controller's wwiReceiveText."""
+        """Send a text to the controller's wwiReceiveText."""
         self.ask(requests.Say(robot, text), robot)
 
     def status(self, timeout_s: float = ANSWER_S) -> dict[str, Any]:
-        """The state of ports, robots, clients, memory, losses and latencies, as of `hilgw status
-        --json`."""
+        """Return the state of ports, robots, clients, memory, losses and latencies.
+
+        `hilgw status --json` prints it.
+        """
         return self.ask(requests.Status(), timeout_s=timeout_s).status
 
     def network(self) -> dict[str, Any]:
-        """The ledgers of all gateways of its federation, added up, as of `hilgw status --network
-        --json`. HilgwError where it is in none."""
+        """Return the sum of the ledgers of all gateways of its federation.
+
+        `hilgw status --network --json` prints it.
+
+        Raises:
+          HilgwError: the gateway is in no federation.
+        """
         return self.ask(requests.Network()).network
 
     def report(self) -> dict[str, Any]:
-        """The report so far, as of `--report`."""
+        """Return the report so far, which `--report` writes at the end."""
         return self.ask(requests.Report()).report
 
     def arm(self, *robots: str, accept_positions: Sequence[str] = ()) -> requests.MayMove:
-        """Lets the motors of these robots move; none: of all whose bodies are up. PeerError where
-        the real body of a named one is down. accept_positions: motors whose position counts, though
-        their zero was lost."""
+        """Let the motors of these robots move; none: of all whose bodies are up.
+
+        Args:
+          accept_positions: motors whose position counts, though their zero was lost.
+
+        Raises:
+          PeerError: the real body of one of these robots is down.
+        """
         request = requests.Arm(list(robots), not robots, list(accept_positions))
         return self.ask(request, ", ".join(robots))
 
     def disarm(self, *robots: str) -> list[str]:
-        """Stops these robots, or all; their motors do not move until `arm`. Returns their names.
-        PeerError when the stop is not confirmed, or could not be sent; HilgwError for an unknown
-        name: the others are stopped then. `hilgw.client.arming.disarm` stops those of all
-        gateways."""
+        """Stop these robots, or all; their motors do not move until `arm`.
+
+        `hilgw.client.arming.disarm` stops the robots of all gateways.
+
+        Returns:
+          The names of the robots.
+
+        Raises:
+          PeerError: the stop is not confirmed, or could not be sent.
+          HilgwError: a name is unknown; the others are stopped.
+        """
         answer = stop_answer(self.path, requests.Disarm(list(robots), not robots), ANSWER_S)
         confirmed = confirmed_by(answer)
         if isinstance(answer, PeerError) or confirmed is None:
@@ -208,23 +253,28 @@ class Gateway:
         return confirmed
 
     def record(self, name: str) -> requests.Recorded:
-        """Begins a recording in the folder of `record:`. name: 1 to 64 of A-Z a-z 0-9 . _ -."""
+        """Start a recording in the folder of `record:`. name: 1 to 64 of A-Z a-z 0-9 . _ -."""
         return self.ask(requests.Record(name), name)
 
     def end_record(self, name: str) -> requests.Recorded:
-        """Ends a recording; its file is complete soon after."""
+        """End a recording; its file is complete soon after."""
         return self.ask(requests.EndRecord(name), name)
 
     def note(self, text: str) -> None:
-        """A remark, such as "antenna turned", for recordings and logs."""
+        """Add a remark, such as "antenna turned", to recordings and logs."""
         self.ask(requests.Note(text))
 
     @contextmanager
     def released(self, port: str, command: str = "a script") -> Iterator[requests.PortReleased]:
-        """The port of a station (xbee0), a body or a controller (rover.body) is free for another
-        program; at the end of the `with` block the gateway takes it back. command: its name, as
-        others are shown it. SafetyError, and nothing is handed over, when the motors on it could
-        not be stopped."""
+        """Free a port for another program; the end of the `with` block gives it back.
+
+        Args:
+          port: of a station (xbee0), a body or a controller (rover.body).
+          command: the name of the program, as shown to others.
+
+        Raises:
+          SafetyError: the motors on it could not be stopped; the port is not free.
+        """
         request = requests.ReleasePort(port, command, os.getpid())
         try:
             connection = connected(self.path, RELEASE_S)
@@ -246,14 +296,17 @@ class Gateway:
         per_second: int = requests.RATE,
         seconds: float | None = None,
     ) -> Iterator[dict[str, Any]]:
-        """The events from now on, with the keys of `hilgw.events.kinds`.
+        """Yield the events from now on, with the keys of `hilgw.events.kinds`.
 
-        kinds: their names; names: of robots, devices (ROBOT.DEVICE), stations and other parts; none
-        of them: all. lost: only packets and requests that were lost. states: first the newest state
-        of each part, with the times of its origin and the key `since_ns`. per_second: of packets,
-        deliveries, frames and bytes, about so many of each kind are enough; what is left out is
-        counted by events `left_out`. seconds: of real time, until it ends; else at the end of the
-        gateway.
+        Args:
+          kinds: their names; none: all.
+          names: of robots, devices (ROBOT.DEVICE), stations and other parts; none: all.
+          lost: only packets and requests that were lost.
+          states: first the newest state of each part, with the times of its origin and the key
+              `since_ns`.
+          per_second: of packets, deliveries, frames and bytes, about this many of each kind are
+              enough; events `left_out` count the rest.
+          seconds: of real time, until it ends; else at the end of the gateway.
         """
         request = requests.Watch(list(kinds), list(names), lost, states, per_second)
         try:
@@ -275,8 +328,14 @@ class Gateway:
     def values(
         self, device: str, *, count: int | None = None, seconds: float | None = None
     ) -> Values:
-        """The next values of a sensor (rover.gps): so many, or those of so many seconds of real
-        time, whichever comes first. `numpy.array` takes its times and its values."""
+        """Return the next values of a sensor (rover.gps).
+
+        `numpy.array` takes its times and its values.
+
+        Args:
+          count: at most this many values.
+          seconds: at most this much real time.
+        """
         from hilgw.events.kinds import numbers
 
         if count is None and seconds is None:
@@ -284,9 +343,9 @@ class Gateway:
         times, rows, units = array("d"), [], []
         if count != 0:
             for event in self.events(["value"], [device], seconds=seconds):
-                units, found = event["units"], numbers(event)
+                units, readings = event["units"], numbers(event)
                 times.append(event["time_ns"] / 1e9)
-                rows.append(array("d", [one.value for one in found]))
+                rows.append(array("d", [one.value for one in readings]))
                 if len(rows) == count:
                     break
         is_scalar = all(len(row) == 1 for row in rows)
@@ -305,7 +364,7 @@ def accepted(
     where: str,
     fixes: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """The answer. HilgwError when the gateway refuses."""
+    """Return the answer. Raises HilgwError if the gateway refuses."""
     if "error" in answer:
         error = HilgwError(str(answer["error"]), where=gateway.label)
         code = answer.get("exit_code")
@@ -322,17 +381,17 @@ def accepted(
 
 
 def decoded(kind: type[A], answer: Mapping[str, Any], gateway: Gateway) -> A:
-    """The answer as its dataclass, without what every answer has."""
+    """Return the answer as its dataclass, without the keys that every answer has."""
     keys = hints_of(kind)  # type: ignore[arg-type]  # a class is hashable
     try:
         return decode(kind, {key: value for key, value in answer.items() if key in keys})
     except UsageError as error:
-        what = f"the gateway sent an invalid answer: {error.what}"
-        raise PeerError(what, where=str(gateway.path)) from None
+        problem = f"the gateway sent an invalid answer: {error.what}"
+        raise PeerError(problem, where=str(gateway.path)) from None
 
 
 def stop_answer(path: Path, request: Request[Any], timeout_s: float) -> Answer:
-    """The answer to what stops robots, of any version; or why there is none."""
+    """Return the answer to a request that stops robots, of any version; or why there is none."""
     try:
         return ask(path, request, timeout_s, any_version=True)
     except PeerError as error:
@@ -340,7 +399,7 @@ def stop_answer(path: Path, request: Request[Any], timeout_s: float) -> Answer:
 
 
 def not_sent(answer: dict[str, Any], gateway: Gateway) -> list[HilgwError]:
-    """The robots that are disarmed, and whose body could not be sent the stop."""
+    """Return an error for each disarmed robot to whose body no stop could be sent."""
     fix = "stop it by hand if it moves"
     unsent = answer.get("not_sent", {})
     return [
@@ -350,14 +409,14 @@ def not_sent(answer: dict[str, Any], gateway: Gateway) -> list[HilgwError]:
 
 
 def not_armed(answer: requests.MayMove, gateway: Gateway) -> list[HilgwError]:
-    """Return an error for those of all robots whose bodies are down, where there are such."""
+    """Return an error for the robots whose bodies are down, if there are any."""
     names = ", ".join(f"{printable(robot)}{gateway.suffix()}" for robot in answer.down)
     error = PeerError("not armed: its body is down", where=names, fix="connect it")
     return [error] if names else []
 
 
 def confirmed_by(answer: Answer) -> list[str] | None:
-    """The robots that the gateway stopped; None when its answer does not confirm a stop."""
+    """Return the robots that the gateway stopped; None if its answer does not confirm a stop."""
     if isinstance(answer, PeerError) or not (answer.get("ok") is True or "unknown" in answer):
         return None
     robots = answer.get("robots")
@@ -367,7 +426,7 @@ def confirmed_by(answer: Answer) -> list[str] | None:
 
 
 def not_confirmed(path: Path, answer: Answer) -> PeerError:
-    """Names the gateway, and its process where its configuration is unknown."""
+    """Return an error with the gateway, and its process if its configuration is unknown."""
     if not isinstance(answer, PeerError):
         why = printable(str(answer.get("error", "its answer is not valid")))
         return PeerError(f"{NOT_CONFIRMED}: {why}", where=label(path, answer.get("config")))
@@ -389,28 +448,34 @@ SELECT = "name one gateway with --config, or with --control"
 def gateway_with(
     kind: str, name: str, control: str | None = None, config: str | None = None
 ) -> Gateway:
-    """Finds a gateway as `gateways_with` does, for one name."""
+    """Find a gateway as `gateways_with` does, for one name."""
     return next(iter(gateways_with(kind, [name], control, config)))
 
 
 def watched_gateway(
     names: Sequence[str], control: str | None = None, config: str | None = None
 ) -> Gateway:
-    """The gateway, or the program that is only watched, that has these names; without names as
-    `find_gateway`."""
+    """Return the gateway, or the program that is only watched, that has these names.
+
+    Without names see `find_gateway`.
+    """
     if names and control is None and config is None:
-        found = gateways_with("part", names, look=True)
-        if len(found) > 1:
-            raise UsageError("these names are of several gateways", fix=SELECT)
-        return next(iter(found))
+        gateways = gateways_with("part", names, look=True)
+        if len(gateways) > 1:
+            raise UsageError("these names belong to several gateways", fix=SELECT)
+        return next(iter(gateways))
     return Gateway(find_gateway(control, config, look=True))
 
 
 def gateway_of_controller(robot: str, peer: str, control: str | None) -> Gateway:
     """Return the gateway that has this program as the controller of the robot.
 
-    peer: this end of its connection, or the path of the local socket. control: the first to ask.
-    PeerError: no gateway of this user has it, such as one on another machine.
+    Args:
+      peer: this end of its connection, or the path of the local socket.
+      control: the first to ask.
+
+    Raises:
+      PeerError: no gateway of this user has it, such as one on another machine.
     """
     question = requests.Find("controller", [f"{robot} {peer}"])
     first = [Path(control)] if control else []
@@ -430,13 +495,17 @@ def gateways_with(
     *,
     look: bool = False,
 ) -> dict[Gateway, list[str]]:
-    """The gateways that have these names, each with its names.
+    """Return the gateways that have these names, each with its names.
 
-    kind: of `requests.NAMED`. control,
-    config: select one gateway, as in `find_gateway`; so does a gateway that is the only one. Such
-    a gateway is not asked: it answers the request itself. Where several run, exactly one must have
-    each name, and all must answer: else HilgwError, and no request was made. look: also programs
-    that are only watched.
+    Args:
+      kind: of `requests.NAMED`.
+      control, config: select one gateway, as in `find_gateway`; so does a gateway that is the
+          only one. Such a gateway is not asked: it answers the request itself.
+      look: also programs that are only watched.
+
+    Raises:
+      HilgwError: of several gateways, not exactly one has each name, or one did not answer; no
+          request was made.
     """
     selected = control is not None or config is not None
     live = [] if selected else [*live_sockets(), *(live_sockets(LOOK) if look else ())]
@@ -457,7 +526,7 @@ def gateways_with(
 
 
 def _answer(path: Path, question: requests.Find) -> dict[str, Any]:
-    """The answer has no "found" when there is none, or when the gateway has another version."""
+    """Return the answer; without "found" if there is none, or the gateway has another version."""
     try:
         answer = ask(path, question, control_socket.ASK_ALL_S)
     except VersionError as error:
@@ -472,7 +541,7 @@ def _answer(path: Path, question: requests.Find) -> dict[str, Any]:
 def _error(
     what: str, having: list[Path], silent: list[Path], answers: dict[Path, dict[str, Any]]
 ) -> HilgwError:
-    """Why no gateway is the one that has it; it names those that did not answer, too."""
+    """Return why not exactly one gateway has it; the error names those that did not answer, too."""
 
     def listed(paths: list[Path]) -> str:
         return ", ".join(label(path, answers[path].get("config")) for path in paths)
@@ -490,5 +559,5 @@ def _error(
 
 
 def joined(fixes: Sequence[str]) -> str:
-    """What gateways answered to an unknown name: where one has a similar name, only that."""
+    """Join the answers of gateways to an unknown name; one with a similar name stands alone."""
     return "; ".join([each for each in fixes if "did you mean" in each] or fixes)

@@ -1,4 +1,4 @@
-"""Holds robots armed, as `hilgw arm --hold` does: leases that this process renews.
+"""Leases that hold robots armed, as `hilgw arm --hold` does; this process renews them.
 
 The gateway disarms them when this process ends in any way, or does not run for 300 ms.
 """
@@ -23,8 +23,11 @@ MOVES = "stop its robots by hand if they move"
 
 
 class Ended(NamedTuple):
-    """The end of a lease. reason: its word, such as "lease_over". robots: those that are disarmed.
-    errors: of each robot to which no stop was sent."""
+    """The end of a lease.
+
+    reason: its word, such as "lease_over". robots: those that are disarmed. errors: of each robot
+    to which no stop was sent.
+    """
 
     reason: str
     text: str
@@ -33,10 +36,12 @@ class Ended(NamedTuple):
 
 
 class Holding:
-    """The lease of one gateway. robots: those that it holds. notes: what keeps one from moving.
-    errors: of all robots, those that it does not hold, as their bodies are down. HilgwError when
-    the gateway refuses; PeerError from any method when it does not answer: then nothing is
-    confirmed."""
+    """The lease of one gateway.
+
+    robots: those that it holds. notes: per robot, why it cannot move yet. errors: of all robots,
+    those that it does not hold, as their bodies are down. HilgwError if the gateway refuses;
+    PeerError from any method if it does not answer: then nothing is confirmed.
+    """
 
     def __init__(
         self,
@@ -60,15 +65,15 @@ class Holding:
         self.errors = not_armed(answer, gateway)
 
     def close(self) -> None:
-        """Ends the lease, too."""
+        """Close the connection, which ends the lease, too."""
         self._connection.close()
 
     def renew(self) -> Ended | None:
-        """Renews the lease. None: it goes on."""
+        """Renew the lease; return None if it continues."""
         return self._ended(requests.Renew())
 
     def end(self) -> Ended | None:
-        """Ends the lease."""
+        """End the lease."""
         return self._ended(requests.EndHold())
 
     def _ended(self, request: Request[requests.LeaseState]) -> Ended | None:
@@ -98,14 +103,17 @@ def take(
     config: str | None,
     accept_positions: Sequence[str] = (),
 ) -> list[Holding]:
-    """Arms these robots and holds them; none: all of one gateway whose bodies are up. HilgwError as
-    `arm`; then none is held."""
+    """Arm these robots and hold them; none: all of one gateway whose bodies are up.
+
+    Raises:
+      HilgwError: see `arm`; then none is held.
+    """
     held: list[Holding] = []
     try:
         for gateway, names in chosen_gateways(robots, control, config).items():
             held.append(Holding(gateway, names, limit_s, accept_positions))
     except BaseException:
-        for each in held:
-            each.close()
+        for lease in held:
+            lease.close()
         raise
     return held

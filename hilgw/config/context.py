@@ -1,4 +1,4 @@
-"""The state of one check of a file: what each mapping may hold and became, and the findings."""
+"""The state of one check of a file: allowed keys and resulting object of each mapping, findings."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _NUMBER = re.compile(r"-?[0-9]{1,19}")  # a key of a mapping by channel
 
 
 class Context:
-    """What each mapping may hold, and the object made from each valid mapping.
+    """Allowed keys of each mapping, and the object made from each valid mapping.
 
-    Mappings are known by identity; the document that holds them must outlive this object.
+    Mappings are compared by identity; the document that holds them must outlive this object.
     """
 
     def __init__(self) -> None:
@@ -29,8 +29,12 @@ class Context:
     def note_shape(
         self, mapping: Any, keys: dict[str, str], parts: tuple[type[Any], ...] = ()
     ) -> None:
-        """keys: each allowed key with an example of its value, or "". parts: the settings
-        dataclasses that declare them."""
+        """Store the shape of a mapping.
+
+        Args:
+          keys: each allowed key with an example of its value, or "".
+          parts: the settings dataclasses that declare the keys.
+        """
         self._keys[id(mapping)] = keys
         self._parts[id(mapping)] = parts
 
@@ -41,7 +45,7 @@ class Context:
         return tuple(self._keys.get(id(mapping), ()))
 
     def advice(self, mapping: Any, key: str) -> str:
-        """The fix for a missing key."""
+        """Return the fix for a missing key."""
         example = self._keys.get(id(mapping), {}).get(key)
         return f"write `{key}: {example}`" if example else f"write `{key}: ...`"
 
@@ -50,13 +54,13 @@ class Context:
         return made
 
     def made(self, mapping: Any) -> Any:
-        """The object made from this mapping; None for a mapping with errors, or another value."""
+        """Return the object made from this mapping; None for one with errors, or another value."""
         return self._made.get(id(mapping))
 
 
 @dataclass
 class Inspection:
-    """One document under inspection: walks its data, collects errors and warnings.
+    """A document under inspection: walks its data, collects errors and warnings.
 
     Errors are added to the document's problems.
     """
@@ -67,31 +71,31 @@ class Inspection:
     _suggested: int = 0
 
     def each(self, *path: str | None) -> Iterator[tuple[Path, Any]]:
-        """Every mapping at a path of the data; None matches any name."""
+        """Yield every mapping at a path of the data; None matches any name."""
         return _walk(self.document.data, (), path)
 
     def made(self, *path: str | None) -> Iterator[tuple[Path, Any]]:
-        """The same, as the object made from it, for all that passed validation."""
-        for at, data in self.each(*path):
+        """Yield path and object of each mapping at a path that passed validation."""
+        for place, data in self.each(*path):
             if (part := self.context.made(data)) is not None:
-                yield at, part
+                yield place, part
 
     def get(self, *path: str | int) -> Any:
-        """The value at a path of the data; None when there is none."""
+        """Return the value at a path of the data; None if there is none."""
         return descend(self.document.data, path)
 
     def error(self, path: Path, what: str, fix: str) -> None:
-        """Reports an error, unless the value already has one."""
+        """Report an error, unless the value already has one."""
         if not self.document.is_bad(path):
             self.document.report(self.document.position_of_value(path), path, what, fix)
 
     def errors(self, path: Path, problems: Iterable[Problem]) -> None:
-        """Reports errors of settings below `path`: (dotted key, what, fix) each."""
-        for dotted, what, fix in problems:
-            self.error(self.below(path, dotted), what, fix)
+        """Report errors of settings below `path`, each as (dotted key, what, fix)."""
+        for dotted, problem, fix in problems:
+            self.error(self.below(path, dotted), problem, fix)
 
     def config_error(self, path: Path, error: ConfigError) -> None:
-        """Reports a ConfigError whose `where` is a dotted key below `path`."""
+        """Report a ConfigError whose `where` is a dotted key below `path`."""
         self.errors(path, [(error.where, error.what, error.fix)])
 
     def warn(self, path: Path, what: str, fix: str = "") -> None:
@@ -99,17 +103,23 @@ class Inspection:
         self.warnings.append(Diagnostic.at(position, path, what, fix, WARNING))
 
     def suggest(self, name: str, known: Iterable[str]) -> str:
-        """The fix for an unknown name. As many names are compared with the known ones as errors are
-        shown: a file with thousands of wrong names is refused as fast as any other."""
+        """Return the fix for an unknown name.
+
+        Only as many names as errors are shown are compared with the known ones: a file with
+        thousands of wrong names is rejected as fast as any other.
+        """
         self._suggested += 1
         return suggest(name, known) if self._suggested <= ConfigErrors.SHOWN else known_here(known)
 
     def has_errors_below(self, path: Path) -> bool:
-        """Whether an error was reported at `path` or below it."""
+        """Return True if an error was reported at `path` or below it."""
         return self.document.has_bad_below(path)
 
     def below(self, path: Path, dotted: str) -> Path:
-        """The path `dotted` means below `path`. Keys may be numbers, and may contain dots."""
+        """Return the path that `dotted` means below `path`.
+
+        Keys may be numbers, and may contain dots.
+        """
         parts = dotted.split(".") if dotted else []
         while parts:
             here = descend(self.document.data, path)

@@ -61,8 +61,11 @@ _WANTED = {
 
 @dataclass(frozen=True, slots=True)
 class _Error:
-    """One error of pydantic: its path (and whether it is the key itself), the value, the details
-    of its type. word: the key or value as typed, if it is not text. parent: the mapping or list."""
+    """An error of pydantic: its path, the value, the details of its type.
+
+    is_key: the path is that of the key itself. word: the key or value as typed, if it is not text.
+    parent: the mapping or list.
+    """
 
     kind: str
     path: Path
@@ -86,8 +89,8 @@ class _Error:
 
 
 def diagnose(error: ValidationError, document: Document, context: Context) -> list[Diagnostic]:
-    """One diagnostic per error, except for values whose errors were reported already."""
-    found: list[tuple[Path, Diagnostic]] = []
+    """Return one diagnostic per error, except for values whose errors were reported already."""
+    diagnostics: list[tuple[Path, Diagnostic]] = []
     for details in error.errors(include_url=False)[:MAX_ERRORS]:
         path, is_key = locate(details)
         word = (document.key_words if is_key else document.words).get(path)
@@ -96,13 +99,15 @@ def diagnose(error: ValidationError, document: Document, context: Context) -> li
         if document.is_bad(path) or (one.is_missing and path[:-1] in document.partial):
             continue
         position = (document.position_of_key if one.is_on_key else document.position_of_value)(path)
-        what, fix = _WORDS.get(one.kind, _other)(one)
-        found.append((path, Diagnostic.at(position, path, what, fix)))
+        problem, fix = _WORDS.get(one.kind, _other)(one)
+        diagnostics.append((path, Diagnostic.at(position, path, problem, fix)))
     # A key that is missing because it is mistyped is one error.
-    mistyped = {(path[:-1], item.fix) for path, item in found if item.message == "unknown key"}
+    mistyped = {
+        (path[:-1], item.fix) for path, item in diagnostics if item.message == "unknown key"
+    }
     return [
         item
-        for path, item in found
+        for path, item in diagnostics
         if item.message != "missing" or (path[:-1], _did_you_mean(path[-1])) not in mistyped
     ]
 
@@ -112,7 +117,7 @@ def _did_you_mean(name: object) -> str:
 
 
 def locate(details: ErrorDetails) -> tuple[Path, bool]:
-    """The path of an error of pydantic, and whether it is the key itself.
+    """Return the path of a pydantic error, and whether the error is that of the key itself.
 
     An error of a union with a tag is at the tag.
     """
@@ -125,7 +130,7 @@ def locate(details: ErrorDetails) -> tuple[Path, bool]:
 
 
 def _union(error: _Error) -> tuple[str, str]:
-    """No member of a union fits: a wrong tag, or a value of another type."""
+    """Describe a value that fits no member of a union: a wrong tag, or a value of another type."""
     tag, names = error.extra["tag"], list(error.extra["names"]())
     offer = f"write `{tag}: " + " | ".join(names[:24] or ["NAME"]) + "`"
     if isinstance(error.value, dict):
@@ -141,16 +146,15 @@ def _union(error: _Error) -> tuple[str, str]:
         return _mistyped(error.extra["wanted"], error.extra["text"], error.value, error.word)
     if isinstance(error.value, str) and (fix := without_space(error.value)):
         return NO_COLON[0], fix
-    what = f"must be a mapping with the key {quoted(tag)}"
+    problem = f"must be a mapping with the key {quoted(tag)}"
     if isinstance(error.value, list):
-        return f"{what}, not a list", _NO_LIST
+        return f"{problem}, not a list", _NO_LIST
     if error.value in names:
-        return what, f"write `{{{tag}: {error.value}}}`"
-    return what, offer
+        return problem, f"write `{{{tag}: {error.value}}}`"
+    return problem, offer
 
 
 def _meant(word: Any, known: Iterable[Any]) -> str | None:
-    """The known name that this word stands for."""
     meant = _MEANT.get(word, ())
     names = (meant,) if isinstance(meant, str) else meant
     return next((name for name in names if name in known), None)
@@ -194,27 +198,27 @@ _WORDS: Mapping[str, Callable[[_Error], tuple[str, str]]] = {
 
 
 def _mistyped(wanted: str, text_would_do: bool, value: Any, word: str | None) -> tuple[str, str]:
-    what = f"must be {wanted}, not {kind_of(value)}"
+    problem = f"must be {wanted}, not {kind_of(value)}"
     if value is None:
-        return what, "write a value, or delete the key"
+        return problem, "write a value, or delete the key"
     if "mapping" in wanted and isinstance(value, str) and (fix := without_space(value)):
         return NO_COLON[0], fix
     if "mapping" in wanted and isinstance(value, list):
-        return what, _NO_LIST
+        return problem, _NO_LIST
     if "list" in wanted and isinstance(value, str) and _NUMBERS.fullmatch(value):
-        return what, f"write [{', '.join(re.split('[ ,;]+', value.strip('()[] ')))}]"
+        return problem, f"write [{', '.join(re.split('[ ,;]+', value.strip('()[] ')))}]"
     if text_would_do and isinstance(value, dict) and list(value.values()) == [None]:
-        return what, f"put a text with braces in quotes: '{{{next(iter(value))!s:.40}}}'"
+        return problem, f"put a text with braces in quotes: '{{{next(iter(value))!s:.40}}}'"
     if text_would_do and isinstance(value, bool | int | float):
         typed = word if word is not None else str(value)
-        return what, f'put it in quotes: "{typed}"'
+        return problem, f'put it in quotes: "{typed}"'
     if "number" in wanted and (fix := _as_number(value)):
-        return what, fix
-    return what, f"write {wanted}"
+        return problem, fix
+    return problem, f"write {wanted}"
 
 
 def _as_number(value: Any) -> str:
-    """The fix for a value that a person reads as a number; "" for any other."""
+    """Return the fix for a value that a person reads as a number; "" for any other."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return f"write it without a decimal point: {value:.0f}"
     if not isinstance(value, str):
@@ -229,7 +233,7 @@ def _as_number(value: Any) -> str:
 
 
 def kind_of(value: Any) -> str:
-    """The type of a value in words, with its value where that is short."""
+    """Return the type of a value in words, with its value if that is short."""
     words: list[tuple[Callable[[Any], bool], str]] = [
         (lambda item: item is None, "nothing"),
         (lambda item: item is True, "true"),

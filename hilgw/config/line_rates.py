@@ -16,8 +16,11 @@ UNLIMITED = -1
 
 
 def notices(config: GatewayConfig) -> Iterator[str]:
-    """One for each Emitter that is faster than the line of its adapter, with both rates, and one
-    for each Receiver that expects another rate than its line or Emitter has."""
+    """Yield a notice for each link whose ends have different line rates.
+
+    An Emitter may be faster than the line of its adapter; a Receiver may expect another rate than
+    that of its line or Emitter.
+    """
     for robot, robot_config in config.robots.items():
         for device, fields in robot_config.radios.items():
             name = f"{robot}.{device}"

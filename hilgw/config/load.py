@@ -42,10 +42,16 @@ def load_config(
     replay: ReplayOptions | None = None,
     more: Check | None = None,
 ) -> Loaded:
-    """Reads and checks a file. Raises ConfigErrors with all errors.
+    """Read and check a file.
 
-    overrides: `KEY.KEY=VALUE` each; they replace values of the file. backend, speed: replace both.
-    replay: of `--replay`. more: checks that need other parts of hilgw.
+    Args:
+      overrides: `KEY.KEY=VALUE` each; they replace values of the file.
+      backend, speed: replace these keys.
+      replay: the options of `--replay`.
+      more: checks that need other parts of hilgw.
+
+    Raises:
+      ConfigErrors: all errors of the file.
     """
     return load_text(read_text(path), path, overrides, backend, speed, replay, more)
 
@@ -59,7 +65,7 @@ def load_text(
     replay: ReplayOptions | None = None,
     more: Check | None = None,
 ) -> Loaded:
-    """As load_config, for text that was read already; `file` is its name in errors."""
+    """Check text that was read already, see load_config; `file` is its name in errors."""
     if text.startswith("#VRML_SIM"):
         fix = "`hilgw import-world` makes a configuration of it"
         start = Position(file, 1, 1)
@@ -88,8 +94,13 @@ def load_text(
 
 
 def recorded(head: Mapping[str, Any]) -> GatewayConfig:
-    """The configuration in the head of a recording, with its `--set`. No file that it names is
-    looked at: it may be on another machine. Raises ConfigErrors."""
+    """Return the configuration in the head of a recording, with its `--set`.
+
+    Files that it names are not opened: they may be on another machine.
+
+    Raises:
+      ConfigErrors: this version does not read the configuration.
+    """
     text, file = str(head.get("configuration", "")), str(head.get("config", ""))
     check_text(text, file)
     document, config = compose(text, file), None
@@ -102,21 +113,21 @@ def recorded(head: Mapping[str, Any]) -> GatewayConfig:
 
 
 def given(head: Mapping[str, Any]) -> list[str]:
-    """What `--set` had changed in the run with this head of a recording."""
+    """Return the values of `--set` in the run with this head of a recording."""
     words = [str(each) for each in head.get("arguments") or ()]
     values = [value for option, value in pairwise(words) if option == "--set"]
     return values + [word[len("--set=") :] for word in words if word.startswith("--set=")]
 
 
 def _is_newer(document: Document) -> bool:
-    """Reports a file of a newer version, whose keys may have another meaning."""
+    """Report a file of a newer version, whose keys may have another meaning."""
     data = document.data
     version = data.get("version") if isinstance(data, dict) else None
     if type(version) is not int or version <= VERSION:
         return False
-    what = f"{version} is newer than this hilgw, which reads version {VERSION}"
+    problem = f"{version} is newer than this hilgw, which reads version {VERSION}"
     fix = "upgrade: pip install --upgrade hilgw"
-    document.report(document.position_of_value(("version",)), ("version",), what, fix)
+    document.report(document.position_of_value(("version",)), ("version",), problem, fix)
     return True
 
 
@@ -132,7 +143,6 @@ def _validate(document: Document, context: Context) -> GatewayConfig | None:
 
 
 def _number(text: str) -> float | str:
-    """The number; the text itself where it is none."""
     try:
         return float(text)
     except ValueError:
@@ -140,5 +150,5 @@ def _number(text: str) -> float | str:
 
 
 def in_order(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
-    """Sorted by position, the file before the options."""
+    """Sort by position, the file before the options."""
     return sorted(diagnostics, key=lambda item: (not item.line, item.line, item.column))

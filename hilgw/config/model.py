@@ -24,8 +24,10 @@ VERSION = 1
 
 
 class Backend(StrEnum):
-    """What is behind the port of a part: the hardware; its mock on a virtual port; its mock in this
-    process; a recording of it."""
+    """The back end of a part.
+
+    The hardware; its mock on a virtual port; its mock in this process; a recording of it.
+    """
 
     REAL = "real"
     MOCK = "mock"
@@ -34,7 +36,7 @@ class Backend(StrEnum):
 
     @property
     def is_mocked(self) -> bool:
-        """Whether a mock or a recording is there instead of the hardware."""
+        """True if a mock or a recording replaces the hardware."""
         return self is not Backend.REAL
 
 
@@ -98,12 +100,12 @@ class TlsConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessConfig:
-    """Who may connect from other hosts. A loopback address serves every program of this machine."""
+    """Access from other hosts. Every program of this machine may use a loopback address."""
 
     tokens: dict[str, TokenConfig] = setting("tokens by name", default_factory=dict)
     tls: TlsConfig | None = setting("encrypts the connections", None)
     plaintext: bool = setting(
-        "accept connections without TLS, as those of libController are: anyone on the way can "
+        "accept connections without TLS, such as those of libController: anyone on the way can "
         "read the token and command the robots",
         False,
     )
@@ -111,8 +113,10 @@ class AccessConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstopConfig:
-    """An emergency-stop switch: normally closed, between DTR or RTS of a serial port, which hilgw
-    keeps on, and an input of the same port. Open, it disarms all robots."""
+    """An emergency-stop switch: normally closed; open, it disarms all robots.
+
+    It is between DTR or RTS of a serial port, which hilgw keeps on, and an input of the same port.
+    """
 
     port: str | UsbId = setting(
         "its serial port, which no part uses: a path, rfc2217://HOST:PORT or a usb id",
@@ -141,8 +145,10 @@ class ControlConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricsConfig:
-    """The metrics for Prometheus, at http://HOST:PORT/metrics; on an address that other hosts reach
-    with a token of `access`."""
+    """The metrics for Prometheus, at http://HOST:PORT/metrics.
+
+    On an address that other hosts reach they need a token of `access`.
+    """
 
     listen: str = setting(
         "address and port; `--metrics HOST:PORT` sets it",
@@ -153,15 +159,15 @@ class MetricsConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordConfig:
-    """Recordings of all that passes, for Wireshark and for `hilgw show`."""
+    """Recordings of all traffic, for Wireshark and for `hilgw show`."""
 
     folder: str = setting(
-        "of the recordings that `hilgw record NAME` begins, and of that of the start", "recordings"
+        "folder for recordings: of each run, and of `hilgw record NAME`", "recordings"
     )
-    at_start: bool = setting("record each run, in a file that has the name of its time", True)
+    at_start: bool = setting("record each run, in a file named after its start time", True)
     max_mb: float = setting(
-        "start a new file at this size, without repeated states; at least 4 times what each file "
-        "starts with; 0: never",
+        "start a new file at this size, without repeated states; at least 4 times the size of the "
+        "states at the start of a file; 0: never",
         0.0,
         ge=0,
         le=1e6,
@@ -169,7 +175,7 @@ class RecordConfig:
         example=100,
     )
     max_s: float = setting(
-        "another file follows one that is so old; 0: none",
+        "start a new file after this time; 0: never",
         0.0,
         ge=0,
         le=1e7,
@@ -184,11 +190,9 @@ class RecordConfig:
         unit="Hz",
         example=10,
     )
-    files: int = setting(
-        "files of a recording that are kept, the newest; 0: all", 0, ge=0, le=100_000
-    )
+    files: int = setting("number of newest files to keep; 0: all", 0, ge=0, le=100_000)
     free_mb: float = setting(
-        "with less than this free on the disk nothing is recorded", 100.0, ge=0, le=1e9, unit="MB"
+        "record nothing with less than this free on the disk", 100.0, ge=0, le=1e9, unit="MB"
     )
 
 
@@ -215,8 +219,8 @@ class FederationConfig:
         "gateways of the same network are on one medium", "lab", pattern=r"[A-Za-z0-9_-]{1,64}"
     )
     mode: str = setting(
-        "as Zenoh has it; peer: with each gateway that it connects to or that connects to it; "
-        "client: through the router or peer that it connects to; router: passes on for others, too",
+        "Zenoh's mode; peer: exchange packets with each connected gateway; client: through the "
+        "router or peer that it connects to; router: forward the packets of others, too",
         "peer",
         choices=("peer", "client", "router"),
     )
@@ -245,7 +249,7 @@ class FederationConfig:
 
     @property
     def endpoints(self) -> tuple[str, ...]:
-        """Where it listens."""
+        """The endpoints on which it listens."""
         if self.listen is not None:
             return self.listen
         return () if self.connect or self.mode == "client" else ("tcp/127.0.0.1:7447",)
@@ -253,10 +257,10 @@ class FederationConfig:
     @property
     def tls(self) -> dict[str, Any]:
         """Zenoh's settings of TLS."""
-        found: Any = self.zenoh
+        section: Any = self.zenoh
         for key in ("transport", "link", "tls"):
-            found = found.get(key) if isinstance(found, dict) else None
-        return found if isinstance(found, dict) else {}
+            section = section.get(key) if isinstance(section, dict) else None
+        return section if isinstance(section, dict) else {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,20 +273,20 @@ class PartBackend:
         choices=tuple(Backend),
     )
     recording: str | None = setting(
-        "with backend replay: the recording in which the part is, relative to the configuration",
+        "with backend replay: the recording of the part, relative to the configuration",
         None,
         example="run.pcapng",
     )
     from_s: float = setting(
-        "with backend replay: where the recording begins, after what set the part up",
+        "with backend replay: play the recording from this time on, after the set-up of the part",
         0.0,
         ge=0,
         le=1_000_000_000,
         unit="s",
     )
     on_departure: Literal["report", "stop"] = setting(
-        "with backend replay: what follows where hilgw sends other bytes than the recording has; "
-        "report: the run goes on; stop: it ends with exit code 8",
+        "with backend replay: action when hilgw sends other bytes than in the recording; report: "
+        "the run continues; stop: it ends with exit code 8",
         "report",
     )
 
@@ -320,7 +324,7 @@ Motion = Circle | Waypoints | MotionFile
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RobotConfig:
-    """One simulated robot."""
+    """A simulated robot."""
 
     position: Vector | None = setting(
         "position of the robot; not set: unknown",
@@ -334,7 +338,7 @@ class RobotConfig:
     )
     motion: Motion | None = setting("how the robot moves, instead of position", None)
     devices: dict[str, DeviceFields] = setting(
-        "nodes by name: Emitters, Receivers, and what the body does not have itself",
+        "nodes by name: Emitters, Receivers, and devices that the body does not have itself",
         default_factory=dict,
     )
     controller: PartConfig | None = setting(
@@ -342,7 +346,8 @@ class RobotConfig:
     )
     body: PartConfig | None = setting("has the sensors and motors: a simulated or real robot", None)
     remote: PartConfig | None = setting(
-        "a second body: the real robot beside the simulated one; devices are the same by name", None
+        "a second body: the real robot next to the simulated one, with the same devices",
+        None,
     )
     mode: str = setting(
         "the body that the controller has at the start (`hilgw mode` changes it): simulation: "
@@ -375,7 +380,7 @@ class RobotConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterConfig(_Part):
-    """One piece of hardware: the common settings, those of its kind, its own back end."""
+    """A piece of hardware: the common settings, those of its kind, its own back end."""
 
     kind: str
     common: StationSettings
@@ -396,7 +401,7 @@ class NodeConfig:
         unit="m",
     )
     replies: dict[str, str] = setting(
-        "answers: the value is the answer to packets that begin with the key",
+        "answers: the value is the answer to packets that start with the key",
         default_factory=dict,
     )
     parameters: dict[str, Any] = setting(
@@ -461,11 +466,11 @@ class GatewayConfig:
     estop: EstopConfig | None = setting("an emergency-stop switch on a serial port", None)
     control: ControlConfig = setting("the control socket", default_factory=ControlConfig)
     metrics: MetricsConfig | None = setting("metrics for Prometheus", None)
-    record: RecordConfig | None = setting("recordings of all that passes", None)
+    record: RecordConfig | None = setting("recordings of all traffic", None)
     federation: FederationConfig | None = setting(
         "one medium with other gateways, over Eclipse Zenoh", None
     )
-    access: AccessConfig = setting("who may connect from other hosts", default_factory=AccessConfig)
+    access: AccessConfig = setting("access from other hosts", default_factory=AccessConfig)
     medium: MediumConfig = setting("the simulated space", default_factory=MediumConfig)
     robots: dict[str, RobotConfig] = setting("simulated robots by name", default_factory=dict)
     obstacles: dict[str, ObstacleSettings] = setting(
@@ -481,7 +486,7 @@ class GatewayConfig:
 
 
 def armed(config: GatewayConfig) -> GatewayConfig:
-    """The same, with all robots armed from the start (`--arm`)."""
+    """Return the configuration with all robots armed from the start (`--arm`)."""
     robots = {
         name: replace(robot, safety=replace(robot.safety, armed=True))
         for name, robot in config.robots.items()

@@ -23,7 +23,7 @@ _NAMED = (  # mappings whose keys are the user's own names
 
 
 def apply(document: Document, overrides: Iterable[str]) -> None:
-    """Applies each override to the document; errors are added to its problems."""
+    """Apply each override to the document; add errors to its problems."""
     for override in overrides:
         position = Position(f"--set {quoted(override)[1:-1]}")
         problem = _apply_one(document, override, position)
@@ -33,7 +33,7 @@ def apply(document: Document, overrides: Iterable[str]) -> None:
 
 
 def put(document: Document, path: Path, value: Any, position: Position) -> None:
-    """Sets a value of the document; its source position is the option."""
+    """Set a value of the document; its source position is the option."""
     parent = document.data
     for part in path[:-1]:
         parent = parent[part]
@@ -69,43 +69,43 @@ def _apply_one(
 
 def _parse(name: str) -> Path | None:
     parts: list[str | int] = []
-    at = 0
-    while at < len(name):
-        step = _STEP.match(name, at)
+    position = 0
+    while position < len(name):
+        step = _STEP.match(name, position)
         if step is None:
             return None
         quoted_name, index, plain = step.groups()
         parts.append(int(index) if index else plain if plain is not None else quoted_name)
-        at = step.end()
+        position = step.end()
     return tuple(parts) or None
 
 
 def _with_numbers(data: Any, path: Path) -> Path:
-    """Digits select an item of a list, or a numeric key where the mapping has one."""
-    found: list[str | int] = []
+    """Replace digits by the index of a list item, or by a numeric key if the mapping has one."""
+    converted: list[str | int] = []
     for part in path:
         digits = isinstance(part, str) and part.isdecimal() and len(part) < 20
         number = int(part) if digits else part
         is_key = isinstance(data, dict) and number in data
-        found.append(number if is_key or isinstance(data, list) else part)
-        data = descend(data, (found[-1],))
-    return tuple(found)
+        converted.append(number if is_key or isinstance(data, list) else part)
+        data = descend(data, (converted[-1],))
+    return tuple(converted)
 
 
 def _open(document: Document, path: Path, position: Position) -> tuple[Path, str, str] | None:
-    """Makes the mappings above `path` that are missing; returns an error if that fails."""
+    """Make the missing mappings above `path`; return an error if that fails."""
     current = document.data
     for depth, part in enumerate(path):
         here, last = path[:depth], depth == len(path) - 1
         if isinstance(current, list):
             if not isinstance(part, int) or part >= len(current):
-                what = f"{spell(here)} has no item {quoted(str(part))}"
-                return path, what, f"it has {len(current)} items"
+                problem = f"{spell(here)} has no item {quoted(str(part))}"
+                return path, problem, f"it has {len(current)} items"
         elif isinstance(current, dict):
             if not last and part not in current:
                 if _is_named(here):
-                    what = f"{spell(here)} has no entry {quoted(str(part))}"
-                    return path, what, suggest(part, current)
+                    problem = f"{spell(here)} has no entry {quoted(str(part))}"
+                    return path, problem, suggest(part, current)
                 current[part] = {}
                 document.keys[path[: depth + 1]] = document.values[path[: depth + 1]] = position
             if not last and current[part] is None:
@@ -125,7 +125,6 @@ def _is_named(path: Path) -> bool:
 
 
 def _forget(document: Document, path: Path) -> None:
-    """Deletes positions and errors of the value that is replaced."""
     length = len(path)
     for table in (document.keys, document.values, document.words, document.key_words):
         for known in [known for known in table if known[:length] == path]:

@@ -22,7 +22,7 @@ P = TypeVar("P", AdapterConfig, PartConfig)
 
 
 def in_folder(config: GatewayConfig, folder: Path) -> GatewayConfig:
-    """The configuration with all its files below `folder`, where the configuration is."""
+    """Return the configuration with all its files below `folder`, which holds the configuration."""
     robots = {name: _robot(robot, folder) for name, robot in config.robots.items()}
     adapters = {name: _recorded(part, folder) for name, part in config.adapters.items()}
     access, federation = _access(config.access, folder), config.federation
@@ -46,8 +46,10 @@ def _zenoh(settings: Any, folder: Path) -> Any:
 
 
 def program_file(folder: Path, file: str) -> Path:
-    """The file beside the configuration; else the shipped program of this name, which a copy of a
-    shipped configuration names."""
+    """Return the file next to the configuration, or else the shipped program of this name.
+
+    A copy of a shipped configuration names the shipped program.
+    """
     beside, of_hilgw = folder / file, shipped.folder()
     if not beside.exists() and of_hilgw is not None and Path(file).name == file:
         known = of_hilgw / file

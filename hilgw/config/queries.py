@@ -1,4 +1,4 @@
-"""What other rooms ask of a configuration, and of a file that may have errors."""
+"""Queries of other rooms about a configuration, and about a file that may have errors."""
 
 from __future__ import annotations
 
@@ -44,50 +44,49 @@ Radio = EmitterFields | ReceiverFields
 
 
 def _controller(part: PartConfig | None, roles: Collection[Role]) -> Any:
-    """The controller when it has one of these roles, else None."""
     controller = None if part is None else plugins.load(plugins.CONTROLLERS, part.kind)
     return controller if controller is not None and controller.role in roles else None
 
 
 def peer_of(part: PartConfig | None) -> PeerController | None:
-    """The controller when it is a peer on a connection; None for one that runs in the gateway."""
+    """Return the controller if it is a peer on a connection; None if it runs in the gateway."""
     return cast("PeerController | None", _controller(part, PEERS))
 
 
 def stepped_of(part: PartConfig | None) -> SteppedController | None:
-    """The controller when it asks for steps, else None."""
+    """Return the controller if it asks for steps, else None."""
     return cast("SteppedController | None", _controller(part, STEPPED))
 
 
 def program_of(part: PartConfig | None) -> ProgramController | None:
-    """The controller when hilgw starts it, else None."""
+    """Return the controller if hilgw starts it, else None."""
     return cast("ProgramController | None", _controller(part, (Role.PROGRAM,)))
 
 
 def proxy_of(part: PartConfig | None) -> ProxyController | None:
-    """The controller when its robot is in a simulator behind hilgw, else None."""
+    """Return the controller if its robot is in a simulator behind hilgw, else None."""
     return cast("ProxyController | None", _controller(part, (Role.PROXY,)))
 
 
 def inside_of(part: PartConfig | None) -> InsideController | None:
-    """The controller when it decides inside the gateway, else None."""
+    """Return the controller if it decides inside the gateway, else None."""
     return cast("InsideController | None", _controller(part, (Role.INSIDE,)))
 
 
 def session_of(part: PartConfig | None) -> ControllerSession | None:
-    """A session of the controller when it decides inside the gateway, else None."""
+    """Return a session of the controller if it decides inside the gateway, else None."""
     inside = inside_of(part)
     return None if part is None or inside is None else inside.session(part.settings)
 
 
 def period_ms_of(part: PartConfig) -> float | None:
-    """The period of a controller in the gateway; None: it has none."""
+    """Return the period of a controller in the gateway in ms; None if it has none."""
     inside = inside_of(part)
     return None if inside is None else inside.period_ms(part.settings)
 
 
 def world_name(name: str, config: RobotConfig) -> str:
-    """The name of a robot behind a proxy in its simulator."""
+    """Return the name that a robot behind a proxy has in its simulator."""
     assert config.controller is not None
     settings: InWebots = config.controller.settings
     return settings.robot or name
@@ -97,23 +96,31 @@ def world_name(name: str, config: RobotConfig) -> str:
 
 
 def is_on_line(settings: object) -> bool:
-    """Whether these settings of a controller or a body are of one on a serial line."""
+    """Return True for the settings of a controller or a body on a serial line."""
     return isinstance(settings, OnLine) and settings.port is not None
 
 
 def line_settings(settings: OnLine) -> LineSettings:
-    """The serial line of a body or a controller; byteSize 8 counts as 10, 8N1."""
+    """Return the serial line of a body or a controller; byteSize 8 counts as 10, 8N1."""
     return LineSettings(settings.baudRate, stop_bits=max(1, settings.byteSize - 9))
 
 
 def endpoint(url: str) -> tuple[str, int]:
-    """Host and port of an address, in one spelling. ValueError: not an address."""
+    """Return host and port of an address, in one spelling.
+
+    Raises:
+      ValueError: it is not an address.
+    """
     host, port = parse_address(url)
     return "127.0.0.1" if host == "localhost" else host.lower(), port
 
 
 def is_local(url: str) -> bool:
-    """Whether tcp://HOST:PORT is reached from this machine alone. ValueError: not an address."""
+    """Return True if only this machine reaches tcp://HOST:PORT.
+
+    Raises:
+      ValueError: it is not an address.
+    """
     host, _ = parse_address(url)
     try:
         return is_loopback(host)
@@ -125,8 +132,10 @@ def is_local(url: str) -> bool:
 
 
 def backend_of(source: Source, part: str) -> Backend:
-    """The back end of a part: a station, ROBOT.controller, .body or .remote; of a proxy,
-    ROBOT.webots too."""
+    """Return the back end of a part.
+
+    Parts are stations, ROBOT.controller, ROBOT.body, ROBOT.remote, and ROBOT.webots for a proxy.
+    """
     name, _, key = part.partition(".")
     if isinstance(source, GatewayConfig):
         chosen = source.robots[name].parts.get(key) if key else source.adapters.get(part)
@@ -141,13 +150,13 @@ def backend_of(source: Source, part: str) -> Backend:
 
 
 def default_backend(source: Source) -> Backend:
-    """That of parts without one of their own."""
+    """Return the back end of parts without one of their own."""
     given = source.backend if isinstance(source, GatewayConfig) else source.get("backend")
     return Backend(given) if given in tuple(Backend) else Backend.REAL
 
 
 def own_backends(config: GatewayConfig) -> dict[str, Backend]:
-    """The back end of each part that has one of its own."""
+    """Return the back end of each part that has one of its own."""
     return {name: part.backend for name, part in _parts(config).items() if part.backend}
 
 
@@ -172,18 +181,18 @@ def real_ports(config: GatewayConfig) -> dict[str, str | UsbId]:
 
 
 def is_mocked(source: Source, part: str) -> bool:
-    """Whether a mock is there instead of this part."""
+    """Return True if a mock replaces this part."""
     return backend_of(source, part).is_mocked
 
 
 def is_estop_mocked(config: GatewayConfig) -> bool:
-    """Whether the emergency-stop switch is a mock: only where no robot is real."""
+    """Return True if the emergency-stop switch is a mock: only if no robot is real."""
     bodies = [f"{name}.{key}" for name, robot in config.robots.items() for key in robot.bodies]
     return config.backend.is_mocked and all(is_mocked(config, each) for each in bodies)
 
 
 def has_nodes(source: Source, air: str) -> bool:
-    """Whether the mocks that share this air with the hardware exist: with mocked hardware."""
+    """Return True if the mocks that share this air exist: the hardware in it is mocked, too."""
     if isinstance(source, GatewayConfig):
         adapters = list(source.adapters.items())
     else:
@@ -194,12 +203,12 @@ def has_nodes(source: Source, air: str) -> bool:
 
 
 def part_name(path: Path) -> str:
-    """The name of the part at `path`, as in `real:`."""
+    """Return the name of the part at `path`, as in `real:`."""
     return ".".join(map(str, path[1:]))
 
 
 def is_simulated(source: Source, name: str, body: PartConfig) -> bool:
-    """Whether this body, of the part of this name, has no real motors."""
+    """Return True if this body, of the part of this name, has no real motors."""
     simulated: bool | None = body.settings.simulated
     if simulated is not None:
         return simulated
@@ -207,7 +216,7 @@ def is_simulated(source: Source, name: str, body: PartConfig) -> bool:
 
 
 def moves_unlatched(config: GatewayConfig, name: str) -> bool:
-    """Whether a body of this robot is real, and its loss does not disarm it."""
+    """Return True if a body of this robot is real, and its loss does not disarm it."""
     robot = config.robots[name]
     bodies = robot.bodies.items()
     simulated = all(is_simulated(config, f"{name}.{key}", body) for key, body in bodies)
@@ -218,13 +227,13 @@ def moves_unlatched(config: GatewayConfig, name: str) -> bool:
 
 
 def bodies(inspection: Inspection) -> Iterator[tuple[Path, Any]]:
-    """Every body of the file, with its path."""
+    """Yield every body of the file, with its path."""
     for key in BODY_KEYS:
         yield from inspection.made("robots", None, key)
 
 
 def forwarding_of(part: PartConfig | None) -> Forwarding:
-    """What the settings of a body forward between its radios and the medium; false: nothing."""
+    """Return the packets that a body forwards between its radios and the medium; false if none."""
     if part is None:
         return Forwarding()
     body: Body = plugins.load(plugins.BODIES, part.kind)
@@ -232,7 +241,7 @@ def forwarding_of(part: PartConfig | None) -> Forwarding:
 
 
 def meet(fields: Radio, adapter: AdapterConfig) -> bool:
-    """Whether packets pass between this device and this hardware."""
+    """Return True if packets pass between this device and this hardware."""
     part = plugins.load(plugins.ADAPTERS, adapter.kind)
     if part.type != fields.type:
         return False
@@ -243,5 +252,5 @@ def meet(fields: Radio, adapter: AdapterConfig) -> bool:
 
 
 def same_channel(one: int, other: int) -> bool:
-    """Whether packets pass between these channels; -1 is every channel."""
+    """Return True if packets pass between these channels; -1 is every channel."""
     return one == other or BROADCAST in (one, other)

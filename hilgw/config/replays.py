@@ -23,8 +23,11 @@ PARTS = (("adapters", None), *(("robots", None, key) for key in ("controller", *
 
 @record
 class ReplayOptions:
-    """file: of `--replay`. only: the parts that it stands for; none: all, and mocks in this process
-    for those that are not in it. settings: of each part."""
+    """The options of `--replay`.
+
+    file: the recording. only: the parts that it replaces; none: all, and mocks in this process
+    replace those that are not in it. settings: the settings of each part.
+    """
 
     file: str
     only: tuple[str, ...] = ()
@@ -32,7 +35,7 @@ class ReplayOptions:
 
 
 def apply(document: Document, options: ReplayOptions) -> None:
-    """Puts the recording in the place of parts; errors are added to the document's problems."""
+    """Replace parts by the recording; add errors to the document's problems."""
     position, only = Position(f"--replay {options.file}"), options.only
     parts = {part_name(path): path for path in _replayable(Inspection(document, Context()))}
     recorded, error = _lines_of(FilePath(options.file))
@@ -41,8 +44,8 @@ def apply(document: Document, options: ReplayOptions) -> None:
         (f"there is no part {quoted(p)}", suggest(p, parts)) for p in only if p not in parts
     ]
     if recorded and not only and parts.keys().isdisjoint(recorded):
-        found = ", ".join(map(quoted, recorded))
-        problems.append((f"the recording has no part of this configuration, but {found}", ""))
+        names = ", ".join(map(quoted, recorded))
+        problems.append((f"the recording has no part of this configuration, but {names}", ""))
     document.problems += [Diagnostic.at(position, (), what, fix) for what, fix in problems]
     if not only:
         put(document, ("backend",), Backend.LOOPBACK.value, position)
@@ -67,13 +70,13 @@ def _replayable(inspection: Inspection) -> Iterator[Path]:
 
 
 def _is_peer(kind: Any) -> bool:
-    """Whether all that this kind of controller sends is in a recording."""
+    """Return True if a recording has all that this kind of controller sends."""
     known = type(kind) is str and plugins.has(plugins.CONTROLLERS, kind)
     return known and plugins.load(plugins.CONTROLLERS, kind).role in (Role.PEER, Role.STEPPED)
 
 
 def _lines_of(file: FilePath) -> tuple[Mapping[str, Any], str]:
-    """The lines that a recording has, and why it cannot be read."""
+    """Return the lines that a recording has, and why it cannot be read."""
     from hilgw.record.script import scripts_of  # for replays only
 
     if file.exists() and not file.is_file():
@@ -87,7 +90,7 @@ def _lines_of(file: FilePath) -> tuple[Mapping[str, Any], str]:
 
 
 def check_replays(inspection: Inspection) -> None:
-    """Each part with the back end replay is in its recording, and moves no real robot unasked."""
+    """Check that each replayed part is in its recording, and moves no real robot unasked."""
     replayed = [(path, part) for each in PARTS for path, part in inspection.made(*each)]
     for path, part in replayed:
         if part.backend is not Backend.REPLAY:
@@ -109,22 +112,24 @@ def check_replays(inspection: Inspection) -> None:
 
 
 def _check_controller(inspection: Inspection, path: Path, kind: str) -> None:
-    at, real = (*path, "backend"), inspection.get("real")
+    backend_path, real = (*path, "backend"), inspection.get("real")
     if not _is_peer(kind):
-        what = f"a controller of kind {kind} is not replayed: its bytes are between it and Webots"
-        inspection.error(at, what, "delete it; its body can be replayed")
+        problem = (
+            f"a controller of kind {kind} is not replayed: its bytes are between it and Webots"
+        )
+        inspection.error(backend_path, problem, "delete it; its body can be replayed")
     for key in BODY_KEYS:
         body = part_name((*path[:-1], key))
         has_body = isinstance(inspection.get(*path[:-1], key), dict)
         named = isinstance(real, list) and body in real
         if has_body and not named and not is_mocked(inspection, body):
-            what = f"a recording would command the real body {quoted(body)}"
+            problem = f"a recording would command the real body {quoted(body)}"
             fix = f"write `real: [{body}]` if it may, or replay the body, too"
-            inspection.error(at, what, fix)
+            inspection.error(backend_path, problem, fix)
 
 
 def disarmed(config: GatewayConfig) -> GatewayConfig:
-    """The same, where no robot is armed at the start whose real body a recording commands."""
+    """Return the configuration without armed robots whose real body a recording commands."""
     robots = {
         name: replace(robot, safety=replace(robot.safety, armed=False))
         for name, robot in config.robots.items()

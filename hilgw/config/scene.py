@@ -30,12 +30,12 @@ AS_WRITTEN = (0.0, 0.0, 1.0, 0.0)
 
 
 def check_scene(inspection: Inspection) -> None:
-    """Checks all poses, motion files, obstacles and the motion capture address."""
+    """Check all poses, motion files, obstacles and the motion capture address."""
     for path, robot in inspection.made("robots", None):
         _check_pose(inspection, path, robot.position, robot.rotation, needed="position")
         if robot.motion is not None and robot.position is not None:
-            what = "position and motion exclude each other"
-            inspection.error((*path, "position"), what, "delete one of them")
+            problem = "position and motion exclude each other"
+            inspection.error((*path, "position"), problem, "delete one of them")
         if isinstance(robot.motion, MotionFile):
             _check_motion_file(inspection, path, robot.motion)
     for path, fields in inspection.made("robots", None, "devices", None):
@@ -56,12 +56,12 @@ def check_scene(inspection: Inspection) -> None:
             inspection.config_error(path, error)
     _check_obstacle_names(inspection)
     for path, mocap in inspection.made("medium", "mocap"):
-        for what, fix in _mocap_problems(mocap):
-            inspection.error((*path, "listen"), what, fix)
+        for problem, fix in _mocap_problems(mocap):
+            inspection.error((*path, "listen"), problem, fix)
 
 
 def air_of(config: AdapterConfig, name: str) -> str:
-    """The air of a station: the configured one, else one per kind and type; a UART has its own."""
+    """Return the air of a station: the configured one, else one per kind and type, or per UART."""
     if config.common.air:
         return config.common.air
     type_ = plugins.load(plugins.ADAPTERS, config.kind).type
@@ -69,22 +69,26 @@ def air_of(config: AdapterConfig, name: str) -> str:
 
 
 def pose_of(position: Vector | None, rotation: Rotation | None) -> Pose | None:
-    """The pose of an object; None without a position."""
+    """Return the pose of an object; None without a position."""
     return None if position is None else Pose.from_axis_angle(position, rotation or AS_WRITTEN)
 
 
 def mount_of(position: Vector | None, rotation: Rotation | None) -> Pose:
-    """The pose of a device relative to its robot; by default the robot's own."""
+    """Return the pose of a device relative to its robot; by default the robot's own."""
     return Pose.from_axis_angle(position or (0.0, 0.0, 0.0), rotation or AS_WRITTEN)
 
 
 def read_motion(motion: Circle | Waypoints | MotionFile, robot: str) -> Any:
-    """The motion of a robot, read from its file if need be. Raises ConfigError."""
+    """Return the motion of a robot, read from its file if need be. Raises ConfigError."""
     return _read_file(motion, robot) if isinstance(motion, MotionFile) else motion
 
 
 def address_of(listen: str) -> tuple[str, int]:
-    """Host and port of HOST:PORT or [HOST]:PORT. ConfigError for an invalid address."""
+    """Return host and port of HOST:PORT or [HOST]:PORT.
+
+    Raises:
+      ConfigError: the address is invalid.
+    """
     host, _, port = listen.rpartition(":")
     host = "127.0.0.1" if host == "localhost" else host.strip("[]")
     try:
@@ -105,7 +109,7 @@ def _check_pose(
     *,
     needed: str = "",
 ) -> None:
-    """Checks position and rotation. needed: the key without which a rotation has no effect."""
+    """Check position and rotation. needed: the key without which a rotation has no effect."""
     try:
         mount_of(position, rotation)
     except ConfigError as error:
@@ -121,29 +125,33 @@ def _check_pose(
 
 def _check_motion_file(inspection: Inspection, path: Path, motion: MotionFile) -> None:
     folder = FilePath(inspection.document.file).parent
-    at = (*path, "motion", "path")
+    setting_path = (*path, "motion", "path")
     try:
         _read_file(dataclasses.replace(motion, path=str(folder / motion.path)), str(path[-1]))
     except ConfigError as error:
         if error.where == "name":
-            at = (*path, "motion", "name" if motion.name is not None else "path")
-            inspection.error(at, error.what, error.fix)
+            setting_path = (*path, "motion", "name" if motion.name is not None else "path")
+            inspection.error(setting_path, error.what, error.fix)
         else:
-            inspection.error(at, f"{printable(error.where)}: {error.what}", error.fix)
+            inspection.error(setting_path, f"{printable(error.where)}: {error.what}", error.fix)
 
 
 def _read_file(motion: MotionFile, robot: str) -> TimedPoses:
-    """Raises ConfigError; its `where` is the file with its line, or "name"."""
+    """Read the motion of a robot.
+
+    Raises:
+      ConfigError: its `where` is the file with its line, or "name".
+    """
     name = robot if motion.name is None else motion.name
     motions = read_timed_poses(_text(motion.path), motion.path)
     if name not in motions:
-        what = f"{printable(motion.path)} has no object {quoted(name)}"
-        raise ConfigError(what, where="name", fix=suggest(name, motions))
+        problem = f"{printable(motion.path)} has no object {quoted(name)}"
+        raise ConfigError(problem, where="name", fix=suggest(name, motions))
     return motions[name]
 
 
 def _text(path: str) -> str:
-    """The text of a regular file; reading a device or a pipe could block."""
+    """Return the text of a regular file; reading a device or a pipe could block."""
     try:
         file = FilePath(path)
         if not stat.S_ISREG(file.stat().st_mode):
@@ -161,14 +169,14 @@ def _text(path: str) -> str:
 
 
 def _check_obstacle_names(inspection: Inspection) -> None:
-    """`hilgw place` finds robots, adapters and obstacles by name, so names are unique."""
+    """Report names that two objects of the scene have: `hilgw place` selects objects by name."""
     data = inspection.document.data
     for path, _ in inspection.each("obstacles", None):
-        for section, what in (("robots", "a robot"), ("adapters", "an adapter")):
+        for section, noun in (("robots", "a robot"), ("adapters", "an adapter")):
             named = descend(data, (section,))
             if isinstance(named, dict) and path[-1] in named:
                 inspection.error(
-                    path, f"{quoted(str(path[-1]))} is {what} too", "rename one of them"
+                    path, f"{quoted(str(path[-1]))} is {noun} too", "rename one of them"
                 )
 
 

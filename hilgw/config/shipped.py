@@ -13,23 +13,23 @@ HEADER = "# yaml-language-server: $schema="  # of a file, for editors; a path or
 
 
 def folder() -> Path | None:
-    """The folder of the shipped configurations; None: this installation has none."""
+    """Return the folder of the shipped configurations; None if this installation has none."""
     package = Path(hilgw.__file__).parent
     known = (package / FOLDER, package.parent / FOLDER)
     return next((path for path in known if path.is_dir()), None)
 
 
 def names() -> list[str]:
-    """The names of the shipped configurations, such as xbee."""
+    """Return the names of the shipped configurations, such as xbee."""
     shipped = folder()
     return [] if shipped is None else sorted(path.stem for path in shipped.glob(f"*{SUFFIX}"))
 
 
 def found(path: str) -> str:
-    """`path`, or the shipped configuration of this name where no such file exists.
+    """Return `path`, or the shipped configuration of this name if no such file exists.
 
-    A shipped configuration has the name that the documentation writes, configs/NAME.yaml, or NAME.
-    NAME beside a port of the same name, such as the link of a mock, is still the configuration.
+    The documentation writes a shipped configuration as configs/NAME.yaml, or NAME. NAME next to a
+    port of the same name, such as the link of a mock, is still the configuration.
     """
     wanted, shipped = Path(path), folder()
     is_name = wanted.name == path and not wanted.suffix
@@ -42,15 +42,17 @@ def found(path: str) -> str:
 
 
 def schema() -> Path | None:
-    """The schema of all kinds of this distribution; None: this installation has none."""
+    """Return the schema of all kinds of this distribution; None if this installation has none."""
     package = Path(hilgw.__file__).parent
     known = (package / SCHEMA, package.parent / "docs" / SCHEMA)
     return next((path for path in known if path.is_file()), None)
 
 
 def header(folder: Path) -> str:
-    """The line of a file in this folder that names its schema: the one beside it, which
-    `hilgw schema --write` makes, or the one of this installation."""
+    """Return the line of a file in this folder that names its schema.
+
+    `hilgw schema --write` makes the schema in this folder; else it is the one of this installation.
+    """
     installed = schema()
     if (folder / SCHEMA).is_file() or installed is None:
         return HEADER + SCHEMA

@@ -1,4 +1,4 @@
-"""The types of the fields of events, and the forms of what only a recording has beside them."""
+"""The types of the fields of events, and the additional forms of recordings."""
 
 from __future__ import annotations
 
@@ -124,5 +124,5 @@ FORMS = {
     "head": with_keys({"version": int, "epoch_ns": TimeOfDay}, _RUN),
     "clock": with_keys({"mono_ns": int, "wall_s": Seconds}),
 }
-"""The run that was recorded, as far as the hilgw that recorded it has it (`topology` and `scene` as
+"""The recorded run, as far as that hilgw had it (`topology` and `scene` as
 in an answer to `status`), and the other times of an instant, each second."""

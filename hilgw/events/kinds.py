@@ -1,6 +1,6 @@
 """The kinds of events: one entry for each, with its fields, its role, its words and its numbers.
 
-All that reports, sends, records, shows or compares events reads this table. The control socket
+All code that reports, sends, records, shows or compares events reads this table. The control socket
 sends an event as one JSON object per line: the key `event` is the name of its kind, and its other
 keys are the fields of its class. Each event also has three times: `mono_ns` (monotonic, of the
 machine), `wall_s` (seconds since 1970) and `time_ns` (the clock of the gateway, which is simulated
@@ -53,7 +53,7 @@ each one counts; what became of packets."""
 
 
 def is_lost(event: Mapping[str, Any]) -> bool:
-    """Whether this event, as JSON, reports that a packet or a request was lost."""
+    """Return True if this event, as JSON, reports that a packet or a request was lost."""
     return event["event"] == "refused" or bool(
         event.get("not_received") or event.get("outcome") == "refused"
     )
@@ -61,10 +61,13 @@ def is_lost(event: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class Kind:
-    """form: the class of its fields. about: the keys whose values, joined by points, are its name.
-    words: what happened, in one sentence. row: those of its numbers that are its row in a table of
-    the newest; None: all. columns: the keys of field and value of its row of CSV, in place of
-    numbers. is_logged: the page logs it."""
+    """The entry of a kind.
+
+    form: the class of its fields. about: the keys whose values, joined by points, are its name.
+    words: the event in one sentence. row: those of its numbers that are its row in a table of the
+    newest; None: all. columns: the keys of field and value of its row of CSV, in place of numbers.
+    is_logged: the page logs it.
+    """
 
     name: str
     form: type[Any]
@@ -79,12 +82,12 @@ class Kind:
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
-        """Those that each event of the kind has, in their order."""
+        """The fields of each event of the kind, in their order."""
         return tuple(each.name for each in fields(self.form) if not each.kw_only)
 
     @cached_property
     def places(self) -> list[int]:
-        """Where the values of its name are among those of its fields."""
+        """Indices of the values of its name among its fields."""
         return [self.fields.index(key) for key in self.about]
 
 
@@ -108,9 +111,11 @@ def kind(
 
 @record
 class Cell:
-    """A state, of which the newest counts. since_ns: of one that is repeated, as for a new
-    subscriber or at the start of a file, the `time_ns` at which it became so; it is not a new
-    event. None: it is so from now on."""
+    """A state, of which the newest counts.
+
+    since_ns: of one that is repeated, as for a new subscriber or at the start of a file, the
+    `time_ns` at which it became so; it is not a new event. None: it is so from now on.
+    """
 
     since_ns: Since | None = field(default=None, kw_only=True)
 
@@ -122,9 +127,12 @@ class Cell:
     numbers=number.of_value,
 )
 class Value(Cell):
-    """A value of a sensor that was passed on to the controller. robot ROBOT.body, ROBOT.remote: one
-    that was compared with that of the other body, of a robot with a shadow. value: a number or a
-    list of them; fields: the name of each; units: of each; "" without one."""
+    """A value of a sensor that was passed on to the controller.
+
+    robot ROBOT.body, ROBOT.remote: one that was compared with that of the other body, of a robot
+    with a shadow. value: a number or a list of them; fields: the name of each; units: of each; ""
+    without one.
+    """
 
     robot: str
     device: str
@@ -141,10 +149,13 @@ class Value(Cell):
     row=number.motion,
 )
 class Command(Cell):
-    """A motor command of the controller. body: "" for the only body of a robot. given: setting ->
-    value, in Webots' units. outcome: sent, waits, replaced or dropped; or refused, for `reason`.
-    applied: the settings that the body was sent last, also by a stop. units: setting -> unit;
-    limits: setting -> smallest and largest value, where both are set."""
+    """A motor command of the controller.
+
+    body: "" for the only body of a robot. given: setting -> value, in Webots' units. outcome: sent,
+    waits, replaced or dropped; or refused, for `reason`. applied: the settings that the body was
+    sent last, also by a stop. units: setting -> unit; limits: setting -> smallest and largest
+    value, if both are set.
+    """
 
     robot: str
     body: str
@@ -165,9 +176,12 @@ class Command(Cell):
     columns=("not_received", "data"),
 )
 class Packet:
-    """A packet passed the medium. data: hexadecimal. received_by: the listeners; where there is
-    none, `not_received` is the reason. missed: the other listeners on the channel -> why.
-    missed_count: of a recording, how many these were, where they were too many for it."""
+    """A packet passed the medium.
+
+    data: hexadecimal. received_by: the listeners; if there is none, `not_received` is the reason.
+    missed: the other listeners on the channel -> why. missed_count: in a recording, their number if
+    they were too many for it.
+    """
 
     source: str
     channel: int
@@ -210,8 +224,7 @@ class Refused:
 
 @kind("part", role=STREAM, words=word.of_line, columns=("direction", "data"))
 class Bytes:
-    """Bytes of a line, as one call read or wrote them. direction: received or sent, by hilgw. data:
-    hexadecimal."""
+    """Bytes that hilgw received or sent on a line in one call; `data` is hexadecimal."""
 
     part: str
     direction: Direction
@@ -220,8 +233,10 @@ class Bytes:
 
 @kind("station", role=TRACE, words=word.of_line, columns=("direction", "data"))
 class Frame:
-    """A frame of a station's line, as the station's adapter sent or understood it. direction: sent
-    or received, by hilgw. data: hexadecimal; text: the same in words."""
+    """A frame of a station's line, as the station's adapter sent or understood it.
+
+    direction: sent or received, by hilgw. data: hexadecimal; text: the same in words.
+    """
 
     station: str
     direction: Direction
@@ -284,8 +299,10 @@ class Stopped(Cell):
 
 @kind("name", role=STATE, words=word.of_pose, numbers=number.of_pose)
 class Placed(Cell):
-    """An object of the scene has another pose: x, y, z in metres, and the rows of its rotation
-    matrix; null: it is unknown."""
+    """An object of the scene has another pose.
+
+    position: x, y, z in metres; rotation: the rows of its rotation matrix; null: unknown.
+    """
 
     name: str
     position: Position | None
@@ -301,11 +318,13 @@ class Placed(Cell):
     severity=lambda e: PORTS.get(e["state"], BAD),
 )
 class Link(Cell):
-    """Another gateway of the federation, about once a second. name: of its port, gateway@NAME.
-    p50_ms, p99_ms: of the latency from there to here, null: no packet came. clock_offset_s: of the
-    clock here to the one there. counts: of packets to it (sent, delivered, lost, unsettled,
-    unconfirmed) and from it (received, missed, late, entered, dropped). robots, listeners (with
-    their types): the first ones of many."""
+    """Another gateway of the federation, about once a second.
+
+    name: of its port, gateway@NAME. p50_ms, p99_ms: of the latency from there to here, null: no
+    packet came. clock_offset_s: of the clock here to the one there. counts: of packets to it (sent,
+    delivered, lost, unsettled, unconfirmed) and from it (received, missed, late, entered, dropped).
+    robots, listeners (with their types): the first ones of many.
+    """
 
     name: str
     state: str
@@ -337,8 +356,7 @@ class Notice:
 
 @kind(role=STREAM, words=word.of_left_out)
 class LeftOut:
-    """So many events of each kind were left out since the last of these: more came than the socket
-    sends (`sampled`), or this subscriber reads too slowly (`slow`)."""
+    """Events were left out: more than the socket sends (`sampled`), or than were read (`slow`)."""
 
     sampled: dict[str, int]
     slow: int
@@ -346,8 +364,7 @@ class LeftOut:
 
 @kind(role=STATE, words=lambda e: f"status of {len(e['status'].get('ports', ()))} ports")
 class Status(Cell):
-    """What no event has, in a recording: ports, robots, losses, queues and latencies, once a
-    second, as `hilgw status --json` has them."""
+    """The status as in `hilgw status --json`, once a second, in a recording."""
 
     status: Annotated[dict[str, Any], STATUS]
 
@@ -358,13 +375,13 @@ class Status(Cell):
     severity=lambda e: BAD,
 )
 class RecordingLost:
-    """So many events before this one could not be written."""
+    """Events before this one could not be written."""
 
     events: int
 
 
 UNKNOWN = Kind("", object, (), STREAM, lambda e: f"an event of an unknown kind: {e['event']}")
-"""Of a later version."""
+"""A kind of a later version."""
 LIVE = tuple(name for name in KINDS if name != word_of(RecordingLost))
 """The kinds that a gateway sends to its subscribers."""
 NAMES = {each.form: name for name, each in KINDS.items()}
@@ -381,15 +398,15 @@ LOGGED = frozenset(name for name, each in KINDS.items() if each.is_logged)
 
 
 def plain(event: Any, **times: float) -> dict[str, Any]:
-    """Return an event as the mapping that its JSON is, with these times."""
-    found = {"event": NAMES[type(event)], **times}
-    found |= {key: getattr(event, key) for key in FIELDS[type(event)]}
+    """Return an event as the mapping of its JSON, with these times."""
+    mapping = {"event": NAMES[type(event)], **times}
+    mapping |= {key: getattr(event, key) for key in FIELDS[type(event)]}
     since_ns = getattr(event, "since_ns", None)
-    return found if since_ns is None else {**found, "since_ns": since_ns}
+    return mapping if since_ns is None else {**mapping, "since_ns": since_ns}
 
 
 def cell_of(state: Cell) -> tuple[Any, ...]:
-    """What the state is of: a newer one of the same takes its place."""
+    """Return the key of the state: a newer one with the same key replaces it."""
     return type(state), *(getattr(state, name) for name in CELLS[type(state)])
 
 
@@ -399,18 +416,18 @@ def kind_of(event: Event) -> Kind:
 
 def numbers(event: Event) -> list[Number]:
     """Return the numbers of an event; none of a kind without numbers."""
-    found = kind_of(event).numbers
-    return found(event) if found else []
+    of_kind = kind_of(event).numbers
+    return of_kind(event) if of_kind else []
 
 
 def row_of(event: Event) -> list[Number]:
-    """Return the numbers that are its row in a table of the newest; none of a kind without rows."""
+    """Return the numbers of its row in a table of the newest; none of a kind without rows."""
     made = kind_of(event).row or numbers
     return made(event) if event["event"] in ROWS else []
 
 
 def words(event: Event) -> str:
-    """Return what happened, in one sentence without the time and the name."""
+    """Return the event in one sentence without the time and the name."""
     return kind_of(event).words(event)
 
 
@@ -420,13 +437,15 @@ def severity(event: Event) -> str:
 
 
 def name_of(event: Event) -> str:
-    """Return what it is about: a robot, device, station or other part; of a robot with two bodies
-    ROBOT.BODY.DEVICE."""
+    """Return the name of its subject: a robot, device, station or other part.
+
+    Of a robot with two bodies this is ROBOT.BODY.DEVICE.
+    """
     return ".".join(event[key] for key in kind_of(event).about if event[key])
 
 
 def csv_data(event: Event, key: str) -> Any:
-    """Return the value of a key as a CSV file has it: digits alone would be read as a number."""
+    """Return the value of a key for a CSV file: digits alone would be read as a number."""
     return f"hex:{event[key]}" if key == "data" else event[key]
 
 
@@ -443,25 +462,28 @@ def loss_of(event: Event) -> tuple[str, str] | None:
 
 
 def names_of(event: Event) -> list[str]:
-    """Return the names by which it can be chosen: its own, and those of who is part of it."""
+    """Return the names that select it: its own, and those of its parts."""
     device = f"{event['robot']}.{event['device']}" if "device" in event else ""
     names = [device, name_of(event), event.get("source", ""), *event.get("received_by", ())]
     return [name for name in names if name]
 
 
 def is_chosen(name: str, names: Collection[str]) -> bool:
-    """Whether it, or its robot, is among these names; none: any is."""
+    """Return True if the name, or its robot, is among these names; none: any is."""
     return not names or name in names or name.partition(".")[0] in names
 
 
 def is_about(event: Event, names: Collection[str]) -> bool:
-    """Whether it is about one of these names; none: about anything."""
+    """Return True if it is about one of these names; none: about anything."""
     return not names or any(is_chosen(name, names) for name in names_of(event))
 
 
 def demand_known(names: Iterable[str], parts: Iterable[str], events: Iterable[Event]) -> None:
-    """Raise HilgwError for a name that none of these parts has and no event is about, as a gateway
-    does for one that it does not have. Events are read as far as needed to find all names."""
+    """Raise HilgwError for a name that none of these parts has and no event is about.
+
+    A gateway does the same for a name that it does not have. Events are read as far as needed to
+    find all names.
+    """
     known = dict.fromkeys(parts)
     missing = [name for name in names if name not in known]
     for event in events if missing else ():
@@ -472,5 +494,5 @@ def demand_known(names: Iterable[str], parts: Iterable[str], events: Iterable[Ev
             return
     if missing:
         known = dict.fromkeys(name.partition(".")[0] for name in known) | known
-        what = f"nothing here has the name {quoted(missing[0])}"
-        raise HilgwError(what, fix=suggest(missing[0], known))
+        problem = f"nothing here has the name {quoted(missing[0])}"
+        raise HilgwError(problem, fix=suggest(missing[0], known))

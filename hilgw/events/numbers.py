@@ -13,9 +13,12 @@ MOTIONS = ("position", "velocity", *FORCES)
 
 
 class Number(NamedTuple):
-    """field: as Webots spells it: x, y, z of a vector, a setting of a motor. value: NaN for what is
-    not a number. role: of a setting: COMMANDED, REFUSED or APPLIED. limits: the lowest and the
-    highest value, where both are set."""
+    """A number of an event.
+
+    field: as Webots spells it: x, y, z of a vector, a setting of a motor. value: NaN if it is not a
+    number. role: of a setting: COMMANDED, REFUSED or APPLIED. limits: the lowest and the highest
+    value, if both are set.
+    """
 
     field: str
     value: float
@@ -25,17 +28,17 @@ class Number(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its name among all numbers of the event."""
+        """The name among all numbers of the event."""
         return self.field if self.role in ("", COMMANDED) else f"{self.field} {self.role}"
 
     @property
     def title(self) -> str:
-        """Its name with its unit, such as "x (m)"."""
+        """The name with its unit, such as "x (m)"."""
         return f"{self.name} ({self.unit})" if self.unit else self.name
 
 
 def number(value: object) -> float:
-    """Return a number as events have it: some are texts. NaN for what is not a number."""
+    """Return a number as in events, where some are texts. NaN for other values."""
     try:
         return float(value)  # type: ignore[arg-type]  # that is what it finds out
     except (TypeError, ValueError, OverflowError):
@@ -43,7 +46,7 @@ def number(value: object) -> float:
 
 
 def of_value(event: Event) -> list[Number]:
-    """Return the numbers of a sensor; those without a field have their place as its name."""
+    """Return the numbers of a sensor; those without a field have their index as their name."""
     given, fields, units = event["value"], event["fields"], event["units"]
     values = given if isinstance(given, list) else [given]
     names = [*fields, *(f"[{place}]" for place in range(len(fields), len(values)))]
@@ -65,10 +68,12 @@ def of_command(event: Event) -> list[Number]:
 
 
 def mode_of(event: Event) -> str:
-    """Return the setting that a motor follows from its newest command on: a force or a torque, the
-    position that it goes to, or else its velocity; of another device, its first setting. A
-    position of infinity only selects velocity control; a command that was refused changes nothing
-    of a motor that was sent one."""
+    """Return the setting that a motor follows from its newest command on.
+
+    This is a force or a torque, the target position, or else its velocity; of another device, its
+    first setting. A position of infinity only selects velocity control; a command that was refused
+    changes nothing of a motor that was sent one.
+    """
     is_void = event["outcome"] == "refused" and event["applied"]
     given = {} if is_void else event["given"]
     known = {**event["applied"], **given}
@@ -78,15 +83,14 @@ def mode_of(event: Event) -> str:
 
 
 def motion(event: Event) -> list[Number]:
-    """Return the number of a command that a motor is to move by, also where it was refused, then
-    what was applied of it."""
+    """Return the number of a command that moves a motor, even if refused, and its applied value."""
     given, field = event["given"], mode_of({**event, "outcome": "", "applied": {}})
     field = field if field in given else next(iter(given), "")
     return [one for one in of_command(event) if one.field == field]
 
 
 def of_packet(event: Event) -> list[Number]:
-    """Return the signal strength of a packet, where a module reports it."""
+    """Return the signal strength of a packet, if a module reports it."""
     rssi_dbm = event["rssi_dbm"]
     return [] if rssi_dbm is None else [Number("RSSI", rssi_dbm, "dBm")]
 
@@ -98,8 +102,10 @@ def of_pose(event: Event) -> list[Number]:
 
 
 def of_link(event: Event) -> list[Number]:
-    """Return the latencies of another gateway that is up. The way of a query is half of its round
-    trip, where no packet went."""
+    """Return the latencies of another gateway that is up.
+
+    Without packets it is half of the round trip of a query.
+    """
     one_way, trip = event["p50_ms"], event["round_trip_ms"]
     if one_way is None and trip is not None:
         one_way = trip / 2

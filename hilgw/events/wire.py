@@ -28,8 +28,10 @@ def encode_event(event: Any, mono_ns: int, wall_s: float, time_ns: int) -> bytes
 def encode_with_data(
     kind: type[Any], values: tuple[Any, ...], mono_ns: int, wall_s: float, time_ns: int
 ) -> bytes:
-    """As `encode_event`, of an event with these values (`json_around_data`), whose `data` are
-    bytes. The others are mostly as before, and then are not encoded anew."""
+    """Return the line of an event with these values, whose `data` are bytes.
+
+    The others are mostly as before, and then are not encoded anew. See `json_around_data`.
+    """
     before, after = json_around_data(kind, values)
     times = f'"mono_ns":{mono_ns},"wall_s":{wall_s},"time_ns":{time_ns}'
     data = values[DATA_AT[kind]].hex()
@@ -37,26 +39,30 @@ def encode_with_data(
 
 
 def json_around_data(kind: type[Any], values: tuple[Any, ...]) -> tuple[str, str]:
-    """The fields before and after `data` in the JSON of an event with these values, each with its
-    comma. A mapping is given by its items, so that all can be hashed."""
-    at = DATA_AT[kind]
-    return _around_data(NAMES[kind], values[:at] + values[at + 1 :])
+    """Return the fields before and after `data` in the JSON of an event, each with its comma.
+
+    A mapping is given by its items, so that all can be hashed.
+    """
+    index = DATA_AT[kind]
+    return _around_data(NAMES[kind], values[:index] + values[index + 1 :])
 
 
 @lru_cache(1024)
 def _around_data(kind_name: str, values: tuple[Any, ...]) -> tuple[str, str]:
     kind = KINDS[kind_name].form
     declared = [each for each in fields(kind) if each.name in FIELDS[kind] and each.name != "data"]
-    found = [
+    encoded = [
         f'"{each.name}":{_ENCODE(dict(value) if each.type.startswith("dict") else value)}'
         for each, value in zip(declared, values, strict=True)
     ]
-    at = DATA_AT[kind]
-    return "".join(f"{each}," for each in found[:at]), "".join(f",{each}" for each in found[at:])
+    index = DATA_AT[kind]
+    return "".join(f"{each}," for each in encoded[:index]), "".join(
+        f",{each}" for each in encoded[index:]
+    )
 
 
 def link(name: str, status: Mapping[str, Any]) -> Link:
-    """status: of this gateway, as `hilgw status --json` has it."""
+    """Return the event of a link. status: its part of `hilgw status --json`."""
     counts = {key: status[key] for key in LINK_COUNTS[:-1]}
     latency, listeners = status["latency"], islice(status["listeners"].items(), MOST_OF_LINK)
     return Link(
@@ -74,10 +80,10 @@ def link(name: str, status: Mapping[str, Any]) -> Link:
 
 
 def number(value: float) -> float | str:
-    """A number as JSON has it."""
+    """Return a number as in JSON."""
     return value if math.isfinite(value) else str(value)
 
 
 def numbers(value: float | tuple[float, ...]) -> Numbers:
-    """A value of a sensor as JSON has it."""
+    """Return a value of a sensor as in JSON."""
     return [number(each) for each in value] if isinstance(value, tuple) else number(value)

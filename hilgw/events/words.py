@@ -1,4 +1,4 @@
-"""The words of events: what happened, in one sentence without the time and the name."""
+"""The words of events: one sentence each, without the time and the name."""
 
 from __future__ import annotations
 
@@ -56,8 +56,10 @@ def span(seconds: float) -> str:
 
 
 def amounts(values: Sequence[Number], digits: int = 6) -> str:
-    """Return numbers with their names; a unit once for those that share it: "x 1 y 0 z 0 m/s". A
-    number that is alone has no name."""
+    """Return numbers with their names, and a unit once for those that share it: "x 1 y 0 z 0 m/s".
+
+    A number that is alone has no name.
+    """
     words: list[str] = []
     for one, following in zip(values, [*values[1:], Number("", 0.0)], strict=True):
         words += [one.field] * (len(values) > 1) + [f"{one.value:.{digits}g}"]
@@ -76,7 +78,7 @@ def of_data(data: bytes) -> str:
 
 
 def of_command(event: Event) -> str:
-    """Return what was commanded, and what was applied where that differs."""
+    """Return the command, and the applied settings if they differ."""
     settings = numbers.of_command(event)
     given = {one.field: one for one in settings if one.role != APPLIED}
     differs = [
@@ -90,7 +92,7 @@ def of_command(event: Event) -> str:
 
 
 def of_packet(event: Event) -> str:
-    """Return a packet, who received it, and why the others did not."""
+    """Return a packet, its receivers, and why the others did not receive it."""
     sent = sent_on(event["channel"], bytes.fromhex(event["data"]), event["rssi_dbm"])
     lost, to = event["not_received"], listing(event["received_by"])
     target = f"  not received: {in_words(lost)}" if lost else f"  -> {to}"
@@ -103,7 +105,7 @@ def of_delivered(event: Event) -> str:
 
 
 def sent_on(channel: int, data: bytes, rssi_dbm: float | None, about: str = "") -> str:
-    """Return a packet on its channel. about: "~" where the signal strength is uncertain."""
+    """Return a packet on its channel. about: "~" if the signal strength is uncertain."""
     strength = "" if rssi_dbm is None else f"  {about}{rssi_dbm:.0f} dBm"
     return f"ch {'all' if channel == EVERY else channel:<3} {of_data(data)}{strength}"
 
@@ -113,8 +115,12 @@ def by_reason(
     shown: int = MISSED_SHOWN,
     how: Callable[[Sequence[str]], str] = lambda reasons: in_words(reasons[0]),
 ) -> str:
-    """List who missed a packet by reason, such as "a.rx (obstacle); b.rx, c.rx (range)". shown:
-    names of each reason, at most. how: one reason in words, of all that are equal to it."""
+    """List the listeners that missed a packet by reason: "a.rx (obstacle); b.rx, c.rx (range)".
+
+    Args:
+      shown: names of each reason, at most.
+      how: returns one reason in words, for all that are equal to it.
+    """
     reasons: dict[str, dict[str, str]] = {}
     for name, reason in missed.items():
         reasons.setdefault(reason, {})[name] = reason
@@ -124,15 +130,18 @@ def by_reason(
 
 
 def frame_line(direction: str, data: bytes, text: str, shown: int = FRAME_BYTES) -> str:
-    """A frame for people: an arrow, -> to the hardware, then its bytes and what they mean. shown:
-    how many bytes at most."""
+    """Return a frame for people: an arrow, -> to the hardware, then its bytes and their meaning.
+
+    Args:
+      shown: the number of bytes, at most.
+    """
     more = f" ... {len(data)} B" if len(data) > shown else ""
     line = f"{'->' if direction == 'sent' else '<-'} {data[:shown].hex(' ')}{more}"
     return f"{line}  | {text}" if text else line
 
 
 def of_line(event: Event) -> str:
-    """Return a frame as its bytes and what they mean, or all bytes of one read or write."""
+    """Return a frame as its bytes and their meaning, or all bytes of one read or write."""
     data = bytes.fromhex(event["data"])
     if event["event"] == "bytes":
         return frame_line(event["direction"], data, "", len(data))
@@ -166,8 +175,10 @@ def of_link(event: Event) -> str:
 
 
 def way(p50_ms: Any, p99_ms: Any, round_trip_ms: Any, clock_offset_s: Any) -> str:
-    """Return latency and clock of a link; empty where nothing of it is known. The offset is shown
-    in the unit that it has digits in."""
+    """Return latency and clock of a link; "" if nothing of it is known.
+
+    The offset is shown in the unit that it has digits in.
+    """
     words = []
     if p50_ms is not None:
         words.append(f"one way p50 {p50_ms:.3g} ms, p99 {p99_ms:.3g} ms")
@@ -185,7 +196,7 @@ def counted(counts: Mapping[str, Any], keys: Iterable[str]) -> str:
 
 
 def of_left_out(event: Event) -> str:
-    """Return how many events of which kinds did not come."""
+    """Return the number of missing events of each kind."""
     counts = [f"{count} of {kind}" for kind, count in event["sampled"].items()]
     counts += [f"{event['slow']} as this reads too slowly"] if event["slow"] else []
     return f"... left out: {', '.join(counts)}"

@@ -1,4 +1,4 @@
-"""The federation: the gateways on one network, from the session's begin to its end."""
+"""The federation: the gateways on one network, from the start of the session to its end."""
 
 from __future__ import annotations
 
@@ -39,14 +39,17 @@ if TYPE_CHECKING:
 
 TICK_NS = 100 * NS_PER_MS
 IDLE_NS = NS_PER_S  # between two queries of a link where no packet waits to be confirmed
-FORGET_NS = 30 * NS_PER_S  # what a lost gateway has not confirmed is lost
+FORGET_NS = 30 * NS_PER_S  # packets that a lost gateway has not confirmed are lost
 SETTLE_S, CLOSE_S = 0.4, 0.4  # longest waits at the end
 REFUSAL_S = 2.0
 ASK_NS = 2 * NS_PER_S  # longest time that a query is under way
 
 
 class Federation(NetworkView):
-    """This gateway among the others. settings: Zenoh's own. members: the others by name."""
+    """A gateway among the others of its federation.
+
+    settings: Zenoh's own. members: the others by name.
+    """
 
     def __init__(
         self,
@@ -87,13 +90,16 @@ class Federation(NetworkView):
 
     @property
     def ready(self) -> bool:
-        """Whether it listens and connects; whether others are there, it does not wait for."""
+        """True when it listens and connects; it does not wait for other gateways."""
         return self._session is not None and self.was_up
 
     # --- life -----------------------------------------------------------------------------------
 
     async def run(self, on_up: Callable[[], None], *, is_needed: bool = True) -> None:
-        """Raises PortError where it cannot listen, or another gateway has its name."""
+        """Run the federation.
+
+        Raises PortError if it cannot listen, or another gateway has its name.
+        """
         self._enter(State.OPENING, "")
         session = ZenohSession(self._settings)
         try:
@@ -143,7 +149,7 @@ class Federation(NetworkView):
         self._on_tick()
 
     async def _end(self, session: ZenohSession) -> None:
-        """What others sent is confirmed, and what they confirmed is counted."""
+        """Leave: confirm the packets of others, and count those that they confirmed."""
         self._gateway.medium.on_listeners = self._airs.on_own = lambda: None
         self._tick.set(None)
         for member in self.members.values():
@@ -173,7 +179,7 @@ class Federation(NetworkView):
         return [each for each in self.members.values() if each.is_live and each.unsettled]
 
     def _on_tick(self) -> None:
-        """Asks the others what they received, and forgets those that are gone."""
+        """Ask the others for what they received, and forget those that are gone."""
         now = self._timer.now()
         if self._session is not None and self._session.failure:
             self._show()
@@ -207,14 +213,14 @@ class Federation(NetworkView):
 
     def _on_token(self, key: str, is_there: bool) -> None:
         try:
-            at = wire.member_key(key)
+            member_key = wire.member_key(key)
         except wire.Malformed:
             self._refused["malformed"] += 1
             return
-        if at.name != self._member_name:
-            self._roster.token(at, is_there)
+        if member_key.name != self._member_name:
+            self._roster.token(member_key, is_there)
             return
-        if self._namesakes.token(at.id, is_there):
+        if self._namesakes.token(member_key.id, is_there):
             self._ask_namesakes()
 
     def _comes(self, at: wire.MemberKey, member: Member | None) -> None:
@@ -234,7 +240,7 @@ class Federation(NetworkView):
         self._ask_state(member)
 
     def _doubt(self, member: Member) -> None:
-        """Its token is not there, which anyone can do: it is asked whether it is gone."""
+        """Ask a member whether it is gone: anyone can withdraw its token."""
         is_there = False
 
         def answered(data: bytes | None, asked: int, got: int) -> None:
@@ -281,15 +287,15 @@ class Federation(NetworkView):
             self._outgoing.changed()
         up = sum(each.neighbour.is_up for each in self.members.values())
         if self._session is not None and self._session.failure:
-            what = f"Zenoh does not do what it was asked for: {self._session.failure}"
-            self._enter(State.FAILED, f"{what}; start the gateway anew")
+            problem = f"Zenoh does not do what it was asked for: {self._session.failure}"
+            self._enter(State.FAILED, f"{problem}; restart the gateway")
         elif up:
             self._enter(State.UP, f"{up} other gateway{'s' * (up > 1)}")
         else:
             self._enter(State.WAITING, self._refusal or "no other gateway is there")
 
     async def _look_for_refusal(self) -> None:
-        """While no other gateway is there, names what TLS refuses."""
+        """Report what TLS refuses while there is no other gateway."""
         while True:
             await asyncio.sleep(REFUSAL_S)
             if not any(each.neighbour.is_up for each in self.members.values()):
@@ -297,7 +303,7 @@ class Federation(NetworkView):
                 self._show()
 
     def _ask_namesakes(self) -> None:
-        """Others have this name: who joined last, ends."""
+        """Ask gateways with this name for their state: the one that joined last ends."""
         if self._session is not None:
             self._session.get(self._keys.own("state"), None, self._on_namesake)
 
@@ -308,9 +314,9 @@ class Federation(NetworkView):
 
     def _end_as_second(self) -> None:
         if self._failed is not None and not self._failed.done():
-            what = f"another gateway of this network has the name {self._member_name!r}"
+            problem = f"another gateway of this network has the name {self._member_name!r}"
             fix = "give this one another name in `federation`"
-            error = PortError(what, reason=PortError.BUSY, where=NAME, fix=fix)
+            error = PortError(problem, reason=PortError.BUSY, where=NAME, fix=fix)
             self._failed.set_exception(error)
 
     def _uptime_ms(self) -> int:
@@ -319,7 +325,7 @@ class Federation(NetworkView):
     # --- what they have ---------------------------------------------------------------------------
 
     def _may_ask(self, member: Member) -> bool:
-        """One query is under way to each gateway."""
+        """Return True if no query to this gateway is under way."""
         now = self._timer.now()
         if self._session is None or (member.asked_ns or -ASK_NS) > now - ASK_NS:
             return False
@@ -327,7 +333,6 @@ class Federation(NetworkView):
         return True
 
     def _asked(self, member: Member) -> None:
-        """The query to it has ended."""
         member.asked_ns = None
         if member.is_stale:
             self._ask_state(member)
@@ -355,8 +360,11 @@ class Federation(NetworkView):
             self._session.get(self._keys.of("state", member.name), None, answered)
 
     def _on_state(self, key: str, payload: bytes, attachment: bytes) -> None:
-        """A gateway has another state. Anyone can publish one: it is asked whether it is so, and
-        one that ends, ends when its token is gone, too, which may come before its last state."""
+        """Take a new state of a gateway, and ask the gateway for it: anyone can publish one.
+
+        A gateway that ends does so when its token is gone, too, which may come before its last
+        state.
+        """
         member = self.members.get(key.rpartition("/")[2])
         if member is None:
             return
@@ -373,7 +381,6 @@ class Federation(NetworkView):
             self._part(member, state)
 
     def _learn(self, member: Member, state: wire.State) -> None:
-        """A gateway reports what it has."""
         before = member.state
         if state.id != wire.id_text(member.id) or not member.is_live or state.leaving:
             return
@@ -386,7 +393,7 @@ class Federation(NetworkView):
         self._show()
 
     def _part(self, member: Member, state: wire.State) -> None:
-        """It ends, and reports what it received: nothing more arrives there."""
+        """Take the last state of a gateway, with all that it received."""
         member.last_state = None
         with suppress(ValueError):
             member.settle(state.acknowledged.get(wire.id_text(self.id), {}))
@@ -396,7 +403,7 @@ class Federation(NetworkView):
     # --- what is here -----------------------------------------------------------------------------
 
     def _changed(self) -> None:
-        """Something that others want to know may have changed."""
+        """Announce that something may have changed that others want to know."""
         if self._outgoing is not None:
             self._outgoing.changed()
         if not self._is_announcing:
@@ -420,7 +427,7 @@ class Federation(NetworkView):
         self._subscribed = wanted
 
     def _made_state(self, *, revision: int | None = None, leaving: bool = False) -> wire.State:
-        """revision: None: the next one."""
+        """Return the state of this gateway. revision: None: the next one."""
         gateway = self._gateway
         listeners = {
             each.name: wire.ListenerState(
@@ -461,7 +468,7 @@ class Federation(NetworkView):
             self._poses.placed(gateway, payload)
 
     def _contained(self, handler: Callable[[str, bytes, bytes], None]) -> Any:
-        """The handler of samples: what is malformed is counted."""
+        """Return a handler of samples that counts malformed ones."""
 
         def handle(key: str, payload: bytes, attachment: bytes) -> None:
             with self._refusing():
@@ -479,7 +486,7 @@ class Federation(NetworkView):
             self._ask(member)
 
     def _ask(self, member: Member) -> None:
-        """Asks a gateway what it received; its answer shows the clock and the way, too."""
+        """Ask a gateway for what it received; its answer shows the clock and the way, too."""
         if self._outgoing is None or not self._may_ask(member) or self._session is None:
             return
         self._outgoing.flush()

@@ -1,6 +1,6 @@
 """The packets of other gateways, and of other programs on Zenoh, for the medium here.
 
-All of it comes from the network: what is not a packet is counted and has no effect.
+All of it comes from the network: samples that are not packets are counted and have no effect.
 """
 
 from __future__ import annotations
@@ -34,8 +34,11 @@ After = tuple[float, bool, bool, str, frozenset[str]]
 
 
 class Way:
-    """What the packets with one key and head share. fields: of a `Packet`, between its data and its
-    time, and after that; None until one enters the medium."""
+    """The common part of packets with one key and head.
+
+    fields: of a `Packet`, between its data and its time, and after that; None until one enters the
+    medium.
+    """
 
     __slots__ = ("at", "fields", "head", "pose")
 
@@ -45,7 +48,7 @@ class Way:
 
 
 class Refusing:
-    """Counts a malformed message, which then has no effect."""
+    """A context that counts a malformed message, which then has no effect."""
 
     def __init__(self, counts: Counter[str]) -> None:
         self._counts = counts
@@ -61,8 +64,11 @@ class Refusing:
 
 
 class Incoming:
-    """Puts packets on the medium. members: by name. dropped: why samples of no member were not.
-    is_open: whether it does. ask: asks a gateway how many packets it sent."""
+    """The entrance of packets to the medium.
+
+    members: by name. dropped: why samples that are not of a member were dropped. is_open: packets
+    enter. ask: asks a gateway how many packets it sent.
+    """
 
     def __init__(
         self,
@@ -88,12 +94,12 @@ class Incoming:
         self._ways: dict[tuple[str, bytes, bytes], Way] = {}
 
     def sample(self, key: str, payload: bytes, attachment: bytes) -> None:
-        """A sample on the key of a packet."""
+        """Take a sample on the key of a packet."""
         if not self.is_open:
             return
         head, zero, trailer = attachment.partition(b"\0")
         try:
-            # Mostly that of the packet before: to decode it costs more than all else.
+            # Mostly equal to the one before: decoding it costs more than all else.
             way = self._ways.get((key, head, zero)) or self._way(key, head, zero)
             if not payload or len(payload) > LONGEST_PACKET:
                 raise wire.Malformed(f"a packet of {len(payload)} B")
@@ -151,7 +157,10 @@ class Incoming:
         self._scene.transmit_from(packet, way.pose, way.head.on, now)
 
     def _way(self, key: str, data: bytes, zero: bytes) -> Way:
-        """zero: not empty for a packet of a gateway. Raises Malformed."""
+        """Return the way of a packet.
+
+        zero: not empty for a packet of a gateway. Raises Malformed.
+        """
         made = Way(wire.packet_key(key), *wire.decode_head(data))
         if len(self._ways) >= MOST_SOURCES:
             self._ways.clear()
@@ -159,12 +168,21 @@ class Incoming:
         return made
 
     def _fields(self, way: Way, gateway: str) -> tuple[Before, After]:
-        at, head = way.at, way.head
-        source = self._source(head.source or at.sender, gateway)
+        packet_key, head = way.at, way.head
+        source = self._source(head.source or packet_key.sender, gateway)
         air = self._airs.inside(head.air, gateway)
         served = self._served_elsewhere(head) if head.served else NOWHERE
         limits = head.range, head.aperture
-        before = at.channel, at.type, source, head.owner, air, *limits, head.rssi_dbm, head.address
+        before = (
+            packet_key.channel,
+            packet_key.type,
+            source,
+            head.owner,
+            air,
+            *limits,
+            head.rssi_dbm,
+            head.address,
+        )
         after = head.rssi_at_1m_dbm, head.rssi_uncertain, head.is_own, gateway, served
         way.fields = before, after
         return way.fields
@@ -173,10 +191,10 @@ class Incoming:
         return frozenset(air for air, name in head.served.items() if name != self._name)
 
     def _source(self, device: str, gateway: str) -> str:
-        """Its name here; in bounded memory, as the network has any number of names."""
-        found = self._sources.get((device, gateway))
-        if found is None:
+        """Return the device's name here, in bounded memory: the network may have many names."""
+        source = self._sources.get((device, gateway))
+        if source is None:
             if len(self._sources) >= MOST_SOURCES:
                 return f"{OTHERS}@{gateway}" if gateway in self._members else OTHERS
-            found = self._sources[device, gateway] = f"{device}@{gateway}"
-        return found
+            source = self._sources[device, gateway] = f"{device}@{gateway}"
+        return source

@@ -1,4 +1,4 @@
-"""What the listeners of a gateway receive: channels by type, and the keys to subscribe to. Pure."""
+"""The channels by type that a gateway receives, and the keys to subscribe to. Pure."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ MOST_CHANNELS = 64  # each a subscription; a gateway that listens to more gets a
 
 
 def channels_of(listeners: Iterable[ListenerState]) -> dict[str, frozenset[int] | None]:
-    """type -> channels; None: all. Without the types that nothing listens to."""
-    found: dict[str, frozenset[int] | None] = {}
-    for each in listeners:
-        if each.type in TYPES:
-            before, more = found.get(each.type, frozenset()), each.channels
+    """Return type -> channels, None: all; without the types to which nothing listens."""
+    channels: dict[str, frozenset[int] | None] = {}
+    for listener in listeners:
+        if listener.type in TYPES:
+            before, more = channels.get(listener.type, frozenset()), listener.channels
             if before is None or more is None or BROADCAST in more:
-                found[each.type] = None
+                channels[listener.type] = None
             else:
-                found[each.type] = before.union(more)
-    return found
+                channels[listener.type] = before.union(more)
+    return channels
 
 
 def wanted_keys(keys: Keys, listeners: Iterable[ListenerState]) -> set[str]:
-    """The keys of the packets that these listeners may receive."""
-    found: set[str] = set()
+    """Return the keys of the packets that these listeners may receive."""
+    wanted: set[str] = set()
     for type, channels in channels_of(listeners).items():
         if channels is None or len(channels) > MOST_CHANNELS:
-            found.add(keys.packets(type, None))
+            wanted.add(keys.packets(type, None))
         elif channels:
-            found.update(keys.packets(type, each) for each in (*channels, BROADCAST))
-    return found
+            wanted.update(keys.packets(type, each) for each in (*channels, BROADCAST))
+    return wanted

@@ -1,4 +1,4 @@
-"""Another gateway of the federation: what it has, the streams to and from it, its clock."""
+"""Another gateway of the federation: its state, the streams to and from it, its clock."""
 
 from __future__ import annotations
 
@@ -31,17 +31,19 @@ MOST_SHOWN, LONGEST_SHOWN = 256, 256  # names of a gateway in its status, and th
 
 
 class Member:
-    """A gateway of this name. key: its token. id: of its run; with another one it has started anew,
-    and its streams begin at 0. version: that it speaks. doubted_ns: when it was asked whether it is
-    there, since its token is not; None: the token is. neighbour: what the engine has of it. state:
-    what it has; None: not known yet. is_stale: it may have another one by now. last_state: its last
+    """A gateway of this name.
+
+    key: its token. id: of its run; with another one it has started anew, and its streams start at
+    0. version: the protocol version. doubted_ns: when it was asked whether it is there, since its
+    token is not; None: the token is. neighbour: its place in the engine. state: the state that it
+    reported; None: not known yet. is_stale: it may have another one by now. last_state: its last
     state, of a gateway that ends. entered: its packets that are on the medium here; dropped: why
-    others are not. unconfirmed: packets to it that were given up: it may have received them.
-    full: why it answers nothing though it is there, with what passes in a second; else empty.
-    unreached: gateways that it reaches, and this one does not, so that no packet passes. heavy: the
-    stream and number of the last long packet to it; None: it is known to have taken that.
-    offset_ns: this clock minus its clock; round_trip_ns: of the query that this was read from;
-    None: not known."""
+    others are not. unconfirmed: packets to it that were given up: it may have received them. full:
+    why it answers nothing though it is there, with the rate of its packets; else empty. unreached:
+    gateways that it reaches, and this one does not, so that no packet passes. heavy: the stream and
+    number of the last long packet to it; None: it is known to have taken that. offset_ns: this
+    clock minus its clock; round_trip_ns: of the query from which this was read; None: not known.
+    """
 
     def __init__(self, key: wire.MemberKey, neighbour: Neighbour, now: int) -> None:
         self.key = key
@@ -76,26 +78,26 @@ class Member:
         self._clocks: deque[tuple[int, int]] = deque(maxlen=CLOCK_SAMPLES)
 
     def out(self, type: str) -> OutStream:
-        """The stream of this type to it."""
-        found = self.outgoing.get(type)
-        if found is None:
-            found = self.outgoing[type] = OutStream()
-        return found
+        """Return the stream of this type to it."""
+        stream = self.outgoing.get(type)
+        if stream is None:
+            stream = self.outgoing[type] = OutStream()
+        return stream
 
     def into(self, type: str) -> InStream:
-        """The stream of this type from it."""
-        found = self.incoming.get(type)
-        if found is None:
-            found = self.incoming[type] = InStream()
-        return found
+        """Return the stream of this type from it."""
+        stream = self.incoming.get(type)
+        if stream is None:
+            stream = self.incoming[type] = InStream()
+        return stream
 
     @property
     def unsettled(self) -> int:
-        """Packets to it of which it has reported nothing."""
+        """Packets to it whose fate it has not reported."""
         return sum(each.unsettled for each in self.outgoing.values())
 
     def is_light(self) -> bool:
-        """Whether no long packet is under way to it."""
+        """Return True if no long packet is under way to it."""
         if self.heavy is not None:
             stream, number = self.heavy
             if stream.delivered + stream.lost < number:
@@ -106,7 +108,7 @@ class Member:
     # --- what it reports ------------------------------------------------------------------------
 
     def settle(self, streams: Mapping[str, tuple[int, int]]) -> None:
-        """It has received and lost so many packets of each type. ValueError as of `OutStream`."""
+        """Count the packets of each type that it has received and lost. Raises ValueError."""
         for type, counts in streams.items():
             if (stream := self.outgoing.get(type)) is not None:
                 doubts = self._doubts.pop(type, 0)
@@ -124,20 +126,20 @@ class Member:
     def give_up(
         self, reason: PacketRefused = PacketRefused.UNCONFIRMED, only: str | None = None
     ) -> None:
-        """What it has not confirmed is lost. only: of this type."""
+        """Count unconfirmed packets as lost. only: those of this type."""
         for type in self.outgoing if only is None else (only,):
             count = self.outgoing[type].give_up()
             self.unconfirmed += count * (reason is PacketRefused.UNCONFIRMED)
             self.neighbour.outlet(type).settle(0, count, reason)
 
     def reach(self, sent: Mapping[str, int]) -> None:
-        """It has sent so many packets of each type: what has not come is lost."""
+        """Count packets that it has sent and that did not arrive as lost. sent: by type."""
         for type, count in sent.items():
             if count and type in TYPES:
                 self.into(type).reach(count)
 
     def lacks(self, sent: Mapping[str, int]) -> bool:
-        """Whether not all of so many packets of each type have come or are counted as lost."""
+        """Return True if some of the packets sent have neither arrived nor been counted as lost."""
         return any(
             count and (type not in self.incoming or self.incoming[type].lacks(count))
             for type, count in sent.items()
@@ -145,38 +147,47 @@ class Member:
         )
 
     def sent(self) -> dict[str, int]:
-        """The number of the last packet to it, by type."""
+        """Return the number of the last packet to it, by type."""
         return {type: each.base + each.sent for type, each in self.outgoing.items()}
 
     def acknowledged(self) -> dict[str, tuple[int, int]]:
-        """What came from it so far."""
+        """Return received and lost packets from it so far, by type."""
         return {type: each.acknowledged() for type, each in self.incoming.items()}
 
     def compare_clocks(self, asked: int, received: int, answered: int, got: int) -> None:
-        """The times of a query and its answer, by this clock, its clock twice, and this clock."""
+        """Compare the clocks by the times of a query and its answer.
+
+        Args:
+          asked, got: by this clock.
+          received, answered: by its clock.
+        """
         trip = (got - asked) - (answered - received)
         if trip >= 0:
             self._clocks.append((trip, ((asked - received) + (got - answered)) // 2))
-            # Of the query with the shortest way: it was delayed least.
+            # Take the query with the shortest way: it was delayed least.
             self.round_trip_ns, self.offset_ns = min(self._clocks)
 
     def asks_reach(self, now: int) -> bool:
-        """Whether it is time to ask it which gateways it reaches."""
+        """Return True when it is time to ask it which gateways it reaches."""
         if now - self._reaches_ns < REACH_NS:
             return False
         self._reaches_ns, self.is_reach_asked = now, True
         return True
 
     def reaches(self, missing: frozenset[str]) -> frozenset[str]:
-        """It reaches these, and this gateway does not. Returns those of which that is new: it was
-        so the last time, too, and not before."""
+        """Note the gateways that it reaches and this one does not; return those newly confirmed.
+
+        A gateway is confirmed once it was missing twice in a row.
+        """
         before, self.unreached = self.unreached, missing & self._missing
         self._missing = missing
         return self.unreached - before
 
     def rival(self, id: str, now: int) -> tuple[str, int]:
-        """Another gateway has its name. Returns its own ID and how long ago it joined, in ms, once
-        it has answered since then; else ("", 0): it may be gone."""
+        """Return ID and uptime in ms of the member, if it answered since the rival came.
+
+        Else return ("", 0): it may be gone. The rival is another gateway with its name.
+        """
         if self._rival[0] != id:
             self._rival = id, now
         if self.state is None or self.answered_ns <= self._rival[1]:
@@ -184,12 +195,14 @@ class Member:
         return self.state.id, self.state.uptime_ms + (now - self.learned_ns) // NS_PER_MS
 
     def meet(self, id: str, uptime_ms: int, now: int) -> None:
-        """Another gateway that has its name and joined so long ago, has asked for something."""
+        """Note a question from another gateway with its name, which joined this long ago."""
         self._met = id, uptime_ms, now
 
     def met(self, now: int) -> tuple[str, int]:
-        """That gateway, for this one, as of `rival`: the two may not reach each other. ("", 0): it
-        is not there, or has not asked for long."""
+        """Return that gateway, see `rival`: the two may not reach each other.
+
+        Return ("", 0) if it is gone, or has not asked for long.
+        """
         id, uptime_ms, met_ns = self._met
         if not id or now - met_ns > MET_NS:
             return "", 0
@@ -198,7 +211,7 @@ class Member:
     # --- as others see it -------------------------------------------------------------------------
 
     def leave(self, state: State, reason: str, now: int) -> None:
-        """It is gone, or cannot be used."""
+        """Note that it is gone, or cannot be used."""
         self.is_live = False
         self.left_ns = now
         self.asked_ns = None
@@ -206,8 +219,11 @@ class Member:
         self.neighbour.leave(state, reason)
 
     def judge(self, now: int, left: int) -> None:
-        """Find whether the link to it is full, once a second. left: bytes of packets that left in
-        it, to all gateways."""
+        """Find whether the link to it is full, once a second.
+
+        Args:
+          left: bytes of packets that were sent in it, to all gateways.
+        """
         received = self.neighbour.passed.received
         silent_ns = now - max(self.answered_ns, self.came_ns)
         self.full = (
@@ -220,7 +236,7 @@ class Member:
         self._received_bytes = received
 
     def counts(self) -> dict[str, Any]:
-        """The packets to it and from it: plain JSON types."""
+        """Return the packets to it and from it: plain JSON types."""
         out, into = self.outgoing.values(), self.incoming.values()
         return {
             "id": wire.id_text(self.id),
@@ -237,7 +253,7 @@ class Member:
         }
 
     def status(self) -> dict[str, Any]:
-        """The same, with what it has and how far it is."""
+        """Return the counts, with its state and the link to it."""
         offset, trip, state = self.offset_ns, self.round_trip_ns, self.state or wire.State("")
         return {
             "state": str(self.neighbour.state),

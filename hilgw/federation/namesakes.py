@@ -11,10 +11,11 @@ SLACK_MS = 20  # a third gateway may report how long the other one is there
 
 
 class Namesakes:
-    """id: of this gateway. began_ns: when it joined. ids: the tokens of the others that are there.
+    """The other gateways of this name.
 
-    When the other one joined is known to within the time that its answer took. Where that does not
-    show who was first, and goes on to do so, the one with the smaller ID stays.
+    id: of this gateway. began_ns: when it joined. ids: the tokens of the others that are there. The
+    time at which the other one joined is known to within the time of its answer. If that repeatedly
+    does not show which one was first, the one with the smaller ID stays.
     """
 
     def __init__(self, id: int, began_ns: int) -> None:
@@ -24,7 +25,7 @@ class Namesakes:
         self._ties = 0
 
     def token(self, id: int, is_there: bool) -> bool:
-        """A gateway of this name comes, or goes. Returns whether it is one to ask."""
+        """Note that a gateway of this name joins or leaves; return True if it is one to ask."""
         if not is_there:
             self.ids.discard(id)
             return False
@@ -34,14 +35,17 @@ class Namesakes:
         return is_new
 
     def answered(self, answer: bytes, asked: int, got: int) -> bool:
-        """Whether the gateway that answered the question for its state is there and was first.
-        Raises Malformed or ValueError."""
+        """Return True if the gateway that answered the question for its state was first.
+
+        Raises:
+          Malformed, ValueError: the answer is invalid.
+        """
         other = wire.decode_json(wire.State, answer)
         id = int(other.id, 16)
         return id in self.ids and self.is_first(id, other.uptime_ms, asked, got)
 
     def is_first(self, id: int, uptime_ms: int, asked: int, got: int) -> bool:
-        """Whether a gateway that joined so long before the answer was first."""
+        """Return True if a gateway that joined this long before the answer was first."""
         # How much earlier it joined, at least and at most; in ms, as the answer is.
         least = uptime_ms - (got - self._began_ns) // NS_PER_MS - SLACK_MS
         most = uptime_ms - (asked - self._began_ns) // NS_PER_MS + SLACK_MS

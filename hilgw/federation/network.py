@@ -1,4 +1,4 @@
-"""What a gateway shows of its network: itself, the others, and the counts of all."""
+"""The network as a gateway shows it: itself, the others, and the counts of all."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LONGEST_S = 2.0
 
 
 class NetworkView(Federated):
-    """This gateway in its network, as others see it. members: the other gateways by name."""
+    """The gateway in its network, as shown to others. members: the other gateways by name."""
 
     _state: wire.State
     _incoming: Incoming
@@ -45,7 +45,7 @@ class NetworkView(Federated):
         self._named: set[str] = set()  # gateways that only others reach
 
     def counts(self) -> dict[str, Any]:
-        """The counts of this gateway, for `hilgw status --network`."""
+        """Return the counts of this gateway, for `hilgw status --network`."""
         ledger = self._gateway.ledger
         return {
             "name": self._member_name,
@@ -57,13 +57,13 @@ class NetworkView(Federated):
         }
 
     async def network(self) -> dict[str, Any]:
-        """The counts of all gateways by name; None: it did not answer."""
+        """Return the counts of all gateways by name; None: it did not answer."""
         session, live = self._session, [each for each in self.members.values() if each.is_live]
         others = {} if session is None else await counts_of(session, self._keys, live)
         return {self._member_name: self.counts(), **others}
 
     def status(self) -> dict[str, Any]:
-        """For `hilgw status`."""
+        """Return the part of `hilgw status`."""
         return {
             "network": self._keys.base.partition("/")[2],
             "name": self._member_name,
@@ -79,11 +79,10 @@ class NetworkView(Federated):
     # --- whom it reaches --------------------------------------------------------------------------
 
     def _reached(self) -> list[str]:
-        """The gateways that are there and report what they have."""
         return [e.name for e in self.members.values() if e.is_live and e.state is not None]
 
     def _compare_reach(self, member: Member, names: list[str]) -> None:
-        """A gateway reaches these: peers pass nothing on, so this one must reach them, too."""
+        """Compare the gateways that a member reaches: this one must reach them, too."""
         here = {self._member_name, *(each.name for each in self.members.values() if each.is_live)}
         new = member.reaches(frozenset(names) - here) - self._named
         if new and len(self.members) + len(self._named) < MOST_MEMBERS:
@@ -96,18 +95,17 @@ class NetworkView(Federated):
             )
 
     def _unreached(self) -> dict[str, list[str]]:
-        """Gateways that this one does not reach -> those that do."""
-        found: dict[str, list[str]] = {}
+        """Return the gateways that this one does not reach -> those that do."""
+        unreached: dict[str, list[str]] = {}
         live = [each for each in self.members.values() if each.is_live]
         for member in live:
             for name in sorted(member.unreached.difference(each.name for each in live)):
-                found.setdefault(name, []).append(member.name)
-        return found
+                unreached.setdefault(name, []).append(member.name)
+        return unreached
 
     # --- for others -------------------------------------------------------------------------------
 
     def packets(self) -> dict[str, tuple[int, int]]:
-        """As of `Federated`."""
         return {
             each.neighbour.name: (
                 sum(stream.received for stream in each.incoming.values()),
@@ -117,14 +115,13 @@ class NetworkView(Federated):
         }
 
     def parts(self) -> Iterator[str]:
-        """As of `Federated`."""
         for name, member in self.members.items():
             state = member.state or wire.State("")
             devices = [f"{robot}.{each}" for robot, its in state.robots.items() for each in its]
             yield from (f"{each}@{name}" for each in (*devices, *state.listeners, *TYPES))
 
     def summary(self) -> dict[str, Any]:
-        """For `--report`."""
+        """Return the part of `--report`."""
         session = self._session
         return {
             "name": self._member_name,
@@ -138,17 +135,17 @@ class NetworkView(Federated):
 async def counts_of(
     session: ZenohSession, keys: wire.Keys, members: Iterable[Member]
 ) -> dict[str, Any]:
-    """The counts of each of these gateways by name; None: it did not answer."""
-    found = [_Counts(each) for each in members]
-    for each in found:
+    """Return the counts of each of these gateways by name; None: it did not answer."""
+    queries = [_Counts(each) for each in members]
+    for each in queries:
         session.get(keys.of("status", each.member.name), None, each.take)
-    if found:
-        await asyncio.wait([each.ended for each in found], timeout=LONGEST_S)
-    return {each.member.name: each.counts for each in found}
+    if queries:
+        await asyncio.wait([each.ended for each in queries], timeout=LONGEST_S)
+    return {each.member.name: each.counts for each in queries}
 
 
 class _Counts:
-    """Of one gateway. ended: when no more answers come."""
+    """The counts of one gateway. ended: set when no more answers come."""
 
     def __init__(self, member: Member) -> None:
         self.member = member

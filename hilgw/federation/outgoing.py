@@ -1,4 +1,4 @@
-"""The packets of this gateway for the others: one sample each, for all that get it."""
+"""The packets of this gateway for the others: one sample each, for all receivers."""
 
 from __future__ import annotations
 
@@ -26,12 +26,14 @@ _FIELDS = attrgetter(
 )
 MOST_ROUTES, MOST_SOURCES = 4096, 4096
 MOST_LIGHT, LONGEST_LIGHT = 256, 512
-"""So many packets of so many bytes may be under way to a gateway: Zenoh has room for one more."""
+"""Packets, and bytes of them, under way to a gateway with which Zenoh has room for one more."""
 
 
 class Route(NamedTuple):
-    """Of the packets of one type and channel. key: where they are published. receivers: gateways
-    that get them. served: as of `wire.Head`."""
+    """The route of packets of one type and channel.
+
+    key: where they are published. receivers: gateways that get them. served: see `wire.Head`.
+    """
 
     key: str
     receivers: int
@@ -39,10 +41,10 @@ class Route(NamedTuple):
 
 
 class Outgoing:
-    """Takes the copies for all neighbours. call_soon: calls in the next turn of the event loop.
+    """The exit of copies for all neighbours. call_soon: calls in the next turn of the event loop.
 
-    The medium gives a packet to one neighbour after the other; what it has given to all of them
-    leaves as one sample, with the number of the packet for each.
+    The medium passes a packet to one neighbour after the other; it leaves as one sample to all of
+    them, with the number of the packet for each.
     """
 
     def __init__(
@@ -71,7 +73,7 @@ class Outgoing:
         self._is_flush_due = False
 
     def carry(self, copy: Copy, outlet: Outlet) -> RefusedReason | None:
-        """Takes a copy for a neighbour; returns None, or why it does not."""
+        """Take a copy for a neighbour; return the reason if it was refused, else None."""
         packet = copy.packet
         if self._session.is_full:
             return PacketRefused.OVERFLOW
@@ -103,19 +105,19 @@ class Outgoing:
         self.flush()
 
     def flush(self) -> None:
-        """The packet goes to those that have it by now."""
+        """Send the packet to the neighbours that have it by now."""
         copy, self._copy = self._copy, None
         if copy is not None:
             numbers, self._numbers = self._numbers, []
             packet, key, served = copy.packet, self._route.key, self._route.served
             # Mostly that of the packet before, of the same source. First all that it is made of.
-            what = copy.origin, copy.mounted_on, served, _FIELDS(packet)
+            origin = copy.origin, copy.mounted_on, served, _FIELDS(packet)
             before = self._heads.get(packet.source)
-            if before is not None and before[0] == what:
+            if before is not None and before[0] == origin:
                 head = before[1]
             else:
                 head = self._new_head(copy, served)
-                self._heads[packet.source] = what, head
+                self._heads[packet.source] = origin, head
             attachment = head + wire.trailer(self._id, packet.sent_ns, numbers)
             is_light, self._is_light = self._is_light, True
             self._session.put(key, packet.data, attachment, is_light=is_light)
@@ -146,7 +148,7 @@ class Outgoing:
     # --- who gets them --------------------------------------------------------------------------
 
     def changed(self) -> None:
-        """Listeners came, went or have other channels, here or at a neighbour."""
+        """Forget the routes after a change of listeners or channels, here or at a neighbour."""
         self.flush()
         self._routes.clear()
 
@@ -165,20 +167,22 @@ class Outgoing:
                 yield member
 
     def _served(self, type: str, channel: int) -> dict[str, str]:
-        """In an air with modules of several gateways one of them sends it: that of this gateway
-        before that of another one, then the first by name."""
-        found: dict[str, list[str]] = {}
+        """Return the gateway that serves each air with modules of several gateways.
+
+        This gateway's module comes before that of another one, then the first by name.
+        """
+        candidates: dict[str, list[str]] = {}
         for listener in self._medium.listeners:
             air = self._airs.shared(listener.air)
             if air is not None and listener.type == type and _is_on(listener, channel):
-                found[air] = [self._keys.name]
+                candidates[air] = [self._keys.name]
         for member in sorted(self._receivers(type, channel), key=lambda each: each.name):
             for state in () if member.state is None else member.state.listeners.values():
                 if state.air is not None and state.type == type and _takes(state.channels, channel):
-                    names = found.setdefault(state.air, [])
+                    names = candidates.setdefault(state.air, [])
                     if member.name not in names:
                         names.append(member.name)
-        return {air: names[0] for air, names in found.items() if len(names) > 1}
+        return {air: names[0] for air, names in candidates.items() if len(names) > 1}
 
 
 def _is_on(listener: Any, channel: int) -> bool:
@@ -186,5 +190,5 @@ def _is_on(listener: Any, channel: int) -> bool:
 
 
 def _takes(channels: Any, channel: int) -> bool:
-    """Whether what listens to these channels, None: all, receives on this one."""
+    """Return True if a listener to these channels, None: all, receives on this one."""
     return channels is None or channel == BROADCAST or channel in channels or BROADCAST in channels

@@ -1,4 +1,4 @@
-"""Why TLS refuses a connection to another gateway, for which Zenoh has no words."""
+"""The reason why TLS refuses a connection to another gateway; Zenoh does not report it."""
 
 from __future__ import annotations
 

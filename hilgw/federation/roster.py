@@ -1,7 +1,7 @@
-"""Which gateways are there, by the tokens that anyone can declare; in bounded memory.
+"""The gateways on the network, by the tokens that anyone can declare; in bounded memory.
 
 Of several with one name, such as one that was started anew before its last run is known to be gone,
-the first one counts until it is gone, or until it does not report what it has.
+the first one counts until it is gone, or until it does not report its state.
 """
 
 from __future__ import annotations
@@ -23,10 +23,13 @@ ANSWER_NS = NS_PER_S  # within which a gateway reports what it has
 
 
 class Roster:
-    """begin: called with each gateway that counts from now on. doubt: with one whose token is gone,
-    which anyone can do: it is asked, and if it does not answer, `gone`. end: with one that is.
-    forget: with one that no gateway was behind, and that makes room. They and `refused` (a name
-    more than MOST_MEMBERS) are set after it was made."""
+    """The gateways by their tokens.
+
+    begin: called with each gateway that counts from now on. doubt: with one whose token is gone,
+    which anyone can do: it is asked, and if it does not answer, `gone`. end: with one that is gone.
+    forget: with one that makes room, as no gateway was behind it. They and `refused` (a name more
+    than MOST_MEMBERS) are set after it was made.
+    """
 
     def __init__(self, now: Callable[[], int]) -> None:
         self.members: dict[str, Member] = {}
@@ -39,7 +42,7 @@ class Roster:
         self._further: dict[str, list[MemberKey]] = {}
 
     def token(self, at: MemberKey, is_there: bool) -> None:
-        """A gateway comes, or goes."""
+        """Note that a gateway joins or leaves."""
         member = self.members.get(at.name)
         if member is not None and member.key == at and (member.is_live or not is_there):
             member.doubted_ns = None
@@ -59,34 +62,34 @@ class Roster:
                 self.begin(at, member)
 
     def gone(self, member: Member) -> None:
-        """It does not answer, and its token is not there."""
+        """End a gateway that does not answer, and whose token is gone."""
         self.end(member)
-        if at := self._next(member.name):
-            self.begin(at, member)
+        if successor := self._next(member.name):
+            self.begin(successor, member)
 
     def other(self, member: Member, id: int) -> None:
-        """Only another run answers for it, which counts from now on."""
-        at, further = member.key._replace(id=id), self._further.setdefault(member.name, [])
-        further[:] = [member.key, *(each for each in further if each != at)][:MOST_FURTHER]
-        self.begin(at, member)
+        """Replace a gateway by another run, which alone answers for it."""
+        run, further = member.key._replace(id=id), self._further.setdefault(member.name, [])
+        further[:] = [member.key, *(each for each in further if each != run)][:MOST_FURTHER]
+        self.begin(run, member)
 
     def _next(self, name: str) -> MemberKey | None:
-        """The next one to count: one that speaks this version before others."""
+        """Return the next gateway to count: one with this protocol version before others."""
         further = self._further.get(name, [])
         further.sort(key=lambda at: at.version != wire.VERSION)
         return further.pop(0) if further else None
 
     def has(self, name: str, id: str) -> bool:
-        """Whether a further gateway of this name is there, with this ID."""
+        """Return True if a further gateway of this name is there, with this ID."""
         return any(wire.id_text(each.id) == id for each in self._further.get(name, ()))
 
     def late(self, member: Member) -> bool:
-        """Whether it does not report what it has; another one with its name counts then."""
+        """Return True if it does not report its state; another one with its name counts then."""
         if member.state is not None or self._now() - member.came_ns < ANSWER_NS:
             return False
-        if at := self._next(member.name):
+        if successor := self._next(member.name):
             self._further[member.name].append(member.key)
-            self.begin(at, member)
+            self.begin(successor, member)
         return True
 
     def _forget_one(self) -> bool:

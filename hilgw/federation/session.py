@@ -1,9 +1,9 @@
-"""A Zenoh session beside an event loop; the one module that imports zenoh.
+"""A Zenoh session next to an event loop; the one module that imports zenoh.
 
-Zenoh blocks a sender while a receiver stands still. So what is sent leaves in a thread, in order,
-from a bounded queue; the event loop gives way to it for some milliseconds, and never waits for
-Zenoh. A lone packet leaves from the event loop, which Zenoh holds for 1 ms at most. What arrives is
-handed to the event loop, in order, from a bounded queue, too.
+Zenoh blocks a sender while a receiver stands still. Therefore a thread sends, in order, from a
+bounded queue; the event loop gives way to it for some milliseconds, and never waits for Zenoh. The
+event loop sends a lone packet itself, which Zenoh holds for 1 ms at most. Samples that arrive reach
+the event loop, in order, from a bounded queue, too.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ INBOX_ITEMS, INBOX_CHANGES, INBOX_BYTES = 16_384, 1 << 18, 16 << 20
 LONGEST_KEY = 512  # of a gateway
 TURN_ITEMS = 64  # that one turn of the event loop handles
 MANY_ITEMS, PAUSE_S = 24, 0.001  # of a turn after which the event loop waits for more of them
-MOST_AHEAD, YIELD_S = 200, 0.002  # packets that wait until the thread that sends gets so long
-MOST_WAITING_S = 0.001  # packets for each other, before it sends beside the event loop
+MOST_AHEAD, YIELD_S = 200, 0.002  # packets that wait until the sending thread gets this time
+MOST_WAITING_S = 0.001  # longest wait of packets before the thread sends next to the event loop
 APART_S = 0.000_25  # of packets that leave from the event loop
 MOST_PUBLISHERS, MOST_ROUTES = 1024, 1024
 GET_S = 1.0
@@ -49,7 +49,7 @@ OnReply = Callable[[bytes | None, int, int], None]
 
 
 class Query:
-    """A query of another session. received_ns: monotonic time when it came."""
+    """A query of another session. received_ns: monotonic time of its arrival."""
 
     def __init__(self, session: ZenohSession, query: zenoh.Query) -> None:
         self.received_ns = monotonic_ns()
@@ -58,7 +58,7 @@ class Query:
         self._query: zenoh.Query | None = query
 
     def reply(self, key: str, make: Callable[[], bytes]) -> None:
-        """Answers it. make: called when the answer leaves, in the thread that sends."""
+        """Answer it. make: called when the answer leaves, in the thread that sends."""
 
         def send() -> None:
             query, self._query = self._query, None  # without it the answer is complete
@@ -69,11 +69,11 @@ class Query:
 
 
 class ZenohSession:
-    """One session, from `open` to `close`; all methods are called in the event loop.
+    """A session, from `open` to `close`; all methods are called in the event loop.
 
-    lost_arrivals: what found the queue of arrivals full. failed_puts: what Zenoh did not take.
-    left_bytes: of packets that Zenoh has taken.
-    failure: the last error of Zenoh other than for a packet, such as of a declaration.
+    lost_arrivals: items that found the queue of arrivals full. failed_puts: packets that Zenoh did
+    not take. left_bytes: of packets that Zenoh has taken. failure: the last error of Zenoh other
+    than for a packet, such as of a declaration.
     """
 
     def __init__(self, config: zenoh.Config) -> None:
@@ -115,7 +115,7 @@ class ZenohSession:
         self._closing = False
 
     async def open(self) -> None:
-        """Raises PortError. A client waits until it has connected."""
+        """Open the session; a client waits until it has connected. Raises PortError."""
         opened: asyncio.Future[zenoh.Session] = self._loop.create_future()
 
         def open_session() -> None:
@@ -126,18 +126,18 @@ class ZenohSession:
             with suppress(RuntimeError):  # the event loop has ended
                 self._loop.call_soon_threadsafe(result)
 
-        # Not of the pool: a client that finds no router waits for ever, and the process ends.
+        # Not in the pool: a client that finds no router waits for ever, and the process ends.
         threading.Thread(target=open_session, name="hilgw-zenoh-open", daemon=True).start()
         try:
             self._session = await opened
         except zenoh.ZError as error:
-            what = SOURCE_PLACE.sub("", str(error))
+            problem = SOURCE_PLACE.sub("", str(error))
             fix = (
                 "check the certificates and keys in `federation: zenoh:`"
-                if re.search("certificate|private key|rustls|pem", what, re.IGNORECASE)
+                if re.search("certificate|private key|rustls|pem", problem, re.IGNORECASE)
                 else "check the endpoints of `federation`, and that no other program uses them"
             )
-            raise PortError(what, reason=PortError.BUSY, where="federation", fix=fix) from None
+            raise PortError(problem, reason=PortError.BUSY, where="federation", fix=fix) from None
         if not self._is_client:
             see = _at_once(self._see_transport)
             self._transports = self._session.info.declare_transport_events_listener(
@@ -146,7 +146,7 @@ class ZenohSession:
         self._thread.start()
 
     def _see_transport(self, event: Any) -> None:
-        """In a thread of Zenoh. A peer sends for its clients, too: where they block, it waits."""
+        """Note a transport, in a thread of Zenoh: a peer blocks while its clients do."""
         transport = event.transport
         if transport.whatami != zenoh.WhatAmI.PEER:
             is_there = event.kind == zenoh.SampleKind.PUT
@@ -159,7 +159,7 @@ class ZenohSession:
         return str(self._session.zid())
 
     async def close(self, timeout_s: float) -> None:
-        """Sends what waits, for so long at most, and closes."""
+        """Send the queue, for this long at most, and close."""
         if self._session is None:
             self._bell.close()
             return
@@ -169,7 +169,7 @@ class ZenohSession:
             await asyncio.wait_for(done.wait(), timeout_s)
         self._closing = True
         self._awake.put(False)
-        # What blocks in Zenoh ends with the session, or with the process.
+        # A call that blocks in Zenoh ends with the session, or with the process.
         closing = threading.Thread(target=session.close, daemon=True)
         closing.start()
         deadline = self._loop.time() + timeout_s
@@ -181,16 +181,20 @@ class ZenohSession:
 
     @property
     def is_full(self) -> bool:
-        """Whether the queue of what leaves has no room for packets."""
+        """True if the send queue has no room for packets."""
         waiting = self._put_bytes - self.left_bytes
         return len(self._leaving) >= MOST_LEAVING or waiting >= MOST_LEAVING_BYTES
 
     def put(
         self, key: str, payload: bytes, attachment: bytes | None = None, *, is_light: bool = False
     ) -> None:
-        """Publishes to other sessions, in order with all that is put. is_light: all gateways have
-        taken nearly all that was put, so that Zenoh has room for this. It may leave from the event
-        loop then, some 50 us earlier; a link that has no room for 1 ms loses it."""
+        """Publish to other sessions, in order with all that is put.
+
+        Args:
+          is_light: all gateways have taken nearly all that was put, so that Zenoh has room for
+              this. It may leave from the event loop then, some 50 us earlier; a link that has no
+              room for 1 ms loses it.
+        """
         if (
             is_light
             and not self._barred
@@ -222,9 +226,12 @@ class ZenohSession:
             self._loop.call_soon(self._look)
 
     def _look(self) -> None:
-        """The next turn of the event loop. While it runs, Python lets the thread send one packet at
-        a time, and each of them waits for the event loop. So packets that come in turn after turn
-        wait for each other; the first one did not wait."""
+        """Look for a burst in the next turn of the event loop.
+
+        While the event loop runs, Python lets the thread send one packet at a time, and each of
+        them waits for the event loop. So packets that come in turn after turn wait for each other;
+        the first one did not wait.
+        """
         self._is_burst = self._puts != self._puts_before
         self._puts_before = self._puts
         is_due = not self._is_burst or monotonic() - self._left_s > MOST_WAITING_S
@@ -238,8 +245,10 @@ class ZenohSession:
         self._awake.put(True)
 
     def _let_leave(self) -> None:
-        """The thread gets the time for all that wait, but only where it sends: a few times until
-        the queue is full, if Zenoh blocks it."""
+        """Give the thread the time to send the queue, but only while it sends.
+
+        If Zenoh blocks it, this happens a few times until the queue is full.
+        """
         waiting = len(self._leaving)
         self._all_left.clear()
         self._is_yielding = True
@@ -248,7 +257,7 @@ class ZenohSession:
         self._is_yielding = False
 
     def offer(self, key: str, payload: bytes, attachment: bytes) -> None:
-        """Publishes where it finds room: a slow reader loses it, and holds up nothing."""
+        """Publish if there is room: a slow reader loses it, and holds up nothing."""
         if not self.is_full:
             self.later(lambda: self._offer(key, payload, attachment))
 
@@ -263,12 +272,12 @@ class ZenohSession:
         )
 
     def later(self, call: Callable[[], object]) -> None:
-        """Calls this in the thread that sends, after what was put before."""
+        """Call this in the thread that sends, after all that was put before."""
         self._leaving.append(call)
         self._awake.put(True)
 
     def get(self, key: str, make: Callable[[], bytes] | None, on_reply: OnReply) -> None:
-        """Queries another session. make: the payload, made when the query leaves."""
+        """Query another session. make: returns the payload, when the query leaves."""
 
         def send() -> None:
             asked = monotonic_ns()
@@ -297,7 +306,7 @@ class ZenohSession:
         self.later(send)
 
     def _send_all(self) -> None:
-        """The thread. What is alone in the queue leaves at once, the others in one batch."""
+        """Run the thread: a lone item of the queue leaves at once, the others in one batch."""
         leaving, publishers = self._leaving, self._publishers
         while self._awake.get():
             self._is_sending = True
@@ -333,7 +342,7 @@ class ZenohSession:
         return made
 
     def _declare_light(self, key: str) -> None:
-        """Not express: what Zenoh has not taken to the network yet leaves together."""
+        """Declare a publisher that is not express: packets that Zenoh still has leave together."""
         if len(self._light_publishers) >= MOST_PUBLISHERS:
             self._light_publishers.clear()
         if key not in self._light_publishers:
@@ -345,8 +354,11 @@ class ZenohSession:
             )
 
     def _routed(self, key: str) -> Any:
-        """The key as Zenoh has it, which keeps its routes; those of an unknown key, it looks up for
-        each sample, which costs about as much as all else of it."""
+        """Return the key as Zenoh has it, which keeps its routes.
+
+        Zenoh looks up the routes of an unknown key for each sample, which costs about as much as
+        all the rest.
+        """
         if key not in self._routes and len(self._routes) < MOST_ROUTES:
             assert self._session is not None
             self._routes[key] = self._session.declare_keyexpr(key)
@@ -355,26 +367,26 @@ class ZenohSession:
     # --- what arrives -------------------------------------------------------------------------
 
     def subscribe(self, key: str, handler: OnSample) -> None:
-        """Calls the handler in the event loop with each sample that another session puts."""
+        """Call the handler in the event loop with each sample that another session puts."""
 
         seen, arrive = self._seen, self._arrive
 
         def take(sample: zenoh.Sample) -> None:
             payload, more = sample.payload.to_bytes(), sample.attachment  # of DELETE: empty
             attachment = b"" if more is None else more.to_bytes()
-            found = str(sample.key_expr)
-            if found not in seen and len(seen) < MOST_ROUTES and len(found) <= LONGEST_KEY:
-                seen.add(found)
-                self.later(partial(self._routed, found))
-            size = len(payload) + len(attachment) + len(found)
-            arrive(size, handler, (found, payload, attachment))
+            place = str(sample.key_expr)
+            if place not in seen and len(seen) < MOST_ROUTES and len(place) <= LONGEST_KEY:
+                seen.add(place)
+                self.later(partial(self._routed, place))
+            size = len(payload) + len(attachment) + len(place)
+            arrive(size, handler, (place, payload, attachment))
 
         self._declare(
             key, lambda at: at.declare_subscriber(key, _at_once(take), allowed_origin=REMOTE)
         )
 
     def answer(self, key: str, handler: Callable[[Query], None]) -> None:
-        """Calls the handler in the event loop with each query."""
+        """Call the handler in the event loop with each query."""
 
         def take(query: zenoh.Query) -> None:
             made = Query(self, query)
@@ -385,26 +397,26 @@ class ZenohSession:
         )
 
     def watch(self, key: str, handler: OnToken) -> None:
-        """Calls the handler in the event loop with each liveliness token that comes or goes."""
+        """Call the handler in the event loop with each liveliness token that comes or goes."""
 
         def take(sample: zenoh.Sample) -> None:
-            found, is_there = str(sample.key_expr), sample.kind == zenoh.SampleKind.PUT
-            self._arrive(len(found) if len(found) > LONGEST_KEY else 0, handler, (found, is_there))
+            token, is_there = str(sample.key_expr), sample.kind == zenoh.SampleKind.PUT
+            self._arrive(len(token) if len(token) > LONGEST_KEY else 0, handler, (token, is_there))
 
         self._declare(
             key, lambda at: at.liveliness().declare_subscriber(key, _at_once(take), history=True)
         )
 
     def live(self, key: str) -> None:
-        """Declares a liveliness token."""
+        """Declare a liveliness token."""
         self._declare("token " + key, lambda at: at.liveliness().declare_token(key))
 
     def withdraw(self, key: str) -> None:
-        """Ends what was declared with this key; "token " and the key: a token."""
+        """End the declaration with this key; "token " and the key: a token."""
 
         def end() -> None:
-            if (found := self._declared.pop(key, None)) is not None:
-                found.undeclare()
+            if (declared := self._declared.pop(key, None)) is not None:
+                declared.undeclare()
 
         self.later(end)
 
@@ -416,7 +428,11 @@ class ZenohSession:
         self.later(begin)
 
     def _arrive(self, size: int, handler: Callable[..., None], given: tuple[Any, ...]) -> None:
-        """In a thread of Zenoh. size 0: a change that comes once, for which there is more room."""
+        """Queue an arrival, in a thread of Zenoh.
+
+        Args:
+          size: 0: a change that comes once, for which there is more room.
+        """
         if threading.get_ident() not in self._known_threads:
             self._keep_thread()
         most = INBOX_ITEMS if size else INBOX_CHANGES
@@ -432,15 +448,21 @@ class ZenohSession:
             self._bell.ring()
 
     def _keep_thread(self) -> None:
-        """Python makes its state of a thread that is not its own anew for each call, and unmaps the
-        stack after it: twice the cost of all else in `_arrive`. A count that is not taken back
-        keeps the state, and the thread lives as long as the process."""
+        """Keep Python's state of a thread that it did not start.
+
+        Python would make it anew for each call, and unmap the stack after it: twice the cost of the
+        rest of `_arrive`. An extra count keeps the state, and the thread lives as long as the
+        process.
+        """
         self._known_threads.add(threading.get_ident())
         ctypes.pythonapi.PyGILState_Ensure()
 
     def _handle(self) -> None:
-        """A turn of the event loop. After many items it pauses: Zenoh's thread cannot bring more
-        than one while the event loop runs, and each one then costs as much as many do."""
+        """Handle arrivals in a turn of the event loop, and pause after many.
+
+        Zenoh's thread cannot bring more than one while the event loop runs, and each one then costs
+        as much as many do.
+        """
         pending = self._pending
         with self._lock:
             arrived, self._arrived = self._arrived, []
@@ -466,8 +488,11 @@ class ZenohSession:
 
 
 class Bell:
-    """Calls this in the event loop when another thread rings. A descriptor of its own is served
-    without a turn of asyncio's selector, which `call_soon_threadsafe` costs."""
+    """A call in the event loop when another thread rings.
+
+    A descriptor of its own is served without a turn of asyncio's selector, which
+    `call_soon_threadsafe` costs.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
         self._loop, self._call = loop, call
@@ -479,7 +504,7 @@ class Bell:
         loop.add_reader(self._read, self._rung)
 
     def ring(self) -> None:
-        """In any thread. Does nothing after `close`."""
+        """Ring, in any thread; after `close` this has no effect."""
         with self._lock:
             if self._is_open:
                 try:
@@ -492,7 +517,7 @@ class Bell:
         self._call()
 
     def close(self) -> None:
-        """Frees the descriptors."""
+        """Close the descriptors."""
         with self._lock:
             was_open, self._is_open = self._is_open, False
         if was_open:
@@ -502,8 +527,10 @@ class Bell:
 
 
 def _at_once(call: Callable[[Any], None], end: Callable[[], None] | None = None) -> Any:
-    """A handler in Zenoh's own thread: what arrives stays in order, whatever key it is on. By
-    default each subscriber has a thread, and one overtakes the other."""
+    """Return a handler in Zenoh's own thread: arrivals on all keys stay in order.
+
+    By default each subscriber has a thread, and one overtakes the other.
+    """
     return zenoh.handlers.Callback(call, end, indirect=False)
 
 

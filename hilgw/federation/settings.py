@@ -30,33 +30,38 @@ _RETRY = {"period_init_ms": 50, "period_max_ms": 500, "period_increase_factor": 
 
 
 def zenoh_settings(config: FederationConfig) -> zenoh.Config:
-    """The settings of a session: those that a medium needs, then the endpoints, then those of
-    `zenoh:`. Raises ConfigError for one that Zenoh does not know."""
+    """Return the settings of a session.
+
+    First those that a medium needs, then the endpoints, then those of `zenoh:`.
+
+    Raises:
+      ConfigError: Zenoh does not have this setting.
+    """
     made = zenoh.Config()
     for key, value in _own(config):
         made.insert_json5(key, json.dumps(value))
-    for path, what in _refused(made, config):
-        raise ConfigError(what, where=f"federation.zenoh.{'.'.join(path)}", fix=_FIX)
+    for path, problem in _refused(made, config):
+        raise ConfigError(problem, where=f"federation.zenoh.{'.'.join(path)}", fix=_FIX)
     return made
 
 
 def check_settings(inspection: Inspection) -> None:
-    """Reports each setting of `zenoh:` that Zenoh does not know, where it is in the file."""
-    for at, config in inspection.made("federation"):
+    """Report each setting of `zenoh:` that Zenoh does not have, at its place in the file."""
+    for section, config in inspection.made("federation"):
         made = zenoh.Config()
         for key in _SCOUTING:
             made.insert_json5(key, "false")
         before = {key: made.get_json(key) for key in _REACHED_BY}
-        for path, what in _refused(made, config):
-            inspection.error((*at, "zenoh", *path), what, _FIX)
+        for path, problem in _refused(made, config):
+            inspection.error((*section, "zenoh", *path), problem, _FIX)
         changed = [key for key in _REACHED_BY if made.get_json(key) != before[key]]
         if changed and not config.plaintext:
-            what = f"others reach this gateway by {', '.join(changed)} of zenoh, without TLS"
-            inspection.error((*at, "zenoh"), what, _FIX_REACHED)
+            problem = f"others reach this gateway by {', '.join(changed)} of zenoh, without TLS"
+            inspection.error((*section, "zenoh"), problem, _FIX_REACHED)
 
 
 def _refused(made: zenoh.Config, config: FederationConfig) -> Iterator[tuple[Keys, str]]:
-    """Puts `zenoh:` into the settings; those that Zenoh refuses, and why."""
+    """Put `zenoh:` into the settings; yield those that Zenoh refuses, and why."""
     for path, value in _leaves((), config.zenoh):
         try:
             made.insert_json5("/".join(path), json.dumps(value))
@@ -66,15 +71,18 @@ def _refused(made: zenoh.Config, config: FederationConfig) -> Iterator[tuple[Key
         except TypeError:
             continue  # the value has an error already
         except zenoh.ZError as error:
-            found = _MESSAGE.search(str(error))
-            why = "" if found is None else f": {found[1]}"
+            match = _MESSAGE.search(str(error))
+            why = "" if match is None else f": {match[1]}"
             yield path, f"Zenoh refuses {'/'.join(path)}{why}"
 
 
 def _own(config: FederationConfig) -> Iterator[tuple[str, Any]]:
-    """A receiver that stands still must not hold up the others for longer than 200 ms (Zenoh waits
-    5 s), one that is gone is noticed within the lease, and who sends to this gateway cannot make it
-    take 1 GiB. Nothing is found by multicast or gossip: only the endpoints connect."""
+    """Yield the settings of hilgw.
+
+    A receiver that stands still must not hold up the others for longer than 200 ms (Zenoh waits 5
+    s), one that is gone is noticed within the lease, and a sender cannot make this gateway take 1
+    GiB. Only the endpoints connect, no multicast or gossip.
+    """
     yield "mode", config.mode
     yield from ((key, False) for key in _SCOUTING)
     yield "scouting/delay", 0
@@ -92,9 +100,9 @@ def _own(config: FederationConfig) -> Iterator[tuple[str, Any]]:
 
 
 def _leaves(path: Keys, value: Any) -> Iterator[tuple[Keys, Any]]:
-    """The settings of nested mappings, each with its path."""
+    """Yield the settings of nested mappings, each with its path."""
     if isinstance(value, Mapping) and (value or not path):
-        for key, each in value.items():
-            yield from _leaves((*path, str(key)), each)
+        for key, item in value.items():
+            yield from _leaves((*path, str(key)), item)
     else:
         yield path, value

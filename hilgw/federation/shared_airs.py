@@ -1,7 +1,7 @@
 """Airs with modules of several gateways: one module sends a packet, and no packet comes twice.
 
-What the modules of another gateway transmit and receive is known here, so that `Airs` recognises
-their echoes and duplicates as those of the own modules.
+The transmissions and receptions of other gateways' modules are known here, so that `Airs`
+recognises their echoes and duplicates as those of the own modules.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ MOST_MODULES = 1024  # of other gateways
 
 
 class SharedAirs:
-    """local: modules -> airs of this gateway that no other one can be in: a line of their own.
-    Else airs of the same name are the same."""
+    """The airs of this gateway.
+
+    local: modules -> airs that no other gateway can share: a line of their own. Other airs of the
+    same name are the same.
+    """
 
     def __init__(self, airs: Airs, name: str, local: Iterable[str], now: Callable[[], int]) -> None:
         self._airs = airs
@@ -36,25 +39,25 @@ class SharedAirs:
         airs.on_sent = self._sent
 
     def shared(self, air: str | None) -> str | None:
-        """The air where other gateways may be in it; else None."""
+        """Return the air if other gateways may be in it; else None."""
         return None if air is None or air in self._local else air
 
     def outside(self, air: str | None) -> str | None:
-        """The name of the air of a packet for other gateways."""
+        """Return the name of the air of a packet for other gateways."""
         return f"{air}@{self._name}" if air in self._local else air
 
     def inside(self, air: str | None, gateway: str) -> str | None:
-        """The name of the air of a packet of another gateway."""
+        """Return the name of the air of a packet of another gateway."""
         return f"{air}@{gateway}" if air in self._local else air
 
     def addresses(self, air: str | None, station: str) -> list[str]:
-        """The source addresses of a module here, for others."""
+        """Return the source addresses of a module here, for others."""
         shared = self.shared(air)
         return [] if shared is None else sorted(self._airs.addresses(shared, station))
 
     @property
     def on_own(self) -> Callable[[], object]:
-        """Called when a module has other addresses."""
+        """The callback when a module has other addresses."""
         return self._airs.on_own
 
     @on_own.setter
@@ -64,7 +67,7 @@ class SharedAirs:
     # --- what others have -----------------------------------------------------------------------
 
     def know(self, gateway: str, listeners: Mapping[str, ListenerState]) -> None:
-        """The listeners that a gateway has; empty: it is gone, or has none."""
+        """Store the listeners of a gateway; empty: it is gone, or has none."""
         for names in self._others.values():
             names.discard(gateway)
         for name, state in listeners.items():
@@ -78,14 +81,14 @@ class SharedAirs:
                 self._airs.own(state.air, module, addresses)
 
     def is_duplicate(self, gateway: str, head: Head, data: bytes, now: int) -> bool:
-        """Whether a module here, or of a third gateway, has received it in the same air before."""
+        """Return True if a module of another gateway has received it in the same air before."""
         air, module = head.air, f"{head.source}@{gateway}"
         if air is None or (air, module) not in self._owned:
             return False
         return self._airs.is_duplicate(air, module, head.address, data, now)
 
     def transmitted(self, gateway: str, sent: AirSent, data: bytes) -> None:
-        """A module of another gateway transmits."""
+        """Note a transmission of another gateway's module."""
         module = f"{sent.station}@{gateway}"
         if (sent.air, module) in self._owned:
             self._airs.sent(

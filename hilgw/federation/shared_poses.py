@@ -1,4 +1,4 @@
-"""Poses of objects that one gateway simulates and another one only carries a radio of.
+"""Poses of objects that one gateway simulates and of which another one only carries a radio.
 
 An object whose pose is unknown here gets that of the gateway that has it; this gateway publishes
 the poses that others want. A pose that came from a neighbour is not published again.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class SharedPoses:
-    """Of the objects of one scene."""
+    """The poses of the objects of one scene."""
 
     def __init__(self, scene: Scene, keys: Keys) -> None:
         self._scene = scene
@@ -34,18 +34,18 @@ class SharedPoses:
         self._last: dict[str, bytes] = {}
 
     def begin(self, session: ZenohSession, on_pose: OnSample) -> None:
-        """Asks for the poses of the objects that have none; `on_pose` gets their samples."""
+        """Ask for the poses of the objects that have none; `on_pose` gets their samples."""
         self._session = session
         for name in self.unknown():
             session.subscribe(self._keys.poses(name), on_pose)
 
     def unknown(self) -> list[str]:
-        """The objects here whose pose another gateway may know."""
+        """Return the objects here whose pose another gateway may have."""
         scene = self._scene
         return [each for each in scene.objects if each in self._from or scene.pose_of(each) is None]
 
     def want(self, gateway: str, objects: Iterable[str]) -> None:
-        """A gateway wants the poses of these objects, if they are known here."""
+        """Store the objects whose poses a gateway wants, if they are known here."""
         wanted = frozenset(objects) & set(self._scene.objects)
         if self._wanted.get(gateway, frozenset()) == wanted:
             return
@@ -58,7 +58,7 @@ class SharedPoses:
                 self._session.put(self._keys.pose(name), data)
 
     def forget(self, gateway: str) -> None:
-        """It is gone: the poses that it had are unknown."""
+        """Forget a gateway that is gone: its poses are unknown."""
         self._wanted.pop(gateway, None)
         for name in [each for each, its in self._from.items() if its == gateway]:
             del self._from[name]
@@ -72,8 +72,11 @@ class SharedPoses:
             self._session.put(self._keys.pose(name), data)
 
     def placed(self, gateway: str, payload: bytes) -> None:
-        """A gateway reports where an object is; of several, the first one counts. Raises Malformed
-        or ConfigError."""
+        """Take the pose that a gateway reports; of several, the first one counts.
+
+        Raises:
+          Malformed, ConfigError: the message is invalid.
+        """
         message = wire.decode_json(wire.PoseMessage, payload, wire.LONGEST_HEAD)
         name, pose = message.object, message.pose()
         if name not in self._scene.objects or self._from.get(name, gateway) != gateway:

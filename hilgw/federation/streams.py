@@ -1,26 +1,28 @@
 """The numbers of packets between two gateways: nothing twice, and each loss counted at both ends.
 
 A stream is the packets of one type from one gateway to another, numbered from 1. The receiving end
-takes a number once, in order; what it passes over is lost. It reports how many it received and
+takes a number once, in order; numbers that it skips are lost. It reports how many it received and
 lost, and the sending end counts the same numbers.
 
-The highest bits of a number are the epoch of its stream, 0 at first. Where the other end reports
-again and again on what cannot be this stream, such as one that has forgotten this end meanwhile, a
-new epoch begins; the other end takes it up once it has asked for it.
+The highest bits of a number are the epoch of its stream, 0 at first. If the other end repeatedly
+reports counts that cannot be of this stream, such as after it has forgotten this end, a new epoch
+starts; the other end takes it up once it has asked for it.
 """
 
 from __future__ import annotations
 
 LARGEST_GAP = 1024
-"""Packets that a packet may pass over: of more, only the report of the sending end counts."""
+"""Packets that a packet may skip: beyond it, only the report of the sending end counts."""
 EPOCH_BITS, EPOCHS = 40, 1 << 20
 _COUNT = (1 << EPOCH_BITS) - 1
 
 
 class OutStream:
-    """The sending end. base: the epoch, in a number. sent: packets of it; delivered, lost: of
-    those, as the other end reported. given_up: of the lost ones, those of which it reported
-    nothing."""
+    """The sending end.
+
+    base: the epoch, in a number. sent: packets of it; delivered, lost: packets of these, as the
+    other end reported. given_up: lost packets of which it reported nothing.
+    """
 
     __slots__ = ("base", "delivered", "given_up", "lost", "sent")
 
@@ -33,13 +35,18 @@ class OutStream:
         return self.sent - self.delivered - self.lost
 
     def next(self) -> int:
-        """The number of one more packet."""
+        """Return the number of one more packet."""
         self.sent += 1
         return self.base + self.sent
 
     def settle(self, received: int, lost: int) -> tuple[int, int]:
-        """The other end received and lost so many in all; returns how many more of each: less than
-        0 are lost where it reports on what was given up. ValueError where that is not possible."""
+        """Store the totals that the other end received and lost; return the increase of each.
+
+        The increase of `lost` is negative if it reports on packets that were given up.
+
+        Raises:
+          ValueError: the totals are impossible.
+        """
         received -= self.base
         delivered, missing = received - self.delivered, lost - self.lost
         if delivered < 0 or missing < -self.given_up or received + lost > self.sent:
@@ -48,13 +55,13 @@ class OutStream:
         return delivered, missing
 
     def restart(self, received: int) -> None:
-        """The epoch after this one, and after that of the report, begins."""
+        """Start the epoch after this one, and after that of the report."""
         epoch = max(self.base, received) >> EPOCH_BITS
         self.base = (epoch + 1) % EPOCHS << EPOCH_BITS
         self.sent = self.delivered = self.lost = self.given_up = 0
 
     def give_up(self) -> int:
-        """What is not settled is lost, until the other end reports on it; returns how many."""
+        """Count unsettled packets as lost, until the other end reports on them; return how many."""
         count = self.unsettled
         self.lost += count
         self.given_up += count
@@ -62,8 +69,11 @@ class OutStream:
 
 
 class InStream:
-    """The receiving end. last: the largest number. received, lost: of its epoch. late: packets that
-    came again, or after they were counted as lost."""
+    """The receiving end.
+
+    last: the largest number. received, lost: of its epoch. late: packets that came again, or after
+    they were counted as lost.
+    """
 
     __slots__ = ("last", "late", "lost", "received")
 
@@ -71,7 +81,7 @@ class InStream:
         self.last = self.received = self.lost = self.late = 0
 
     def accept(self, number: int) -> bool:
-        """Whether the packet of this number is new. ValueError for one too far beyond the last."""
+        """Return True for a new number. Raises ValueError for one too far beyond the last."""
         if number == self.last + 1:  # as nearly always
             self.last = number
             self.received += 1
@@ -87,7 +97,7 @@ class InStream:
         return True
 
     def reach(self, sent: int) -> None:
-        """The sending end has sent this number last: what has not come is lost."""
+        """Count packets up to this number, the last one sent, as lost if they did not arrive."""
         if self._is_other(sent):
             self.last, self.received, self.lost = sent & ~_COUNT, 0, 0
         if sent > self.last:
@@ -95,13 +105,12 @@ class InStream:
             self.last = sent
 
     def lacks(self, sent: int) -> bool:
-        """Whether not all that was sent until this number has come or is counted as lost."""
+        """Return True if a packet up to this number neither arrived nor is counted as lost."""
         return self.last < sent or self._is_other(sent)
 
     def acknowledged(self) -> tuple[int, int]:
-        """What `OutStream.settle` takes."""
+        """Return the counts for `OutStream.settle`."""
         return (self.last & ~_COUNT) + self.received, self.lost
 
     def _is_other(self, number: int) -> bool:
-        """Whether this number is of another epoch."""
         return number >> EPOCH_BITS != self.last >> EPOCH_BITS

@@ -1,4 +1,4 @@
-"""Who is on a network: gateways and what they have, seen by a session of its own, for a second."""
+"""A survey of a network: gateways and their state, seen by a session of its own, for a second."""
 
 from __future__ import annotations
 
@@ -31,10 +31,13 @@ Found = dict[str, Any]
 def survey(
     config: FederationConfig, endpoints: Sequence[str], network: str
 ) -> tuple[list[Found], dict[str, str]]:
-    """The gateways that are reached at these endpoints, in plain JSON types, and why an endpoint
-    has none. config: with the settings of Zenoh. network: "*": any. Names in it are of the network:
-    any texts."""
-    found: dict[tuple[str, str, int], Found] = {}
+    """Return the gateways at these endpoints, and why an endpoint has none: plain JSON types.
+
+    Args:
+      config: has the settings of Zenoh.
+      network: "*": any. Names in the result come from the network: any texts.
+    """
+    gateways: dict[tuple[str, str, int], Found] = {}
     problems = dict.fromkeys(endpoints, "it accepts connections, and does not answer")
 
     def ask(endpoint: str) -> None:
@@ -46,18 +49,18 @@ def survey(
             problems[endpoint] = NO_ANSWER if why.startswith("Unable to connect") else why
             return
         here = _gateways(session, network)
-        found.update({(each["network"], each["name"], each["id"]): each for each in here})
+        gateways.update({(each["network"], each["name"], each["id"]): each for each in here})
         problems[endpoint] = "" if here else "no gateway is there"
         session.close()  # type: ignore[no-untyped-call]
 
-    # Not of a pool: what blocks in Zenoh ends with the process.
+    # Not in a pool: a call that blocks in Zenoh ends with the process.
     threads = [threading.Thread(target=ask, args=(each,), daemon=True) for each in endpoints]
     deadline = time.monotonic() + ALL_S
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(max(deadline - time.monotonic(), 0))
-    return list(found.copy().values()), {at: why for at, why in problems.items() if why}
+    return list(gateways.copy().values()), {at: why for at, why in problems.items() if why}
 
 
 def _settings(config: FederationConfig) -> zenoh.Config:
@@ -68,26 +71,26 @@ def _settings(config: FederationConfig) -> zenoh.Config:
 
 
 def _gateways(session: zenoh.Session, network: str) -> list[Found]:
-    """All are asked at the same time."""
+    """Return the gateways; all are asked at the same time."""
     tokens = list(session.liveliness().get(f"hilgw/{network}/member/*/*/*", timeout=GET_S))
     asked = []
     for reply in tokens[:MOST_GATEWAYS]:
         try:
             key = str(reply.ok.key_expr) if reply.ok is not None else ""
-            at, where = wire.member_key(key), key.split("/")[1]
+            member_key, where = wire.member_key(key), key.split("/")[1]
         except (wire.Malformed, IndexError):
             continue
-        keys = wire.Keys(where, at.name)
+        keys = wire.Keys(where, member_key.name)
         state, link = (
             _Answer(session, keys.own("state")),
             _Answer(session, keys.own("link"), _QUERY),
         )
-        asked.append((where, at, state, link))
+        asked.append((where, member_key, state, link))
     return [_found(*each) for each in asked]
 
 
 class _Answer:
-    """The answer to a query, which is under way."""
+    """The answer to a query that is under way."""
 
     def __init__(self, session: zenoh.Session, key: str, payload: bytes | None = None) -> None:
         self._data, self._ended = list[tuple[bytes, int]](), threading.Event()
@@ -100,7 +103,7 @@ class _Answer:
             self._data.append((reply.ok.payload.to_bytes(), time.monotonic_ns()))
 
     def all(self) -> list[tuple[bytes, int]]:
-        """The data, and when they came: of each gateway that has this name."""
+        """Return data and arrival times from each gateway that has this name."""
         self._ended.wait(2 * GET_S)
         return self._data
 
@@ -130,7 +133,7 @@ def _found(network: str, at: MemberKey, state: _Answer, link: _Answer) -> Found:
 
 
 def _state(data: bytes, id: str) -> State | None:
-    """None: it is that of another one, or of a version that is not read here."""
+    """Return the state; None if it is that of another one, or of an unsupported version."""
     try:
         state = wire.decode_json(wire.State, data)
     except wire.Malformed:

@@ -80,24 +80,24 @@ class Keys:
         self.name = name
 
     def packet(self, type: str, channel: int) -> str:
-        """Of a packet that this gateway sends."""
+        """Return the key of a packet that this gateway sends."""
         return f"{self.base}/packet/{self.name}/{type}/{_ALL if channel == BROADCAST else channel}"
 
     def packets(self, type: str, channel: int | None) -> str:
-        """Of the packets of all gateways on a channel; BROADCAST: for all channels; None: all."""
-        at = "*" if channel is None else _ALL if channel == BROADCAST else str(channel)
-        return f"{self.base}/packet/*/{type}/{at}"
+        """Return the key of all gateways' packets on a channel; None: on all of them."""
+        where = "*" if channel is None else _ALL if channel == BROADCAST else str(channel)
+        return f"{self.base}/packet/*/{type}/{where}"
 
     def own(self, kind: str, *more: str) -> str:
-        """Of this gateway."""
+        """Return a key of this gateway."""
         return "/".join((self.base, kind, self.name, *more))
 
     def of(self, kind: str, name: str) -> str:
-        """Of another gateway; name *: of all."""
+        """Return a key of another gateway; name *: of all."""
         return f"{self.base}/{kind}/{name}"
 
     def poses(self, object: str) -> str:
-        """Of this object, of whatever gateway."""
+        """Return the key of this object's poses, from any gateway."""
         return f"{self.base}/pose/*/{quote(object, safe='')}"
 
     def pose(self, object: str) -> str:
@@ -105,7 +105,7 @@ class Keys:
 
 
 class PacketKey(NamedTuple):
-    """Where a packet is published."""
+    """The key of a packet."""
 
     sender: str
     type: str
@@ -113,7 +113,7 @@ class PacketKey(NamedTuple):
 
 
 def packet_key(key: str) -> PacketKey:
-    """The parts of the key of a packet. Raises Malformed."""
+    """Return the parts of the key of a packet. Raises Malformed."""
     *_, sender, type, channel = key.split("/")
     if not NAME.fullmatch(sender) or type not in TYPES:
         raise Malformed(f"{key:.200} is not the key of a packet")
@@ -133,7 +133,7 @@ class MemberKey(NamedTuple):
 
 
 def member_key(key: str) -> MemberKey:
-    """The parts of a liveliness token. Raises Malformed."""
+    """Return the parts of a liveliness token. Raises Malformed."""
     *_, name, id, version = key.split("/")
     if NAME.fullmatch(name) and re.fullmatch("[0-9a-f]{16}", id) and version.isdecimal():
         return MemberKey(name, int(id, 16), int(version[:9]))
@@ -145,11 +145,13 @@ def member_key(key: str) -> MemberKey:
 
 @unique_record
 class Head:
-    """What a packet is beside its bytes. source: the device that sent it. owner: the robot that
-    counts as its sender. on: the object that carries the device. air: it came from; served: the
-    airs with modules of several gateways, and the gateway whose module sends it there. position
-    (metres), rotation (quaternion x, y, z, w): of the device. range, aperture: of the Emitter, -1:
-    not limited."""
+    """Data of a packet besides its bytes.
+
+    source: the device that sent it. owner: the robot that counts as its sender. on: the object that
+    carries the device. air: where it came from; served: the airs with modules of several gateways,
+    and the gateway whose module sends it there. position (metres), rotation (quaternion x, y, z,
+    w): of the device. range, aperture: of the Emitter, -1: not limited.
+    """
 
     source: Text = ""
     owner: Text | None = None
@@ -167,19 +169,19 @@ class Head:
     is_own: bool = False
 
     def pose(self) -> Pose | None:
-        """Where it was sent; None: unknown. Raises ConfigError."""
+        """Return the pose of the sender; None if unknown. Raises ConfigError."""
         if self.position is None:
             return None
         return Pose.from_quaternion(self.position, self.rotation)
 
 
 def encode_json(message: Any) -> bytes:
-    """A message as JSON, without what is at its default."""
+    """Return a message as JSON, without fields at their defaults."""
     return _ENCODE(keys_of(message)).encode()
 
 
 def decode_json(kind: type[T], data: bytes, longest: int = LONGEST_STATE) -> T:
-    """The message of this kind. Raises Malformed."""
+    """Return the message of this kind. Raises Malformed."""
     if len(data) > longest:
         raise Malformed(f"{len(data)} B are too long")
     try:
@@ -192,17 +194,25 @@ def decode_json(kind: type[T], data: bytes, longest: int = LONGEST_STATE) -> T:
 
 
 def trailer(sender: int, sent_ns: int, numbers: list[tuple[int, int]]) -> bytes:
-    """What a gateway adds to the head of a packet, after a zero byte. numbers: ID and number for
-    each receiver."""
+    """Return the bytes that a gateway adds to the head of a packet, after a zero byte.
+
+    Args:
+      numbers: ID and number for each receiver.
+    """
     if len(numbers) == 1:
         return b"\0" + _FOR_ONE.pack(VERSION, sender, sent_ns, *numbers[0])
-    found = b"".join([_NUMBER.pack(*each) for each in numbers])
-    return b"\0" + _TRAILER.pack(VERSION, sender, sent_ns) + found
+    tail = b"".join([_NUMBER.pack(*each) for each in numbers])
+    return b"\0" + _TRAILER.pack(VERSION, sender, sent_ns) + tail
 
 
 def decode_trailer(data: bytes, own: int) -> tuple[int, int, int | None]:
-    """The sender's ID, the time it was sent, and the number of the packet in the stream to the
-    gateway of the ID `own`; None: it is not for that one. Raises Malformed."""
+    """Return the sender's ID, the time it was sent, and the number of the packet.
+
+    The number is that in the stream to the gateway of the ID `own`; None: the packet is not for it.
+
+    Raises:
+      Malformed: the data is not a trailer.
+    """
     if len(data) == _FOR_ONE.size:
         version, sender, sent_ns, id, number = _FOR_ONE.unpack(data)
         if version == VERSION and id == own:
@@ -212,15 +222,15 @@ def decode_trailer(data: bytes, own: int) -> tuple[int, int, int | None]:
     version, sender, sent_ns = _TRAILER.unpack_from(data)
     if version != VERSION:
         raise Malformed(f"version {version} of the packet")
-    for at in range(_TRAILER.size, len(data), _NUMBER.size):
-        id, number = _NUMBER.unpack_from(data, at)
+    for offset in range(_TRAILER.size, len(data), _NUMBER.size):
+        id, number = _NUMBER.unpack_from(data, offset)
         if id == own:
             return sender, sent_ns, number
     return sender, sent_ns, None
 
 
 def decode_head(data: bytes) -> tuple[Head, Pose | None]:
-    """With the pose of the device; None: unknown. Raises Malformed."""
+    """Return the head and the pose of the device; None if unknown. Raises Malformed."""
     if not data:
         return Head(), None
     head = decode_json(Head, data, LONGEST_HEAD)
@@ -245,9 +255,12 @@ class ListenerState:
 
 @record
 class State:
-    """What a gateway has. revision: a later state has a larger one. unknown: objects whose poses it
-    wants. uptime_ms: since it joined. leaving: it ends; acknowledged: then, the streams that came
-    to it, by ID of the sender."""
+    """The state of a gateway.
+
+    revision: a later state has a larger one. unknown: objects whose poses it wants. uptime_ms:
+    since it joined. leaving: it ends; acknowledged: then, the streams that came to it, by ID of the
+    sender.
+    """
 
     id: Text
     hilgw: Text = ""
@@ -262,9 +275,11 @@ class State:
 
 @record
 class LinkQuery:
-    """Of the gateway of this name and ID, which joined so long ago; sent: type -> packets so far,
-    which the other one then asks for itself, if it has not all of them. reaches: it also asks which
-    gateways the other one reaches."""
+    """A query of the gateway of this name and ID, which joined this long ago.
+
+    sent: type -> packets so far; the other one then asks for itself, if it has not all of them.
+    reaches: it also asks which gateways the other one reaches.
+    """
 
     name: Name
     id: Text
@@ -275,10 +290,13 @@ class LinkQuery:
 
 @record
 class LinkAnswer:
-    """Of the gateway of this ID. received_ns, sent_ns: of the query and the answer, by its clock.
-    streams: type -> received and lost; sent: type -> packets to who asks. Both are empty where the
-    query came from a gateway not known yet. namesake: the ID of another gateway that has the name
-    of the one that asks, and joined so long ago. reaches: by name; null: it was not asked."""
+    """An answer of the gateway of this ID.
+
+    received_ns, sent_ns: of the query and the answer, by its clock. streams: type -> received and
+    lost; sent: type -> packets to the one that asks. Both are empty if the query came from a
+    gateway not known yet. namesake: the ID of another gateway that has the name of the one that
+    asks, and joined this long ago. reaches: by name; null: it was not asked.
+    """
 
     id: Text
     received_ns: Count
@@ -292,8 +310,10 @@ class LinkAnswer:
 
 @record
 class AirSent:
-    """A module transmits the payload in an air. owner: the robot that sent it. The times as of
-    `Airs.sent`."""
+    """A transmission of the payload by a module in an air.
+
+    owner: the robot that sent it. Times: see `Airs.sent`.
+    """
 
     air: Text
     station: Text
@@ -304,14 +324,14 @@ class AirSent:
 
 @record
 class PoseMessage:
-    """position null: unknown from now on."""
+    """The pose of an object. position null: unknown from now on."""
 
     object: Text
     position: Vector | None = None
     rotation: Quaternion = (0.0, 0.0, 0.0, 1.0)
 
     def pose(self) -> Pose | None:
-        """Raises ConfigError."""
+        """Return the pose; None if unknown. Raises ConfigError."""
         if self.position is None:
             return None
         return Pose.from_quaternion(self.position, self.rotation)
@@ -330,5 +350,5 @@ class NetworkCounts:
 
 
 def id_text(id: int) -> str:
-    """An ID as messages have it."""
+    """Return an ID as in messages."""
     return f"{id:016x}"

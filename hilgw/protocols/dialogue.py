@@ -1,8 +1,8 @@
-"""Runs a dialogue with a device: questions, answers, pauses, retries and deadlines, sans-I/O.
+"""Dialogues with a device: questions, answers, pauses, retries and deadlines, sans-I/O.
 
-A script is a generator. It yields either a `Step`, at which it waits and is given the answer (None
-when no answer came in time), or an event for the caller, which is passed on in order. It returns
-its result, or raises a HilgwError. `now` is integer nanoseconds of a monotonic clock.
+A script is a generator. It yields either a `Step`, at which it waits and gets the answer (None if
+no answer came in time), or an event for the caller, which is passed on in order. It returns its
+result, or raises a HilgwError. `now` is integer nanoseconds of a monotonic clock.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ LONGEST_ANSWER = 256  # bytes, with what the device was sending before
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """The script waits up to `timeout_s` for an answer, asked `tries` times in all."""
+    """A step at which the script waits up to `timeout_s` for an answer, `tries` times in all."""
 
     timeout_s: float = 1.0
     tries: int = 1
 
     @property
     def line_bytes(self) -> int:
-        """Bytes of question and answer: on a slow line the limit is at least their time."""
+        """Bytes of question and answer: on a slow line the time limit covers at least them."""
         return 0
 
 
 @dataclass(frozen=True, slots=True)
 class Pause(Step):
-    """The script waits this long; nothing that comes in is an answer."""
+    """A step at which the script waits this long; received bytes are not an answer."""
 
     timeout_s: float
 
@@ -48,7 +48,7 @@ class AskLine(Step):
     """A question whose answer is a line of text.
 
     text: the bytes to send; b"": only listen. answer, refusal: patterns of the lines that answer
-    it. The script is given the match; `match.re` distinguishes the two.
+    it. The script gets the match; `match.re` distinguishes the two.
     """
 
     text: bytes
@@ -65,22 +65,22 @@ LineScript = Script[EventT, re.Match[bytes], ResultT]
 
 
 def answered(step: AskLine, no_answer: HilgwError) -> LineScript[EventT, re.Match[bytes]]:
-    """Ask, and return the match of the answer; raise `no_answer` when none comes in time."""
-    found = yield step
-    if found is None:
+    """Ask, and return the match of the answer; raise `no_answer` if none comes in time."""
+    match = yield step
+    if match is None:
         raise no_answer
-    return found
+    return match
 
 
 class Dialogue(Generic[EventT, AnswerT, ResultT]):
-    """Runs one script.
+    """Runner of one script.
 
     ask: makes the event that sends a step's question; its second argument is the attempt, from 1
     on. None: nothing is sent, the step only waits. fail: makes the event of the script's error.
     byte_ns: time of one byte on the line.
 
-    step: the step the script waits at. deadline: when `expire` wants to be called, None once the
-    dialogue is over. result: what the script returned; None when it failed.
+    step: the step at which the script waits. deadline: when to call `expire`, None once the
+    dialogue is over. result: the result of the script; None if it failed.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Dialogue(Generic[EventT, AnswerT, ResultT]):
         return self.answer(None, now)
 
     def expire(self, now: int) -> list[EventT]:
-        """The deadline has come (calls before it are harmless): ask again, or give up the step."""
+        """Ask again at the deadline, or give up the step; earlier calls have no effect."""
         if self.deadline is None or now < self.deadline:
             return []
         if self.step is not None and self._attempts < self.step.tries:
@@ -141,7 +141,7 @@ class LineDialogue(Dialogue[EventT, re.Match[bytes], ResultT]):
     """A dialogue with a device whose questions and answers are lines of text.
 
     other: the last line since the present step that does not answer it. repeated: a question was
-    asked again, so that what was written before it may be lost.
+    asked again, so bytes written before it may be lost.
     """
 
     def __init__(
@@ -151,19 +151,19 @@ class LineDialogue(Dialogue[EventT, re.Match[bytes], ResultT]):
         fail: Callable[[HilgwError], EventT],
         byte_ns: int = 0,
     ) -> None:
-        """write: makes the event that writes bytes."""
+        """Start the dialogue. write: makes the event that writes bytes."""
         super().__init__(script, self._question, fail, byte_ns)
         self._write = write
         self.other = b""
         self.repeated = False
 
     def take_line(self, line: bytes, now: int) -> list[EventT] | None:
-        """A line of the device; None when it does not answer the present step."""
-        found = match_line(self.step, line)
-        if found is None:
+        """Take a line of the device; return None if it does not answer the present step."""
+        match = match_line(self.step, line)
+        if match is None:
             self.other = line
             return None
-        return self.answer(found, now)
+        return self.answer(match, now)
 
     def _question(self, step: Step, attempt: int) -> EventT | None:
         if attempt == 1:
@@ -173,10 +173,10 @@ class LineDialogue(Dialogue[EventT, re.Match[bytes], ResultT]):
 
 
 def match_line(step: Step | None, line: bytes) -> re.Match[bytes] | None:
-    """The match of a line that answers this step, or None."""
+    """Return the match of a line that answers this step, or None."""
     if not isinstance(step, AskLine):
         return None
-    found = step.answer.search(line)
-    if found is None and step.refusal is not None:
-        found = step.refusal.search(line)
-    return found
+    match = step.answer.search(line)
+    if match is None and step.refusal is not None:
+        match = step.refusal.search(line)
+    return match

@@ -1,9 +1,9 @@
-"""Telnet with the COM port option: bytes in, events out. What both ends share, and the end of the
-access server; `hilgw.protocols.rfc2217_client` is the other end.
+"""Telnet with the COM port option: bytes in, events out.
 
-RFC 854 and 855 (telnet commands and options), RFC 856 (binary), RFC 1143 (negotiation without
-loops) and RFC 2217 (COM port control). Data always passes as it is; binary transmission is
-requested, and a peer that refuses it gets the same bytes.
+Both ends share this module, which has the end of the access server, too;
+`hilgw.protocols.rfc2217_client` is the other end. RFC 854 and 855 (telnet commands and options),
+RFC 856 (binary), RFC 1143 (negotiation without loops) and RFC 2217 (COM port control). Data always
+passes as it is; binary transmission is requested, and a peer that refuses it gets the same bytes.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Agreed:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """The client sets or, with value None, asks for a setting; to be answered by `answer`.
+    """A setting of the client, or with value None a question; to be answered by `answer`.
 
     name and value: baud_rate, data_bits, stop_bits (int); parity ("N", "E", "O", "M", "S"); flow,
     inbound_flow ("none", "xonxoff", "rtscts", "dcd", "dsr", "dtr"); break, dtr, rts (bool).
@@ -123,7 +123,10 @@ class ModemBits:
     cd: bool
 
     def changes(self, before: ModemBits | None) -> int:
-        """The octet: states in the upper half, changes in the lower. RI: its trailing edge."""
+        """Return the octet: states in the upper half, changes in the lower.
+
+        RI: its trailing edge.
+        """
         code = 16 * self.cts + 32 * self.dsr + 64 * self.ri + 128 * self.cd
         if before is not None:
             code += (self.cts != before.cts) + 2 * (self.dsr != before.dsr)
@@ -140,11 +143,12 @@ class _State(Enum):
 
 
 class Telnet(ABC):
-    """One end of one connection. `malformed` counts commands that were ignored because they make no
-    sense. negotiated: the peer has sent a negotiation or a command, as every telnet peer does.
+    """An end of one connection.
 
-    ours, theirs: the options that may be on at this end and at the other one. asks: those that
-    `open` requests, of us (True) or of the peer.
+    malformed: counts commands that were ignored because they make no sense. negotiated: the peer
+    has sent a negotiation or a command, as every telnet peer does. ours, theirs: the options that
+    may be on at this end and at the other one. asks: those that `open` requests, of us (True) or of
+    the peer.
     """
 
     ours: ClassVar[frozenset[int]]
@@ -163,19 +167,19 @@ class Telnet(ABC):
         self._asked: set[tuple[bool, int]] = set()
 
     def open(self) -> bytes:
-        """Return what this end sends first."""
+        """Return the first bytes to send."""
         self._asked |= set(self.asks)
         return b"".join(bytes((IAC, WILL if ours else DO, option)) for ours, option in self.asks)
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether no command is incomplete: what comes next may be data."""
+        """True if no command is incomplete: the next bytes may be data."""
         return self._state is _State.DATA
 
     # --- from the peer ----------------------------------------------------------------------------
 
     def feed(self, data: bytes) -> list[Event]:
-        """Any piece of the stream; commands may be split anywhere."""
+        """Take any piece of the stream; commands may be split anywhere."""
         if self._state is _State.DATA and IAC not in data:
             return [Data(data)] if data else []
         events: list[Event] = []
@@ -187,11 +191,11 @@ class Telnet(ABC):
             elif self._state is _State.SUBNEGOTIATION:
                 position = self._take_payload(data, position)
             else:
-                found = self._take_byte(data[position], plain)
+                taken = self._take_byte(data[position], plain)
                 position += 1
-                if found:
+                if taken:
                     _flush(plain, events)
-                    events += found
+                    events += taken
         _flush(plain, events)
         return events
 
@@ -219,7 +223,7 @@ class Telnet(ABC):
         self._payload += piece[:room]
 
     def _take_byte(self, byte: int, plain: bytearray) -> list[Event]:
-        """The byte after an IAC, or the option of a negotiation."""
+        """Take the byte after an IAC, or the option of a negotiation."""
         state, self._state = self._state, _State.DATA
         if state is _State.OPTION:
             return self._negotiate(self._verb, byte)
@@ -267,12 +271,12 @@ class Telnet(ABC):
         return events
 
     def _agreement(self) -> list[Event]:
-        """Both ends use the COM port option from now on."""
+        """Return the events of an agreement: both ends use the COM port option from now on."""
         return [Agreed()]
 
     @property
     def agreed(self) -> bool:
-        """Both ends use the COM port option."""
+        """True if both ends use the COM port option."""
         return (False, COM_PORT) in self._on or (True, COM_PORT) in self._on
 
     # --- the COM port option ----------------------------------------------------------------------
@@ -294,13 +298,13 @@ class Telnet(ABC):
 
     @abstractmethod
     def _command(self, command: int, value: bytes) -> list[Event] | None:
-        """Handle a command of the COM port option; None: it makes no sense."""
+        """Handle a command of the COM port option; return None if it makes no sense."""
 
 
 class Server(Telnet):
     """The end of the access server.
 
-    look: calls `modem_state` with the state now, where the client asks for it.
+    look: calls `modem_state` with the present state when the client asks for it.
     """
 
     ours, theirs = OPTIONS_OF_SERVER, OPTIONS_OF_CLIENT
@@ -351,15 +355,15 @@ class Server(Telnet):
     # --- to the client ----------------------------------------------------------------------------
 
     def answer(self, name: str, value: Value) -> bytes:
-        """The setting that is in effect now, whether it is the one the client wanted or not."""
+        """Return the answer: the setting in effect now, also if the client wanted another one."""
         return command_of(name, value, ANSWER)
 
     def purged(self, purge: Purge) -> bytes:
-        """The answer to a purge."""
+        """Return the answer to a purge."""
         return subnegotiation(ANSWER + PURGE_DATA, bytes((purge.received + 2 * purge.to_send,)))
 
     def modem_state(self, bits: ModemBits) -> bytes:
-        """A notification, or nothing when no state of the client's mask has changed."""
+        """Return a notification; b"" if no state of the client's mask has changed."""
         if not self.agreed:
             return b""
         before, self._modem = self._modem, bits
@@ -370,22 +374,22 @@ class Server(Telnet):
 
 
 def escape(data: bytes) -> bytes:
-    """Data as it is sent to the client: each IAC twice."""
+    """Double each IAC in data for the client."""
     return data.replace(b"\xff", b"\xff\xff") if IAC in data else data
 
 
 def begins_with_negotiation(data: bytes, *, silence: bool = False) -> bool | None:
-    """Return whether a stream that begins with `data` is telnet; None: more bytes are needed.
+    """Return True if a stream that starts with `data` is telnet; None if more bytes are needed.
 
     Two complete negotiations are, or one that a subnegotiation or silence follows: a single one may
     be data, such as FF FD 00, the header of a Dynamixel packet without its first byte.
     """
     if _TWO.match(data):
         return True
-    found = _NOT_TWO_YET.fullmatch(data)
-    if found is None:
+    match = _NOT_TWO_YET.fullmatch(data)
+    if match is None:
         return False
-    return bool(found[1]) and not found[2] if silence else None
+    return bool(match[1]) and not match[2] if silence else None
 
 
 def _flush(plain: bytearray, events: list[Event]) -> None:
@@ -395,7 +399,7 @@ def _flush(plain: bytearray, events: list[Event]) -> None:
 
 
 def setting_of(command: int, value: int) -> Setting | None:
-    """Return the setting that a command with one octet has; None: it has none. Zero asks."""
+    """Return the setting of a command with one octet; None if it has none. Zero asks."""
     if command == SET_PARITY and (value == 0 or value in _PARITIES):
         return Setting("parity", _PARITIES.get(value))
     if command == SET_CONTROL and value in _CONTROLS:
@@ -419,7 +423,7 @@ def command_of(name: str, value: Value, answer: int = 0) -> bytes:
 
 
 def _number_setting(command: int, value: int) -> Setting | None:
-    """1.5 stop bits are not supported: the answer has the present ones."""
+    """Return a number of bits; 1.5 stop bits are not supported: the answer has the present ones."""
     lowest, highest = (5, 8) if command == SET_DATASIZE else (1, 3)
     if value and not lowest <= value <= highest:
         return None

@@ -1,8 +1,7 @@
 """The client's end of telnet with the COM port option (RFC 2217): bytes in, events out.
 
-Servers round rates, and leave answers out: ser2net 4.6 gives none to PURGE-DATA. So only the
-settings that give the bytes a meaning must be answered, a rate may differ by 2 %, and the rest is a
-notice.
+Servers round rates, and omit answers: ser2net 4.6 gives none to PURGE-DATA. So only the settings
+that give the bytes a meaning must be answered, a rate may differ by 2 %, and the rest is a notice.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ _WORDS = {
 
 
 class Client(Telnet):
-    """One connection. It requests the option, and then sends its settings by itself.
+    """A connection, which requests the option and then sends its settings by itself.
 
     wanted: name -> value as in `hilgw.protocols.rfc2217.Setting`. ign_set_control: no answer to
     SET-CONTROL is expected, as with this option of pyserial's URLs. present: the values that the
@@ -69,23 +68,23 @@ class Client(Telnet):
 
     @property
     def is_refused(self) -> bool:
-        """Whether the server has refused the option: it is telnet without RFC 2217."""
+        """True if the server has refused the option: it is telnet without RFC 2217."""
         return self.negotiated and not self.agreed and (True, COM_PORT) not in self._asked
 
     @property
     def is_set(self) -> bool:
-        """Whether the answers came that are needed."""
+        """True if all necessary answers arrived."""
         return self.present.keys() >= _NEEDED.keys()
 
     @property
     def is_complete(self) -> bool:
-        """Whether all answers came that are expected."""
+        """True if all expected answers arrived."""
         return self.present.keys() >= self._expected
 
     # --- to the server ----------------------------------------------------------------------------
 
     def _agreement(self) -> list[Event]:
-        """The settings follow; what needs no answer goes first: a purge of both directions."""
+        """Send the settings; first those that need no answer, and a purge of both directions."""
         others = [name for name in self._wanted if name not in _NEEDED]
         commands = [command_of(name, self._wanted[name]) for name in (*others, *_NEEDED)]
         purge = subnegotiation(PURGE_DATA, b"\x03")
@@ -115,7 +114,7 @@ class Client(Telnet):
     # --- what became of it ------------------------------------------------------------------------
 
     def problem(self) -> str:
-        """Return why the port cannot be used with what was answered until now; "": it can."""
+        """Return why the port cannot be used with the answers so far; "" if it can be used."""
         if not self.negotiated:
             return "no telnet answers here"
         if not self.agreed:
@@ -137,7 +136,7 @@ class Client(Telnet):
             if name in _WORDS and self.present.get(name, wanted) != wanted
         ]
         return [f"the server has {self._difference(name)}" for name in others] + (
-            [f"the server does not answer {' and '.join(words)}; hilgw goes on"] if words else []
+            [f"the server does not answer {' and '.join(words)}; hilgw continues"] if words else []
         )
 
     def _is_near(self, name: str) -> bool:

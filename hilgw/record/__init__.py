@@ -1,1 +1,1 @@
-"""Recordings: what passed through a gateway, in files that Wireshark opens."""
+"""Recordings: the traffic of a gateway, in files that Wireshark opens."""

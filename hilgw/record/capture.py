@@ -29,7 +29,11 @@ SHOWN = 36  # lines of packets and commands at most: all are compared with the r
 def shortened(
     head: dict[str, Any], events: Sequence[dict[str, Any]], parts: Collection[str] = ()
 ) -> bytes:
-    """The recording of what a test needs, with the bytes of these lines; without any, of all."""
+    """Return the part of a recording that a test needs.
+
+    Args:
+      parts: the lines whose bytes it has; without any, all.
+    """
     closed: dict[str, int] = {"": events[-1]["time_ns"]}
     for event in events:
         if event["event"] == "port":
@@ -59,8 +63,13 @@ def module(
     arguments: Sequence[str] = (),
     not_compared: Collection[str] = (),
 ) -> str:
-    """The text of the test of this name. head: of the recording. arguments: of `gateway.replay`
-    behind the recording, as Python. not_compared: parts whose frames are not the same again."""
+    """Return the text of the test of this name.
+
+    Args:
+      head: of the recording.
+      arguments: of `gateway.replay` behind the recording, as Python.
+      not_compared: parts whose frames are not the same again.
+    """
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(head["wall_s"]))
     command = _plain(shlex.join(["hilgw", *map(str, head.get("arguments", ()))]))
     left_out = f"{{{', '.join(map(_literal, not_compared))}}}"
@@ -96,9 +105,11 @@ def module(
 
 
 class Answers:
-    """The first packets of firmware, at most so many. changes: of WC2EC, whose messages are sent
-    again and again in real time: of those with the same first three bytes each one that is new, and
-    all in the order of these bytes."""
+    """The first packets of firmware, at most this many.
+
+    changes: of WC2EC, whose messages are sent again and again in real time: of those with the same
+    first three bytes each one that is new, and all in the order of these bytes.
+    """
 
     def __init__(self, framing: str, most: int | None = None, *, changes: bool = False) -> None:
         self._framing, self._most, self._changes = create(parse(framing)), most, changes
@@ -129,8 +140,12 @@ class Answers:
 def firmware_module(
     name: str, script: Script, framing: str, of: tuple[str, str, str], *, changes: bool = False
 ) -> str:
-    """The text of the test of this name, which plays hilgw's side of a line. of: the ELF file, the
-    board, the recording. changes: as of `Answers`."""
+    """Return the text of the test of this name, which plays hilgw's side of a line.
+
+    Args:
+      of: the ELF file, the board, the recording.
+      changes: as of `Answers`.
+    """
     elf, machine, file = of
     answers = Answers(framing, changes=changes)
     for each in script.steps:
@@ -165,12 +180,12 @@ def firmware_module(
 
 
 def _plain(text: str) -> str:
-    """The text, where a docstring can hold it as it is; else nothing."""
+    """Return the text if a docstring can hold it unchanged; else ""."""
     return text if text.isascii() and text.isprintable() and not set(text) & set('"\\') else ""
 
 
 def _shown(what: str, values: Sequence[Any], most: int) -> list[str]:
-    """The assertion about the first values of a stream, as far as they are short."""
+    """Return the assertion about the first values of a stream, as far as they are short."""
     literals = [f"        {_literal(value)}," for value in values[: max(0, most)]]
     long = [at for at, line in enumerate(literals) if len(line) > WIDTH]
     literals = literals[: long[0]] if long else literals
@@ -180,7 +195,7 @@ def _shown(what: str, values: Sequence[Any], most: int) -> list[str]:
 
 
 def _literal(value: str | bytes) -> str:
-    """As Python writes it, in the quotes that formatters prefer."""
+    """Return Python's literal, in the quotes that formatters prefer."""
     text = repr(value)
     start = text.index(text[-1])
     is_single = text[-1] == "'" and '"' not in text

@@ -1,7 +1,7 @@
-"""What differs between two recordings: the first difference of each stream, and the counts.
+"""Differences of two recordings: the first difference of each stream, and the counts.
 
-A stream is what one part does, such as the bytes that one line sent: between streams the events of
-two runs come in different orders. Times are not compared.
+A stream is the activity of one part, such as the bytes that one line sent: between streams the
+events of two runs come in different orders. Times are not compared.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hilgw.record.recording import Recording
 
 
-MORE = ("direction", "source")  # that a stream has beside its name
+MORE = ("direction", "source")  # additional keys of a stream
 MOST_AHEAD = 1_000_000
 """Events, or bytes of one line, that one recording may be ahead of the other."""
 Event = dict[str, Any]
@@ -28,9 +28,12 @@ Event = dict[str, Any]
 
 @record
 class Difference:
-    """number: of the event in its stream, from 1; of the byte on a line. time_s: since the begin of
-    the recording that has it; of the first where both have. first, second: what each has; None:
-    nothing more."""
+    """A difference of a stream.
+
+    number: of the event in its stream, from 1; of the byte on a line. time_s: since the start of
+    the recording that has it; of the first if both have. first, second: the item of each; None:
+    nothing more.
+    """
 
     stream: str
     number: int
@@ -41,15 +44,18 @@ class Difference:
 
 @record
 class Comparison:
-    """differences: the first one of each stream that has one, by their times. counts: events of
-    each stream in the first and in the second, of a line its bytes."""
+    """The result of a comparison.
+
+    differences: the first one of each stream that has one, by their times. counts: events of each
+    stream in the first and in the second, of a line its bytes.
+    """
 
     differences: list[Difference]
     counts: dict[str, tuple[int, int]]
 
 
 class _Stream:
-    """What one recording is ahead of the other. ahead: which, 0 or 1."""
+    """Items of a stream that one recording is ahead of the other. ahead: which, 0 or 1."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -66,8 +72,8 @@ class _Stream:
             self._which = which
             self._ahead.append((time_s, item))
             if len(self._ahead) > MOST_AHEAD:
-                what = f"{self.name}: one recording is {MOST_AHEAD} events ahead of the other"
-                raise HilgwError(what, fix="compare shorter ones")
+                problem = f"{self.name}: one recording is {MOST_AHEAD} events ahead of the other"
+                raise HilgwError(problem, fix="compare shorter ones")
             return
         other_s, other = self._ahead.popleft()
         if other != item:
@@ -76,7 +82,7 @@ class _Stream:
             self.difference = Difference(self.name, self.counts[which], when_s, *pair)
 
     def end(self) -> None:
-        """Both recordings have ended."""
+        """End both recordings."""
         if self.difference is None and self._ahead:
             time_s, item = self._ahead[0]
             pair = (None, item) if self._which else (item, None)
@@ -85,8 +91,10 @@ class _Stream:
 
 
 def compare(first: Recording, second: Recording) -> Comparison:
-    """The differences of two recordings; bytes of a line are compared however they were read, in
-    one piece or in several."""
+    """Return the differences of two recordings.
+
+    Bytes of a line are compared however they were read, in one piece or in several.
+    """
     streams: dict[str, _Stream] = {}
     for pair in zip_longest(_items(first), _items(second)):
         for which, found in enumerate(pair):
@@ -103,8 +111,10 @@ def compare(first: Recording, second: Recording) -> Comparison:
 
 
 def _items(recording: Recording) -> Iterator[tuple[str, float, Any]]:
-    """The stream of each event, its time since the begin, and what is compared of it: the event
-    without its times, or each byte of a line."""
+    """Yield the stream of each event, its time since the start, and the compared items.
+
+    An item is the event without its times, or each byte of a line.
+    """
     begin_ns: int | None = None
     for event in recording.events():
         # Measured once a second, so that no two runs have the same; or not a new event.

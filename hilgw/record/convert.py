@@ -1,7 +1,7 @@
 """Recordings in the forms of other tools: CSV for each device, JSON lines, MCAP.
 
 A recording may come from strangers: names become names of files without any character that means
-something to a file system, and memory is bounded where a device never ends.
+something to a file system, and memory is bounded if a device never ends.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Event = dict[str, Any]
 
 
 def to_json_lines(recording: Recording, out: IO[str]) -> None:
-    """The head, then one event per line, as `hilgw watch --json` prints them."""
+    """Write the head, then one event per line, as `hilgw watch --json` prints them."""
     for event in chain([recording.head], recording.events()):
         out.write(json.dumps(event) + "\n")
 
@@ -44,19 +44,19 @@ def to_json_lines(recording: Recording, out: IO[str]) -> None:
 
 
 def to_csv(recording: Recording, folder: Path) -> list[Path]:
-    """Writes into this folder a file for each device with the columns `time_s` (of the gateway's
-    clock, from the first event), `wall_s` and its values; `packets.csv` for the medium. Returns the
-    files.
+    """Write a CSV file for each device into this folder; return the files.
 
-    A sensor has a column for each number, such as `x (m)`. A motor has one for each setting as
-    commanded, refused and applied, and its outcome. Bytes are text: `hex:`, then their digits.
+    Columns are `time_s` (of the gateway's clock, from the first event), `wall_s` and the values;
+    `packets.csv` is for the medium. A sensor has a column for each number, such as `x (m)`. A motor
+    has one for each setting as commanded, refused and applied, and its outcome. Bytes are text:
+    `hex:`, then their digits.
     """
     columns = _columns(recording.events())
     if len(columns) > MOST_FILES:
-        what = f"has {len(columns)} devices; CSV takes {MOST_FILES}"
-        raise HilgwError(what, where=str(recording.path), fix="choose some, or take JSON lines")
+        problem = f"has {len(columns)} devices; CSV takes {MOST_FILES}"
+        raise HilgwError(problem, where=str(recording.path), fix="choose some, or take JSON lines")
     folder.mkdir(parents=True, exist_ok=True)
-    files = {name: _Table(folder, name, each) for name, each in columns.items()}
+    files = {name: _Table(folder, name, table) for name, table in columns.items()}
     begin_ns: int | None = None
     for event in recording.events():
         begin_ns = event["time_ns"] if begin_ns is None else begin_ns
@@ -65,13 +65,13 @@ def to_csv(recording: Recording, folder: Path) -> list[Path]:
             name, values = row
             times = {"time_s": (event["time_ns"] - begin_ns) / 1e9, "wall_s": event["wall_s"]}
             files[name].add({**times, **values})
-    for each in files.values():
-        each.write()
-    return [each.path for each in files.values()]
+    for table in files.values():
+        table.write()
+    return [table.path for table in files.values()]
 
 
 class _Table:
-    """One CSV file."""
+    """A CSV file."""
 
     def __init__(self, folder: Path, name: str, columns: Iterable[str]) -> None:
         self.path = folder / f"{file_name(name)}.csv"
@@ -94,7 +94,7 @@ class _Table:
 
 
 def _columns(events: Iterator[Event]) -> dict[str, dict[str, None]]:
-    """The columns of each table, in the order in which they first have a value."""
+    """Return the columns of each table, in the order in which they first have a value."""
     columns: dict[str, dict[str, None]] = {}
     for event in events:
         if (row := _row(event)) is not None:
@@ -104,7 +104,7 @@ def _columns(events: Iterator[Event]) -> dict[str, dict[str, None]]:
 
 
 def _row(event: Event) -> tuple[str, dict[str, Any]] | None:
-    """The table of an event, and its columns there; None for an event that no table takes."""
+    """Return the table of an event, and its columns there; None for an event without a table."""
     if event.get("since_ns") is not None:
         return None  # a state that is repeated is not a new event
     if event["event"] in DRAWN:
@@ -117,8 +117,10 @@ def _row(event: Event) -> tuple[str, dict[str, Any]] | None:
 
 
 def file_name(name: str) -> str:
-    """A name of a file of its own for any name: other characters as %XX. Of one that is too long
-    for a file, the begin and a hash of all of it."""
+    """Return the name of a file for any name, with other characters as %XX.
+
+    A name that is too long for a file keeps its start, and a hash of all of it.
+    """
     made = quote(name, safe=" ").replace("%20", " ").lstrip(".") or "%"
     if len(made) <= LONGEST_NAME:
         return made
@@ -143,9 +145,14 @@ LOG, PREFIX, INFO = "foxglove.Log", "hilgw.", 2
 
 
 def to_mcap(recording: Recording, out: IO[bytes]) -> None:
-    """A channel for each kind of event of each device, line and other part, `/packets`, and `/log`
-    for notices and output; messages and schemas in JSON. The head is metadata of the file.
-    UsageError without the package `mcap`."""
+    """Write a channel for each kind of event of each device, line and other part.
+
+    There are `/packets`, and `/log` for notices and output; messages and schemas are JSON. The head
+    is metadata of the file.
+
+    Raises:
+      UsageError: the package `mcap` is missing.
+    """
     try:
         from mcap.writer import Writer
     except ImportError as error:
@@ -174,7 +181,7 @@ class _Channels:
         self._channels: dict[str, int] = {}
 
     def of(self, topic: str, schema: str) -> int:
-        """The number of a topic, made where it is new."""
+        """Return the number of a topic, made if it is new."""
         if topic not in self._channels:
             if schema not in self._schemas:
                 text = json.dumps(
@@ -189,8 +196,7 @@ class _Channels:
 
 
 def _schema(name: str) -> dict[str, Any]:
-    """Return the properties of the messages of this schema: of an event, by the types of its
-    fields."""
+    """Return the properties of a schema's messages: those of an event, by its field types."""
     if name == LOG:
         return _LOG
     fields = hints_of(KINDS[name.removeprefix(PREFIX)].form)  # type: ignore[arg-type]
@@ -199,8 +205,10 @@ def _schema(name: str) -> dict[str, Any]:
 
 
 def _schema_of(hint: Any) -> dict[str, Any]:
-    """Return the schema of a type; none of those that Foxglove does not take: one of several types,
-    lists in a list."""
+    """Return the schema of a type; an empty one if Foxglove does not support it.
+
+    That is a choice of several types, and lists in a list.
+    """
     kind, parts = get_origin(hint), [part for part in get_args(hint) if part is not NONE]
     if kind is Annotated or (kind in UNIONS and len(parts) == 1):
         return _schema_of(parts[0])
@@ -211,7 +219,6 @@ def _schema_of(hint: Any) -> dict[str, Any]:
 
 
 def _message(event: Event, time_ns: int) -> tuple[str, str, dict[str, Any]]:
-    """Return topic, name of the schema and message of an event."""
     kind = event["event"]
     if kind in ("notice", "output"):
         sec, nsec = divmod(time_ns, 10**9)

@@ -1,4 +1,4 @@
-"""How a recording holds the events of a gateway in the blocks of pcapng.
+"""The form of the events of a gateway in the blocks of pcapng.
 
 A section begins with the comment `COMMENT` and these interfaces:
 
@@ -11,7 +11,7 @@ A section begins with the comment `COMMENT` and these interfaces:
   packet have the direction. What follows are the bytes of one call that read or wrote.
 
 The time of a packet is the gateway's clock (`time_ns`), moved by `epoch_ns` of the head so that the
-begin of the recording has the time of day.
+start of the recording has the time of day.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ USER0, USER1, RTAC_SERIAL = 147, 148, 250
 _RTAC = struct.Struct(">IIBBH")  # seconds, microseconds, event, state of the line, reserved
 _RTAC_EVENTS = {OUTBOUND: 1, INBOUND: 2}  # DATA_TX_START, DATA_RX_START
 _DIRECTIONS = {_RTAC_EVENTS[INBOUND]: "received", _RTAC_EVENTS[OUTBOUND]: "sent"}
-MOST_ITEMS = 10_000  # of a list: no device has so many numbers
+MOST_ITEMS = 10_000  # of a list: no device has as many numbers
 _JSON = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 TIMES = ("mono_ns", "time_ns", "wall_s")
 LONGEST_COMMENT = 0xFFFF
@@ -71,13 +71,18 @@ class Writer:
     """The bytes of one recording, event by event. epoch_ns: the time of day at time_ns 0."""
 
     def __init__(self, head: dict[str, Any], parts: list[str], epoch_ns: int) -> None:
-        """head: what `head` has beside `version`. parts: the lines that are known."""
+        """Start a recording.
+
+        Args:
+          head: the content of `head` besides `version`.
+          parts: the lines that are known.
+        """
         self._head, self._epoch_ns = {"event": HEAD, "version": VERSION, **head}, epoch_ns
         self._parts = dict.fromkeys(parts)
         self._numbers: dict[str, int] = {}
 
     def begin(self, time_ns: int, application: str = "hilgw", os: str = "") -> bytes:
-        """The begin of a file: each one that follows by rotation has it, too."""
+        """Return the start of a file: each one that follows by rotation has it, too."""
         self._numbers.clear()
         blocks = [
             encode(Section(COMMENT, application, os)),
@@ -89,7 +94,7 @@ class Writer:
         return b"".join(blocks)
 
     def encode(self, event: dict[str, Any]) -> bytes:
-        """An event with its times, as the control socket and `Decoder` give them."""
+        """Return an event with its times, in the form of the control socket and of `Decoder`."""
         time_ns = event["time_ns"]
         rest = {key: value for key, value in event.items() if key not in TIMES}
         if event["event"] == "bytes":
@@ -100,12 +105,18 @@ class Writer:
         return self.event(time_ns, rest)
 
     def event(self, time_ns: int, event: dict[str, Any]) -> bytes:
-        """An event other than `packet` and `bytes`."""
+        """Return an event other than `packet` and `bytes`."""
         return encode_packet(EVENTS, self._epoch_ns + time_ns, _JSON(event).encode())
 
     def packet(self, time_ns: int, data: bytes, event: dict[str, Any]) -> bytes:
-        """A packet on the medium; event: its keys but `data`. `missed` is left out where it is
-        longer than a comment can be, and `missed_count` is how many it had."""
+        """Return a packet on the medium.
+
+        A `missed` that is longer than a comment can be is left out, and `missed_count` is its
+        length.
+
+        Args:
+          event: its keys but `data`.
+        """
         comment = _JSON(event).encode()
         if len(comment) > LONGEST_COMMENT:
             short = {**event, "missed": {}, "missed_count": len(event["missed"])}
@@ -113,11 +124,11 @@ class Writer:
             comment = _JSON(short).encode()
         return encode_packet(MEDIUM, self._epoch_ns + time_ns, data, 0, comment)
 
-    # What comes with each packet is mostly as before, but for its bytes. values: as of
+    # The fields of a packet are mostly as before, but for its bytes. values: see
     # `json_around_data`.
 
     def packet_of(self, time_ns: int, values: tuple[Any, ...]) -> bytes:
-        """As `packet`."""
+        """Return a packet, see `packet`."""
         before, after = json_around_data(PacketEvent, values)
         comment = f'{{"event":"packet",{before[:-1]}{after}}}'.encode()
         if len(comment) > LONGEST_COMMENT:
@@ -127,13 +138,13 @@ class Writer:
         return encode_packet(MEDIUM, self._epoch_ns + time_ns, values[3], 0, comment)
 
     def delivered(self, time_ns: int, values: tuple[Any, ...]) -> bytes:
-        """As `event`."""
+        """Return a delivery, see `event`."""
         before, after = json_around_data(Delivered, values)
         line = f'{{"event":"delivered",{before}"data":"{values[2].hex()}"{after}}}'
         return encode_packet(EVENTS, self._epoch_ns + time_ns, line.encode())
 
     def line(self, time_ns: int, part: str, data: bytes, *, sent: bool) -> bytes:
-        """Bytes of a line."""
+        """Return bytes of a line."""
         number = self._numbers.get(part)
         new = b"" if number is not None else self._line(part)
         number = self._numbers[part]
@@ -151,8 +162,10 @@ class Writer:
 
 
 class Decoder:
-    """The events of the blocks of a recording: dicts with the keys of the control socket's events,
-    and with their times."""
+    """The events of the blocks of a recording.
+
+    They are dicts with the keys of the control socket's events, and with their times.
+    """
 
     def __init__(self, where: str) -> None:
         self.head: dict[str, Any] = {}
@@ -163,8 +176,11 @@ class Decoder:
         self._clock = (0, 0)  # mono_ns and wall_ns at time_ns 0
 
     def decode(self, block: Section | Interface | Packet) -> dict[str, Any] | None:
-        """The event of a block; None of one that has none. RecordingError for one that no recording
-        has."""
+        """Return the event of a block; None for one without an event.
+
+        Raises:
+          RecordingError: no recording has such a block.
+        """
         if isinstance(block, Section):
             self._interfaces = []
             if not block.comment.startswith(COMMENT):  # mergecap adds the names of its files
@@ -211,7 +227,7 @@ class Decoder:
             text = (block.comment if is_packet else block.data).decode()
             event = _READ(text)
             if "\\u" in text:
-                json.dumps(event, ensure_ascii=False).encode()  # half a character is none
+                json.dumps(event, ensure_ascii=False).encode()  # half a character is left out
         except (ValueError, RecursionError) as error:
             raise self._foreign("has an event that is not valid JSON") from error
         if not isinstance(event, dict) or type(event.get("event")) is not str:
@@ -221,8 +237,10 @@ class Decoder:
         return event
 
     def _checked(self, event: dict[str, Any]) -> dict[str, Any]:
-        """The event with the keys of its kind, all of their types. Others are of a later version.
-        RecordingError."""
+        """Check that the event has the keys of its kind, with their types. Raises RecordingError.
+
+        Other keys are of a later version.
+        """
         name = event["event"]
         try:
             if name in FORMS:
@@ -243,12 +261,12 @@ class Decoder:
 
     def _begin(self, head: dict[str, Any]) -> None:
         if head.get("version") != VERSION:
-            what = f"has version {head.get('version')!r:.40} of the format"
-            raise self._foreign(f"{what}, and this hilgw reads {VERSION}")
+            problem = f"has version {head.get('version')!r:.40} of the format"
+            raise self._foreign(f"{problem}, and this hilgw reads {VERSION}")
         self._checked(head)
         if self.head and head["epoch_ns"] != self._epoch_ns:
             raise self._foreign(
-                "goes on with another run: it was made of several recordings",
+                "continues with another run: it was made of several recordings",
                 "read each of them by itself",
             )
         self.head, self._epoch_ns = head, head["epoch_ns"]

@@ -47,8 +47,11 @@ class Section:
 
 @record
 class Interface:
-    """What packets came from. link: its type, of the registry of tcpdump.org. unit_ns, offset_ns:
-    of its times, which are whole units since 1970 and the offset."""
+    """A source of packets.
+
+    link: its type, of the registry of tcpdump.org. unit_ns, offset_ns: of its times, which are
+    whole units since 1970 and the offset.
+    """
 
     link: int
     name: str
@@ -59,8 +62,11 @@ class Interface:
 
 @record
 class Packet:
-    """One packet. interface: its number in the section. time_ns: since 1970. direction: INBOUND,
-    OUTBOUND or 0. comment: the first one, UTF-8."""
+    """A packet.
+
+    interface: its number in the section. time_ns: since 1970. direction: INBOUND, OUTBOUND or 0.
+    comment: the first one, UTF-8.
+    """
 
     interface: int
     time_ns: int
@@ -73,7 +79,7 @@ Block = Section | Interface | Packet
 
 
 def encode(block: Block) -> bytes:
-    """The bytes of a block; an `Interface` has times in nanoseconds."""
+    """Return the bytes of a block; an `Interface` has times in nanoseconds."""
     if isinstance(block, Packet):
         return encode_packet(
             block.interface, block.time_ns, block.data, block.direction, block.comment
@@ -97,7 +103,7 @@ def encode(block: Block) -> bytes:
 def encode_packet(
     interface: int, time_ns: int, data: bytes, direction: int = 0, comment: bytes = b""
 ) -> bytes:
-    """The bytes of a `Packet`; without an object of it, as there are many."""
+    """Return the bytes of a `Packet`; without an object of it, as there are many."""
     size = len(data)
     options = _FLAGS[direction] if direction else b""
     if comment:
@@ -121,24 +127,25 @@ def _options(*options: tuple[int, bytes]) -> bytes:
 
 
 def _option(code: int, value: bytes) -> bytes:
-    """Cut to the longest that an option can be: whole characters of UTF-8 remain."""
+    """Return an option, cut to the longest size: whole characters of UTF-8 remain."""
     if len(value) > 0xFFFF:
         value = value[:0xFFFF].decode(errors="ignore").encode()
     return struct.pack("<HH", code, len(value)) + value + bytes(-len(value) % 4)
 
 
 class Reader:
-    """The blocks of a file, in order.
+    """Reader of the blocks of a file, in order.
 
-    read: the next bytes of the file, at most so many; b"" at its end. Blocks of other kinds are
-    skipped. Iterating raises RecordingError at the first place that is damaged; `truncated` is set
-    where the file ends within a block, as after a power failure: then iterating just ends.
+    read: returns the next bytes of the file, at most this many; b"" at its end. Blocks of other
+    kinds are skipped. Iterating raises RecordingError at the first place that is damaged;
+    `truncated` is set if the file ends within a block, as after a power failure: then iterating
+    just ends.
     """
 
     def __init__(self, read: Callable[[int], bytes], where: str, offset: int = 0) -> None:
         self.truncated = False
         self.offset = offset
-        """Of the next block."""
+        """Offset of the next block."""
         self.interfaces: list[Interface] = []
         self._read, self._where = read, where
         self._order = "<"
@@ -146,53 +153,52 @@ class Reader:
         self._is_first = True
 
     def resume(self, read: Callable[[int], bytes], offset: int) -> None:
-        """Goes on elsewhere in the same section, where a block begins."""
+        """Continue elsewhere in the same section, where a block starts."""
         self._read, self.offset = read, offset
         self._buffer, self._position = b"", 0
 
     def __iter__(self) -> Iterator[Block]:
         while (body := self._next()) is not None:
-            kind, data, at = body
+            kind, data, offset = body
             try:
                 block = self._decode(kind, data)
             except (struct.error, ValueError, IndexError) as error:
-                raise self._damaged(at, f"a block of kind {kind} is not valid") from error
+                raise self._damaged(offset, f"a block of kind {kind} is not valid") from error
             if block is not None:
                 yield block
 
     def _next(self) -> tuple[int, bytes, int] | None:
-        """Kind, body and offset of the next block."""
         head = self._peek(12)
         if not head:
             return None
         if len(head) < 12:
             self.truncated = True
             return None
-        at = self.offset
+        offset = self.offset
         if head[:4] == SECTION.to_bytes(4, "big"):  # the same in both orders
             self._order = {MAGIC.to_bytes(4, "little"): "<", MAGIC.to_bytes(4, "big"): ">"}.get(
                 head[8:12], ""
             )
             if not self._order:
-                raise self._damaged(at, "the byte order of a section is unknown")
+                raise self._damaged(offset, "the byte order of a section is unknown")
         elif self._is_first:
             raise RecordingError("is not a pcapng file", where=self._where)
         self._is_first = False
         kind, total = struct.unpack(self._order + "II", head[:8])
         if total < 12 or total % 4 or total > LONGEST:
-            raise self._damaged(at, f"a block of {total} bytes")
+            raise self._damaged(offset, f"a block of {total} bytes")
         whole = self._peek(total)
         if len(whole) < total:
             self.truncated = True
             return None
         if whole[-4:] != whole[4:8]:
-            raise self._damaged(at, "the two lengths of a block differ")
+            raise self._damaged(offset, "the two lengths of a block differ")
         self._position += total
         self.offset += total
-        return kind, whole[8:-4], at
+        return kind, whole[8:-4], offset
 
     def _peek(self, count: int) -> bytes:
-        """The next `count` bytes, fewer at the end of the file; they stay."""
+        """Return the next `count` bytes, fewer at the end of the file; they stay in the buffer."""
         have = len(self._buffer) - self._position
         if have < count:
             parts = [self._buffer[self._position :]]
@@ -248,7 +254,6 @@ class Reader:
         return None
 
     def _read_options(self, body: bytes, at: int) -> dict[int, bytes]:
-        """The first option of each code."""
         options: dict[int, bytes] = {}
         while at + 4 <= len(body):
             code, size = struct.unpack_from(self._order + "HH", body, at)
@@ -262,7 +267,7 @@ class Reader:
 
 
 def _unit_ns(resolution: int) -> float:
-    """Of a byte if_tsresol: a negative power of ten, or of two with its top bit."""
+    """Return the unit of a byte if_tsresol: a negative power of ten, or of two with its top bit."""
     if resolution & 0x80:
         return float(10**9 / 2 ** (resolution & 0x7F))
     return 10 ** (9 - resolution) if resolution <= 9 else float(10.0 ** (9 - resolution))
@@ -273,18 +278,21 @@ def _text(options: dict[int, bytes], code: int) -> str:
 
 
 def resync(data: bytes, interfaces: int) -> int | None:
-    """Where in these bytes of a little-endian file a chain of packets begins; None: nowhere.
-    interfaces: how many the section has."""
-    at = -4
-    while (at := data.find(b"\6\0\0\0", at + 4)) >= 0:
-        if at % 4 == 0 and _is_chain(data, at, interfaces):
-            return at
-        at -= at % 4
+    """Return the offset of a chain of packets in these bytes of a little-endian file, or None.
+
+    Args:
+      interfaces: the number of interfaces of the section.
+    """
+    offset = -4
+    while (offset := data.find(b"\6\0\0\0", offset + 4)) >= 0:
+        if offset % 4 == 0 and _is_chain(data, offset, interfaces):
+            return offset
+        offset -= offset % 4
     return None
 
 
 def _is_chain(data: bytes, at: int, interfaces: int, links: int = 4) -> bool:
-    """Whether packets follow one another from here on."""
+    """Return True if packets follow one another from here on."""
     for _ in range(links):
         if at + 32 > len(data):
             return False

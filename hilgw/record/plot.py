@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 24
 MOST_CURVES = 24  # of one row, and as many marks; further ones are left out
-FARTHEST = 1e100  # a larger number is none that can be drawn
+FARTHEST = 1e100  # larger numbers cannot be drawn
 LONGEST = 80  # characters of a name
 MOST_POINTS = 200_000  # of one curve: then every second one remains
 WIDTH_IN, ROW_IN = 10.0, 2.2
@@ -29,7 +29,7 @@ Event = dict[str, Any]
 
 @dataclass(slots=True)
 class Curve:
-    """One line of a row."""
+    """A line of a row."""
 
     label: str
     unit: str = ""
@@ -39,7 +39,7 @@ class Curve:
     _seen: int = 0
 
     def add(self, time_s: float, value: float) -> None:
-        """A point; of a curve with very many, some of them."""
+        """Add a point; a curve with very many keeps some of them."""
         self._seen += 1
         if self._seen % self._every:
             return
@@ -52,22 +52,24 @@ class Curve:
 
 @dataclass(slots=True)
 class Row:
-    """The picture of one name. marks: times by label, of what has no value."""
+    """The picture of one name. marks: times of events without a value, by label."""
 
     name: str
     curves: dict[str, Curve] = field(default_factory=dict)
     marks: dict[str, Curve] = field(default_factory=dict)
 
     def add(self, label: str, time_s: float, value: float | None, unit: str = "") -> None:
-        """A point of a curve; without a value, a mark."""
+        """Add a point of a curve; without a value, a mark."""
         those = self.marks if value is None else self.curves
         if label in those or len(those) < MOST_CURVES:
             those.setdefault(label, Curve(label, unit)).add(time_s, value or 0.0)
 
 
 def rows_of(events: Iterable[Event], names: Sequence[str]) -> dict[str, Row]:
-    """Return what the picture shows of these robots, devices, stations and other sources of
-    packets, in their order; none: of all."""
+    """Return the rows of these robots, devices, stations and other sources, in their order.
+
+    Without names: of all.
+    """
     rows: dict[str, Row] = {}
     order: dict[str, int] = {}
     begin_ns: int | None = None
@@ -86,7 +88,7 @@ def rows_of(events: Iterable[Event], names: Sequence[str]) -> dict[str, Row]:
 
 
 def _points(event: Event) -> Iterator[tuple[str, str, float | None, str]]:
-    """Name, label, value and unit of what an event adds; without a value, a mark."""
+    """Yield name, label, value and unit of the points of an event; without a value, a mark."""
     name, kind = name_of(event), event["event"]
     for one in numbers(event) if kind in DRAWN else ():
         yield name, one.name, drawable(one.value), one.unit
@@ -116,14 +118,20 @@ def parts_of(recording: Recording) -> list[str]:
 
 
 def shown(text: str) -> str:
-    """A text of a recording as a picture can have it."""
+    """Return a text of a recording with printable characters only."""
     return "".join(c if c.isprintable() else "?" for c in text[:LONGEST])
 
 
 def plot(recording: Recording, names: Sequence[str], path: Path) -> list[str]:
-    """Writes a picture of these names (none: of all) in the form that the suffix of `path` names.
-    Returns the names in it. HilgwError for an unknown name, UsageError for a form that matplotlib
-    does not write, or without matplotlib."""
+    """Write a picture of these names (none: of all); return the names in it.
+
+    Args:
+      path: its suffix is the form.
+
+    Raises:
+      HilgwError: a name is unknown.
+      UsageError: matplotlib does not write this form, or is missing.
+    """
     demand_known(names, parts_of(recording), recording.events())
     rows = rows_of(recording.events(), names)
     if not rows:
@@ -142,7 +150,7 @@ def plot(recording: Recording, names: Sequence[str], path: Path) -> list[str]:
 
 
 def figure_of(rows: int, columns: int, *, sharex: bool = False) -> tuple[Figure, Any]:
-    """A figure and the array of its axes. UsageError without matplotlib."""
+    """Return a figure and the array of its axes. Raises UsageError without matplotlib."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -152,7 +160,7 @@ def figure_of(rows: int, columns: int, *, sharex: bool = False) -> tuple[Figure,
 
 
 def save(figure: Figure, path: Path) -> None:
-    """In the form that the suffix names. UsageError for one that matplotlib does not write."""
+    """Save in the form of the suffix. Raises UsageError if matplotlib does not write it."""
     try:
         figure.savefig(path)
     except ValueError as error:

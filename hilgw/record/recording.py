@@ -1,4 +1,4 @@
-"""A recording in a file: what it holds, from any time on."""
+"""A recording in a file, and its events from any time on."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from hilgw.record.events import CLOCK, HEAD, Decoder
 from hilgw.record.pcapng import Reader, RecordingError, resync
 
 SEARCHED = 256 * 1024
-"""Bytes in which a place to begin is searched."""
+"""Bytes to search for the start of a block."""
 NEAR = 4 * 1024 * 1024
 """Bytes that are read rather than searched."""
 
 
 class Recording:
-    """One file. head: of the run. RecordingError when it is none, or cannot be read.
+    """The recording in one file.
 
-    truncated, error: after `events`, what kept it from the end of the file; its events up to there
-    were given.
+    head: of the run. truncated, error: after `events`, why it did not reach the end of the file.
+
+    Raises:
+      RecordingError: the file is not a recording, or cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -54,16 +56,21 @@ class Recording:
     def events(
         self, from_s: float = 0.0, to_s: float | None = None, *, states: bool = False
     ) -> Iterator[dict[str, Any]]:
-        """The events between these times, in seconds since the first event; with the keys of the
-        events of the control socket. states: also states that are repeated though they are not
-        older than the recording. Ends at the first place that is damaged: see `error`."""
+        """Yield the events between these times, in seconds since the first event.
+
+        They have the keys of the control socket's events. The first damaged place ends them: see
+        `error`.
+
+        Args:
+          states: also repeated states that are not older than the recording.
+        """
         self.truncated, self.error = False, None
         try:
             with self.path.open("rb") as file:
-                found = self._events(file, from_s, to_s)
+                events = self._events(file, from_s, to_s)
                 begin_ns = self.head["time_ns"]
                 yield from (
-                    e for e in found if states or (e.get("since_ns") or begin_ns) <= begin_ns
+                    e for e in events if states or (e.get("since_ns") or begin_ns) <= begin_ns
                 )
         except RecordingError as error:
             self.error = error
@@ -92,31 +99,33 @@ class Recording:
         self.truncated = reader.truncated
 
     def _skip_to(self, file: BinaryIO, reader: Reader, wall_ns: int) -> None:
-        """Goes to a block before this time and near it, by bisection: a large file is not read from
-        its begin. Nothing happens where that cannot be found."""
+        """Go to a block before this time and near it, by bisection.
+
+        A large file is not read from its start. Nothing happens if no block is found.
+        """
         low, high = reader.offset, os.fstat(file.fileno()).st_size
         if any((each.unit_ns, each.offset_ns) != (1, 0) for each in reader.interfaces):
             return  # another program wrote it
-        found = low
+        nearest = low
         while high - low > NEAR:
             middle = (low + high) // 2 // 4 * 4
-            at = _block_after(file, reader, middle)
-            if at is None or at[1] >= wall_ns:
+            block = _block_after(file, reader, middle)
+            if block is None or block[1] >= wall_ns:
                 high = middle
             else:
-                found = at[0]
-                low = max(middle, found)
-        file.seek(found)
-        reader.resume(file.read, found)
+                nearest = block[0]
+                low = max(middle, nearest)
+        file.seek(nearest)
+        reader.resume(file.read, nearest)
 
 
 def _block_after(file: BinaryIO, reader: Reader, offset: int) -> tuple[int, int] | None:
-    """Offset and time of the first packet after this place."""
+    """Return offset and time of the first packet after this place."""
     file.seek(offset)
     data = file.read(SEARCHED)
-    at = resync(data, len(reader.interfaces))
-    if at is None:
+    position = resync(data, len(reader.interfaces))
+    if position is None:
         return None
-    high = int.from_bytes(data[at + 12 : at + 16], "little")
-    low = int.from_bytes(data[at + 16 : at + 20], "little")
-    return offset + at, high << 32 | low
+    high = int.from_bytes(data[position + 12 : position + 16], "little")
+    low = int.from_bytes(data[position + 16 : position + 20], "little")
+    return offset + position, high << 32 | low

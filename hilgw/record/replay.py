@@ -1,9 +1,9 @@
-"""A device as a recording has it: a mock, which a host runs as any other.
+"""A device played from a recording: a mock, which a host runs as any other.
 
-It answers what hilgw sends: bytes from the device follow, after the time that the recording has,
-the frames before them, which hilgw must have sent. Bytes that follow other bytes come by time.
-Where hilgw sends anything else, or nothing, it departs from the recording: that is reported, and
-the replay goes on at the next frame. Pure.
+It answers hilgw: bytes from the device follow the frames before them, which hilgw must have sent,
+after the time in the recording. Bytes that follow other bytes come by time. If hilgw sends anything
+else, or nothing, it departs from the recording: that is reported, and the replay continues at the
+next frame. Pure.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from hilgw.record.script import Kind, Script
 from hilgw.units import NS_PER_S, earliest
 
 PATIENCE_NS = 2 * NS_PER_S
-"""A frame that hilgw does not send is waited for so long, beyond its time."""
+"""Time to wait, beyond its recorded time, for a frame that hilgw does not send."""
 AHEAD = 64
-"""Frames among which one is searched that hilgw sends instead of another."""
+"""Frames to search for one that hilgw sends instead of another."""
 
 
 OnDeparture = Callable[[int, bytes, bytes], None]
@@ -28,10 +28,10 @@ hilgw sent (b"": nothing)."""
 class Replay:
     """The device of one line (`hilgw.engine.mock_host.WholeMock`). Times are integer nanoseconds.
 
-    length_ns: of the recording. frames: that hilgw sent in the recording; matched: that it sent
-    again. after_end: bytes that it sent when the recording was over. hello: what opens each
-    connection before all that is recorded, and the answer to it. compared: what of a write of hilgw
-    is compared.
+    length_ns: of the recording. frames: frames that hilgw sent in the recording; matched: those
+    that it sent again. after_end: bytes that it sent when the recording was over. hello: opens each
+    connection before all recorded bytes, and its answer. compared: the part of a write of hilgw
+    that is compared.
     """
 
     baud_rate, bits_per_byte = 1_000_000_000, 10  # its line has no delay
@@ -65,7 +65,7 @@ class Replay:
         self._wake: int | None = None
 
     def report(self) -> dict[str, int]:
-        """The part of the gateway's report."""
+        """Return the part of the gateway's report."""
         return {
             "frames": self.frames,
             "matched": self.matched,
@@ -75,11 +75,11 @@ class Replay:
 
     @property
     def is_complete(self) -> bool:
-        """Whether hilgw has sent every frame, or departed."""
+        """True if hilgw has sent every frame, or departed."""
         return bool(self.departures) or self.matched >= self.frames
 
     def end(self) -> None:
-        """The run ends: what hilgw sends from now on, such as a stop, does not depart."""
+        """End the run: later bytes of hilgw, such as a stop, do not depart."""
         self._is_ended = True
 
     # --- the interface of a mock ------------------------------------------------------------------
@@ -92,7 +92,7 @@ class Replay:
             self._out, self._wake = bytearray(hello), now
 
     def disconnect(self, now: int) -> None:
-        """The end of a connection; what it had left is not played."""
+        """End a connection; the rest of its steps is not played."""
         was_closing, self._is_open, self.closing = self.closing, False, False
         self._out.clear()
         ends = (Kind.LOST, Kind.CLOSED)
@@ -102,7 +102,7 @@ class Replay:
             self._frame, self._done = max(self._frame, bisect_left(self._sent, end)), 0
 
     def receive(self, data: bytes, now: int) -> None:
-        """What hilgw sends, compared with the recording as bytes: a frame may come in pieces."""
+        """Compare bytes from hilgw with the recording; a frame may come in pieces."""
         self._wake = now
         if self._missing:
             self.closing = not self._missing.startswith(data)  # then the host connects again
@@ -139,7 +139,7 @@ class Replay:
         raise ValueError(f"{name}: a replay has no parameters")
 
     def reset(self, now: int) -> None:
-        """Changes nothing: the recording goes on, as for `switch_off`."""
+        """Change nothing: the recording continues, as for `switch_off`."""
 
     def switch_off(self) -> None: ...
 
@@ -157,7 +157,7 @@ class Replay:
         self._frame, self._done = self._frame + 1, 0
 
     def _expected(self) -> bytes:
-        """The next frame; b"" behind the last one."""
+        """Return the next frame; b"" behind the last one."""
         return self._frames[self._frame] if self._frame < self.frames else b""
 
     def _differs(self, actual: bytes, now: int) -> None:
@@ -175,10 +175,10 @@ class Replay:
             return
         self._depart(expected, actual)
         ahead = range(self._frame + 1, min(self._frame + AHEAD, self.frames))
-        found = next((at for at in ahead if self._frames[at] == actual), None)
-        if found is not None:
-            self._left_out[self._sent[self._frame]] = self._sent[found]
-            self._frame = found
+        match = next((at for at in ahead if self._frames[at] == actual), None)
+        if match is not None:
+            self._left_out[self._sent[self._frame]] = self._sent[match]
+            self._frame = match
             self._matches(now)
         elif expected:
             self._passed_over = expected
@@ -194,7 +194,7 @@ class Replay:
     # --- what the device does ---------------------------------------------------------------------
 
     def _due(self) -> int | None:
-        """When the next step is played; None: it waits for hilgw, or there is none."""
+        """Return the time of the next step; None if it waits for hilgw, or there is none."""
         while self._step in self._left_out:
             self._step = self._left_out.pop(self._step)
         if self._step == len(self._steps) or not self._is_open:

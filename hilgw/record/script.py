@@ -1,4 +1,4 @@
-"""What passed on each line of a recording, in the order in which a replay gives it again."""
+"""The steps on each line of a recording, in the order in which a replay plays them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ from hilgw.units import NS_PER_S
 
 MOST_STEPS = 1_000_000
 MOST_BYTES = 256 * 1024 * 1024
-"""Of all lines of a recording; what is longer is replayed up to there."""
+"""Bytes of all lines of a recording; a longer one is replayed up to there."""
 NEVER_NS = 1 << 64
 CONNECTED = ("handshake", "up", "stalled")
 
 
 class Kind(Enum):
-    """SENT: by hilgw. RECEIVED: from the device. OPENED: a connection begins. LOST: the device ends
-    it; CLOSED: hilgw does."""
+    """The kind of a step.
+
+    SENT: by hilgw. RECEIVED: from the device. OPENED: a connection starts. LOST: the device ends
+    it; CLOSED: hilgw does.
+    """
 
     SENT = auto()
     RECEIVED = auto()
@@ -38,7 +41,7 @@ BYTES = {"sent": Kind.SENT, "received": Kind.RECEIVED}
 
 @record
 class Step:
-    """One thing that passed, at this time of the gateway's clock."""
+    """A step, at this time of the gateway's clock."""
 
     kind: Kind
     time_ns: int
@@ -47,8 +50,10 @@ class Step:
 
 @record
 class Script:
-    """A line. begin_ns, end_ns: of the recording. opened: how many steps lead to its first `up`.
-    ended_ns: the run ended; what hilgw sent from then on, such as a stop, it need not send again.
+    """The steps of a line.
+
+    begin_ns, end_ns: of the recording. opened: the number of steps up to its first `up`. ended_ns:
+    the run ended; hilgw need not send later frames again, such as a stop.
     """
 
     steps: tuple[Step, ...]
@@ -58,8 +63,10 @@ class Script:
     ended_ns: int = NEVER_NS
 
     def at(self, from_s: float) -> Script:
-        """From this time of the recording on; before it what leads to `up`, as a module is set up
-        when its port opens."""
+        """Return the script from this time on, after the steps up to the first `up`.
+
+        A module is set up when its port opens.
+        """
         head, first_ns = self.steps[: self.opened], self.begin_ns + int(from_s * NS_PER_S)
         gap_ns = max(0, first_ns - (head[-1].time_ns if head else self.begin_ns)) if from_s else 0
         rest = [
@@ -76,8 +83,13 @@ Passed = tuple[int, bool, str, Any]
 
 
 def scripts_of(path: Path) -> Mapping[str, Script]:
-    """The lines of a recording, by the names of their parts. RecordingError when it is none; what
-    is readable of a damaged one is read."""
+    """Return the lines of a recording, by the names of their parts.
+
+    The readable part of a damaged one is read.
+
+    Raises:
+      RecordingError: it is not a recording.
+    """
     status = path.stat() if path.exists() else None
     return _scripts(path, status.st_mtime_ns if status else 0, status.st_size if status else 0)
 
@@ -115,13 +127,16 @@ def _scripts(path: Path, _changed_ns: int, _size: int) -> Mapping[str, Script]:
 
 
 def _is_of(name: str, event: dict[str, Any]) -> bool:
-    """Whether the part of this name is a body of the robot of this event, or the body itself."""
+    """Return True if the part of this name is a body of the event's robot, or the body itself."""
     return name in (event["robot"], f"{event['robot']}.body")
 
 
 def _steps(passed: list[Passed]) -> tuple[tuple[Step, ...], int]:
-    """The steps of a line, and how many lead to its first `up`. Bytes are reported a little later
-    than a state of the port of the same time, which they may have led to."""
+    """Return the steps of a line, and how many lead to its first `up`.
+
+    Bytes are reported a little later than a state of the port of the same time, which they may have
+    caused.
+    """
     steps: list[Step] = []
     is_open, is_connected, up_ns = False, False, -1
     for now, is_state, word, more in sorted(passed, key=itemgetter(0)):

@@ -1,4 +1,4 @@
-"""What hilgw and its programs did in a run, without its times: what a test can assert. Pure."""
+"""The actions of hilgw and its programs in a run, without times, for assertions. Pure."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ MOST_NAMED = 3  # receivers of a packet, in the name of its stream
 
 
 class Story:
-    """packets: by their source and who received them, such as "rover.tx -> xbee0", their payloads.
-    commands: by their motor: one that is repeated counts once, as how often it is repeated
-    may depend on the time. departures: by the part that is a recording, with both frames.
+    """The story of one run.
 
-    recorded: the story that is done again in this one; of a first run, itself. is_over: the
-    recording is, and is not exceeded from now on. parts: that it plays.
+    packets: payloads by their source and receivers, such as "rover.tx -> xbee0". commands: by their
+    motor: a repeated one counts once, as the number of repetitions may depend on the time.
+    departures: by the part that is a recording, with both frames. recorded: the story that this one
+    repeats; of a first run, itself. is_over: the recording is over, and not exceeded from now on.
+    parts: the parts that it plays.
     """
 
     def __init__(self, recorded: Story | None = None) -> None:
@@ -25,7 +26,7 @@ class Story:
         self.recorded, self.is_over, self.parts = recorded or self, False, list[str]()
 
     def add(self, event: Mapping[str, Any]) -> None:
-        """An event, as the control socket and recordings have it."""
+        """Take an event, in the form of the control socket and of recordings."""
         kind = event["event"] if event.get("since_ns") is None else ""  # not a new event
         if kind == "packet":
             to = event["received_by"]
@@ -48,11 +49,11 @@ class Story:
             streams.setdefault(name, []).append(value)
 
     def streams(self) -> dict[str, list[Any]]:
-        """All packets and commands, by their names."""
+        """Return all packets and commands, by their names."""
         return {**self.packets, **self.commands}
 
     def is_complete(self) -> bool:
-        """Whether it has as much of each as the recorded run."""
+        """Return True if each stream is as long as in the recorded run."""
         played = self.streams()
         ends = self.recorded.streams().items()
         return all(len(played.get(name, ())) >= len(each) for name, each in ends)

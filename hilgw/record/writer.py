@@ -3,7 +3,7 @@
 It reads messages from standard input: four bytes of length, little-endian, and a value of
 `marshal`. The first is a dict with the fields of `Settings`; each of the others a list of events
 (`Event`), written in one call. At the end of its input it ends. On standard output it reports, as
-JSON, one object per line, when a file begins, and when what is lost begins or ends: `Report`.
+JSON, one object per line, when a file begins, and when a loss starts or ends: `Report`.
 """
 
 from __future__ import annotations
@@ -27,25 +27,28 @@ from hilgw.records import record
 from hilgw.units import NS_PER_S
 
 AGAIN_S = 1.0
-"""A file that cannot be written is tried again so often."""
+"""Time after which a file that cannot be written is tried again."""
 Event = tuple[Any, ...]
 """("bytes", time_ns, part, data, sent), or (name, time_ns, values): an event by its name, with the
 values of its fields (`hilgw.events.kinds`), in which `data` are bytes, and behind them
 `since_ns` of a state that is repeated; or ("clock", time_ns, mono_ns, wall_s)."""
 _CELLS = {NAMES[form]: KINDS[NAMES[form]].places for form in CELLS}
-"""The newest state of each name is written again where another file begins, as that one stands
-alone; and those that have changed, each KEYFRAME_NS of the gateway's clock."""
+"""The newest state of each name is written again at the start of each file, which must be readable
+alone; states that have changed are, each KEYFRAME_NS of the gateway's clock."""
 MOST_CELLS = 200_000
 KEYFRAME_NS = 60 * NS_PER_S
 BEGINS = 4
-"""What a file has beside these repetitions is so many times what it begins with, at least."""
+"""The rest of a file is at least this many times as long as the states at its start."""
 
 
 @record
 class Settings:
-    """path: of the first file. head, parts, epoch_ns: as of `Writer`. max_bytes, max_s: a file that
-    has more, beside states that are repeated, or is older is followed by another; 0: never. files:
-    the oldest beyond so many are removed; 0: none. free_bytes: what stays free on the disk."""
+    """Settings of the process.
+
+    path: of the first file. head, parts, epoch_ns: see `Writer`. max_bytes, max_s: the size,
+    without repeated states, and the age after which a new file starts; 0: never. files: the number
+    of newest files to keep; 0: all. free_bytes: the free space to leave on the disk.
+    """
 
     path: str
     head: dict[str, Any]
@@ -59,8 +62,11 @@ class Settings:
 
 @record
 class Report:
-    """file: that is written. written: bytes of all files so far. lost: events that were not
-    written. error: why they are lost now; "" while nothing is. notice: for the user, once."""
+    """A report.
+
+    file: that is written. written: bytes of all files so far. lost: events that were not written.
+    error: why they are lost now; "" while nothing is. notice: for the user, once.
+    """
 
     file: str
     written: int
@@ -94,7 +100,7 @@ class Files:
         self._changed: dict[tuple[Any, ...], Event] = {}  # since they were written last
 
     def write(self, events: list[Event]) -> None:
-        """Writes these events, or counts them as lost; the newest states are known in any case."""
+        """Write these events, or count them as lost; the newest states are known in any case."""
         try:
             self._write(events)
         finally:
@@ -133,7 +139,7 @@ class Files:
             self._send_report()
 
     def close(self) -> None:
-        """Closes the file, and reports a last time."""
+        """Close the file, and report a last time."""
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
@@ -164,7 +170,6 @@ class Files:
         return self._writer.event(time_ns, made)
 
     def _repeated(self, cells: dict[tuple[Any, ...], Event], time_ns: int) -> bytes:
-        """These states, at this time."""
         events = list(cells.values())
         self._changed, self._keyframe_ns = {}, time_ns
         return b"".join([self._block((e[0], time_ns, e[2], e[-1 if e[3:] else 1])) for e in events])
@@ -176,8 +181,10 @@ class Files:
                 raise OSError(0, f"less than {self._settings.free_bytes} bytes are free")
 
     def _next_file(self, time_ns: int) -> bytes:
-        """Opens the first or the next file where it is due, as where this one was removed; returns
-        what begins a section."""
+        """Open the first or the next file if it is due; return the start of its section.
+
+        It is due, too, when the present file was removed.
+        """
         s = self._settings
         is_large = s.max_bytes > 0 and self._limit <= self._counted
         is_old = 0 < s.max_s <= self._clock() - self._begun_s
@@ -193,12 +200,12 @@ class Files:
         if 0 < s.max_bytes < self._limit and not self._notice:
             size, least = f"{s.max_bytes / 1e6:g}", f"{self._limit / 1e6:.2g}"
             self._notice = (
-                f"max_mb {size} counts as {least}: {BEGINS} times what a file begins with"
+                f"max_mb {size} counts as {least}: {BEGINS} times the states at its start"
             )
         return begin
 
     def _open_next(self, first: Path) -> None:
-        """Opens the next file that is not there: those of an earlier recording stay."""
+        """Open the next file that does not exist: those of an earlier recording stay."""
         while True:
             self._number += 1
             self._path = first.with_stem(f"{first.stem}-{self._number:04}")
@@ -216,7 +223,7 @@ class Files:
             self._paths[-self._settings.files - 1].unlink(missing_ok=True)
 
     def _put(self, data: bytes) -> None:
-        """All of it, or nothing: a file ends with a whole block."""
+        """Write all of it, or nothing: a file ends with a whole block."""
         assert self._fd is not None
         rest = memoryview(data)
         try:
@@ -231,7 +238,7 @@ class Files:
 
 
 def messages(stream: BinaryIO) -> Any:
-    """The values that come on this stream, until it ends."""
+    """Yield the values on this stream, until it ends."""
     while len(size := stream.read(4)) == 4:
         data = stream.read(int.from_bytes(size, "little"))
         if len(data) < int.from_bytes(size, "little"):
@@ -240,10 +247,10 @@ def messages(stream: BinaryIO) -> Any:
 
 
 def main() -> None:
-    """Writes what comes on standard input."""
+    """Write the events from standard input."""
     # The end of the input ends this process: a Ctrl-C goes to the gateway, which ends in order.
-    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-        signal.signal(each, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN)
     batches = messages(sys.stdin.buffer)
 
     def report(what: Report) -> None:

@@ -1,1 +1,1 @@
-"""What is known about a gateway, live or of a recording: folds of its events. Pure."""
+"""The state of a gateway, live or of a recording: folds of its events. Pure."""

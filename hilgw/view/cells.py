@@ -18,7 +18,7 @@ class Newest(dict[K, Event]):
     """The newest event of each name; of too many names, those that came first."""
 
     def put(self, name: K, event: Event) -> bool:
-        """Keep the event; return False where there are too many names."""
+        """Keep the event; return False if there are too many names."""
         if name not in self and len(self) >= MOST_NAMES:
             return False
         self[name] = event
@@ -27,10 +27,13 @@ class Newest(dict[K, Event]):
 
 @dataclass(slots=True)
 class Cells:
-    """newest: the events of the kinds of NAMED, by kind and name; of a refused command with
-    `accepted_ns`, when the last one came that was not. ranges: by kind and name, of each device
-    with a single number, the smallest and largest value. lost_ns: when each port was last reported
-    in another state than up."""
+    """Newest events of a gateway, by kind and name.
+
+    newest: the events of the kinds of NAMED; a refused command has `accepted_ns`, the time of the
+    last one that was not refused. ranges: the smallest and largest value of each device with a
+    single number, by kind and name. lost_ns: the last time at which each port was reported in
+    another state than up.
+    """
 
     newest: dict[str, Newest[str]] = field(
         default_factory=lambda: {kind: Newest() for kind in NAMED}, kw_only=True
@@ -39,7 +42,7 @@ class Cells:
     lost_ns: dict[str, int] = field(default_factory=dict, kw_only=True)
 
     def fold(self, event: Event) -> bool:
-        """Take an event; return whether it is later than what was known of its name."""
+        """Take an event; return True if it is later than the one stored under its name."""
         kind, name = event["event"], name_of(event)
         if kind not in NAMED:
             return True
@@ -64,7 +67,7 @@ class Cells:
         return f"{robot}.{event.get('body') or body or ('remote' if is_remote else 'body')}"
 
     def is_lost(self, event: Event) -> bool:
-        """Whether what it is about was lost since: a body, or a part with a port."""
+        """Return True if the body or port of the event was lost after it."""
         port = self.port_of(event) if "robot" in event else name_of(event)
         return bool(event["mono_ns"] <= self.lost_ns.get(port, -1))
 

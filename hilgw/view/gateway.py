@@ -1,4 +1,4 @@
-"""What is known about a gateway: a fold of its events, live or of a recording. No clock.
+"""The state of a gateway: a fold of its events, live or of a recording. No clock.
 
 A thread that reads or writes it holds the lock of its owner. Each part of it is bounded. Times are
 in nanoseconds of `mono_ns` of the events.
@@ -27,12 +27,12 @@ NO_TOPOLOGY: dict[str, Any] = {"robots": {}, "stations": {}, "mocks": []}
 NO_SCENE: dict[str, Any] = {"mono_ns": 0, "up": 2, "cone": 0} | {
     part: {} for part in ("objects", "emitters", "listeners", "obstacles")
 }
-"""Of an older gateway."""
+"""The scene of an older gateway."""
 UP, SILENT, GONE, REFUSED = "up", "silent", "gone", "refused"
 
 
 class PerSecond:
-    """How many came in the last whole second, and since the begin (`total`)."""
+    """Events in the last whole second, and since the start (`total`)."""
 
     __slots__ = ("_before", "_count", "_second", "total")
 
@@ -57,8 +57,10 @@ def _per_kind() -> dict[str, PerSecond]:
 
 
 class Ring:
-    """The newest events: at most so many, with so many characters of texts. end: the number of the
-    next one."""
+    """The newest events, up to a number of events and of characters.
+
+    end: the number of the next event.
+    """
 
     def __init__(self, most: int, most_bytes: int) -> None:
         self.end = self._bytes = 0
@@ -66,7 +68,7 @@ class Ring:
         self._events: deque[tuple[int, Event]] = deque()
 
     def add(self, event: Event) -> None:
-        """Keeps a copy, with keys that all share: each event came with keys of its own."""
+        """Keep a copy with interned keys: each event arrived with keys of its own."""
         event = {intern(key): value for key, value in event.items()}
         size = 64 + sum(len(each) for each in event.values() if isinstance(each, str))
         size += sum(32 * len(event.get(key, ())) for key in ("received_by", "missed"))
@@ -77,14 +79,17 @@ class Ring:
             self._bytes -= self._events.popleft()[0]
 
     def since(self, number: int) -> list[Event]:
-        """Those from this number on, as far as they are kept; the next number is `end`."""
+        """Return the kept events from this number on; the next number is `end`."""
         skipped = max(number - (self.end - len(self._events)), 0)
         return [event for _, event in islice(self._events, skipped, None)]
 
 
 class Loss(NamedTuple):
-    """reason: its word. packets: since the begin, of the page where no status has it. last: its
-    newest event that the page has seen, if any."""
+    """Packets that were lost for one reason.
+
+    reason: its word. packets: since the start; the page counts them if no status has the number.
+    last: the newest such event that the page received, if any.
+    """
 
     kind: str
     reason: str
@@ -94,12 +99,15 @@ class Loss(NamedTuple):
 
 @dataclass(slots=True)
 class GatewayView(Cells):
-    """One gateway. key: of its control socket. why: about a state that is not up. message_ns: when
-    its last message came; status_ns: when `status` was so. shown, left_out: events of each kind
-    that came, and that the gateway left out; slow: of any kind, as they are read too slowly.
-    traces: what became of packets, and frames. series: by name, those that pages plot. wall_ns:
-    what to add to its times, for those since 1970. restarts: how often a gateway of this
-    configuration took the place of one that was gone."""
+    """The state of one gateway.
+
+    key: the key of its control socket. why: the reason of a state that is not up. message_ns: when
+    its last message came; status_ns: when the last `status` came. shown, left_out: events of each
+    kind that came, and that the gateway left out; slow: events of any kind that it left out for a
+    slow reader. traces: outcomes of packets, and frames. series: the series that pages plot, by
+    name. wall_ns: offset of its times to those since 1970. restarts: how often a gateway of this
+    configuration replaced one that was gone.
+    """
 
     key: str
     config: str
@@ -123,17 +131,17 @@ class GatewayView(Cells):
 
     @property
     def title(self) -> str:
-        """Its name on a page."""
+        """The name on a page."""
         return Path(self.config).stem or Path(self.key).name
 
     def state(self, now: int) -> str:
-        """UP, SILENT, GONE, or REFUSED: it cannot be read, as of another version."""
+        """Return UP, SILENT, GONE, or REFUSED: it cannot be read, as it is of another version."""
         if self.ended != UP or now - self.message_ns <= SILENT_NS:
             return self.ended
         return SILENT
 
     def set_status(self, status: Mapping[str, Any], now: int) -> None:
-        """The answer to `status`, which is of its own `mono_ns`: events since then are newer."""
+        """Store the answer to `status`; events after its own `mono_ns` are newer."""
         self.received(now)
         made_ns = status.get("mono_ns", now)
         kept = {name: p for name, p in self.series.items() if now - p.needed_ns <= SERIES_NS}
@@ -142,7 +150,7 @@ class GatewayView(Cells):
         self.status, self.status_ns = status, made_ns
 
     def received(self, now: int) -> None:
-        """Any message came: the gateway is here."""
+        """Note that a message arrived: the gateway is running."""
         self.message_ns, self.ended, self.why = now, UP, ""
 
     def begin_anew(self) -> None:
@@ -153,11 +161,11 @@ class GatewayView(Cells):
         self.__init__(**{name: getattr(self, name) for name in kept})  # type: ignore[misc]
 
     def end(self, state: str, why: str) -> None:
-        """Marks the gateway as ended."""
+        """Mark the gateway as ended."""
         self.ended, self.why = state, why
 
     def take(self, event: Event, now: int) -> None:
-        """An event, as `hilgw.events.kinds` has them."""
+        """Take an event of a kind of `hilgw.events.kinds`."""
         self.received(now)
         kind, is_new = event["event"], event.get("since_ns") is None
         if is_new and kind in self.shown:
@@ -180,12 +188,12 @@ class GatewayView(Cells):
                     self.left_out[left].add(now, count)
 
     def rate(self, kind: str, now: int) -> tuple[int, int]:
-        """Events of this kind in the last second: that the page got, and that passed."""
+        """Return the events of this kind in the last second: shown on the page, and all."""
         shown = self.shown[kind].value(now)
         return shown, shown + self.left_out[kind].value(now)
 
     def losses(self) -> list[Loss]:
-        """All losses by kind and reason, those with most packets first."""
+        """Return all losses by kind and reason, those with most packets first."""
         known = self.status.get("losses")
         counts: Mapping[tuple[str, str], int] = self.lost_counts
         if known is not None:

@@ -1,5 +1,7 @@
-"""The numbers of events and of status over time, by the name of their series: those that some page
-shows, in bounded memory. Times are `mono_ns` of the machine."""
+"""Time series of the numbers of events and of status, for the pages that plot them.
+
+Memory is bounded. Times are `mono_ns` of the machine.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ RATES = {
 
 
 class Reading(NamedTuple):
-    """A number of a series. value: None: it has none now."""
+    """A number of a series. value: None if it has none now."""
 
     name: str
     value: float | None
@@ -33,18 +35,21 @@ class Reading(NamedTuple):
 
 
 class Points:
-    """One series. added: how many there were since it was cleared. needed_ns: when a page showed it
-    last. wall_ns: what to add to a time, for that since 1970."""
+    """The points of one series.
+
+    added: number of points since it was cleared. needed_ns: when a page showed it last. wall_ns:
+    offset of a time to the time since 1970.
+    """
 
     def __init__(self, unit: str) -> None:
         self.unit = unit
         self.added = self.needed_ns = self.wall_ns = 0
-        # All of its memory from the begin on: that of a page that is open for hours does not grow.
+        # Allocate all memory at the start: that of a page that is open for hours does not grow.
         self._times, self._values = array("q", bytes(8 * POINTS)), array("d", bytes(8 * POINTS))
 
     def add(self, time: int, value: float) -> None:
-        at = self.added % POINTS
-        self._times[at], self._values[at] = time, value
+        index = self.added % POINTS
+        self._times[index], self._values[index] = time, value
         self.added += 1
 
     def clear(self) -> None:
@@ -52,14 +57,16 @@ class Points:
 
     @property
     def kept(self) -> list[tuple[int, float]]:
-        """Time and value of the newest ones, by time."""
+        """Time and value of the newest points, by time."""
         all_of = list(zip(self._times, self._values, strict=True))
-        at = self.added % POINTS
-        return all_of[at:] + all_of[:at] if self.added > POINTS else all_of[: self.added]
+        index = self.added % POINTS
+        return all_of[index:] + all_of[:index] if self.added > POINTS else all_of[: self.added]
 
     def since(self, begin: int, most: int = POINTS) -> list[tuple[int, float]]:
-        """Those from this time on, and the one before it. More than `most` are thinned: of each
-        group remain the least and the greatest, so that peaks do."""
+        """Return the points from this time on, and the one before it.
+
+        More than `most` are thinned: the least and the greatest of each group remain, so peaks do.
+        """
         kept = self.kept
         kept = kept[max(bisect_left(kept, (begin,)) - 1, 0) :]
         if len(kept) <= most:
@@ -72,7 +79,7 @@ class Points:
 
 
 def collect(series: Mapping[str, Points], time: int, readings: Iterable[Reading]) -> None:
-    """Adds what is of these series. Without any, no reading is made."""
+    """Add the readings of these series. Without any series, no reading is made."""
     for name, value, _ in readings if series else ():
         if value is not None and (points := series.get(name)) is not None:
             points.add(time, number(value))
@@ -82,23 +89,24 @@ def collect(series: Mapping[str, Points], time: int, readings: Iterable[Reading]
 
 
 def of_event(event: Event, values: Mapping[str, Event]) -> Iterator[Reading]:
-    """The numbers of an event. values: the newest `value` of each sensor."""
-    found, device = numbers(event), event.get("device", "")
+    """Yield the numbers of an event. values: the newest `value` of each sensor."""
+    readings, device = numbers(event), event.get("device", "")
     whose = name_of(event).removesuffix(f".{device}")
-    names = [f"{device}{_suffix(one, len(found) > 1)}" if device else one.field for one in found]
-    for name, one in zip(names, found, strict=True):
+    names = [
+        f"{device}{_suffix(one, len(readings) > 1)}" if device else one.field for one in readings
+    ]
+    for name, one in zip(names, readings, strict=True):
         yield Reading(f"{whose}: {name}", one.value, one.unit)
     body = whose.removesuffix(REMOTE)
     if event["event"] == "value" and body != whose:
         first = values.get(f"{body}.body.{device}")
         others = numbers(first) if first is not None else []
-        for name, one, other in zip(names, found, others, strict=False):
+        for name, one, other in zip(names, readings, others, strict=False):
             title = f"{body}: {name} (shadow difference)"
             yield Reading(title, one.value - other.value, one.unit)
 
 
 def _suffix(one: Number, is_one_of_many: bool) -> str:
-    """What follows the name of a device."""
     if one.role:
         return f" {one.field} ({APPLIED if one.role == APPLIED else COMMANDED})"
     dot = "" if one.field.startswith("[") else "."
@@ -109,17 +117,20 @@ def _suffix(one: Number, is_one_of_many: bool) -> str:
 
 
 def of_status(status: Event, before: Event) -> Iterator[Reading]:
-    """The numbers of an answer to `status`. before: the answer before it: latencies and real-time
-    factors are those of the time between both."""
+    """Yield the numbers of an answer to `status`.
+
+    Args:
+      before: the answer before it; latencies and real-time factors span the time between both.
+    """
     for name, port in status.get("ports", {}).items():
-        for what, (key, unit) in RATES.items():
-            yield Reading(f"{name}: {what}", port.get(key), unit)
+        for quantity, (key, unit) in RATES.items():
+            yield Reading(f"{name}: {quantity}", port.get(key), unit)
     for name, waiting in status.get("queues", {}).items():
         yield Reading(f"{name}: queue", waiting, "packets")
     for name, seconds in status.get("clocks_s", {}).items():
         passed_s = (status["mono_ns"] - before.get("mono_ns", math.inf)) / NS_PER_S
         simulated_s = seconds - before.get("clocks_s", {}).get(name, math.inf)
-        factor = simulated_s / passed_s if passed_s > 0 <= simulated_s else None  # it began anew
+        factor = simulated_s / passed_s if passed_s > 0 <= simulated_s else None  # it started anew
         yield Reading(f"{name}: real-time factor", factor, "x")
     for hop, parts in status.get("latency", {}).items():
         for part, found in parts.items():

@@ -1,3 +1,4 @@
-"""Webots world files (.wbt): their syntax, the robots and obstacles in them, and the configuration
-made of these. Webots reference manual, chapter "Nodes and API functions"; guide, "Webots world
-files"."""
+"""Webots world files (.wbt): syntax, robots, obstacles, and the configuration made from them.
+
+Webots reference manual, chapter "Nodes and API functions"; guide, "Webots world files".
+"""

@@ -13,7 +13,7 @@ COMMANDS = {
     "import-world": Command(
         description="Prints a configuration made of a Webots world file: its robots, their devices "
         "and poses, and its obstacles. Comments name what the file does not show, such as the "
-        "nodes in a PROTO, and what Webots takes instead of a value outside its limits.",
+        "nodes in a PROTO, and Webots' replacements of values outside its limits.",
         epilog="example: hilgw import-world arena.wbt > arena.yaml && hilgw check arena.yaml",
         options=(
             Option("file", metavar="FILE", help="a world file (.wbt)"),

@@ -1,4 +1,4 @@
-"""The configuration that a world file becomes, as commented YAML."""
+"""Configurations made from world files, as commented YAML."""
 
 from __future__ import annotations
 
@@ -71,10 +71,13 @@ class Limits:
 def configuration(
     world: World, file: str, limits: Limits | None = None, *, controllers: bool = False
 ) -> str:
-    """YAML text with comments that name what a configuration cannot express.
+    """Return YAML text with comments that name what a configuration cannot express.
 
-    controllers: also those that Webots starts become controllers that connect to hilgw. Raises
-    ConfigError for a world with too many nodes, or with more than fits.
+    Args:
+      controllers: also controllers that Webots starts become controllers that connect to hilgw.
+
+    Raises:
+      ConfigError: the world has too many nodes, or more than fits.
     """
     writer = _Writer(world, printable(file), limits, controllers=controllers)
     return "\n".join(writer.bounded(writer.lines())) + "\n"
@@ -97,15 +100,15 @@ class _Writer:
         self._robot_names: dict[int, str] = {}
 
     def _read_info(self) -> dict[str, str]:
-        found = {"coordinateSystem": "ENU" if self._upright == 2 else "NUE"}
+        world = {"coordinateSystem": "ENU" if self._upright == 2 else "NUE"}
         for name in FROM_WORLD:
             given = self._info.text(name) if self._info is not None else None
             if given is not None:
-                found[name] = given
-        return found
+                world[name] = given
+        return world
 
     def bounded(self, lines: Iterable[str]) -> Iterator[str]:
-        """The same, as far as they fit: the rest is not made."""
+        """Yield the lines as far as they fit: the rest is not made."""
         limits, size, values = self._limits, 0, 0
         for line in lines:
             size += len(line.encode()) + 1
@@ -162,8 +165,10 @@ class _Writer:
                 yield _note(4, f"fields given to the PROTO: {given}")
             yield _note(4, f"body: {BODIES[node.kind]}" if node.kind in BODIES else UNKNOWN_DEVICES)
             if node.text("name") is None:
-                what = f"it hides the robot's name too: {quoted(robot.name)} is that of the PROTO"
-                yield _note(4, what)
+                problem = (
+                    f"it hides the robot's name too: {quoted(robot.name)} is that of the PROTO"
+                )
+                yield _note(4, problem)
         else:
             yield _note(4, f"line {node.line}")
         if name != robot.name:
@@ -181,8 +186,8 @@ class _Writer:
         ]
         for device in robot.devices:
             if device not in known:
-                what = _not_carried(device)
-                yield _note(4, f"line {device.node.line}: {quoted(device.name)}: {what}")
+                problem = _not_carried(device)
+                yield _note(4, f"line {device.node.line}: {quoted(device.name)}: {problem}")
         hidden = devices_of(node.kind) if robot.is_proto else {}
         for each in ("emitter", "receiver") if node.kind == "E-puck" else ():
             given_channel = node.number(f"{each}_channel")
@@ -207,8 +212,8 @@ class _Writer:
         if controller == "<extern>" or (started and self._controllers):
             yield f"    controller: {item(_settings_of(node))}"
         elif controller is not None and started:
-            what = f"controller {quoted(controller)} is started by Webots"
-            yield _note(4, f"{what}; import-world --controllers lets it connect to hilgw")
+            problem = f"controller {quoted(controller)} is started by Webots"
+            yield _note(4, f"{problem}; import-world --controllers lets it connect to hilgw")
 
     def _device(
         self, device: SceneDevice, robot: SceneRobot, names: Names, shared: set[int]
@@ -277,7 +282,6 @@ class _Writer:
 
 
 def _settings_of(node: Node) -> dict[str, object]:
-    """The settings of the controller of an <extern> robot."""
     settings: dict[str, object] = {"kind": "webots", "listen": LISTEN}
     if node.flag("synchronization") is False:
         settings["synchronization"] = False
@@ -294,7 +298,6 @@ def _settings_of(node: Node) -> dict[str, object]:
 
 
 def _not_carried(device: SceneDevice) -> str:
-    """Why a device is left out."""
     kind = device.node.kind
     if kind != CAMERA:
         return NOT_CARRIED.get(kind, f"a {kind} is not carried")
@@ -305,14 +308,13 @@ def _not_carried(device: SceneDevice) -> str:
 
 
 def _mapping(indent: int, key: str, lines: list[str]) -> Iterator[str]:
-    """A key with the lines of a mapping, which may be comments alone."""
+    """Yield a key with the lines of a mapping, which may be comments alone."""
     is_empty = all(line.lstrip().startswith("#") for line in lines)
     yield f"{' ' * indent}{text(key)}:" + (" {}" if is_empty else "")
     yield from lines
 
 
 def _hidden(indent: int, kind: str, nodes: list[Node], world: World) -> Iterator[str]:
-    """Names the instances of one PROTO."""
     url = f" ({world.protos[kind]})" if kind in world.protos else ""
     yield _note(indent, f"PROTO {kind} hides its nodes{url}")
     for first in range(0, len(nodes), _NAMED_IN_LINE):
@@ -327,7 +329,7 @@ def _hidden(indent: int, kind: str, nodes: list[Node], world: World) -> Iterator
 
 
 def _given(node: Node) -> str:
-    """The fields of an instance of a PROTO that may concern devices in it."""
+    """Return the fields of an instance of a PROTO that may concern devices in it."""
     given, size = [], 0
     for name, values in node.fields.items():
         if name in _PLAIN_FIELDS or not values:
@@ -343,7 +345,7 @@ def _given(node: Node) -> str:
 
 
 def _version(header: str) -> tuple[str, str]:
-    """The version for the configuration, and a note when it is not that of the header."""
+    """Return the version for the configuration, and a note if the header has another one."""
     match = _VERSION.match(header)
     try:
         if match is None:
@@ -356,7 +358,7 @@ def _version(header: str) -> tuple[str, str]:
 
 
 def _shared_axes(devices: list[SceneDevice]) -> set[int]:
-    """The axes with several devices: a motor with its position sensor or brake."""
+    """Return the axes with several devices: a motor with its position sensor or brake."""
     counts = Counter(device.axis.number for device in devices if device.axis is not None)
     return {number for number, count in counts.items() if count > 1}
 
@@ -369,7 +371,7 @@ def _pose(
     names: tuple[str, str],
     always: bool = False,
 ) -> Iterator[str]:
-    """The lines of a pose; without what is the default."""
+    """Yield the lines of a pose, without defaults."""
     space = " " * indent
     if not _is_near(position):
         yield _note(indent, f"its {names[0]} {list(position)} is too far away")

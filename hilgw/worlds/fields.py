@@ -1,7 +1,7 @@
-"""The fields of a device's node as settings, with the values that Webots takes.
+"""The fields of a device's node as settings, with the values that Webots accepts.
 
-What Webots does with a value outside its limits: WbEmitter, WbReceiver, WbMotor and WbFieldChecker
-of Webots R2023b; it warns and goes on with another value.
+Webots' treatment of a value outside its limits: WbEmitter, WbReceiver, WbMotor and WbFieldChecker
+of Webots R2023b; it warns and continues with another value.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FROM_WORLD = ("gpsCoordinateSystem", "coordinateSystem")
 """Settings that come from WorldInfo."""
 
 
-# What Webots takes instead of a value that it does not allow, where this is not the default.
+# Webots' replacement of a value that it does not allow, if this is not the default.
 _TAKEN: dict[str, Callable[[float], float]] = {
     "range": abs,  # it compares squares
     "maxVelocity": abs,
@@ -34,10 +34,12 @@ _TAKEN: dict[str, Callable[[float], float]] = {
 
 
 def settings_of(device: SceneDevice, world: dict[str, str]) -> tuple[Settings, list[str]]:
-    """The settings of a device of a kind in `FIELDS`, and notes on what was changed.
+    """Return the settings of a device of a kind in `FIELDS`, and notes on changed values.
 
-    world: the settings that come from WorldInfo. All fields of an Emitter or a Receiver are there,
-    otherwise those that differ from the default.
+    All fields of an Emitter or a Receiver are there, otherwise those that differ from the default.
+
+    Args:
+      world: the settings that come from WorldInfo.
     """
     node, notes = device.node, list[str]()
     fields = FIELDS[node.kind]
@@ -86,7 +88,7 @@ def _allow_channel(node: Node, settings: Settings, notes: list[str]) -> None:
 
 
 def _value(node: Node, declared: Any, notes: list[str]) -> Any:
-    """The value of one field, as its setting; the default for what Webots refuses."""
+    """Return the value of one field as its setting; the default for one that Webots rejects."""
     name, default = declared.name, declared.default
     values = node.fields.get(name)
     if values is None:
@@ -118,7 +120,7 @@ def _text(node: Node, declared: Any, notes: list[str]) -> str:
 
 
 def _list(node: Node, declared: Any, notes: list[str]) -> Any:
-    """allowedChannels, controlPID or a lookup table."""
+    """Return allowedChannels, controlPID or a lookup table."""
     name, default, numbers = declared.name, declared.default, node.numbers(declared.name)
     if name in node.partial:
         notes.append(f"{name} has too many values, the first {len(numbers)} are used")

@@ -16,8 +16,11 @@ _SMALLEST_ANGLE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A frame in the world. linear: its rotation and scale. turn: its rotation alone. scale: the
-    product of the scales above, as Webots applies it to sizes."""
+    """A frame in the world.
+
+    linear: its rotation and scale. turn: its rotation alone. scale: the product of the scales
+    above, as Webots applies it to sizes.
+    """
 
     position: Vector = (0.0, 0.0, 0.0)
     linear: Rows = _SAME
@@ -25,7 +28,7 @@ class Frame:
     scale: Vector = (1.0, 1.0, 1.0)
 
     def child(self, translation: Vector, rotation: Rotation, scale: Vector) -> Frame:
-        """The frame of a node in this one."""
+        """Return the frame of a node in this one."""
         turn = _turn(rotation)
         x, y, z = _apply(self.linear, translation)
         px, py, pz = self.position
@@ -39,13 +42,13 @@ class Frame:
         )
 
     def seen_from(self, other: Frame) -> tuple[Vector, Rotation]:
-        """Position and rotation of this frame in the rotated, unscaled frame of `other`."""
+        """Return position and rotation of this frame in the rotated, unscaled frame of `other`."""
         x, y, z = (mine - its for mine, its in zip(self.position, other.position, strict=True))
         back = _transposed(other.turn)
         return _apply(back, (x, y, z)), _axis_angle(_product(back, self.turn))
 
     def pose(self) -> tuple[Vector, Rotation]:
-        """Position and rotation in the world."""
+        """Return position and rotation in the world."""
         return self.position, _axis_angle(self.turn)
 
     @property

@@ -1,4 +1,4 @@
-"""What a world file contains: nodes with fields, as written."""
+"""The contents of a world file: nodes with fields, as written."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """One node, or one PROTO instance. kind: its type. label: its DEF name, or "". line: of the
-    file, from 1. fields: name -> values: one for an SF field, any number for an MF field, three
-    numbers for a vector; a node that is used (USE) is the same object again. partial: fields with
-    more numbers than are kept."""
+    """A node, or a PROTO instance.
+
+    kind: its type. label: its DEF name, or "". line: of the file, from 1. fields: name -> values:
+    one for an SF field, any number for an MF field, three numbers for a vector; a node that is used
+    (USE) is the same object again. partial: fields with more numbers than are kept.
+    """
 
     kind: str
     line: int
@@ -20,30 +22,30 @@ class Node:
 
     @property
     def size(self) -> int:
-        """How many values are looked through to use it once."""
+        """The number of values that are read to use it once."""
         return 1 + sum(map(len, self.fields.values()))
 
     def number(self, name: str) -> float | None:
-        """The field if it is one number."""
+        """Return the field if it is one number."""
         values = self.fields.get(name, ())
         return values[0] if len(values) == 1 and isinstance(values[0], float) else None
 
     def numbers(self, name: str) -> tuple[float, ...]:
-        """The numbers of the field."""
+        """Return the numbers of the field."""
         return tuple(each for each in self.fields.get(name, ()) if isinstance(each, float))
 
     def text(self, name: str) -> str | None:
-        """The field if it is one string."""
+        """Return the field if it is one string."""
         values = self.fields.get(name, ())
         return values[0].text if len(values) == 1 and isinstance(values[0], Text) else None
 
     def flag(self, name: str) -> bool | None:
-        """The field if it is TRUE or FALSE."""
+        """Return the field if it is TRUE or FALSE."""
         values = self.fields.get(name, ())
         return values[0] if len(values) == 1 and isinstance(values[0], bool) else None
 
     def nodes(self, name: str) -> list[Node]:
-        """The nodes of the field, in order."""
+        """Return the nodes of the field, in order."""
         return [each for each in self.fields.get(name, ()) if isinstance(each, Node)]
 
 
@@ -66,8 +68,11 @@ Value = float | bool | Text | Node | Parameter | None
 
 @dataclass(slots=True)
 class World:
-    """A world file. version: as in the header, such as "R2025a". protos: name -> URL of each
-    EXTERNPROTO. unknown: (line, name) of each USE without a DEF before it."""
+    """A world file.
+
+    version: as in the header, such as "R2025a". protos: name -> URL of each EXTERNPROTO. unknown:
+    (line, name) of each USE without a DEF before it.
+    """
 
     version: str
     protos: dict[str, str] = field(default_factory=dict)
@@ -131,7 +136,7 @@ AXES = {"device": "jointParameters", "device2": "jointParameters2", "device3": "
 """The fields of a joint with devices, and the parameters of the same axis."""
 
 BELOW = ("children", "endPoint")
-"""Fields of nodes, beside those of `AXES`, whose nodes belong to the scene."""
+"""Fields of nodes, besides those of `AXES`, whose nodes belong to the scene."""
 
 POSED = {"Pose", "Transform", "Solid", "Charger", "Fluid", "Track", "TrackWheel", *ROBOTS} | {
     kind for kind in DEVICE_NAMES if not kind.endswith("Motor")

@@ -1,5 +1,4 @@
-"""Parses a world file. The parser is independent of the types of nodes: a field has the values
-that are written.
+"""The parser of a world file, independent of the types of nodes: a field has its written values.
 
 It keeps the open nodes in a list and never recurses, so nesting is limited by `MAX_DEPTH` alone.
 """
@@ -39,7 +38,7 @@ _NUMBERS = re.compile(rf"(?:[\s,]*+(?:{_DECIMAL})(?=[\s,\]]))*+")
 
 
 class Token(NamedTuple):
-    """kind: STRING, WORD, SIGN or END. text: without quotes and escapes."""
+    """A token. kind: STRING, WORD, SIGN or END. text: without quotes and escapes."""
 
     kind: str
     text: str
@@ -50,7 +49,7 @@ class Source:
     """The text of a world file."""
 
     def __init__(self, data: bytes, file: str) -> None:
-        """Raises ConfigError for what is not UTF-8 text with the header of a world."""
+        """Decode the text. Raises ConfigError unless it is UTF-8 with the header of a world."""
         self.file = printable(file)
         self.text = ""
         self._at = 0  # the end of what was read
@@ -64,13 +63,13 @@ class Source:
             text = data.decode()
         except UnicodeDecodeError as error:
             self._take(data[: error.start].decode())
-            what = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
-            raise self.error(error.start, what, "save it as UTF-8") from None
+            problem = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
+            raise self.error(error.start, problem, "save it as UTF-8") from None
         self._take(text)
         header = _HEADER.match(text)
         if header is None:
-            what = "the first line is not the header of a world file"
-            raise self.error(0, what, "it is e.g. #VRML_SIM R2025a utf8")
+            problem = "the first line is not the header of a world file"
+            raise self.error(0, problem, "it is e.g. #VRML_SIM R2025a utf8")
         self.version = header[1]
 
     def _take(self, text: str) -> None:
@@ -81,15 +80,18 @@ class Source:
         return bisect.bisect_right(self._starts, offset)
 
     def error(self, offset: int, what: str, fix: str = "") -> ConfigError:
-        """The error at this offset of the text."""
+        """Return the error at this offset of the text."""
         offset = min(offset, len(self.text))
         line = self.line(offset)
         column = offset - self._starts[line - 1] + 1
         return ConfigError(what, where=f"{self.file}:{line}:{column}", fix=fix)
 
     def tokens(self) -> Iterator[Token]:
-        """All tokens, then an endless row of END. Raises ConfigError for an open string, and for
-        more tokens than MAX_TOKENS."""
+        """Yield all tokens, then an endless row of END.
+
+        Raises:
+          ConfigError: a string is open, or there are more than MAX_TOKENS.
+        """
         text, match_at = self.text, _TOKEN.match
         for _ in range(MAX_TOKENS):
             match = match_at(text, self._at)
@@ -111,15 +113,17 @@ class Source:
             yield Token(END, "", len(text))
 
     def numbers(self) -> list[float]:
-        """The numbers of a list that follow, which are no tokens then. For meshes: most of a large
-        file."""
+        """Return the numbers of a list that follow, which are not tokens then.
+
+        This is for meshes: most of a large file.
+        """
         match = cast(re.Match[str], _NUMBERS.match(self.text, self._at))
         self._at = match.end()
         return [float(each) for each in match[0].replace(",", " ").split()]
 
 
 def number_of(word: str) -> float | None:
-    """The number that a word is; None for another word."""
+    """Return the number of a word; None for another word."""
     return float(word) if _NUMBER.fullmatch(word) else None
 
 
@@ -135,17 +139,21 @@ _CLOSE_NODE, _CLOSE_LIST = "close it with }", "close it with ]"
 
 
 def parse(data: bytes, file: str) -> World:
-    """The nodes of a world file.
+    """Parse the nodes of a world file.
 
-    Raises ConfigError, `where` as file:line:column, for what is not a world file.
+    Raises:
+      ConfigError: it is not a world file; `where` is file:line:column.
     """
     return _Parser(Source(data, file)).world()
 
 
 @dataclass(slots=True)
 class _Open:
-    """A node that is being read. values: of the field that is being read; None: the next word is
-    the name of a field. brackets: the values are in [ ]."""
+    """A node that is being read.
+
+    values: of the field that is being read; None: the next word is the name of a field. brackets:
+    the values are in [ ].
+    """
 
     node: Node
     offset: int
@@ -185,8 +193,8 @@ class _Parser:
             name = url.replace("\\", "/").rpartition("/")[2].removesuffix(".proto")
             self._world.protos[name] = url
         elif token.text in ("PROTO", "ROUTE"):
-            what = f"a {token.text} in a world file"
-            raise self._error(token, what, "Webots worlds have EXTERNPROTO and nodes only")
+            problem = f"a {token.text} in a world file"
+            raise self._error(token, problem, "Webots worlds have EXTERNPROTO and nodes only")
         else:
             self._node(self._world.nodes, token)
 
@@ -220,8 +228,8 @@ class _Parser:
         if token.kind == WORD and token.text == "hidden":
             token = self._expect(WORD, "the name of a hidden field")
         if token.kind != WORD or number_of(token.text) is not None or token.text in _CONSTANTS:
-            what = f"{_shown(token)} where a field of {opened.node.kind} is expected"
-            raise self._error(token, what, "write the field's name before its value")
+            problem = f"{_shown(token)} where a field of {opened.node.kind} is expected"
+            raise self._error(token, problem, "write the field's name before its value")
         opened.name = token.text
         opened.values = opened.node.fields[token.text] = []
 
@@ -229,8 +237,8 @@ class _Parser:
         if token.kind == STRING:
             values.append(Text(token.text))
         elif token.kind == SIGN:
-            what = f"{_shown(token)} where a value of {opened.name} is expected"
-            raise self._error(token, what, "write the value")
+            problem = f"{_shown(token)} where a value of {opened.name} is expected"
+            raise self._error(token, problem, "write the value")
         elif (number := number_of(token.text)) is not None:
             self._number(opened, number)
             return
@@ -248,13 +256,12 @@ class _Parser:
         if values is None:
             return
         room = max(0, MAX_NUMBERS - len(values))
-        found = [number, *self._source.numbers()] if opened.brackets else [number]
-        values += found[:room]
-        if len(found) > room:
+        numbers = [number, *self._source.numbers()] if opened.brackets else [number]
+        values += numbers[:room]
+        if len(numbers) > room:
             opened.node.partial.add(opened.name)
 
     def _node(self, values: list[Value] | list[Node], token: Token) -> None:
-        """A node, or a USE of one, added to the values; its fields follow."""
         label = ""
         if token.text == "USE":
             name = self._expect(WORD, "the name of a node")
@@ -267,8 +274,8 @@ class _Parser:
             raise self._error(token, f"nodes nested deeper than {MAX_DEPTH}", "nest fewer")
         brace = next(self._tokens)
         if brace.kind != SIGN or brace.text != "{":
-            what = f"{quoted(token.text)} is not a value, and not a node without {{"
-            raise self._error(token, what, "put a text in quotes, or write { after a node")
+            problem = f"{quoted(token.text)} is not a value, and not a node without {{"
+            raise self._error(token, problem, "put a text in quotes, or write { after a node")
         node = Node(token.text, self._source.line(token.offset), label)
         values.append(node)
         if label:

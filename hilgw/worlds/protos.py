@@ -35,11 +35,11 @@ _BLANK = {"E-puck": {"camera": {"node": "Camera", "absent": "blank", "width": 52
 
 
 def devices_of(proto: str) -> dict[str, dict[str, Any]]:
-    """The devices of a model as under `devices:`; none of a PROTO that is not known."""
-    found: dict[str, dict[str, Any]] = {}
+    """Return the devices of a model as under `devices:`; none for an unknown PROTO."""
+    devices: dict[str, dict[str, Any]] = {}
     for side in SIDES if proto in _NAMES else ():
         for kind, name in (("RotationalMotor", "motor"), ("PositionSensor", "sensor")):
-            found[f"{side} wheel {name}"] = {"node": kind, "joint": f"{side} wheel"}
+            devices[f"{side} wheel {name}"] = {"node": kind, "joint": f"{side} wheel"}
     for kind, names in _NAMES.get(proto, {}).items():
-        found |= {name: {"node": kind} for name in names}
-    return found | _BLANK.get(proto, {})
+        devices |= {name: {"node": kind} for name in names}
+    return devices | _BLANK.get(proto, {})

@@ -1,6 +1,6 @@
 """The robots, devices and obstacles of a world, with their frames.
 
-A PROTO instance shows its fields only: what its file adds stays hidden, and is named in notes.
+A PROTO instance shows its fields only: additions of its file stay hidden, and notes name them.
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ NO_SCALE: Vector = (1.0, 1.0, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """The axis of a joint that a device is on. number: of the axis in its robot. kind: rotational
-    or linear. position: at the start."""
+    """The axis of a joint that a device is on.
+
+    number: of the axis in its robot. kind: rotational or linear. position: at the start.
+    """
 
     number: int
     kind: str
@@ -57,8 +59,11 @@ class SceneDevice:
 
 @dataclass(slots=True, eq=False)
 class SceneRobot:
-    """A robot. is_proto: its node is an instance of a PROTO. url: of the PROTO. hidden: instances
-    of PROTOs in it. notes: what a configuration cannot express of it."""
+    """A robot.
+
+    is_proto: its node is an instance of a PROTO. url: of the PROTO. hidden: instances of PROTOs in
+    it. notes: properties that a configuration cannot express.
+    """
 
     node: Node
     frame: Frame
@@ -75,8 +80,7 @@ class SceneRobot:
 
     @property
     def is_robot(self) -> bool:
-        """An instance of a PROTO is one if its URL or a field is that of robots, or if it has
-        devices."""
+        """True for a robot; a PROTO is one if it has devices, or the URL or a field of robots."""
         fields = ROBOT_FIELDS & self.node.fields.keys()
         return not self.is_proto or bool(fields or self.devices) or ROBOT_FOLDER in self.url
 
@@ -92,7 +96,7 @@ class Bounds:
 
 
 class Work:
-    """The limit of what is done with the nodes of a world: a count, the same on every machine."""
+    """The limit of work with the nodes of a world: a count, the same on every machine."""
 
     def __init__(self, file: str) -> None:
         self._file = file
@@ -100,7 +104,7 @@ class Work:
         self._values = 0
 
     def spend(self, node: Node) -> None:
-        """A node is used once more. Raises ConfigError, `where` as file:line:column."""
+        """Count one more use of a node. Raises ConfigError, `where` as file:line:column."""
         self._visits += 1
         self._values += node.size
         if self._visits > MAX_VISITS:
@@ -114,8 +118,11 @@ class Work:
 
 @dataclass(slots=True)
 class WorldScene:
-    """What a world contains. hidden: the instances of PROTOs that are no robots, by PROTO. notes:
-    what else does not become part of a configuration, and why."""
+    """The contents of a world.
+
+    hidden: the instances of PROTOs that are not robots, by PROTO. notes: other parts that do not
+    become part of a configuration, and why.
+    """
 
     robots: list[SceneRobot] = field(default_factory=list)
     hidden: dict[str, list[Node]] = field(default_factory=dict)
@@ -134,9 +141,10 @@ class _Visit:
 
 
 def survey(world: World, file: str) -> WorldScene:
-    """The scene of a world.
+    """Return the scene of a world.
 
-    Raises ConfigError, `where` as file:line, for a world that uses nodes too often.
+    Raises:
+      ConfigError: the world uses nodes too often; `where` is file:line.
     """
     return _Surveyor(world, file).scene()
 
@@ -165,7 +173,7 @@ class _Surveyor:
         return self._scene
 
     def _visit(self, visit: _Visit) -> Iterator[_Visit]:
-        """Records a node; yields those below it."""
+        """Record a node; yield those below it."""
         node, robot = visit.node, visit.robot
         is_proto = node.kind not in KNOWN
         frame = self._frame(visit) if is_proto or node.kind in POSED else visit.frame
@@ -218,7 +226,6 @@ class _Surveyor:
         visit.robot.devices.append(SceneDevice(node, name, frame, visit.axis))
 
     def _frame(self, visit: _Visit) -> Frame:
-        """The frame of a node with translation, rotation and perhaps scale."""
         node = visit.node
         frame = _child(node, visit.frame, self._scale(visit))
         if frame.is_finite:
@@ -232,12 +239,12 @@ class _Surveyor:
         if scale == NO_SCALE:
             return scale
         if node.kind != "Transform" and node.kind in KNOWN and not self._is_scaled:
-            what = f"{node.kind} has no scale in Webots {self._world.version}, ignored"
-            self._note(visit.robot, f"line {node.line}: {what}")
+            problem = f"{node.kind} has no scale in Webots {self._world.version}, ignored"
+            self._note(visit.robot, f"line {node.line}: {problem}")
             return NO_SCALE
         if 0.0 in scale:
-            what = f"line {node.line}: scale 0 is not allowed, Webots takes 1"
-            self._note(visit.robot, what)
+            problem = f"line {node.line}: scale 0 is not allowed, Webots takes 1"
+            self._note(visit.robot, problem)
         x, y, z = (each or 1.0 for each in scale)
         return (x, y, z)
 
@@ -246,7 +253,7 @@ class _Surveyor:
 
 
 def pose_of(node: Node, frame: Frame) -> Frame | None:
-    """The frame of a node in a frame; None when it is not finite."""
+    """Return the frame of a node in a frame; None if it is not finite."""
     scale = _vector(node, "scale", NO_SCALE) if node.kind == "Transform" else NO_SCALE
     inner = _child(node, frame, scale)
     return inner if inner.is_finite else None
@@ -292,9 +299,13 @@ class Shape:
 
 
 def shapes_of(bounds: Bounds, upright: int, work: Work) -> tuple[list[Shape], list[str]]:
-    """The shapes of a boundingObject, and notes on those that cannot be obstacles.
+    """Return the shapes of a boundingObject, and notes on those that cannot be obstacles.
 
-    upright: the axis of cylinders and capsules. Raises ConfigError for more than `work` allows.
+    Args:
+      upright: the axis of cylinders and capsules.
+
+    Raises:
+      ConfigError: `work` allows no more.
     """
     shapes, notes = list[Shape](), list[str]()
     for node, frame in _geometries(bounds, notes, work):
@@ -328,7 +339,6 @@ def _geometries(bounds: Bounds, notes: list[str], work: Work) -> Iterator[tuple[
 
 
 def _shape(node: Node, frame: Frame, upright: int, notes: list[str]) -> Shape | str:
-    """The obstacle, or why there is none."""
     if node.kind not in KNOWN:
         return f"PROTO {node.kind} hides its shape, it is not among the obstacles"
     if node.kind not in _DIMENSIONS:
@@ -348,7 +358,7 @@ def _shape(node: Node, frame: Frame, upright: int, notes: list[str]) -> Shape | 
 
 
 def _dimension(node: Node, name: str, notes: list[str]) -> tuple[float, ...]:
-    """The field, or what Webots takes instead: WbBox, WbCylinder, WbFieldChecker."""
+    """Return the field, or Webots' replacement: WbBox, WbCylinder, WbFieldChecker."""
     default = _DEFAULTS[name]
     given = node.numbers(name) if name in node.fields else default
     if len(given) != len(default):

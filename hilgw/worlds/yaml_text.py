@@ -16,8 +16,11 @@ LONGEST_COMMENT = 400
 
 
 class Names:
-    """Gives legal names that differ. forbidden: characters that they may not contain. couples: they
-    may contain "::", which couples motors in Webots."""
+    """Source of legal names that differ.
+
+    forbidden: characters that they may not contain. couples: they may contain "::", which couples
+    motors in Webots.
+    """
 
     def __init__(self, forbidden: str, *, couples: bool = False) -> None:
         self._forbidden = forbidden
@@ -26,7 +29,7 @@ class Names:
         self._numbers: dict[str, int] = {}
 
     def take(self, wanted: str) -> str:
-        """A free legal name, as near to the wanted one as possible; numbered as Webots does."""
+        """Return a free legal name, as close to `wanted` as possible; numbered as in Webots."""
         wanted = wanted[: LONGEST_NAME + len("::")]
         parts = wanted.split(self._couple) if self._couple else [wanted]
         legal = (self._couple or "").join(map(self._legal, parts))
@@ -48,7 +51,7 @@ class Names:
 
 
 def text(value: str) -> str:
-    """A key or a value that is text: plain if no YAML version reads it otherwise."""
+    """Return a key or a value that is text: plain if no YAML version reads it otherwise."""
     if _PLAIN.fullmatch(value) and value.lower() not in _NOT_PLAIN:
         return value
     return '"' + "".join(_escaped(each) for each in value) + '"'
@@ -64,7 +67,7 @@ def _escaped(character: str) -> str:
 
 
 def number(value: float) -> str:
-    """A number without an exponent that YAML versions read differently."""
+    """Return a number without an exponent that YAML versions read differently."""
     rounded = round(float(value), _DECIMALS)
     if rounded.is_integer():
         return str(int(rounded))
@@ -72,7 +75,7 @@ def number(value: float) -> str:
 
 
 def item(value: Any) -> str:
-    """A value in one line."""
+    """Return a value in one line."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -85,7 +88,7 @@ def item(value: Any) -> str:
 
 
 def comment(words: str) -> str:
-    """A comment in one line, with what is not printable escaped."""
+    """Return a comment in one line, with unprintable characters escaped."""
     words = words[: LONGEST_COMMENT + 1]
     words = "".join(each if each.isprintable() else repr(each)[1:-1] for each in words)
     if len(words) > LONGEST_COMMENT:

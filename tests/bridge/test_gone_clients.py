@@ -311,7 +311,7 @@ def test_a_new_connection_takes_the_place_of_the_dead_one_of_its_host(
     anew.send(b"stop")
     assert dead.closed is takes_place
     assert bench.device.data() == (b"stop" if takes_place else b"")
-    assert any("its host connects anew" in text for text in bench.reported) is takes_place
+    assert any("its host connects again" in text for text in bench.reported) is takes_place
     assert bench.adds_up
 
 

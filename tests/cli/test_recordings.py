@@ -262,7 +262,7 @@ def test_filtered_cut_and_merged_files_are_read_or_say_what_they_lack(
     assert {each["event"] for each in events_of(merged)} == {"value", "notice", "packet", "bytes"}
     recording(tmp_path / "other.pcapng", notice, epoch_ns=EPOCH + 5 * S)
     merged = made("mergecap", "-w", "made.pcapng", "run.pcapng", "other.pcapng")
-    assert "goes on with another run" in fault_of(merged)
+    assert "continues with another run" in fault_of(merged)
 
 
 def test_a_line_keeps_its_direction_without_flags(tmp_path: Path, run_file: Path) -> None:

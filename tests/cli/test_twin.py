@@ -109,7 +109,7 @@ def test_losses_at_random_give_no_range_and_one_size_no_latency(tmp_path: Path) 
     found = link_of(recording(tmp_path, known_link(loss=0.2)))
     assert found["measured"]["loss"] == pytest.approx(0.2, abs=0.05)
     assert "range" not in found["fit"] and "does not pass 50 %" in found["unknown"]["range"]
-    assert "an Emitter loses nothing at random" in found["wbt"]
+    assert "a simulated Emitter has no random loss" in found["wbt"]
     pairs = [(i * 1000 * MS, b"ping%d" % i) for i in range(9)]
     events = [e for now, data in pairs for e in (sent(now, data), came(now + 40 * MS, data))]
     found = link_of(recording(tmp_path, events))

@@ -730,7 +730,7 @@ async def test_what_zenoh_refuses_is_a_state_of_the_gateway(bench: Lab, /) -> No
     desk.session.failure = "the session is closed"
     await bench.run()
     assert desk.federation.state == "failed"
-    assert "the session is closed; start the gateway anew" in desk.federation.reason
+    assert "the session is closed; restart the gateway" in desk.federation.reason
 
 
 @scenario_of(lab, "desk", "field")

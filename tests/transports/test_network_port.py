@@ -205,12 +205,12 @@ async def test_a_rate_that_the_server_rounds_is_accepted_within_2_percent(timer:
 @pytest.mark.parametrize(
     ("silent", "option", "notices"),
     [
-        ({PURGE_DATA}, "", ["the server does not answer PURGE-DATA; hilgw goes on"]),
-        ({SET_CONTROL}, "", ["the server does not answer SET-CONTROL; hilgw goes on"]),
+        ({PURGE_DATA}, "", ["the server does not answer PURGE-DATA; hilgw continues"]),
+        ({SET_CONTROL}, "", ["the server does not answer SET-CONTROL; hilgw continues"]),
         (
             {SET_CONTROL, PURGE_DATA},
             "",
-            ["the server does not answer PURGE-DATA and SET-CONTROL; hilgw goes on"],
+            ["the server does not answer PURGE-DATA and SET-CONTROL; hilgw continues"],
         ),
         ({SET_CONTROL}, "?ign_set_control", []),
         ((), "?ign_set_control", []),

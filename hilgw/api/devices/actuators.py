@@ -26,8 +26,11 @@ Motion = SetPosition | SetVelocity | SetForce
 def _is_valid(
     setter: str, name: str, value: float, low: float = -math.inf, also: float = math.nan
 ) -> bool:
-    """Whether an argument is valid; prints why it is not. low, also: the smallest value, and one
-    below it that is valid too."""
+    """Return True for a valid argument; report an invalid one.
+
+    Args:
+      low, also: the smallest value, and one below it that is valid too.
+    """
     if math.isnan(value):
         report(f"wb_{setter}() called with an invalid '{name}' argument (NaN).")
     elif value < low and value != also:
@@ -74,11 +77,11 @@ class Motor(HasBrake, HasPositionSensor):
         self._limit_force("torque", torque)
 
     def setForce(self, force: float) -> None:
-        """Selects force control."""
+        """Select force control."""
         self._apply_force("force", force)
 
     def setTorque(self, torque: float) -> None:
-        """Selects torque control."""
+        """Select torque control."""
         self._apply_force("torque", torque)
 
     force = property(fset=setForce)
@@ -92,14 +95,14 @@ class Motor(HasBrake, HasPositionSensor):
         self._state.put(SetControlPid(self.tag, p, i, d))
 
     def getTargetPosition(self) -> float:
-        """+infinity: velocity control."""
+        """Return the target; +infinity means velocity control."""
         return self._state.position
 
     def getMinPosition(self) -> float:
         return float(self._configured("minPosition", math.nan))
 
     def getMaxPosition(self) -> float:
-        """0 as the smallest one is: no limits."""
+        """Return the largest position; 0, as the smallest one, means no limits."""
         return float(self._configured("maxPosition", math.nan))
 
     def getVelocity(self) -> float:
@@ -109,7 +112,7 @@ class Motor(HasBrake, HasPositionSensor):
         return float(self._configured("maxVelocity", math.nan))
 
     def getAcceleration(self) -> float:
-        """-1: unlimited."""
+        """Return the acceleration; -1 means unlimited."""
         return self._state.acceleration
 
     def getAvailableForce(self) -> float:
@@ -122,7 +125,7 @@ class Motor(HasBrake, HasPositionSensor):
     getMaxTorque = getMaxForce
 
     def getMultiplier(self) -> float:
-        """Of a coupled motor."""
+        """Return the multiplier of a coupled motor."""
         return float(self._configured("multiplier", math.nan))
 
     def enableForceFeedback(self, sampling_period: int) -> None:
@@ -165,11 +168,14 @@ class Motor(HasBrake, HasPositionSensor):
     multiplier = property(getMultiplier)
 
     def _refused(self, setter: str, *checked: Any) -> bool:
-        """checked: as of `_is_valid`. A motor that the robot does not have takes nothing."""
+        """Return True for a rejected argument. checked: see `_is_valid`.
+
+        A motor that the robot does not have accepts nothing.
+        """
         return not (_is_valid(f"motor_set_{setter}", *checked) and self.tag)
 
     def _moves(self, kind: type[Motion], name: str, value: float) -> bool:
-        """Whether the motor takes this motion. kind: its command."""
+        """Return True if the motor accepts this motion. kind: its command."""
         valid = False
         try:
             valid = not self._refused(name, name, value)
@@ -179,8 +185,11 @@ class Motor(HasBrake, HasPositionSensor):
         return valid
 
     def _report_refusal(self, kind: type[Motion]) -> None:
-        """A motion was refused here. A gateway learns that from NaN, and stops a real motor, which
-        would go on with the last one; Webots' own library sends nothing."""
+        """Report that a motion was rejected here.
+
+        The gateway receives NaN, and stops a real motor, which would otherwise continue its last
+        motion; Webots' own library sends nothing.
+        """
         session = current.open_session()
         if self.tag and session is not None and session.has_gateway:
             other = self._state.waiting.find(kind, self.tag)  # a simulated motor still gets it

@@ -1,4 +1,4 @@
-"""What all devices of a robot have, all that is sampled, and all on a joint."""
+"""Base classes of the devices of a robot, of those that are sampled, and of those on a joint."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from hilgw.protocols.webots.queues import WaitingCommands
 
 
 class Device:
-    """A device of the robot. name: as in the world; a device that `Robot.getDevice` returns is made
-    by its tag instead."""
+    """A device of the robot.
+
+    name: as in the world; a device that `Robot.getDevice` returns is made by its tag instead.
+    """
 
     kinds: ClassVar[tuple[str, ...]] = ()  # of nodes; empty: all
     _state: Any  # a class of devices narrows it
@@ -23,19 +25,19 @@ class Device:
         self._state = self._find(name)
 
     def _find(self, name: str | int) -> State:
-        found = current.device(name if isinstance(name, int) else text(name))
-        if found is None:
+        state = current.device(name if isinstance(name, int) else text(name))
+        if state is None:
             report(f"wb_robot_get_device(): device '{name}' was not found.")
-        elif self.kinds and found.kind not in self.kinds:
-            report(f"device '{name}' has type {found.kind}, not {type(self).__name__}.")
+        elif self.kinds and state.kind not in self.kinds:
+            report(f"device '{name}' has type {state.kind}, not {type(self).__name__}.")
         else:
-            return found
+            return state
         kind = self.kinds[0] if self.kinds else "LED"
         return STATES[kind](WaitingCommands(), 0, kind, 0, "", "")  # nothing of it is sent
 
     @property
     def tag(self) -> int:
-        """The number of the device; 0 when the robot has none of this name and kind."""
+        """The number of the device; 0 if the robot has none of this name and kind."""
         return int(self._state.tag)
 
     def getName(self) -> str:
@@ -52,23 +54,26 @@ class Device:
     node_type = property(getNodeType)
 
     def _configured(self, field: str, default: Any) -> Any:
-        """A field of what the simulator gave of the device at the start."""
+        """Return a field of the device as the simulator sent it at the start."""
         configuration = self._state.configuration
         return default if configuration is None else getattr(configuration, field)
 
 
 class Sampled:
-    """Has a sampling period in ms; 0 is off. function: its part in the names of the C functions."""
+    """A device with a sampling period in ms; 0 is off.
+
+    function: its part in the names of the C functions.
+    """
 
     function: ClassVar[str]
 
     def enable(self, p: int) -> None:
-        """Samples at this period in ms; 0 disables."""
+        """Sample at this period in ms; 0 disables."""
         if (ms := period(p, f"{self.function}_enable")) is not None:
             self._sample(ms)
 
     def disable(self) -> None:
-        """Samples no more; the last value stays."""
+        """Stop sampling; the last value stays."""
         self._sample(0)
 
     def getSamplingPeriod(self) -> int:
@@ -77,7 +82,7 @@ class Sampled:
     sampling_period = property(getSamplingPeriod, lambda self, p: self.enable(p))
 
     def _checked(self, getter: str) -> None:
-        """Reports when the program reads what is off."""
+        """Report that the program reads a disabled device."""
         if not self._period:
             report_disabled(f"{self.function}_{getter}", f"{self.function}_enable")
 
@@ -90,8 +95,10 @@ class Sampled:
 
 
 class Sensor(Sampled, Device):
-    """A device with a sampling period in ms. Made by its name it is enabled: at the basic time step
-    when no period is given."""
+    """A device with a sampling period in ms.
+
+    Made by its name it is enabled: at the basic time step if no period is given.
+    """
 
     function = "sensor"
     _state: SensorState
@@ -129,10 +136,10 @@ class OnJoint(Typed):
 
 
 class HasMotor(OnJoint):
-    """On a joint with a motor."""
+    """A device on a joint with a motor."""
 
     def getMotor(self) -> Any:
-        """The Motor of the same joint, or None."""
+        """Return the Motor of the same joint, or None."""
         kind = "LinearMotor" if self.type == self.LINEAR else "RotationalMotor"
         return current.associated(self._state, kind)
 
@@ -140,20 +147,20 @@ class HasMotor(OnJoint):
 
 
 class HasBrake(OnJoint):
-    """On a joint with a brake."""
+    """A device on a joint with a brake."""
 
     def getBrake(self) -> Any:
-        """The Brake of the same joint, or None."""
+        """Return the Brake of the same joint, or None."""
         return current.associated(self._state, "Brake")
 
     brake = property(getBrake)
 
 
 class HasPositionSensor(OnJoint):
-    """On a joint with a position sensor."""
+    """A device on a joint with a position sensor."""
 
     def getPositionSensor(self) -> Any:
-        """The PositionSensor of the same joint, or None."""
+        """Return the PositionSensor of the same joint, or None."""
         return current.associated(self._state, "PositionSensor")
 
     position_sensor = property(getPositionSensor)

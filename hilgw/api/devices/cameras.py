@@ -20,7 +20,7 @@ class Camera(Sensor):
     _state: CameraState
 
     def getImage(self) -> bytes | None:
-        """The last image; None before the first one, and with a line while it is disabled."""
+        """Return the last image; None before the first one, and while the camera is disabled."""
         if not self._period:
             self._checked("get_image")
             return None
@@ -31,7 +31,7 @@ class Camera(Sensor):
             return None
 
     def getImageArray(self) -> list[list[list[int]]] | None:
-        """Red, green and blue of each pixel, column by column."""
+        """Return red, green and blue of each pixel, column by column."""
         image, width, height = self.getImage(), self.getWidth(), self.getHeight()
         if image is None:
             return None
@@ -54,8 +54,8 @@ class Camera(Sensor):
 
     @staticmethod
     def imageGetGray(image: bytes, width: int, x: int, y: int) -> int:
-        at = 4 * (y * width + x)
-        return sum(image[at : at + 3]) // 3
+        offset = 4 * (y * width + x)
+        return sum(image[offset : offset + 3]) // 3
 
     imageGetGrey = imageGetGray
 

@@ -25,7 +25,7 @@ from hilgw.protocols.webots.robot_messages import (
 
 
 class _Input(Sampled):
-    """Made with a period other than 0 it is enabled. command: sets the period."""
+    """An input that is enabled if made with a period other than 0. command: sets the period."""
 
     command: ClassVar[type[KeyboardSamplingPeriod | MouseSamplingPeriod | JoystickSamplingPeriod]]
     _period = 0
@@ -40,7 +40,7 @@ class _Input(Sampled):
 
 
 class Keyboard(_Input, Keys):
-    """getKey gives the pressed keys one by one, then -1."""
+    """A keyboard; getKey returns the pressed keys one by one, then -1."""
 
     function = "keyboard"
     command = KeyboardSamplingPeriod
@@ -53,7 +53,7 @@ class Keyboard(_Input, Keys):
     getKeyCode = getKey
 
     def get_key(self) -> str:
-        """The next key in words, such as "control-page up"; "" when there is none."""
+        """Return the next key in words, such as "control-page up"; "" if there is none."""
         key = self.getKey()
         if key < 0:
             return ""
@@ -85,7 +85,10 @@ _KEYS = {
 
 @dataclass
 class MouseState:
-    """u, v: on the view, 0 to 1; x, y, z: in the world, in m; NaN when unknown."""
+    """The state of the mouse.
+
+    u, v: on the view, 0 to 1; x, y, z: in the world, in m; NaN if unknown.
+    """
 
     u: float
     v: float
@@ -145,7 +148,7 @@ class Joystick(_Input):
         return _item("get_pov_value", current.session().joystick_state.povs, pov)
 
     def getPressedButton(self) -> int:
-        """The pressed buttons one by one, then -1."""
+        """Return the pressed buttons one by one, then -1."""
         buttons = current.session().joystick_state.buttons
         if self._next_button >= len(buttons):
             self._next_button = 0

@@ -28,7 +28,7 @@ class _Radio(Device):
     _state: EmitterState | ReceiverState
 
     def getChannel(self) -> int:
-        """Of an Emitter: that of the packets sent from now on. -1: all channels."""
+        """Return the channel, of an Emitter that of packets from now on; -1: all channels."""
         return self._state.channel
 
     def setChannel(self, channel: int) -> None:
@@ -38,16 +38,20 @@ class _Radio(Device):
 
 
 class Emitter(_Radio):
-    """Packets leave with the steps, at the Emitter's baudRate."""
+    """An Emitter; packets leave with the steps, at its baudRate."""
 
     kinds = ("Emitter",)
     function = "emitter"
     _state: EmitterState
 
     def send(self, message: Message, length: int | None = None) -> int:
-        """Queues one packet: bytes, text as UTF-8, or numbers (int: 32 bits, float: 64 bits, the
-        first decides). length: only so many bytes of bytes. 1 when it was queued, 0 when it was
-        not."""
+        """Queue one packet; return 1 if it was queued, 0 if not.
+
+        Args:
+          message: bytes, text as UTF-8, or numbers (int: 32 bits, float: 64 bits, the first
+              decides).
+          length: the number of bytes to send of a bytes message.
+        """
         data = _encode(message)
         if data is None:
             return 0
@@ -68,7 +72,7 @@ class Emitter(_Radio):
         return int(queue.put(queue.channel, data[:size]))
 
     def _watch(self) -> None:
-        """Names a program that sends, and calls no step for UNSTEPPED_S."""
+        """Warn about a program that sends, and calls no step for UNSTEPPED_S."""
         state, session, now_s = self._state, current.session(), time.monotonic()
         if state.steps != session.steps:
             state.steps, state.since_s = session.steps, now_s
@@ -76,11 +80,11 @@ class Emitter(_Radio):
             session.warn("send", f"Emitter.send() of '{state.name}' without a step: {LEAVING}.")
 
     def getBufferSize(self) -> int:
-        """In bytes; -1: unlimited."""
+        """Return the size in bytes; -1 means unlimited."""
         return self._state.queue.buffer_size
 
     def getRange(self) -> float:
-        """Of the packets sent from now on, in m; -1: unlimited."""
+        """Return the range of packets sent from now on, in m; -1 means unlimited."""
         return float(self._state.queue.range)
 
     def setRange(self, range: float) -> None:
@@ -91,7 +95,7 @@ class Emitter(_Radio):
 
 
 def _encode(message: Any) -> bytes | None:
-    """The bytes of a packet; None, with a line, when there are none."""
+    """Return the bytes of a packet; report an error and return None if there are none."""
     if isinstance(message, bytes | bytearray | memoryview):
         return bytes(message)
     if isinstance(message, str):
@@ -117,7 +121,7 @@ class Receiver(Sensor, _Radio):
     _state: ReceiverState
 
     def nextPacket(self) -> None:
-        """Removes the first packet; without one it does nothing."""
+        """Remove the first packet, if any."""
         self._state.next_packet()
 
     def getQueueLength(self) -> int:
@@ -125,12 +129,12 @@ class Receiver(Sensor, _Radio):
         return len(self._state.queue) if self.tag else -1
 
     def getDataSize(self) -> int:
-        """In bytes; -1, with an error, without a packet."""
+        """Return the size in bytes; without a packet report an error and return -1."""
         head = self._head("get_data_size")
         return len(head.data) if head else -1
 
     def getBytes(self) -> bytes:
-        """The first packet; empty, with an error, when there is none."""
+        """Return the first packet; without one report an error and return b""."""
         head = self._head("get_data")
         return head.data if head else b""
 
@@ -139,30 +143,36 @@ class Receiver(Sensor, _Radio):
         return self.getString()
 
     def getString(self) -> str:
-        """The first packet, which must be UTF-8; NULs stay."""
+        """Return the first packet, which must be UTF-8; NULs stay."""
         return self.getBytes().decode()
 
     def getInts(self) -> tuple[int, ...]:
-        """The first packet as integers of 32 bits. Raises struct.error for a size that is not a
-        multiple of 4."""
+        """Return the first packet as integers of 32 bits.
+
+        Raises:
+          struct.error: its size is not a multiple of 4.
+        """
         return self._unpack("i", 4)
 
     def getFloats(self) -> tuple[float, ...]:
-        """The first packet as floats of 64 bits. Raises struct.error for a size that is not a
-        multiple of 8."""
+        """Return the first packet as floats of 64 bits.
+
+        Raises:
+          struct.error: its size is not a multiple of 8.
+        """
         return self._unpack("d", 8)
 
     def getBools(self) -> tuple[bool, ...]:
-        """The first packet, a truth value each byte."""
+        """Return the first packet, a truth value for each byte."""
         return self._unpack("?", 1)
 
     def getSignalStrength(self) -> float:
-        """1 / distance^2; NaN without a packet."""
+        """Return 1 / distance^2; NaN without a packet."""
         head = self._head("get_signal_strength")
         return head.signalStrength if head else math.nan
 
     def getEmitterDirection(self) -> list[float]:
-        """The unit vector to the sender, in the Receiver's axes; NaN without a packet."""
+        """Return the unit vector to the sender, in the Receiver's axes; NaN without a packet."""
         head = self._head("get_emitter_direction")
         return list(head.direction) if head else [math.nan] * 3
 

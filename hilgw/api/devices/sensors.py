@@ -10,7 +10,7 @@ from hilgw.api.devices.states import GpsState, TouchState
 
 
 class _Scalar(Sensor):
-    """A sensor that reports one number. value: NaN when the sensor is off and never was on."""
+    """A sensor that reports one number. value: NaN if the sensor is off and never was on."""
 
     def getValue(self) -> float:
         self._checked("get_value")
@@ -32,14 +32,14 @@ class _Mapped(Sensor):
     """A sensor with a lookup table."""
 
     def getLookupTable(self) -> list[float]:
-        """The rows, one after the other: value, response, noise."""
+        """Return the rows, one after the other: value, response, noise."""
         return [number for row in self._configured("lookupTable", ()) for number in row]
 
     lookup_table = property(getLookupTable)
 
 
 class DistanceSensor(_Scalar, _Mapped, Typed):
-    """value: as the lookup table maps the distance."""
+    """A distance sensor. value: as the lookup table maps the distance."""
 
     GENERIC, INFRA_RED, SONAR, LASER = range(4)
     kinds = ("DistanceSensor",)
@@ -52,7 +52,7 @@ class DistanceSensor(_Scalar, _Mapped, Typed):
         return float(self._configured("minValue", math.nan))
 
     def getAperture(self) -> float:
-        """In rad."""
+        """Return the aperture in rad."""
         return float(self._configured("aperture", math.nan))
 
     max_value = property(getMaxValue)
@@ -61,21 +61,24 @@ class DistanceSensor(_Scalar, _Mapped, Typed):
 
 
 class LightSensor(_Scalar, _Mapped):
-    """value: as the lookup table maps the irradiance."""
+    """A light sensor. value: as the lookup table maps the irradiance."""
 
     kinds = ("LightSensor",)
     function = "light_sensor"
 
 
 class PositionSensor(_Scalar, HasMotor, HasBrake):
-    """value: of the joint, in rad or m."""
+    """A position sensor. value: that of the joint, in rad or m."""
 
     kinds = ("PositionSensor",)
     function = "position_sensor"
 
 
 class TouchSensor(_Scalar, _Mapped, Typed):
-    """value: of a bumper 0 or 1, of a force sensor N; values: of a force-3d sensor, in N."""
+    """A touch sensor.
+
+    value: of a bumper 0 or 1, of a force sensor N; values: of a force-3d sensor, in N.
+    """
 
     BUMPER, FORCE, FORCE3D = range(3)
     kinds = ("TouchSensor",)
@@ -96,7 +99,6 @@ class TouchSensor(_Scalar, _Mapped, Typed):
     values = property(getValues)
 
     def _check_type(self, *, vector: bool) -> None:
-        """Reports the getter of another type than that of this sensor."""
         if (self.type == self.FORCE3D) == vector or not self.tag:
             return
         used, other = ("get_values", "get_value") if vector else ("get_value", "get_values")
@@ -108,28 +110,28 @@ class TouchSensor(_Scalar, _Mapped, Typed):
 
 
 class Accelerometer(_Vector, _Mapped):
-    """value: x, y, z in m/s^2."""
+    """An accelerometer. value: x, y, z in m/s^2."""
 
     kinds = ("Accelerometer",)
     function = "accelerometer"
 
 
 class Gyro(_Vector, _Mapped):
-    """value: x, y, z in rad/s."""
+    """A gyro. value: x, y, z in rad/s."""
 
     kinds = ("Gyro",)
     function = "gyro"
 
 
 class Compass(_Vector, _Mapped):
-    """value: the direction of north, x, y, z."""
+    """A compass. value: the direction of north, x, y, z."""
 
     kinds = ("Compass",)
     function = "compass"
 
 
 class GPS(_Vector):
-    """value: x, y, z in m, or latitude, longitude in degrees and altitude in m."""
+    """A GPS. value: x, y, z in m, or latitude, longitude in degrees and altitude in m."""
 
     LOCAL, WGS84 = range(2)
     kinds = ("GPS",)
@@ -138,18 +140,18 @@ class GPS(_Vector):
 
     @staticmethod
     def convertToDegreesMinutesSeconds(decimalDegrees: float) -> str:
-        """12.5125 is 12° 30′ 45″."""
+        """Return degrees, minutes and seconds: 12.5125 is 12° 30′ 45″."""
         seconds = round(abs(decimalDegrees) * 3600)
         sign = "-" if decimalDegrees < 0 and seconds else ""
         return f"{sign}{seconds // 3600}° {seconds // 60 % 60}′ {seconds % 60}″"
 
     def getSpeed(self) -> float:
-        """In m/s."""
+        """Return the speed in m/s."""
         self._checked("get_speed")
         return self._state.speed
 
     def getSpeedVector(self) -> list[float]:
-        """In m/s."""
+        """Return the velocity in m/s."""
         self._checked("get_speed_vector")
         return list(self._state.speed_vector)
 
@@ -162,13 +164,13 @@ class GPS(_Vector):
 
 
 class InertialUnit(Sensor):
-    """The orientation."""
+    """A sensor of the orientation."""
 
     kinds = ("InertialUnit",)
     function = "inertial_unit"
 
     def getRollPitchYaw(self) -> list[float]:
-        """In rad, about x, y and z of ENU (y and z of NUE), the last rotation first."""
+        """Return the angles in rad about x, y, z of ENU (NUE: x, z, y), the last rotation first."""
         x, y, z, w = self._vector("get_roll_pitch_yaw")
         if self._configured("coordinateSystem", "ENU") == "NUE":
             return _angles_nue(x, y, z, w)
@@ -177,7 +179,7 @@ class InertialUnit(Sensor):
         return [roll, pitch, math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))]
 
     def getQuaternion(self) -> list[float]:
-        """x, y, z, w."""
+        """Return x, y, z, w."""
         return self._vector("get_quaternion")
 
     def getNoise(self) -> float:
@@ -189,7 +191,7 @@ class InertialUnit(Sensor):
 
 
 def _angles_nue(x: float, y: float, z: float, w: float) -> list[float]:
-    """roll about x, pitch about z, yaw about y."""
+    """Return roll about x, pitch about z, yaw about y."""
     roll = math.atan2(2 * (w * x - y * z), 1 - 2 * (x * x + z * z))
     pitch = math.asin(max(-1.0, min(1.0, 2 * (x * y + z * w))))
     return [roll, pitch, math.atan2(2 * (y * w - x * z), 1 - 2 * (y * y + z * z))]

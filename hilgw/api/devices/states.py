@@ -1,8 +1,7 @@
-"""What a controller has set on each device, and the values that it received.
+"""The settings of a controller for each device, and the values that it received.
 
-Each state puts what the controller asks for into the commands of the next request, and takes the
-messages of the answers. The classes of `hilgw.api` are views of these states, as many as the
-program makes.
+Each state puts the controller's commands into the next request, and takes the messages of the
+answers. The classes of `hilgw.api` are views of these states, as many as the program makes.
 """
 
 from __future__ import annotations
@@ -36,9 +35,12 @@ from hilgw.protocols.webots.queues import EmitterQueue, WaitingCommands
 
 
 class State:
-    """One device. tag: its number; 0: the robot does not have it, and it answers as libController
-    does then. node: its number in this version of Webots; kind: its node's name. waiting: the
-    commands of the next request."""
+    """The state of one device.
+
+    tag: its number; 0: the robot does not have it, and it answers as libController does then. node:
+    its number in this version of Webots; kind: its node's name. waiting: the commands of the next
+    request.
+    """
 
     def __init__(
         self, waiting: WaitingCommands, tag: int, kind: str, node: int, name: str, model: str
@@ -49,15 +51,15 @@ class State:
         self.waiting = waiting
 
     def put(self, command: Command) -> None:
-        """Sends this with the next request; of several of one kind the last."""
+        """Send this with the next request; a later command of its kind replaces it."""
         self.waiting.put(command)
 
     def ask(self, node: int) -> None:
-        """Asks, in the next request, for the device of this node number on the same joint."""
+        """Ask, in the next request, for the device of this node number on the same joint."""
         self.put(GetAssociatedDevice(self.tag, node))
 
     def apply(self, message: Any) -> None:
-        """One message of the simulator."""
+        """Apply one message of the simulator."""
         if isinstance(message, AssociatedDevice):
             self.associated = message.device
         else:
@@ -132,12 +134,12 @@ class CameraState(SensorState):
 
     @property
     def image(self) -> bytes | None:
-        """None before the first one. Raises OSError: the simulator's file is gone."""
+        """The image; None before the first one. Raises OSError: the simulator's file is gone."""
         return Path(self._file).read_bytes() if self._file else self.pixels
 
 
 class LedState(State):
-    """An LED. value: as the controller set it."""
+    """An LED. value: as set by the controller."""
 
     value = 0
 
@@ -161,7 +163,7 @@ class BrakeState(State):
 
 
 class MotorState(State):
-    """A motor: targets as the controller set them, limits as the simulator gave them."""
+    """A motor: targets as set by the controller, limits as sent by the simulator."""
 
     position = math.inf
     velocity = acceleration = available = 0.0
@@ -184,8 +186,11 @@ class MotorState(State):
 
 
 class EmitterState(State):
-    """An Emitter. queue: its packets. steps: of the session at the first packet since then, which
-    was at since_s."""
+    """An Emitter.
+
+    queue: its packets. steps: those of the session at the first packet since then, which was at
+    since_s.
+    """
 
     steps, since_s = -1, 0.0
 
@@ -217,8 +222,10 @@ class EmitterState(State):
 
 
 class ReceiverState(SensorState):
-    """A Receiver. Packets stay until the program takes them; one that does not fit in bufferSize is
-    lost."""
+    """A Receiver. Packets stay until the program takes them.
+
+    A packet that does not fit in bufferSize is lost.
+    """
 
     def __init__(self, *of: Any) -> None:
         super().__init__(*of)

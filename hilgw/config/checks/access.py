@@ -1,4 +1,4 @@
-"""Checks of who may connect from other hosts."""
+"""Checks of the access from other hosts."""
 
 from __future__ import annotations
 
@@ -23,34 +23,43 @@ _TOKEN = "?token=" + 32 * "x"  # as `hilgw token` makes it, behind the name of t
 
 
 def check_files(inspection: Inspection) -> None:
-    """No other user can read a token file or a private key. What does not exist is reported at
-    the start, as it may be made until then."""
+    """Report token files and private keys that other users can read.
+
+    A file that does not exist is reported at the start: it may be made until then.
+    """
     folder = FilePath(inspection.document.file).parent
-    for at, access in inspection.made("access"):
+    for section, access in inspection.made("access"):
         for name, token in access.tokens.items():
             place = folder / token.file
-            is_bad = inspection.document.is_bad((*at, "tokens", name, "file"))
+            is_bad = inspection.document.is_bad((*section, "tokens", name, "file"))
             mode = None if is_bad else mode_of(place)
             if mode is not None and is_token_exposed(mode):
-                inspection.error((*at, "tokens", name, "file"), TOKEN_READABLE, make_private(place))
+                inspection.error(
+                    (*section, "tokens", name, "file"), TOKEN_READABLE, make_private(place)
+                )
         if access.tls is not None:
             key = "certificate" if access.tls.key is None else "key"
             place = folder / (access.tls.key or access.tls.certificate)
-            mode = None if inspection.document.is_bad((*at, "tls", key)) else mode_of(place)
+            mode = None if inspection.document.is_bad((*section, "tls", key)) else mode_of(place)
             if mode is not None and is_key_exposed(mode):
-                inspection.error((*at, "tls", key), KEY_READABLE, make_private(place))
+                inspection.error((*section, "tls", key), KEY_READABLE, make_private(place))
 
 
 def check_metrics(inspection: Inspection) -> None:
-    """The address of the metrics, against `access`: any token may read them."""
+    """Check the address of the metrics against `access`: any token may read them."""
     for path, metrics in inspection.made("metrics"):
         check_listener(inspection, (*path, "listen"), metrics.listen)
 
 
 def check_listener(inspection: Inspection, path: Path, url: str, robot: str = "") -> None:
-    """Adds an error at `path` for an address that `access` does not allow to listen on, and a
-    warning for the name of a robot that leaves no room for a token. robot: that its clients
-    command; "": they read."""
+    """Add an error for an address on which `access` does not allow to listen.
+
+    Warn about a robot's name that leaves no room for a token.
+
+    Args:
+      path: where the errors are reported.
+      robot: the robot that the clients command; "" if they only read.
+    """
     if inspection.document.is_bad(("access",)) or inspection.has_errors_below(("access",)):
         return
     made = [config for _, config in inspection.made("access")]
@@ -62,21 +71,23 @@ def check_listener(inspection: Inspection, path: Path, url: str, robot: str = ""
         if not robot:  # else reported with the address
             inspection.error(path, str(error), "e.g. 127.0.0.1:9464 or [::1]:9464")
         return
-    for what, fix in _problems(access, reads=not robot):
-        inspection.error(path, what, fix)
+    for problem, fix in _problems(access, reads=not robot):
+        inspection.error(path, problem, fix)
     if access.tokens and robot:
         _check_room(inspection, path[:2], robot)
 
 
 def _check_room(inspection: Inspection, path: Path, robot: str) -> None:
-    """libController encodes the name with the token, and sends a hash of what is too long."""
+    """Check that libController can encode the robot's name with the token: it hashes long ones."""
     from hilgw.protocols.webots.handshake import LONGEST_NAME, encode_name
 
     whole, token = encode_name(robot + _TOKEN), encode_name(_TOKEN)
     if not whole.endswith(token):
-        what = f"no token fits behind this name: of more than {LONGEST_NAME} characters, a "
-        what += "controller sends a hash"
-        inspection.warn(path, what, f"use at most {LONGEST_NAME - len(token)} letters and digits")
+        problem = f"no token fits behind this name: of more than {LONGEST_NAME} characters, a "
+        problem += "controller sends a hash"
+        inspection.warn(
+            path, problem, f"use at most {LONGEST_NAME - len(token)} letters and digits"
+        )
 
 
 def _problems(access: AccessConfig, *, reads: bool) -> Iterator[tuple[str, str]]:

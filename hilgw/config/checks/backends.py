@@ -1,4 +1,4 @@
-"""Checks of back ends: parts that stay real beside mocks, and what runs at another speed."""
+"""Checks of back ends: parts that stay real next to mocks, and parts that run at another speed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NO_PART = "write a station, ROBOT.controller, ROBOT.body or ROBOT.remote"
 
 
 def check_real(inspection: Inspection) -> None:
-    """Each name in `real:` is a part of the file."""
+    """Check that each name in `real:` is a part of the file."""
     real = inspection.get("real")
     if not isinstance(real, list) or inspection.document.is_bad(("real",)):
         return
@@ -42,23 +42,23 @@ def check_real(inspection: Inspection) -> None:
 
 
 def check_own_backends(inspection: Inspection) -> None:
-    """A part has its own back end or is listed in `real:`, and it has a port."""
+    """Check that a part has its own back end or is listed in `real:`, and has a port."""
     real = inspection.get("real")
     for pattern in (("adapters", None), *(("robots", None, key) for key in PARTS)):
         for path, part in inspection.made(*pattern):
             listed = isinstance(real, list) and part_name(path) in real
             if part.backend is not None and listed:
-                what = f"`real:` lists {quoted(part_name(path))}, too"
-                inspection.error((*path, "backend"), what, "delete one of them")
+                problem = f"`real:` lists {quoted(part_name(path))}, too"
+                inspection.error((*path, "backend"), problem, "delete one of them")
     for path, part in inspection.made("robots", None, "controller"):
         if part.backend is None:
             continue
         if inside_of(part) is not None:
-            what = "the controller runs in the gateway: there is no port to it"
-            inspection.error((*path, "backend"), what, "delete it")
+            problem = "the controller runs in the gateway: there is no port to it"
+            inspection.error((*path, "backend"), problem, "delete it")
         elif program_of(part) is not None:
-            what = "hilgw starts the program itself, with every back end"
-            inspection.error((*path, "backend"), what, "delete it")
+            problem = "hilgw starts the program itself, with every back end"
+            inspection.error((*path, "backend"), problem, "delete it")
 
 
 def _parts(inspection: Inspection) -> Iterator[str]:
@@ -81,19 +81,19 @@ _MOCKED = "run with --backend mock, or leave speed out"
 
 
 def check_speed(inspection: Inspection) -> None:
-    """Reports what is in real time, or is opened by another program."""
+    """Report parts that run in real time, or that another program opens."""
     speed = inspection.get("speed")
     if speed in (None, REAL_TIME) or not _is_valid(speed):
         return
     parts = (*_ports(inspection), *_local_sockets(inspection), *_links(inspection))
     parts += tuple(_programs(inspection))
-    for path, what, fix in (*parts, *_proxies(inspection), *_mocap(inspection)):
+    for path, problem, fix in (*parts, *_proxies(inspection), *_mocap(inspection)):
         shown = speed if speed == MAX else f"{speed:g}"
-        inspection.error(path, f"{what} runs in real time, not at speed {shown}", fix)
+        inspection.error(path, f"{problem} runs in real time, not at speed {shown}", fix)
 
 
 def _is_valid(speed: Any) -> bool:
-    """Whether the value passed validation, which has reported it otherwise."""
+    """Return True for a valid speed; validation has reported any other one."""
     return speed == MAX or (type(speed) in (int, float) and 0 < speed < math.inf)
 
 
@@ -113,14 +113,14 @@ def _ports(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
 
 
 def _address_of(inspection: Inspection, path: Path) -> Path:
-    """Where a part is connected; the part itself when that is not written."""
+    """Return the path of a part's address, or of the part itself if no address is written."""
     data = inspection.get(*path)
     key = next((key for key in ("port", "connect", "listen") if data.get(key) is not None), None)
     return path if key is None else (*path, key)
 
 
 def _local_sockets(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
-    """Those of controllers; the mock of one with an address is in this process."""
+    """Yield the local sockets of controllers; mocks with an address run in this process."""
     for path, config in inspection.made("robots", None, "controller"):
         local = isinstance(config.settings, ListensLocally) and config.settings.ipc
         if local and is_mocked(inspection, part_name(path)):
@@ -130,11 +130,12 @@ def _local_sockets(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
 def _links(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
     for path, data in inspection.each("airs", None, "nodes", None):
         if data.get("link") is not None and has_nodes(inspection, str(path[1])):
-            at = (*path, "link")
+            link_path = (*path, "link")
             import shlex
 
-            fix = f"delete it, or run with --set {shlex.quote('.'.join(map(str, at)) + '=null')}"
-            yield at, "a port for another program", fix
+            setting = ".".join(map(str, link_path)) + "=null"
+            fix = f"delete it, or run with --set {shlex.quote(setting)}"
+            yield link_path, "a port for another program", fix
 
 
 def _programs(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
@@ -146,7 +147,7 @@ def _programs(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
 
 
 def _proxies(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
-    """Their connections are sockets of this machine, also those to mocks."""
+    """Yield the proxies: their connections, also those to mocks, are sockets of this machine."""
     for path, config in inspection.made("robots", None, "controller"):
         if proxy_of(config) is not None:
             yield path, "a Webots behind hilgw", "leave speed out"

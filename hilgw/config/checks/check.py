@@ -1,4 +1,4 @@
-"""All checks that span several parts of a configuration; they run on what passed validation.
+"""Checks that span several parts of a configuration; they run on the parts that passed validation.
 
 Errors are added to the document's problems; legal but doubtful settings get a warning.
 """
@@ -56,10 +56,10 @@ IN_ORDER = (
 
 
 def check(document: Document, context: Context) -> list[Diagnostic]:
-    """Adds errors to the document's problems; returns the warnings."""
+    """Add errors to the document's problems; return the warnings."""
     inspection = Inspection(document, context)
-    for each in IN_ORDER:
-        each(inspection)
+    for run_check in IN_ORDER:
+        run_check(inspection)
     if not document.problems and inspection.get("federation") is None:  # others may have more
         reach.check_reach(inspection)
     return inspection.warnings

@@ -38,7 +38,7 @@ Address = tuple[str, int]
 
 
 def _peers(inspection: Inspection) -> Iterator[tuple[Path, PartConfig, Any]]:
-    """Every body, and every controller that is a peer."""
+    """Yield every body, and every controller that is a peer."""
     for path, config in bodies(inspection):
         yield path, config, plugins.load(plugins.BODIES, config.kind)
     for path, config in inspection.made("robots", None, "controller"):
@@ -47,14 +47,14 @@ def _peers(inspection: Inspection) -> Iterator[tuple[Path, PartConfig, Any]]:
 
 
 def webots_version(inspection: Inspection) -> str | None:
-    """The Webots version of the file; None when it is invalid."""
+    """Return the Webots version of the file; None if it is invalid."""
     version = inspection.get("webots") or DEFAULT_RELEASE
     is_bad = inspection.document.is_bad(("webots",))
     return version if isinstance(version, str) and not is_bad else None
 
 
 def check_peers(inspection: Inspection) -> None:
-    """The Webots version, also of each peer and proxy, and the mocks of peers."""
+    """Check the Webots version, also for each peer and proxy, and the mocks of peers."""
     if (version := webots_version(inspection)) is not None:
         try:
             upright_axis(version)
@@ -69,7 +69,7 @@ def check_peers(inspection: Inspection) -> None:
 
 
 def check_listeners(inspection: Inspection) -> None:
-    """The addresses on which controllers are accepted, against `access`."""
+    """Check the addresses on which controllers are accepted against `access`."""
     for path, config in inspection.made("robots", None, "controller"):
         settings = config.settings
         if not isinstance(settings, Listens) or settings.listen is None:
@@ -80,8 +80,10 @@ def check_listeners(inspection: Inspection) -> None:
 
 
 def _sharing(controller: PartConfig) -> tuple[bool, bool]:
-    """With which others it may share its address, as these name their robot: with those that are
-    stepped, with proxies."""
+    """Return whether it may share its address with stepped controllers, and with proxies.
+
+    Controllers of these kinds send the name of their robot.
+    """
     return stepped_of(controller) is not None, proxy_of(controller) is not None
 
 
@@ -92,19 +94,25 @@ def _check_webots_version(
     session: Callable[..., Any],
     *of: Any,
 ) -> None:
-    """session: makes that of a peer or proxy, of the settings, the version and `of`."""
+    """Check that a session can be made for this version.
+
+    Args:
+      session: makes the session of a peer or proxy from the settings, the version and `of`.
+    """
     version = webots_version(inspection)
     if version is None or inspection.has_errors_below(path):
         return  # a session is made of settings without errors
     try:
         session(config.settings, version, *of)
     except ConfigError as error:
-        at = ("webots",) if ("webots",) in inspection.document.values else path
-        inspection.error(at, f"{error.what}; {spell(path)} is of kind {config.kind}", error.fix)
+        version_path = ("webots",) if ("webots",) in inspection.document.values else path
+        inspection.error(
+            version_path, f"{error.what}; {spell(path)} is of kind {config.kind}", error.fix
+        )
 
 
 def _check_peer_mock(inspection: Inspection, path: Path, config: PartConfig, peer: Any) -> None:
-    """The mock that runs instead of the peer, with backend mock or loopback."""
+    """Check the mock that runs instead of the peer, with backend mock or loopback."""
     version = webots_version(inspection)
     if version is None or not needs_mock(inspection, path):
         return
@@ -118,21 +126,23 @@ def _check_peer_mock(inspection: Inspection, path: Path, config: PartConfig, pee
 
 
 def check_proxy_mocks(inspection: Inspection) -> None:
-    """The mocks of a controller behind a proxy, and of the Webots behind it."""
+    """Check the mocks of a controller behind a proxy, and of the Webots behind it."""
     version = webots_version(inspection)
     for path, robot in _proxied(inspection):
-        at, proxy, part = (*path, "controller"), proxy_of(robot.controller), robot.controller
-        if not (version and proxy and part) or inspection.has_errors_below(at):
+        part_path, proxy, part = (*path, "controller"), proxy_of(robot.controller), robot.controller
+        if not (version and proxy and part) or inspection.has_errors_below(part_path):
             continue
         name = world_name(str(path[-1]), robot)
-        if is_mocked(inspection, part_name(at)):
-            check_mock(inspection, at, proxy.mock(part.settings, name, version))
+        if is_mocked(inspection, part_name(part_path)):
+            check_mock(inspection, part_path, proxy.mock(part.settings, name, version))
         if is_mocked(inspection, part_name((*path, "webots"))):
-            check_mock(inspection, at, proxy.simulator(part.settings, [name], version), "simulator")
+            check_mock(
+                inspection, part_path, proxy.simulator(part.settings, [name], version), "simulator"
+            )
 
 
 def check_addresses(inspection: Inspection) -> None:
-    """Two robots with one address, and a controller and a body that would connect to each other."""
+    """Report equal addresses of two robots, and of the controller and the body of one."""
     listeners: dict[Address, tuple[Path, tuple[bool, bool]]] = {}
     for path, config in inspection.made("robots", None, "controller"):
         url = config.settings.listen if isinstance(config.settings, Listens) else None
@@ -142,51 +152,58 @@ def check_addresses(inspection: Inspection) -> None:
         sharing = _sharing(config)
         first, other = listeners.setdefault(address, (path, sharing))
         if first != path and not (any(sharing) and sharing == other):
-            what = f"{spell(first)} has this address too"
-            inspection.error((*path, "listen"), what, "use another port")
+            problem = f"{spell(first)} has this address too"
+            inspection.error((*path, "listen"), problem, "use another port")
     robots: dict[Any, Path] = {}  # Webots has many at one address: with its name there
     for path, config in bodies(inspection):
-        at, settings = (*path, "connect"), config.settings
+        address_path, settings = (*path, "connect"), config.settings
         url = settings.connect if isinstance(settings, Connects) else None
-        address = _address_at(inspection, at, url)
-        if address is None or inspection.document.is_bad(at):
+        address = _address_at(inspection, address_path, url)
+        if address is None or inspection.document.is_bad(address_path):
             continue
         robot = settings.robot if isinstance(settings, InWebots) else None
         if not address[1]:
-            inspection.error(at, "no robot listens on port 0", "write the robot's port")
+            inspection.error(address_path, "no robot listens on port 0", "write the robot's port")
             continue
         first_robot = robots.setdefault(address if robot is None else (*address, robot), path)
         if first_robot != path:
-            what = f"{spell(first_robot)} has this address too"
-            inspection.error(at, what, "use another port")
+            problem = f"{spell(first_robot)} has this address too"
+            inspection.error(address_path, problem, "use another port")
         elif address in listeners:
-            what = f"{spell(listeners[address][0])} listens here: the control loop has no robot"
-            inspection.error(at, what, "use another port")
+            problem = f"{spell(listeners[address][0])} listens here: the control loop has no robot"
+            inspection.error(address_path, problem, "use another port")
 
 
 def check_forwarding(inspection: Inspection) -> None:
-    """Two robots that forward the packets of one world: each would send what the other sends. And
-    a controller in the gateway, which would read the packets itself."""
+    """Report robots that forward the packets of one world twice.
+
+    Two such robots would each send the packets of the other; a controller in the gateway would read
+    the packets itself.
+    """
     worlds: dict[Address, Path] = {}
     for path, robot in inspection.made("robots", None):
         forwarding = forwarding_of(robot.body)
         if not forwarding:
             continue
-        at = (*path, "body", "to_medium" if forwarding.to_medium else "from_medium")
+        setting_path = (*path, "body", "to_medium" if forwarding.to_medium else "from_medium")
         try:
             first = worlds.setdefault(endpoint(robot.body.settings.connect), path)
         except ValueError:
             continue  # check_addresses has reported it
         if first != path:
-            what = f"{spell(first)} forwards the packets of this world too, and each would repeat"
-            inspection.error(at, f"{what} the other's", "let one robot have all of them")
+            problem = (
+                f"{spell(first)} forwards the packets of this world too, and each would repeat"
+            )
+            inspection.error(
+                setting_path, f"{problem} the other's", "let one robot have all of them"
+            )
         if robot.controller is not None and peer_of(robot.controller) is None:
-            what = f"the controller {robot.controller.kind} reads the packets itself"
-            inspection.error(at, what, "remove the controller, or what is forwarded")
+            problem = f"the controller {robot.controller.kind} reads the packets itself"
+            inspection.error(setting_path, problem, "remove the controller, or what is forwarded")
 
 
 def check_device_users(inspection: Inspection) -> None:
-    """Devices of a robot whose controller cannot use them."""
+    """Warn about devices of a robot whose controller cannot use them."""
     for path, robot in inspection.made("robots", None):
         config, peer = robot.controller, peer_of(robot.controller)
         for name in () if peer else robot.devices.keys() - robot.radios.keys():
@@ -204,14 +221,13 @@ def check_device_users(inspection: Inspection) -> None:
 
 
 def _proxied(inspection: Inspection) -> Iterator[tuple[Path, RobotConfig]]:
-    """Every robot behind a proxy."""
     for path, robot in inspection.made("robots", None):
         if proxy_of(robot.controller) is not None:
             yield path, robot
 
 
 def check_proxies(inspection: Inspection) -> None:
-    """Devices, bodies, names and addresses."""
+    """Check devices, bodies, names and addresses of proxies."""
     names: dict[tuple[Address, str], Path] = {}
     targets: dict[Address, Address] = {}
     listeners: dict[Address, Path] = {}
@@ -219,53 +235,56 @@ def check_proxies(inspection: Inspection) -> None:
     for path, robot in _proxied(inspection):
         assert robot.controller is not None
         _check_robot(inspection, path, robot)
-        at, settings = (*path, "controller"), robot.controller.settings
-        listen = _address_at(inspection, (*at, "listen"), settings.listen)
-        connect = _address_at(inspection, (*at, "connect"), settings.connect, example=1235)
+        part_path, settings = (*path, "controller"), robot.controller.settings
+        listen = _address_at(inspection, (*part_path, "listen"), settings.listen)
+        connect = _address_at(inspection, (*part_path, "connect"), settings.connect, example=1235)
         if connect is None:
             continue
         connections.append((path, connect))
         if not connect[1]:
-            what = "Webots does not listen on port 0"
-            inspection.error((*at, "connect"), what, "write the port of Webots")
+            problem = "Webots does not listen on port 0"
+            inspection.error((*part_path, "connect"), problem, "write the port of Webots")
         if listen is None:
             continue
         listeners.setdefault(listen, path)
-        at = (*path, "controller", "robot")
-        at = at if at in inspection.document.values else path
+        part_path = (*path, "controller", "robot")
+        part_path = part_path if part_path in inspection.document.values else path
         key = (connect, world_name(str(path[-1]), robot))
         if key in names:
-            what = f"{spell(names[key])} is this robot in Webots too"
-            inspection.error(at, what, "write the other robot's name: robot: NAME")
+            problem = f"{spell(names[key])} is this robot in Webots too"
+            inspection.error(part_path, problem, "write the other robot's name: robot: NAME")
         names.setdefault(key, path)
         if listen[1] and targets.setdefault(listen, connect) != connect:
-            what = "another robot with this address is in another Webots"
-            inspection.error((*path, "controller", "listen"), what, "use another port")
+            problem = "another robot with this address is in another Webots"
+            inspection.error((*path, "controller", "listen"), problem, "use another port")
     for path, connect in connections:
         if connect in listeners:
-            what = "hilgw itself listens here, not Webots"
-            inspection.error((*path, "controller", "connect"), what, "write the port of Webots")
+            problem = "hilgw itself listens here, not Webots"
+            inspection.error((*path, "controller", "connect"), problem, "write the port of Webots")
 
 
 def _check_robot(inspection: Inspection, path: Path, robot: RobotConfig) -> None:
     assert robot.controller is not None
     if robot.body is not None:
-        what = "the robot's body is in Webots: its controller there moves it"
-        inspection.error((*path, "body"), what, "delete it, or use another kind of controller")
+        problem = "the robot's body is in Webots: its controller there moves it"
+        inspection.error((*path, "body"), problem, "delete it, or use another kind of controller")
     if not robot.radios:
         inspection.warn(path, "has no Emitter or Receiver: the proxy passes all bytes on")
     for index, name in enumerate(robot.controller.settings.only):
         if name not in robot.radios:
             known = robot.radios
-            what = f"unknown Emitter or Receiver {quoted(name)}"
+            problem = f"unknown Emitter or Receiver {quoted(name)}"
             fix = inspection.suggest(name, known) if known else "write it under `devices:`"
-            inspection.error((*path, "controller", "only", index), what, fix)
+            inspection.error((*path, "controller", "only", index), problem, fix)
 
 
 def _address_at(
     inspection: Inspection, at: Path, url: str | None, example: int = 27015
 ) -> Address | None:
-    """Host and port of an address; None for a wrong one, and without one. example: a port."""
+    """Return host and port of an address; None without an address.
+
+    An invalid one is an error, whose fix has `example` as its port.
+    """
     if url is None:
         return None
     try:
@@ -281,33 +300,33 @@ def _address_at(
 
 
 def check_programs(inspection: Inspection) -> None:
-    """Each program is a file that can be read."""
+    """Check that each program is a file that can be read."""
     folder = FilePath(inspection.document.file).parent
     for path, config in inspection.made("robots", None, "controller"):
         if not isinstance(config.settings, RunsProgram):
             continue
-        found = program_file(folder, config.settings.file)
-        if not found.is_file():
+        program = program_file(folder, config.settings.file)
+        if not program.is_file():
             inspection.error(
                 (*path, "file"),
-                f"there is no file {printable(str(found))}",
+                f"there is no file {printable(str(program))}",
                 "write the path of the program, relative to the configuration",
             )
 
 
 def check_restarts(inspection: Inspection) -> None:
-    """No program moves a real robot again that its lost body did not disarm."""
+    """Report a program that may move a real robot again after its body was lost."""
     for path, robot in inspection.made("robots", None):
-        at = (*path, "controller", "restart")
+        restart_path = (*path, "controller", "restart")
         if program_of(robot.controller) is None:
             continue
-        if robot.safety.latch is not False or inspection.get(*at) != "with-body":
+        if robot.safety.latch is not False or inspection.get(*restart_path) != "with-body":
             continue
         parts = robot.bodies.items()
         if all(is_simulated(inspection, part_name((*path, key)), part) for key, part in parts):
             continue
         inspection.error(
-            at,
+            restart_path,
             "with `latch: false` the program would move the real robot again without `hilgw arm`",
             "remove `latch: false` from `safety`, or write `restart: never`",
         )
@@ -317,7 +336,7 @@ def check_restarts(inspection: Inspection) -> None:
 
 
 def check_modes(inspection: Inspection) -> None:
-    """A second body belongs to a first one, with the same devices; a mode needs its body."""
+    """Check second bodies: each has a first one with the same devices, each mode has its body."""
     version = webots_version(inspection)
     for path, data in inspection.each("robots", None):
         mode = data.get("mode")
@@ -326,8 +345,10 @@ def check_modes(inspection: Inspection) -> None:
                 fix = "write the real robot under `remote:`, or delete the mode"
                 inspection.error((*path, "mode"), f"mode {mode} needs a remote body", fix)
         elif data.get("body") is None:
-            what = "a remote body is the second one, and there is no body beside it"
-            inspection.error((*path, "remote"), what, "rename it to `body`, or write a body, too")
+            problem = "a remote body is the second one, and there is no first body"
+            inspection.error(
+                (*path, "remote"), problem, "rename it to `body`, or write a body, too"
+            )
     for path, robot in inspection.made("robots", None):
         if robot.body is not None and robot.remote is not None:
             _check_bodies(inspection, path, robot, version)
@@ -336,25 +357,25 @@ def check_modes(inspection: Inspection) -> None:
 def _check_bodies(
     inspection: Inspection, path: Path, robot: RobotConfig, version: str | None
 ) -> None:
-    """The devices that both kinds know before they connect, and what a second body may not do."""
+    """Compare the devices that both bodies declare; report settings that a second body excludes."""
     remote = (*path, "remote")
     assert robot.remote is not None and robot.body is not None
     if forwarding_of(robot.remote):
-        what = "packets are forwarded for the first body only"
-        inspection.error(remote, what, "write to_medium and from_medium under `body:`")
+        problem = "packets are forwarded for the first body only"
+        inspection.error(remote, problem, "write to_medium and from_medium under `body:`")
     first, second = _devices(robot.body, version), _devices(robot.remote, version)
     if not first or not second:
         return
-    for what in differing(first, second):
+    for problem in differing(first, second):
         fix = "give the devices of both bodies one kind, or other names"
-        inspection.error(remote, f"the bodies differ: {what}", fix)
+        inspection.error(remote, f"the bodies differ: {problem}", fix)
     for here, there, role in ((first, second, "body"), (second, first, "remote")):
         if names := of_one_only(here, there):
             inspection.warn(remote, f"only `{role}` has: {', '.join(names)}")
 
 
 def _devices(part: PartConfig, version: str | None) -> list[Device]:
-    """Those that its settings alone decide; none where the robot reports them."""
+    """Return the devices that the settings alone decide; none if the robot reports its devices."""
     if version is None:
         return []
     try:

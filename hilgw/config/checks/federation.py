@@ -1,4 +1,4 @@
-"""Checks of the federation: who can reach it, and what it excludes."""
+"""Checks of the federation: which hosts can reach it, and the settings that it excludes."""
 
 from __future__ import annotations
 
@@ -19,23 +19,25 @@ _CERTIFICATE = ("listen_certificate", "listen_private_key")
 
 
 def check_federation(inspection: Inspection) -> None:
-    """Reports endpoints that Zenoh cannot have, that others reach without TLS, and what makes a
-    federation impossible."""
-    for at, config in inspection.made("federation"):
+    """Report endpoints that Zenoh does not support, or that other hosts reach without TLS.
+
+    Report settings that make a federation impossible, too.
+    """
+    for section, config in inspection.made("federation"):
         if find_spec("zenoh") is None:
-            inspection.error(at, "needs Eclipse Zenoh", "pip install 'hilgw[zenoh]'")
-        _check_speed(inspection, at)
-        _check_ends(inspection, at, config)
+            inspection.error(section, "needs Eclipse Zenoh", "pip install 'hilgw[zenoh]'")
+        _check_speed(inspection, section)
+        _check_ends(inspection, section, config)
         for key in ("listen", "connect"):
             for index, endpoint in enumerate(getattr(config, key) or ()):
-                _check_endpoint(inspection, (*at, key, index), endpoint, config)
+                _check_endpoint(inspection, (*section, key, index), endpoint, config)
 
 
 def _check_speed(inspection: Inspection, at: Path) -> None:
     speed = inspection.get("speed")
     if speed not in (None, REAL_TIME):
-        what = "the other gateways run in real time, and share the packets of each instant"
-        inspection.error(("speed",), what, "leave speed out, or federation")
+        problem = "the other gateways run in real time, and share the packets of each instant"
+        inspection.error(("speed",), problem, "leave speed out, or federation")
 
 
 def _check_ends(inspection: Inspection, at: Path, config: FederationConfig) -> None:
@@ -52,8 +54,8 @@ def _check_ends(inspection: Inspection, at: Path, config: FederationConfig) -> N
     for key in ("listen", "connect"):
         own = config.zenoh.get(key)
         if isinstance(own, dict) and "endpoints" in own:
-            what = f"the endpoints are those of federation.{key}"
-            inspection.error((*at, "zenoh", key, "endpoints"), what, f"move them to {key}")
+            problem = f"the endpoints are those of federation.{key}"
+            inspection.error((*at, "zenoh", key, "endpoints"), problem, f"move them to {key}")
 
 
 def _check_endpoint(
@@ -71,24 +73,24 @@ def _check_endpoint(
         if at[1] == "listen":
             _check_certificate(inspection, at, config)
     elif not _is_loopback(host) and not config.plaintext:
-        what = (
+        problem = (
             "other hosts reach this endpoint without TLS: who is on the way reads and sends packets"
         )
         fix = "use tls/HOST:PORT, or write plaintext: true for a network that you trust"
-        inspection.error(at, what, fix)
+        inspection.error(at, problem, fix)
 
 
 def _check_certificate(inspection: Inspection, at: Path, config: FederationConfig) -> None:
     given = config.tls
     missing = [key for key in _CERTIFICATE if not any(each.startswith(key) for each in given)]
     if missing:
-        what = f"TLS needs {' and '.join(missing)} of Zenoh"
+        problem = f"TLS needs {' and '.join(missing)} of Zenoh"
         wanted = ", ".join(f"{key}: FILE.pem" for key in missing)
         fix = f"write zenoh: {{transport: {{link: {{tls: {{{wanted}}}}}}}}}"
-        inspection.error(at, what, fix)
+        inspection.error(at, problem, fix)
     elif not given.get("enable_mtls") and "access_control" not in config.zenoh:
-        what = "any host that trusts this certificate can send packets"
-        inspection.warn(at, what, "write enable_mtls: true, or access_control, in zenoh")
+        problem = "any host that trusts this certificate can send packets"
+        inspection.warn(at, problem, "write enable_mtls: true, or access_control, in zenoh")
 
 
 def _is_loopback(host: str) -> bool:

@@ -16,18 +16,22 @@ FILES = {"folder", "file", "recording", "path", "certificate", "key", "clients"}
 
 
 def check_named_files(inspection: Inspection) -> None:
-    """Reports names that no file can have, and pipes and devices, whose end never comes."""
+    """Report names that no file can have, and pipes and devices, which never end."""
     folder = FilePath(inspection.document.file).parent
     waiting: list[tuple[Path, Any]] = [((), inspection.document.data)]
     while waiting:
-        at, value = waiting.pop()
+        path, value = waiting.pop()
         if isinstance(value, dict | list):
             named = value.items() if isinstance(value, dict) else enumerate(value)
-            waiting += [((*at, key), each) for key, each in named]
+            waiting += [((*path, key), each) for key, each in named]
         elif (
-            isinstance(value, str) and at and (at[-1] in FILES or str(at[-1]).endswith(ZENOH_FILES))
+            isinstance(value, str)
+            and path
+            and (path[-1] in FILES or str(path[-1]).endswith(ZENOH_FILES))
         ):
-            inspection.errors(at, [("", what, "name a file") for what in _problems(folder, value)])
+            inspection.errors(
+                path, [("", what, "name a file") for what in _problems(folder, value)]
+            )
 
 
 def _problems(folder: FilePath, name: str) -> Iterator[str]:
@@ -43,7 +47,7 @@ def _problems(folder: FilePath, name: str) -> Iterator[str]:
 
 
 def check_group(inspection: Inspection) -> None:
-    """Warns of a group that this machine does not have: the file may be for another one."""
+    """Warn about a group that this machine does not have: the file may be for another one."""
     group = inspection.get("control", "group")
     if isinstance(group, str):
         try:

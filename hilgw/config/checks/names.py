@@ -1,4 +1,4 @@
-"""Checks of names: those that settings refer to exist, and none stands for two things."""
+"""Checks of names: each name that a setting refers to exists, and means one thing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RADIO = {"emitter": "an Emitter", "receiver": "a Receiver"}
 
 
 def check_references(inspection: Inspection) -> None:
-    """Reports each name that does not exist, also next to settings with other errors."""
+    """Report each name that does not exist, also next to settings with other errors."""
     document = inspection.document
     for path, refers, name in _references(document.data, inspection.context, ()):
         if document.is_bad(path):
@@ -32,7 +32,7 @@ def check_references(inspection: Inspection) -> None:
 
 
 def check_names(inspection: Inspection) -> None:
-    """Names that would be ambiguous in commands and reports."""
+    """Report names that would be ambiguous in commands and reports."""
     robots = inspection.get("robots")
     for path, _ in inspection.each("adapters", None):
         if isinstance(robots, dict) and path[-1] in robots:
@@ -47,7 +47,7 @@ def check_names(inspection: Inspection) -> None:
 
 
 def _references(data: Any, context: Context, path: Path) -> Iterator[tuple[Path, str, str]]:
-    """Every name below a mapping of the file: its path, what it refers to, the name."""
+    """Yield each name below a mapping of the file: its path, the kind of its target, the name."""
     if not isinstance(data, dict):
         return
     declared = {
@@ -91,6 +91,6 @@ def _find_device(
     if isinstance(node, str) and node in FIELDS and node != _NODES[refers]:
         fitting = [key for key in devices if descend(devices, (key, "node")) == _NODES[refers]]
         article = "an" if node in _WITH_AN else "a"
-        what = f"{quoted(name)} is {article} {node}, not {_RADIO[refers]}"
-        return what, inspection.suggest(name, fitting)
+        problem = f"{quoted(name)} is {article} {node}, not {_RADIO[refers]}"
+        return problem, inspection.suggest(name, fitting)
     return _find(inspection, devices, "device", name)

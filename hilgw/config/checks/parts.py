@@ -22,7 +22,7 @@ from hilgw.transports.serial.urls import kind_of
 
 
 def check_devices(inspection: Inspection) -> None:
-    """The rules that span the fields of one device."""
+    """Check the rules that span the fields of one device."""
     for path, fields in inspection.made("robots", None, "devices", None):
         if isinstance(fields, NodeFields):
             continue
@@ -37,7 +37,7 @@ def check_devices(inspection: Inspection) -> None:
 
 
 def check_parts(inspection: Inspection) -> None:
-    """The checks that controllers and bodies bring along."""
+    """Run the checks that controllers and bodies bring along."""
     for path, config in inspection.made("robots", None, "controller"):
         _run_own_check(inspection, path, plugins.CONTROLLERS, config, config.settings)
     for path, config in bodies(inspection):
@@ -45,7 +45,7 @@ def check_parts(inspection: Inspection) -> None:
 
 
 def check_adapters(inspection: Inspection) -> None:
-    """Line settings, the checks that adapters bring along, and their mocks."""
+    """Check line settings and mocks of adapters, and run the checks that adapters bring along."""
     for path, config in inspection.made("adapters", None):
         try:
             line_of(config.common)
@@ -64,12 +64,11 @@ def check_adapters(inspection: Inspection) -> None:
 
 
 def _question_line(inspection: Inspection, path: Path, config: AdapterConfig) -> None:
-    """Refuses data bits that the hardware has not; warns of a rate that is legal, and probably
-    mistyped."""
+    """Reject data bits that the hardware does not have; warn about a legal but unusual rate."""
     rate, limits = config.common.baudRate, plugins.load(plugins.ADAPTERS, config.kind).limits
     if config.common.data_bits not in limits.data_bits:
-        what = f"the line of kind {config.kind} has no {config.common.data_bits} data bits"
-        inspection.error((*path, "data_bits"), what, "remove it: the line has 8")
+        problem = f"the line of kind {config.kind} has no {config.common.data_bits} data bits"
+        inspection.error((*path, "data_bits"), problem, "remove it: the line has 8")
     near = near_rate(rate, limits.rates)
     if near is not None and not inspection.document.is_bad((*path, "baudRate")):
         inspection.warn((*path, "baudRate"), f"{rate} is not a usual rate", f"did you mean {near}?")
@@ -86,8 +85,8 @@ def _run_own_check(
     own, doubts = getattr(kind, "check", None), getattr(kind, "doubts", None)
     if own is not None:
         inspection.errors(path, own(*settings))
-    for dotted, what, fix in doubts(*settings) if doubts is not None else ():
-        inspection.warn(inspection.below(path, dotted), what, fix)
+    for dotted, problem, fix in doubts(*settings) if doubts is not None else ():
+        inspection.warn(inspection.below(path, dotted), problem, fix)
 
 
 # --- serial ports: what they name, and that each has one user -------------------------------------
@@ -97,7 +96,7 @@ NO_PATH = ("has unprintable characters", "write the path only")
 
 
 def check_ports(inspection: Inspection) -> None:
-    """Invalid ports, and two users of one port."""
+    """Report invalid ports, and two users of one port."""
     seen: dict[Any, Path] = {}
     users = (
         ("estop",),
@@ -105,25 +104,25 @@ def check_ports(inspection: Inspection) -> None:
         *(("robots", None, key) for key in ("controller", *BODY_KEYS)),
     )
     for path, data in itertools.chain(*(inspection.each(*pattern) for pattern in users)):
-        at = (*path, "port")
+        port_path = (*path, "port")
         key = _port_key(inspection, data.get("port"))
         if isinstance(key, str) and "://" in key:
-            _check_port_url(inspection, at, key)
+            _check_port_url(inspection, port_path, key)
         if isinstance(key, UsbId) and not key.location and None in (key.vid, key.pid):
             lacks = "vid" if key.vid is None else "pid"
-            inspection.error((*at, "usb", lacks), "missing", "add it, or use location")
+            inspection.error((*port_path, "usb", lacks), "missing", "add it, or use location")
         if key == "loop://":
             continue  # each opens its own
         if key == "":
-            inspection.error(at, "the port is empty", "write a device path, or loop://")
+            inspection.error(port_path, "the port is empty", "write a device path, or loop://")
         elif isinstance(key, str) and not data["port"].isprintable():
-            inspection.error(at, *NO_PATH)
+            inspection.error(port_path, *NO_PATH)
         elif key in seen:
-            inspection.error(at, f"{spell(seen[key])} has this port too", "use another port")
+            inspection.error(port_path, f"{spell(seen[key])} has this port too", "use another port")
         elif key is not None:
             seen[key] = path
             if isinstance(key, str) and (doubted := doubt(data["port"])):
-                inspection.warn(at, f"{quoted(data['port'])} {doubted[0]}", doubted[1])
+                inspection.warn(port_path, f"{quoted(data['port'])} {doubted[0]}", doubted[1])
 
 
 def _check_port_url(inspection: Inspection, at: Path, url: str) -> None:
@@ -138,7 +137,7 @@ def _check_port_url(inspection: Inspection, at: Path, url: str) -> None:
 
 
 def _port_key(inspection: Inspection, port: Any) -> str | UsbId | None:
-    """A key that is equal for two settings of the same port; None when the setting is invalid."""
+    """Return a key that is equal for settings of the same port; None for an invalid setting."""
     if isinstance(port, str):
         if "://" in port or not port.strip():
             return port.strip()
@@ -149,7 +148,7 @@ def _port_key(inspection: Inspection, port: Any) -> str | UsbId | None:
 
 
 def real_path(path: str) -> str:
-    """The path without links; the path itself when the system cannot resolve it."""
+    """Return the path without links; the path itself if the system cannot resolve it."""
     try:
         return os.path.realpath(path)
     except (OSError, ValueError):
@@ -160,7 +159,7 @@ def real_path(path: str) -> str:
 
 
 def check_nodes(inspection: Inspection) -> None:
-    """Unknown mocks, parameters they refuse, and two mocks with one link."""
+    """Report unknown mocks, parameters that they reject, and two mocks with one link."""
     links: dict[str, Path] = {}
     for path, node in inspection.made("airs", None, "nodes", None):
         _check_node(inspection, path, node)
@@ -172,23 +171,23 @@ def check_nodes(inspection: Inspection) -> None:
         elif not node.link.isprintable():
             inspection.error((*path, "link"), *NO_PATH)
         elif link in links:
-            what = f"{quoted(str(links[link][-1]))} has this link too"
-            inspection.error((*path, "link"), what, "use another link")
+            problem = f"{quoted(str(links[link][-1]))} has this link too"
+            inspection.error((*path, "link"), problem, "use another link")
         links.setdefault(link, path)
 
 
 def _check_node(inspection: Inspection, path: Path, node: NodeConfig) -> None:
     keys = inspection.context.keys(inspection.get(*path))
     try:
-        for key, what, fix in _problems_of_mock(inspection, node.mock, node.parameters, keys):
-            inspection.error((*path, key) if key else path, what, fix)
+        for key, problem, fix in _problems_of_mock(inspection, node.mock, node.parameters, keys):
+            inspection.error((*path, key) if key else path, problem, fix)
         _check_replies(inspection, (*path, "replies"), node)
     except ConfigError as error:
         inspection.error((*path, "mock"), error.what, error.fix)
 
 
 def _check_replies(inspection: Inspection, path: Path, node: NodeConfig) -> None:
-    """The answers of a mock, each by itself: an error is at its entry."""
+    """Check each answer of a mock by itself, so that an error is at its entry."""
     kind = plugins.load_mock(node.mock)
     if node.replies and "replies" not in kind.parameters:
         inspection.error(
@@ -202,22 +201,22 @@ def _check_replies(inspection: Inspection, path: Path, node: NodeConfig) -> None
 
 
 def needs_mock(inspection: Inspection, path: Path) -> bool:
-    """Whether a mock with the settings at `path` runs: not when these have errors."""
+    """Return True if a mock with the settings at `path` runs, and these have no errors."""
     return is_mocked(inspection, part_name(path)) and not inspection.has_errors_below(path)
 
 
 def check_mock(inspection: Inspection, path: Path, spec: MockSpec, setting: str = "mock") -> None:
-    """setting: where its parameters are."""
+    """Check the parameters of a mock; they are at the key `setting` of `path`."""
     if spec.name == PROGRAM:  # the parameters of other mocks are left out of it
         for key in inspection.get(*path, setting):
             if key not in PROGRAM_KEYS:
                 fix = inspection.suggest(key, PROGRAM_KEYS)
                 inspection.error((*path, setting, key), "a program has no such parameter", fix)
     try:
-        for key, what, fix in _problems_of_mock(inspection, spec.name, spec.parameters):
-            at = (*path, setting, key)
-            at = at if at in inspection.document.values else path
-            inspection.error(at, f"{setting}: {what}", fix)
+        for key, problem, fix in _problems_of_mock(inspection, spec.name, spec.parameters):
+            key_path = (*path, setting, key)
+            key_path = key_path if key_path in inspection.document.values else path
+            inspection.error(key_path, f"{setting}: {problem}", fix)
     except ConfigError as error:
         inspection.error(path, error.what, error.fix)
 
@@ -228,9 +227,13 @@ def _problems_of_mock(
     parameters: Mapping[str, Any],
     other_keys: Collection[str] = (),
 ) -> Iterator[Problem]:
-    """All parameters that the firmware mock refuses. other_keys: also suggested for a typo.
+    """Yield a problem for each parameter that the firmware mock rejects.
 
-    Raises ConfigError when there is no mock of this name, or it does not load.
+    Args:
+      other_keys: names that are also suggested for a typo.
+
+    Raises:
+      ConfigError: there is no mock of this name, or it does not load.
     """
     if not plugins.has(plugins.MOCKS, name):
         raise plugins.unknown("mock", name, plugins.names(plugins.MOCKS))
@@ -243,14 +246,14 @@ def _problems_of_mock(
         if parameter in kind.parameters:
             continue
         if _refusal(kind, {**accepted, parameter: parameters[parameter]}):
-            what = f"{quoted(name)} has no such parameter"
-            yield parameter, what, inspection.suggest(parameter, known)
+            problem = f"{quoted(name)} has no such parameter"
+            yield parameter, problem, inspection.suggest(parameter, known)
         else:
             accepted[parameter] = parameters[parameter]
 
 
 def _wrong_values(kind: plugins.MockKind, parameters: dict[str, Any]) -> Iterator[Problem]:
-    """The values that the mock refuses, of parameters that it lists; deletes these."""
+    """Yield the values that the mock rejects, of parameters that it lists; delete these."""
     while problem := _refusal(kind, parameters):
         parameter, separator, message = problem.partition(": ")
         if not separator or parameter not in parameters:
@@ -266,7 +269,7 @@ def _wrong_values(kind: plugins.MockKind, parameters: dict[str, Any]) -> Iterato
 
 
 def _in_words(message: str, value: Any) -> str:
-    """The mock's error without Python's spelling of a list or mapping."""
+    """Replace Python's spelling of a list or mapping in the mock's error."""
     for kind, name in ((list, "a list"), (dict, "a mapping")):
         if isinstance(value, kind):
             return message.replace(repr(value), name)
@@ -274,7 +277,7 @@ def _in_words(message: str, value: Any) -> str:
 
 
 def _refusal(kind: plugins.MockKind, parameters: dict[str, Any]) -> str:
-    """The mock's error for parameters it refuses; empty when it takes them."""
+    """Return the mock's error for parameters that it rejects; "" if it accepts them."""
     try:
         kind.check(parameters)
     except (ValueError, TypeError) as error:

@@ -1,5 +1,7 @@
-"""Warnings of Emitters and Receivers that reach nothing by construction: types or channels that no
-other end has."""
+"""Warnings about Emitters and Receivers that reach nothing by construction.
+
+No other end has their types or channels.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def check_reach(inspection: Inspection) -> None:
-    """Warns of each device that meets no hardware and no device of another robot."""
+    """Warn about each device that reaches no hardware and no device of another robot."""
     adapters = {str(path[-1]): config for path, config in inspection.made("adapters", None)}
     radios = [
         (path, fields)
@@ -45,27 +47,26 @@ class _Devices:
                 self._robots.setdefault((is_emitter, fields.type, channel), set()).add(str(path[1]))
 
     def meet(self, fields: Radio, robot: str) -> bool:
-        """Whether a device of another robot receives this one, or sends to it."""
+        """Return True if a device of another robot receives from this one, or sends to it."""
         wanted = not isinstance(fields, EmitterFields)
         channels = (None,) if fields.channel == BROADCAST else (fields.channel, BROADCAST)
-        found = (self._robots.get((wanted, fields.type, channel), set()) for channel in channels)
-        return any(robots - {robot} for robots in found)
+        groups = (self._robots.get((wanted, fields.type, channel), set()) for channel in channels)
+        return any(robots - {robot} for robots in groups)
 
 
 def _warning(fields: Radio, adapters: dict[str, AdapterConfig]) -> tuple[str, str]:
-    """What is wrong, and what would change it."""
-    what = f"{fields.type}, channel {fields.channel}: reaches no hardware and no other robot"
+    problem = f"{fields.type}, channel {fields.channel}: reaches no hardware and no other robot"
     hardware = {name: _type_of(adapter) for name, adapter in adapters.items()}
     same = [name for name, type_ in hardware.items() if type_ == fields.type]
     if same:
-        return what, f"{_listed(same)} of this type: other channels"
+        return problem, f"{_listed(same)} of this type: other channels"
     others = sorted({*hardware.values()} - {fields.type})
     if hardware:
-        what += (
+        problem += (
             f"; {', '.join(f'{name} is {type_}' for name, type_ in sorted(hardware.items())[:4])}"
         )
-        return what, f"write type: {others[0]}" if len(others) == 1 else "write another type"
-    return what, "add an adapter, or a robot with a device of this type and channel"
+        return problem, f"write type: {others[0]}" if len(others) == 1 else "write another type"
+    return problem, "add an adapter, or a robot with a device of this type and channel"
 
 
 def _type_of(adapter: AdapterConfig) -> str:

@@ -17,7 +17,7 @@ _WORDS: dict[Any, str] = {str: "text", int: "whole number", float: "number", boo
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Row:
-    """One setting: its key (dotted below its part), its allowed values, and its meaning."""
+    """A setting: its key (dotted below its part), its allowed values, and its meaning."""
 
     key: str
     type: str
@@ -43,18 +43,18 @@ class Row:
 
 
 def rows(part: type[Any], prefix: str = "", *, deep: bool = True) -> list[Row]:
-    """All settings of a dataclass; deep: also those of nested dataclasses, below their key."""
+    """Return all settings of a dataclass; deep: also those of nested ones, below their key."""
     hints = get_type_hints(part)
-    found: list[Row] = []
+    table: list[Row] = []
     for field in dataclasses.fields(part):
         hint = hints[field.name]
         if is_tag(hint):
             continue
         key = prefix + field.name
-        found.append(_row(key, hint, field))
+        table.append(_row(key, hint, field))
         if deep:
-            found += _inner(key, hint)
-    return found
+            table += _inner(key, hint)
+    return table
 
 
 def _row(key: str, hint: Any, field: dataclasses.Field[Any]) -> Row:
@@ -70,7 +70,7 @@ def _row(key: str, hint: Any, field: dataclasses.Field[Any]) -> Row:
 
 
 def _inner(key: str, hint: Any) -> Iterator[Row]:
-    """The settings of the dataclasses that a value may have."""
+    """Yield the settings of the dataclasses that a value may have."""
     members: tuple[Any, ...] = get_args(hint) if _is_union(hint) else (hint,)
     classes: list[Any] = [member for member in members if dataclasses.is_dataclass(member)]
     if len(classes) > 1:
@@ -87,12 +87,12 @@ def _inner(key: str, hint: Any) -> Iterator[Row]:
 
 
 def summary_of(part: Any) -> str:
-    """A docstring in one line."""
+    """Return the docstring in one line."""
     return " ".join((part.__doc__ or "").split())
 
 
 def type_in_words(hint: Any) -> str:
-    """The name of a settings type in the documentation."""
+    """Return the name of a settings type in the documentation."""
     origin, arguments = get_origin(hint), get_args(hint)
     if hint in _WORDS:
         return _WORDS[hint]
@@ -128,7 +128,7 @@ def _default(field: dataclasses.Field[Any]) -> str:
 
 
 def _written(value: Any) -> str:
-    """Plain data as YAML on one line, without keys that are not set."""
+    """Write plain data as YAML on one line, without keys that are not set."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict):

@@ -1,7 +1,7 @@
 """The JSON Schema of settings, for editors.
 
 A choice between mappings, such as the kinds of adapters, is `if` and `then`, never `oneOf`: an
-editor then underlines the line that is wrong, with the message of the kind that is written there.
+editor then underlines the line that is wrong, with the message of the kind in that line.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _OF_ONE_TYPE = {"type", "pattern", "items", "prefixItems", "minItems", "maxItems
 
 
 def json_schema_of(schema: Any) -> dict[str, Any]:
-    """The JSON Schema of a schema of pydantic's core; kinds that do not load are left out."""
+    """Return the JSON Schema of a pydantic core schema; kinds that do not load are left out."""
     generator = _Generator()
     root = generator.generate(schema)[_PART]
     parts = {name: _linked(generator.sort(part)) for name, part in sorted(generator.parts.items())}
@@ -61,7 +61,7 @@ class _Generator(GenerateJsonSchema):
         return self.generate_inner(made)
 
     def tagged_union_schema(self, schema: Any) -> dict[str, Any]:
-        """One `if` and `then` for each name under the tag, and for each type."""
+        """Return one `if` and `then` for each name under the tag, and for each type."""
         by_name, others = self._members(schema)
         if by_name:
             others.append(_by_tag(schema["custom_error_context"]["tag"], by_name))
@@ -74,7 +74,7 @@ class _Generator(GenerateJsonSchema):
         return {"type": types, "allOf": [_if({"type": each}, then) for each, then in branches]}
 
     def _members(self, schema: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """The members that the tag names, by name, and those of other types."""
+        """Return the members that the tag names, by name, and those of other types."""
         by_name: dict[str, Any] = {}
         others: list[dict[str, Any]] = []
         for choice, member in schema["choices"].items():
@@ -100,7 +100,7 @@ class _Generator(GenerateJsonSchema):
 
 
 def _by_tag(tag: str, members: dict[str, Any]) -> dict[str, Any]:
-    """A mapping whose keys depend on the name that it has under the tag."""
+    """Return the schema of a mapping whose keys depend on its name under the tag."""
     return {
         "type": "object",
         "required": [tag],
@@ -117,7 +117,7 @@ def _if(condition: dict[str, Any], then: dict[str, Any]) -> dict[str, Any]:
 
 
 def _linked(schema: Any) -> Any:
-    """Replaces the parts of a schema by references to their definitions."""
+    """Replace the parts of a schema by references to their definitions."""
     if isinstance(schema, list):
         return [_linked(item) for item in schema]
     if not isinstance(schema, dict):

@@ -38,12 +38,15 @@ RESERVED = frozenset(("all", "none"))
 
 @functools.cache
 def file_validator() -> SchemaValidator:
-    """Validates the data of a file and returns the configuration; its context is a Context."""
+    """Return the validator of the data of a file, which returns the configuration.
+
+    The validator's context is a Context.
+    """
     return SchemaValidator(_file_schema())
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of a file, with every kind that is installed and loads."""
+    """Return the JSON Schema (draft 2020-12) of a file, with every installed kind that loads."""
     from hilgw.config.schema.editors import json_schema_of
 
     return {
@@ -54,7 +57,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def broken_kinds() -> list[ConfigError]:
-    """The error of each installed kind that cannot be used."""
+    """Return the error of each installed kind that cannot be used."""
     broken = []
     for group in (plugins.ADAPTERS, plugins.BODIES, plugins.CONTROLLERS):
         for kind in plugins.names(group):
@@ -84,15 +87,18 @@ def _named(name: CoreSchema, item: CoreSchema) -> CoreSchema:
 
 
 def _name(forbidden: str, *, couples: bool = False) -> CoreSchema:
-    """A name for commands and reports: printable, without these characters. couples: it may contain
-    the "::" of coupled motors."""
+    """Return the schema of a name in commands and reports: printable, no `forbidden` characters.
+
+    Args:
+      couples: the name may contain the "::" of coupled motors.
+    """
 
     def check(name: str) -> str:
         plain = name.replace("::", "") if couples else name
         strange = [c for c in plain if c in forbidden or not c.isprintable()]
         if len(name) > LONGEST_NAME:
-            what = f"the name {quoted(name)} has more than {LONGEST_NAME} characters"
-            raise refuse(what, "use a shorter one")
+            problem = f"the name {quoted(name)} has more than {LONGEST_NAME} characters"
+            raise refuse(problem, "use a shorter one")
         if not name or strange or name != name.strip():
             reason = f"may not contain {quoted(strange[0])}" if strange else "is not valid"
             raise refuse(f"the name {quoted(name)} {reason}", "use letters, digits, - and _")
@@ -117,7 +123,7 @@ def _robot(device_name: CoreSchema) -> CoreSchema:
 
 
 def _device() -> CoreSchema:
-    """A mapping that selects a Webots node by its key `node`."""
+    """Return the schema of a mapping that selects a Webots node by its key `node`."""
     carried = {
         node: _on_demand(functools.partial(_tagged, "node", node, fields))
         for node, fields in FIELDS.items()
@@ -128,7 +134,7 @@ def _device() -> CoreSchema:
 
 
 def _blank(camera: CoreSchema) -> CoreSchema:
-    """A camera is refused unless a blank one may stand for it."""
+    """Reject a camera that blank images may not replace."""
 
     def check(value: Any) -> Any:
         if isinstance(value, dict) and "absent" not in value:
@@ -153,8 +159,10 @@ def _not_carried(what: str) -> CoreSchema:
 
 
 def _on_demand(make: Callable[[], CoreSchema]) -> CoreSchema:
-    """A schema that is made when a value needs it. ConfigError of `make`: the kind of the value
-    cannot be used."""
+    """Return a schema that is made when a value needs it.
+
+    A ConfigError of `make` means that the kind of the value cannot be used.
+    """
 
     @functools.cache
     def validator() -> SchemaValidator:
@@ -171,7 +179,7 @@ def _on_demand(make: Callable[[], CoreSchema]) -> CoreSchema:
 
 
 def _tagged(tag: str, name: str, part: type[Any]) -> CoreSchema:
-    """A mapping with the keys of a dataclass, and its name under the key `tag`."""
+    """Return the schema of a mapping with the keys of a dataclass, and its name under `tag`."""
     return parts_schema(name, (part,), tag=(tag, name))
 
 
@@ -181,18 +189,20 @@ def _air(name: CoreSchema) -> CoreSchema:
 
 
 def _node(node: NodeConfig) -> NodeConfig:
-    """With the name of its mock, which may be written as that of an adapter."""
+    """Return the node with the name of its mock, which may be written as the name of an adapter."""
     return replace(node, mock=plugins.mock_of(node.mock))
 
 
 def _one_of(tag: str, parts: Mapping[str, type[Any]]) -> CoreSchema:
-    """A mapping that selects one of these dataclasses by its key `tag`."""
+    """Return the schema of a mapping that selects one of these dataclasses by its key `tag`."""
     return union(tag, {name: _tagged(tag, name, part) for name, part in parts.items()}, {})
 
 
 def _by_kind(group: plugins.Group) -> CoreSchema:
-    """A mapping that selects a part of the group by its key `kind`; a kind is imported, and its
-    schema made, when it is used."""
+    """Return the schema of a mapping that selects a part of the group by its key `kind`.
+
+    A kind is imported, and its schema made, when it is used.
+    """
 
     def others() -> CoreSchema:
         kinds = set(plugins.names(group)) - set(own)
@@ -207,7 +217,7 @@ def _by_kind(group: plugins.Group) -> CoreSchema:
 
 
 def _kind_schema(group: plugins.Group, kind: str) -> CoreSchema:
-    """The schema of this kind. ConfigError: it is unknown, or cannot be used."""
+    """Return the schema of this kind. Raises ConfigError if it is unknown, or cannot be used."""
     part = plugins.load(group, kind)
     config = AdapterConfig if group == plugins.ADAPTERS else PartConfig
     shared = {"common": StationSettings} if group == plugins.ADAPTERS else {}
@@ -219,5 +229,5 @@ def _kind_schema(group: plugins.Group, kind: str) -> CoreSchema:
         parts = (PartBackend, *shared.values(), part.Settings)
         return parts_schema(f"{group.export.lower()} {kind}", parts, make, tag=("kind", kind))
     except Exception as error:  # settings of other distributions may raise anything
-        what = f"the settings of kind {quoted(kind)} cannot be read: {error!r:.200}"
-        raise ConfigError(what, fix="repair or remove the distribution that has it") from error
+        problem = f"the settings of kind {quoted(kind)} cannot be read: {error!r:.200}"
+        raise ConfigError(problem, fix="repair or remove the distribution that has it") from error

@@ -22,25 +22,25 @@ RENAMED = {"loop": "loopback"}  # values of earlier versions
 
 
 def refuse(what: str, fix: str = "") -> PydanticCustomError:
-    """An error of hilgw in a pydantic ValidationError."""
+    """Return an error of hilgw in a pydantic ValidationError."""
     return PydanticCustomError("hilgw", "{what}", {"what": what, "fix": fix})
 
 
 def refuse_key(value: Any, key: str, refused: PydanticCustomError) -> ValidationError:
-    """The error at a key of the validated mapping."""
+    """Return the error at a key of the validated mapping."""
     details = InitErrorDetails(type=refused, loc=(key,), input=value)
     return ValidationError.from_exception_data("hilgw", [details])
 
 
 def number(value: float) -> str:
-    """A number in its usual notation."""
+    """Return a number in its usual notation."""
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
     return str(value)
 
 
 def bounds_in_words(metadata: Metadata) -> str:
-    """The allowed numbers, such as "0 to 6.28319, or -1"; empty when every number is allowed."""
+    """Return the allowed numbers, such as "0 to 6.28319, or -1"; "" if every number is allowed."""
     low, above, high = metadata.get("ge"), metadata.get("gt"), metadata.get("le")
     if low is not None and high is not None:
         span = f"{number(low)} to {number(high)}"
@@ -57,12 +57,12 @@ def bounds_in_words(metadata: Metadata) -> str:
 
 
 def checked(schema: CoreSchema, check: Callable[[Any], Any], json: dict[str, Any]) -> CoreSchema:
-    """The schema with a check of its own, which the keys `json` express in JSON Schema."""
+    """Return the schema with an added check, which the keys `json` express in JSON Schema."""
     return core_schema.no_info_after_validator_function(check, schema, metadata={"json": json})
 
 
 def bounded(hint: type[int] | type[float], metadata: Metadata) -> CoreSchema:
-    """int or float within its bounds, or one of its choices."""
+    """Return the schema of an int or float within its bounds, or of one of its choices."""
     schema: CoreSchema = core_schema.int_schema(strict=True)
     if hint is float:
         schema = core_schema.float_schema(strict=True, allow_inf_nan=False)
@@ -94,7 +94,7 @@ def bounded(hint: type[int] | type[float], metadata: Metadata) -> CoreSchema:
 
 
 def worded(metadata: Metadata) -> CoreSchema:
-    """str that matches its pattern, or is one of its choices."""
+    """Return the schema of a str that matches its pattern, or is one of its choices."""
     schema = core_schema.str_schema(strict=True)
     if choices := metadata.get("choices"):
         return checked(schema, _one_of(choices), {"enum": [*choices]})

@@ -36,11 +36,14 @@ def parts_schema(
     rest: str = "",
     tagged: bool = False,
 ) -> CoreSchema:
-    """A mapping that holds the keys of all `parts` (dataclasses) side by side.
+    """Return the schema of a mapping with the keys of all `parts` (dataclasses) side by side.
 
-    make: gets one instance per part; None: the only one is the value. tag: a key, and the only
-    value it may have. types: the schemas of these fields. rest: the field of the last part that
-    takes all other keys. tagged: fields of one literal value are required.
+    Args:
+      make: gets one instance per part; None: the only instance is the value.
+      tag: a key, and the only value it may have.
+      types: the schemas of these fields.
+      rest: the field of the last part that takes all other keys.
+      tagged: fields of one literal value are required.
     """
     fields: dict[str, Any] = {}
     if tag:
@@ -82,7 +85,7 @@ def _build(
     handler: Any,
     info: Any,
 ) -> Any:
-    """Validates a mapping, then makes the dataclasses from the valid data."""
+    """Validate a mapping, then make the dataclasses from the valid data."""
     context: Context = info.context
     context.note_shape(value, keys, parts)
     valid = handler(value)
@@ -98,7 +101,7 @@ def _build(
 
 
 def _instance(part: type[Any], valid: dict[Any, Any], keys: Container[Any], rest: str) -> Any:
-    """The dataclass `part` of valid data. rest: its field that takes all but `keys`."""
+    """Make the dataclass `part` from valid data. rest: its field that takes all but `keys`."""
     names = [field.name for field in dataclasses.fields(part) if field.init]
     values = {name: valid[name] for name in names if name in valid and name != rest}
     if rest:
@@ -108,8 +111,11 @@ def _instance(part: type[Any], valid: dict[Any, Any], keys: Container[Any], rest
 
 @functools.cache
 def settings_schema(part: type[Any], *, tagged: bool = False) -> CoreSchema:
-    """Validates one settings dataclass. tagged: the field that distinguishes it from the others of
-    a union is required."""
+    """Return the schema of one settings dataclass.
+
+    Args:
+      tagged: the field that distinguishes it from the others of a union is required.
+    """
     return parts_schema(part.__name__, (part,), tagged=tagged)
 
 
@@ -128,12 +134,11 @@ def _fields(part: type[Any], types: Mapping[str, Any], tagged: bool) -> dict[str
 
 
 def default_of(field: dataclasses.Field[Any]) -> Any:
-    """The default of a setting; MISSING: it is required."""
+    """Return the default of a setting; MISSING if the setting is required."""
     return field.default if field.default_factory is MISSING else field.default_factory()
 
 
 def _about(field: dataclasses.Field[Any], *, required: bool) -> dict[str, Any]:
-    """What an editor shows of a setting."""
     about: dict[str, Any] = {"title": field.name}
     if doc := field.metadata.get("doc"):
         unit = field.metadata.get("unit")
@@ -146,7 +151,7 @@ def _about(field: dataclasses.Field[Any], *, required: bool) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """A default as plain data of a file."""
+    """Return a default as plain data of a file."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {
             field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)
@@ -159,7 +164,7 @@ def plain(value: Any) -> Any:
 
 
 def convert(hint: Any, metadata: Mapping[str, Any] = MappingProxyType({})) -> CoreSchema:
-    """The schema of a settings type, with the limits of its numbers and texts."""
+    """Return the schema of a settings type, with the limits of its numbers and texts."""
     origin, arguments = get_origin(hint), get_args(hint)
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         written_as = getattr(hint, "written_as", "")
@@ -185,15 +190,15 @@ def convert(hint: Any, metadata: Mapping[str, Any] = MappingProxyType({})) -> Co
 
 
 def _tuple(arguments: tuple[Any, ...], metadata: Mapping[str, Any]) -> CoreSchema:
-    """A list in the file; a strict schema would take only a tuple."""
+    """Return the schema of a list in the file; a strict schema would take only a tuple."""
     if len(arguments) == 2 and arguments[1] is Ellipsis:
         item = convert(arguments[0], metadata)
         return core_schema.tuple_schema([item], variadic_item_index=0, strict=False)
 
     def has_length(value: Any) -> Any:
         if isinstance(value, list) and len(value) != len(arguments):
-            what = f"must have {len(arguments)} items, has {len(value)}"
-            raise refuse(what, f"write {len(arguments)} of them")
+            problem = f"must have {len(arguments)} items, has {len(value)}"
+            raise refuse(problem, f"write {len(arguments)} of them")
         return value
 
     fixed = core_schema.tuple_schema([convert(item, metadata) for item in arguments], strict=False)
@@ -214,7 +219,7 @@ def _union(members: tuple[Any, ...], metadata: Mapping[str, Any]) -> CoreSchema:
 
 
 def _wrapped(hint: Any, key: str) -> CoreSchema:
-    """A dataclass that the file has under a key of its own: `port: {usb: {...}}`."""
+    """Return the schema of a dataclass under a key of its own in the file: `port: {usb: {...}}`."""
     mapping = core_schema.typed_dict_schema(
         {key: core_schema.typed_dict_field(settings_schema(hint))},
         strict=True,

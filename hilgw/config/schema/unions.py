@@ -1,4 +1,4 @@
-"""Unions of settings: one member is chosen by the value, and only its errors are reported."""
+"""Unions of settings: the value selects one member, and only its errors are reported."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hilgw.errors import quoted
 
 CHOICE = "\0"  # precedes the name of a choice in pydantic's locations
 
-# What each type accepts, and its name in messages.
+# The accepted values of each type, and its name in messages.
 _ACCEPTED: dict[Any, tuple[type[Any], ...]] = {float: (float, int), tuple: (list,)}
 _WORDS: dict[Any, str] = {
     str: "text",
@@ -32,10 +32,13 @@ def union(
     rest: Any = None,
     names: Callable[[], Iterable[str]] | None = None,
 ) -> CoreSchema:
-    """A union of mappings, each with its name under the key `tag`, and of other types.
+    """Return the schema of a union of mappings and other types; the key `tag` selects the mapping.
 
-    by_name, by_type: the schema of each name, and of each type as settings declare it. rest: the
-    schema of all other names; `names` returns all, when one is not in by_name.
+    Args:
+      by_name: the schema of each name under `tag`.
+      by_type: the schema of each other type, as settings declare it.
+      rest: the schema of all names that are not in by_name.
+      names: returns all names, for the message about an unknown one.
     """
     types: dict[type[Any], str] = {}
     choices = {CHOICE + name: schema for name, schema in by_name.items()}
@@ -72,8 +75,10 @@ def union(
 
 
 def one_of(members: Mapping[Any, Any]) -> CoreSchema:
-    """A union of settings types (type -> schema): of dataclasses by the literal field in which
-    they differ, of others by their YAML type."""
+    """Return the schema of a union of settings types (type -> schema).
+
+    Dataclasses differ by a literal field, other types by their YAML type.
+    """
     classes = [member for member in members if dataclasses.is_dataclass(member)]
     if len(classes) < 2:
         return union("", {}, members)
@@ -83,12 +88,12 @@ def one_of(members: Mapping[Any, Any]) -> CoreSchema:
 
 
 def is_tag(hint: Any) -> bool:
-    """Whether a field has one literal value, which distinguishes its dataclass from others."""
+    """Return True for a field of one literal value that distinguishes its dataclass from others."""
     return get_origin(hint) is Literal and len(get_args(hint)) == 1
 
 
 def tags(classes: Iterable[Any]) -> tuple[str, dict[str, Any]]:
-    """The field that distinguishes the classes, and the class of each of its values."""
+    """Return the field that distinguishes the classes, and the class of each of its values."""
     classes = list(classes)
     literals = [
         {name: get_args(hint)[0] for name, hint in get_type_hints(cls).items() if is_tag(hint)}

@@ -45,7 +45,7 @@ _QUOTED = re.compile("\"[^\"]*\"|'[^']*'|#.*")  # where such a sign is text
 
 @dataclass(slots=True)
 class Document:
-    """One configuration as plain data, with positions and the errors found so far.
+    """A configuration as plain data, with positions and the errors found so far.
 
     keys, values: path -> position of the key, and of the value. key_words, words: path -> the word
     as typed, for keys and values that are not text. bad: paths that have an error already; `mark`
@@ -66,7 +66,7 @@ class Document:
     syntax: bool = False
 
     def position_of_key(self, path: Path) -> Position:
-        """The position of the key, or of the list item; else of the nearest parent."""
+        """Return the position of the key, or of the list item; else of the nearest parent."""
         while path:
             if position := self.keys.get(path) or self.values.get(path):
                 return position
@@ -77,26 +77,26 @@ class Document:
         return self.values.get(path) or self.position_of_key(path)
 
     def report(self, position: Position, path: Path, what: str, fix: str = "") -> None:
-        """Adds an error at `path`; later checks skip this path and everything below it."""
+        """Add an error at `path`; later checks skip this path and everything below it."""
         self.problems.append(Diagnostic.at(position, path, what, fix))
         self.mark(path)
 
     def mark(self, path: Path) -> None:
-        """`path` has an error."""
+        """Note that `path` has an error."""
         self.bad.add(path)
         while path not in self._above_bad:
             self._above_bad.add(path)
             path = path[:-1]
 
     def unmark_below(self, path: Path) -> None:
-        """The value at `path` is replaced: its errors do not count."""
+        """Forget the errors at and below `path`, whose value is replaced."""
         left = [bad for bad in self.bad if bad[: len(path)] != path]
         self.bad, self._above_bad = set(), set()
         for bad in left:
             self.mark(bad)
 
     def has_bad_below(self, path: Path) -> bool:
-        """Whether `path`, or a path below it, has an error."""
+        """Return True if `path`, or a path below it, has an error."""
         return path in self._above_bad
 
     def is_bad(self, path: Path) -> bool:
@@ -104,16 +104,16 @@ class Document:
 
 
 def compose(text: str, file: str) -> Document:
-    """Reads one YAML text. Never raises for anything in `text`.
+    """Read one YAML text; never raise for anything in `text`.
 
-    libyaml parses twenty times as fast as PyYAML. What it refuses, PyYAML parses again for its
+    libyaml parses twenty times as fast as PyYAML. PyYAML parses again what it rejects, for its
     errors; so the result is the same with and without libyaml.
     """
     return compose_with(text, file, fast=HAS_LIBYAML and not _DIFFERS.search(text))
 
 
 def compose_with(text: str, file: str, *, fast: bool) -> Document:
-    """Composes the nodes of a document. fast: with libyaml."""
+    """Compose the nodes of a document. fast: with libyaml."""
     document = Document(file)
     lines = Lines(text, file)
     loader = _Loader(_libyaml(text) if fast else _Parser(text))
@@ -134,35 +134,38 @@ def compose_with(text: str, file: str, *, fast: bool) -> Document:
 
 
 def _explained(error: Exception, loader: _Loader, lines: Lines) -> tuple[Position, Path, str, str]:
-    """The position, what is wrong, and the fix, of an error that ends the document."""
+    """Return position, path, problem and fix of an error that ends the document."""
     if not isinstance(error, yaml.MarkedYAMLError):  # an escape "\\UFFFFFFFF", an endless %YAML
         position = lines.position(loader.index())
         return position, (), "not valid YAML", "write another number or character"
-    mark, what, fix = explain(error)
+    mark, problem, fix = explain(error)
     position = lines.position(mark.index if mark else 0)
     if "<stream end>" in str(error.problem) and (bracket := loader.bracket()):
         signs = "{}" if isinstance(bracket.event, yaml.MappingStartEvent) else "[]"
-        what, fix = f"'{signs[0]}' is not closed", f"close it with '{signs[1]}'"
+        problem, fix = f"'{signs[0]}' is not closed", f"close it with '{signs[1]}'"
         position = lines.position(bracket.event.start_mark.index)
     elif "mapping values" in str(error.problem) and loader.word is not None:
         word = lines.position(loader.word)
         if word.line < position.line and lines.is_first(word):
-            position, (what, fix) = word, NO_COLON
-    if what == NO_COLON[0]:
+            position, (problem, fix) = word, NO_COLON
+    if problem == NO_COLON[0]:
         fix = without_space(lines.rest(position)) or fix
     line = lines.rest(Position(position.file, position.line, 1))
-    if ("cannot follow" in what or "indentation" in what) and has_bare_braces(line):
-        what, fix = BRACES
+    if ("cannot follow" in problem or "indentation" in problem) and has_bare_braces(line):
+        problem, fix = BRACES
     if pasted := _TYPOGRAPHIC.search(_QUOTED.sub("", line)):
         sign = "space" if pasted[0].isspace() else "quote"
         fix = f"write a plain {sign} for U+{ord(pasted[0]):04X} in this line"
-    return position, (), what, fix
+    return position, (), problem, fix
 
 
 @dataclass(slots=True)
 class _Opened:
-    """A node that is being composed: its first event; itself, and the key or index of its child
-    that is being composed, as soon as there is one."""
+    """A node that is being composed.
+
+    Its first event; the node itself, and the key or index of its child that is being composed, as
+    soon as there is one.
+    """
 
     event: Any
     node: Any = None
@@ -189,11 +192,10 @@ class _LimitError(yaml.MarkedYAMLError):
 
 
 class _Loader(Composer):
-    """Composes the events of one parser; an alias becomes a node without a value.
+    """Composer of the events of one parser; an alias becomes a node without a value.
 
-    beyond: for each node with an alias, an anchor or a tag: what is wrong, the fix, and whether
-    its value can be read all the same. word: where an unquoted word begins, if it is the last node.
-
+    beyond: for each node with an alias, an anchor or a tag: the problem, the fix, and whether its
+    value can be read all the same. word: where an unquoted word starts, if it is the last node.
     libyaml composes nodes too, but many '[' overflow its stack; its parser has none.
     """
 
@@ -236,17 +238,17 @@ class _Loader(Composer):
         return node
 
     def _check_limits(self, event: Any) -> None:
-        what, fix = "", ""
+        problem, fix = "", ""
         self._values += 1
         if self._values > MAX_VALUES:
-            what, fix = f"more than {MAX_VALUES} values", "use several files"
+            problem, fix = f"more than {MAX_VALUES} values", "use several files"
         elif isinstance(event, yaml.CollectionStartEvent) and len(self._opened) >= MAX_DEPTH:
-            what, fix = f"nested more than {MAX_DEPTH} deep", "remove brackets or indentation"
-        if what:
-            raise _LimitError(problem=what, problem_mark=event.start_mark, note=fix)
+            problem, fix = f"nested more than {MAX_DEPTH} deep", "remove brackets or indentation"
+        if problem:
+            raise _LimitError(problem=problem, problem_mark=event.start_mark, note=fix)
 
     def index(self) -> int:
-        """How far PyYAML's parser has read."""
+        """Return the offset up to which PyYAML's parser has read."""
         return int(self._parser.get_mark().index)
 
     # Composer asks for the tags of YAML's types, which scalars.py replaces.
@@ -261,12 +263,12 @@ class _Loader(Composer):
         return ""
 
     def bracket(self) -> _Opened | None:
-        """The innermost open bracket."""
+        """Return the innermost open bracket."""
         opened = [item for item in self._opened if getattr(item.event, "flow_style", False)]
         return opened[-1] if opened else None
 
     def unfinished(self) -> yaml.Node | None:
-        """The root with all nodes before an error; None when there are none."""
+        """Return the root with all nodes before an error; None if there are none."""
         for outer, inner in itertools.pairwise(self._opened):
             if inner.node is None:
                 continue
@@ -278,7 +280,7 @@ class _Loader(Composer):
 
 
 class _Reader:
-    """Makes data of nodes, and reports each node that is not plain data."""
+    """Reader that makes data of nodes, and reports each node that is not plain data."""
 
     def __init__(
         self, document: Document, lines: Lines, beyond: dict[yaml.Node, tuple[str, str, bool]]
@@ -291,8 +293,8 @@ class _Reader:
         document, position = self._document, self._position(node)
         document.values[path] = position
         if node in self._beyond:
-            what, fix, is_readable = self._beyond[node]
-            document.problems.append(Diagnostic.at(position, path, what, fix))
+            problem, fix, is_readable = self._beyond[node]
+            document.problems.append(Diagnostic.at(position, path, problem, fix))
             if not is_readable:
                 document.mark(path)
                 return BAD
@@ -310,9 +312,9 @@ class _Reader:
                 continue
             below, position = (*path, key), self._position(key_node)
             if below in self._document.keys:
-                what = f"duplicate key, first in line {self._document.keys[below].line}"
+                problem = f"duplicate key, first in line {self._document.keys[below].line}"
                 self._document.problems.append(
-                    Diagnostic.at(position, below, what, "keep one of them")
+                    Diagnostic.at(position, below, problem, "keep one of them")
                 )
                 continue
             self._document.keys[below] = position
@@ -322,29 +324,31 @@ class _Reader:
         return data
 
     def _key(self, node: Any, parent: Path) -> str | int | None:
-        """The key of a mapping; None, with an error, when it cannot be read."""
-        word, what, fix = node.value, "", ""
+        """Return the key of a mapping; None, with an error, if it cannot be read."""
+        word, problem, fix = node.value, "", ""
         if isinstance(node, yaml.MappingNode) and not any(item.value for _, item in node.value):
-            what, fix = BRACES
+            problem, fix = BRACES
             if parent:
                 self._document.mark(parent)
         elif not isinstance(node, yaml.ScalarNode):
-            what, fix = "a key must be text", "put it in quotes"
+            problem, fix = "a key must be text", "put it in quotes"
         elif node in self._beyond:
-            what, fix, _ = self._beyond[node]
+            problem, fix, _ = self._beyond[node]
         elif _HALF.search(word):
-            what, fix = HALF
+            problem, fix = HALF
         elif "\0" in word:  # in pydantic's locations it precedes a choice: see unions.py
-            what, fix = "a key with the character \\0", "delete it"
+            problem, fix = "a key with the character \\0", "delete it"
         elif node.style:
             return str(word)
         elif word == "<<":
-            what, fix = "merge key '<<'", "write the keys out"
+            problem, fix = "merge key '<<'", "write the keys out"
         elif word == "":
-            what, fix = "a key is missing before ':'", "write it, or delete the ':'"
-        if what:
+            problem, fix = "a key is missing before ':'", "write it, or delete the ':'"
+        if problem:
             self._document.partial.add(parent)
-            self._document.problems.append(Diagnostic.at(self._position(node), parent, what, fix))
+            self._document.problems.append(
+                Diagnostic.at(self._position(node), parent, problem, fix)
+            )
             return None
         try:
             key = resolve(word)

@@ -29,7 +29,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One error or warning: its position, the path of its key, what is wrong, the fix."""
+    """An error or a warning: its position, the path of its key, the problem, the fix."""
 
     file: str
     line: int
@@ -54,7 +54,7 @@ class Diagnostic:
 
 
 class ConfigErrors(ConfigError):
-    """All errors of a configuration, in the order of the file."""
+    """The errors of a configuration, in the order of the file."""
 
     SHOWN = 100
 
@@ -73,14 +73,14 @@ class ConfigErrors(ConfigError):
 
 
 def _on_one_line(text: str) -> str:
-    """A message that may contain text from a file: escaped, shortened."""
+    """Escape and shorten a message that may contain text from a file."""
     if not text.isprintable():
         text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:_LONGEST])
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
 def spell(path: Path) -> str:
-    """The text of a path: robots.rover.position[2]."""
+    """Return the text of a path: robots.rover.position[2]."""
     text = ""
     for part in path:
         if isinstance(part, int) and not isinstance(part, bool):
@@ -92,7 +92,7 @@ def spell(path: Path) -> str:
 
 
 def descend(data: Any, path: Path) -> Any:
-    """The value at a path of plain data; None when there is none."""
+    """Return the value at a path of plain data; None if there is none."""
     for part in path:
         try:
             data = data[part]

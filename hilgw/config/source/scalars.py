@@ -73,7 +73,7 @@ _INT_LIMIT = 2**64
 
 
 def resolve(word: str) -> Any:
-    """The value of an unquoted word: None, bool, int, float or str. Raises Surprise."""
+    """Return the value of an unquoted word: None, bool, int, float or str. Raises Surprise."""
     if word in _NULL:
         return None
     if word in _TRUE or word in _FALSE:
@@ -104,7 +104,7 @@ def _finite(word: str) -> float:
 
 
 def _plain(word: str) -> str:
-    """A number as it must be written: without exponent, bare point or leading zeros."""
+    """Return a number without exponent, bare point or leading zeros, as it must be written."""
     number = float(word.replace("_", ""))
     if math.isinf(number):
         return "a smaller number"
@@ -120,20 +120,20 @@ def _plain(word: str) -> str:
 
 
 def _refuse(word: str) -> None:
-    """Raises Surprise for a word that is a number, a date or a boolean in some YAML version."""
+    """Raise Surprise for a word that is a number, a date or a boolean in some YAML version."""
     quote = f'"{word}" if it is text' if len(word) <= 40 else "it in quotes if it is text"
     if word.lower() in _YES_NO:
         truth = "true" if word.lower() in ("yes", "on") else "false"
         raise Surprise(f"{word} is {truth} in YAML 1.1, text in 1.2", f"write {truth}, or {quote}")
     if not _NUMERIC.match(word):
         return
-    for form, what in _FORMS:
+    for form, problem in _FORMS:
         if re.fullmatch(form, word):
-            raise Surprise(what, f"write {_instead(form, word)}{quote}{_AFTER.get(form, '')}")
+            raise Surprise(problem, f"write {_instead(form, word)}{quote}{_AFTER.get(form, '')}")
 
 
 def _instead(form: str, word: str) -> str:
-    """The number as all YAML versions read it, and "or"; empty when there is none."""
+    """Return the number as all YAML versions read it, and "or"; "" if there is none."""
     if form in (_OCTAL, _BINARY):
         digits = re.sub("[oObB_]", "", word)
         base = 8 if form == _OCTAL else 2

@@ -18,13 +18,13 @@ _GLUED = re.compile(r"([A-Za-z_]\w*):(\S.*)")
 
 
 def without_space(text: str) -> str:
-    """The fix for `key:value`, which YAML takes for one word; "" for another text."""
+    """Return the fix for `key:value`, which YAML takes for one word; "" for another text."""
     glued = _GLUED.match(text)
     return f"write a space after the colon: `{glued[1]}: {glued[2]}`" if glued else ""
 
 
 def has_bare_braces(line: str) -> bool:
-    """Whether a value of this line is a text with {braces} and without quotes."""
+    """Return True if a value of this line is a text with {braces} and without quotes."""
     return len(line) <= _LONGEST_LINE and _BRACES.search(line) is not None
 
 
@@ -75,7 +75,7 @@ _WORDS: tuple[tuple[str, str, str, str], ...] = (
 
 
 def explain(error: yaml.MarkedYAMLError) -> tuple[Any, str, str]:
-    """The mark, what is wrong, and the fix: the error's note, if it has one."""
+    """Return the mark, the problem and the fix: the error's note, if it has one."""
     if error.note:
         return error.problem_mark, str(error.problem), error.note
     problem, context = str(error.problem or ""), str(error.context or "")

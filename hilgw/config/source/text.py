@@ -23,7 +23,7 @@ _FIX = "save it as UTF-8 text"
 
 
 class Lines:
-    """Converts offsets to positions. Lines end as in editors: LF, CR LF or CR."""
+    """Positions of offsets in a text. Lines end as in editors: LF, CR LF or CR."""
 
     def __init__(self, text: str, file: str) -> None:
         self._file = file
@@ -35,18 +35,18 @@ class Lines:
         return Position(self._file, line, offset - self._starts[line - 1] + 1)
 
     def rest(self, position: Position) -> str:
-        """The line from this position on, without a comment."""
+        """Return the line from this position on, without a comment."""
         start = self._starts[position.line - 1] + position.column - 1
         return self._text[start:].partition("\n")[0].partition(" #")[0].strip()[:80]
 
     def is_first(self, position: Position) -> bool:
-        """Whether only spaces and dashes of lists precede it in its line."""
+        """Return True if only spaces and dashes of lists precede the position in its line."""
         start = self._starts[position.line - 1]
         return not self._text[start : start + position.column - 1].strip(" -")
 
 
 def read_text(file: str) -> str:
-    """The text of a configuration file. Raises ConfigErrors."""
+    """Return the text of a configuration file. Raises ConfigErrors."""
     try:
         with FilePath(file).open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
@@ -67,28 +67,28 @@ def read_text(file: str) -> str:
 
 
 def decode(data: bytes, file: str) -> str:
-    """Text from UTF-8 bytes, without a leading byte order mark. Raises ConfigErrors."""
+    """Decode UTF-8 bytes, without a leading byte order mark. Raises ConfigErrors."""
     if data.startswith(_WIDE_BOMS):
-        what = "the file is UTF-16 or UTF-32 text"
-        raise ConfigErrors([Diagnostic.at(Position(file, 1, 1), (), what, _FIX)])
+        problem = "the file is UTF-16 or UTF-32 text"
+        raise ConfigErrors([Diagnostic.at(Position(file, 1, 1), (), problem, _FIX)])
     data = data.removeprefix(codecs.BOM_UTF8)
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
         before = data[: error.start].decode()
         position = Lines(before, file).position(len(before))
-        what = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
-        raise ConfigErrors([Diagnostic.at(position, (), what, _FIX)]) from None
+        problem = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
+        raise ConfigErrors([Diagnostic.at(position, (), problem, _FIX)]) from None
     check_text(text, file)
     return text
 
 
 def check_text(text: str, file: str) -> None:
-    """Raises ConfigErrors for characters that no text file has."""
+    """Raise ConfigErrors for characters that no text file has."""
     if strange := NOT_TEXT.search(text):
         position = Lines(text, file).position(strange.start())
-        what = f"character U+{ord(strange[0]):04X} is not allowed in a text file"
-        raise ConfigErrors([Diagnostic.at(position, (), what, "delete it, or " + _FIX)])
+        problem = f"character U+{ord(strange[0]):04X} is not allowed in a text file"
+        raise ConfigErrors([Diagnostic.at(position, (), problem, "delete it, or " + _FIX)])
 
 
 def _whole(file: str, what: str, fix: str) -> ConfigErrors:

@@ -39,7 +39,7 @@ _ESCAPED = re.compile(r"\A[0-9_]|[^A-Za-z0-9_]|Q|_(?=_|\Z)")
 
 
 def name(text: str) -> str:
-    """A valid ROS 2 name of a node, or part of the name of a topic; no two texts get the same one.
+    """Return a valid ROS 2 name of a node, or of a part of a topic; different texts differ.
 
     Letters, digits and _ stay. Q, which is rare, encloses the code point of any other character:
     "e-puck" becomes "eQ2dQpuck".
@@ -48,11 +48,13 @@ def name(text: str) -> str:
 
 
 def topic(source: str, type: str, channel: int, namespace: str = NAMESPACE) -> str:
-    """The topic of the packets of one source ("rover.emitter", "xbee0") on one channel, such as
-    "/hilgw/rover/emitter/radio_1". No two sources get the same.
+    """Return the topic of the packets of one source on one channel; different sources differ.
 
-    A source whose topic would be too long for ROS 2 has its hash there, after a single Q.
-    namespace: "/", or valid names behind a slash each, short enough for what follows.
+    Sources are "rover.emitter" or "xbee0"; a topic is "/hilgw/rover/emitter/radio_1". A source
+    whose topic would be too long for ROS 2 has its hash there, after a single Q.
+
+    Args:
+      namespace: "/", or valid names behind a slash each, short enough for the rest.
     """
     on = name(f"{type.replace('-', '_')}_{'all' if channel == BROADCAST else channel}")
     base = namespace.rstrip("/")
@@ -66,9 +68,9 @@ def topic(source: str, type: str, channel: int, namespace: str = NAMESPACE) -> s
 class Node:
     """The node of one gateway.
 
-    domain: ROS_DOMAIN_ID. session: the Zenoh id of its session as text, as `str(session.zid())`.
-    name: a valid name (`name`). namespace: as for `topic`. id: unique among the nodes and
-    publishers of the session.
+    domain: ROS_DOMAIN_ID. session: the Zenoh id of its session as text, `str(session.zid())`. name:
+    a valid name (`name`). namespace: as for `topic`. id: unique among the nodes and publishers of
+    the session.
     """
 
     domain: int
@@ -88,7 +90,7 @@ class Publisher:
 
     topic: an absolute name (`topic`). id: unique among the nodes and publishers of the session.
     key: where its messages are put. token: key of its liveliness token, which shows the topic in
-    `ros2 topic list`. gid: what identifies it in its messages.
+    `ros2 topic list`. gid: identifies it in its messages.
     """
 
     def __init__(self, node: Node, topic: str, id: int) -> None:
@@ -100,20 +102,22 @@ class Publisher:
         self.gid = xxhash.xxh3_128_intdigest(self.token.encode()).to_bytes(_GID_SIZE, "little")
 
     def payload(self, data: bytes) -> bytes:
-        """The message in CDR."""
+        """Return the message in CDR."""
         return _CDR.pack(*_CDR_LE, *_EMPTY_LAYOUT, len(data)) + data
 
     def attachment(self, sequence: int, wall_ns: int) -> bytes:
-        """What rmw_zenoh expects beside each payload: it drops a message without it.
+        """Return the attachment that rmw_zenoh requires: it drops a message without it.
 
-        sequence: FIRST_SEQUENCE for the first message of this publisher, one more for each; a gap
-        is a lost message. wall_ns: when the packet was sent, nanoseconds since 1970.
+        Args:
+          sequence: FIRST_SEQUENCE for the first message of this publisher, one more for each; a
+              gap is a lost message.
+          wall_ns: when the packet was sent, nanoseconds since 1970.
         """
         return _ATTACHMENT.pack(sequence, wall_ns, _GID_SIZE, self.gid)
 
 
 def _token(node: Node, id: int, kind: str, *more: str) -> str:
-    """Key of the token of a node, or of a publisher of it. There is no enclave."""
+    """Return the key of the token of a node, or of a publisher of it. There is no enclave."""
     part_of = node.session, str(node.id), str(id), kind, "%", _mangled(node.namespace)
     return "/".join(("@ros2_lv", str(node.domain), *part_of, node.name, *more))
 

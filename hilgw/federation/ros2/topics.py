@@ -1,4 +1,4 @@
-"""The packets of a gateway as topics of ROS 2, for those who read them there."""
+"""The packets of a gateway as topics of ROS 2, for subscribers there."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ MOST_TOPICS = 1024
 
 
 class Ros2Topics(Observer):
-    """Publishes each packet that this gateway puts on the medium. name: of the gateway, which is a
-    node. left_out: packets of topics beyond MOST_TOPICS."""
+    """Publisher of each packet that this gateway puts on the medium.
+
+    name: of the gateway, which is a node. left_out: packets of topics beyond MOST_TOPICS.
+    """
 
     def __init__(self, config: Ros2Config, name: str, session: ZenohSession) -> None:
         self.left_out = 0

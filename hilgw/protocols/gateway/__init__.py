@@ -1,1 +1,1 @@
-"""The control socket of a running gateway: what the gateway and its clients agree on."""
+"""The control socket of a running gateway: the protocol of gateway and clients."""

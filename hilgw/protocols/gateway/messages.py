@@ -1,9 +1,9 @@
 """The form of the messages of a control socket: one JSON object per line.
 
 A request and its answer are dataclasses (`hilgw.protocols.gateway.requests`): their fields are the
-keys, the types of their fields say what a value must be. A field at its default may be left out.
-Both have the key `version`. An answer has `ok` where the gateway did what was asked, `refused` with
-the reason where it did not, or `error` with a text, and with `config` the gateway's file.
+keys, and the types of their fields define the values. A field at its default may be left out. Both
+have the key `version`. An answer has `ok` if the gateway did what was asked, `refused` with the
+reason if it did not, or `error` with a text, and with `config` the gateway's file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from hilgw.errors import PeerError
 
 VERSION = 2
-"""Of the requests, the answers and the events. 1 had no number."""
+"""The version of the requests, the answers and the events. 1 had no number."""
 
 LINE_BYTES = 256 * 1024
 """The longest line of a request."""
@@ -25,13 +25,13 @@ ANSWER_BYTES = 16 * 1024 * 1024
 a request."""
 
 RENEW_S = 0.1
-"""A holder renews its lease so often."""
+"""Time after which a holder renews its lease."""
 LEASE_S = 0.3
-"""A lease that was not renewed for so long has expired."""
+"""A lease that was not renewed for this long has expired."""
 
 
 class VersionError(PeerError):
-    """The two ends speak different versions. client, gateway: None: no number."""
+    """The two ends use different versions. client, gateway: None if there is no number."""
 
     def __init__(self, client: int | None, gateway: int | None) -> None:
         def words(version: int | None) -> str:
@@ -46,22 +46,24 @@ class VersionError(PeerError):
 
 
 def version_of(message: Mapping[str, Any]) -> int | None:
-    """The version of a message; None: it has none."""
+    """Return the version of a message; None if it has none."""
     version = message.get("version")
     return version if type(version) is int else None
 
 
 def encode(message: Mapping[str, Any]) -> bytes:
-    """The line of a message."""
+    """Return the line of a message."""
     return json.dumps(message).encode() + b"\n"
 
 
 def keys_of(message: Any) -> dict[str, Any]:
-    """The fields of a dataclass as JSON has them, without those at their defaults."""
-    found = {}
-    for each in fields(message):
-        value = getattr(message, each.name)
-        default = each.default if each.default_factory is MISSING else each.default_factory()
+    """Return the fields of a dataclass as in JSON, without those at their defaults."""
+    given = {}
+    for declared in fields(message):
+        value = getattr(message, declared.name)
+        default = (
+            declared.default if declared.default_factory is MISSING else declared.default_factory()
+        )
         if value != default:
-            found[each.name] = value.hex() if isinstance(value, bytes) else value
-    return found
+            given[declared.name] = value.hex() if isinstance(value, bytes) else value
+    return given

@@ -30,7 +30,6 @@ def _robots(value: Callable[[Status], Any]) -> Samples:
 
 
 def _gateways(value: Callable[[Status], Any]) -> Samples:
-    """Of each other gateway of the federation."""
     return lambda status: [
         ({"gateway": name}, value(each))
         for name, each in status.get("federation", {}).get("gateways", {}).items()
@@ -136,7 +135,10 @@ FAMILIES: tuple[tuple[str, str, str, Samples], ...] = (
 
 
 def text_of(gateways: Sequence[tuple[Labels, Status]]) -> str:
-    """labels: of all samples of this gateway, which distinguish it from the others."""
+    """Return the status of these gateways as text.
+
+    Labels distinguish a gateway's samples from others.
+    """
     lines: list[str] = []
     for name, kind, text, samples in FAMILIES:
         lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}"]
@@ -146,13 +148,13 @@ def text_of(gateways: Sequence[tuple[Labels, Status]]) -> str:
             for own, value in samples(status)
             if value is not None
         )
-    text = "Of each hop of a packet, and of a control loop."
+    text = "Latency of each hop of a packet, and of a control loop."
     lines += [f"# HELP {_LATENCY} {text}", f"# TYPE {_LATENCY} histogram"]
     for labels, status in gateways:
         for hop, parts in status["latency"].items():
-            for part, found in parts.items():
+            for part, histogram in parts.items():
                 own = {**labels, "hop": hop, "part": part}
-                lines += _histogram(own, status["latency_bounds_s"], found)
+                lines += _histogram(own, status["latency_bounds_s"], histogram)
     return "\n".join(lines) + "\n"
 
 

@@ -1,8 +1,8 @@
-"""The ledgers of all gateways of a federation, added up. Pure.
+"""The sum of the ledgers of all gateways of a federation. Pure.
 
-Gateways do not count at the same instant: each is asked twice. What it had received by the first
-answer its sender had sent by the second one, and the other way round, so that a link is judged
-exactly, also while packets are on their way.
+Gateways do not count at the same instant, so each is asked twice. The sender had sent by the second
+answer all that the receiver had received by the first one, and the other way round, so that a link
+is judged exactly, also while packets are on their way.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 Counts = Mapping[str, Any]
-"""Of one gateway; what other gateways answered may be anything."""
+"""The counts of one gateway; the answers of other gateways may be anything."""
 Round = Mapping[str, Counts | None]
 """By gateway; None: it did not answer."""
 
@@ -21,28 +21,32 @@ TO, FROM = ("sent", "delivered", "lost", "unsettled", "unconfirmed"), ("received
 
 
 def added_up(before: Round, after: Round) -> dict[str, Any]:
-    """links: of each pair, in plain JSON types; `adds_up` is null where one end alone is known, and
-    `why` has the reason. totals: of all gateways. silent: those that did not answer. adds_up:
-    every ledger and every link adds up; null where that is not known, as some did not answer."""
+    """Return the sum of all ledgers.
+
+    Returns:
+      links: of each pair, in plain JSON types; `adds_up` is null if only one end is known, and
+          `why` has the reason. totals: over all gateways. silent: gateways that did not answer.
+          adds_up: every ledger and every link adds up; null if that is not known, as some did not
+          answer.
+    """
     asked = dict.fromkeys([*before, *after])
     rounds = [{name: _valid(each.get(name)) for name in asked} for each in (before, after)]
     silent = [name for name in asked if None in (rounds[0][name], rounds[1][name])]
-    found = {name: each for name, each in rounds[1].items() if each is not None}
-    links = [_link(rounds, a, b) for a, each in found.items() for b in each["members"]]
-    violations = {name: each["violations"] for name, each in found.items() if each["violations"]}
+    counts = {name: each for name, each in rounds[1].items() if each is not None}
+    links = [_link(rounds, a, b) for a, each in counts.items() for b in each["members"]]
+    violations = {name: each["violations"] for name, each in counts.items() if each["violations"]}
     is_wrong = bool(violations) or any(each["adds_up"] is False for each in links)
     return {
         "adds_up": False if is_wrong else None if silent else True,
         "silent": silent,
         "links": links,
         "violations": violations,
-        "totals": _totals(found),
-        "gateways": found,
+        "totals": _totals(counts),
+        "gateways": counts,
     }
 
 
 def _link(rounds: list[dict[str, Any]], a: str, b: str) -> dict[str, Any]:
-    """From a to b."""
     to = rounds[1][a]["members"][b]
     far = rounds[1].get(b)
     back = {} if far is None else far["members"].get(a, {})
@@ -52,7 +56,7 @@ def _link(rounds: list[dict[str, Any]], a: str, b: str) -> dict[str, Any]:
 
 
 def _judged(rounds: list[dict[str, Any]], a: str, b: str) -> tuple[str, bool]:
-    """Why it does not add up, or is not known, and whether that is a fault."""
+    """Return why the link does not add up, or is not known, and whether that is a fault."""
     a1, b1 = rounds[0].get(a), rounds[0].get(b)
     a2, b2 = rounds[1][a], rounds[1].get(b)
     to = a2["members"][b]
@@ -75,7 +79,6 @@ def _judged(rounds: list[dict[str, Any]], a: str, b: str) -> tuple[str, bool]:
 
 
 def _totals(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Over all gateways."""
     members = [each for counts in found.values() for each in counts["members"].values()]
     medium = [each["ledger"] for each in found.values()]
     losses: dict[str, Counter[str]] = {}
@@ -93,7 +96,7 @@ def _totals(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _valid(counts: Counts | None) -> dict[str, Any] | None:
-    """The counts that are used here, in their types; None where they are not valid."""
+    """Return the counts that are used here, in their types; None if they are not valid."""
     try:
         return None if counts is None else _read(counts)
     except (TypeError, LookupError, ValueError, AttributeError):

@@ -1,11 +1,11 @@
-"""Where the control sockets of a user's gateways are.
+"""The folders of the control sockets of a user's gateways.
 
-A gateway and its clients choose the same folder: $XDG_RUNTIME_DIR/hilgw; /tmp/hilgw-UID where that
-variable is not set, is relative, or names a folder of another user; /tmp/hilgw-UID-* where that
-belongs to another user, too. Each has mode 0700, or 0710 where a group may pass it. Those of
-services are in /run/hilgw/NAME, which only root can make: a folder of another user elsewhere is
-never trusted. The variable differs between the shells of one user (cron, su, ssh, a service): who
-looks for something to stop looks in all of these, and in /run/user/UID/hilgw.
+A gateway and its clients choose the same folder: $XDG_RUNTIME_DIR/hilgw; /tmp/hilgw-UID if that
+variable is not set, is relative, or names a folder of another user; /tmp/hilgw-UID-* if that
+belongs to another user, too. Each has mode 0700, or 0710 if a group may pass it. Those of services
+are in /run/hilgw/NAME, which only root can make: a folder of another user elsewhere is never
+trusted. The variable differs between the shells of one user (cron, su, ssh, a service): a client
+that stops robots searches all of these, and /run/user/UID/hilgw.
 """
 
 from __future__ import annotations
@@ -22,14 +22,19 @@ SESSIONS = Path("/run/user")
 SERVICES = Path("/run/hilgw")
 PASS = 0o010  # a group passes the folder, and neither lists nor changes it
 GATEWAY, LOOK = ".sock", ".look"
-"""What the names of sockets end with: those of gateways, and of programs that are only watched."""
+"""The suffixes of sockets: those of gateways, and of programs that are only watched."""
 CONTROL = "HILGW_CONTROL"  # where a program that a gateway starts finds its control socket
 
 
 def is_live(path: Path, connect: Callable[[str], None]) -> bool:
-    """Whether a program listens on this socket. connect: that of a local socket which does not
-    block. After any other error than those of a killed program the socket is live: its queue is
-    full, or it belongs to another user."""
+    """Return True if a program listens on this socket.
+
+    Only the errors of a killed program mean that it is not live: after any other one its queue is
+    full, or it belongs to another user.
+
+    Args:
+      connect: connects a local socket without blocking.
+    """
     try:
         connect(str(path))
     except (ConnectionRefusedError, FileNotFoundError):
@@ -53,7 +58,7 @@ StatusOf = Callable[[Path], Status]
 
 
 def shared_folder(user: int) -> Path:
-    """The folder of this user where XDG_RUNTIME_DIR names none."""
+    """Return the folder of this user if XDG_RUNTIME_DIR names none."""
     return SHARED / f"hilgw-{user}"
 
 
@@ -65,8 +70,12 @@ def folders(
     *,
     everywhere: bool = False,
 ) -> Iterator[Path]:
-    """The folders to try, in this order; everywhere: also those that another shell of this user
-    chooses. status_of, glob: `Path.stat` and `Path.glob`."""
+    """Yield the folders to try, in this order.
+
+    Args:
+      status_of, glob: `Path.stat` and `Path.glob`.
+      everywhere: also the folders that another shell of this user chooses.
+    """
     runtime = Path(environment.get("XDG_RUNTIME_DIR", ""))
     if runtime.is_absolute() and _owner(runtime, status_of) in (None, user):
         yield runtime / "hilgw"
@@ -77,8 +86,14 @@ def folders(
 
 
 def is_private(folder: Path, user: int, status_of: StatusOf) -> bool:
-    """False when it does not exist or belongs to another user. HilgwError when it belongs to this
-    user and is open to others. status_of: `Path.lstat`."""
+    """Return False if the folder does not exist or belongs to another user.
+
+    Args:
+      status_of: `Path.lstat`.
+
+    Raises:
+      HilgwError: the folder belongs to this user and is open to others.
+    """
     if _owner(folder, status_of) != user:
         return False
     mode = status_of(folder).st_mode
@@ -94,8 +109,11 @@ def is_private(folder: Path, user: int, status_of: StatusOf) -> bool:
 def service_folders(
     status_of: StatusOf, glob: Callable[[Path, str], Iterable[Path]]
 ) -> Iterator[Path]:
-    """The folders of services, whose sockets any user may use who has permission. status_of, glob:
-    `Path.lstat` and `Path.glob`."""
+    """Yield the folders of services, whose sockets any user may use who has permission.
+
+    Args:
+      status_of, glob: `Path.lstat` and `Path.glob`.
+    """
     if _owner(SERVICES, status_of) == 0 and _is_closed(status_of(SERVICES).st_mode):
         for folder in sorted(glob(SERVICES, "*")):
             if _owner(folder, status_of) is not None and _is_closed(status_of(folder).st_mode):
@@ -103,7 +121,7 @@ def service_folders(
 
 
 def _is_closed(mode: int) -> bool:
-    """Whether this is a folder that only its owner can change."""
+    """Return True for a folder that only its owner can change."""
     return stat.S_ISDIR(mode) and not mode & 0o022
 
 

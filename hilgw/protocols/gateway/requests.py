@@ -1,8 +1,8 @@
 """The requests that a control socket takes, each with its answer.
 
-A request is a dataclass here, `Request[ITS ANSWER]`; the key `do` is the name of its class. What
-is wrong in a request is found by `decode_request` from the types alone. `disarm` is the one that
-every version accepts, with whatever else it has: it stops robots.
+A request is a dataclass here, `Request[ITS ANSWER]`; the key `do` is the name of its class.
+`decode_request` finds errors of a request from the types alone. `disarm` is the one that every
+version accepts, with any other keys: it stops robots.
 """
 
 from __future__ import annotations
@@ -77,12 +77,12 @@ Rotation = tuple[float, float, float, float]
 
 @record
 class Done:
-    """No further keys."""
+    """An answer without further keys."""
 
 
 @record
 class PoseFound:
-    """Metres, and the rows of the rotation matrix; null: the pose is unknown."""
+    """The position in metres, and the rows of the rotation matrix; null: the pose is unknown."""
 
     position: Row | None
     rotation: tuple[Row, Row, Row] | None
@@ -90,7 +90,7 @@ class PoseFound:
 
 @record
 class RemoteValue:
-    """address: of the module that answered. value: hexadecimal."""
+    """The address of the module that answered, and the value in hexadecimal."""
 
     address: str
     value: bytes
@@ -98,14 +98,14 @@ class RemoteValue:
 
 @record
 class Identity:
-    """pid: the process."""
+    """The number of the process."""
 
     pid: int
 
 
 @record
 class Found:
-    """found: those of the names that are here. fix: what to do about the others."""
+    """The names that are here, and the fix for the others."""
 
     found: list[str]
     fix: str
@@ -113,7 +113,7 @@ class Found:
 
 @record
 class RobotState:
-    """mode: simulation, remote or shadow. bodies: "up" or "down" by "body" and "remote"."""
+    """The mode (simulation, remote or shadow), and "up" or "down" by "body" and "remote"."""
 
     robot: str
     mode: str
@@ -122,8 +122,11 @@ class RobotState:
 
 @record
 class MayMove:
-    """robots: those that are armed. notes: what keeps one from moving. down: of all robots, those
-    that are not armed, as their bodies are down."""
+    """The result of `arm`.
+
+    robots: the robots that are armed. notes: per robot, why it cannot move yet. down: robots that
+    are not armed, as their bodies are down.
+    """
 
     robots: list[str]
     notes: dict[str, str] = field(default_factory=dict)
@@ -132,8 +135,11 @@ class MayMove:
 
 @record
 class LeaseState:
-    """ended: why the robots of this connection are disarmed, a word and a text; absent: they are
-    armed. not_sent: those to which no stop was sent, with the reason."""
+    """The state of a lease.
+
+    ended: why the robots of this connection are disarmed, a word and a text; absent: they are
+    armed. not_sent: robots to which no stop was sent, with the reason.
+    """
 
     ended: str = ""
     text: str = ""
@@ -143,8 +149,11 @@ class LeaseState:
 
 @record
 class Disarmed:
-    """robots: those that are disarmed. not_sent: those of them to which no stop was sent, with the
-    reason. unknown: names that are not here, with an `error` and a `fix`."""
+    """The result of `disarm`.
+
+    robots: the robots that are disarmed. not_sent: robots of these to which no stop was sent, with
+    the reason. unknown: names that are not here, with an `error` and a `fix`.
+    """
 
     robots: list[str]
     not_sent: dict[str, str] = field(default_factory=dict)
@@ -154,7 +163,7 @@ class Disarmed:
 
 @record
 class PortReleased:
-    """path: of the device. note: for the user, what became of the robot on it."""
+    """The path of the device, and for the user the effect on its robot."""
 
     path: str
     note: str
@@ -162,8 +171,11 @@ class PortReleased:
 
 @record
 class Recorded:
-    """file: that is written now. bytes, lost: events so far. error: why events are lost now.
-    poses_left_out: those beyond the rate of `record:`."""
+    """The state of a recording.
+
+    file: the file that is written now. bytes, lost: events so far. error: why events are lost now.
+    poses_left_out: poses beyond the rate of `record:`.
+    """
 
     file: str
     bytes: int = 0
@@ -174,21 +186,21 @@ class Recorded:
 
 @record
 class StatusMade:
-    """status: as of `hilgw status --json`."""
+    """The object that `hilgw status --json` prints."""
 
     status: dict[str, Any]
 
 
 @record
 class NetworkMade:
-    """network: as of `hilgw status --network --json`."""
+    """The object that `hilgw status --network --json` prints."""
 
     network: dict[str, Any]
 
 
 @record
 class ReportMade:
-    """report: as of `--report`."""
+    """The object that `--report` writes."""
 
     report: dict[str, Any]
 
@@ -206,8 +218,10 @@ class Request(Generic[A]):
 
 @record
 class Send(Request[Done]):
-    """Transmits one packet through an Emitter or a station. data: hexadecimal. channel: null: the
-    one that it has."""
+    """Transmit one packet through an Emitter or a station.
+
+    data: hexadecimal. channel: null: the current one.
+    """
 
     station: str
     data: bytes
@@ -216,8 +230,7 @@ class Send(Request[Done]):
 
 @record
 class Place(Request[Done]):
-    """Moves an object of the scene. position: metres; null: unknown from now on. rotation: axis and
-    angle."""
+    """Move an object. position: metres; null: unknown from now on. rotation: axis and angle."""
 
     object: str
     position: Row | None
@@ -226,7 +239,7 @@ class Place(Request[Done]):
 
 @record
 class Set(Request[Done]):
-    """Sets channel or range of an Emitter or a Receiver."""
+    """Set channel or range of an Emitter or a Receiver."""
 
     device: str
     channel: int | None = None
@@ -235,14 +248,14 @@ class Set(Request[Done]):
 
 @record
 class Pose(Request[PoseFound]):
-    """Asks where an object is."""
+    """Ask for the pose of an object."""
 
     object: str
 
 
 @record
 class Charge(Request[Done]):
-    """Charges the battery of a robot to this energy."""
+    """Charge the battery of a robot to this energy."""
 
     robot: str
     energy_j: float
@@ -250,7 +263,7 @@ class Charge(Request[Done]):
 
 @record
 class Command(Request[RemoteValue]):
-    """Sends an AT command to another module of a station's network. value: without one it reads."""
+    """Send an AT command to another module of a station's network. Without a value it reads."""
 
     station: str
     address: Address
@@ -260,12 +273,12 @@ class Command(Request[RemoteValue]):
 
 @record
 class Identify(Request[Identity]):
-    """Asks for the process and the configuration."""
+    """Ask for the process and the configuration."""
 
 
 @record
 class Find(Request[Found]):
-    """Asks which of these names are here."""
+    """Ask which of these names are here."""
 
     kind: Kind
     names: list[str]
@@ -273,7 +286,7 @@ class Find(Request[Found]):
 
 @record
 class Mode(Request[RobotState]):
-    """Sets the mode of a robot. mode: null: leaves it."""
+    """Set the mode of a robot. mode: null: leaves it unchanged."""
 
     robot: str
     mode: ModeWord | None = None
@@ -281,7 +294,7 @@ class Mode(Request[RobotState]):
 
 @record
 class Key(Request[Done]):
-    """Presses keys of a robot's keyboard, for so long of simulated time."""
+    """Press keys of a robot's keyboard, for this long of simulated time."""
 
     robot: str
     keys: Codes
@@ -290,7 +303,7 @@ class Key(Request[Done]):
 
 @record
 class Say(Request[Done]):
-    """Sends a controller a text, as from its robot window."""
+    """Send a controller a text, as from its robot window."""
 
     robot: str
     text: str
@@ -298,8 +311,10 @@ class Say(Request[Done]):
 
 @record
 class Arm(Request[MayMove]):
-    """Lets motors move, of these robots or of all. accept_positions: motors whose position counts,
-    though their zero was lost."""
+    """Let motors move, of these robots or of all.
+
+    accept_positions: motors whose position counts, though their zero was lost.
+    """
 
     robots: list[str] = field(default_factory=list)
     all: bool = False
@@ -308,7 +323,7 @@ class Arm(Request[MayMove]):
 
 @record
 class Hold(Request[MayMove]):
-    """As arm, while this connection sends renew in time. limit_s: and for so long at most."""
+    """Arm robots while this connection sends renew in time. limit_s: the longest time."""
 
     robots: list[str] = field(default_factory=list)
     all: bool = False
@@ -318,18 +333,17 @@ class Hold(Request[MayMove]):
 
 @record
 class Renew(Request[LeaseState]):
-    """Keeps the robots armed that this connection holds."""
+    """Keep the robots armed that this connection holds."""
 
 
 @record
 class EndHold(Request[LeaseState]):
-    """Disarms the robots that this connection holds."""
+    """Disarm the robots that this connection holds."""
 
 
 @record
 class Disarm(Request[Disarmed]):
-    """Stops the motors of these robots, or of all, until they are armed. Of any version, and with
-    any further keys."""
+    """Stop the motors of these robots, or of all, until they are armed; any version may send it."""
 
     robots: list[str] = field(default_factory=list)
     all: bool = False
@@ -337,8 +351,10 @@ class Disarm(Request[Disarmed]):
 
 @record
 class ReleasePort(Request[PortReleased]):
-    """Hands a port to another program, until this connection ends. command, pid: of that program,
-    as others are shown it."""
+    """Hand a port to another program, until this connection ends.
+
+    command, pid: of that program, as shown to others.
+    """
 
     port: str
     command: str
@@ -347,9 +363,11 @@ class ReleasePort(Request[PortReleased]):
 
 @record
 class Watch(Request[Done]):
-    """The events of these kinds and names follow on this connection; without any: all. lost: only
-    packets and requests that were lost. states: first the newest of each part.
-    per_second: of packets, deliveries, frames and bytes, about so many of each kind are enough."""
+    """Subscribe this connection to events of these kinds and names; without any: all.
+
+    lost: only packets and requests that were lost. states: first the newest of each part.
+    per_second: of packets, deliveries, frames and bytes, about this many of each kind are enough.
+    """
 
     kinds: list[EventKind] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
@@ -360,14 +378,14 @@ class Watch(Request[Done]):
 
 @record
 class Record(Request[Recorded]):
-    """Begins a recording, in the folder of `record:`."""
+    """Start a recording, in the folder of `record:`."""
 
     name: RecordingName
 
 
 @record
 class EndRecord(Request[Recorded]):
-    """Ends a recording; its file is complete soon after."""
+    """End a recording; its file is complete soon after."""
 
     name: RecordingName
 
@@ -381,17 +399,17 @@ class Note(Request[Done]):
 
 @record
 class Status(Request[StatusMade]):
-    """Asks for the state of ports and robots, clients, memory, losses, queues and latencies."""
+    """Ask for the state of ports and robots, clients, memory, losses, queues and latencies."""
 
 
 @record
 class Network(Request[NetworkMade]):
-    """Adds up the ledgers of all gateways of the federation."""
+    """Add up the ledgers of all gateways of the federation."""
 
 
 @record
 class Report(Request[ReportMade]):
-    """Asks for the report so far."""
+    """Ask for the report so far."""
 
 
 REQUESTS: dict[str, type[Request[Any]]] = {
@@ -426,22 +444,26 @@ REQUESTS: dict[str, type[Request[Any]]] = {
 
 
 def answer_of(kind: type[Request[A]]) -> type[A]:
-    """The class of the answer to this request."""
+    """Return the class of the answer to this request."""
     (base,) = kind.__orig_bases__  # type: ignore[attr-defined]
-    found: type[A] = get_args(base)[0]
-    return found
+    answer: type[A] = get_args(base)[0]
+    return answer
 
 
 def encode_request(request: Request[Any]) -> bytes:
-    """The line of a request. `disarm` has no version, which every gateway accepts."""
+    """Return the line of a request. `disarm` has no version: every gateway accepts it."""
     kind = type(request)
     version = {} if kind is Disarm else {"version": VERSION}
     return encode({"do": name_of(kind), **version, **keys_of(request)})
 
 
 def decode_request(line: bytes) -> Request[Any]:
-    """The request of this line. UsageError for what is none, VersionError for one of another
-    version."""
+    """Parse one request line.
+
+    Raises:
+      UsageError: it is not a request.
+      VersionError: its protocol version differs.
+    """
     try:
         message = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -461,7 +483,7 @@ def decode_request(line: bytes) -> Request[Any]:
 
 
 def _disarm(message: Mapping[str, Any]) -> Disarm:
-    """Of what any version may send, also a single name."""
+    """Return the request for what any version may send, also a single name."""
     match message:
         case {"all": True}:
             return Disarm(all=True)
@@ -473,7 +495,7 @@ def _disarm(message: Mapping[str, Any]) -> Disarm:
 
 
 def robots_in(request: Arm | Hold) -> list[str] | None:
-    """The robots that it names; None: all."""
+    """Return the robots that it names; None for all."""
     if not request.robots and not request.all:
         raise UsageError("robots must be a list of names")
     return request.robots or None

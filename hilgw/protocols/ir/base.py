@@ -1,7 +1,7 @@
 """Infra-red remote control codes: types shared by all codecs.
 
-A frame is a sequence of durations in microseconds: mark (carrier on), space (carrier off), mark
-and so on, beginning and ending with a mark. Codecs are stateless and may be shared.
+A frame is a sequence of durations in microseconds: mark (carrier on), space (carrier off), mark and
+so on; it starts and ends with a mark. Codecs are stateless and may be shared.
 """
 
 from __future__ import annotations
@@ -63,12 +63,14 @@ class Traits:
 
     @property
     def repeat_window_us(self) -> int:
-        """The same frame within this time of the start of the last one is the same key press, even
-        if one frame in between was lost."""
+        """Time from the start of a frame in which an equal one is the same key press.
+
+        One frame in between may be lost.
+        """
         return self.period_us * 5 // 2
 
     def check(self, code: Code) -> None:
-        """Raises FrameError when an address or a command does not fit its bits."""
+        """Raise FrameError if an address or a command does not fit its bits."""
         for field, value, bits in (
             ("address", code.address, self.address_bits),
             ("command", code.command, self.command_bits),
@@ -78,30 +80,30 @@ class Traits:
 
 
 class Codec(Protocol):
-    """One code, both directions."""
+    """A code, in both directions."""
 
     traits: Traits
 
     def encode(self, code: Code) -> tuple[int, ...]:
-        """The frame of this code. Raises FrameError for a value that does not fit."""
+        """Return the frame of this code. Raises FrameError for a value that does not fit."""
 
     def decode(self, frame: Frame) -> Code | Repeat | None:
-        """The content of a frame; None when it is not a frame of this code. Never raises."""
+        """Return the content of a frame; None if it is not a frame of this code. Never raises."""
 
     def is_whole(self, frame: Frame) -> bool:
-        """Whether the frame is complete, so that the receiver need not wait for the gap."""
+        """Return True for a complete frame, after which the receiver need not wait for the gap."""
 
 
 def near(us: int, nominal: int, stretch_us: int = STRETCH_US) -> bool:
-    """Whether a duration matches the nominal one within 25 % or stretch_us."""
+    """Return True if a duration matches the nominal one within 25 % or stretch_us."""
     return abs(us - nominal) <= max(nominal // 4, stretch_us)
 
 
 def bits_of(value: int, count: int) -> list[int]:
-    """The bits of a number, lowest first."""
+    """Return the bits of a number, lowest first."""
     return [value >> index & 1 for index in range(count)]
 
 
 def number_of(bits: Sequence[int]) -> int:
-    """The number with these bits, lowest first."""
+    """Return the number with these bits, lowest first."""
     return sum(bit << index for index, bit in enumerate(bits))

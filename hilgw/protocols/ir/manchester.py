@@ -1,7 +1,7 @@
 """RC5 and RC6: Manchester bits, highest first, with a toggle bit that each key press inverts.
 
-Every bit is half mark, half space; the order is its value, and the two codes use opposite orders.
-So a frame is a sequence of half bits, and a duration is one or more half bits.
+Every bit is half mark, half space; the order is its value, and the two codes use opposite orders. A
+frame is therefore a sequence of half bits, and a duration is one or more half bits.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MODE_0, MODE_6 = 0b000, 0b110
 
 
 def runs(levels: Levels, half_us: int) -> tuple[int, ...]:
-    """The durations of half bits, without spaces before the first and after the last mark."""
+    """Return the durations of half bits, without spaces before the first or after the last mark."""
     lengths = [(level, len(list(run))) for level, run in groupby(levels)]
     lengths = lengths[not lengths[0][0] :]
     lengths = lengths[: None if lengths[-1][0] else -1]
@@ -30,11 +30,14 @@ def runs(levels: Levels, half_us: int) -> tuple[int, ...]:
 
 
 def levels_of(frame: Frame, half_us: int, widths: Sequence[int], first: bool) -> Levels | None:
-    """The levels of a frame's half bits. widths: of each, in units of half_us. first: level of
-    the first. None when a duration does not fit.
+    """Return the levels of a frame's half bits; None if a duration does not fit.
 
     The two halves of a bit differ, so each has its own duration; the second half of a bit and the
     first half of the next may share one.
+
+    Args:
+      widths: the width of each half bit, in units of half_us.
+      first: the level of the first half bit.
     """
     levels: Levels = [] if first else [False]
     last = len(widths) - 1
@@ -53,18 +56,20 @@ def levels_of(frame: Frame, half_us: int, widths: Sequence[int], first: bool) ->
 
 
 def is_all(levels: Levels | None, widths: Sequence[int]) -> bool:
-    """Whether a frame that ended with a mark is complete except for a space."""
+    """Return True if a frame that ended with a mark is complete except for a space."""
     return levels is not None and len(levels) >= len(widths) - 1
 
 
 def high_first(value: int, count: int) -> list[int]:
-    """The bits of a number, highest first."""
+    """Return the bits of a number, highest first."""
     return bits_of(value, count)[::-1]
 
 
 def bits_of_levels(levels: Levels | None, one: tuple[bool, bool], count: int) -> list[int] | None:
-    """`count` bits, including the space after the last mark; None for another number of bits, or
-    when both halves of a bit are equal."""
+    """Return `count` bits, including the space after the last mark.
+
+    Return None for another number of bits, or if both halves of a bit are equal.
+    """
     levels = [] if levels is None else levels
     levels = levels + [False] * (len(levels) == 2 * count - 1)
     pairs = list(zip(levels[::2], levels[1::2], strict=False))
@@ -74,8 +79,10 @@ def bits_of_levels(levels: Levels | None, one: tuple[bool, bool], count: int) ->
 
 
 class Rc5:
-    """RC5 and RC5X: start bit, the inverse of the seventh command bit, toggle, 5 address bits,
-    6 command bits. 1 is space, then mark."""
+    """RC5 and RC5X: start, inverse of command bit 7, toggle, 5 address bits, 6 command bits.
+
+    A 1 is space, then mark.
+    """
 
     traits = Traits(
         name="rc5",
@@ -112,8 +119,11 @@ class Rc5:
 
 
 class Rc6:
-    """RC6: header, start bit 1, mode, a toggle bit of twice the length, address, command. 1 is
-    mark, then space. In mode 6 the first address bit is always 1 and not part of the address."""
+    """RC6: header, start bit 1, mode, a toggle bit of twice the length, address, command.
+
+    A 1 is mark, then space. In mode 6 the first address bit is always 1 and not part of the
+    address.
+    """
 
     _ONE = (True, False)
 
@@ -158,7 +168,6 @@ class Rc6:
         return len(frame) % 2 == 1 and is_all(self._levels(frame), self._widths)
 
     def _levels(self, frame: Frame) -> Levels | None:
-        """The levels after the header."""
         if len(frame) < 2 or not (near(frame[0], HEADER_MARK) and near(frame[1], HEADER_SPACE)):
             return None
         return levels_of(frame[2:], RC6_HALF, self._widths, first=True)

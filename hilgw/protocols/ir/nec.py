@@ -77,12 +77,12 @@ class Nec:
 
 
 def _half(value: int, bits: int) -> int:
-    """Half a frame: the value, followed by its inverse for 8 bits."""
+    """Return half a frame: the value, followed by its inverse for 8 bits."""
     return value if bits == 16 else value | (value ^ 0xFF) << 8
 
 
 def _whole(half: int, bits: int) -> int | None:
-    """The value of half a frame; None when the inverse does not match."""
+    """Return the value of half a frame; None if the inverse does not match."""
     if bits == 16:
         return half
     return half & 0xFF if half & 0xFF ^ half >> 8 == 0xFF else None

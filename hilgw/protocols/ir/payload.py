@@ -1,7 +1,7 @@
 """Payload bytes in the command fields of consecutive codes.
 
-A command of eight bits or more carries one byte. A shorter one carries a nibble, high nibble
-first and marked by the fifth bit. So a lost code costs one byte and keeps the order of all others;
+A command of eight bits or more carries one byte. A shorter one carries a nibble, high nibble first
+and marked by the fifth bit. Therefore a lost code costs one byte and keeps the order of all others;
 and no two consecutive codes are equal, so none is taken for a repeat.
 """
 
@@ -11,20 +11,22 @@ UPPER = 0x10
 
 
 def codes_per_byte(command_bits: int) -> int:
-    """1, or 2 for commands of less than eight bits."""
+    """Return 1, or 2 for commands of less than eight bits."""
     return 1 if command_bits >= 8 else 2
 
 
 def encode_bytes(data: bytes, command_bits: int) -> list[int]:
-    """The commands for these bytes. command_bits: 5 or more."""
+    """Return the commands for these bytes. command_bits: 5 or more."""
     if codes_per_byte(command_bits) == 1:
         return list(data)
     return [nibble for byte in data for nibble in (UPPER | byte >> 4, byte & 0x0F)]
 
 
 class ByteDecoder:
-    """Commands back to bytes. lost: nibbles without their other nibble, and commands without
-    payload."""
+    """Decoder from commands back to bytes.
+
+    lost: nibbles without their other nibble, and commands without payload.
+    """
 
     def __init__(self, command_bits: int) -> None:
         self._whole = codes_per_byte(command_bits) == 1
@@ -32,7 +34,7 @@ class ByteDecoder:
         self.lost = 0
 
     def feed(self, command: int) -> bytes:
-        """Takes one command; returns the byte it completes, if any."""
+        """Take one command; return the byte that it completes, if any."""
         if self._whole:
             if command > 0xFF:
                 self.lost += 1
@@ -49,6 +51,6 @@ class ByteDecoder:
         return bytes((upper << 4 | command,))
 
     def reset(self) -> None:
-        """The sequence of codes was interrupted."""
+        """Note that the sequence of codes was interrupted."""
         self.lost += self._upper is not None
         self._upper = None

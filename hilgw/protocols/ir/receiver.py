@@ -16,19 +16,19 @@ INTERRUPTION_US = 10_000_000  # time added for an interruption: longer than any 
 
 @dataclass(frozen=True, slots=True)
 class ReceivedFrame:
-    """One frame, and its start on the clock of the receiver, in microseconds."""
+    """A frame, and its start on the clock of the receiver, in microseconds."""
 
     durations: tuple[int, ...]
     start_us: int
 
 
 def never(frame: Frame) -> bool:
-    """For codes whose frames are complete only after the gap."""
+    """Return False, for codes whose frames are complete only after the gap."""
     return False
 
 
 class Splitter:
-    """Splits a sequence of marks and spaces into frames.
+    """Splitter of a sequence of marks and spaces into frames.
 
     A frame ends with a space of gap_us or more, at the end of the burst, after silence (`quiet`),
     or as soon as is_whole() is true. A frame longer than `limit` durations is dropped and the rest
@@ -50,11 +50,11 @@ class Splitter:
 
     @property
     def pending(self) -> bool:
-        """Whether a frame has begun and is not complete."""
+        """True while a frame has started and is not complete."""
         return bool(self._frame)
 
     def feed(self, us: int) -> ReceivedFrame | None:
-        """Takes the next duration; returns the frame it completes."""
+        """Take the next duration; return the frame that it completes."""
         is_mark = self._mark_next and us < MARK_LIMIT_US
         self._mark_next = not is_mark
         start, self._clock_us = self._clock_us, self._clock_us + us
@@ -81,13 +81,13 @@ class Splitter:
         return None
 
     def end(self, silence_us: int) -> ReceivedFrame | None:
-        """End of the burst, after this much silence; a mark comes next."""
+        """End the burst, after this much silence; a mark comes next."""
         self._clock_us += silence_us
         self._mark_next, self._skipping = True, False
         return self.quiet()
 
     def interrupt(self) -> bool:
-        """The receiver was stopped; a mark comes next. True when an incomplete frame was lost."""
+        """Note that the receiver was stopped; return True if an incomplete frame was lost."""
         lost = self.pending
         self._clock_us += INTERRUPTION_US
         self._frame.clear()
@@ -95,7 +95,7 @@ class Splitter:
         return lost
 
     def quiet(self) -> ReceivedFrame | None:
-        """Silence: the frame is complete, and its gap comes next."""
+        """End the frame after silence; its gap comes next."""
         if not self._frame:
             return None
         frame, self._frame = self._frame, []
@@ -113,7 +113,7 @@ class Pressed:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The key is still held. code: None when its first frame was not received."""
+    """The key is still held. code: None if its first frame was not received."""
 
     code: Code | None
 
@@ -128,7 +128,7 @@ UNRECOGNIZED = Unrecognized()
 
 
 class KeyDecoder:
-    """Decodes frames of one code to key events: distinguishes held keys from new presses."""
+    """Decoder of frames of one code to key events; distinguishes held keys from new presses."""
 
     def __init__(self, codec: Codec) -> None:
         self._codec = codec
@@ -138,7 +138,7 @@ class KeyDecoder:
         self._start_us = 0
 
     def read(self, frame: ReceivedFrame) -> KeyEvent:
-        """The key event of one frame."""
+        """Return the key event of one frame."""
         code = self._codec.decode(frame.durations)
         if code is None:
             return UNRECOGNIZED
@@ -159,14 +159,14 @@ _GAP_US = max(codec.traits.gap_us for codec in CODECS.values())
 
 
 class OtherCodes(Splitter):
-    """Takes the same durations as the receiver of `codec`, and splits them for any code."""
+    """A splitter of the durations that the receiver of `codec` gets, for any code."""
 
     def __init__(self, codec: Codec) -> None:
         super().__init__(_GAP_US)
         self._codec = codec
 
     def name(self, frame: ReceivedFrame | None) -> str:
-        """The line for the user about a frame of another code; "" for any other."""
+        """Return the line for the user about a frame of another code; "" for any other."""
         if frame is None or self._codec.decode(frame.durations) is not None:
             return ""
         for codec in CODECS.values():

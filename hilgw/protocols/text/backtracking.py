@@ -25,9 +25,12 @@ _CHARACTER = (parser.LITERAL, parser.NOT_LITERAL, parser.IN, parser.ANY)
 
 
 class Bound(NamedTuple):
-    """Of a part, from one place of a line. begin: the bytes that it, and what follows it, can begin
-    with; tries: the steps until none of them has matched; steps: all, without those of what
-    follows; ways: how often what follows is tried."""
+    """The bound of a part, from one place of a line.
+
+    begin: the bytes with which it, or its successors, can start; tries: the steps until none of
+    them has matched; steps: all, without those of its successors; ways: how often its successors
+    are tried.
+    """
 
     begin: frozenset[bytes]
     tries: int = 1
@@ -36,7 +39,7 @@ class Bound(NamedTuple):
 
 
 def bound(items: Iterable[Any], follow: Bound, *, nested: bool = False) -> Bound:
-    """The bound of a sequence. nested: in an unbounded repetition. ConfigError: it has none."""
+    """Return the bound of a sequence. nested: in an unbounded repetition. Raises ConfigError."""
     begin, tries, steps, ways = follow
     for kind, value in reversed(list(items)):
         after = Bound(begin, tries)
@@ -52,8 +55,8 @@ def bound(items: Iterable[Any], follow: Bound, *, nested: bool = False) -> Bound
         elif kind is parser.AT:
             part = Bound(begin if value is parser.AT_END_STRING else ANYTHING, tries + 1, 1)
         else:
-            what = "a part that is not text, a set, a group, | or a repetition"
-            raise ConfigError(what, fix="leave out lookaround, backreferences and conditions")
+            problem = "a part that is not text, a set, a group, | or a repetition"
+            raise ConfigError(problem, fix="leave out lookaround, backreferences and conditions")
         begin, tries = part.begin, part.tries
         steps, ways = part.steps + part.ways * steps, min(part.ways * ways, _HUGE)
     return Bound(begin, tries, steps, ways)
@@ -61,8 +64,8 @@ def bound(items: Iterable[Any], follow: Bound, *, nested: bool = False) -> Bound
 
 def _repeated(low: int, high: int, items: Any, after: Bound, nested: bool) -> Bound:
     if (is_unbounded := high == parser.MAXREPEAT) and nested:
-        what = "an unbounded repetition inside another one"
-        raise ConfigError(what, fix=r"limit the inner one, such as \d{1,9} for \d+")
+        problem = "an unbounded repetition inside another one"
+        raise ConfigError(problem, fix=r"limit the inner one, such as \d{1,9} for \d+")
     times = LONGEST_LINE if is_unbounded else high
     part = bound(items, after, nested=nested or is_unbounded)
     if times > 1:  # another one may follow it
@@ -88,7 +91,7 @@ def _one_of(parts: list[Bound]) -> Bound:
 
 @functools.lru_cache(maxsize=1024)
 def _bytes(kind: Any, value: Any) -> frozenset[bytes]:
-    """The bytes that this part matches, with and without IGNORECASE."""
+    """Return the bytes that this part matches, with and without IGNORECASE."""
     part = parser.SubPattern(parser.State(), [(kind, value)])
     forms = (_compiler.compile(part, re.DOTALL | flag) for flag in (re.NOFLAG, re.IGNORECASE))
     return frozenset(each for form in forms for each in form.findall(BYTES))

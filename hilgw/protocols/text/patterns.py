@@ -1,7 +1,7 @@
 """Regular expressions of a configuration for received lines.
 
 The bytes of a line come from a device and may be hostile: a pattern that could take more than
-MOST_STEPS on a line of LONGEST_LINE bytes is refused.
+MOST_STEPS on a line of LONGEST_LINE bytes is rejected.
 """
 
 from __future__ import annotations
@@ -22,21 +22,24 @@ _FLAGS = re.compile(r"\(\?[is]+\)")
 
 
 def compiled(text: str, *, whole: bool = False) -> Pattern:
-    """The pattern, anchored at the end of a line (whole: at its beginning, too).
+    """Return the pattern, anchored at the end of a line (whole: at its start, too).
 
-    ConfigError: not a regular expression, or one that takes too long on some line.
+    Raises:
+      ConfigError: it is not a regular expression, or takes too long on some line.
     """
     return _compiled(text, r"\A" if whole else "", r"\Z")
 
 
 def compiled_head(text: str) -> Pattern:
-    """The pattern, not anchored, for up to two lines."""
+    """Return the pattern, not anchored, for up to two lines."""
     return _compiled(text, "", "")
 
 
 def split_at_data(text: str) -> tuple[str, str] | None:
-    """The parts before and after `(?P<data>...)` in a pattern whose data have a length; None when
-    there is no length before the data."""
+    """Return the parts before and after `(?P<data>...)` in a pattern whose data have a length.
+
+    Return None if there is no length before the data.
+    """
     start = text.find("(?P<data>")
     if start < 0 or "(?P<length>" not in text[:start]:
         return None
@@ -58,16 +61,16 @@ def _compiled(text: str, start: str, end: str) -> Pattern:
             )
         steps = bound(tree, Bound(END if end else ANYTHING)).steps
     except (re.error, FutureWarning, OverflowError, RecursionError) as error:
-        what = f"{text!r} is not a regular expression: {error}"
-        raise ConfigError(what, fix="write Python's syntax, for bytes") from None
+        problem = f"{text!r} is not a regular expression: {error}"
+        raise ConfigError(problem, fix="write Python's syntax, for bytes") from None
     except ConfigError as error:
         raise ConfigError(f"{text!r} has {error.what}", fix=error.fix) from None
     is_at_begin = start or tree.data[:1] == [(parser.AT, parser.AT_BEGINNING)]
     begins = 1 if is_at_begin else LONGEST_LINE
     if begins * steps > MOST_STEPS:
-        what = f"{text!r} can match a line in too many ways"
+        problem = f"{text!r} can match a line in too many ways"
         fix = "begin with ^, or end each repetition where the next begins, as [^,]*, for .*,"
-        raise ConfigError(what, fix=fix)
+        raise ConfigError(problem, fix=fix)
     return pattern
 
 

@@ -1,4 +1,4 @@
-"""One step of a declared line protocol: a line to send, and the lines that answer it."""
+"""A step of a declared line protocol: a line to send, and the lines that answer it."""
 
 from __future__ import annotations
 
@@ -13,23 +13,25 @@ from hilgw.settings import Problem, setting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One command, and the lines that answer it."""
+    """A command, and the lines that answer it."""
 
     send: str = setting("the command, without the line end; empty: only wait for a line", "")
     expect: str = setting("pattern of the line that means success; empty: do not wait", "")
     failed: str = setting("pattern of the line that means failure; empty: none", "")
     timeout_s: float = setting("time limit of the answer", 1.0, gt=0, le=300, unit="s")
-    tries: int = setting("how often the command is sent until an answer comes", 1, ge=1, le=20)
+    tries: int = setting(
+        "how many times the command is sent, at most, until an answer arrives", 1, ge=1, le=20
+    )
     realtime: bool = setting("true: these bytes alone, without a line end", False)
     fix: str = setting(
-        "setup of a body: what to do when `failed` comes: the port fails with it; empty: it is "
-        "tried again",
+        "setup of a body: the fix to report when `failed` arrives and the port fails; empty: the "
+        "port is tried again",
         "",
     )
 
 
 def question(step: Step, text: bytes) -> AskLine:
-    """The question of a step with `expect`. text: its bytes; empty: it only waits, once."""
+    """Return the question of a step with `expect`. text: its bytes; b"": it only waits, once."""
     good = compiled(step.expect, whole=True)
     bad = compiled(step.failed, whole=True) if step.failed else None
     tries = step.tries if text else 1
@@ -37,8 +39,12 @@ def question(step: Step, text: bytes) -> AskLine:
 
 
 def pattern_problems(named: Iterable[tuple[str, str]], *, whole: bool) -> list[Problem]:
-    """The patterns that cannot be used: (path, what, fix). named: path and pattern each; whole:
-    they match from the beginning of a line."""
+    """Return a problem (path, what, fix) for each pattern that cannot be used.
+
+    Args:
+      named: path and pattern each.
+      whole: the patterns match from the start of a line.
+    """
     problems = []
     for path, text in named:
         try:

@@ -62,10 +62,11 @@ _VALUE = struct.Struct("<BBBd")
 
 
 def encode(message: Sent) -> bytes:
-    """The message on the wire.
+    """Return the message as on the wire.
 
-    Raises FrameError for a number that does not fit its field, NaN, an infinity other than a
-    position of +infinity, a name over 255 bytes or with a NUL, a packet over 65,536 bytes.
+    Raises:
+      FrameError: a number does not fit its field, is NaN or an infinity other than a position
+          of +infinity, a name has over 255 bytes or a NUL, or a packet over 65,536 bytes.
     """
     try:
         return _encode(message)
@@ -74,7 +75,7 @@ def encode(message: Sent) -> bytes:
 
 
 def encode_value(number: int, index: int, value: float) -> bytes:
-    """SensorData of a finite value, without a message object: the fast form of `encode`."""
+    """Return SensorData of a finite value, without a message object: the fast form of `encode`."""
     return _VALUE.pack(Command.SENSOR_DATA, number, index, value)
 
 
@@ -126,7 +127,7 @@ def _position(value: float) -> float:
 
 
 def encode_signal(strength: float, direction: Direction) -> tuple[float, Direction]:
-    """Signal strength and direction for the wire, which carries neither NaN nor infinity.
+    """Return signal strength and direction for the wire, which carries neither NaN nor infinity.
 
     Unknown values become 0 and (0, 0, 0), which are never measured; the infinite strength at
     distance 0 becomes the largest float.
@@ -136,7 +137,7 @@ def encode_signal(strength: float, direction: Direction) -> tuple[float, Directi
 
 
 def decode_signal(strength: float, direction: Direction) -> tuple[float, Direction]:
-    """Signal strength and direction from the wire: NaN where unknown."""
+    """Return signal strength and direction from the wire: NaN if unknown."""
     return strength or math.nan, _UNKNOWN if direction == _NO_DIRECTION else direction
 
 
@@ -148,7 +149,7 @@ class _StreamLost(Exception):
 
 
 class Decoder:
-    """One direction of one connection. side: of the sender.
+    """Decoder for one direction of one connection. side: of the sender.
 
     kinds: device index -> Webots node name. With it, an index that is not in it is rejected, the
     device sets the meaning of a body, and registrations add to it. Without it the type byte sets
@@ -174,9 +175,9 @@ class Decoder:
         return len(self._rest)
 
     def feed(self, data: bytes) -> list[Message]:
-        """Received bytes, in any chunks; the messages they complete, in order. Never raises.
+        """Take received bytes, in any chunks; return the messages they complete, in order.
 
-        After a Failure the decoder ignores all bytes.
+        Never raises. After a Failure the decoder ignores all bytes.
         """
         if self.failed:
             return []
@@ -201,7 +202,7 @@ class Decoder:
         return messages
 
     def end_frame(self) -> list[Message]:
-        """End of a frame: no message continues in the next frame."""
+        """End a frame: no message continues in the next frame."""
         if not self._rest or self.failed:
             return []
         return [self._fail(PeerError("a frame ends inside a message"), self._rest)]
@@ -214,7 +215,7 @@ class Decoder:
     # --- the length of a message --------------------------------------------------------------
 
     def _measure(self, buffer: bytes, at: int, end: int) -> int:
-        """Size of the message at `at`, _INCOMPLETE while unknown; or raises _StreamLost."""
+        """Return the size of the message at `at`, _INCOMPLETE while unknown. Raises _StreamLost."""
         command = buffer[at]
         if command not in _COMMANDS:
             raise _StreamLost(PeerError(f"command {command} is reserved"))
@@ -235,13 +236,15 @@ class Decoder:
             return _INCOMPLETE
         count = int.from_bytes(buffer[at + size - 4 : at + size], "little")
         if count > LONGEST_PACKET:
-            what = f"packet of {count} bytes is longer than {LONGEST_PACKET} bytes"
-            raise _StreamLost(PeerError(what))
+            problem = f"packet of {count} bytes is longer than {LONGEST_PACKET} bytes"
+            raise _StreamLost(PeerError(problem))
         return size + count
 
     def _read_value(self, buffer: bytes, at: int, end: int) -> Message | None:
-        """The fast path for nearly all messages: one finite number from the right side, whose
-        device and type byte agree. None: take the general path."""
+        """Return a message of one finite number, whose device and type byte agree: the fast path.
+
+        Nearly all messages are of this form. None: take the general path.
+        """
         if end < at + _VALUE_BYTES:
             return None
         number, index = buffer[at + 1], buffer[at + 2]
@@ -258,7 +261,7 @@ class Decoder:
     # --- the meaning of a message -------------------------------------------------------------
 
     def _read(self, buffer: bytes, at: int, size: int) -> Message:
-        """The message of `size` bytes at `at`, or Rejected; or raises _StreamLost."""
+        """Return the message of `size` bytes at `at`, or Rejected; or raise _StreamLost."""
         command, number, index = buffer[at], buffer[at + 1], buffer[at + 2]
         if (command >= Side.EXTERNAL) != (self._side == Side.EXTERNAL):
             text = f"command {command} is not valid in this direction"
@@ -297,14 +300,16 @@ class Decoder:
         return self.kinds.get(index)
 
     def _agree(self, command: int, number: int, index: int, kind: str) -> Layout | None:
-        """The layout for the device; its length must agree with the type byte."""
+        """Return the layout for the device; its length must agree with the type byte."""
         by_type = self._layouts.of_type[command, number]
         meant = self._layouts.of_kind.get((command, kind))
         if meant is None or meant is by_type:
             return meant
         if meant.counted or by_type.counted or meant.body.size != by_type.body.size:
-            what = f"the length of command {command} of type {number} does not match device {index}"
-            raise _StreamLost(PeerError(f"{what} ({kind})"))
+            problem = (
+                f"the length of command {command} of type {number} does not match device {index}"
+            )
+            raise _StreamLost(PeerError(f"{problem} ({kind})"))
         return meant
 
     def _check(self, layout: Layout, kind: str, values: tuple[float, ...]) -> Refusal | None:

@@ -30,11 +30,11 @@ _VERBS: dict[int, str] = {
     Command.SET_VALUE: "setValue",
     Command.SET_SENSOR: "setSensor",
 }
-"""As the document of WC2EC names them."""
+"""The terms of the WC2EC document."""
 
 
 def describe(data: bytes, side: Side, layouts: Layouts) -> str:
-    """Complete messages from `side` as text; never raises."""
+    """Return complete messages from `side` as text; never raise."""
     decoder = Decoder(side, layouts)
     parts = [in_words(message, layouts.numbers) for message in decoder.feed(data)]
     if decoder.pending:
@@ -43,7 +43,7 @@ def describe(data: bytes, side: Side, layouts: Layouts) -> str:
 
 
 def in_words(message: Message, numbers: Numbers) -> str:
-    """One message as text."""
+    """Return one message as text."""
     if isinstance(message, Failure):
         return f"stream lost: {message.text}"
     if isinstance(message, Rejected):
@@ -75,7 +75,7 @@ def _values(message: object) -> str:
 
 
 def readable(name: bytes) -> str:
-    """A device name as text: UTF-8, unprintable characters escaped."""
+    """Return a device name as text: UTF-8, unprintable characters escaped."""
     text = name.decode(errors="backslashreplace")
     if text.isprintable():
         return text

@@ -42,8 +42,11 @@ MOST_DEVICES = 255
 
 
 class Layout(NamedTuple):
-    """The layout of one body. body: its numbers. message: the message class, called with type,
-    index and these numbers. counted: the last number is the length of a packet that follows."""
+    """The layout of one body.
+
+    body: its numbers. message: the message class, called with type, index and these numbers.
+    counted: the last number is the length of a packet that follows.
+    """
 
     body: struct.Struct
     message: Callable[..., Sent]
@@ -106,9 +109,12 @@ class Numbers:
         self._kinds |= _ALIASES.get(version.strip()[:6], {}) | self._listed
 
     def number(self, kind: str) -> int:
-        """The number of a node by its Webots name, or by the name "node N" that `kind` returns;
-        ConfigError when this version has no such node, or its number means another one to the
-        peer."""
+        """Return the number of a node by its Webots name, or by the name "node N" of `kind`.
+
+        Raises:
+          ConfigError: this version has no such node, or its number means another one to the
+              peer.
+        """
         number = self._number(kind)
         meant = self._listed.get(number, kind)
         if meant != kind:
@@ -125,11 +131,11 @@ class Numbers:
         return nodes.number(self.version, nodes.of_kind(kind)) if own is None else own
 
     def known(self, kind: str) -> list[int]:
-        """All numbers that mean this node: its own, and an alias."""
+        """Return all numbers that mean this node: its own, and an alias."""
         return [number for number, each in self._kinds.items() if each == kind]
 
     def kind(self, number: int) -> str:
-        """The Webots node name of a number; "node N" when there is none."""
+        """Return the Webots node name of a number; "node N" if there is none."""
         kind = self._kinds.get(number)
         if kind is not None:
             return kind
@@ -138,8 +144,11 @@ class Numbers:
 
 
 class Layouts:
-    """The bodies of one connection. types: the source of the numbers, "webots" (the version) or
-    "document" (see `Numbers`). extensions: includes those of Emitter and Receiver."""
+    """The bodies of one connection.
+
+    types: the source of the numbers, "webots" (the version) or "document" (see `Numbers`).
+    extensions: includes those of Emitter and Receiver.
+    """
 
     def __init__(self, version: str, *, types: str = "webots", extensions: bool = False) -> None:
         self.numbers = Numbers(version, document=types == "document")
@@ -152,11 +161,11 @@ class Layouts:
         }
 
     def unknown(self, command: int, number: int) -> PeerError:
-        """The error for a body of unknown length, with the probable cause."""
+        """Return the error for a body of unknown length, with the probable cause."""
         kind = self.numbers.kind(number)
-        what = f"command {command} of type {number} ({kind}) has an unknown length"
+        problem = f"command {command} of type {number} ({kind}) has an unknown length"
         if (command, kind) in EXTENSION:
-            return PeerError(what, fix="set extensions: true if the peer supports them")
+            return PeerError(problem, fix="set extensions: true if the peer supports them")
         return PeerError(
-            what, fix=f"check that webots: {self.numbers.version} is the version of the peer"
+            problem, fix=f"check that webots: {self.numbers.version} is the version of the peer"
         )

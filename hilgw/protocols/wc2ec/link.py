@@ -1,4 +1,4 @@
-"""One connection that carries WC2EC: a plain TCP stream, or frames on a serial line.
+"""A connection that carries WC2EC: a plain TCP stream, or frames on a serial line.
 
 A serial line has no connect and no disconnect: the peer is connected from its first valid frame
 with a message that is not rejected, until `silence_ns` without such a frame. On TCP the connection
@@ -17,8 +17,11 @@ LONGEST_FRAME = 64  # bytes on a line, but of packets and of long names
 
 
 class Link:
-    """side: of the peer. framing: None on TCP. alive: a valid frame was received within
-    `silence_ns` (framed), or the link is open (TCP)."""
+    """A connection to one peer.
+
+    side: of the peer. framing: None on TCP. alive: a valid frame was received within `silence_ns`
+    (framed), or the link is open (TCP).
+    """
 
     def __init__(
         self, side: Side, layouts: Layouts, framing: Framing | None, silence_ns: int
@@ -35,12 +38,12 @@ class Link:
 
     @property
     def can_write(self) -> bool:
-        """Open; the peer may still receive after a Failure of its stream."""
+        """True if it is open; the peer may still receive after a Failure of its stream."""
         return self._decoder is not None
 
     @property
     def is_open(self) -> bool:
-        """Open, without a Failure of the peer's stream."""
+        """True if it is open, without a Failure of the peer's stream."""
         return self._decoder is not None and not self._decoder.failed
 
     def open(self, now: int) -> None:
@@ -55,13 +58,13 @@ class Link:
         self.alive = False
 
     def fail(self) -> None:
-        """Ignores all further bytes until the link is reopened."""
+        """Ignore all further bytes until the link is reopened."""
         self.alive = False
         if self._decoder is not None:
             self._decoder.failed = True
 
     def feed(self, data: bytes, now: int) -> list[Message]:
-        """Bytes from the peer, in any chunks; the messages in them, in order."""
+        """Take bytes from the peer, in any chunks; return the messages in them, in order."""
         decoder = self._decoder
         if decoder is None or decoder.failed:
             return []
@@ -83,7 +86,7 @@ class Link:
         return messages
 
     def fell_silent(self, now: int) -> bool:
-        """Whether the silence of a framed peer has just exceeded the limit; true once."""
+        """Return True once, when the silence of a framed peer has exceeded the limit."""
         due = self.next_deadline()
         if due is None or now < due:
             return False
@@ -91,18 +94,21 @@ class Link:
         return True
 
     def next_deadline(self) -> int | None:
-        """When the silence of the peer will exceed the limit."""
+        """Return the time at which the silence of the peer will exceed the limit."""
         if not self.framed or not self.alive:
             return None
         return self._received_ns + self._silence_ns
 
     def wrap_value(self, number: int, index: int, value: float) -> bytes:
-        """SensorData of a finite value for the wire; the fast form of `wrap`."""
+        """Return SensorData of a finite value for the wire; the fast form of `wrap`."""
         data = encode_value(number, index, value)
         return data if self._framing is None else self._framing.encode(data)
 
     def wrap(self, message: Sent) -> bytes:
-        """The message for the wire; on a serial line one frame per message. Raises FrameError."""
+        """Return the message for the wire; on a serial line one frame per message.
+
+        Raises FrameError.
+        """
         data = encode(message)
         return data if self._framing is None else self._framing.encode(data)
 

@@ -62,8 +62,10 @@ class RegisterSensor(OfDevice):
 
 @dataclass(frozen=True, slots=True)
 class SensorData(OfDevice):
-    """Command 1, one number: a sensor's value, a linear motor's position, a rotational motor's
-    velocity."""
+    """Command 1, one number.
+
+    A sensor's value, a linear motor's position, a rotational motor's velocity.
+    """
 
     value: float
 

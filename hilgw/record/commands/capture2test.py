@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "capture2test": Command(
-        description="Writes a pytest module of a recorded run, and beside it the part of the "
+        description="Writes a pytest module of a recorded run, and next to it the part of the "
         "recording that it needs: the recording plays the hardware, and the test asserts which "
         "frames and packets hilgw sends and which commands the program gives. The run is done "
         "again first, in simulated time, with its programs: a run that does not repeat is refused.",
@@ -54,7 +54,11 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Returns 0. HilgwError, before anything is written, for what cannot become a test."""
+    """Write the test; return 0.
+
+    Raises:
+      HilgwError: the recording cannot become a test; nothing was written.
+    """
     from hilgw.assemble.again import again
     from hilgw.cli.output import files
     from hilgw.config.load import given
@@ -66,8 +70,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--output {target}: pytest finds tests by names like test_antenna.py")
     played = target.with_suffix(".pcapng")
     made = (target,) if args.firmware else (target, played)
-    for each in () if args.force else made:
-        files.expect_new(each, "name another with --output, or replace it with --force")
+    for path in () if args.force else made:
+        files.expect_new(path, "name another with --output, or replace it with --force")
     recording = opened(args.file)
     if args.firmware is not None:
         return _of_firmware(args, target, recording)
@@ -95,7 +99,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _of_firmware(args: argparse.Namespace, target: Path, recording: Recording) -> int:
-    """Write the test that plays hilgw's side against firmware."""
     from hilgw.cli.output import files
     from hilgw.config.load import recorded
     from hilgw.record.capture import firmware_module
@@ -143,7 +146,7 @@ def _framings(config: GatewayConfig) -> dict[str, str]:
 
 
 def _demand_whole(recording: Recording, events: list[dict[str, Any]]) -> None:
-    """A recording from the begin of the run on, which is not cut. HilgwError."""
+    """Check that a recording has the start of the run, and is not cut. Raises HilgwError."""
     if recording.error is not None:
         raise recording.error
     states = {event["name"]: event["state"] for event in reversed(events) if "state" in event}
@@ -153,15 +156,17 @@ def _demand_whole(recording: Recording, events: list[dict[str, Any]]) -> None:
         "has no bytes of a line: there is no hardware to play": not has_bytes,
         "begins in the middle of a run": set(states.values()) != {"closed"},
     }
-    for what in (what for what, is_wrong in checks.items() if is_wrong):
-        fix = "record the run from its begin: hilgw FILE.yaml --record run.pcapng"
-        raise HilgwError(what, where=str(recording.path), fix=fix)
+    for problem in (problem for problem, is_wrong in checks.items() if is_wrong):
+        fix = "record the run from its start: hilgw FILE.yaml --record run.pcapng"
+        raise HilgwError(problem, where=str(recording.path), fix=fix)
 
 
 def _demand_same(file: Path, then: dict[str, list[Any]], now: dict[str, list[Any]]) -> None:
     for name in {**then, **now}:
-        for at, (old, new) in enumerate(zip_longest(then.get(name, ()), now.get(name, ()))):
+        for index, (old, new) in enumerate(zip_longest(then.get(name, ()), now.get(name, ()))):
             if old != new:
-                what = f"does not repeat: {name}, number {at + 1} was {old!r}, and is now {new!r}"
+                problem = (
+                    f"does not repeat: {name}, number {index + 1} was {old!r}, and is now {new!r}"
+                )
                 fix = "its program depends on time, on chance, or on what is not recorded"
-                raise HilgwError(what, where=str(file), fix=fix)
+                raise HilgwError(problem, where=str(file), fix=fix)

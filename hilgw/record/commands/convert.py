@@ -31,7 +31,10 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Returns 0; 1 where the recording is damaged. UsageError for a form that is unknown."""
+    """Convert the recording; return 0, or 1 if it is damaged.
+
+    Raises UsageError for an unknown form.
+    """
     from hilgw.cli.output import files
     from hilgw.record.convert import to_csv, to_json_lines, to_mcap
 

@@ -1,4 +1,4 @@
-"""`hilgw diff A B`: what differs between two recordings."""
+"""`hilgw diff A B`: the differences of two recordings."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Returns 0 where they are equal, 1 where they differ or one is damaged."""
+    """Print the differences; return 0 without any, 1 with some or if a file is damaged."""
     from hilgw.cli.output.text import one_line
     from hilgw.record.compare import compare
 
     first, second = opened(args.first), opened(args.second)
-    found = compare(first, second)
-    for each in found.differences[:SHOWN]:
-        stream = one_line(each.stream)
-        print(f"{each.time_s:.6f} s  {stream}: event {each.number} differs")
-        print(f"  {args.first}: {_shown(each.first, each.second)}")
-        print(f"  {args.second}: {_shown(each.second, each.first)}")
-    if len(found.differences) > SHOWN:
-        print(f"... and {len(found.differences) - SHOWN} more streams differ")
-    for stream, (ours, theirs) in found.counts.items():
+    comparison = compare(first, second)
+    for difference in comparison.differences[:SHOWN]:
+        stream = one_line(difference.stream)
+        print(f"{difference.time_s:.6f} s  {stream}: event {difference.number} differs")
+        print(f"  {args.first}: {_shown(difference.first, difference.second)}")
+        print(f"  {args.second}: {_shown(difference.second, difference.first)}")
+    if len(comparison.differences) > SHOWN:
+        print(f"... and {len(comparison.differences) - SHOWN} more streams differ")
+    for stream, (ours, theirs) in comparison.counts.items():
         if ours != theirs:
             print(f"{one_line(stream)}: {ours} and {theirs}")
-    if not found.differences:
+    if not comparison.differences:
         print("no difference")
     ends = max(report_end(first), report_end(second))
-    return max(ends, DIFFERENT if found.differences else 0)
+    return max(ends, DIFFERENT if comparison.differences else 0)
 
 
 def _shown(item: Any, other: Any) -> str:

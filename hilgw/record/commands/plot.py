@@ -27,7 +27,7 @@ COMMANDS = {
                 "--output",
                 metavar="FILE",
                 type=Path,
-                help="default: FILE.png beside the recording",
+                help="default: FILE.png next to the recording",
             ),
         ),
     ),
@@ -35,7 +35,7 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the name of the picture; returns 0, 1 where the recording is damaged."""
+    """Print the name of the picture; return 0, or 1 if the recording is damaged."""
     from hilgw.cli.output import files
     from hilgw.cli.output.text import one_line
     from hilgw.record.plot import plot

@@ -1,4 +1,4 @@
-"""What the commands on recordings share: opening a file, and what is missing at its end."""
+"""Shared parts of commands on recordings: opening a file, and reporting a damaged end."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ FILE = recording("file")
 
 
 def opened(path: Path) -> Recording:
-    """The recording in this file. HilgwError when it is none."""
+    """Return the recording in this file. Raises HilgwError if it is not a recording."""
     from hilgw.record.recording import Recording
 
     return Recording(path)
 
 
 def report_end(recording: Recording) -> int:
-    """Prints what kept the command from the end of the file; returns the exit code."""
+    """Print why the command did not reach the end of the file; return the exit code."""
     if recording.truncated:
         print(f"{recording.path}: ends within an event, as after a kill", file=sys.stderr)
     if recording.error is None:

@@ -1,4 +1,4 @@
-"""`hilgw show FILE`: what a recording holds, as `hilgw watch` shows a gateway."""
+"""`hilgw show FILE`: the events of a recording, as `hilgw watch` shows a gateway."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hilgw.record.commands.reading import FILE, opened, report_end
 
 COMMANDS = {
     "show": Command(
-        description="Shows what a recording holds, one line per event, as `hilgw watch` shows a "
+        description="Shows the events of a recording, one line each, as `hilgw watch` shows a "
         "running gateway. Names choose robots, devices (rover.gps) and stations; values and bytes "
         "are shown where a name or an option asks for them.",
         epilog="examples: hilgw show run.pcapng\n"
@@ -27,9 +27,9 @@ COMMANDS = {
                 dest="begin",
                 type=duration,
                 default=0.0,
-                help="since its begin, e.g. 90s, 2min",
+                help="since its start, e.g. 90s, 2min",
             ),
-            Option("--to", dest="end", type=duration, help="since its begin, e.g. 95s"),
+            Option("--to", dest="end", type=duration, help="since its start, e.g. 95s"),
         ),
         defaults={"pcapng": False},
     ),
@@ -37,21 +37,24 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Returns 0; 1 where the file is damaged. HilgwError when it is not a recording, or for a name
-    that nothing in it has."""
+    """Print the events; return 0, or 1 if the file is damaged.
+
+    Raises:
+      HilgwError: it is not a recording, or has nothing of a name.
+    """
     from hilgw.events.kinds import LIVE, demand_known, is_about, is_lost
     from hilgw.record.plot import parts_of
 
     if args.end is not None and args.end < args.begin:
-        what = f"--from {args.begin:g} s is after --to {args.end:g} s"
-        raise UsageError(what, fix="both count from the start of the recording")
+        problem = f"--from {args.begin:g} s is after --to {args.end:g} s"
+        raise UsageError(problem, fix="both count from the start of the recording")
     recording = opened(args.file)
     demand_known(args.names, parts_of(recording), recording.events())
     is_line, show = args.frames or args.bytes, printer(args)
     kinds = LIVE if args.json and not is_line else kinds_of(args, is_table=False)
     begin_ns = recording.head["time_ns"] + args.begin * 1e9
     events = recording.events(0.0 if args.frames else args.begin, args.end)
-    if args.frames:  # they need all that was before them
+    if args.frames:  # they need all earlier events
         from hilgw.assemble.frames import decoders_of, with_frames
 
         decoders = decoders_of(recording.head, f"configuration in {recording.path}")

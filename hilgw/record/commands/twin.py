@@ -1,4 +1,4 @@
-"""`hilgw twin FILE`: real links beside Webots' fields, and shadows, of a recording."""
+"""`hilgw twin FILE`: real links next to Webots' fields, and shadows, of a recording."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "twin": Command(
-        description="Compares what is real with its twin: delay, loss and RSSI of each link of "
+        description="Compares real parts with their twins: delay, loss and RSSI of each link of "
         "stations with what its Emitter's fields predict, and prints the fields that would fit, "
         "for a .wbt file; of a robot with a shadow the offset, delay and gain of each sensor over "
         "time. It draws both, with matplotlib: pip install 'hilgw[plot]'.",
@@ -29,10 +29,17 @@ COMMANDS = {
         options=(
             FILE,
             Option(
-                "-o", "--output", metavar="FILE", type=Path, help="default: FILE.twin.png beside it"
+                "-o",
+                "--output",
+                metavar="FILE",
+                type=Path,
+                help="default: FILE.twin.png next to it",
             ),
             Option(
-                "--window", type=duration, default=2.0, help="of a shadow's figures (default: 2s)"
+                "--window",
+                type=duration,
+                default=2.0,
+                help="window for the figures of a shadow (default: 2s)",
             ),
             Option("--json", action="store_true", help="print the figures as JSON"),
         ),
@@ -41,8 +48,11 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Returns 0; 1 where the recording is damaged, or has no twin. UsageError for a picture that
-    was asked for and cannot be made."""
+    """Print the twins; return 0, or 1 if the recording is damaged or has no twin.
+
+    Raises:
+      UsageError: the picture cannot be made.
+    """
     from hilgw.cli.output import files
     from hilgw.cli.output.text import one_line, print_json
     from hilgw.errors import HilgwError, UsageError
@@ -53,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     links, shadows, begin_ns = _twins(recording, args)
     if not links and not any(shadows.values()):
         raise recording.error or HilgwError(
-            "no packet that a station sent came in again, and there is no shadow",
+            "nothing to compare: no packet returned, no robot has a shadow",
             where=str(args.file),
             fix="a module that receives another one of its gateway needs own_echo: keep",
         )
@@ -76,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _twins(recording: Recording, args: argparse.Namespace) -> tuple[Any, dict[str, Any], int]:
-    """The links with their twins, the sensors of each shadow, and the begin in ns."""
+    """Return the links with their twins, the sensors of each shadow, and the start in ns."""
     from hilgw.config.load import recorded
     from hilgw.devices.fields import EmitterFields
     from hilgw.record.twin.fields import twin_of
@@ -104,7 +114,6 @@ def _twins(recording: Recording, args: argparse.Namespace) -> tuple[Any, dict[st
 
 
 def _links(config: GatewayConfig) -> Links:
-    """Of the stations of this configuration."""
     from hilgw.config.scene import mount_of, pose_of
     from hilgw.medium.pose import IDENTITY
     from hilgw.record.twin.links import Links

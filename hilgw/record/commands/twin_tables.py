@@ -19,7 +19,7 @@ ROWS = (
 
 
 def link_lines(links: Sequence[tuple[Link, Mapping[str, Any]]]) -> Iterator[str]:
-    """A table of each link, and the nodes with the fields that would fit."""
+    """Yield a table of each link, and the nodes with the fields that would fit."""
     for link, twin in links:
         measured, both = twin["measured"], (twin["measured"], twin["predicted"])
         apart, unknown = measured["distance_m"], twin["unknown"]
@@ -49,9 +49,9 @@ def link_lines(links: Sequence[tuple[Link, Mapping[str, Any]]]) -> Iterator[str]
 
 
 def shadow_lines(shadows: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """The figures of each sensor, of the whole run, as in its summary; then those over time."""
+    """Yield the figures of each sensor: of the whole run, as in its summary, then over time."""
     for robot, sensors in shadows.items():
-        yield f"{cut(one_line(robot), LONGEST)}: the remote body beside the simulated one"
+        yield f"{cut(one_line(robot), LONGEST)}: the remote body next to the simulated one"
         for name, sensor in sensors.items():
             times = {f"{each['from_s']:.1f} s": each for each in sensor["windows"]}
             yield ""

@@ -1,1 +1,1 @@
-"""`hilgw twin`: a real link beside Webots' fields, and a real robot beside the simulated one."""
+"""`hilgw twin`: a real link next to Webots' fields, and a real robot next to the simulated one."""

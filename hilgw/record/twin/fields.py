@@ -1,9 +1,9 @@
-"""What Webots makes of the packets of a real link, and the fields with which it comes near to it.
+"""Webots' treatment of the packets of a real link, and the fields that come closest to the link.
 
 Webots' Emitter gives a packet size * byteSize / baudRate seconds, up to the end of a step, one
-packet after the other; it arrives where the distance is at most `range`; the signal strength is
-1 / distance^2, with gaussian noise in proportion. A latency beside that and losses at random have
-no field. Cones and obstacles of infra-red are not looked at.
+packet after the other; it arrives if the distance is at most `range`; the signal strength is 1 /
+distance^2, with gaussian noise in proportion. Additional latency and random losses have no field.
+Cones and obstacles of infra-red are ignored.
 """
 
 from __future__ import annotations
@@ -34,9 +34,16 @@ Named = dict[str, Any]
 
 
 def twin_of(link: Link, given: EmitterFields | None, step_ms: int, at_1m_dbm: float) -> Named:
-    """As JSON: the link; `measured` and `predicted`, numbers that are None where they are not
-    known; `fit`, the fields that would fit; `unknown`, why others are not known; `wbt`, the nodes.
-    `each_ms`, `each_dbm`: what is predicted of each packet. given: of its Emitter, if it is one."""
+    """Return the twin of a link as JSON.
+
+    Args:
+      given: the Emitter's fields, if the source is an Emitter.
+
+    Returns:
+      The link; `measured` and `predicted`, numbers that are None if they are not known; `fit`,
+          the fields that would fit; `unknown`, why others are not known; `wbt`, the nodes.
+          `each_ms`, `each_dbm`: the prediction for each packet.
+    """
     rows, fields = link.rows, given or EmitterFields(type=link.type)
     fit, unknown = Named(), Named()
     predicted: Named = {"loss": None, "delay_ms": None, "rssi_dbm": None}
@@ -90,7 +97,7 @@ def _measured(link: Link) -> Named:
 
 
 def _delays_ms(rows: list[Row], fields: EmitterFields, step_ms: int) -> list[Any]:
-    """Of each packet; None: it never leaves."""
+    """Return the delay of each packet in ms; None: it never leaves."""
     steps = StepClock(0, step_ms * NS_PER_MS)
     emitter, accepted, left = Emitter(fields, steps=steps), list[int](), list[Any]()
     for place, row in enumerate(rows):
@@ -104,20 +111,23 @@ def _delays_ms(rows: list[Row], fields: EmitterFields, step_ms: int) -> list[Any
 
 
 def spread(values: Iterable[float | None]) -> dict[str, float] | None:
-    """None where no value is known."""
-    found = sorted(each for each in values if each is not None)
+    """Return the spread of values; None if no value is known."""
+    known = sorted(each for each in values if each is not None)
     marks = {"min": 0.0, "p50": 0.5, "p99": 0.99, "max": 1.0}
-    at = {name: round(found[round(mark * (len(found) - 1))], 6) for name, mark in marks.items()
-          if found}  # fmt: skip
-    return {"n": len(found), **at} if found else None
+    shares = {name: round(known[round(mark * (len(known) - 1))], 6) for name, mark in marks.items()
+          if known}  # fmt: skip
+    return {"n": len(known), **shares} if known else None
 
 
 # --- the fields that would fit --------------------------------------------------------------------
 
 
 def _fit_rate(link: Link, byte_size: int, fit: Named, unknown: Named) -> None:
-    """baudRate: the slope, by least squares, of the median delay of each size, of packets that
-    waited for no other; latency_ms: the rest."""
+    """Fit baudRate and latency_ms to the delays.
+
+    baudRate is the slope, by least squares, of the median delay of each size, of packets that
+    waited for no other; latency_ms is the rest.
+    """
     free_ns, by_size = 0.0, defaultdict(list)
     for row in link.rows:
         if row.delay_ms is not None and row.size:
@@ -150,7 +160,7 @@ def _is_slope(sizes: list[int], delays: list[float]) -> bool:
 
 
 def _fit_range(link: Link, fit: Named, unknown: Named) -> None:
-    """range: beyond it most packets are lost, within it most arrive."""
+    """Fit `range`: beyond it most packets are lost, within it most arrive."""
     pairs = sorted((r.distance_m, r.lost) for r in link.rows if r.distance_m is not None and
                    r.lost is not None)  # fmt: skip
     wrong = list(accumulate((1 if lost else -1 for _, lost in pairs), initial=0))
@@ -166,7 +176,7 @@ def _fit_range(link: Link, fit: Named, unknown: Named) -> None:
 
 
 def _fit_signal(link: Link, fit: Named, unknown: Named) -> None:
-    """signalStrengthNoise: the scatter beside 1 / distance^2, whose scale is rssi_at_1m_dbm."""
+    """Fit signalStrengthNoise: the scatter around 1 / distance^2, whose scale is rssi_at_1m_dbm."""
     received = [row for row in link.rows if row.rssi_dbm is not None]
     ratios = [10 ** (row.rssi_dbm / 10) * row.distance_m**2 for row in received if row.distance_m]  # type: ignore[operator]
     mean = statistics.fmean(ratios) if len(ratios) >= LEAST_SIGNALS else 0.0
@@ -182,19 +192,21 @@ def _fit_signal(link: Link, fit: Named, unknown: Named) -> None:
 
 
 def _nodes(link: Link, fields: EmitterFields, fit: Named, unknown: Named) -> str:
-    """The nodes for a .wbt file; a comment has the reason of each field that is left out."""
+    """Return the nodes for a .wbt file; a comment has the reason of each field that is left out."""
     both = [f'  type "{link.type}"', f"  channel {link.channel}", f"  byteSize {fields.byteSize}"]
     notes = [f"{name}: {unknown[name]}" for name in ("baudRate", "latency_ms", "range")
              if name in unknown]  # fmt: skip
     if "latency_ms" in fit:
-        notes.append(f"beside the baudRate {fit['latency_ms']:.1f} ms of latency, without a field;")
+        notes.append(
+            f"{fit['latency_ms']:.1f} ms of latency besides the baudRate, without a field;"
+        )
         notes.append(f"baudRate {fit['baudRate_alone']} has the mean delay of these packets")
     reach = fit.get("range", math.inf)
     within = [row.lost for row in link.rows if row.lost is not None and
               (row.distance_m or 0.0) <= reach]  # fmt: skip
     if any(within):
         share = sum(within) / len(within)
-        notes.append(f"{share:.1%} lost within the range: an Emitter loses nothing at random")
+        notes.append(f"{share:.1%} lost within the range: a simulated Emitter has no random loss")
     noise = "signalStrengthNoise"
     if noise in fit:
         signal = [f"  {noise} {fit[noise]:.10g}", "  # for hilgw: rssi_at_1m_dbm "

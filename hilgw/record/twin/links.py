@@ -1,10 +1,10 @@
 """The real links of a recording: packets that a station sent, and where their payload came in.
 
-A link leads from a station to another one, which received the same payload within 2 s. Where no
-other station received what a station sent, its link is a round trip, to a device outside and back:
-an answer has the same payload, or ends in the same number, as `pong 7` to `ping 7`.
+A link leads from a station to another one, which received the same payload within 2 s. If no other
+station received a packet, its link is a round trip, to a device outside and back: an answer has the
+same payload, or ends in the same number, as `pong 7` to `ping 7`.
 
-Nothing is guessed. Where equal payloads were under way at once it is not known which one came: they
+Nothing is guessed. If equal payloads were under way at once it is not known which one came: they
 count as received, and their delay is left out. A packet near the end of the recording is not lost.
 """
 
@@ -29,8 +29,11 @@ _NUMBER = re.compile(rb"\d+$")
 
 @dataclass(slots=True)
 class Packet:
-    """A packet that a station sent. down: the ports that were not up; at: the positions of the
-    stations. came: delay in ms and RSSI by the station where it came in; None: not known."""
+    """A packet that a station sent.
+
+    down: the ports that were not up; at: the positions of the stations. came: delay in ms and RSSI
+    by the station where it came in; None: not known.
+    """
 
     event: Mapping[str, Any]
     size: int
@@ -40,8 +43,10 @@ class Packet:
 
 
 class Row(NamedTuple):
-    """One packet. lost: None where the recording ends too early to know. The others are None where
-    they are not known."""
+    """A packet. lost: None if the recording ends too early to know.
+
+    The others are None if they are not known.
+    """
 
     time_ns: int
     size: int
@@ -52,9 +57,12 @@ class Row(NamedTuple):
 
 
 class Link(NamedTuple):
-    """source: whose packets these are, an Emitter or a station. out, into: the stations; the same
+    """A link.
+
+    source: the sender of these packets, an Emitter or a station. out, into: the stations; the same
     one of a round trip. left_out: packets while one of the ports was not up. refused: by the
-    station `out`, of all sources."""
+    station `out`, of all sources.
+    """
 
     source: str
     out: str
@@ -72,8 +80,11 @@ class Link(NamedTuple):
 
 
 class Links:
-    """Finds the links of a recording, event by event. mounts: by station the object on which it
-    is, maybe itself, and its pose there. poses: of the objects, at the begin."""
+    """Finder of the links of a recording, event by event.
+
+    mounts: by station the object on which it is, maybe itself, and its pose there. poses: of the
+    objects, at the start.
+    """
 
     def __init__(
         self, mounts: Mapping[str, tuple[str, Pose]], poses: Mapping[str, Pose | None]
@@ -126,7 +137,7 @@ class Links:
                     self._waiting[key] = [*self._waiting[key][1 - MOST_EQUAL :], packet]
 
     def _match(self, waiting: list[Packet], event: Mapping[str, Any]) -> None:
-        """The newest packet that fits; it is certain where it is the only one."""
+        """Match the newest packet that fits; it is certain if it is the only one."""
         into, now, rssi = event["source"], event["time_ns"], event["rssi_dbm"]
         free = [
             p for p in waiting if 0 <= now - p.event["time_ns"] <= LONGEST_NS and into not in p.came
@@ -137,7 +148,7 @@ class Links:
             free[-1].came[into] = delay_ms, rssi if is_known else None
 
     def found(self) -> Iterator[Link]:
-        """The links on which a packet came in."""
+        """Yield the links on which a packet came in."""
         for out, sent in self._sent.items():
             came = dict.fromkeys(into for packet in sent for into in packet.came)
             for into in [each for each in came if each != out] or came:
@@ -166,5 +177,4 @@ class Links:
 
 
 def _pose(position: Any, rotation: Any) -> Pose | None:
-    """None: it is unknown."""
     return position and Pose(tuple(position), tuple(map(tuple, rotation or NO_ROTATION)))  # type: ignore[arg-type]

@@ -14,13 +14,18 @@ MOST_ROWS = 24  # further ones are left out
 GROUPS = 20
 COLUMNS = {"offset": "offset", "delay_ms": "delay (ms)", "gain": "gain"}
 Panel = tuple[str, str, Sequence[Any], Sequence[Any], Sequence[Any]]
-"""Labels along and up, where, measured, and what stands beside it; None: not known."""
+"""Labels of both axes, abscissas, measured and compared values; None: not known."""
 
 
 def draw(
     path: Path, links: Sequence[tuple[Link, Any]], shadows: Mapping[str, Any], begin_ns: int
 ) -> None:
-    """UsageError without matplotlib; HilgwError where it is not written."""
+    """Draw the picture.
+
+    Raises:
+      UsageError: matplotlib is missing.
+      HilgwError: the file cannot be written.
+    """
     rows = [(link.name, "by the Emitter", _of_link(link, twin, begin_ns)) for link, twin in links]
     rows += [(f"{robot}.{name}", "whole run", _of_sensor(each)) for robot, sensors in
              shadows.items() for name, each in sensors.items()]  # fmt: skip
@@ -34,7 +39,7 @@ def draw(
 
 
 def _of_link(link: Link, twin: Mapping[str, Any], begin_ns: int) -> Iterator[Panel]:
-    """Delay over the size, loss and RSSI over the distance; over time where these do not vary."""
+    """Yield delay over size, loss and RSSI over distance; over time if these do not vary."""
     rows, loss = link.rows, twin["predicted"]["loss"]
     time = ("time (s)", [(row.time_ns - begin_ns) / 1e9 for row in rows])
     sizes, apart = [row.size for row in rows], [row.distance_m for row in rows]

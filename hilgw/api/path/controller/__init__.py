@@ -1,5 +1,8 @@
-"""`from controller import Robot` for programs that `hilgw exec` starts: this folder's parent stands
-first in their PYTHONPATH. A Python of its own packages gets hilgw from here, and nothing beside."""
+"""`from controller import Robot` for programs that `hilgw exec` starts.
+
+This folder's parent comes first in their PYTHONPATH. A Python with packages of its own gets hilgw
+from here, and nothing else.
+"""
 
 import sys
 
