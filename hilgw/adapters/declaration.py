@@ -151,11 +151,11 @@ class HasTable:
 
 
 def line_of(common: StationSettings) -> tuple[LineSettings, str]:
-    """The UART line of these settings, and a notice for the user ("" if none).
+    """Return the UART line of these settings, and a notice for the user ("" if none).
 
     byteSize is the number of bits on the wire per byte: 10 = 8N1, 7E1 or 7O1, 11 = 8E1, 8O1 or
-    8N2, 12 = 8E2 or 8O2. 8, Webots' default, pasted from a world file, means 8N1. ConfigError when
-    byteSize contradicts parity and stop bits, or when RTS has two uses.
+    8N2, 12 = 8E2 or 8O2. 8, Webots' default, pasted from a world file, means 8N1. Raises
+    ConfigError when byteSize contradicts parity and stop bits, or when RTS has two uses.
     """
     line = LineSettings(
         baudRate=common.baudRate,
@@ -256,14 +256,19 @@ NEAR = 0.02  # of a rate: closer than any two rates in use
 
 
 def near_rate(baudRate: int, rates: Sequence[int]) -> int | None:
-    """The rate of the table that a mistyped rate may stand for; None when none is near."""
+    """Return the rate of the table that was probably meant by a mistyped rate; None if none is
+    near.
+    """
     nearest = min(rates, key=lambda rate: abs(rate - baudRate))
     return nearest if 0 < abs(nearest - baudRate) <= NEAR * nearest else None
 
 
 def unsupported(baudRate: int, rates: Sequence[int], more: str = "") -> Problem:
-    """The problem of a rate outside the module's table: key, message, fix. more: what else the
-    module takes."""
+    """Return the problem of a rate outside the module's table.
+
+    Args:
+        more: the other rates that the module takes.
+    """
     near = near_rate(baudRate, rates)
     use = f"use {', '.join(map(str, rates))}{more}"
     fix = f"did you mean {near}?" if near is not None else use
@@ -302,7 +307,7 @@ class ByHeader:
 
 
 def check_mapping(mapping: object, channel: int) -> Iterator[Problem]:
-    """Problems of the table, or of `channel` in a header byte."""
+    """Yield the problems of the table, or of `channel` in a header byte."""
     if isinstance(mapping, ByDestination):
         if not mapping.table:
             yield "mapping.table", "has no destination", 'add one, such as {7: "50"}'

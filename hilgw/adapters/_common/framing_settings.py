@@ -43,7 +43,7 @@ def new_framing(framing: str | FramingSettings, common: StationSettings) -> Call
 
 
 def check_framing(framing: str | FramingSettings, common: StationSettings) -> list[Problem]:
-    """Problems of the framing, and of its gap at this line's rate."""
+    """Return the problems of the framing, and of its gap at this line's rate."""
     try:
         made = create(framing)
     except ConfigError as error:
@@ -65,18 +65,19 @@ def check_framing(framing: str | FramingSettings, common: StationSettings) -> li
 
 
 def framing_problem(framing: str | FramingSettings, error: ConfigError) -> Problem:
-    """The problem of a framing that cannot be created."""
+    """Return the problem of a framing that cannot be created."""
     is_crc = not isinstance(framing, str) and "CRC" in error.what
     return ("framing.crc" if is_crc else "framing", error.what, error.fix)
 
 
 def name_of(framing: str | FramingSettings) -> str:
-    """The framing's name for the user."""
     return framing.strip().lower() if isinstance(framing, str) else framing.framing
 
 
 def in_full(framing: str | FramingSettings) -> dict[str, Any]:
-    """All settings of the framing by value, with the CRC as its polynomial instead of its name."""
+    """Return all settings of the framing by value, with the CRC as its polynomial instead of its
+    name.
+    """
     settings = parse(framing) if isinstance(framing, str) else framing
     values = asdict(settings)
     if values.get("crc", crc.NONE) != crc.NONE:

@@ -81,10 +81,10 @@ class Commands(ABC):
 
     @abstractmethod
     def ask(self, name: str, value: bytes = b"", queued: bool = True) -> Script[AtResponse | None]:
-        """One command and its answer; None when no answer came."""
+        """Send one command and return its answer; None when no answer came."""
 
     def leave(self) -> Script[None]:
-        """The last command has been sent."""
+        """Leave command mode: the last command has been sent."""
         yield from ()
 
     def _no_answer(self) -> PeerError:
@@ -133,7 +133,7 @@ class ApiCommands(Commands):
             )
 
     def _probe_command_mode(self) -> Script[None]:
-        """No answer to API frames: try a module in transparent mode."""
+        """Try a module in transparent mode, after no answer to API frames."""
         yield Pause(GUARD_S)
         ok = yield AskLine(b"+++", _OK, timeout_s=COMMAND_OK_S)
         if ok is None:
@@ -178,7 +178,7 @@ class TextCommands(Commands):
             raise _api_mode_error(mode) if mode in (1, 2) else self._wrong_mode(mode)
 
     def _probe_frames(self) -> Script[None]:
-        """No answer to +++: try a module in API mode without command mode."""
+        """Try a module in API mode without command mode, after no answer to +++."""
         answer = yield AskAt("AP", timeout_s=FIND_TIMEOUT_S, tries=TRIES)
         if not isinstance(answer, AtResponse):
             raise self._no_answer()
