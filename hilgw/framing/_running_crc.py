@@ -39,11 +39,11 @@ class RunningCrc:
 
     @staticmethod
     def prepare(crc: Crc, longest: int) -> None:
-        """Makes the matrices for parts of up to so many bytes."""
+        """Make the matrices for parts of up to `longest` bytes."""
         _zeros(crc).prepare(longest)
 
     def part(self, stream: bytearray, start: int, end: int) -> int:
-        """The CRC of stream[start:end]. Starts must not decrease from call to call."""
+        """Return the CRC of stream[start:end]. Starts must not decrease from call to call."""
         moved = self._behind(stream, start) ^ self._start
         register = self._behind(stream, end)
         distance = end - start
@@ -57,14 +57,14 @@ class RunningCrc:
         return register ^ self._zeros.append(moved, distance)
 
     def forget(self, blocks: int) -> None:
-        """So many blocks leave the stream at its front."""
+        """Drop this many blocks at the front of the stream."""
         self._first -= blocks
         if self._first < 0:
             del self._registers[: -self._first]
             self._first = 0
 
     def _behind(self, stream: bytearray, position: int) -> int:
-        """The register behind stream[:position]."""
+        """Return the register behind stream[:position]."""
         registers = self._registers
         block = position // BLOCK
         if not registers:
@@ -94,7 +94,8 @@ class _Zeros:
             unit <<= 4
 
     def append(self, register: int, count: int) -> int:
-        """The register after `count` zero bytes: a matrix for each hexadecimal digit of it."""
+        """Return the register after `count` zero bytes: a matrix for each hexadecimal digit of
+        it."""
         unit = 1
         while count:
             if digit := count & 15:
@@ -104,11 +105,11 @@ class _Zeros:
         return register
 
     def over(self, count: int) -> Matrix:
-        """The matrix of so many zero bytes, which is not kept."""
+        """Return the matrix of this many zero bytes, without keeping it."""
         return _matrix([self.append(1 << n, count) for n in self._bits])
 
     def _matrix(self, digit: int, unit: int) -> Matrix:
-        """Of digit * unit zero bytes; unit is a power of 16."""
+        """Return the matrix of digit * unit zero bytes; unit is a power of 16."""
         known = self._matrices.get(digit * unit)
         if known is not None:
             return known
@@ -127,7 +128,7 @@ def _zeros(crc: Crc) -> _Zeros:
 
 
 def _matrix(columns: list[int]) -> Matrix:
-    """From what each single bit becomes."""
+    """Return the matrix with these columns: the result of each single bit."""
     tables = []
     for at in range(0, len(columns), 8):
         table = [0]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 
 def c_extensions() -> dict[str, bool]:
-    """Library -> whether its C extension is active."""
+    """Return, for each library, whether its C extension is active."""
     from cobs import cobs
 
     # The attribute crcmod.crcmod is the package itself; `from` finds the submodule of this name.
