@@ -44,13 +44,11 @@ class WebotsPluginController(WebotsController):
     Settings: ClassVar[type[Any]] = WebotsPluginSettings
 
     def check(self, settings: Any) -> list[Problem]:
-        """Errors that span fields: none."""
         return []
 
     def robot_session(
         self, settings: Any, version: str, robot: str, step_ms: int
     ) -> WebotsControllerSession:
-        """The session of the robot of this name. step_ms: the basic time step."""
         if not library_speaks(version or NEWEST, OLDEST):
             what = f"the plug-in hilgw is for Webots {OLDEST} or later"
             raise ConfigError(what, where="webots", fix="write the version of your Webots")

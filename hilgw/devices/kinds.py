@@ -77,7 +77,7 @@ class Quantity:
     also: tuple[float, ...] = ()
 
     def check(self, value: float) -> Refusal | None:
-        """None when Webots allows the value."""
+        """Return None when Webots allows the value, else the refusal."""
         if self.low <= value <= self.high:
             return (
                 None
@@ -250,7 +250,7 @@ class MotorLimits:
         )
 
     def bounds(self, name: str) -> tuple[float, float]:
-        """Smallest and largest value of the setting of that name."""
+        """Return the smallest and largest value of the setting of that name."""
         if name == "position":
             return _or(self.min_position, -math.inf), _or(self.max_position, math.inf)
         if name == "velocity":
@@ -306,7 +306,11 @@ class Devices:
     _by_name: dict[str, Device] = field(default_factory=dict)
 
     def add(self, device: Device) -> None:
-        """ConfigError for a second device under one index. Of equal names, the first is found."""
+        """Add a device; of equal names, `by_name` returns the first.
+
+        Raises:
+            ConfigError: the index has a device already.
+        """
         if device.index in self._by_index:
             raise ConfigError(
                 f"device index {device.index} is taken by '{self._by_index[device.index].name}'",
@@ -325,7 +329,7 @@ class Devices:
         return self._by_name.get(name)
 
     def of_role(self, role: str) -> list[Device]:
-        """The devices of a role, in order."""
+        """Return the devices of a role, in order."""
         return [device for device in self if device.role == role]
 
     def clear(self) -> None:
@@ -343,8 +347,10 @@ class Devices:
 
 
 def couplings(devices: Iterable[Device], motor: Device) -> list[Device]:
-    """The other motors that move with this one: their names are equal up to "::" (Webots reference
-    manual, Motor)."""
+    """Return the other motors that move with this one: their names are equal up to "::".
+
+    Source: Webots reference manual, Motor.
+    """
     shared, coupled, _ = motor.name.partition("::")
     if not coupled:
         return []
@@ -356,7 +362,7 @@ def couplings(devices: Iterable[Device], motor: Device) -> list[Device]:
 
 
 def on_joint(devices: Iterable[Device], device: Device, kind: str) -> Device | None:
-    """The first device of this kind on the joint of the device; None without one."""
+    """Return the first device of this kind on the joint of the device; None without one."""
     joint = getattr(device.fields, "joint", "")
     for each in devices:
         if joint and each.kind == kind and getattr(each.fields, "joint", "") == joint:

@@ -311,8 +311,10 @@ NOT_CARRIED = {
 
 
 def blank_camera(name: str, fields: CameraFields | None = None) -> str:
-    """The line of a configuration that gives a controller a black camera of this size: without one,
-    libController crashes when it enables the camera."""
+    """Return the configuration line that gives a controller a black camera of this size.
+
+    Without one, libController crashes when it enables the camera.
+    """
     size = fields or CameraFields()
     camera = f"{{node: Camera, absent: blank, width: {size.width}, height: {size.height}}}"
     return f"write `{name}: {camera}` under `devices:` for a black one"
@@ -322,13 +324,16 @@ _NODES = {fields: node for node, fields in FIELDS.items()}
 
 
 def node_of(fields: DeviceFields) -> str:
-    """The name of the node with these fields."""
+    """Return the name of the node with these fields."""
     return _NODES[type(fields)]
 
 
 def mocked(fields: DeviceFields, names: Mapping[str, str]) -> str | dict[str, Any]:
-    """What a mock needs to know of a device: its node, with those fields that the file gives.
-    names: of the fields that the mock has, with what it calls them."""
+    """Return a device for a mock: its node, with those fields that the file gives.
+
+    Args:
+        names: field -> name of it in the mock, for the fields that the mock has.
+    """
     node, usual = node_of(fields), type(fields)()
     given = {
         mocks: getattr(fields, name)

@@ -22,7 +22,7 @@ class Wakeup:
         self._scheduler = scheduler
 
     def set(self, due: int | None) -> None:
-        """Wakes at this time and at no other; None: not at all."""
+        """Wake at this time and at no other; None: not at all."""
         if due == self.at:
             return
         if self._handle is not None:

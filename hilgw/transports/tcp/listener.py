@@ -105,7 +105,11 @@ class TcpListener:
         return format_address(self.host, self.port)
 
     async def start(self) -> None:
-        """Starts listening. Raises PortError: busy, denied, absent (no such address)."""
+        """Start listening.
+
+        Raises:
+            PortError: busy, denied, absent (no such address).
+        """
         try:
             found = await self._loop.getaddrinfo(
                 self.host, self.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -129,7 +133,7 @@ class TcpListener:
             raise port_error(error, self.where) from error
 
     def close(self) -> None:
-        """Stops listening. Accepted connections stay open."""
+        """Stop listening. Accepted connections stay open."""
         for listening in self._listening:
             listening.close()
         self._listening.clear()
