@@ -74,8 +74,11 @@ class Failed:
 
 @record
 class Received:
-    """One packet came in from the hardware. rssi_uncertain: the RSSI was read afterwards, so it
-    is that of the last hop and may be another packet's."""
+    """A packet that came in from the hardware.
+
+    rssi_uncertain: the RSSI was read afterwards, so it is that of the last hop and may be another
+    packet's.
+    """
 
     data: bytes
     channel: int
@@ -250,13 +253,17 @@ class NetworkSession(AdapterSession, Protocol):
     """A session that can also search the network of its module and configure other modules."""
 
     def discover(self, now: int) -> list[Event]:
-        """Start a search: a Node for each module that answers, then SearchEnded. No events when
-        the session is not ready or a search is in progress."""
+        """Start a search: a Node for each module that answers, then SearchEnded.
+
+        No events when the session is not ready or a search is in progress.
+        """
 
     def command(self, address: str, name: str, value: bytes, token: int, now: int) -> list[Event]:
-        """Send an AT command to the module at `address` (16 or 4 hexadecimal digits); an empty
-        value reads. A RemoteAnswer with this token follows. No events when the session is not
-        ready."""
+        """Send an AT command to the module at `address` (16 or 4 hexadecimal digits).
+
+        An empty value reads. A RemoteAnswer with this token follows. No events when the session is
+        not ready.
+        """
 
 
 class Adapter(Protocol):

@@ -118,14 +118,17 @@ class StationSettings:
     )
 
     def gap_ns(self, line_ns: int) -> int:
-        """Return how long a pause within a frame may be: `line_ns`, more on a slow line, which
-        holds bytes back, and on TCP, where a lost segment delays the rest of the frame."""
+        """Return how long a pause within a frame may be.
+
+        `line_ns`, more on a slow line, which holds bytes back, and on TCP, where a lost segment
+        delays the rest of the frame.
+        """
         held_ns = line_of(self)[0].duration_ns(HELD_BACK)
         return max(line_ns, NETWORK_GAP_NS if "://" in str(self.port) else held_ns)
 
 
 class Framed:
-    """What settings with a `framing` inherit: how packets are separated on the line."""
+    """Base of settings with a `framing`: how packets are separated on the line."""
 
     __slots__ = ()
     framing: Any
@@ -137,14 +140,14 @@ class Framed:
 
 
 class HasMapping:
-    """What settings with a `mapping` inherit: how Webots' channels map to the hardware."""
+    """Base of settings with a `mapping`: how Webots' channels map to the hardware."""
 
     __slots__ = ()
     mapping: Any
 
 
 class HasTable:
-    """What a mapping with a `table` inherits: Webots channel -> address."""
+    """Base of a mapping with a `table`: Webots channel -> address."""
 
     __slots__ = ()
     table: Any
@@ -191,7 +194,7 @@ def line_of(common: StationSettings) -> tuple[LineSettings, str]:
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """How one Webots field maps to the hardware, for the generated page and `hilgw adapters`."""
+    """Mapping of one Webots field to the hardware, for the generated page and `hilgw adapters`."""
 
     field: str
     maps: str  # "exact", "approximate", "cannot"
@@ -218,9 +221,12 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """How `hilgw scan` finds this hardware: settings with which the handshake only reads, and the
-    rates to try, most likely first. usb: (vid, pid) pairs of its USB port; (): any. variant: how it
-    differs from the other probes of the adapter, in words."""
+    """Probe of `hilgw scan` for this hardware.
+
+    Settings with which the handshake only reads, and the rates to try, most likely first. usb:
+    (vid, pid) pairs of its USB port; (): any. variant: how it differs from the other probes of the
+    adapter, in words.
+    """
 
     settings: Any
     rates: tuple[int, ...]
@@ -256,9 +262,7 @@ NEAR = 0.02  # of a rate: closer than any two rates in use
 
 
 def near_rate(baudRate: int, rates: Sequence[int]) -> int | None:
-    """Return the rate of the table that was probably meant by a mistyped rate; None if none is
-    near.
-    """
+    """Return the rate of the table that a mistyped rate probably means; None if none is near."""
     nearest = min(rates, key=lambda rate: abs(rate - baudRate))
     return nearest if 0 < abs(nearest - baudRate) <= NEAR * nearest else None
 

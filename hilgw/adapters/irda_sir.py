@@ -114,7 +114,7 @@ class IrdaRoute(OneChannelRoute):
 
 
 class IrdaSession(FramedLineSession):
-    """One transceiver. It does not send while it receives, nor for the turnaround time after."""
+    """A transceiver. It does not send while it receives, nor for the turnaround time after."""
 
     def __init__(self, settings: IrdaSettings, common: StationSettings) -> None:
         sir = SirSettings(extra_bofs=settings.extra_bofs, max_payload=settings.max_payload + HEADER)

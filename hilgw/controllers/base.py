@@ -83,7 +83,7 @@ class ControllerSession(Protocol):
 
 
 class Role(Enum):
-    """What a kind of controller is; each has the class of this module that a kind inherits."""
+    """Role of a kind of controller; each has the class of this module that a kind inherits."""
 
     INSIDE = "InsideController"
     PEER = "PeerController"
@@ -295,14 +295,14 @@ class Tuned(NamedTuple):
 
 
 class Delivered(NamedTuple):
-    """These copies went to the controller."""
+    """Copies that went to the controller."""
 
     device: str
     copies: tuple[Copy, ...]
 
 
 class Lost(NamedTuple):
-    """These copies waited for a Receiver whose controller is gone."""
+    """Copies that waited for a Receiver whose controller is gone."""
 
     device: str
     copies: tuple[Copy, ...]

@@ -22,7 +22,7 @@ OLDEST = "R2023b"  # the plug-in reads the layout of the configuration from this
 class WebotsPluginSettings:
     """The plug-in finds the robot by its name, on a local socket; there is nothing else to set.
 
-    Webots computes its own step beside each step of the robot: a step that is asked for late ends
+    Webots computes its own step next to each step of the robot: a step that is asked for late ends
     at once, or the controller would take two steps of time for one.
     """
 

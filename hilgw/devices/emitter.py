@@ -46,10 +46,11 @@ class Departure:
 
 
 class Emitter:
-    """One Emitter device. `notify` gets the lines Webots prints when a call is refused. steps: of
-    a stepped world; without them, packets leave at any instant.
+    """An Emitter device.
 
-    range: of the packets that are sent from now on, in m; -1 is infinite.
+    `notify` gets the lines Webots prints when a call is refused. steps: of a stepped world;
+    without them, packets leave at any instant. range: of the packets that are sent from now on, in
+    m; -1 is infinite.
     """
 
     def __init__(
@@ -155,8 +156,9 @@ class Emitter:
         return self._channel
 
     def setChannel(self, channel: int) -> bool:
-        """Set the channel of packets sent from now on; return False, with a notice, if not
-        allowed.
+        """Set the channel of packets sent from now on.
+
+        Return False, with a notice, if not allowed.
         """
         refusal = channel_refusal(channel, self.fields.allowedChannels)
         if refusal is not None:

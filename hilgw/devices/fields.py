@@ -30,7 +30,7 @@ DEFAULT_STEP_MS = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmitterFields:
-    """One Emitter node."""
+    """An Emitter node."""
 
     type: str = setting("kind of signal", "radio", choices=TYPES)
     range: float = setting(
@@ -85,7 +85,7 @@ class EmitterFields:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceiverFields:
-    """One Receiver node."""
+    """A Receiver node."""
 
     type: str = setting("kind of signal", "radio", choices=TYPES)
     aperture: float = setting(

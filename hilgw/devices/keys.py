@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 MOST_KEYS = 7
-"""So many keys are read at the same time."""
+"""Number of keys that are read at the same time."""
 
 
 class Keys:

@@ -57,7 +57,10 @@ OTHER = "other"
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a value is refused. reason: declared as a RequestReason; text: the same for people."""
+    """Reason why a value is refused.
+
+    reason: declared as a RequestReason; text: the same for people.
+    """
 
     reason: str
     text: str
@@ -68,7 +71,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """One number of a device. low, high: the bounds; also: values allowed besides."""
+    """A number of a device. low, high: the bounds; also: values allowed besides."""
 
     name: str
     unit: str = ""
@@ -197,7 +200,7 @@ def _reports(kind: Kind, fields: DeviceFields | None) -> tuple[Quantity, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MotorLimits:
-    """Limits of one motor beside Webots' own; not set: none. Units are the motor's: rad or m."""
+    """Limits of one motor besides Webots' own; not set: none. Units are the motor's: rad or m."""
 
     min_position: float | None = setting(
         "smallest position", None, unit="rad or m", ge=-1_000_000_000, le=1_000_000_000

@@ -74,8 +74,9 @@ def number(version: str, node: str) -> int:
 
 
 def name(version: str, number: int) -> str | None:
-    """Return the node with this number in this version of Webots; None when it is not in the
-    table.
+    """Return the node with this number in this version of Webots.
+
+    None when it is not in the table.
     """
     return _NAMES[_column_of(version)].get(number)
 
@@ -92,8 +93,7 @@ def kind_of(node: str) -> str:
 
 
 def cone_axis(version: str) -> int:
-    """Return the axis of a device that is the axis of its cone: 2 (z) before R2022a, 0 (x)
-    since."""
+    """Return the axis of a device's cone: 2 (z) before R2022a, 0 (x) since."""
     return 0 if _parse(version) >= "R2022a" else 2
 
 

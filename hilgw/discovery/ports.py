@@ -18,8 +18,9 @@ URL_SCHEMES = ("loop://", "socket://", "rfc2217://")
 
 
 def port_identity(path: str) -> object | None:
-    """Return the identity of the hardware behind a path: changes when it is replaced; None:
-    absent.
+    """Return the identity of the hardware behind a path; None: absent.
+
+    It changes when the hardware is replaced.
     """
     if path.startswith(URL_SCHEMES):
         return path
@@ -31,8 +32,11 @@ def port_identity(path: str) -> object | None:
 
 
 def resolve_port(port: str | UsbId) -> str:
-    """Return the path of a configured port; PortError (absent) if no such USB device is
-    connected."""
+    """Return the path of a configured port.
+
+    Raises:
+        PortError: absent, if no such USB device is connected.
+    """
     if isinstance(port, str):
         return port
     from hilgw.transports.serial.port import list_ports

@@ -61,7 +61,7 @@ class Try:
 
 
 class _Run:
-    """One session on one open transport, until it has identified the hardware."""
+    """A session on one open transport, until it has identified the hardware."""
 
     def __init__(self, session: Any, transport: Transport, scheduler: Scheduler) -> None:
         self.result: asyncio.Future[Ready | HilgwError] = _future()
@@ -154,8 +154,7 @@ async def scan_port(
 
 
 def _rates_of(adapter: SearchableAdapter, usb: tuple[int, int] | None) -> list[tuple[Probe, int]]:
-    """Return the probes of an adapter for this USB device at each of their rates, likeliest
-    first."""
+    """Return the probes of an adapter for this USB device with each rate, likeliest first."""
     return [
         (probe, rate)
         for probe in adapter.probes

@@ -14,7 +14,7 @@ from functools import lru_cache
 from hilgw.framing.crc import Crc
 
 BLOCK = 64  # bytes from one register kept to the next
-# A distance that came so often in a row gets a matrix of its own, which costs as much as this.
+# A distance that came this many times in a row gets a matrix of its own, which costs as much as this.
 REPEATED = 32
 
 # One matrix over GF(2): for each byte of a register, lowest first, what its 256 values become.
@@ -78,7 +78,7 @@ class RunningCrc:
 
 
 class _Zeros:
-    """What zero bytes do to a register. The matrices are made as they are needed, and kept."""
+    """Effect of zero bytes on a register. The matrices are made as they are needed, and kept."""
 
     def __init__(self, crc: Crc) -> None:
         self._bits = range(crc.size * 8)
@@ -94,8 +94,7 @@ class _Zeros:
             unit <<= 4
 
     def append(self, register: int, count: int) -> int:
-        """Return the register after `count` zero bytes: a matrix for each hexadecimal digit of
-        it."""
+        """Return the register after `count` zero bytes, by a matrix for each hexadecimal digit."""
         unit = 1
         while count:
             if digit := count & 15:

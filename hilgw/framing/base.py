@@ -74,8 +74,11 @@ class FramingClass(Protocol):
     def __call__(self, settings: Any) -> Framing: ...
 
     def parse(self, variant: str, argument: str) -> Any:
-        """Return the settings for KIND[-variant][:argument]; raises ConfigError if it is
-        invalid."""
+        """Return the settings for KIND[-variant][:argument].
+
+        Raises:
+            ConfigError: the name is invalid.
+        """
 
 
 def require_size(

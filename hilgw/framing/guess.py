@@ -141,8 +141,9 @@ _WINDOW = 9  # start bit and data bits; a byte has a stop bit, too
 
 @cache
 def _shortest_run(byte: int) -> int:
-    """Return the bits of the shortest whole run of start and data bits; `_WINDOW` if none is
-    whole.
+    """Return the bits of the shortest whole run of start and data bits.
+
+    `_WINDOW` if none is whole.
     """
     bits = byte << 1  # the start bit is 0, and the lowest bit comes next
     shortest, length = _WINDOW, 1

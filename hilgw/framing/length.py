@@ -26,7 +26,7 @@ from hilgw.settings import setting
 
 # Syncs that one call checks; the rest waits for the next call.
 TURN_STEPS = TURN_BYTES
-# One CRC over so few bytes takes no longer than the search with the running CRC.
+# One CRC over this many bytes or fewer takes no longer than the search with the running CRC.
 SHORT_BYTES = 512
 
 

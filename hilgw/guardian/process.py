@@ -4,9 +4,9 @@ Called as a program from a descriptor: SOCKET SHARED SEEN GUARDIAN_MS, the first
 Standard library only, so that nothing of hilgw can keep it from its work.
 `hilgw.engine.control_loop.guardian` is the other end of the socket, and defines the messages. The
 guardian acts when that end is closed, or when no message comes for GUARDIAN_MS while a robot may
-move; a gateway that waits for the processor beside busy programs has BUSY_S:
+move; a gateway that waits for the processor next to busy programs has BUSY_S:
 
-* it sets the flag in the shared memory, so that a gateway that goes on sends no more commands;
+* it sets the flag in the shared memory, so that a gateway that continues sends no more commands;
 * a connection on TCP is closed, or shut down where the gateway still has it open: the robot stops
   at the end of the stream. No byte is written to it, as it may hold half a message;
 * on a line it discards what is not sent yet, and writes the stop twice, as the robot may take the
@@ -40,7 +40,7 @@ BUSY_S = 1.0
 STUCK_S = 0.02  # the longest wait for lines that send no byte
 UNREAD_BYTES = 1 << 24
 STREAM_STUCK_S = 1.0  # for a serial server that has received none: TCP sends it again
-# A slow line sends the bytes of its UART's FIFO first, which is not seen: so many bits.
+# A slow line sends its UART's FIFO first, which is not visible: this many bits.
 FIFO_BITS = 32 * 10
 SPEEDS = {getattr(termios, each): int(each[1:]) for each in dir(termios) if each[1:].isdigit()}
 # SIGABRT: systemd sends it to all processes of a service whose watchdog is late.

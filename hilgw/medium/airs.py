@@ -67,7 +67,7 @@ def is_unique(address: str) -> bool:
 
 @dataclass(slots=True, eq=False)
 class _Transmission:
-    """One transmission in the air, and which of our modules have reported it."""
+    """A transmission in the air, and which of our modules have reported it."""
 
     key: Hashable
     station: str
@@ -170,9 +170,7 @@ class Airs:
     def origin(
         self, air: str, station: str, address: str | None, data: bytes, now: int
     ) -> tuple[Origin, str | None]:
-        """Return whether another of our modules transmitted the packet, and the robot that sent
-        it.
-        """
+        """Return whether another of our modules transmitted the packet, and its robot."""
         source = normal(address) if address else ""
         here = self._airs.get(air)
         is_certain, self.travelled_ns = is_unique(source), None

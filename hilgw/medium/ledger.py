@@ -263,8 +263,7 @@ class Ledger:
     def enter(
         self, source: str, listeners: Sequence[str], reason: NotReceivedReason | None
     ) -> None:
-        """Count one packet on the medium: received by these listeners, or by none for this
-        reason."""
+        """Count one packet on the medium: received by these listeners, or lost for this reason."""
         count = self._sources[source]
         count.packets += 1
         if reason is not None:

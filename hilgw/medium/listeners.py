@@ -19,7 +19,7 @@ from hilgw.medium.packet import BROADCAST, Copy, Packet
 from hilgw.medium.pose import IDENTITY, Pose, Vector
 from hilgw.reasons import NotReceivedReason
 
-FEW = 32  # up to so many listeners are checked one by one
+FEW = 32  # up to this many listeners are checked one by one
 _LEVELS = range(-4, 11)  # edge lengths of cells: 2^-4 m .. 2^10 m
 _UNKNOWN = (0, 0, 1 << 70)  # the cell of listeners without a position; no real cell is so far out
 _ORDER = attrgetter("order")
@@ -133,10 +133,9 @@ class Listeners:
         return found
 
     def near(self, packet: Packet, pose: Pose) -> list[Listener] | None:
-        """Return the listeners on the channel that are in range or have no pose, in attachment
-        order.
+        """Return the listeners on the channel that may be in range, in order of attachment.
 
-        None when the index would not save anything.
+        These are in range or have no pose. None when the index would not save anything.
         """
         found: list[Listener] = []
         saved = False

@@ -58,8 +58,9 @@ def exclusion(packet: Packet, listener: Listener) -> NotReceivedReason | None:
 
 
 def within_cone(apex: Pose, axis: int, aperture: float, point: Vector) -> bool:
-    """Return whether a point lies in the cone at `apex`, edge included; aperture -1: any
-    direction.
+    """Return whether a point lies in the cone at `apex`, edge included.
+
+    Aperture -1: any direction.
     """
     if aperture < 0.0:
         return True

@@ -35,7 +35,7 @@ Transmitted = Callable[[Packet, Sequence[str], NotReceivedReason | None, Missed]
 
 
 class MediumObserver(Protocol):
-    """What a medium reports to."""
+    """Receiver of a medium's events."""
 
     @property
     def transmitted(self) -> Transmitted | None:
@@ -88,7 +88,7 @@ class Medium:
 
     @property
     def listeners(self) -> Iterable[Listener]:
-        """All that are attached."""
+        """Names of the attached listeners."""
         return self._listeners.by_name.values()
 
     def attach(self, listener: Listener) -> None:
@@ -129,8 +129,9 @@ class Medium:
         self._obstacles.place(name, pose)
 
     def pose_of(self, name: str, mount: Pose = IDENTITY) -> Pose | None:
-        """Return the pose of a device mounted on this object; None when the object's pose is
-        unknown.
+        """Return the pose of a device mounted on this object.
+
+        None when the object's pose is unknown.
         """
         pose = self._poses.get(name)
         return pose if pose is None or mount is IDENTITY else pose.compose(mount)
@@ -265,9 +266,7 @@ class Medium:
     def _not_reached(
         self, packet: Packet, pose: Pose | None, mounted_on: str | None, listener: Listener
     ) -> str:
-        """Return why the signal does not arrive, with numbers; else another module of the air has
-        it.
-        """
+        """Return why the signal does not arrive, with numbers; else that another module has it."""
         distance, reason = self._reach(packet, pose, mounted_on, listener)
         if reason is NotReceivedReason.RANGE:
             return OutOfRange.of(packet.range, distance)

@@ -195,8 +195,7 @@ def _timed_pose(row: str) -> tuple[str, tuple[int, Vector, Quaternion]]:
 
 
 def _horizontal(right: float, ahead: float, up: int) -> Vector:
-    """Return the horizontal direction of `right` along x and `ahead` to its left, seen from
-    above."""
+    """Return the horizontal direction of `right` along x and `ahead` to its left, from above."""
     return (right, ahead, 0.0) if up == 2 else (right, 0.0, -ahead)
 
 

@@ -106,7 +106,7 @@ class Cylinder:
 
 @dataclass(frozen=True, slots=True)
 class Capsule:
-    """All points within `cap_radius` of a segment of one axis, `height` long."""
+    """Points within `cap_radius` of a segment of one axis, `height` long."""
 
     cap_radius: float
     height: float
@@ -299,16 +299,15 @@ class _View:
                 self._sectors.setdefault(sector, []).append(each)
 
     def towards(self, point: Vector) -> Sequence[tuple[float, Obstacle]]:
-        """Return the obstacles in the sector of this point, each with its smallest possible
-        distance.
-        """
+        """Return the obstacles in the sector of this point, each with its smallest distance."""
         u, v = self._axes
         angle = math.atan2(point[v] - self._origin[v], point[u] - self._origin[u])
         return self._sectors.get(math.floor(angle * _SECTORS_PER_RAD) % _SECTORS, ())
 
     def _hidden_by(self, obstacle: Obstacle) -> Iterable[int]:
-        """Return the sectors that the bounding sphere of an obstacle covers; all, above and below
-        it.
+        """Return the sectors that the bounding sphere of an obstacle covers.
+
+        All, above and below it.
         """
         u, v = self._axes
         centre = obstacle.pose.position if obstacle.pose else self._origin

@@ -42,7 +42,7 @@ MAX_ADDRESSES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a client may do. name: of its token, for the log; role: one of ROLES."""
+    """Permission of a client. name: of its token, for the log; role: one of ROLES."""
 
     name: str
     role: str
@@ -76,7 +76,7 @@ class Access:
 
 
 class TokenCheck:
-    """Whether the clients of one listener may do what needs `role`.
+    """Check of the clients of one listener: may they do what needs `role`.
 
     After three wrong tokens from an address within a second, its further tries are refused and not
     compared, until that second is over. no_token: the role that each client has without a token.

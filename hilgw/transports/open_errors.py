@@ -51,8 +51,9 @@ def port_error(error: BaseException, name: str) -> PortError:
 
 
 def held_by(holder: object, name: str) -> PortError:
-    """Return the PortError for a port that another program has open: two readers would share the
-    bytes.
+    """Return the PortError for a port that another program has open.
+
+    Two readers would share the bytes.
     """
     return PortError(
         f"in use by {holder}", reason=PortError.BUSY, where=name, fix="close that program first"

@@ -22,7 +22,7 @@ _PEER_ENDED = getattr(select, "POLLRDHUP", 0)  # Linux
 
 
 class FdStream(Transport):
-    """One open descriptor as a `hilgw.transports.base.Transport`.
+    """An open descriptor as a `hilgw.transports.base.Transport`.
 
     fd: non-blocking; the stream owns it from now on. limit: bytes that may wait in user space
     while the kernel accepts no more; a write that does not fit is refused as a whole.

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Wakeup:
-    """One timer that moves. `callback` gets the time it was set to."""
+    """A timer that moves. `callback` gets the time it was set to."""
 
     __slots__ = ("_callback", "_handle", "_scheduler", "at")
 

@@ -265,8 +265,10 @@ class _Echoes:
         self._expected.append((payload, until))
 
     def take(self, payload: bytes, now: int) -> bool:
-        """Return whether this payload is an echo; forget the echoes that were expected before
-        it."""
+        """Return whether this payload is an echo.
+
+        Forget the echoes that were expected before it.
+        """
         expected = self._expected
         while expected and expected[0][1] < now:
             expected.popleft()

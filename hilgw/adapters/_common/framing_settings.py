@@ -27,8 +27,13 @@ SHORTEST_GAP = 1.5  # byte times; bytes sent without a pause are one byte time a
 
 
 def patient(framing: Any, least_ms: float, *, is_on_network: bool = False) -> Any:
-    """Return the settings of the framing; the timeout of a length framing is at least this where it
-    is the default one, or on TCP. ConfigError when there is no such framing."""
+    """Return the settings of the framing.
+
+    The timeout of a length framing is at least `least_ms` where it is the default one, or on TCP.
+
+    Raises:
+        ConfigError: there is no such framing.
+    """
     found = parse(framing) if isinstance(framing, str) else framing
     is_length = isinstance(found, LengthSettings)
     if is_length and (is_on_network or found.timeout_ms == DEFAULTS.timeout_ms):
@@ -75,9 +80,7 @@ def name_of(framing: str | FramingSettings) -> str:
 
 
 def in_full(framing: str | FramingSettings) -> dict[str, Any]:
-    """Return all settings of the framing by value, with the CRC as its polynomial instead of its
-    name.
-    """
+    """Return all settings of the framing by value, with the CRC as its polynomial."""
     settings = parse(framing) if isinstance(framing, str) else framing
     values = asdict(settings)
     if values.get("crc", crc.NONE) != crc.NONE:

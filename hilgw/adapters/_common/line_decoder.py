@@ -16,7 +16,7 @@ from hilgw.reasons import DroppedReason, PacketDropped
 
 
 class ReceivedMessage(NamedTuple):
-    """One packet; source is empty, rssi_dbm and snr_db None where the module does not report it."""
+    """A packet; source is empty, rssi_dbm and snr_db None where the module does not report it."""
 
     data: bytes
     source: str
@@ -121,8 +121,10 @@ class LineDecoder(ABC):
 
     @abstractmethod
     def _packet(self, held: bytes, head: re.Match[bytes]) -> tuple[Item, int] | None:
-        """Return the packet that begins with this head, and its end; None while its rest may
-        come."""
+        """Return the packet that begins with this head, and its end.
+
+        None while its rest may come.
+        """
 
     def _line(self, line: bytes) -> Item:
         """Return a whole line, or the packet it contains."""

@@ -132,9 +132,7 @@ class LineModuleSession(ModuleSession[ModuleT]):
         return events
 
     def _has_sense(self, items: list[Item], events: list[Event]) -> bool:
-        """Return whether any of these items was a packet, an answer, or a line that the module
-        sends.
-        """
+        """Return whether any item was a packet, an answer, or a line that the module sends."""
         unexpected = sum(isinstance(event, Dropped) for event in events)
         return len(events) > unexpected or len(items) > unexpected
 

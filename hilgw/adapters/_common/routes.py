@@ -42,7 +42,7 @@ def route_for(
 
 
 class OneChannelRoute:
-    """All packets are of one channel; there are no addresses."""
+    """The route of all packets on one channel, without addresses."""
 
     destinations: frozenset[str] = frozenset()
 

@@ -39,7 +39,7 @@ SILENT_BYTES = 6  # byte times without a code after which a stream has ended
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """One transmission: a code, or bare durations."""
+    """A transmission: a code, or bare durations."""
 
     carrier_hz: int
     code: Code | None

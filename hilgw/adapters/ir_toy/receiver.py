@@ -172,8 +172,10 @@ class IrReceiver:
         self.wrong_mode = False  # the bytes were not samples: the toy is in another mode
 
     def busy_until(self) -> int | None:
-        """Return the end of the frame being received if no more samples come; None: no such
-        frame."""
+        """Return the end of the frame being received if no more samples come.
+
+        None: no such frame.
+        """
         return self._last_ns + BUSY_NS if self._splitter.pending else None
 
     def feed(self, data: bytes, now: int) -> list[Reception]:

@@ -112,8 +112,10 @@ class SampleMode:
         self._burst = None
 
     def transmit(self, burst: bytes, carrier_hz: int, air_ns: int, now: int) -> bytes:
-        """Transmit a burst that lasts air_ns, and return the bytes to send now. Only in
-        LISTENING."""
+        """Transmit a burst that lasts air_ns, and return the bytes to send now.
+
+        Only in LISTENING.
+        """
         self._burst, self._air_ns = burst, air_ns
         self._carrier = bytes((6, period_of(carrier_hz), 0))
         self._enter(Phase.LEAVING, now + APART_NS)

@@ -150,10 +150,10 @@ class RylrModule:
         )
 
     def air_ns(self, size: int) -> int:
-        """Return the time on air of a packet of `size` bytes: the LoRa formula (Semtech
-        AN1200.13).
+        """Return the time on air of a packet of `size` bytes.
 
-        The header is explicit, with CRC; the module adds 8 bytes of its own.
+        The LoRa formula (Semtech AN1200.13) with explicit header and CRC; the module adds 8 bytes
+        of its own.
         """
         sf, bandwidth, coding, preamble = self.parameter
         symbol_s = 2.0**sf / (125_000 * 2.0 ** (bandwidth - 7))

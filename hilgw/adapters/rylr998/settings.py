@@ -57,7 +57,7 @@ class Modulation:
 
     @property
     def text(self) -> str:
-        """As the module writes it."""
+        """Text in the module's spelling."""
         coding = int(self.coding_rate[-1]) - 4
         bandwidth = BANDWIDTH_CODES[self.bandwidth_khz]
         return f"{self.spreading_factor},{bandwidth},{coding},{self.preamble}"

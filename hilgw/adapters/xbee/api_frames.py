@@ -158,8 +158,10 @@ class FrameDecoder:
         return frames
 
     def _take(self, segment: bytes, frames: list[bytes]) -> bool:
-        """Check the bytes after a start; return False if too few. Bytes after a frame are
-        dropped."""
+        """Check the bytes after a start; return False if too few.
+
+        Bytes after a frame are dropped.
+        """
         body = segment
         if ESCAPE in segment:
             # A trailing 7D waits for its other half.

@@ -34,7 +34,7 @@ _VALUE = re.compile(rb"\A(?:ERROR|[0-9A-Fa-f]{1,16})\Z")
 
 @dataclass(frozen=True, slots=True)
 class AskAt(Step):
-    """One AT command in a frame; the answer is an AtResponse."""
+    """An AT command in a frame; the answer is an AtResponse."""
 
     name: str
     value: bytes = b""
@@ -62,7 +62,7 @@ def commands_for(settings: XBeeSettings, common: StationSettings) -> Commands:
 
 
 class Commands(ABC):
-    """One way to send commands, and the errors that both ways share.
+    """A way to send commands, and the errors that both ways share.
 
     received_bytes, received_frames: whether any came in so far; the runner sets them, so that the
     error for a missing answer can name the cause. frame_id: of the last command in a frame.
@@ -76,8 +76,10 @@ class Commands(ABC):
 
     @abstractmethod
     def find(self) -> Script[None]:
-        """Find a module in the mode of the settings; PeerError or MismatchError if there is
-        none."""
+        """Find a module in the mode of the settings.
+
+        PeerError or MismatchError if there is none.
+        """
 
     @abstractmethod
     def ask(self, name: str, value: bytes = b"", queued: bool = True) -> Script[AtResponse | None]:

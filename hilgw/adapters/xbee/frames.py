@@ -24,7 +24,7 @@ _EXPLICIT = Struct(">BBHH")  # source and destination endpoint, cluster, profile
 
 
 class Endpoints(NamedTuple):
-    """Where inside a module an explicit frame comes from and goes to."""
+    """Source and destination of an explicit frame inside a module."""
 
     source: int = 0xE8
     destination: int = 0xE8

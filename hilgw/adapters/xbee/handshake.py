@@ -220,7 +220,7 @@ class _Setup:
         missing = [name for name in registers.wanted if name not in values]
         if missing:
             raise MismatchError(
-                f"this module hops and has no {missing[0]}: mapping module_channel is not possible",
+                f"this module hops and has no {missing[0]}: mapping module_channel is invalid",
                 fix="use mapping: {by: header} or {by: destination, ...}",
             )
 
@@ -292,8 +292,9 @@ class XBeeHandshake(Dialogue[Event, Answer, XBeeModule]):
         self.rest = b""
 
     def take_frame(self, frame: Frame, now: int) -> list[Event] | None:
-        """Process a valid frame that may be an answer; return None when the handshake must
-        restart.
+        """Process a valid frame that may be an answer.
+
+        Return None when the handshake must restart.
         """
         self._commands.received_frames = True
         step = self.step

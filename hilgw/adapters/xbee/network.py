@@ -22,7 +22,7 @@ Put = Callable[[Callable[[int], bytes]], tuple[int, Event]]  # frame data by its
 
 
 class Network:
-    """One node discovery at a time, and a few remote commands."""
+    """Node discovery, one at a time, and a few remote commands."""
 
     def __init__(self, raw: bool) -> None:
         self._raw = raw  # 802.15.4: its records are shorter

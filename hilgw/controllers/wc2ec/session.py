@@ -108,8 +108,11 @@ class _Grid:
 
 
 class _Period:
-    """One sensor's period. A value is due once the period has elapsed since the last sample, which
-    begins the next one: 50 ms at steps of 20 ms gives a value each 60 ms."""
+    """Period of one sensor.
+
+    A value is due once the period has elapsed since the last sample, which begins the next one: 50
+    ms at steps of 20 ms gives a value each 60 ms.
+    """
 
     def __init__(self, period_ns: int, now: int) -> None:
         self._period_ns = period_ns

@@ -32,9 +32,7 @@ class WebotsController(SteppedController):
         return self.data_problems(settings)
 
     def data_problems(self, settings: Any) -> list[Problem]:
-        """Return the texts that the protocol cannot carry, and a battery that Webots does not
-        have.
-        """
+        """Return problems of texts that the protocol cannot carry, and of the battery."""
         return _text_problems(settings) + _battery_problems(settings)
 
     def library(self, settings: Any, version: str) -> str:

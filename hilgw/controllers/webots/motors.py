@@ -33,9 +33,12 @@ _ROTATIONAL_FIELDS = _FIELDS | {SetAvailableForce: MotorField.AVAILABLE_TORQUE}
 
 
 class MotorState:
-    """What the controller has set on one motor. A value that is not a number, or infinite where
-    Webots allows it not, is never kept: it goes on alone, to be refused and counted. Where it is a
-    position or a velocity, all settings `is_stale` until a request sets what the motor follows."""
+    """State that the controller has set on one motor.
+
+    A value that is not a number, or infinite where Webots allows it not, is never kept: it is
+    passed on alone, to be refused and counted. Where it is a position or a velocity, all settings
+    `is_stale` until a request sets what the motor follows.
+    """
 
     def __init__(self, device: Device) -> None:
         self.device = device

@@ -125,7 +125,7 @@ class KeyboardState:
 
 
 class RobotState:
-    """What the controller has set on the robot. answers: for the next answer."""
+    """State that the controller has set on the robot. answers: for the next answer."""
 
     def __init__(self, name: str, custom_data: str, battery: Battery) -> None:
         self.custom_data = custom_data

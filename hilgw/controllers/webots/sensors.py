@@ -199,9 +199,7 @@ class Sensors:
             self.feedback_grid.sample(self._feedback, self._sampled_feedback, time_ns)
 
     def take(self) -> bytes:
-        """Return the messages of all sensors sampled since the last answer: the newest sample of
-        each.
-        """
+        """Return the newest sample of each sensor that was sampled since the last answer."""
         data = b""
         for samples in (self._sampled, self._sampled_feedback):
             if samples:

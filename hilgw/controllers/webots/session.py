@@ -126,7 +126,7 @@ class WebotsControllerSession:
         self._reader = RequestReader()
         self._state = _State.STARTING
         self._waiting = self._sent_ns = None
-        self._is_uneven = False  # a step beside the multiples was named
+        self._is_uneven = False  # a step that is not a multiple was reported
         self._owed = 0
         self._steps_before = self.counts["steps"]
         self._robot.reset()
@@ -299,8 +299,9 @@ class WebotsControllerSession:
         return earliest(*dues)
 
     def sample(self, time_ns: int) -> None:
-        """Sample what is due at the end of a basic step, for the answer that ends the controller's
-        step.
+        """Sample what is due at the end of a basic step, for the next answer.
+
+        That is the answer that ends the controller's step.
         """
         robot, sensors = self._robot, self._sensors
         if robot.keyboard.is_enabled:

@@ -19,7 +19,7 @@ from hilgw.settings import MockSpec, Problem, setting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebotsProxySettings(InWebots, Listens):
-    """Where the controller connects, where Webots is, and which devices leave Webots."""
+    """Settings of both connections, and which devices leave Webots."""
 
     listen: str = url_setting(
         "address for controllers; robots with the same one are distinguished by their name",

@@ -55,8 +55,10 @@ _CONFIGURE = MESSAGE_HEAD.pack(ROBOT_TAG, CONFIGURE)
 
 
 class WebotsProxySession:
-    """One connection. emitters: names. receivers: name -> channel when Webots' own is not found.
-    only: those of both whose blocks Webots does not get.
+    """A connection between a controller and Webots.
+
+    emitters: names. receivers: name -> channel when Webots' own is not found. only: those of both
+    whose blocks Webots does not get.
 
     `from_controller` and `from_webots` raise ProtocolError for bytes that are not the protocol.
     left: the controller has sent its last 4 bytes.
@@ -83,7 +85,7 @@ class WebotsProxySession:
         self._grid: Grid[int] = Grid()
         self._configured = False
         self._step_ms = 0  # of the request that has no answer yet
-        self._is_uneven = False  # its step was named as no multiple of the basic one
+        self._is_uneven = False  # its step was reported as no multiple of the basic one
         self._basic_ns = NS_PER_MS
         self._time_ns = 0  # of the simulation, since the first step
         self._events: list[ProxyEvent] = []
@@ -106,10 +108,9 @@ class WebotsProxySession:
         return self._answers.feed(data), self._take_events() if self._events else ()
 
     def cut(self) -> bytes:
-        """Return the bytes that end the controller: Webots is gone, and its library would wait for
-        ever.
+        """Return the bytes that end the controller: Webots is gone.
 
-        It cannot quit before it has a configuration.
+        Its library would wait for ever, and cannot quit before it has a configuration.
         """
         first = b""
         if not self._configured:
@@ -270,8 +271,7 @@ class WebotsProxySession:
         self._heads = tuple(MESSAGE_HEAD.pack(tag, CONFIGURE) for tag in self._by_tag)
 
     def _find(self, robot: RobotConfiguration, name: str, kind: str) -> int | None:
-        """Return the tag of a named device: of two with one name, the first, as in
-        libController."""
+        """Return the tag of a named device; of two with one name, the first, as libController."""
         for tag, entry in enumerate(robot.devices, 1):
             if entry.name == name:
                 if self._codec.kinds[tag] == kind:

@@ -74,8 +74,10 @@ class Pipe(Observable):
         return self.connect(line)
 
     def connect(self, line: LineSettings | None = None) -> PipeTransport:
-        """Return the client's end; raises PortError: "absent" while unplugged, "busy" while
-        open."""
+        """Return the client's end.
+
+        Raises PortError: "absent" while unplugged, "busy" while open.
+        """
         if not self.plugged:
             raise PortError("no such port", reason=PortError.ABSENT, where=self.path)
         if self._client is not None:

@@ -206,8 +206,7 @@ class VirtualPort(Observable):
         self._to_client.put(data[:room])
 
     def set_modem_line(self, name: str, on: bool) -> None:
-        """Switch the client's "dtr" or "rts": a pty has no modem lines, so the client calls
-        this."""
+        """Switch the client's "dtr" or "rts", which a pty does not have; the client calls this."""
         if self.on_modem_line is not None and self.plugged:
             self.on_modem_line(name, on)
 
