@@ -1,4 +1,4 @@
-"""What an adapter declares, without its sessions: settings, limits, mapping, and how it is found.
+"""Declarations of an adapter, without its sessions: settings, limits, mapping, and how it is found.
 
 Checking a configuration needs this part of the adapter interface alone; `base` has the rest.
 """
@@ -135,7 +135,7 @@ class Framed:
 
     @property
     def is_framed(self) -> bool:
-        """Whether the framing is in use."""
+        """True if the framing is in use."""
         return True
 
 
@@ -286,7 +286,7 @@ LAST_HEADER = 254
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneChannel:
-    """All packets are of one Webots channel, `channel`; nothing is added to them."""
+    """Mapping of all packets to one Webots channel, `channel`; nothing is added to them."""
 
     by: Literal["channel"] = "channel"
 

@@ -236,9 +236,7 @@ class PeerController(Controller, Protocol):
     framing: ClassVar[str] = ""
 
     def mock(self, settings: Any, version: str) -> MockSpec:
-        """Return the firmware mock that behaves like the peer of these settings and Webots
-        version.
-        """
+        """Return the mock that behaves like the peer of these settings and Webots version."""
 
     def session(self, settings: Any, version: str, framing: Framing | None) -> PeerSession:
         """Return a session under this Webots version.
@@ -315,7 +313,7 @@ Passed = tuple[bytes, "Sequence[ProxyEvent]"]
 
 
 class ProxySession(Protocol):
-    """One connection between a controller and the simulator of its robot.
+    """A connection between a controller and the simulator of its robot.
 
     left: the controller has sent its last bytes. `from_controller` and `from_webots` raise
     PeerError for bytes that are not the protocol.

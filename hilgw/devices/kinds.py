@@ -242,7 +242,7 @@ class MotorLimits:
 
     @property
     def bind_motion(self) -> bool:
-        """Whether position, velocity, acceleration or rate is limited; a force commanded directly
+        """True if position, velocity, acceleration or rate is limited; a force commanded directly
         would not keep to that."""
         unlimited = (-math.inf, math.inf)
         return (
@@ -274,7 +274,7 @@ NO_LIMITS = MotorLimits()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
-    """One device of a robot. index: Webots' device index. default: the position of a linear
+    """A device of a robot. index: Webots' device index. default: the position of a linear
     motor after a stop; None: it holds its position. fields: those of its node; None where neither
     the configuration nor the body has them: then Webots' defaults hold."""
 

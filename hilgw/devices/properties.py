@@ -244,7 +244,7 @@ class LinearMotorFields(MotorFields):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CameraFields(NodeFields):
-    """One Camera node, in whose place the controller finds a black one: images are not carried."""
+    """A Camera node, in whose place the controller finds a black one: images are not carried."""
 
     absent: str = setting(
         "what a Webots controller finds in the camera's place; blank: a black camera",

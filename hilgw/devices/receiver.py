@@ -53,7 +53,7 @@ class Sampled(Generic[C]):
 
 
 class Receiver(Generic[C]):
-    """One Receiver device, disabled until `enable`.
+    """A Receiver device, disabled until `enable`.
 
     step_ms: the basic time step of a step-driven world, where samples fall on step ends, so
     periods act as whole steps; None in free-running use. `notify` gets the lines Webots prints.
@@ -85,7 +85,7 @@ class Receiver(Generic[C]):
 
     @property
     def enabled(self) -> bool:
-        """Whether the medium may deliver."""
+        """True if the medium may deliver."""
         return self._period_ms > 0
 
     @property

@@ -14,7 +14,7 @@ from functools import lru_cache
 from hilgw.framing.crc import Crc
 
 BLOCK = 64  # bytes from one register kept to the next
-# A distance that came this many times in a row gets a matrix of its own, which costs as much as this.
+# A distance repeated this many times gets a matrix of its own, which costs as much as this.
 REPEATED = 32
 
 # One matrix over GF(2): for each byte of a register, lowest first, what its 256 values become.

@@ -33,7 +33,7 @@ TURN_BYTES = 1024
 
 
 class Framing(Protocol):
-    """One framing of one byte stream.
+    """A framing of one byte stream.
 
     max_payload: bytes. max_encoded: length of the longest frame on the wire, and the bound of the
     receive buffer. pause_ns: silence that the sender leaves after each frame. dropped: reason ->

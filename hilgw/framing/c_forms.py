@@ -1,4 +1,4 @@
-"""Whether the C extensions of cobs and crcmod are active, for `--version`.
+"""Activity of the C extensions of cobs and crcmod, for `--version`.
 
 Without a compiler both install silently as pure Python.
 """

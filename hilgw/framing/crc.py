@@ -65,7 +65,7 @@ _CUSTOM = re.compile(r"(poly|init|rev|xorout)=(\w+)")
 
 @dataclass(frozen=True, slots=True)
 class Crc:
-    """One CRC of `size` bytes.
+    """A CRC of `size` bytes.
 
     poly has its top bit set (0x11021). start is the CRC of no bytes; update(data, crc) continues
     from the CRC of the preceding bytes. reversed: bits are processed lowest first.

@@ -1,4 +1,4 @@
-"""What a stream looks like in which no frame was found: another framing, or another baud rate."""
+"""Guesses about a stream in which no frame was found: another framing, or another baud rate."""
 
 from __future__ import annotations
 

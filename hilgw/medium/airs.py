@@ -113,7 +113,7 @@ class _Air:
 
 
 class Airs:
-    """All airs of one gateway. `now` is integer nanoseconds. travelled_ns: of the packet that
+    """Airs of one gateway. `now` is integer nanoseconds. travelled_ns: of the packet that
     `origin` was last asked about, since it left the module that sent it; None: not known. on_sent:
     called with what `sent` was, without its time, where other gateways may be in the air; on_own:
     when a module has other addresses."""

@@ -232,7 +232,7 @@ class _ByName(dict[str, C]):
 
 
 class Ledger:
-    """All counts of one gateway."""
+    """Counts of one gateway."""
 
     def __init__(self) -> None:
         self._emitters = _ByName(EmitterCount)

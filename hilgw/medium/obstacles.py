@@ -230,7 +230,7 @@ def _solid(settings: ObstacleSettings, upright: int) -> Solid:
 
 
 class Obstacles:
-    """All obstacles of one medium. upright: the world axis that points up; the sectors divide the
+    """Obstacles of one medium. upright: the world axis that points up; the sectors divide the
     plane perpendicular to it."""
 
     def __init__(self, upright: int) -> None:

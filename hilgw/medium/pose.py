@@ -139,7 +139,7 @@ IDENTITY = Pose()
 
 
 class Mount(NamedTuple):
-    """Where a device is: the object that carries it, and its pose on that object."""
+    """Place of a device: the object that carries it, and its pose on that object."""
 
     object: str
     pose: Pose = IDENTITY

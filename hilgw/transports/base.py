@@ -140,7 +140,7 @@ class Observable:
 
 
 class Transport(Observable, ABC):
-    """One open byte stream. What is not abstract is the answer of one without descriptor, queues in
+    """An open byte stream. What is not abstract is the answer of one without descriptor, queues in
     a driver and modem lines.
 
     notices: lines for the user about this port. unsent: bytes that were pending when the stream

@@ -25,7 +25,7 @@ LOWEST_HZ, HIGHEST_HZ = 15_000, 500_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneChannel:
-    """All packets are of one Webots channel, `channel`. A packet is a whole code: its address,
+    """Mapping of all packets to one channel, `channel`. A packet is a whole code: its address,
     then its command. With `framing` a packet is bytes, and `channel` is the address."""
 
     by: Literal["channel"] = "channel"
@@ -101,7 +101,7 @@ class IrToySettings(Framed, HasMapping):
 
     @property
     def is_framed(self) -> bool:
-        """Whether a packet may take several bursts."""
+        """True if a packet may take several bursts."""
         return self.framing != NO_FRAMING
 
 

@@ -1,4 +1,4 @@
-"""What a Webots controller learns about the robot and each device when it starts: C_CONFIGURE.
+"""Data that a Webots controller gets about the robot and each device when it starts: C_CONFIGURE.
 
 Fields that neither the configuration nor the body has are those of a new node in Webots.
 """

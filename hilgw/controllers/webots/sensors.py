@@ -47,7 +47,7 @@ class Receivers:
 
     @property
     def are_enabled(self) -> bool:
-        """Whether any is."""
+        """True if any Receiver is enabled."""
         return bool(self._grid)
 
     def next_sample(self) -> int | None:

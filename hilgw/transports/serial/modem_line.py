@@ -1,4 +1,4 @@
-"""One input of a serial port, read by a thread: whether the other end of the line is on."""
+"""An input of a serial port, read by a thread: whether the other end of the line is on."""
 
 from __future__ import annotations
 

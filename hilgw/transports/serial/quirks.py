@@ -12,7 +12,7 @@ from hilgw.transports.base import LineSettings
 if TYPE_CHECKING:
 
     class _Port:
-        """What these mixins use of the class of pyserial that follows them."""
+        """Members that these mixins use of pyserial's class that follows them."""
 
         def _update_dtr_state(self) -> None: ...
         def _update_rts_state(self) -> None: ...

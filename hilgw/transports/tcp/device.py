@@ -35,7 +35,7 @@ class TcpDevice(Observable):
 
     @property
     def serving(self) -> bool:
-        """Whether there is a connection."""
+        """True if there is a connection."""
         return self._stream is not None
 
     def start(self, on_data: DeviceHandler) -> None:

@@ -47,7 +47,7 @@ class InProcessNetwork:
 
 
 class InProcessListener:
-    """One address of an `InProcessNetwork`, with the interface of a `TcpListener`. Port 0: any free
+    """An address of an `InProcessNetwork`, with the interface of a `TcpListener`. Port 0: any free
     one; `port` is its number after start()."""
 
     def __init__(

@@ -15,7 +15,7 @@ SECOND_NS = 1_000_000_000
 
 
 class PacedLine:
-    """One direction of a UART line: bytes in, the same bytes out after their last bit.
+    """A direction of a UART line: bytes in, the same bytes out after their last bit.
 
     deliver gets the bytes in slices, in order, each at or after the end of its last byte and never
     faster than the line; over any busy period the rate is exact. on_empty, when set, is called
