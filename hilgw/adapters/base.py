@@ -74,8 +74,11 @@ class Failed:
 
 @record
 class Received:
-    """One packet came in from the hardware. rssi_uncertain: the RSSI was read afterwards, so it
-    is that of the last hop and may be another packet's."""
+    """A packet that came in from the hardware.
+
+    rssi_uncertain: the RSSI was read afterwards, so it is that of the last hop and may be another
+    packet's.
+    """
 
     data: bytes
     channel: int
@@ -216,25 +219,25 @@ class AdapterSession(Protocol):
     channels: frozenset[int] | None
 
     def open(self, now: int) -> list[Event]:
-        """The port is open: begin the handshake."""
+        """Begin the handshake: the port is open."""
 
     def close(self) -> list[Event]:
-        """The port is closed: reset, report outstanding frames as Refused 'down'."""
+        """Reset, and report outstanding frames as Refused 'down': the port is closed."""
 
     def receive(self, data: bytes, now: int) -> list[Event]:
-        """Bytes from the hardware, in any chunks."""
+        """Process bytes from the hardware, in any chunks."""
 
     def send(self, packet: Packet, now: int) -> Transmission | CannotSend | None:
-        """One packet to send; NOT_YET when the session cannot take one now."""
+        """Begin to send one packet; NOT_YET when the session cannot take one now."""
 
     def next_deadline(self) -> int | None:
-        """When `expire` wants to be called, or None."""
+        """Return the time of the next call of `expire`, or None."""
 
     def expire(self, now: int) -> list[Event]:
-        """The deadline has come (calls before it are harmless)."""
+        """Act on the deadline that has come; calls before it are harmless."""
 
     def describe(self, frame: bytes) -> str:
-        """A frame as text for the user; never raises."""
+        """Return a frame as text for the user; never raises."""
 
 
 @runtime_checkable
@@ -250,13 +253,17 @@ class NetworkSession(AdapterSession, Protocol):
     """A session that can also search the network of its module and configure other modules."""
 
     def discover(self, now: int) -> list[Event]:
-        """Start a search: a Node for each module that answers, then SearchEnded. No events when
-        the session is not ready or a search is in progress."""
+        """Start a search: a Node for each module that answers, then SearchEnded.
+
+        No events when the session is not ready or a search is in progress.
+        """
 
     def command(self, address: str, name: str, value: bytes, token: int, now: int) -> list[Event]:
-        """Send an AT command to the module at `address` (16 or 4 hexadecimal digits); an empty
-        value reads. A RemoteAnswer with this token follows. No events when the session is not
-        ready."""
+        """Send an AT command to the module at `address` (16 or 4 hexadecimal digits).
+
+        An empty value reads. A RemoteAnswer with this token follows. No events when the session is
+        not ready.
+        """
 
 
 class Adapter(Protocol):
@@ -269,13 +276,13 @@ class Adapter(Protocol):
     limits: ClassVar[Limits]
 
     def check(self, settings: Any, common: Any) -> list[Problem]:
-        """Problems between fields; the limits of single fields are checked elsewhere."""
+        """Return the problems between fields; the limits of single fields are checked elsewhere."""
 
     def session(self, settings: Any, common: Any) -> AdapterSession:
-        """A session for these settings; common: the StationSettings of this adapter."""
+        """Return a session for these settings; `common` are the StationSettings of this adapter."""
 
     def mock(self, settings: Any, common: Any) -> MockSpec:
-        """The mock for `backend: mock`."""
+        """Return the mock for `backend: mock`."""
 
 
 @runtime_checkable

@@ -1,4 +1,4 @@
-"""What an adapter declares, without its sessions: settings, limits, mapping, and how it is found.
+"""Declarations of an adapter, without its sessions: settings, limits, mapping, and how it is found.
 
 Checking a configuration needs this part of the adapter interface alone; `base` has the rest.
 """
@@ -118,44 +118,47 @@ class StationSettings:
     )
 
     def gap_ns(self, line_ns: int) -> int:
-        """Return how long a pause within a frame may be: `line_ns`, more on a slow line, which
-        holds bytes back, and on TCP, where a lost segment delays the rest of the frame."""
+        """Return how long a pause within a frame may be.
+
+        `line_ns`, more on a slow line, which holds bytes back, and on TCP, where a lost segment
+        delays the rest of the frame.
+        """
         held_ns = line_of(self)[0].duration_ns(HELD_BACK)
         return max(line_ns, NETWORK_GAP_NS if "://" in str(self.port) else held_ns)
 
 
 class Framed:
-    """What settings with a `framing` inherit: how packets are separated on the line."""
+    """Base of settings with a `framing`: how packets are separated on the line."""
 
     __slots__ = ()
     framing: Any
 
     @property
     def is_framed(self) -> bool:
-        """Whether the framing is in use."""
+        """True if the framing is in use."""
         return True
 
 
 class HasMapping:
-    """What settings with a `mapping` inherit: how Webots' channels map to the hardware."""
+    """Base of settings with a `mapping`: how Webots' channels map to the hardware."""
 
     __slots__ = ()
     mapping: Any
 
 
 class HasTable:
-    """What a mapping with a `table` inherits: Webots channel -> address."""
+    """Base of a mapping with a `table`: Webots channel -> address."""
 
     __slots__ = ()
     table: Any
 
 
 def line_of(common: StationSettings) -> tuple[LineSettings, str]:
-    """The UART line of these settings, and a notice for the user ("" if none).
+    """Return the UART line of these settings, and a notice for the user ("" if none).
 
     byteSize is the number of bits on the wire per byte: 10 = 8N1, 7E1 or 7O1, 11 = 8E1, 8O1 or
-    8N2, 12 = 8E2 or 8O2. 8, Webots' default, pasted from a world file, means 8N1. ConfigError when
-    byteSize contradicts parity and stop bits, or when RTS has two uses.
+    8N2, 12 = 8E2 or 8O2. 8, Webots' default, pasted from a world file, means 8N1. Raises
+    ConfigError when byteSize contradicts parity and stop bits, or when RTS has two uses.
     """
     line = LineSettings(
         baudRate=common.baudRate,
@@ -191,7 +194,7 @@ def line_of(common: StationSettings) -> tuple[LineSettings, str]:
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """How one Webots field maps to the hardware, for the generated page and `hilgw adapters`."""
+    """Mapping of one Webots field to the hardware, for the generated page and `hilgw adapters`."""
 
     field: str
     maps: str  # "exact", "approximate", "cannot"
@@ -218,9 +221,12 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """How `hilgw scan` finds this hardware: settings with which the handshake only reads, and the
-    rates to try, most likely first. usb: (vid, pid) pairs of its USB port; (): any. variant: how it
-    differs from the other probes of the adapter, in words."""
+    """Probe of `hilgw scan` for this hardware.
+
+    Settings with which the handshake only reads, and the rates to try, most likely first. usb:
+    (vid, pid) pairs of its USB port; (): any. variant: how it differs from the other probes of the
+    adapter, in words.
+    """
 
     settings: Any
     rates: tuple[int, ...]
@@ -256,14 +262,17 @@ NEAR = 0.02  # of a rate: closer than any two rates in use
 
 
 def near_rate(baudRate: int, rates: Sequence[int]) -> int | None:
-    """The rate of the table that a mistyped rate may stand for; None when none is near."""
+    """Return the rate of the table that a mistyped rate probably means; None if none is near."""
     nearest = min(rates, key=lambda rate: abs(rate - baudRate))
     return nearest if 0 < abs(nearest - baudRate) <= NEAR * nearest else None
 
 
 def unsupported(baudRate: int, rates: Sequence[int], more: str = "") -> Problem:
-    """The problem of a rate outside the module's table: key, message, fix. more: what else the
-    module takes."""
+    """Return the problem of a rate outside the module's table.
+
+    Args:
+        more: the other rates that the module takes.
+    """
     near = near_rate(baudRate, rates)
     use = f"use {', '.join(map(str, rates))}{more}"
     fix = f"did you mean {near}?" if near is not None else use
@@ -277,7 +286,7 @@ LAST_HEADER = 254
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneChannel:
-    """All packets are of one Webots channel, `channel`; nothing is added to them."""
+    """Mapping of all packets to one Webots channel, `channel`; nothing is added to them."""
 
     by: Literal["channel"] = "channel"
 
@@ -302,7 +311,7 @@ class ByHeader:
 
 
 def check_mapping(mapping: object, channel: int) -> Iterator[Problem]:
-    """Problems of the table, or of `channel` in a header byte."""
+    """Yield the problems of the table, or of `channel` in a header byte."""
     if isinstance(mapping, ByDestination):
         if not mapping.table:
             yield "mapping.table", "has no destination", 'add one, such as {7: "50"}'

@@ -114,7 +114,7 @@ class IrdaRoute(OneChannelRoute):
 
 
 class IrdaSession(FramedLineSession):
-    """One transceiver. It does not send while it receives, nor for the turnaround time after."""
+    """A transceiver. It does not send while it receives, nor for the turnaround time after."""
 
     def __init__(self, settings: IrdaSettings, common: StationSettings) -> None:
         sir = SirSettings(extra_bofs=settings.extra_bofs, max_payload=settings.max_payload + HEADER)
@@ -150,7 +150,7 @@ class IrdaAdapter:
     limits: ClassVar[Limits] = LIMITS
 
     def check(self, settings: IrdaSettings, common: StationSettings) -> list[Problem]:
-        """Problems of the line and the channel, by the limits of SIR."""
+        """Return the problems of the line and the channel, by the limits of SIR."""
         problems: list[Problem] = []
         if common.baudRate not in RATES:
             problems.append(unsupported(common.baudRate, RATES))
@@ -169,7 +169,7 @@ class IrdaAdapter:
         return IrdaSession(settings, common)
 
     def mock(self, settings: IrdaSettings, common: StationSettings) -> MockSpec:
-        """A transceiver at this rate, with the same `echo`."""
+        """Return a transceiver at this rate, with the same `echo`."""
         parameters: dict[str, Any] = {"baudRate": common.baudRate, "echo": settings.echo}
         return MockSpec("irda_sir", parameters)
 

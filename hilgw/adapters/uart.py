@@ -103,7 +103,6 @@ class UartAdapter:
     limits: ClassVar[Limits] = LIMITS
 
     def check(self, settings: UartSettings, common: StationSettings) -> list[Problem]:
-        """Problems between fields: path below the adapter, message, fix."""
         return check_framing(settings.framing, common)
 
     def session(self, settings: UartSettings, common: StationSettings) -> FramedLineSession:
@@ -116,7 +115,7 @@ class UartAdapter:
         )
 
     def mock(self, settings: UartSettings, common: StationSettings) -> MockSpec:
-        """A microcontroller with this line and framing; the setting `mock` overrides."""
+        """Return a microcontroller with this line and framing; the setting `mock` overrides."""
         parameters: dict[str, Any] = {
             "baudRate": common.baudRate,
             "byteSize": line_of(common)[0].byteSize,

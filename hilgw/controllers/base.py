@@ -49,37 +49,41 @@ class PacketQueue(Protocol):
     controller takes it; a packet that arrives and does not fit is lost."""
 
     def queue_length(self) -> int:
-        """Packets that can be read."""
+        """Return the number of packets that can be read."""
 
     def head(self) -> Copy | None:
-        """The packet that `next_packet` would take; None when there is none."""
+        """Return the packet that `next_packet` would take; None when there is none."""
 
     def next_packet(self) -> Copy | None:
-        """Takes the oldest packet out of the queue; None when there is none."""
+        """Take the oldest packet out of the queue; return None when there is none."""
 
 
 class ControllerSession(Protocol):
     """A controller that runs inside the gateway."""
 
     def start(self, now: int, receivers: Mapping[str, PacketQueue]) -> list[Action]:
-        """receivers: those of the robot, by device name. The session may read them at any time."""
+        """Start the session.
+
+        Args:
+            receivers: those of the robot, by device name. The session may read them at any time.
+        """
 
     def readable(self, receiver: str, now: int) -> list[Action]:
-        """The Receiver with this device name has sampled, and has new packets in its queue."""
+        """Act on new packets in the queue of the Receiver with this device name."""
 
     def sent(self, accepted: bool) -> None:
-        """The result of the last Send: queued, or refused by the Emitter."""
+        """Note the result of the last Send: queued, or refused by the Emitter."""
 
     def next_deadline(self) -> int | None: ...
 
     def expire(self, now: int) -> list[Action]: ...
 
     def summary(self) -> str:
-        """Counts, in one line."""
+        """Return the counts in one line."""
 
 
 class Role(Enum):
-    """What a kind of controller is; each has the class of this module that a kind inherits."""
+    """Role of a kind of controller; each has the class of this module that a kind inherits."""
 
     INSIDE = "InsideController"
     PEER = "PeerController"
@@ -104,12 +108,12 @@ class Controller(Protocol):
     role: ClassVar[Role]
 
     def check(self, settings: Any) -> list[Problem]:
-        """Errors that span fields."""
+        """Return the errors that span fields."""
         return []
 
 
 def check_kind(controller: Any) -> None:
-    """Raises ConfigError for a kind of another distribution that does not declare its role."""
+    """Raise ConfigError for a kind of another distribution that does not declare its role."""
     if not ("role" in dir(controller) and isinstance(controller.role, Role)):
         names = ", ".join(role.value for role in Role)
         fix = f"inherit one of {names} of hilgw.controllers.base, or write `role = Role.INSIDE`"
@@ -122,10 +126,10 @@ class InsideController(Controller, Protocol):
     role: ClassVar[Role] = Role.INSIDE
 
     def session(self, settings: Any) -> ControllerSession:
-        """The session of one robot."""
+        """Return the session of one robot."""
 
     def period_ms(self, settings: Any) -> float | None:
-        """The period at which it acts; None: it has none."""
+        """Return the period at which it acts; None: it has none."""
         return None
 
 
@@ -134,27 +138,28 @@ class PeerSession(LinkSession, Protocol):
     too, when a peer was there."""
 
     def register(self, device: Device) -> list[Event]:
-        """The control loop has this device. Repeating a registration does nothing."""
+        """Add a device that the control loop has; repeating a registration does nothing."""
 
     def forget(self) -> None:
-        """The body is gone, and its devices with it. Only while no peer is there."""
+        """Forget the devices of a body that is gone. Only while no peer is there."""
 
     def forget_values(self) -> None:
-        """Another body takes the place of the one that reported the values: none of them is sent
-        any more."""
+        """Forget all values: another body takes the place of the one that reported them."""
 
     def report(self, values: Iterable[tuple[int, Value]], now: int) -> list[Event]:
-        """Values of sensors, (index, value) each, in one write. A value that the protocol cannot
-        carry is refused."""
+        """Report values of sensors, (index, value) each, in one write.
+
+        A value that the protocol cannot carry is refused.
+        """
 
     def feedback(self, index: int, value: float, now: int) -> list[Event]:
-        """The force or torque that a motor applies, after FeedbackSwitch."""
+        """Report the force or torque that a motor applies, after FeedbackSwitch."""
 
     def deliver(self, packet: PacketIn) -> list[Event]:
-        """One packet that a Receiver received."""
+        """Deliver one packet that a Receiver received."""
 
     def fault(self, index: int) -> list[Event]:
-        """A device failed, or refused a request."""
+        """Report that a device failed, or refused a request."""
 
 
 class SteppedSession(PeerSession, Protocol):
@@ -170,36 +175,53 @@ class SteppedSession(PeerSession, Protocol):
     armed: bool
 
     def next_sample(self) -> int | None:
-        """The simulation time at which something that the peer enabled is due next; that may be
-        past. None: nothing is enabled."""
+        """Return the simulation time at which something that the peer enabled is due next.
+
+        It may be past. None: nothing is enabled.
+        """
 
     def sample(self, time_ns: int) -> None:
-        """A basic step is over, at this simulation time, and the peer's step is not."""
+        """Sample at the end of a basic step, at this simulation time, within the peer's step."""
 
     def answer(self, time_ns: int, delay_ms: int = 0) -> list[Event]:
-        """The step is over, at this simulation time. delay_ms: by how much the request was late."""
+        """Answer the peer: the step is over, at this simulation time.
+
+        Args:
+            delay_ms: by how much the request was late.
+        """
 
     def images(self) -> Mapping[str, bytes]:
-        """The images that a peer on a local socket finds in files, by device."""
+        """Return the images that a peer on a local socket finds in files, by device."""
 
     def quit(self) -> list[Event]:
-        """Ends the peer; always before its connection is closed."""
+        """End the peer; always before its connection is closed."""
 
     def press(self, keys: Sequence[int], hold_ns: int) -> list[Event]:
-        """Keys of the keyboard (`hilgw.devices.keys`) are down for so long of simulated time.
-        Raises HilgwError when the peer takes none."""
+        """Hold keys of the keyboard (`hilgw.devices.keys`) down for `hold_ns` of simulated time.
+
+        Raises:
+            HilgwError: the peer takes no keys.
+        """
 
     def say(self, text: str) -> list[Event]:
-        """A text for the peer, as from its robot window. Raises HilgwError when it takes none."""
+        """Send a text to the peer, as from its robot window.
+
+        Raises:
+            HilgwError: the peer takes none.
+        """
 
     def charge(self, energy_j: float) -> list[Event]:
-        """The battery has this energy. Raises HilgwError where it cannot have it."""
+        """Set the energy of the battery.
+
+        Raises:
+            HilgwError: the battery cannot have it.
+        """
 
     def show_paths(self, project: str, world: str) -> None:
-        """What the next peer learns as its project and world."""
+        """Set the project and world paths that the next peer gets."""
 
     def robot_report(self) -> dict[str, Any]:
-        """The robot's own values for the report, JSON types."""
+        """Return the robot's own values for the report, JSON types."""
 
 
 class PeerController(Controller, Protocol):
@@ -214,14 +236,17 @@ class PeerController(Controller, Protocol):
     framing: ClassVar[str] = ""
 
     def mock(self, settings: Any, version: str) -> MockSpec:
-        """The firmware mock that behaves like the peer of these settings, under this Webots
-        version."""
+        """Return the mock that behaves like the peer of these settings and Webots version."""
 
     def session(self, settings: Any, version: str, framing: Framing | None) -> PeerSession:
-        """A session under this Webots version. framing: for a serial line, None on TCP."""
+        """Return a session under this Webots version.
+
+        Args:
+            framing: for a serial line, None on TCP.
+        """
 
     def carries_packets(self, settings: Any) -> bool:
-        """Whether the peer of these settings can use the robot's Emitters and Receivers."""
+        """Return whether the peer of these settings can use the robot's Emitters and Receivers."""
         return True
 
 
@@ -236,8 +261,12 @@ class SteppedController(PeerController, Protocol):
     def robot_session(
         self, settings: Any, version: str, robot: str, step_ms: int
     ) -> SteppedSession:
-        """The session of the robot of this name. version: of its library, empty where the file does
-        not have it. step_ms: the basic time step."""
+        """Return the session of the robot of this name.
+
+        Args:
+            version: of its library, empty where the file does not have it.
+            step_ms: the basic time step.
+        """
 
 
 class Sent(NamedTuple):
@@ -264,14 +293,14 @@ class Tuned(NamedTuple):
 
 
 class Delivered(NamedTuple):
-    """These copies went to the controller."""
+    """Copies that went to the controller."""
 
     device: str
     copies: tuple[Copy, ...]
 
 
 class Lost(NamedTuple):
-    """These copies waited for a Receiver whose controller is gone."""
+    """Copies that waited for a Receiver whose controller is gone."""
 
     device: str
     copies: tuple[Copy, ...]
@@ -284,7 +313,7 @@ Passed = tuple[bytes, "Sequence[ProxyEvent]"]
 
 
 class ProxySession(Protocol):
-    """One connection between a controller and the simulator of its robot.
+    """A connection between a controller and the simulator of its robot.
 
     left: the controller has sent its last bytes. `from_controller` and `from_webots` raise
     PeerError for bytes that are not the protocol.
@@ -293,22 +322,22 @@ class ProxySession(Protocol):
     left: bool
 
     def from_controller(self, data: bytes) -> Passed:
-        """Bytes of the controller -> bytes for the simulator."""
+        """Return the bytes for the simulator that these bytes of the controller become."""
 
     def from_webots(self, data: bytes) -> Passed:
-        """Bytes of the simulator -> bytes for the controller."""
+        """Return the bytes for the controller that these bytes of the simulator become."""
 
     def cut(self) -> bytes:
-        """The simulator is gone: the bytes that end the controller."""
+        """Return the bytes that end the controller: the simulator is gone."""
 
     def answer_last(self, data: bytes) -> bytes:
-        """After `cut`: bytes of the controller -> the answers to its last requests."""
+        """Return the answers to the controller's last requests, after `cut`."""
 
     def hold(self, receiver: str, copy: Copy) -> PacketRefused | None:
-        """Keeps a copy for this Receiver until it is due. Returns None, or why not."""
+        """Keep a copy for this Receiver until it is due; return None, or why not."""
 
     def close(self) -> Sequence[ProxyEvent]:
-        """The connection is gone."""
+        """End the session: the connection is gone."""
 
 
 class ProxyController(Controller, Protocol):
@@ -322,7 +351,11 @@ class ProxyController(Controller, Protocol):
     role: ClassVar[Role] = Role.PROXY
 
     def mock(self, settings: Any, name: str, version: str) -> MockSpec:
-        """The mock of the controller. name: of the robot in the simulator."""
+        """Return the mock of the controller.
+
+        Args:
+            name: of the robot in the simulator.
+        """
 
     def simulator(
         self,
@@ -331,13 +364,21 @@ class ProxyController(Controller, Protocol):
         version: str,
         radios: Mapping[str, Any] | None = None,
     ) -> MockSpec:
-        """The mock of the simulator. names: of its robots. radios: the fields of their Emitters
-        and Receivers, for settings that name no devices."""
+        """Return the mock of the simulator.
+
+        Args:
+            names: of its robots.
+            radios: the fields of their Emitters and Receivers, for settings that name no devices.
+        """
 
     def proxy(
         self, settings: Any, version: str, emitters: Collection[str], receivers: Mapping[str, int]
     ) -> ProxySession:
-        """The session of one connection. receivers: name -> channel in the configuration."""
+        """Return the session of one connection.
+
+        Args:
+            receivers: name -> channel in the configuration.
+        """
 
 
 class ProgramController(SteppedController, Protocol):
@@ -347,4 +388,4 @@ class ProgramController(SteppedController, Protocol):
     role: ClassVar[Role] = Role.PROGRAM
 
     def command(self, settings: Any) -> list[str]:
-        """What to run, with its arguments."""
+        """Return the program to run, with its arguments."""

@@ -59,7 +59,7 @@ class BeaconSession:
         return self.expire(now)
 
     def readable(self, receiver: str, now: int) -> list[Action]:
-        """Reads every queue to its end, so that none overflows, and counts its own receiver's."""
+        """Read every queue to its end, so that none overflows, and count its own receiver's."""
         while self._receivers[receiver].next_packet() is not None:
             self.received += receiver == self._settings.receiver
         return []
@@ -102,7 +102,6 @@ class Beacon(InsideController):
         return BeaconSession(settings)
 
     def period_ms(self, settings: BeaconSettings) -> float:
-        """The time between two packets."""
         return settings.period_ms
 
 

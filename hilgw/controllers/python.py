@@ -45,19 +45,18 @@ class PythonController(WebotsController):
     Settings: ClassVar[type[PythonControllerSettings]] = PythonControllerSettings
 
     def check(self, settings: PythonControllerSettings | WebotsControllerSettings) -> list[Problem]:
-        """Errors that span fields: (path below the controller, message, fix)."""
         return self.data_problems(settings)
 
     def library(self, settings: Any, version: str) -> str:
-        """That of hilgw, whatever version other parts of the file have."""
+        """Return the library of hilgw, whatever version other parts of the file have."""
         return NEWEST
 
     def controller_name(self, settings: Any) -> str:
-        """What the program reads as the field `controller`: its name without the suffix."""
+        """Return the field `controller` of the program: its name without the suffix."""
         return PurePath(settings.file).stem
 
     def command(self, settings: PythonControllerSettings) -> list[str]:
-        """Python without a buffer, so that what it prints is shown at once."""
+        """Return the command: Python without a buffer, so that its output is shown at once."""
         return [sys.executable, "-u", settings.file, *settings.args]
 
 

@@ -22,7 +22,7 @@ OLDEST = "R2023b"  # the plug-in reads the layout of the configuration from this
 class WebotsPluginSettings:
     """The plug-in finds the robot by its name, on a local socket; there is nothing else to set.
 
-    Webots computes its own step beside each step of the robot: a step that is asked for late ends
+    Webots computes its own step next to each step of the robot: a step that is asked for late ends
     at once, or the controller would take two steps of time for one.
     """
 
@@ -44,13 +44,11 @@ class WebotsPluginController(WebotsController):
     Settings: ClassVar[type[Any]] = WebotsPluginSettings
 
     def check(self, settings: Any) -> list[Problem]:
-        """Errors that span fields: none."""
         return []
 
     def robot_session(
         self, settings: Any, version: str, robot: str, step_ms: int
     ) -> WebotsControllerSession:
-        """The session of the robot of this name. step_ms: the basic time step."""
         if not library_speaks(version or NEWEST, OLDEST):
             what = f"the plug-in hilgw is for Webots {OLDEST} or later"
             raise ConfigError(what, where="webots", fix="write the version of your Webots")

@@ -46,10 +46,11 @@ class Departure:
 
 
 class Emitter:
-    """One Emitter device. `notify` gets the lines Webots prints when a call is refused. steps: of
-    a stepped world; without them, packets leave at any instant.
+    """An Emitter device.
 
-    range: of the packets that are sent from now on, in m; -1 is infinite.
+    `notify` gets the lines Webots prints when a call is refused. steps: of a stepped world;
+    without them, packets leave at any instant. range: of the packets that are sent from now on, in
+    m; -1 is infinite.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class Emitter:
         self._line_free = 0  # when the line falls idle, in ns * baudRate: no rounding
 
     def restore(self) -> None:
-        """Sets channel and range as the fields give them."""
+        """Set channel and range as the fields give them."""
         self._channel = self.fields.channel
         self.range = self._field_range = self.fields.range
 
@@ -84,7 +85,7 @@ class Emitter:
         return self._used + self._left_bytes
 
     def send(self, data: bytes, now: int) -> RejectedReason | None:
-        """Queues one packet whole; returns None when it was accepted, else the reason."""
+        """Queue one packet whole; return None when it was accepted, else the reason."""
         size = len(data)
         if size == 0:
             self._notify("wb_emitter_send(): invalid size=0 argument.")
@@ -101,11 +102,11 @@ class Emitter:
         return None
 
     def settle(self, now: int) -> None:
-        """Frees the buffer of the packets that have left by `now`; `depart` still returns them."""
+        """Free the buffer of the packets that have left by `now`; `depart` still returns them."""
         self._settle(now + 1)
 
     def next_departure(self) -> int | None:
-        """When the next packet leaves, None when none will."""
+        """Return when the next packet leaves, None when none will."""
         if self._left:
             return self._left[0].departed_ns
         if self._waiting and self._waiting[0].departed_ns != _NEVER:
@@ -113,8 +114,10 @@ class Emitter:
         return None
 
     def depart(self, now: int) -> Departure | None:
-        """The next packet that has left by `now`. Packets are collected one by one, so that queue
-        and ledger agree while each is passed on."""
+        """Return the next packet that has left by `now`.
+
+        Packets are collected one by one, so that queue and ledger agree while each is passed on.
+        """
         if self._left:
             packet = self._left.popleft()
             self._left_bytes -= len(packet.data)
@@ -126,7 +129,7 @@ class Emitter:
         return None
 
     def expire_all(self) -> int:
-        """Clears the queue (shutdown); returns the number of packets in it."""
+        """Clear the queue (shutdown); return the number of packets in it."""
         expired = self.queued
         self._waiting.clear()
         self._left.clear()
@@ -134,7 +137,7 @@ class Emitter:
         return expired
 
     def reach(self, until: int) -> float:
-        """How far the packets reach that leave at `until`, in m; -1 is infinite.
+        """Return the range in m of the packets that leave at `until`; -1 is infinite.
 
         In a stepped world Webots judges all packets of a step by the last one's range. As in
         WbEmitter, a range of 0 that a packet brings is infinite, or maxRange.
@@ -149,11 +152,14 @@ class Emitter:
         return self._field_range
 
     def getChannel(self) -> int:
-        """The channel the next packet will carry."""
+        """Return the channel the next packet will carry."""
         return self._channel
 
     def setChannel(self, channel: int) -> bool:
-        """Sets the channel of packets sent from now on; False, with a notice, when not allowed."""
+        """Set the channel of packets sent from now on.
+
+        Return False, with a notice, if not allowed.
+        """
         refusal = channel_refusal(channel, self.fields.allowedChannels)
         if refusal is not None:
             self._notify(f"wb_emitter_set_channel() called with {refusal}")
@@ -162,8 +168,11 @@ class Emitter:
         return True
 
     def setRange(self, range: float) -> bool:
-        """Clips to maxRange; -1 sets maxRange. NaN is refused; Webots accepts it. Packets with a
-        range of 0 reach as far as those with -1, see `reach`."""
+        """Set the range, clipped to maxRange; -1 sets maxRange.
+
+        NaN is refused; Webots accepts it. Packets with a range of 0 reach as far as those with -1,
+        see `reach`.
+        """
         if math.isnan(range) or (range < 0 and range != UNLIMITED):
             self._notify(f"wb_emitter_set_range(): invalid range={range:f} argument.")
             return False
@@ -185,7 +194,7 @@ class Emitter:
         return steps.end(-(-self._line_free // baud))
 
     def _settle(self, before: int) -> None:
-        """Frees the buffer of packets that left before this instant, collected or not."""
+        """Free the buffer of packets that left before this instant, collected or not."""
         while self._waiting and self._waiting[0].departed_ns < before:
             packet = self._waiting.popleft()
             self._used -= len(packet.data)

@@ -30,7 +30,7 @@ DEFAULT_STEP_MS = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmitterFields:
-    """One Emitter node."""
+    """An Emitter node."""
 
     type: str = setting("kind of signal", "radio", choices=TYPES)
     range: float = setting(
@@ -85,7 +85,7 @@ class EmitterFields:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceiverFields:
-    """One Receiver node."""
+    """A Receiver node."""
 
     type: str = setting("kind of signal", "radio", choices=TYPES)
     aperture: float = setting(
@@ -145,9 +145,10 @@ Fields = TypeVar("Fields", EmitterFields, ReceiverFields)
 
 
 def normalise(given: Fields) -> tuple[Fields, list[str]]:
-    """The fields as Webots would use them, and the warnings that it would print.
+    """Return the fields as Webots would use them, and the warnings that it would print.
 
-    Raises ConfigError, `where` naming the field, for a value outside Webots' limits.
+    Raises:
+        ConfigError: a value is outside Webots' limits; `where` is the field.
     """
     for name, value, metadata in _numbers(given):
         _check(name, value, metadata)
@@ -173,8 +174,7 @@ def normalise(given: Fields) -> tuple[Fields, list[str]]:
 
 
 def channel_refusal(channel: int, allowed: tuple[int, ...]) -> str | None:
-    """Why setChannel refuses this channel, in Webots' words where it has some; None when it does
-    not."""
+    """Return why setChannel refuses this channel, in Webots' words if it has some; else None."""
     if channel < BROADCAST:
         return f"an invalid channel={channel}. Please use a channel inside the range [-1,inf)."
     if channel > CHANNEL_MAX:
@@ -188,7 +188,7 @@ def channel_refusal(channel: int, allowed: tuple[int, ...]) -> str | None:
 
 
 def line_difference(emitter: EmitterFields, receiver: ReceiverFields) -> str:
-    """A warning when the two ends of a line have different settings; empty when they agree.
+    """Return a warning when the two ends of a line have different settings; "" if they agree.
 
     Webots ignores a Receiver's baudRate and byteSize; hardware does not. -1 agrees with all.
     """
@@ -204,7 +204,7 @@ def line_difference(emitter: EmitterFields, receiver: ReceiverFields) -> str:
 
 
 def _normalise_emitter(given: EmitterFields) -> tuple[EmitterFields, list[str]]:
-    """WbEmitter checks maxRange when the world is loaded, and range only when it changes."""
+    """Normalise as WbEmitter: maxRange when the world is loaded, range only when it changes."""
     warnings = []
     if given.channel == BROADCAST:
         warnings.append("channel -1 broadcasts on all channels; Webots allows it only at run time")
@@ -240,7 +240,7 @@ def _numbers(given: Any) -> Iterator[tuple[str, float, Any]]:
 
 
 def is_allowed(number: float, metadata: Any) -> bool:
-    """Whether a number is within the limits of its field."""
+    """Return whether a number is within the limits of its field."""
     if number in metadata["also"]:
         return True
     low, high = metadata["ge"], metadata["le"]

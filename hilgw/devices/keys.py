@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 MOST_KEYS = 7
-"""So many keys are read at the same time."""
+"""Number of keys that are read at the same time."""
 
 
 class Keys:
@@ -39,8 +39,10 @@ _CODES = {*NAMES.values(), *range(0x20, 0x7F)}
 
 
 def code_of(text: str) -> int | None:
-    """The code of a key such as "up", "a", "control+b"; None when there is no such key. A letter
-    is its capital: the shift key is a modifier."""
+    """Return the code of a key such as "up", "a", "control+b"; None if there is no such key.
+
+    A letter is its capital: the shift key is a modifier.
+    """
     head, _, last = text.rpartition("+")
     if (not last and head.endswith("+")) or text == "+":  # the key + itself
         head, last = head.removesuffix("+"), "+"
@@ -56,5 +58,5 @@ def code_of(text: str) -> int | None:
 
 
 def is_code(code: object) -> bool:
-    """Whether Webots has a key of this code, with any modifiers."""
+    """Return whether Webots has a key of this code, with any modifiers."""
     return type(code) is int and 0 <= code <= 0x7FFFF and (code & Keys.KEY) in _CODES

@@ -57,7 +57,10 @@ OTHER = "other"
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a value is refused. reason: declared as a RequestReason; text: the same for people."""
+    """Reason why a value is refused.
+
+    reason: declared as a RequestReason; text: the same for people.
+    """
 
     reason: str
     text: str
@@ -68,7 +71,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """One number of a device. low, high: the bounds; also: values allowed besides."""
+    """A number of a device. low, high: the bounds; also: values allowed besides."""
 
     name: str
     unit: str = ""
@@ -77,7 +80,7 @@ class Quantity:
     also: tuple[float, ...] = ()
 
     def check(self, value: float) -> Refusal | None:
-        """None when Webots allows the value."""
+        """Return None when Webots allows the value, else the refusal."""
         if self.low <= value <= self.high:
             return (
                 None
@@ -197,7 +200,7 @@ def _reports(kind: Kind, fields: DeviceFields | None) -> tuple[Quantity, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MotorLimits:
-    """Limits of one motor beside Webots' own; not set: none. Units are the motor's: rad or m."""
+    """Limits of one motor besides Webots' own; not set: none. Units are the motor's: rad or m."""
 
     min_position: float | None = setting(
         "smallest position", None, unit="rad or m", ge=-1_000_000_000, le=1_000_000_000
@@ -239,7 +242,7 @@ class MotorLimits:
 
     @property
     def bind_motion(self) -> bool:
-        """Whether position, velocity, acceleration or rate is limited; a force commanded directly
+        """True if position, velocity, acceleration or rate is limited; a force commanded directly
         would not keep to that."""
         unlimited = (-math.inf, math.inf)
         return (
@@ -250,7 +253,7 @@ class MotorLimits:
         )
 
     def bounds(self, name: str) -> tuple[float, float]:
-        """Smallest and largest value of the setting of that name."""
+        """Return the smallest and largest value of the setting of that name."""
         if name == "position":
             return _or(self.min_position, -math.inf), _or(self.max_position, math.inf)
         if name == "velocity":
@@ -271,7 +274,7 @@ NO_LIMITS = MotorLimits()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
-    """One device of a robot. index: Webots' device index. default: the position of a linear
+    """A device of a robot. index: Webots' device index. default: the position of a linear
     motor after a stop; None: it holds its position. fields: those of its node; None where neither
     the configuration nor the body has them: then Webots' defaults hold. zero_within: of a motor
     that may count from another zero after a restart: so far its position may be from the one before
@@ -311,7 +314,11 @@ class Devices:
     _by_name: dict[str, Device] = field(default_factory=dict)
 
     def add(self, device: Device) -> None:
-        """ConfigError for a second device under one index. Of equal names, the first is found."""
+        """Add a device; of equal names, `by_name` returns the first.
+
+        Raises:
+            ConfigError: the index has a device already.
+        """
         if device.index in self._by_index:
             raise ConfigError(
                 f"device index {device.index} is taken by '{self._by_index[device.index].name}'",
@@ -330,7 +337,7 @@ class Devices:
         return self._by_name.get(name)
 
     def of_role(self, role: str) -> list[Device]:
-        """The devices of a role, in order."""
+        """Return the devices of a role, in order."""
         return [device for device in self if device.role == role]
 
     def clear(self) -> None:
@@ -348,8 +355,10 @@ class Devices:
 
 
 def couplings(devices: Iterable[Device], motor: Device) -> list[Device]:
-    """The other motors that move with this one: their names are equal up to "::" (Webots reference
-    manual, Motor)."""
+    """Return the other motors that move with this one: their names are equal up to "::".
+
+    Source: Webots reference manual, Motor.
+    """
     shared, coupled, _ = motor.name.partition("::")
     if not coupled:
         return []
@@ -361,7 +370,7 @@ def couplings(devices: Iterable[Device], motor: Device) -> list[Device]:
 
 
 def on_joint(devices: Iterable[Device], device: Device, kind: str) -> Device | None:
-    """The first device of this kind on the joint of the device; None without one."""
+    """Return the first device of this kind on the joint of the device; None without one."""
     joint = getattr(device.fields, "joint", "")
     for each in devices:
         if joint and each.kind == kind and getattr(each.fields, "joint", "") == joint:

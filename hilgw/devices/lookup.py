@@ -9,7 +9,7 @@ from hilgw.devices.properties import LookupTable
 
 
 def check_table(table: LookupTable) -> str:
-    """What is wrong with a table; empty: nothing."""
+    """Return what is wrong with a table; "" if it is valid."""
     for before, row in pairwise(table):
         if row[0] <= before[0]:
             return f"{row[0]:g} after {before[0]:g}: the first numbers of the rows must increase"
@@ -17,9 +17,12 @@ def check_table(table: LookupTable) -> str:
 
 
 def look_up(table: LookupTable, measured: float) -> float:
-    """The value between two rows, on the straight line from one to the other; beyond the table, the
-    value of its end; without rows, the measured number (Webots reference manual, DistanceSensor,
-    Lookup Table). The third number of a row is noise, which a real sensor has by itself."""
+    """Return the value between two rows, on the straight line from one to the other.
+
+    Beyond the table it is the value of its end; without rows, the measured number (Webots
+    reference manual, DistanceSensor, Lookup Table). The third number of a row is noise, which a
+    real sensor has by itself.
+    """
     if not table:
         return measured
     place = bisect_right(table, measured, key=lambda row: row[0])

@@ -62,9 +62,10 @@ _VERSION = re.compile(r"R(20\d\d)([abc])(?:[ -]?rev(?:ision)? ?\d+)?")
 
 
 def number(version: str, node: str) -> int:
-    """The number of a node ("EMITTER", "DISTANCE_SENSOR") in this version of Webots.
+    """Return the number of a node ("EMITTER", "DISTANCE_SENSOR") in this version of Webots.
 
-    Raises ConfigError for a version before R2019a, or a node that version does not have.
+    Raises:
+        ConfigError: the version is before R2019a, or has no such node.
     """
     numbers = _NUMBERS[_column_of(version)]
     if node not in numbers:
@@ -73,29 +74,34 @@ def number(version: str, node: str) -> int:
 
 
 def name(version: str, number: int) -> str | None:
-    """The node with this number in this version of Webots; None when it is not in the table."""
+    """Return the node with this number in this version of Webots.
+
+    None when it is not in the table.
+    """
     return _NAMES[_column_of(version)].get(number)
 
 
 @functools.lru_cache(maxsize=256)
 def of_kind(kind: str) -> str:
-    """The node ("DISTANCE_SENSOR") of a kind of device ("DistanceSensor")."""
+    """Return the node ("DISTANCE_SENSOR") of a kind of device ("DistanceSensor")."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).upper()
 
 
 def kind_of(node: str) -> str:
-    """The kind of device ("DistanceSensor") of a node ("DISTANCE_SENSOR")."""
+    """Return the kind of device ("DistanceSensor") of a node ("DISTANCE_SENSOR")."""
     return node if node in _ACRONYMS else node.title().replace("_", "")
 
 
 def cone_axis(version: str) -> int:
-    """The axis of a device that is the axis of its cone: 2 (z) before R2022a, 0 (x) since."""
+    """Return the axis of a device's cone: 2 (z) before R2022a, 0 (x) since."""
     return 0 if _parse(version) >= "R2022a" else 2
 
 
 def upright_axis(version: str) -> int:
-    """The axis that points up, which is also the axis of cylinders and capsules: 1 (y) before
-    R2022a, 2 (z) since."""
+    """Return the axis that points up, also that of cylinders and capsules.
+
+    1 (y) before R2022a, 2 (z) since.
+    """
     return 2 if _parse(version) >= "R2022a" else 1
 
 

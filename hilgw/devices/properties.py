@@ -50,14 +50,14 @@ def _joint() -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeFields:
-    """What all nodes have."""
+    """Fields of all nodes."""
 
     model: str = setting("model of the device, for the controller", "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistanceSensorFields(NodeFields):
-    """One DistanceSensor node."""
+    """A DistanceSensor node."""
 
     type: str = setting("kind of sensor", "generic", choices=DISTANCE_SENSOR_TYPES)
     aperture: float = setting(
@@ -78,7 +78,7 @@ class DistanceSensorFields(NodeFields):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PositionSensorFields(NodeFields):
-    """One PositionSensor node. Webots takes `type` from the node's joint."""
+    """A PositionSensor node. Webots takes `type` from the node's joint."""
 
     type: str = setting("kind of joint", "rotational", choices=JOINTS)
     joint: str = _joint()
@@ -86,14 +86,14 @@ class PositionSensorFields(NodeFields):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LightSensorFields(NodeFields):
-    """One LightSensor node."""
+    """A LightSensor node."""
 
     lookupTable: LookupTable = _lookup_table(((0.0, 0.0, 0.0), (1000.0, 1000.0, 0.0)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TouchSensorFields(NodeFields):
-    """One TouchSensor node."""
+    """A TouchSensor node."""
 
     type: str = setting(
         "what it reports: 0 or 1, a force, or a force in three dimensions",
@@ -105,28 +105,28 @@ class TouchSensorFields(NodeFields):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccelerometerFields(NodeFields):
-    """One Accelerometer node."""
+    """An Accelerometer node."""
 
     lookupTable: LookupTable = _lookup_table(())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GyroFields(NodeFields):
-    """One Gyro node."""
+    """A Gyro node."""
 
     lookupTable: LookupTable = _lookup_table(())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompassFields(NodeFields):
-    """One Compass node."""
+    """A Compass node."""
 
     lookupTable: LookupTable = _lookup_table(())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpsFields(NodeFields):
-    """One GPS node. Webots takes `gpsCoordinateSystem` from the WorldInfo node."""
+    """A GPS node. Webots takes `gpsCoordinateSystem` from the WorldInfo node."""
 
     gpsCoordinateSystem: str = setting(
         "local: x, y, z in m; WGS84: latitude and longitude in degrees, altitude in m",
@@ -137,7 +137,7 @@ class GpsFields(NodeFields):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InertialUnitFields(NodeFields):
-    """One InertialUnit node. Webots takes `coordinateSystem` from the WorldInfo node."""
+    """An InertialUnit node. Webots takes `coordinateSystem` from the WorldInfo node."""
 
     noise: float = setting(
         "standard deviation of the noise, for the controller", 0.0, ge=0, le=_LARGEST, unit="rad"
@@ -151,12 +151,12 @@ class InertialUnitFields(NodeFields):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedFields(NodeFields):
-    """One LED node."""
+    """An LED node."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrakeFields(NodeFields):
-    """One Brake node. Webots takes `type` from the node's joint."""
+    """A Brake node. Webots takes `type` from the node's joint."""
 
     type: str = setting("kind of joint", "rotational", choices=JOINTS)
     joint: str = _joint()
@@ -164,8 +164,10 @@ class BrakeFields(NodeFields):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MotorFields(NodeFields):
-    """What RotationalMotor and LinearMotor nodes share. Motors whose names are equal up to "::"
-    are coupled (`hilgw.devices.kinds.couplings`)."""
+    """Fields that RotationalMotor and LinearMotor nodes share.
+
+    Motors whose names are equal up to "::" are coupled (`hilgw.devices.kinds.couplings`).
+    """
 
     minPosition: float = setting(
         "smallest position; 0 with maxPosition 0: no limits",
@@ -220,7 +222,7 @@ class MotorFields(NodeFields):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RotationalMotorFields(MotorFields):
-    """One RotationalMotor node."""
+    """A RotationalMotor node."""
 
     maxTorque: float = setting("largest torque", 10.0, ge=0, le=_LARGEST, unit="N m")
 
@@ -231,7 +233,7 @@ class RotationalMotorFields(MotorFields):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinearMotorFields(MotorFields):
-    """One LinearMotor node."""
+    """A LinearMotor node."""
 
     maxForce: float = setting("largest force", 10.0, ge=0, le=_LARGEST, unit="N")
 
@@ -242,7 +244,7 @@ class LinearMotorFields(MotorFields):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CameraFields(NodeFields):
-    """One Camera node, in whose place the controller finds a black one: images are not carried."""
+    """A Camera node, in whose place the controller finds a black one: images are not carried."""
 
     absent: str = setting(
         "what a Webots controller finds in the camera's place; blank: a black camera",
@@ -311,8 +313,10 @@ NOT_CARRIED = {
 
 
 def blank_camera(name: str, fields: CameraFields | None = None) -> str:
-    """The line of a configuration that gives a controller a black camera of this size: without one,
-    libController crashes when it enables the camera."""
+    """Return the configuration line that gives a controller a black camera of this size.
+
+    Without one, libController crashes when it enables the camera.
+    """
     size = fields or CameraFields()
     camera = f"{{node: Camera, absent: blank, width: {size.width}, height: {size.height}}}"
     return f"write `{name}: {camera}` under `devices:` for a black one"
@@ -322,13 +326,16 @@ _NODES = {fields: node for node, fields in FIELDS.items()}
 
 
 def node_of(fields: DeviceFields) -> str:
-    """The name of the node with these fields."""
+    """Return the name of the node with these fields."""
     return _NODES[type(fields)]
 
 
 def mocked(fields: DeviceFields, names: Mapping[str, str]) -> str | dict[str, Any]:
-    """What a mock needs to know of a device: its node, with those fields that the file gives.
-    names: of the fields that the mock has, with what it calls them."""
+    """Return a device for a mock: its node, with those fields that the file gives.
+
+    Args:
+        names: field -> name of it in the mock, for the fields that the mock has.
+    """
     node, usual = node_of(fields), type(fields)()
     given = {
         mocks: getattr(fields, name)

@@ -53,7 +53,7 @@ class Sampled(Generic[C]):
 
 
 class Receiver(Generic[C]):
-    """One Receiver device, disabled until `enable`.
+    """A Receiver device, disabled until `enable`.
 
     step_ms: the basic time step of a step-driven world, where samples fall on step ends, so
     periods act as whole steps; None in free-running use. `notify` gets the lines Webots prints.
@@ -85,7 +85,7 @@ class Receiver(Generic[C]):
 
     @property
     def enabled(self) -> bool:
-        """Whether the medium may deliver."""
+        """True if the medium may deliver."""
         return self._period_ms > 0
 
     @property
@@ -99,7 +99,7 @@ class Receiver(Generic[C]):
         return self._held_bytes + self._used
 
     def receive(self, copy: C, now: int) -> PacketRefused | None:
-        """Takes one copy and holds it for the next sample; returns None, or why it was refused."""
+        """Hold one copy for the next sample; return None, or why it was refused."""
         if not self.enabled:
             return PacketRefused.DISABLED
         size = len(copy.packet.data)
@@ -110,14 +110,14 @@ class Receiver(Generic[C]):
         return None
 
     def next_sample(self) -> int | None:
-        """When `sample` would make something readable; None when nothing is held."""
+        """Return when `sample` would make something readable; None when nothing is held."""
         if not self.enabled or not self._held:
             return None
         waited = max(self._held[0][0] - self._sampled_ns, 1)
         return self._sampled_ns + -(-waited // self._grid_ns) * self._grid_ns
 
     def sample(self, now: int) -> Sampled[C]:
-        """Makes readable what arrived up to the last grid instant, if one has come."""
+        """Make readable what arrived up to the last grid instant, if one has come."""
         if not self.enabled or now < self._sampled_ns + self._grid_ns:
             return Sampled()
         self._sampled_ns += (now - self._sampled_ns) // self._grid_ns * self._grid_ns
@@ -134,16 +134,16 @@ class Receiver(Generic[C]):
         return Sampled(tuple(readable), tuple(refused), tuple(reasons))
 
     def adopt_channel(self, channel: int) -> None:
-        """Sets the channel that the world has given the Receiver."""
+        """Set the channel that the world has given the Receiver."""
         self._channel = channel
 
     def take_channel(self) -> int | None:
-        """The channel requested since the last call, for the medium; None when none was."""
+        """Return the channel requested since the last call, for the medium; None when none was."""
         requested, self._requested_channel = self._requested_channel, None
         return requested
 
     def expire_all(self) -> int:
-        """Clears the queue (shutdown); returns the number of copies in it."""
+        """Clear the queue (shutdown); return the number of copies in it."""
         expired = self.queued
         self._held.clear()
         self._queue.clear()
@@ -153,7 +153,7 @@ class Receiver(Generic[C]):
     # --- called by the controller ---------------------------------------------------------------
 
     def enable(self, period_ms: int, now: int) -> bool:
-        """Starts listening: the first sample is due one period from now. 0 disables."""
+        """Start listening: the first sample is due one period from now. 0 disables."""
         if period_ms < 0:
             self._notify("wb_receiver_enable() called with negative sampling period.")
             return False
@@ -164,15 +164,15 @@ class Receiver(Generic[C]):
         return True
 
     def disable(self) -> None:
-        """Stops listening; the queue is kept."""
+        """Stop listening; the queue is kept."""
         self._period_ms = 0
 
     def getSamplingPeriod(self) -> int:
-        """The period in ms, 0 when disabled."""
+        """Return the period in ms, 0 when disabled."""
         return self._period_ms
 
     def getQueueLength(self) -> int:
-        """Packets that can be read."""
+        """Return the number of packets that can be read."""
         if not self.enabled:
             self._notify(
                 "wb_receiver_get_queue_length() called for a disabled device! "
@@ -181,7 +181,7 @@ class Receiver(Generic[C]):
         return len(self._queue)
 
     def nextPacket(self) -> C | None:
-        """Removes and returns the head packet; None, without a notice, when there is none."""
+        """Remove and return the head packet; None, without a notice, when there is none."""
         if not self._queue:
             return None
         copy = self._queue.popleft()
@@ -194,11 +194,14 @@ class Receiver(Generic[C]):
         return self._queue[0] if self._queue else None
 
     def getChannel(self) -> int:
-        """The channel listened to; -1 is all."""
+        """Return the channel listened to; -1 is all."""
         return self._channel
 
     def setChannel(self, channel: int) -> bool:
-        """Sets the channel; False, with a notice, when not allowed. The present one: no change."""
+        """Set the channel; return False, with a notice, when not allowed.
+
+        The present channel: no change.
+        """
         if channel == self._channel:
             return True
         refusal = channel_refusal(channel, self.fields.allowedChannels)

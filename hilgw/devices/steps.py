@@ -13,17 +13,17 @@ class StepClock:
         self.step_ns = step_ns
 
     def end(self, when: int) -> int:
-        """The first step end not before `when`."""
+        """Return the first step end not before `when`."""
         if not self.step_ns:
             return when
         return self._origin_ns - (self._origin_ns - when) // self.step_ns * self.step_ns
 
     def last(self, when: int) -> int:
-        """The last step end not after `when`."""
+        """Return the last step end not after `when`."""
         if not self.step_ns:
             return when
         return self._origin_ns + (when - self._origin_ns) // self.step_ns * self.step_ns
 
     def time(self, when: int) -> int:
-        """The simulation time at this instant, in ns: 0 at the origin."""
+        """Return the simulation time at this instant, in ns: 0 at the origin."""
         return when - self._origin_ns

@@ -46,14 +46,14 @@ class Machine:
     c_forms: Callable[[], dict[str, bool]] = field(default_factory=lambda: _c_forms)
 
     def read(self, path: str) -> str:
-        """A small file's text; empty when it cannot be read."""
+        """Return a small file's text; empty when it cannot be read."""
         try:
             return (self.folder / path).read_text(errors="replace").strip()
         except OSError:
             return ""
 
     def ports(self) -> list[Path]:
-        """Serial ports with hardware, USB first."""
+        """Return the serial ports with hardware, USB first."""
         found = [each for name in PORT_NAMES for each in sorted((self.folder / "dev").glob(name))]
         return [each for each in found if not each.name.startswith("ttyS") or self._is_used(each)]
 
@@ -62,7 +62,7 @@ class Machine:
         return self.read(f"sys/class/tty/{port.name}/type") not in ("", "0")
 
     def processes(self) -> Iterator[tuple[str, list[str]]]:
-        """(pid, command line) of each visible process."""
+        """Yield (pid, command line) of each visible process."""
         try:
             entries = sorted((self.folder / "proc").iterdir())
         except OSError:
@@ -77,8 +77,11 @@ class Machine:
 def examine(
     machine: Machine | None = None, configured: Mapping[str, str | UsbId] | None = None
 ) -> list[Finding]:
-    """Run all checks, in the order in which a user meets the problems. configured: the ports that
-    a configuration names, by their part."""
+    """Run all checks, in the order in which a user meets the problems.
+
+    Args:
+        configured: the ports that a configuration contains, by their part.
+    """
     machine = machine or Machine()
     return [
         *_windows_subsystem(machine),
@@ -178,7 +181,7 @@ DRIVERS = {"0403": "ftdi_sio", "067b": "pl2303", "10c4": "cp210x", "1a86": "ch34
 
 
 def _without_port(machine: Machine) -> Iterator[Finding]:
-    """USB converters that the kernel sees, and that have no serial port."""
+    """Yield the USB converters that the kernel sees, and that have no serial port."""
     for device in sorted((machine.folder / "sys/bus/usb/devices").glob("*/idVendor")):
         folder = device.parent
         vid, pid, name = (machine.read(f"{folder}/{key}") for key in DESCRIPTORS)

@@ -18,7 +18,10 @@ URL_SCHEMES = ("loop://", "socket://", "rfc2217://")
 
 
 def port_identity(path: str) -> object | None:
-    """The identity of the hardware behind a path: changes when it is replaced; None: absent."""
+    """Return the identity of the hardware behind a path; None: absent.
+
+    It changes when the hardware is replaced.
+    """
     if path.startswith(URL_SCHEMES):
         return path
     try:
@@ -29,7 +32,11 @@ def port_identity(path: str) -> object | None:
 
 
 def resolve_port(port: str | UsbId) -> str:
-    """The path of a configured port. PortError ABSENT when no such USB device is connected."""
+    """Return the path of a configured port.
+
+    Raises:
+        PortError: absent, if no such USB device is connected.
+    """
     if isinstance(port, str):
         return port
     from hilgw.transports.serial.port import list_ports
@@ -56,7 +63,7 @@ def resolve_port(port: str | UsbId) -> str:
 
 
 def exists(port: str | UsbId) -> object | None:
-    """The identity of a configured port, as `port_identity` returns it."""
+    """Return the identity of a configured port, as `port_identity` returns it."""
     try:
         return port_identity(resolve_port(port))
     except PortError:
@@ -64,8 +71,12 @@ def exists(port: str | UsbId) -> object | None:
 
 
 def stable_name(path: str, by: str, root: Path = Path("/dev/serial")) -> str:
-    """The /dev/serial/by-id or by-path name of a port; "" when it has none. by: "id" is of the
-    device, and the same for two without serial numbers; "path" of the socket."""
+    """Return the /dev/serial/by-id or by-path name of a port; "" when it has none.
+
+    Args:
+        by: "id" is of the device, and the same for two without serial numbers; "path" of the
+            socket.
+    """
     folder = root / f"by-{by}"
     real = os.path.realpath(path)
     try:
@@ -109,7 +120,7 @@ _MAKERS: dict[int, str] = {
 
 
 def probable_device(vid: int | None, pid: int | None) -> str:
-    """The product that probably has these USB ids; empty when they are unknown."""
+    """Return the product that probably has these USB ids; empty when they are unknown."""
     if vid is None or pid is None:
         return ""
     return _KNOWN.get((vid, pid)) or _MAKERS.get(vid, "")
@@ -143,7 +154,7 @@ _BOARD = "Arduino"
 
 
 def reset_notice(vid: int | None, pid: int | None, *, boot_s: float) -> str:
-    """What opening the port does to a board with these USB ids; "" when it is not known."""
+    """Return what opening the port does to a board with these USB ids; "" if unknown."""
     if vid is None or pid is None:
         return ""
     if board := _NO_RESET.get((vid, pid)):
@@ -157,7 +168,7 @@ def reset_notice(vid: int | None, pid: int | None, *, boot_s: float) -> str:
 
 
 def usb_ids(path: str, folder: Path = Path("/sys/class/tty")) -> tuple[int | None, int | None]:
-    """The USB ids of the device behind a serial port (Linux, sysfs); None where there are none."""
+    """Return the USB ids of the device behind a serial port (Linux, sysfs); None if it has none."""
     name = Path(os.path.realpath(path)).name
     with suppress(OSError, ValueError):
         device = (folder / name / "device").resolve(strict=True)

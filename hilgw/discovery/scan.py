@@ -61,7 +61,7 @@ class Try:
 
 
 class _Run:
-    """One session on one open transport, until it has identified the hardware."""
+    """A session on one open transport, until it has identified the hardware."""
 
     def __init__(self, session: Any, transport: Transport, scheduler: Scheduler) -> None:
         self.result: asyncio.Future[Ready | HilgwError] = _future()
@@ -128,10 +128,15 @@ async def scan_port(
     rates: tuple[int, ...] = (),
     network: bool = True,
 ) -> AsyncIterator[Try | Found]:
-    """Yields each try before it starts, and the hardware found, which ends the scan.
+    """Yield each try before it starts, and the hardware found, which ends the scan.
 
-    The likeliest rate of each adapter comes before the second of any. rates: only these. Raises
-    PortError when the port cannot be opened.
+    The likeliest rate of each adapter comes before the second of any.
+
+    Args:
+        rates: try only these.
+
+    Raises:
+        PortError: the port cannot be opened.
     """
     tries = [
         (rank, adapter, probe, rate)
@@ -149,7 +154,7 @@ async def scan_port(
 
 
 def _rates_of(adapter: SearchableAdapter, usb: tuple[int, int] | None) -> list[tuple[Probe, int]]:
-    """The probes of an adapter for this USB device at each of their rates, likeliest first."""
+    """Return the probes of an adapter for this USB device with each rate, likeliest first."""
     return [
         (probe, rate)
         for probe in adapter.probes

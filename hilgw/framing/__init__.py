@@ -30,9 +30,10 @@ SHORT_NAMES = (
 
 
 def create(spec: Any) -> Framing:
-    """A new framing from a short name ("cobs-crc16", "gap:20ms") or a framing's settings.
+    """Create a framing from a short name ("cobs-crc16", "gap:20ms") or a framing's settings.
 
-    Raises ConfigError for an unknown name, or for settings that contradict each other.
+    Raises:
+        ConfigError: the name is unknown, or settings contradict each other.
     """
     settings = parse(spec) if isinstance(spec, str) else spec
     kind = getattr(settings, "framing", None)
@@ -42,7 +43,7 @@ def create(spec: Any) -> Framing:
 
 
 def parse(name: str) -> Any:
-    """The settings of a short name: KIND[-variant][:argument]."""
+    """Return the settings of a short name: KIND[-variant][:argument]."""
     head, _, argument = name.strip().lower().partition(":")
     kind, _, variant = head.partition("-")
     if kind not in plugins.names(plugins.FRAMINGS):

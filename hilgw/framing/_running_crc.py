@@ -14,7 +14,7 @@ from functools import lru_cache
 from hilgw.framing.crc import Crc
 
 BLOCK = 64  # bytes from one register kept to the next
-# A distance that came so often in a row gets a matrix of its own, which costs as much as this.
+# A distance repeated this many times gets a matrix of its own, which costs as much as this.
 REPEATED = 32
 
 # One matrix over GF(2): for each byte of a register, lowest first, what its 256 values become.
@@ -39,11 +39,11 @@ class RunningCrc:
 
     @staticmethod
     def prepare(crc: Crc, longest: int) -> None:
-        """Makes the matrices for parts of up to so many bytes."""
+        """Make the matrices for parts of up to `longest` bytes."""
         _zeros(crc).prepare(longest)
 
     def part(self, stream: bytearray, start: int, end: int) -> int:
-        """The CRC of stream[start:end]. Starts must not decrease from call to call."""
+        """Return the CRC of stream[start:end]. Starts must not decrease from call to call."""
         moved = self._behind(stream, start) ^ self._start
         register = self._behind(stream, end)
         distance = end - start
@@ -57,14 +57,14 @@ class RunningCrc:
         return register ^ self._zeros.append(moved, distance)
 
     def forget(self, blocks: int) -> None:
-        """So many blocks leave the stream at its front."""
+        """Drop this many blocks at the front of the stream."""
         self._first -= blocks
         if self._first < 0:
             del self._registers[: -self._first]
             self._first = 0
 
     def _behind(self, stream: bytearray, position: int) -> int:
-        """The register behind stream[:position]."""
+        """Return the register behind stream[:position]."""
         registers = self._registers
         block = position // BLOCK
         if not registers:
@@ -78,7 +78,7 @@ class RunningCrc:
 
 
 class _Zeros:
-    """What zero bytes do to a register. The matrices are made as they are needed, and kept."""
+    """Effect of zero bytes on a register. The matrices are made as they are needed, and kept."""
 
     def __init__(self, crc: Crc) -> None:
         self._bits = range(crc.size * 8)
@@ -94,7 +94,7 @@ class _Zeros:
             unit <<= 4
 
     def append(self, register: int, count: int) -> int:
-        """The register after `count` zero bytes: a matrix for each hexadecimal digit of it."""
+        """Return the register after `count` zero bytes, by a matrix for each hexadecimal digit."""
         unit = 1
         while count:
             if digit := count & 15:
@@ -104,11 +104,11 @@ class _Zeros:
         return register
 
     def over(self, count: int) -> Matrix:
-        """The matrix of so many zero bytes, which is not kept."""
+        """Return the matrix of this many zero bytes, without keeping it."""
         return _matrix([self.append(1 << n, count) for n in self._bits])
 
     def _matrix(self, digit: int, unit: int) -> Matrix:
-        """Of digit * unit zero bytes; unit is a power of 16."""
+        """Return the matrix of digit * unit zero bytes; unit is a power of 16."""
         known = self._matrices.get(digit * unit)
         if known is not None:
             return known
@@ -127,7 +127,7 @@ def _zeros(crc: Crc) -> _Zeros:
 
 
 def _matrix(columns: list[int]) -> Matrix:
-    """From what each single bit becomes."""
+    """Return the matrix with these columns: the result of each single bit."""
     tables = []
     for at in range(0, len(columns), 8):
         table = [0]

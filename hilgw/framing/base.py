@@ -33,7 +33,7 @@ TURN_BYTES = 1024
 
 
 class Framing(Protocol):
-    """One framing of one byte stream.
+    """A framing of one byte stream.
 
     max_payload: bytes. max_encoded: length of the longest frame on the wire, and the bound of the
     receive buffer. pause_ns: silence that the sender leaves after each frame. dropped: reason ->
@@ -47,23 +47,23 @@ class Framing(Protocol):
     dropped: dict[str, int]
 
     def encode(self, payload: bytes) -> bytes:
-        """The frame for the wire. Raises FrameError for a payload that does not fit."""
+        """Return the frame for the wire. Raises FrameError for a payload that does not fit."""
 
     def feed(self, data: bytes, now: int = 0) -> list[bytes]:
-        """Received bytes, in any chunks; the payloads they complete, in order. Never raises."""
+        """Return the payloads that received bytes complete, in order; never raises."""
 
     def next_deadline(self) -> int | None:
-        """When to call `expire`, or None. In the past: work is left, call it soon."""
+        """Return when to call `expire`, or None. In the past: work is left, call it soon."""
 
     def expire(self, now: int) -> list[bytes]:
-        """The payloads that silence completes. Calls before the deadline are harmless."""
+        """Return the payloads that silence completes. Calls before the deadline are harmless."""
 
     @property
     def held(self) -> int:
         """Buffered bytes of an incomplete frame; never more than max_encoded."""
 
     def reset(self) -> None:
-        """The stream was interrupted: drops and counts the incomplete frame; counters stay."""
+        """Drop and count the incomplete frame of an interrupted stream; counters stay."""
 
 
 class FramingClass(Protocol):
@@ -74,14 +74,21 @@ class FramingClass(Protocol):
     def __call__(self, settings: Any) -> Framing: ...
 
     def parse(self, variant: str, argument: str) -> Any:
-        """Settings for the short name KIND[-variant][:argument]; ConfigError if it is invalid."""
+        """Return the settings for KIND[-variant][:argument].
+
+        Raises:
+            ConfigError: the name is invalid.
+        """
 
 
 def require_size(
     framing: Framing, payload: bytes, least: int = 0, change: str = "raise max_payload"
 ) -> None:
-    """Raises FrameError for a payload that is too long, or empty where `least` is 1. change: of the
-    settings, so that the framing carries a longer one."""
+    """Raise FrameError for a payload that is too long, or empty where `least` is 1.
+
+    Args:
+        change: of the settings, so that the framing carries a longer one.
+    """
     if len(payload) > framing.max_payload:
         raise FrameError(
             f"a packet of {len(payload)} bytes is too long for {framing.name} framing",
@@ -92,6 +99,6 @@ def require_size(
 
 
 def refuse_argument(name: str, argument: str) -> None:
-    """Raises ConfigError for a short name `name:argument` of a framing without arguments."""
+    """Raise ConfigError for a short name `name:argument` of a framing without arguments."""
     if argument:
         raise ConfigError(f"framing '{name}' takes no ':{argument}'", fix=f"write '{name}'")

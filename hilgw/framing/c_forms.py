@@ -1,4 +1,4 @@
-"""Whether the C extensions of cobs and crcmod are active, for `--version`.
+"""Activity of the C extensions of cobs and crcmod, for `--version`.
 
 Without a compiler both install silently as pure Python.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 
 def c_extensions() -> dict[str, bool]:
-    """Library -> whether its C extension is active."""
+    """Return, for each library, whether its C extension is active."""
     from cobs import cobs
 
     # The attribute crcmod.crcmod is the package itself; `from` finds the submodule of this name.

@@ -89,7 +89,7 @@ class Cobs(Delimited):
         return Delimited.feed(self, data)
 
     def _unwrap_all(self, frames: list[bytes]) -> list[bytes]:
-        """The fast path for valid frames only; else each frame by itself, with its reason."""
+        """Unwrap valid frames on a fast path, else each frame by itself, with its reason."""
         if not self._quick:
             return super()._unwrap_all(frames)
         update, start, residue, tail = self._quick

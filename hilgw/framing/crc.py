@@ -65,7 +65,7 @@ _CUSTOM = re.compile(r"(poly|init|rev|xorout)=(\w+)")
 
 @dataclass(frozen=True, slots=True)
 class Crc:
-    """One CRC of `size` bytes.
+    """A CRC of `size` bytes.
 
     poly has its top bit set (0x11021). start is the CRC of no bytes; update(data, crc) continues
     from the CRC of the preceding bytes. reversed: bits are processed lowest first.
@@ -92,17 +92,19 @@ class Crc:
 
 
 def catalogue() -> list[str]:
-    """The names that `named` accepts, aliases included."""
+    """Return the names that `named` accepts, aliases included."""
     return sorted([*_definitions(), *ALIASES])
 
 
 @lru_cache(maxsize=64)
 def named(name: str) -> Crc:
-    """A CRC by its name, or by "poly=0x11021,init=0xFFFF,rev=false,xorOut=0".
+    """Return a CRC by its name, or by "poly=0x11021,init=0xFFFF,rev=false,xorOut=0".
 
     In the second form init is the register before the first byte, in the bit order of the
     polynomial. (crcmod and the catalogues differ only for asymmetric values of reversed CRCs.)
-    Raises ConfigError.
+
+    Raises:
+        ConfigError: there is no such CRC.
     """
     if "=" in name:
         return _custom(name)
@@ -119,7 +121,7 @@ def named(name: str) -> Crc:
 
 
 def polynomial(poly: int, init: int, rev: bool, xor_out: int) -> Crc:
-    """A CRC by its parameters; ConfigError when crcmod cannot compute it."""
+    """Return a CRC by its parameters; raises ConfigError when crcmod cannot compute it."""
     width = poly.bit_length() - 1
     if width not in (8, 16, 24, 32, 64):
         raise ConfigError(
@@ -134,7 +136,7 @@ def polynomial(poly: int, init: int, rev: bool, xor_out: int) -> Crc:
 
 
 def _definitions() -> dict[str, tuple[int, int, bool, int]]:
-    """crcmod's table as name -> poly, start, reversed, xor_out."""
+    """Return crcmod's table as name -> poly, start, reversed, xor_out."""
     from crcmod.predefined import _crc_definitions_table
 
     return {row[0]: (row[2], row[4], row[3], row[5]) for row in _crc_definitions_table}
@@ -187,14 +189,14 @@ class Checksum:
         return self.crc.compute(self.seal(b""))
 
     def seal(self, message: bytes) -> bytes:
-        """The message followed by its CRC."""
+        """Return the message followed by its CRC."""
         if not self.size:
             return message
         crc = self._update(message, self._start)
         return message + crc.to_bytes(self.size, self.order)
 
     def holds(self, sealed: bytes) -> bool:
-        """Whether the last bytes are the CRC of the preceding ones; needs at least `size` bytes."""
+        """Return whether the last bytes are the CRC of the preceding ones; needs `size` bytes."""
         if not self.size:
             return True
         return self._update(sealed[: -self.size], self._start) == int.from_bytes(
@@ -202,8 +204,12 @@ class Checksum:
         )
 
     def open(self, sealed: bytes, longest: int, least: int = 0) -> bytes | FrameDropped:
-        """The message in front of its CRC, or the reason to drop it. longest, least: bytes of a
-        message."""
+        """Return the message in front of its CRC, or the reason to drop it.
+
+        Args:
+            longest: most bytes of a message.
+            least: fewest bytes of a message.
+        """
         size = len(sealed) - self.size
         if not least <= size <= longest:
             return FrameDropped.TOO_LONG if size > longest else FrameDropped.TOO_SHORT

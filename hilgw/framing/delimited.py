@@ -18,7 +18,7 @@ class Delimited(ABC):
     pause_ns = 0
 
     def __init__(self, name: str, delimiter: bytes, max_payload: int, max_body: int) -> None:
-        """max_body: length of the longest frame between two delimiters."""
+        """Create the framing; `max_body` is the longest frame between two delimiters, in bytes."""
         self.name = name
         self.max_payload = max_payload
         self.max_encoded = max_body + len(delimiter)
@@ -84,4 +84,4 @@ class Delimited(ABC):
 
     @abstractmethod
     def _unwrap(self, frame: bytes) -> bytes | str:
-        """The payload of one frame, or the reason to drop it."""
+        """Return the payload of one frame, or the reason to drop it."""

@@ -69,7 +69,7 @@ class Gap:
         return GapSettings(gap_ms=gap_ms)
 
     def encode(self, payload: bytes) -> bytes:
-        """The packet itself; the sender leaves `pause_ns` of silence after it."""
+        """Return the packet itself; the sender leaves `pause_ns` of silence after it."""
         require_size(self, payload, least=1)
         return payload
 

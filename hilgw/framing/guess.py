@@ -1,4 +1,4 @@
-"""What a stream looks like in which no frame was found: another framing, or another baud rate."""
+"""Guesses about a stream in which no frame was found: another framing, or another baud rate."""
 
 from __future__ import annotations
 
@@ -39,10 +39,11 @@ _RATES = (300, 600, 1200, 2400, 4800, 9600, 19200, 38400, 57600, 115200, 230400,
 
 
 def guess(data: bytes, ours: str = "", baud_rate: int = 0) -> str:
-    """What these bytes look like, as a question for the user; "" when they look like nothing known.
+    """Return a guess at these bytes as a question for the user; "" when nothing known fits.
 
-    ours: short name of the framing in use, which found no frame. baud_rate: of the line, 0: not a
-    serial line.
+    Args:
+        ours: short name of the framing in use, which found no frame.
+        baud_rate: of the line; 0: not a serial line.
     """
     if certain := _by_checksum(data, ours):
         return certain
@@ -54,7 +55,7 @@ def guess(data: bytes, ours: str = "", baud_rate: int = 0) -> str:
 
 
 def _by_checksum(data: bytes, ours: str) -> str:
-    """The guess that a good checksum confirms."""
+    """Return the guess that a good checksum confirms."""
     if _has_xbee_frame(data) and ours != "xbee":
         return "an XBee in API mode: kind xbee?"
     for name in _WITH_CRC:
@@ -64,13 +65,16 @@ def _by_checksum(data: bytes, ours: str) -> str:
 
 
 def _frames(name: str, data: bytes) -> tuple[int, int]:
-    """How many good and bad frames this framing finds."""
+    """Return the numbers of good and bad frames that this framing finds."""
     framing = create(name)
     return len(framing.feed(data)), sum(framing.dropped.values())
 
 
 def _has_xbee_frame(data: bytes) -> bool:
-    """Digi, XBee user guides, "API frame structure": 7E, length, data, FF - sum of the data."""
+    """Return whether there is an API frame: 7E, length, data, FF - sum of the data.
+
+    Source: Digi, XBee user guides, "API frame structure".
+    """
     start = data.find(_XBEE_START)
     while start >= 0:
         length = int.from_bytes(data[start + 1 : start + 3], "big")
@@ -83,7 +87,7 @@ def _has_xbee_frame(data: bytes) -> bool:
 
 
 def _is_text(data: bytes) -> bool:
-    """Nearly all of it is readable: ASCII or UTF-8."""
+    """Return whether nearly all of it is readable: ASCII or UTF-8."""
     text = data.decode("utf-8", "ignore").translate(dict.fromkeys(b"\t\r\n\x1b", " "))
     readable = "".join(filter(str.isprintable, text))
     return len(readable.encode()) >= _TEXT_SHARE * len(data)
@@ -118,7 +122,7 @@ def _guess_without_crc(data: bytes, ours: str) -> str:
 
 
 def _slower(data: bytes, baud_rate: int) -> str:
-    """A sender at a lower rate: none of its bits is as short as one of ours.
+    """Return the guess of a sender at a lower rate: none of its bits is as short as one of ours.
 
     A byte begins at a falling edge, so all its runs of equal bits are whole but the last one.
     """
@@ -137,7 +141,10 @@ _WINDOW = 9  # start bit and data bits; a byte has a stop bit, too
 
 @cache
 def _shortest_run(byte: int) -> int:
-    """Bits of the shortest whole run of start bit and data bits; `_WINDOW` when none is whole."""
+    """Return the bits of the shortest whole run of start and data bits.
+
+    `_WINDOW` if none is whole.
+    """
     bits = byte << 1  # the start bit is 0, and the lowest bit comes next
     shortest, length = _WINDOW, 1
     for at in range(1, _WINDOW):
@@ -167,7 +174,7 @@ class FirstFrame:
         self.over = self.missing = False
 
     def take(self, data: bytes, now: int) -> None:
-        """Bytes that completed no frame."""
+        """Collect bytes that completed no frame."""
         if not data:
             return
         if self.over:
@@ -181,18 +188,23 @@ class FirstFrame:
             self._data += data[: KEPT - len(self._data)]
 
     def found(self) -> None:
-        """A frame came: the watch is over."""
+        """End the watch: a frame came."""
         self.over, self.deadline, self._data = True, None, b""
         self.missing = False
 
     def forget(self) -> None:
-        """What came until now was not the other end's."""
+        """Forget the bytes until now, which were not the other end's."""
         self._count, self.deadline, self._data = 0, None, b""
 
     def expire(self, now: int, held: int = 0) -> str:
-        """The notice when it is due, once; else "". held: bytes of an incomplete frame. While all
-        bytes look like one long frame that still comes in, the notice waits, LONGEST_NS at most;
-        on a line that is too slow for the longest frame until now, as long as that takes."""
+        """Return the notice when it is due, once; else "".
+
+        While all bytes look like one long frame that still comes in, the notice waits, LONGEST_NS
+        at most; on a line that is too slow for the longest frame until now, as long as that takes.
+
+        Args:
+            held: bytes of an incomplete frame.
+        """
         if self.deadline is None or now < self.deadline:
             return ""
         looks = self._looks()
@@ -213,19 +225,21 @@ class FirstFrame:
         return text
 
     def give_up(self) -> str:
-        """The notice of what came until now, for a connection that ends without a frame; "" if
-        nothing came, or the notice did."""
+        """Return the notice of the bytes until now, for a connection that ends without a frame.
+
+        "" if nothing came, or the notice did.
+        """
         return self._end(self._looks()) if self._data else ""
 
     def is_missing(self, now: int) -> bool:
-        """Whether the other end still sends bytes that are not a frame."""
+        """Return whether the other end still sends bytes that are not a frame."""
         return self.missing and now - self._last_ns < AFTER_NS
 
     def _looks(self) -> str:
         return guess(self._data, self._ours, self._baud_rate)
 
     def _unlike(self) -> str:
-        """What the bytes are not, as a question."""
+        """Return a question about bytes that do not look like a frame."""
         rate = f" than {self._baud_rate}" if self._baud_rate else ""
         framing = f" than {self._ours}" if self._ours else ""
         return f"another baud rate{rate}, or another framing{framing}?"

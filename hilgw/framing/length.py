@@ -26,7 +26,7 @@ from hilgw.settings import setting
 
 # Syncs that one call checks; the rest waits for the next call.
 TURN_STEPS = TURN_BYTES
-# One CRC over so few bytes takes no longer than the search with the running CRC.
+# One CRC over this many bytes or fewer takes no longer than the search with the running CRC.
 SHORT_BYTES = 512
 
 
@@ -143,14 +143,14 @@ class Length:
         self._given_up = self._behind = False
 
     def _cut_when_silent(self, now: int) -> None:
-        """After the timeout no frame continues across the silence."""
+        """End the unfinished frame after the timeout: no frame continues across the silence."""
         if self.held and now >= self._last + self._timeout_ns:
             if not self._cuts or self._cuts[-1] < len(self._stream):
                 self._cuts.append(len(self._stream))
             self._behind = True
 
     def _search(self, steps: int) -> list[bytes]:
-        """The valid frames in the stream; checks at most so many syncs."""
+        """Return the valid frames in the stream; checks at most `steps` syncs."""
         payloads: list[bytes] = []
         stream, at = self._stream, self._at
         good = bad = 0
@@ -188,13 +188,13 @@ class Length:
         return payloads
 
     def _give_up(self) -> None:
-        """Counts a truncated frame, once for each silence."""
+        """Count a truncated frame, once for each silence."""
         if not self._given_up:
             self._given_up = True
             self.dropped[FrameDropped.TRUNCATED] += 1
 
     def _end(self, at: int, end: int) -> int:
-        """The end of the frame at this sync; beyond `end`: incomplete; 0: not a frame."""
+        """Return the end of the frame at this sync; beyond `end`: incomplete; 0: not a frame."""
         begin = at + len(self._sync)
         if begin + self._width > end:
             return end + 1
@@ -206,7 +206,7 @@ class Length:
         return 0
 
     def _holds(self, sync: int, end: int) -> bool:
-        """Whether the CRC of this frame is right.
+        """Return whether the CRC of this frame is right.
 
         A byte goes through the CRC for one bad frame only. Long frames that overlap a bad one use
         the registers of one run over the stream.
@@ -223,7 +223,7 @@ class Length:
         return self._running.part(self._stream, start, crc_at) == sent
 
     def _let_go(self) -> None:
-        """Removes scanned bytes, in whole blocks of the running CRC."""
+        """Remove scanned bytes, in whole blocks of the running CRC."""
         blocks = self._at // BLOCK
         if not blocks:
             return
@@ -237,7 +237,7 @@ class Length:
             self._running.forget(blocks)
 
     def _begun(self, at: int) -> int:
-        """How many bytes at the end of the stream may be the start of a sync."""
+        """Return the number of bytes at the end of the stream that may be the start of a sync."""
         tail = self._stream[max(at, len(self._stream) - len(self._sync) + 1) :]
         for size in range(len(tail), 0, -1):
             if tail.endswith(self._sync[:size]):

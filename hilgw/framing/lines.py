@@ -48,7 +48,7 @@ class LineSplitter:
     """
 
     def __init__(self, ends: Sequence[bytes], longest: int, *, keeps_tail: bool = False) -> None:
-        """ends: each of them ends a line."""
+        """Create the splitter; each of `ends` ends a line."""
         self._ends = re.compile(b"|".join(map(re.escape, ends)))
         self._longest = longest
         self._overlap = max(map(len, ends)) - 1  # these bytes may be the start of an end
@@ -62,7 +62,7 @@ class LineSplitter:
         self._is_cut = False
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Received bytes, in any chunks; the lines they complete, in order."""
+        """Return the lines that received bytes complete, in order."""
         *ended, held = self._ends.split(self._held + data)
         lines = [line for line in map(self._bounded, ended) if line]
         excess = len(held) - self._longest - self._overlap
@@ -74,7 +74,7 @@ class LineSplitter:
         return lines
 
     def _bounded(self, line: bytes) -> bytes:
-        """The line, or what is left of one that is too long."""
+        """Return the line, or the kept part of one that is too long."""
         if self._keeps_tail:
             return line[-self._longest :]
         if not self._is_cut and len(line) <= self._longest:

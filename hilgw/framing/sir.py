@@ -69,7 +69,7 @@ class Sir(Delimited):
 
 
 def _unescape(body: bytes) -> bytes | None:
-    """The bytes without escapes; None where an escape is escaped, which no sender does."""
+    """Return the bytes without escapes; None where an escape is escaped, which no sender does."""
     first, *parts = body.split(ESCAPE)
     if not all(parts):
         return None

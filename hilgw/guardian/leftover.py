@@ -24,7 +24,7 @@ ENDINGS = {
 
 
 def started(pid: int) -> int:
-    """Return when this process has started, in clock ticks since the boot; 0: it does not run."""
+    """Return when this process has started, in clock ticks since the boot; 0 if it does not run."""
     try:
         state, *rest = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -35,8 +35,8 @@ def started(pid: int) -> int:
 def end(pid: int) -> str:
     """End this process if it is a guardian of this user whose gateway is dead.
 
-    A frozen one is woken: it stops its robots, and ends. Return what happened; empty: it is another
-    process, which runs on.
+    A frozen one is woken: it stops its robots, and ends. Return what happened; empty: it is
+    another process, which runs on.
     """
     with suppress(OSError), os.fdopen(os.pidfd_open(pid), "rb", buffering=0) as process:
         # What is looked at is the process of the descriptor: a signal reaches no later one.
@@ -49,7 +49,7 @@ def end(pid: int) -> str:
 
 
 def _is_left(process: Path) -> bool:
-    """Whether this is a guardian of this user, and the gateway that its lock names is dead."""
+    """Return whether this is a guardian of this user, and the gateway of its lock is dead."""
     for link in (process / "fd").iterdir():
         with suppress(OSError):
             if str(link.readlink()).startswith(f"/memfd:{NAME} "):

@@ -4,9 +4,9 @@ Called as a program from a descriptor: SOCKET SHARED SEEN GUARDIAN_MS, the first
 Standard library only, so that nothing of hilgw can keep it from its work.
 `hilgw.engine.control_loop.guardian` is the other end of the socket, and defines the messages. The
 guardian acts when that end is closed, or when no message comes for GUARDIAN_MS while a robot may
-move; a gateway that waits for the processor beside busy programs has BUSY_S:
+move; a gateway that waits for the processor next to busy programs has BUSY_S:
 
-* it sets the flag in the shared memory, so that a gateway that goes on sends no more commands;
+* it sets the flag in the shared memory, so that a gateway that continues sends no more commands;
 * a connection on TCP is closed, or shut down where the gateway still has it open: the robot stops
   at the end of the stream. No byte is written to it, as it may hold half a message;
 * on a line it discards what is not sent yet, and writes the stop twice, as the robot may take the
@@ -40,7 +40,7 @@ BUSY_S = 1.0
 STUCK_S = 0.02  # the longest wait for lines that send no byte
 UNREAD_BYTES = 1 << 24
 STREAM_STUCK_S = 1.0  # for a serial server that has received none: TCP sends it again
-# A slow line sends the bytes of its UART's FIFO first, which is not seen: so many bits.
+# A slow line sends its UART's FIFO first, which is not visible: this many bits.
 FIFO_BITS = 32 * 10
 SPEEDS = {getattr(termios, each): int(each[1:]) for each in dir(termios) if each[1:].isdigit()}
 # SIGABRT: systemd sends it to all processes of a service whose watchdog is late.
@@ -67,13 +67,13 @@ class Port:
         self._rest = b""  # of the stop, which the line has not taken
 
     def begin_stop(self) -> None:
-        """Begins to write the stop, twice."""
+        """Begin to write the stop, twice."""
         if self.stop:
             self.discard()
             self._rest = 2 * self.stop
 
     def left(self) -> int:
-        """How many bytes have not left yet; writes what the line takes, without blocking."""
+        """Write what the line takes, without blocking, and return the bytes that have not left."""
         try:
             if self._rest:
                 self._rest = self._rest[os.write(self.fd, self._rest) :]
@@ -88,7 +88,7 @@ class Port:
         return len(self._rest) + int(struct.unpack("=i", unsent)[0])
 
     def stuck_s(self) -> float:
-        """How long this line may send no byte."""
+        """Return how long this line may send no byte."""
         try:
             speed = SPEEDS.get(termios.tcgetattr(self.fd)[5], 0)
         except termios.error:
@@ -96,13 +96,15 @@ class Port:
         return max(STUCK_S, FIFO_BITS / speed) if speed else STUCK_S
 
     def discard(self) -> None:
-        """Discards what the line has not sent."""
+        """Discard what the line has not sent."""
         with suppress(OSError, termios.error):
             termios.tcflush(self.fd, termios.TCOFLUSH)
 
     def close(self) -> None:
-        """Closes it; on TCP also where the gateway has it open. All that was sent arrives: unread
-        bytes would make a reset of the end."""
+        """Close the port; on TCP also where the gateway has it open.
+
+        All that was sent arrives: unread bytes would make a reset of the end.
+        """
         try:
             connection = socket.socket(fileno=self.fd)
         except OSError:  # a line
@@ -150,16 +152,18 @@ class Guardian:
                 limit_s = silent_s + STALL_S
 
     def _watches(self) -> bool:
-        """Whether a robot may move."""
+        """Return whether a robot may move."""
         return any(port.stop for port in self._ports.values())
 
     def _is_kept_waiting(self, silent_s: float) -> bool:
-        """Return whether a thread of the gateway could run, and got no processor: one that hangs in
-        a loop has run for most of the time."""
+        """Return whether a thread of the gateway could run, and got no processor.
+
+        One that hangs in a loop has run for most of the time.
+        """
         return used_s(self._pid) - self._used_s < silent_s / 2 and is_runnable(self._pid)
 
     def _read(self) -> bool:
-        """Reads all that has come; False at the end of the stream."""
+        """Read all that has come; return False at the end of the stream."""
         while True:
             try:
                 data, descriptors, _, _ = socket.recv_fds(self._gateway, 4096, 16)
@@ -174,7 +178,7 @@ class Guardian:
             self._take()
 
     def _take(self) -> None:
-        """Takes the whole messages out of what has come. Each shows that the gateway runs."""
+        """Process the whole messages that have come; each shows that the gateway runs."""
         while len(self._data) >= HEADER.size:
             kind, number, length = HEADER.unpack_from(self._data)
             end = HEADER.size + length
@@ -196,8 +200,10 @@ class Guardian:
                     self._gateway.send(ANSWER.pack(DROP, number))
 
     def _act(self, why: str) -> None:
-        """Stops all robots that may move, at once; then closes all ports. The driver of a line
-        would wait with that for bytes that cannot leave: they are discarded."""
+        """Stop all robots that may move, at once; then close all ports.
+
+        The driver of a line would wait with that for bytes that cannot leave: they are discarded.
+        """
         self._shared[ACTED] = 1
         ports = self._ports.values()
         lines = [port for port in ports if port.is_line]

@@ -45,17 +45,17 @@ class Origin(Enum):
 
 
 def _content(data: bytes) -> bytes:
-    """What the same bytes have in common, in bounded memory."""
+    """Return the part that equal bytes have in common, in bounded memory."""
     return data if len(data) <= _LONGEST else sha256(data).digest()
 
 
 def normal(address: str) -> str:
-    """An address in its normal form: upper case, without separators."""
+    """Return an address in its normal form: upper case, without separators."""
     return address.replace(":", "").replace("-", "").upper()
 
 
 def is_unique(address: str) -> bool:
-    """Whether a normal address is globally unique (long, not all zeros, not all ones)."""
+    """Return whether a normal address is globally unique (long, not all zeros, not all ones)."""
     if len(address) < _UNIQUE_DIGITS or set(address) in ({"0"}, {"F"}):
         return False
     try:
@@ -67,7 +67,7 @@ def is_unique(address: str) -> bool:
 
 @dataclass(slots=True, eq=False)
 class _Transmission:
-    """One transmission in the air, and which of our modules have reported it."""
+    """A transmission in the air, and which of our modules have reported it."""
 
     key: Hashable
     station: str
@@ -93,7 +93,7 @@ class _Log:
         self._by_key.setdefault(transmission.key, deque()).append(transmission)
 
     def find(self, key: Hashable, now: int) -> Iterable[_Transmission]:
-        """The transmissions with this key, oldest first."""
+        """Return the transmissions with this key, oldest first."""
         while self._in_order and self._in_order[0].expires_ns < now:
             self._drop_oldest()
         return (each for each in self._by_key.get(key, ()) if each.expires_ns >= now)
@@ -113,7 +113,7 @@ class _Air:
 
 
 class Airs:
-    """All airs of one gateway. `now` is integer nanoseconds. travelled_ns: of the packet that
+    """Airs of one gateway. `now` is integer nanoseconds. travelled_ns: of the packet that
     `origin` was last asked about, since it left the module that sent it; None: not known. on_sent:
     called with what `sent` was, without its time, where other gateways may be in the air; on_own:
     when a module has other addresses."""
@@ -128,7 +128,7 @@ class Airs:
         self._sent = _Log()
 
     def own(self, air: str, station: str, addresses: Iterable[str]) -> None:
-        """A module of ours is in this air and sends with one of these source addresses."""
+        """Add a module of ours to this air; it sends with one of these source addresses."""
         here = self._airs.setdefault(air, _Air())
         self._stations.add(station)
         self._sent.limit = LIMIT * len(self._airs)
@@ -140,7 +140,7 @@ class Airs:
         self.on_own()
 
     def addresses(self, air: str, station: str) -> frozenset[str]:
-        """The source addresses of a module of ours, in their normal form."""
+        """Return the source addresses of a module of ours, in their normal form."""
         here = self._airs.get(air)
         return frozenset() if here is None else here.addresses.get(station, frozenset())
 
@@ -154,8 +154,12 @@ class Airs:
         owner: str | None = None,
         line_ns: int = 0,
     ) -> None:
-        """Records that our module `station` transmits these bytes. owner: the robot that sent them,
-        None for another sender. line_ns: until the module has them."""
+        """Record that our module `station` transmits these bytes.
+
+        Args:
+            owner: the robot that sent them, None for another sender.
+            line_ns: time until the module has them.
+        """
         if len(self._stations) > 1 and air in self._airs:
             if self.on_sent is not None:
                 self.on_sent(air, data, station, air_time_ns, owner, line_ns)
@@ -166,8 +170,7 @@ class Airs:
     def origin(
         self, air: str, station: str, address: str | None, data: bytes, now: int
     ) -> tuple[Origin, str | None]:
-        """Whether the packet this module received was transmitted by another of our modules, and
-        the robot that sent it there, if one did."""
+        """Return whether another of our modules transmitted the packet, and its robot."""
         source = normal(address) if address else ""
         here = self._airs.get(air)
         is_certain, self.travelled_ns = is_unique(source), None
@@ -198,7 +201,7 @@ class Airs:
     def is_duplicate(
         self, air: str, station: str, address: str | None, data: bytes, now: int
     ) -> bool:
-        """Whether another of our modules in this air has reported the same transmission already.
+        """Return whether another of our modules in this air has reported the same transmission.
 
         Call it for packets that are not echoes. The same sender and the same bytes within SKEW_NS
         are one transmission, unless this module has received it before.
@@ -216,7 +219,7 @@ class Airs:
 
 
 def _possible(air: _Air, sender: str, source: str) -> bool:
-    """Whether our module `sender` may have sent with the address `source`."""
+    """Return whether our module `sender` may have sent with the address `source`."""
     if not source:
         return True
     if sender:

@@ -48,7 +48,7 @@ class _QueueCount:
         self.expired: Counter[str] = Counter()
 
     def expire(self, count: int, reason: ExpiredReason) -> None:
-        """Counts what was in a queue that was discarded."""
+        """Count what was in a queue that was discarded."""
         if count:
             self.expired[ExpiredReason.check(reason)] += count
 
@@ -63,7 +63,7 @@ class EmitterCount(_QueueCount):
         self.rejected: Counter[str] = Counter()
 
     def offer(self, reason: RejectedReason | None) -> None:
-        """Counts one offered packet: accepted when there is no reason, else rejected for it."""
+        """Count one offered packet: accepted when there is no reason, else rejected for it."""
         self.offered += 1
         if reason is None:
             self.accepted += 1
@@ -71,11 +71,11 @@ class EmitterCount(_QueueCount):
             self.rejected[RejectedReason.check(reason)] += 1
 
     def depart(self) -> None:
-        """Counts one packet that leaves the queue and enters the medium next."""
+        """Count one packet that leaves the queue and enters the medium next."""
         self.departed += 1
 
     def violations(self) -> list[str]:
-        """The equations that do not hold, as text."""
+        """Return the equations that do not hold, as text."""
         wrong = []
         rejected, expired, queued = self.rejected.total(), self.expired.total(), self.queued()
         if self.offered != self.accepted + rejected:
@@ -91,7 +91,7 @@ class EmitterCount(_QueueCount):
         return wrong
 
     def as_dict(self) -> dict[str, Any]:
-        """For the report."""
+        """Return the counts for the report."""
         return {
             "offered": self.offered,
             "accepted": self.accepted,
@@ -116,7 +116,7 @@ class SourceCount:
         self.not_received: Counter[str] = Counter()
 
     def violations(self) -> list[str]:
-        """The equations that do not hold, as text."""
+        """Return the equations that do not hold, as text."""
         not_received = self.not_received.total()
         if self.packets == self.received + not_received:
             return []
@@ -126,7 +126,7 @@ class SourceCount:
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """For the report."""
+        """Return the counts for the report."""
         return {
             "received": self.received,
             "copies": self.copies,
@@ -152,40 +152,40 @@ class StationCount(_QueueCount):
         self.dropped: Counter[str] = Counter()  # received, and not a valid packet
 
     def accept(self) -> None:
-        """Counts a copy that the medium matched to this station."""
+        """Count a copy that the medium matched to this station."""
         self.accepted += 1
         self.in_flight += 1
 
     def carry(self) -> None:
-        """Counts a packet that the robot's body reported for this Receiver."""
+        """Count a packet that the robot's body reported for this Receiver."""
         self.accepted += 1
         self.from_body += 1
 
     def arrive(self) -> None:
-        """The copy is handed over; from now on its owner counts it."""
+        """Count a copy that is handed over; from now on its owner counts it."""
         self.in_flight -= 1
 
     def deliver(self) -> None:
-        """Counts a copy that was read, sent completely or acknowledged."""
+        """Count a copy that was read, sent completely or acknowledged."""
         self.delivered += 1
 
     def refuse(self, reason: str, count: int = 1) -> None:
-        """Counts copies lost for this reason."""
+        """Count copies lost for this reason."""
         self.refused[RefusedReason.check(reason)] += count
 
     def receive(self) -> None:
-        """Counts a packet from the hardware that enters the medium next."""
+        """Count a packet from the hardware that enters the medium next."""
         self.inbound += 1
 
     def echo(self) -> None:
-        """Counts a packet from the hardware that another of our modules had sent."""
+        """Count a packet from the hardware that another of our modules had sent."""
         self.inbound += 1
         self.echoes += 1
         self.accepted += 1
         self.refused[PacketRefused.OWN_ECHO] += 1
 
     def drop(self, reason: str, count: int = 1) -> None:
-        """Counts input from the hardware that is not a valid packet."""
+        """Count input from the hardware that is not a valid packet."""
         self.inbound += count
         self.dropped[DroppedReason.check(reason)] += count
 
@@ -195,7 +195,7 @@ class StationCount(_QueueCount):
         return self.accepted - known - self.refused.total() - self.expired.total()
 
     def violations(self) -> list[str]:
-        """The equations that do not hold, as text."""
+        """Return the equations that do not hold, as text."""
         if self.unaccounted() == 0:
             return []
         return [
@@ -205,7 +205,7 @@ class StationCount(_QueueCount):
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """For the report."""
+        """Return the counts for the report."""
         return {
             "accepted": self.accepted,
             "delivered": self.delivered,
@@ -232,7 +232,7 @@ class _ByName(dict[str, C]):
 
 
 class Ledger:
-    """All counts of one gateway."""
+    """Counts of one gateway."""
 
     def __init__(self) -> None:
         self._emitters = _ByName(EmitterCount)
@@ -243,28 +243,27 @@ class Ledger:
         )
 
     def emitter(self, name: str, queued: Callable[[], int] | None = None) -> EmitterCount:
-        """The counts of this emitter; `queued` returns the length of its queue."""
+        """Return the counts of this emitter; `queued` returns the length of its queue."""
         count = self._emitters[name]
         if queued is not None:
             count.queued = queued
         return count
 
     def station(self, name: str, queued: Callable[[], int] | None = None) -> StationCount:
-        """The counts of this receiver or hardware station; `queued` as above."""
+        """Return the counts of this receiver or hardware station; `queued` as above."""
         count = self._stations[name]
         if queued is not None:
             count.queued = queued
         return count
 
     def source(self, name: str) -> SourceCount:
-        """The medium's counts of the packets from this emitter or hardware station."""
+        """Return the medium's counts of the packets from this emitter or hardware station."""
         return self._sources[name]
 
     def enter(
         self, source: str, listeners: Sequence[str], reason: NotReceivedReason | None
     ) -> None:
-        """Counts one packet on the medium: received by these listeners, or by none for this
-        reason."""
+        """Count one packet on the medium: received by these listeners, or lost for this reason."""
         count = self._sources[source]
         count.packets += 1
         if reason is not None:
@@ -283,7 +282,7 @@ class Ledger:
                 self._other_copies += 1
 
     def violations(self) -> list[str]:
-        """All equations that do not hold, as text; empty when the counts are consistent."""
+        """Return all equations that do not hold, as text; empty when the counts are consistent."""
         wrong = [line for count in self._emitters.values() for line in count.violations()]
         wrong += [line for count in self._sources.values() for line in count.violations()]
         wrong += [line for count in self._stations.values() for line in count.violations()]
@@ -301,7 +300,7 @@ class Ledger:
         return wrong
 
     def as_dict(self) -> dict[str, Any]:
-        """The report's `emitters`, `stations`, `medium` and `received_by`."""
+        """Return the report's `emitters`, `stations`, `medium` and `received_by`."""
         sources = list(self._sources.values())
         not_received: Counter[str] = Counter()
         for source in sources:
@@ -324,14 +323,14 @@ class Ledger:
         }
 
     def _received_by(self) -> dict[str, dict[str, int]]:
-        """source -> listener -> copies, without the sources that no listener received."""
+        """Return source -> listener -> copies, without the sources that no listener received."""
         found = {e.name: dict(e.by_listener) for e in self._sources.values() if e.by_listener}
         if self._other_copies:
             found[OTHERS] = {OTHERS: self._other_copies}
         return found
 
     def losses(self) -> dict[str, dict[str, int]]:
-        """All losses: kind -> reason -> packets."""
+        """Return all losses: kind -> reason -> packets."""
         emitters, stations = self._emitters.values(), self._stations.values()
         kinds = {
             "rejected": [each.rejected for each in emitters],
@@ -343,7 +342,7 @@ class Ledger:
         return {kind: dict(sum(counts, Counter())) for kind, counts in kinds.items()}
 
     def queues(self) -> dict[str, int]:
-        """The packets that wait now at each Emitter, Receiver and hardware station."""
+        """Return the packets that wait now at each Emitter, Receiver and hardware station."""
         queued = {name: each.queued() for name, each in self._emitters.items()}
         return queued | {name: each.queued() for name, each in self._stations.items()}
 

@@ -19,7 +19,7 @@ from hilgw.medium.packet import BROADCAST, Copy, Packet
 from hilgw.medium.pose import IDENTITY, Pose, Vector
 from hilgw.reasons import NotReceivedReason
 
-FEW = 32  # up to so many listeners are checked one by one
+FEW = 32  # up to this many listeners are checked one by one
 _LEVELS = range(-4, 11)  # edge lengths of cells: 2^-4 m .. 2^10 m
 _UNKNOWN = (0, 0, 1 << 70)  # the cell of listeners without a position; no real cell is so far out
 _ORDER = attrgetter("order")
@@ -81,7 +81,7 @@ class Listeners:
         self._attached = 0
 
     def add(self, listener: Listener) -> None:
-        """Adds a listener. Raises ConfigError when the name is in use."""
+        """Add a listener. Raises ConfigError when the name is in use."""
         if listener.name in self.by_name:
             raise ConfigError("two stations have this name", where=listener.name)
         self._attached += 1
@@ -92,7 +92,7 @@ class Listeners:
         self._index(listener)
 
     def remove(self, name: str) -> None:
-        """Removes a listener, if it exists."""
+        """Remove a listener, if it exists."""
         listener = self.by_name.pop(name, None)
         if listener is None:
             return
@@ -104,23 +104,22 @@ class Listeners:
             del owners[listener.owner]
 
     def on_object(self, name: str) -> Iterable[Listener]:
-        """The listeners that move with this object."""
+        """Return the listeners that move with this object."""
         return self._by_object.get(name, {}).values()
 
     def retune(self, listener: Listener, channels: frozenset[int] | None) -> None:
-        """Changes the channels it listens to."""
+        """Change the channels that this listener receives on."""
         self._unindex(listener)
         listener.channels = channels
         self._index(listener)
 
     def move(self, listener: Listener, pose: Pose | None) -> None:
-        """Changes its pose."""
         before, listener.pose = listener.pose, pose
         for key in self._keys(listener):
             self._buckets[key].moved(listener, before)
 
     def on_channel(self, packet: Packet) -> list[Listener]:
-        """All listeners of the packet's type on its channel, in order of attachment."""
+        """Return all listeners of the packet's type on its channel, in order of attachment."""
         way = packet.type, packet.channel
         if (known := self._on_channel.get(way)) is not None:
             return known
@@ -134,8 +133,10 @@ class Listeners:
         return found
 
     def near(self, packet: Packet, pose: Pose) -> list[Listener] | None:
-        """The listeners on the channel that are in range or have no pose, in order of attachment.
-        None when the index would not save anything."""
+        """Return the listeners on the channel that may be in range, in order of attachment.
+
+        These are in range or have no pose. None when the index would not save anything.
+        """
         found: list[Listener] = []
         saved = False
         for bucket in self._listening(packet):
@@ -154,7 +155,7 @@ class Listeners:
         return found
 
     def reason_without_listener(self, packet: Packet) -> NotReceivedReason:
-        """The reason for a packet without a listener on its channel."""
+        """Return the reason why a packet has no listener on its channel."""
         owners = self._owners.get(packet.type)
         if not owners:
             return NotReceivedReason.NO_LISTENER
@@ -203,35 +204,36 @@ class Bucket:
         return len(self._members)
 
     def add(self, listener: Listener) -> None:
-        """Adds a listener with a new name."""
         self._members[listener.name] = listener
         self._in_order = None
         for level, grid in self._grids.items():
             _put_in(grid, level, listener, listener.pose)
 
     def remove(self, listener: Listener) -> None:
-        """Removes a listener of this bucket."""
         del self._members[listener.name]
         self._in_order = None
         for level, grid in self._grids.items():
             _take_out(grid, level, listener, listener.pose)
 
     def moved(self, listener: Listener, before: Pose | None) -> None:
-        """Updates the grids after a listener moved from `before` to its pose."""
+        """Update the grids after a listener moved from `before` to its pose."""
         for level, grid in self._grids.items():
             if _cell(level, before) != _cell(level, listener.pose):
                 _take_out(grid, level, listener, before)
                 _put_in(grid, level, listener, listener.pose)
 
     def all(self) -> list[Listener]:
-        """All listeners, in order of attachment."""
+        """Return all listeners, in order of attachment."""
         if self._in_order is None:
             self._in_order = sorted(self._members.values(), key=_ORDER)
         return self._in_order
 
     def near(self, position: Vector, range: float) -> Iterator[Listener] | None:
-        """The listeners that may be in range or have no pose, in any order; None when checking
-        all of them is as fast."""
+        """Yield the listeners that may be in range or have no pose, in any order.
+
+        Returns:
+            None when checking all of them is as fast.
+        """
         level = _level(range)
         if level is None or len(self._members) <= FEW:
             return None
@@ -258,7 +260,7 @@ def _span(first: int, last: int) -> Iterable[int]:
 
 
 def _level(range: float) -> int | None:
-    """The smallest cell edge that is not below the range, as a power of two."""
+    """Return the smallest cell edge that is not below the range, as a power of two."""
     if not 0.0 < range <= 2.0 ** _LEVELS[-1]:
         return _LEVELS[0] if range == 0.0 else None
     return max(_LEVELS[0], math.ceil(math.log2(range)))

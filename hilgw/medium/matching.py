@@ -28,18 +28,20 @@ class OutOfRange(str):
 
 
 def stage(reason: str) -> int:
-    """Index of the check that failed; any other reason comes last."""
+    """Return the index of the check that failed; any other reason comes last."""
     return _STAGE.get(reason, len(_STAGE))
 
 
 def later(reason: NotReceivedReason, other: NotReceivedReason) -> NotReceivedReason:
-    """The reason of the later check."""
+    """Return the reason of the later check."""
     return reason if _STAGE[reason] >= _STAGE[other] else other
 
 
 def exclusion(packet: Packet, listener: Listener) -> NotReceivedReason | None:
-    """Why this listener on the channel must not receive the packet; None when it may. To its own
-    robot it is not a listener."""
+    """Return why this listener on the channel must not receive the packet; None when it may.
+
+    A listener never receives its own robot's packets.
+    """
     if packet.owner is not None and packet.owner == listener.owner:
         return NotReceivedReason.NO_LISTENER
     if packet.source == listener.name:
@@ -56,7 +58,10 @@ def exclusion(packet: Packet, listener: Listener) -> NotReceivedReason | None:
 
 
 def within_cone(apex: Pose, axis: int, aperture: float, point: Vector) -> bool:
-    """Whether a point lies in the cone at `apex`, edge included; aperture -1: any direction."""
+    """Return whether a point lies in the cone at `apex`, edge included.
+
+    Aperture -1: any direction.
+    """
     if aperture < 0.0:
         return True
     x, y, z = point[0] - apex.position[0], point[1] - apex.position[1], point[2] - apex.position[2]
@@ -66,7 +71,7 @@ def within_cone(apex: Pose, axis: int, aperture: float, point: Vector) -> bool:
 
 
 def signal_strength(packet: Packet, distance: float, listener: Listener) -> float:
-    """From the RSSI if there is one, else 1 / distance^2; NaN when neither is known."""
+    """Return the signal strength from the RSSI, else 1 / distance^2; NaN when neither is known."""
     if packet.rssi_dbm is not None:
         strength = math.pow(10.0, min((packet.rssi_dbm - packet.rssi_at_1m_dbm) / 10.0, 300.0))
     else:
@@ -81,7 +86,7 @@ def signal_strength(packet: Packet, distance: float, listener: Listener) -> floa
 
 
 def direction(listener: Listener, emitter: Pose | None, distance: float) -> Vector:
-    """Unit vector to the emitter in the listener's frame; NaN x 3 when unknown or undefined.
+    """Return the unit vector to the emitter in the listener's frame; NaN x 3 if undefined.
 
     The noise is added to the vector before it is normalised, in proportion to the distance.
     """

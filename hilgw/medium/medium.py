@@ -35,7 +35,7 @@ Transmitted = Callable[[Packet, Sequence[str], NotReceivedReason | None, Missed]
 
 
 class MediumObserver(Protocol):
-    """What a medium reports to."""
+    """Receiver of a medium's events."""
 
     @property
     def transmitted(self) -> Transmitted | None:
@@ -44,7 +44,7 @@ class MediumObserver(Protocol):
         receive it, with their reasons; it is called before `transmitted` returns, or never."""
 
     def notice(self, source: str, text: str) -> None:
-        """A line for the user."""
+        """Show a line to the user."""
 
 
 class Unobserved:
@@ -88,14 +88,16 @@ class Medium:
 
     @property
     def listeners(self) -> Iterable[Listener]:
-        """All that are attached."""
+        """Names of the attached listeners."""
         return self._listeners.by_name.values()
 
     def attach(self, listener: Listener) -> None:
-        """Adds a listener. Its counts are `ledger.station(listener.name)`.
+        """Add a listener, which has its counts in `ledger.station(listener.name)`.
 
-        Without a pose of its own it takes that of the object it is mounted on. Raises ConfigError
-        when the name is in use.
+        Without a pose of its own it takes that of the object it is mounted on.
+
+        Raises:
+            ConfigError: the name is in use.
         """
         if listener.pose is None:
             listener.pose = self.pose_of(listener.mounted_on, listener.mount)
@@ -105,19 +107,19 @@ class Medium:
         self.on_listeners()
 
     def detach(self, name: str) -> None:
-        """Removes a listener; copies in flight to it are refused "detached"."""
+        """Remove a listener; copies in flight to it are refused "detached"."""
         self._listeners.remove(name)
         self.on_listeners()
 
     def retune(self, name: str, channels: frozenset[int] | None) -> None:
-        """Changes the channels of a listener, None: all; does nothing when it is not attached."""
+        """Change the channels of a listener, None: all; does nothing when it is not attached."""
         listener = self._listeners.by_name.get(name)
         if listener is not None:
             self._listeners.retune(listener, channels)
             self.on_listeners()
 
     def place(self, name: str, pose: Pose | None) -> None:
-        """Changes the pose of an object (None: unknown), and of all that is mounted on it."""
+        """Change the pose of an object (None: unknown), and of all that is mounted on it."""
         if pose is None:
             self._poses.pop(name, None)
         else:
@@ -127,12 +129,15 @@ class Medium:
         self._obstacles.place(name, pose)
 
     def pose_of(self, name: str, mount: Pose = IDENTITY) -> Pose | None:
-        """The pose of a device mounted on this object; None when the object's pose is unknown."""
+        """Return the pose of a device mounted on this object.
+
+        None when the object's pose is unknown.
+        """
         pose = self._poses.get(name)
         return pose if pose is None or mount is IDENTITY else pose.compose(mount)
 
     def obstruct(self, obstacle: Obstacle) -> None:
-        """Adds an obstacle to infra-red signals."""
+        """Add an obstacle to infra-red signals."""
         self._obstacles.add(obstacle, self._poses.get(obstacle.attached_to or ""))
 
     # --- packets --------------------------------------------------------------------------------
@@ -144,12 +149,14 @@ class Medium:
         now: int | None = None,
         mounted_on: str | None = None,
     ) -> None:
-        """Delivers a packet, sent from `pose` (None: unknown), to all listeners in reach.
+        """Deliver a packet, sent from `pose` (None: unknown), to all listeners in reach.
 
-        mounted_on: the object that carries the sender; its own obstacles do not block. The packet
-        arrives at `now`, by default when it was sent. All copies are counted before the first is
-        delivered, and delivered before this returns; a call from within a delivery leaves them to
-        the outermost call.
+        The packet arrives at `now`, by default when it was sent. All copies are counted before the
+        first is delivered, and delivered before this returns; a call from within a delivery leaves
+        them to the outermost call.
+
+        Args:
+            mounted_on: the object that carries the sender; its own obstacles do not block.
         """
         arrived_ns = packet.sent_ns if now is None else now
         receivers, reason, listeners = self._match(packet, pose, mounted_on)
@@ -176,8 +183,14 @@ class Medium:
             self._deliver_all()
 
     def send_to(self, packet: Packet, name: str) -> NotReceivedReason | None:
-        """Delivers a packet to this listener alone, whatever its owner, air and pose. Returns why
-        it does not receive it, or None. KeyError for a listener that is not attached."""
+        """Deliver a packet to this listener alone, whatever its owner, air and pose.
+
+        Returns:
+            The reason why it does not receive the packet, or None.
+
+        Raises:
+            KeyError: the listener is not attached.
+        """
         listener, reason, names = self._listeners.by_name[name], None, [name]
         channels, channel = listener.channels, packet.channel
         if channel > CHANNEL_MAX or not (
@@ -197,8 +210,11 @@ class Medium:
     def _match(
         self, packet: Packet, pose: Pose | None, mounted_on: str | None
     ) -> tuple[list[tuple[Listener, float]], NotReceivedReason | None, list[Listener] | None]:
-        """The listeners that receive the packet, with the distance (NaN: unknown); the reason when
-        there are none; all on the channel, None where only some of them were looked at."""
+        """Return the listeners that receive the packet, with the distance (NaN: unknown).
+
+        Then the reason when there are none; then all on the channel, None where the index checked
+        only some of them.
+        """
         limited = pose is not None and packet.range >= 0.0
         near = self._listeners.near(packet, pose) if pose is not None and limited else None
         receivers: list[tuple[Listener, float]] = []
@@ -234,9 +250,9 @@ class Medium:
         receivers: list[str],
         listeners: list[Listener] | None,
     ) -> dict[str, str]:
-        """The other listeners on the channel, and why they do not receive the packet.
+        """Return the other listeners on the channel, and why they do not receive the packet.
 
-        Without those of the sender's own robot, and the modules of the air it came from.
+        The sender's own robot, and the modules of the air it came from, are left out.
         """
         missed: dict[str, str] = {}
         for listener in self._listeners.on_channel(packet) if listeners is None else listeners:
@@ -250,7 +266,7 @@ class Medium:
     def _not_reached(
         self, packet: Packet, pose: Pose | None, mounted_on: str | None, listener: Listener
     ) -> str:
-        """Why the signal does not arrive, with numbers; else another module of the air has it."""
+        """Return why the signal does not arrive, with numbers; else that another module has it."""
         distance, reason = self._reach(packet, pose, mounted_on, listener)
         if reason is NotReceivedReason.RANGE:
             return OutOfRange.of(packet.range, distance)
@@ -259,7 +275,7 @@ class Medium:
     def _reason_with_far_listeners(
         self, packet: Packet, reason: NotReceivedReason
     ) -> NotReceivedReason:
-        """The latest reason, with the listeners out of range that the index left out."""
+        """Return the latest reason, with the listeners out of range that the index left out."""
         for listener in self._listeners.on_channel(packet):
             if later(NotReceivedReason.RANGE, reason) == reason:
                 break
@@ -269,7 +285,10 @@ class Medium:
     def _reach(
         self, packet: Packet, pose: Pose | None, mounted_on: str | None, listener: Listener
     ) -> tuple[float, NotReceivedReason | None]:
-        """Distance, and None or why the signal does not arrive. Unknown poses are in range."""
+        """Return the distance, and None or why the signal does not arrive.
+
+        Listeners with unknown poses are in range.
+        """
         there = listener.pose
         if pose is None or there is None:
             name = packet.source if pose is None else listener.name
@@ -326,12 +345,12 @@ class Medium:
             self._delivering = False
 
     def _lose(self, listener: Listener, reason: str) -> None:
-        """Counts the copies that the listener took and had not counted when it raised."""
+        """Count the copies that the listener took and had not counted when it raised."""
         missing = listener.count.unaccounted()
         if missing > 0:
             listener.count.refuse(reason, missing)
 
 
 def _fits_better(listener: Listener, chosen: Listener, channel: int) -> bool:
-    """Whether its mapping names this channel explicitly, and that of the chosen one does not."""
+    """Return whether its mapping, and not that of the chosen one, names this channel explicitly."""
     return channel in (listener.channels or ()) and channel not in (chosen.channels or ())

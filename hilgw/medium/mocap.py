@@ -21,7 +21,11 @@ MAX_DATAGRAM_BYTES = 65_507
 
 
 def decode(datagram: bytes) -> dict[str, Pose | None]:
-    """The poses in a datagram. Raises FrameError for anything else."""
+    """Return the poses in a datagram.
+
+    Raises:
+        FrameError: it is not such a datagram.
+    """
     try:
         objects = json.loads(datagram.decode())
     except (ValueError, RecursionError) as error:
@@ -32,7 +36,10 @@ def decode(datagram: bytes) -> dict[str, Pose | None]:
 
 
 def encode(objects: Mapping[str, tuple[float, ...] | None]) -> bytes:
-    """A datagram from position and quaternion (x, y, z, qx, qy, qz, qw) per object; None: lost."""
+    """Return a datagram with position and quaternion (x, y, z, qx, qy, qz, qw) of each object.
+
+    None: lost.
+    """
     return json.dumps(
         {name: None if pose is None else list(pose) for name, pose in objects.items()},
         ensure_ascii=False,

@@ -29,7 +29,7 @@ class Motion(Protocol):
     """A scripted motion: `Circle`, `Waypoints` or `TimedPoses`."""
 
     def at(self, elapsed_ns: int, up: int) -> Pose:
-        """The pose at this time after the start."""
+        """Return the pose at this time after the start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,6 @@ class Circle:
         check_position(self.center, "center")
 
     def at(self, elapsed_ns: int, up: int) -> Pose:
-        """The pose at this time after the start."""
         # Whole turns are removed in integers, so precision does not decrease with time.
         period_ns = max(1, round(abs(self.period_s) * _NS_PER_S))
         turn = math.copysign(1.0, self.period_s)
@@ -88,7 +87,6 @@ class Waypoints:
             check_position(point, "points")
 
     def at(self, elapsed_ns: int, up: int) -> Pose:
-        """The pose at this time after the start."""
         points = (*self.points, self.points[0]) if self.closed else self.points
         legs = [(a, b, math.dist(a, b)) for a, b in pairwise(points) if a != b]
         if not legs:
@@ -125,7 +123,7 @@ class TimedPoses:
             Pose.from_quaternion(position, quaternion)
 
     def at(self, elapsed_ns: int, up: int) -> Pose:
-        """The pose at this time after the start; `up` is ignored."""
+        """Return the pose at this time after the start; `up` is ignored."""
         after = bisect_right(self.times_ns, elapsed_ns)
         if after in (0, len(self.times_ns)):
             at = min(after, len(self.times_ns) - 1)
@@ -140,11 +138,13 @@ class TimedPoses:
 
 
 def read_timed_poses(text: str, where: str) -> dict[str, TimedPoses]:
-    """The motions in a file of timed poses, by object.
+    """Return the motions in a file of timed poses, by object.
 
     Lines `time_s,name,x,y,z,qx,qy,qz,qw`, metres and a quaternion. Empty lines, lines that begin
-    with #, a header line and a byte order mark are skipped. Raises ConfigError with line and
-    column.
+    with #, a header line and a byte order mark are skipped.
+
+    Raises:
+        ConfigError: a line is invalid, with line and column.
     """
     rows: dict[str, list[tuple[int, Vector, Quaternion]]] = {}
     for line, row in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
@@ -166,7 +166,11 @@ def read_timed_poses(text: str, where: str) -> dict[str, TimedPoses]:
 
 
 def _timed_pose(row: str) -> tuple[str, tuple[int, Vector, Quaternion]]:
-    """One line: the object and its pose. Raises ConfigError; `where` is the column."""
+    """Return the object and the pose of one line.
+
+    Raises:
+        ConfigError: the line is invalid; `where` is the column.
+    """
     fields = row.split(",")
     columns = [1 + sum(len(field) + 1 for field in fields[:i]) for i in range(len(fields))]
     if len(fields) != len(_TITLES):
@@ -191,12 +195,12 @@ def _timed_pose(row: str) -> tuple[str, tuple[int, Vector, Quaternion]]:
 
 
 def _horizontal(right: float, ahead: float, up: int) -> Vector:
-    """A horizontal direction: `right` along x, `ahead` to the left of x seen from above."""
+    """Return the horizontal direction of `right` along x and `ahead` to its left, from above."""
     return (right, ahead, 0.0) if up == 2 else (right, 0.0, -ahead)
 
 
 def _facing(ahead: Vector, up: int) -> tuple[Vector, Vector, Vector]:
-    """The rotation whose forward axis is this horizontal unit vector."""
+    """Return the rotation whose forward axis is this horizontal unit vector."""
     x, y, z = ahead
     if up == 2:
         return ((x, -y, 0.0), (y, x, 0.0), (0.0, 0.0, 1.0))
@@ -204,7 +208,7 @@ def _facing(ahead: Vector, up: int) -> tuple[Vector, Vector, Vector]:
 
 
 def _heading(start: Vector, end: Vector, up: int) -> tuple[Vector, Vector, Vector]:
-    """Facing from start to end, horizontally; no rotation for a vertical leg."""
+    """Return the rotation that faces from start to end, horizontally; none for a vertical leg."""
     x, y, z = (b - a for a, b in zip(start, end, strict=True))
     side = y if up == 2 else z
     length = math.hypot(x, side)
@@ -225,7 +229,7 @@ def _floats(point: Vector) -> Vector:
 
 
 def _slerp(a: Quaternion, b: Quaternion, part: float) -> Quaternion:
-    """Spherical interpolation along the shorter arc."""
+    """Interpolate spherically along the shorter arc."""
     a, b = _unit(a), _unit(b)
     cosine = sum(p * q for p, q in zip(a, b, strict=True))
     sign = -1.0 if cosine < 0 else 1.0

@@ -11,17 +11,17 @@ SHAPES = ("sphere", "box", "cylinder", "capsule")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObstacleSettings:
-    """One obstacle to infra-red signals. Its owner's signals pass, coming or going."""
+    """An obstacle to infra-red signals. Its owner's signals pass, coming or going."""
 
     shape: str = setting("shape", choices=SHAPES)
     radius: float | None = setting(
-        "of a sphere, cylinder or capsule", None, gt=0, unit="m", le=1_000_000
+        "radius of a sphere, cylinder or capsule", None, gt=0, unit="m", le=1_000_000
     )
     height: float | None = setting(
-        "of a cylinder, or of a capsule without its caps", None, gt=0, unit="m", le=1_000_000
+        "height of a cylinder, or of a capsule without its caps", None, gt=0, unit="m", le=1_000_000
     )
     size: tuple[float, float, float] | None = setting(
-        "of a box: x, y, z", None, gt=0, unit="m", le=1_000_000
+        "size of a box: x, y, z", None, gt=0, unit="m", le=1_000_000
     )
     position: tuple[float, float, float] = setting(
         "x, y, z", (0.0, 0.0, 0.0), unit="m", ge=-1_000_000_000, le=1_000_000_000

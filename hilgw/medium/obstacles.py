@@ -39,7 +39,7 @@ class Solid(Protocol):
     def radius(self) -> float: ...
 
     def meets(self, a: Vector, b: Vector) -> bool:
-        """Whether the segment from a to b, in the frame of the solid, touches or enters it."""
+        """Return whether the segment from a to b, in the solid's frame, touches or enters it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class Cylinder:
 
 @dataclass(frozen=True, slots=True)
 class Capsule:
-    """All points within `cap_radius` of a segment of one axis, `height` long."""
+    """Points within `cap_radius` of a segment of one axis, `height` long."""
 
     cap_radius: float
     height: float
@@ -135,7 +135,7 @@ class Capsule:
 
 
 def distance_to_origin(a: Vector, b: Vector) -> float:
-    """Distance from the origin to the segment."""
+    """Return distance from the origin to the segment."""
     ax, ay, az = a
     dx, dy, dz = b[0] - ax, b[1] - ay, b[2] - az
     length2 = dx * dx + dy * dy + dz * dz
@@ -153,7 +153,7 @@ def _half(axis: int, along: float, across: float) -> Vector:
 
 
 def _within(start: float, step: float, half: float) -> tuple[float, float]:
-    """The interval of t with |start + t * step| <= half; (1, 0) when empty."""
+    """Return the interval of t with |start + t * step| <= half; (1, 0) when empty."""
     if step == 0.0:
         return (-math.inf, math.inf) if abs(start) <= half else _EMPTY
     first, last = (-half - start) / step, (half - start) / step
@@ -161,7 +161,7 @@ def _within(start: float, step: float, half: float) -> tuple[float, float]:
 
 
 def _within_circle(u: float, v: float, du: float, dv: float, radius: float) -> tuple[float, float]:
-    """The interval of t with |(u, v) + t * (du, dv)| <= radius; (1, 0) when empty."""
+    """Return the interval of t with |(u, v) + t * (du, dv)| <= radius; (1, 0) when empty."""
     a = du * du + dv * dv
     if a == 0.0:
         return (-math.inf, math.inf) if math.hypot(u, v) <= radius else _EMPTY
@@ -192,9 +192,13 @@ class Obstacle:
 
 
 def obstacle(settings: ObstacleSettings, upright: int) -> Obstacle:
-    """The obstacle of these settings; `upright`: axis of cylinders and capsules.
+    """Return the obstacle of these settings.
 
-    Raises ConfigError, with the field as `where`, for a missing or superfluous dimension.
+    Args:
+        upright: axis of cylinders and capsules.
+
+    Raises:
+        ConfigError: a dimension is missing or superfluous; `where` is the field.
     """
     needed = _NEEDS.get(settings.shape)
     if needed is None:
@@ -226,7 +230,7 @@ def _solid(settings: ObstacleSettings, upright: int) -> Solid:
 
 
 class Obstacles:
-    """All obstacles of one medium. upright: the world axis that points up; the sectors divide the
+    """Obstacles of one medium. upright: the world axis that points up; the sectors divide the
     plane perpendicular to it."""
 
     def __init__(self, upright: int) -> None:
@@ -236,7 +240,7 @@ class Obstacles:
         self._views: dict[tuple[Vector, float], _View] = {}
 
     def add(self, obstacle: Obstacle, pose: Pose | None = None) -> None:
-        """Adds an obstacle; `pose`: of the object it is attached to."""
+        """Add an obstacle; `pose` is that of the object it is attached to."""
         self._all.append(obstacle)
         if obstacle.attached_to is not None:
             self._by_object.setdefault(obstacle.attached_to, []).append(obstacle)
@@ -244,7 +248,7 @@ class Obstacles:
         self._views.clear()
 
     def place(self, name: str, pose: Pose | None) -> None:
-        """Moves the obstacles attached to this object; with None they block nothing."""
+        """Move the obstacles attached to this object; with None they block nothing."""
         for obstacle in self._by_object.get(name, ()):
             obstacle.pose = pose.compose(obstacle.mount) if pose else None
             self._views.clear()
@@ -252,9 +256,10 @@ class Obstacles:
     def block(
         self, a: Vector, b: Vector, owners: Collection[str | None], reach: float = math.inf
     ) -> bool:
-        """Whether an obstacle is on the straight line from a to b; those of the owners never block.
+        """Return whether an obstacle is on the straight line from a to b; the owners' never block.
 
-        reach: the range of the signals from a; b is not farther away.
+        Args:
+            reach: the range of the signals from a; b is not farther away.
         """
         if not self._all:
             return False
@@ -294,13 +299,16 @@ class _View:
                 self._sectors.setdefault(sector, []).append(each)
 
     def towards(self, point: Vector) -> Sequence[tuple[float, Obstacle]]:
-        """The obstacles in the sector of this point, each with its smallest possible distance."""
+        """Return the obstacles in the sector of this point, each with its smallest distance."""
         u, v = self._axes
         angle = math.atan2(point[v] - self._origin[v], point[u] - self._origin[u])
         return self._sectors.get(math.floor(angle * _SECTORS_PER_RAD) % _SECTORS, ())
 
     def _hidden_by(self, obstacle: Obstacle) -> Iterable[int]:
-        """The sectors that the bounding sphere of an obstacle covers; all, above and below it."""
+        """Return the sectors that the bounding sphere of an obstacle covers.
+
+        All, above and below it.
+        """
         u, v = self._axes
         centre = obstacle.pose.position if obstacle.pose else self._origin
         along, across = centre[u] - self._origin[u], centre[v] - self._origin[v]

@@ -13,7 +13,7 @@ UNKNOWN_DIRECTION = (math.nan, math.nan, math.nan)
 
 @unique_record
 class Packet:
-    """One packet as it enters the medium. Times are integer nanoseconds, monotonic.
+    """A packet as it enters the medium. Times are integer nanoseconds, monotonic.
 
     source: the station that sent it, "robot.device" or the adapter's name. owner: the robot that
     counts as its sender, None for a sender outside. air: the air it came from, None for a
@@ -44,7 +44,7 @@ class Packet:
 
 @unique_record
 class Copy:
-    """One packet as one listener receives it.
+    """A packet as one listener receives it.
 
     signal_strength: 1 / distance^2, or from the RSSI, or NaN when unknown. direction: unit vector
     to the emitter in the listener's frame, NaN x 3 when unknown. origin, mounted_on: for a

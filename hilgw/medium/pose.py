@@ -19,7 +19,7 @@ LARGEST_M = 1e9
 
 
 def check_position(position: Vector, where: str = "position") -> None:
-    """Raises ConfigError for an invalid position: NaN, or a coordinate beyond LARGEST_M."""
+    """Raise ConfigError for an invalid position: NaN, or a coordinate beyond LARGEST_M."""
     if not all(abs(each) <= LARGEST_M for each in position):
         raise ConfigError(
             f"{where} {list(position)} is not a valid position",
@@ -45,7 +45,7 @@ class Pose:
 
     @classmethod
     def from_axis_angle(cls, position: Vector, rotation: tuple[float, float, float, float]) -> Pose:
-        """From Webots' rotation: axis x, y, z (any length but 0) and angle in rad."""
+        """Return the pose of Webots' rotation: axis x, y, z (any length but 0) and angle in rad."""
         check_position(position)
         x, y, z, angle = rotation
         length = math.hypot(x, y, z)
@@ -62,7 +62,7 @@ class Pose:
     def from_quaternion(
         cls, position: Vector, quaternion: tuple[float, float, float, float]
     ) -> Pose:
-        """From a quaternion x, y, z, w of any length but 0."""
+        """Return the pose of a quaternion x, y, z, w of any length but 0."""
         check_position(position)
         length = math.hypot(*quaternion)
         if not _SHORTEST <= length < math.inf:
@@ -79,7 +79,7 @@ class Pose:
         return cls((float(x), float(y), float(z)), rows)
 
     def quaternion(self) -> tuple[float, float, float, float]:
-        """The rotation as x, y, z, w with w >= 0."""
+        """Return the rotation as x, y, z, w with w >= 0."""
         (a, b, c), (d, e, f), (g, h, i) = self.rows
         # Start with the largest of the four: the others are divided by it.
         squares = (1 + a - e - i, 1 - a + e - i, 1 - a - e + i, 1 + a + e + i)
@@ -95,12 +95,12 @@ class Pose:
         return (x, y, z, w) if w >= 0 else (-x, -y, -z, -w)
 
     def axis(self, index: int) -> Vector:
-        """One of the frame's axes (0: x, 1: y, 2: z) in world coordinates."""
+        """Return one of the frame's axes (0: x, 1: y, 2: z) in world coordinates."""
         a, b, c = self.rows
         return (a[index], b[index], c[index])
 
     def to_local(self, point: Vector) -> Vector:
-        """A point in world coordinates, converted to this frame."""
+        """Convert a point in world coordinates to this frame."""
         px, py, pz = self.position
         x, y, z = point[0] - px, point[1] - py, point[2] - pz
         a, b, c = self.rows
@@ -111,7 +111,7 @@ class Pose:
         )
 
     def to_world(self, point: Vector) -> Vector:
-        """A point in this frame, converted to world coordinates."""
+        """Convert a point in this frame to world coordinates."""
         x, y, z = point
         px, py, pz = self.position
         a, b, c = self.rows
@@ -122,7 +122,7 @@ class Pose:
         )
 
     def compose(self, mount: Pose) -> Pose:
-        """The pose in world coordinates of a device mounted on this frame at `mount`."""
+        """Return the pose in world coordinates of a device mounted on this frame at `mount`."""
         if mount.rows is NO_ROTATION:
             if mount.position == (0.0, 0.0, 0.0):
                 return self
@@ -139,7 +139,7 @@ IDENTITY = Pose()
 
 
 class Mount(NamedTuple):
-    """Where a device is: the object that carries it, and its pose on that object."""
+    """Place of a device: the object that carries it, and its pose on that object."""
 
     object: str
     pose: Pose = IDENTITY

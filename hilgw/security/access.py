@@ -42,13 +42,16 @@ MAX_ADDRESSES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a client may do. name: of its token, for the log; role: one of ROLES."""
+    """Permission of a client. name: of its token, for the log; role: one of ROLES."""
 
     name: str
     role: str
 
     def allows(self, role: str) -> bool:
-        """monitor: read; drive: command robots, too; admin: change the gateway, too."""
+        """Return whether the role is allowed.
+
+        monitor: read; drive: command robots, too; admin: change the gateway, too.
+        """
         return ROLES.index(self.role) >= ROLES.index(role)
 
 
@@ -59,11 +62,11 @@ class Access:
     """The tokens of one configuration. Tokens are kept as digests only."""
 
     def __init__(self, tokens: Iterable[tuple[str, str, str]] = ()) -> None:
-        """tokens: (name, role, token)."""
+        """Create the access list of these (name, role, token)."""
         self._grants = [(_digest(token), Grant(name, role)) for name, role, token in tokens]
 
     def grant(self, token: str | None) -> Grant | None:
-        """What this token allows; None: nothing. Takes the same time for every token."""
+        """Return what this token allows; None: nothing. Takes the same time for every token."""
         digest = _digest(token or "")
         found = None
         for known, grant in self._grants:
@@ -73,7 +76,7 @@ class Access:
 
 
 class TokenCheck:
-    """Whether the clients of one listener may do what needs `role`.
+    """Check of the clients of one listener: may they do what needs `role`.
 
     After three wrong tokens from an address within a second, its further tries are refused and not
     compared, until that second is over. no_token: the role that each client has without a token.
@@ -97,7 +100,7 @@ class TokenCheck:
         self._wrong: dict[str, deque[int]] = {}  # by address, when its last wrong tokens came
 
     def __call__(self, token: str | None, peer: str) -> RequestRefused | None:
-        """Why the client at `peer`, HOST:PORT, is refused; None: it is not."""
+        """Return why the client at `peer`, HOST:PORT, is refused; None if it is not."""
         now, address = self._now(), _address_of(peer)
         wrong = self._wrong.get(address)
         if wrong and len(wrong) == MAX_WRONG_TOKENS and now - wrong[0] < PERIOD_NS:
@@ -110,7 +113,7 @@ class TokenCheck:
         return RequestRefused.NOT_PERMITTED
 
     def why(self, token: str | None, reason: RequestRefused) -> Forbidden:
-        """The reason for the message to a client that was refused."""
+        """Return the reason for the message to a client that was refused."""
         if reason is RequestRefused.TOO_MANY_TRIES:
             return Forbidden.TOO_MANY_TRIES
         if token is None:
@@ -119,8 +122,7 @@ class TokenCheck:
         return Forbidden.MONITOR_TOKEN if known else Forbidden.WRONG_TOKEN
 
     def _note(self, address: str, now: int) -> None:
-        """A wrong token; the address whose last one is oldest is forgotten when there are
-        too many."""
+        """Note a wrong token; if there are too many addresses, forget the one with the oldest."""
         wrong = self._wrong.pop(address, None) or deque(maxlen=MAX_WRONG_TOKENS)
         wrong.append(now)
         self._wrong[address] = wrong
@@ -129,7 +131,7 @@ class TokenCheck:
 
 
 def _address_of(peer: str) -> str:
-    """One for each client that may choose its addresses: of IPv6, the first 64 bits."""
+    """Return one address for each client that may choose its own: of IPv6, the first 64 bits."""
     host = peer.rpartition(":")[0].strip("[]").partition("%")[0]
     try:
         version = ip_address(host).version
@@ -143,7 +145,11 @@ def _digest(token: str) -> bytes:
 
 
 def read_token(path: Path) -> str:
-    """The token in a file. Raises ConfigError: unreadable, readable by other users, not a token."""
+    """Return the token in a file.
+
+    Raises:
+        ConfigError: unreadable, readable by other users, not a token.
+    """
     try:
         with path.open("rb") as file:
             mode = os.fstat(file.fileno()).st_mode
@@ -166,8 +172,10 @@ def read_token(path: Path) -> str:
 
 
 def write_token(path: Path) -> str:
-    """Creates a file of mode 0600 with a new token, and returns the token. An existing file is an
-    error."""
+    """Create a file of mode 0600 with a new token, and return the token.
+
+    An existing file is an error.
+    """
     token = secrets.token_urlsafe(24)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -183,7 +191,7 @@ def write_token(path: Path) -> str:
 
 
 def _check_private(path: Path) -> None:
-    """An absent file is reported later."""
+    """Refuse a file that others may read; an absent file is reported later."""
     mode = mode_of(path)
     if mode is not None and is_key_exposed(mode):
         raise ConfigError(KEY_READABLE, where=str(path), fix=make_private(path))
@@ -192,9 +200,15 @@ def _check_private(path: Path) -> None:
 def server_context(
     certificate: Path, key: Path | None, client_authority: Path | None = None
 ) -> ssl.SSLContext:
-    """TLS 1.2 or newer with this certificate chain. client_authority: PEM file of the certificate
-    that signed those of the clients; a client without one has no connection. Raises ConfigError,
-    also for a key that every user of this machine can read."""
+    """Return a context for TLS 1.2 or newer with this certificate chain.
+
+    Args:
+        client_authority: PEM file of the certificate that signed those of the clients; a client
+            without one has no connection.
+
+    Raises:
+        ConfigError: a file is invalid, or every user of this machine can read the key.
+    """
     _check_private(key or certificate)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2

@@ -51,5 +51,5 @@ class Accepting:
 
 
 def accept(listening: socket.socket) -> tuple[socket.socket, Any]:
-    """The next connection and its address; a function, so that tests can make it fail."""
+    """Return the next connection and its address; a function, so that tests can make it fail."""
     return listening.accept()

@@ -105,7 +105,7 @@ class AsyncioStream(Transport, asyncio.Protocol):
             self._transport.pause_reading()
 
     def eof_received(self) -> bool:
-        """True keeps our direction open."""
+        """Return True, which keeps our direction open."""
         if self.on_half_close is None:
             return False
         self.on_half_close()
@@ -125,7 +125,7 @@ class AsyncioStream(Transport, asyncio.Protocol):
             self.closed()
 
     def closed(self) -> None:
-        """The descriptor is closed."""
+        """Note that the descriptor is closed."""
         if not self._gone.done():
             self._gone.set_result(None)
             if self.on_closed is not None:
@@ -144,14 +144,14 @@ class AsyncioStream(Transport, asyncio.Protocol):
             self._transport.resume_reading()
 
     def extra(self, name: str) -> Any:
-        """Extra information of the asyncio transport."""
+        """Return extra information of the asyncio transport."""
         return self._transport.get_extra_info(name)
 
     def _hung_up(self) -> None:
         self._abort()
 
     def _abort(self) -> None:
-        """Never uses close(), which waits for a peer that may never read again."""
+        """Close without close(), which waits for a peer that may never read again."""
         if not self._ended:
             self.unsent = self.pending
             self._ended = True

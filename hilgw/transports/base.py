@@ -35,10 +35,10 @@ class Scheduler(Protocol):
     """The timer service; `hilgw.engine.event_loop.scheduler.Timer` implements it."""
 
     def now(self) -> int:
-        """Monotonic time, integer nanoseconds."""
+        """Return monotonic time in integer nanoseconds."""
 
     def call_at(self, when: int, callback: Callable[[], None]) -> Handle:
-        """Runs callback once in the event loop at or after `when`; never early."""
+        """Run `callback` once in the event loop at or after `when`; never early."""
 
 
 HELD_BACK = 32  # bytes that a UART or a USB adapter may pass on together
@@ -65,11 +65,11 @@ class LineSettings:
         return 1 + self.data_bits + (self.parity != "N") + self.stop_bits
 
     def duration_ns(self, size: int) -> int:
-        """Return how long the line takes for so many bytes, rounded up."""
+        """Return how long the line takes for `size` bytes, rounded up."""
         return -(-size * self.byteSize * NS_PER_S // self.baudRate)
 
     def patience_ns(self, size: int, least_s: float = 2.0) -> int:
-        """Return the limit of time for what takes so many bytes: their time, at least `least_s`."""
+        """Return the time limit for `size` bytes: their time on the line, at least `least_s`."""
         return max(s_to_ns(least_s), self.duration_ns(size))
 
 
@@ -100,8 +100,12 @@ class Observable:
         start: Callable[..., None]
 
     def observe(self, sent: BytesHandler, received: BytesHandler) -> None:
-        """Calls `sent` with what this end has accepted for the other one, and `received` with what
-        came from there, from now on. Neither may raise or write."""
+        """Report the bytes of both directions from now on.
+
+        Args:
+            sent: gets what this end has accepted for the other one.
+            received: gets what came from there. Neither may raise or write.
+        """
         self.unobserve()
         write, start = self.write, self.start
 
@@ -118,7 +122,7 @@ class Observable:
         self._is_observed = True
 
     def unobserve(self) -> None:
-        """Ends it."""
+        """End the calls that `observe` began."""
         if self._is_observed:
             del self.write, self.start  # those of the class remain
             self._on_data, self._is_observed = self._unobserved, False
@@ -136,7 +140,7 @@ class Observable:
 
 
 class Transport(Observable, ABC):
-    """One open byte stream. What is not abstract is the answer of one without descriptor, queues in
+    """An open byte stream. What is not abstract is the answer of one without descriptor, queues in
     a driver and modem lines.
 
     notices: lines for the user about this port. unsent: bytes that were pending when the stream
@@ -184,69 +188,73 @@ class Transport(Observable, ABC):
         return 0
 
     def fileno(self) -> int:
-        """The descriptor, for an emergency stop from another thread; -1: closed, or none."""
+        """Return the descriptor, for an emergency stop from another thread; -1: closed, or none."""
         return -1
 
     @abstractmethod
     def start(self, on_data: ReadHandler, on_lost: LostHandler) -> None:
-        """Begins to read. on_lost is called once when the stream ends by itself, never after
-        close()."""
+        """Begin to read.
+
+        Args:
+            on_lost: is called once when the stream ends by itself, never after close().
+        """
 
     @abstractmethod
     def write(self, data: bytes) -> None:
-        """Accepts all of `data`; what the kernel does not take at once waits in a bounded buffer.
+        """Accept all of `data`; what the kernel does not take at once waits in a bounded buffer.
 
-        Raises PortError: full, and nothing is sent; or lost.
+        Raises:
+            PortError: full, and nothing is sent; or lost.
         """
 
     @abstractmethod
     def pause_reading(self) -> None:
-        """Reads no more bytes from the kernel (flow control); a hang-up is still detected."""
+        """Stop reading from the kernel (flow control); a hang-up is still detected."""
 
     @abstractmethod
     def resume_reading(self) -> None: ...
 
     def take_unsent(self) -> bytes:
-        """Removes the pending bytes that can still be taken back, and returns them."""
+        """Remove the pending bytes that can still be taken back, and return them."""
         return b""
 
     def discard_received(self) -> int:
-        """Discards the bytes that wait to be read while reading is paused; returns their number."""
+        """Discard the bytes that wait to be read while reading is paused; return their number."""
         return 0
 
     # The line of an open port. All these return at once and raise PortError: unsupported, and
     # nothing has changed; or lost.
 
     def set_modem_line(self, name: str, on: bool) -> None:
-        """Switches "dtr" or "rts"."""
+        """Switch "dtr" or "rts"."""
         raise self._unsupported(f"this port has no {name.upper()}")
 
     def set_line(self, line: LineSettings) -> None:
-        """Sets rate, format and flow control; dtr, rts and rs485 are ignored."""
+        """Set rate, format and flow control; dtr, rts and rs485 are ignored."""
         raise self._unsupported("the line of this port cannot be set while it is open")
 
     def set_break(self, on: bool) -> None:
-        """Begins or ends a break."""
+        """Begin or end a break."""
         raise self._unsupported("this port sends no break")
 
     def purge(self, *, received: bool, to_send: bool) -> int:
-        """Discards what the driver holds; returns how many bytes to send it discarded."""
+        """Discard what the driver holds; return how many bytes to send it discarded."""
         return 0
 
     def modem_state(self) -> ModemState:
-        """Reads the inputs."""
+        """Read the inputs."""
         raise self._unsupported("this port has no modem lines")
 
     @abstractmethod
     def close(self) -> None:
-        """Ends at once and discards pending bytes; any further call does nothing."""
+        """End at once and discard pending bytes; any further call does nothing."""
 
     @abstractmethod
     async def wait_closed(self) -> None:
-        """Returns when the port is closed, or after a deadline."""
+        """Wait until the port is closed, or a deadline has passed."""
 
     def _report(self) -> None:
-        """The stream has ended by itself, for the reason `_lost`."""
+        """Report that the stream has ended by itself, for the reason `_lost`."""
         if self._on_lost is not None and self._lost is not None and not self._closed:
             on_lost, self._on_lost = self._on_lost, None
             on_lost(self._lost)
@@ -294,7 +302,7 @@ class ConnectionSide(DeviceSide, Protocol):
     on_close: Callable[[], None] | None
 
     def hang_up(self) -> None:
-        """Closes the connection; the peer reads the end of the stream."""
+        """Close the connection; the peer reads the end of the stream."""
 
 
 @runtime_checkable
@@ -305,7 +313,7 @@ class ListenerSide(DeviceSide, Protocol):
 
 
 def describe_modem_lines(line: LineSettings, platform: str = sys.platform) -> str:
-    """The states of DTR and RTS once hilgw has opened the port.
+    """Return the states of DTR and RTS once hilgw has opened the port.
 
     Linux raises both at each opening (drivers/tty/tty_port.c, tty_port_block_til_ready), before a
     program can lower one: a line that is to be off has a short pulse.

@@ -30,7 +30,7 @@ _UNSUPPORTED = {errno.ENOTTY, errno.EINVAL, errno.EISDIR, errno.EOPNOTSUPP, errn
 
 
 def port_error(error: BaseException, name: str) -> PortError:
-    """The PortError for an error while opening `name`."""
+    """Return the PortError for an error while opening `name`."""
     if isinstance(error, socket.gaierror):  # its number is not an errno
         what = f"cannot find the host: {error.strerror}"
         return PortError(what, reason=PortError.ABSENT, where=name, fix="check the name")
@@ -51,7 +51,10 @@ def port_error(error: BaseException, name: str) -> PortError:
 
 
 def held_by(holder: object, name: str) -> PortError:
-    """The PortError for a port that another program has open: two readers would share the bytes."""
+    """Return the PortError for a port that another program has open.
+
+    Two readers would share the bytes.
+    """
     return PortError(
         f"in use by {holder}", reason=PortError.BUSY, where=name, fix="close that program first"
     )
@@ -64,7 +67,7 @@ def _busy(what: str, number: int | None, name: str) -> PortError:
 
 
 def _errno_of(error: BaseException | None) -> int | None:
-    """The errno; some errors of pyserial have none, then the one of their cause."""
+    """Return the errno; for an error of pyserial without one, that of its cause."""
     while error is not None:
         number = getattr(error, "errno", None)
         if number is None and error.args:
@@ -102,8 +105,11 @@ _ADDRESS = re.compile(r"[\w.-]+:\d+")
 
 
 def doubt(name: str) -> tuple[str, str] | None:
-    """What is wrong with the name of a port (the end of a sentence), and the fix; None for any
-    other name."""
+    """Return what is wrong with a port's name (the end of a sentence), and the fix.
+
+    Returns:
+        None for a name that no fix applies to.
+    """
     if name.startswith("~"):
         return "begins with '~', which only a shell expands", "write the whole path"
     if (found := _VARIABLE.search(name)) and not os.path.lexists(name):

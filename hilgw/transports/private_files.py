@@ -11,17 +11,17 @@ KEY_READABLE = "every user can read the private key"
 
 
 def is_token_exposed(mode: int) -> bool:
-    """Whether a token file of this mode is one of more than its owner."""
+    """Return whether a token file of this mode is readable by more than its owner."""
     return os.name == "posix" and bool(stat.S_IMODE(mode) & 0o077)
 
 
 def is_key_exposed(mode: int) -> bool:
-    """A group may read the key, as that of a service does."""
+    """Return whether others may read the key; a group may, as that of a service does."""
     return os.name == "posix" and bool(mode & stat.S_IROTH)
 
 
 def mode_of(path: Path) -> int | None:
-    """None: there is no such file, or it cannot be reached."""
+    """Return the mode of a file; None if there is none, or it cannot be reached."""
     try:
         return path.stat().st_mode
     except (OSError, ValueError):  # ValueError: a NUL in the name
@@ -29,5 +29,5 @@ def mode_of(path: Path) -> int | None:
 
 
 def make_private(path: Path) -> str:
-    """The command that does."""
+    """Return the command that makes the file private."""
     return f"chmod 600 {path}"

@@ -22,7 +22,7 @@ _PEER_ENDED = getattr(select, "POLLRDHUP", 0)  # Linux
 
 
 class FdStream(Transport):
-    """One open descriptor as a `hilgw.transports.base.Transport`.
+    """An open descriptor as a `hilgw.transports.base.Transport`.
 
     fd: non-blocking; the stream owns it from now on. limit: bytes that may wait in user space
     while the kernel accepts no more; a write that does not fit is refused as a whole.
@@ -79,10 +79,11 @@ class FdStream(Transport):
             self._watch()
 
     def write(self, data: bytes) -> None:
-        """Sends all of `data`, now or when the kernel accepts it.
+        """Send all of `data`, now or when the kernel accepts it.
 
-        Raises PortError: "full" when the buffer has no room, and nothing is sent; "lost" when the
-        stream has ended.
+        Raises:
+            PortError: "full" when the buffer has no room, and nothing is sent; "lost" when the
+                stream has ended.
         """
         rest = self._rest
         size = len(data)
@@ -104,7 +105,6 @@ class FdStream(Transport):
             self._loop.add_writer(self._fd, self._writable)
 
     def pause_reading(self) -> None:
-        """Reads no more bytes from the kernel; a hang-up is still detected."""
         self._paused = True
         if self._reading:
             self._reading = False
@@ -116,7 +116,7 @@ class FdStream(Transport):
         self._watch()
 
     def take_unsent(self) -> bytes:
-        """Removes the pending bytes and returns them; on_drained is not called for them."""
+        """Remove the pending bytes and returns them; on_drained is not called for them."""
         if not self._rest:
             return b""
         rest, self._rest = self._rest, bytearray()
@@ -124,13 +124,12 @@ class FdStream(Transport):
         return bytes(rest)
 
     def close(self) -> None:
-        """Ends at once and discards pending bytes; on_lost is not called any more."""
         if not self._closed:
             self._closed = True
             self._release()
 
     async def wait_closed(self) -> None:
-        """Returns when the descriptor is closed, or after CLOSE_DEADLINE_S."""
+        """Wait until the descriptor is closed, or CLOSE_DEADLINE_S has passed."""
         await asyncio.wait([self._released], timeout=CLOSE_DEADLINE_S)
 
     # --- called by the event loop -----------------------------------------------------------------
@@ -151,7 +150,7 @@ class FdStream(Transport):
             self._end_of_data()
 
     def _read_on(self, data: bytes) -> bytes:
-        """Reads the waiting pages: one call of on_data costs half of one call per page."""
+        """Read the waiting pages: one call of on_data costs half of one call per page."""
         chunks = [data]
         size = len(data)
         try:
@@ -213,7 +212,7 @@ class FdStream(Transport):
         return describe_loss(error)
 
     def _fail(self, what: str, cause: OSError | None = None) -> PortError:
-        """The stream ended by itself. The event loop calls on_lost later, never write() itself."""
+        """Mark the stream as ended by itself; the event loop calls on_lost later, never write()."""
         error = PortError(what, reason=PortError.LOST, where=self.name)
         error.__cause__ = cause
         if self._fd >= 0:
@@ -229,7 +228,7 @@ class FdStream(Transport):
             self._on_lost(error)
 
     def _release(self) -> None:
-        """Leaves the event loop and closes the descriptor; its number is not used again."""
+        """Leave the event loop and close the descriptor; its number is not used again."""
         fd, self._fd = self._fd, -1
         if fd < 0:
             return
@@ -242,7 +241,7 @@ class FdStream(Transport):
         self._close_descriptor(fd)
 
     def _close_descriptor(self, fd: int) -> None:
-        """Closes `fd` without blocking, then calls `_closed_now`. Real ttys override it."""
+        """Close `fd` without blocking, then call `_closed_now`; real ttys override it."""
         try:
             os.close(fd)
         except OSError:
@@ -292,7 +291,7 @@ class HangUpWatch:
             self._loop.call_later(HANG_UP_PERIOD_S, self._ring)
 
     def look_now(self) -> None:
-        """Does not wait for the next look, if one is due."""
+        """Look now instead of waiting for the next look, if one is due."""
         if self._watching:
             self._look()
 
@@ -324,5 +323,5 @@ class HangUpWatch:
 
 
 def describe_loss(error: OSError) -> str:
-    """The text of a PortError for this error."""
+    """Return the text of a PortError for this error."""
     return f"the port was lost: {error.strerror or error}"

@@ -18,7 +18,7 @@ T = TypeVar("T")
 async def run_in_thread(
     function: Callable[[], T], *, deadline_s: float, undo: Callable[[T], None]
 ) -> T:
-    """The result of `function`, or TimeoutError after `deadline_s`.
+    """Return the result of `function`; raises TimeoutError after `deadline_s`.
 
     A late result (after the deadline, cancellation or the end of the event loop) goes to `undo`,
     also in a thread, so that nothing stays open.
@@ -34,7 +34,7 @@ async def run_in_thread(
 
 
 def start_thread(function: Callable[[], None]) -> threading.Thread:
-    """Runs `function` in a thread; its result is ignored."""
+    """Run `function` in a thread; its result is ignored."""
     thread = threading.Thread(target=function, name="hilgw-call", daemon=True)
     thread.start()
     return thread

@@ -172,7 +172,7 @@ class TlsStream(Transport):
             self._read()
 
     def _read(self) -> None:
-        """One call of on_data with at most read_bytes; the rest follows in later turns."""
+        """Call on_data once with at most read_bytes; the rest follows in later turns."""
         if self._on_data is None or self._paused or self._closed or self._lost is not None:
             return
         try:
@@ -215,7 +215,7 @@ class TlsStream(Transport):
         self._end(error.what)
 
     def _read_rest(self) -> None:
-        """What came before the end is still read, as from any other stream."""
+        """Read what came before the end, as from any other stream."""
         while self._lost is None and not self._closed and not self._paused:
             before = self._received.pending + self._tls.pending()
             if self._on_data is None or not before:

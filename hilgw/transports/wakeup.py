@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Wakeup:
-    """One timer that moves. `callback` gets the time it was set to."""
+    """A timer that moves. `callback` gets the time it was set to."""
 
     __slots__ = ("_callback", "_handle", "_scheduler", "at")
 
@@ -22,7 +22,7 @@ class Wakeup:
         self._scheduler = scheduler
 
     def set(self, due: int | None) -> None:
-        """Wakes at this time and at no other; None: not at all."""
+        """Wake at this time and at no other; None: not at all."""
         if due == self.at:
             return
         if self._handle is not None:

@@ -44,12 +44,12 @@ _ECHO = Dropped(PacketDropped.OWN_ECHO, "the local echo of a packet just sent")
 
 
 def line_route(mapping: object, channel: int) -> Route:
-    """The route of a line without addresses: by header, else for one channel."""
+    """Return the route of a line without addresses: by header, else for one channel."""
     return HeaderRoute("") if isinstance(mapping, ByHeader) else OneChannelRoute(channel)
 
 
 def cannot_frame(framing: framings.Framing, payload: bytes, error: FrameError) -> CannotSend:
-    """The framing refuses this payload."""
+    """Report that the framing refuses this payload."""
     too_long = len(payload) > framing.max_payload
     return CannotSend(PacketRefused.TOO_LONG if too_long else PacketRefused.UNFRAMABLE, str(error))
 
@@ -128,7 +128,6 @@ class FramedLine:
         return events
 
     def _watch(self, events: list[Event]) -> None:
-        """The echo of an own packet does not show that the other end works."""
         if all(event is _ECHO for event in events):
             self._first_frame.forget()
         else:
@@ -141,7 +140,7 @@ class FramedLine:
         return Received(taken[1], taken[0]) if taken[1] else EMPTY
 
     def _drops(self) -> list[Event]:
-        """The framing's drops since the last report, one event per reason."""
+        """Return the framing's drops since the last report, one event per reason."""
         return [
             Dropped(reason, _dropped_text(reason, count), count)
             for reason, count in self._drop_counts.new(self._framing.dropped)
@@ -173,12 +172,12 @@ class FramedLine:
         return Transmission(frame, lost=PacketRefused.NO_FRAME if is_lost else None)
 
     def _sent(self, payload: bytes, frame: bytes, now: int) -> None:
-        """This frame is being sent now; a hook for subclasses."""
+        """Note that this frame is being sent now; a hook for subclasses."""
 
     # --- as text ---------------------------------------------------------------------------------
 
     def unframe(self, data: bytes) -> tuple[list[bytes], dict[str, int]]:
-        """The payloads in these bytes alone, and the drops by reason."""
+        """Return the payloads in these bytes alone, and the drops by reason."""
         framing = self._new_framing()
         payloads = framing.feed(data)
         deadline = framing.next_deadline()
@@ -188,7 +187,6 @@ class FramedLine:
         return payloads, framing.dropped
 
     def describe(self, frame: bytes) -> str:
-        """Bytes of the stream as text; never raises."""
         payloads, dropped = self.unframe(frame)
         parts = [payload_text(payload) for payload in payloads]
         parts += [f"{count} x {_reason_text(reason)}" for reason, count in dropped.items()]
@@ -267,7 +265,10 @@ class _Echoes:
         self._expected.append((payload, until))
 
     def take(self, payload: bytes, now: int) -> bool:
-        """Whether this payload is an echo. Echoes expected before it are lost: forget them."""
+        """Return whether this payload is an echo.
+
+        Forget the echoes that were expected before it.
+        """
         expected = self._expected
         while expected and expected[0][1] < now:
             expected.popleft()

@@ -27,8 +27,13 @@ SHORTEST_GAP = 1.5  # byte times; bytes sent without a pause are one byte time a
 
 
 def patient(framing: Any, least_ms: float, *, is_on_network: bool = False) -> Any:
-    """Return the settings of the framing; the timeout of a length framing is at least this where it
-    is the default one, or on TCP. ConfigError when there is no such framing."""
+    """Return the settings of the framing.
+
+    The timeout of a length framing is at least `least_ms` where it is the default one, or on TCP.
+
+    Raises:
+        ConfigError: there is no such framing.
+    """
     found = parse(framing) if isinstance(framing, str) else framing
     is_length = isinstance(found, LengthSettings)
     if is_length and (is_on_network or found.timeout_ms == DEFAULTS.timeout_ms):
@@ -43,7 +48,7 @@ def new_framing(framing: str | FramingSettings, common: StationSettings) -> Call
 
 
 def check_framing(framing: str | FramingSettings, common: StationSettings) -> list[Problem]:
-    """Problems of the framing, and of its gap at this line's rate."""
+    """Return the problems of the framing, and of its gap at this line's rate."""
     try:
         made = create(framing)
     except ConfigError as error:
@@ -65,13 +70,12 @@ def check_framing(framing: str | FramingSettings, common: StationSettings) -> li
 
 
 def framing_problem(framing: str | FramingSettings, error: ConfigError) -> Problem:
-    """The problem of a framing that cannot be created."""
+    """Return the problem of a framing that cannot be created."""
     is_crc = not isinstance(framing, str) and "CRC" in error.what
     return ("framing.crc" if is_crc else "framing", error.what, error.fix)
 
 
 def name_of(framing: str | FramingSettings) -> str:
-    """The framing's name for the user."""
     return framing.strip().lower() if isinstance(framing, str) else framing.framing
 
 
@@ -84,7 +88,7 @@ def short_name_of(framing: str | FramingSettings) -> str:
 
 
 def in_full(framing: str | FramingSettings) -> dict[str, Any]:
-    """All settings of the framing by value, with the CRC as its polynomial instead of its name."""
+    """Return all settings of the framing by value, with the CRC as its polynomial."""
     settings = parse(framing) if isinstance(framing, str) else framing
     values = asdict(settings)
     if values.get("crc", crc.NONE) != crc.NONE:

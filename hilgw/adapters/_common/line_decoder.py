@@ -16,7 +16,7 @@ from hilgw.reasons import DroppedReason, PacketDropped
 
 
 class ReceivedMessage(NamedTuple):
-    """One packet; source is empty, rssi_dbm and snr_db None where the module does not report it."""
+    """A packet; source is empty, rssi_dbm and snr_db None where the module does not report it."""
 
     data: bytes
     source: str
@@ -45,7 +45,7 @@ def garbage(size: int) -> Discarded:
 def message(
     data: bytes, source: str, rssi_dbm: float | None, snr_db: int | None = None, *, is_hex: bool
 ) -> Item:
-    """A packet whose data may be hex digits."""
+    """Return a packet whose data may be hex digits."""
     if is_hex:
         try:
             data = binascii.unhexlify(data)
@@ -82,7 +82,7 @@ class LineDecoder(ABC):
         return items
 
     def flush(self) -> list[Item]:
-        """No more bytes will come: decode the rest."""
+        """Decode the rest: no more bytes will come."""
         items = self._parse(over=True)
         if self._held:
             items.append(garbage(len(self._held)))
@@ -121,15 +121,18 @@ class LineDecoder(ABC):
 
     @abstractmethod
     def _packet(self, held: bytes, head: re.Match[bytes]) -> tuple[Item, int] | None:
-        """The packet that begins with this head, and its end; None while its rest may come."""
+        """Return the packet that begins with this head, and its end.
+
+        None while its rest may come.
+        """
 
     def _line(self, line: bytes) -> Item:
-        """A whole line, or the packet it contains."""
+        """Return a whole line, or the packet it contains."""
         return line
 
 
 def item_text(item: Item) -> str:
-    """As text for the user."""
+    """Return an item as text for the user."""
     if isinstance(item, ReceivedMessage):
         source = f" from {item.source!r}" if item.source else ""
         rssi = "" if item.rssi_dbm is None else f", {item.rssi_dbm:g} dBm"

@@ -62,15 +62,15 @@ class LineModuleSession(ModuleSession[ModuleT]):
 
     @abstractmethod
     def _handshake(self) -> LineScript[Event, ModuleT]:
-        """Finds and configures the module."""
+        """Find and configure the module."""
 
     @abstractmethod
     def _restarted(self, line: bytes) -> bool:
-        """Whether the module sends this line after a restart."""
+        """Return whether the module sends this line after a restart."""
 
     @abstractmethod
     def _other_line(self, line: bytes, now: int) -> list[Event]:
-        """A line that answers no question and reports no restart."""
+        """Handle a line that answers no question and reports no restart."""
 
     @abstractmethod
     def _transmit(
@@ -108,7 +108,7 @@ class LineModuleSession(ModuleSession[ModuleT]):
         return events + self._end_packet(dialogue.result, now)
 
     def _end_packet(self, lost_by: str | None, now: int) -> list[Event]:
-        """The dialogue of a packet has ended."""
+        """Report how the dialogue of a packet ended."""
         if lost_by is PacketRefused.NO_STATUS:
             return self._restart(self.no_answer, lost_by, now)
         if lost_by is not None:
@@ -132,7 +132,7 @@ class LineModuleSession(ModuleSession[ModuleT]):
         return events
 
     def _has_sense(self, items: list[Item], events: list[Event]) -> bool:
-        """Whether any of these items was a packet, an answer, or a line that the module sends."""
+        """Return whether any item was a packet, an answer, or a line that the module sends."""
         unexpected = sum(isinstance(event, Dropped) for event in events)
         return len(events) > unexpected or len(items) > unexpected
 
@@ -186,8 +186,11 @@ class LineModuleSession(ModuleSession[ModuleT]):
     def _begin_packet(
         self, wire: bytes, script: LineScript[Event, str | None], now: int
     ) -> Transmission:
-        """wire: the first command; the first step of the script only waits for its answer, from
-        the moment in which the command has left."""
+        """Begin a packet with its first command, `wire`.
+
+        The first step of the script only waits for its answer, from the moment the command was
+        sent.
+        """
         self._token += 1
         self._outstanding = self._token
         self._dialogue = LineDialogue(script, self._line)
@@ -213,7 +216,6 @@ class LineModuleSession(ModuleSession[ModuleT]):
     # --- as text ---------------------------------------------------------------------------------
 
     def _described(self, decoder: LineDecoder, frame: bytes) -> str:
-        """Bytes of either direction as text. decoder: a new one."""
         return "; ".join(map(self._item_text, decoder.feed(frame) + decoder.flush())) or "nothing"
 
     def _item_text(self, item: Item) -> str:

@@ -23,7 +23,7 @@ EARLY = Dropped(PacketDropped.NOT_READY, "received while the module was being se
 
 
 def notice(text: str) -> list[Event]:
-    """A notice that is shown each time; nothing for no text."""
+    """Return a notice that is shown each time; nothing for no text."""
     return [Notice(text, once=False)] if text else []
 
 
@@ -34,7 +34,7 @@ class NotBefore:
         self.clear()
 
     def blocks(self, now: int) -> bool:
-        """Whether a packet must wait now; `deadline` is set if so."""
+        """Return whether a packet must wait now, and set `deadline` if so."""
         self._waiting = now < self.time_ns
         return self._waiting
 
@@ -61,7 +61,7 @@ class DropCounts:
         self.reported: dict[str, int] = {}
 
     def new(self, totals: Mapping[str, int]) -> list[tuple[str, int]]:
-        """(reason, increase) for each counter that has grown."""
+        """Return (reason, increase) for each counter that has grown."""
         if totals == self.reported:
             return []
         grown = [(reason, total - self.reported.get(reason, 0)) for reason, total in totals.items()]
@@ -100,14 +100,14 @@ class ModuleSession(ABC, Generic[ModuleT]):
 
     @abstractmethod
     def _new_handshake(self) -> Dialogue[Event, Any, ModuleT]:
-        """The handshake that finds and configures the module."""
+        """Return the handshake that finds and configures the module."""
 
     @abstractmethod
     def _begin_packets(self, module: ModuleT, now: int) -> list[Event]:
-        """The handshake has found this module: returns Ready, and what follows from it."""
+        """Return Ready and its consequences, after the handshake has found this module."""
 
     def _refuse_outstanding(self, reason: str) -> list[Event]:
-        """Refused for each packet that waits for an answer."""
+        """Refuse each packet that waits for an answer."""
         return []
 
     def open(self, now: int) -> list[Event]:
@@ -129,7 +129,7 @@ class ModuleSession(ABC, Generic[ModuleT]):
         return self._after_dialogue(self._dialogue.start(now), now)
 
     def _restart(self, reason: str, lost_by: str, now: int) -> list[Event]:
-        """The module restarted, or its answers are out of step: begin again."""
+        """Begin again: the module restarted, or its answers are out of step."""
         events = self._refuse_outstanding(lost_by)
         if self._ready:
             events.append(NotReady(reason))

@@ -28,7 +28,11 @@ def route_for(
     to_all: str,
     normal: Callable[[str], str] = str,
 ) -> Route:
-    """The route of a mapping. normal: the module's spelling of an address."""
+    """Return the route of a mapping.
+
+    Args:
+        normal: returns an address in the module's spelling.
+    """
     if isinstance(mapping, ByHeader):
         return HeaderRoute(destination)
     table = mapping.table if isinstance(mapping, ByDestination) else {}
@@ -38,7 +42,7 @@ def route_for(
 
 
 class OneChannelRoute:
-    """All packets are of one channel; there are no addresses."""
+    """The route of all packets on one channel, without addresses."""
 
     destinations: frozenset[str] = frozenset()
 

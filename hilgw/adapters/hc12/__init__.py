@@ -95,14 +95,13 @@ class Hc12Adapter:
     limits: ClassVar[Limits] = LIMITS
 
     def check(self, settings: Hc12Settings, common: StationSettings) -> list[Problem]:
-        """Problems between fields: path below the adapter, message, fix."""
         return list(check(settings, common))
 
     def session(self, settings: Hc12Settings, common: StationSettings) -> Hc12Session:
         return Hc12Session(settings, common)
 
     def mock(self, settings: Hc12Settings, common: StationSettings) -> MockSpec:
-        """A module at this rate and in this mode, preset where hilgw cannot configure it."""
+        """Return a module at this rate and in this mode, preset where hilgw cannot configure it."""
         parameters: dict[str, Any] = {
             "B": common.baudRate,
             "byteSize": line_of(common)[0].byteSize,

@@ -85,7 +85,7 @@ class Hc12Module:
 
 
 def wanted_of(settings: Hc12Settings, common: StationSettings) -> dict[str, int]:
-    """The values the settings require of the module, by the letters of its commands."""
+    """Return the values the settings require of the module, by the letters of its commands."""
     wanted = {"B": common.baudRate}
     if settings.mode is not None:
         wanted["FU"] = int(settings.mode[-1])
@@ -144,7 +144,7 @@ def _unverified(settings: Hc12Settings, common: StationSettings) -> str:
 
 
 def _version() -> LineScript[Event, str]:
-    """Some firmware has no AT+V."""
+    """Read the version; some firmware has no AT+V."""
     found = yield AskLine(b"AT+V", _VERSION, timeout_s=ANSWER_S)
     return "HC-12" if found is None else found[1].decode("ascii")
 
@@ -169,7 +169,7 @@ def _read_all() -> LineScript[Event, dict[str, int]]:
 
 
 def _adjust(settings: Hc12Settings, common: StationSettings) -> LineScript[Event, dict[str, int]]:
-    """Set the values that differ from the settings; returns the module's values after that."""
+    """Set the values that differ from the settings, and return the module's values after that."""
     wanted = wanted_of(settings, common)
     values = yield from _read_all()
     changed = [
@@ -203,7 +203,7 @@ def _require_values(wanted: dict[str, int], values: dict[str, int]) -> None:
 
 
 def _verify_held(settings: Hc12Settings, common: StationSettings) -> LineScript[Event, Hc12Module]:
-    """SET is held low by hand: read, compare, and wait until it is released."""
+    """Read and compare while SET is held low by hand, and wait until it is released."""
     found = yield AskLine(b"AT", _OK, timeout_s=ANSWER_S, tries=TRIES)
     if found is None:
         yield Notice("no answer in command mode (is SET low?): " + _unverified(settings, common))
@@ -311,7 +311,6 @@ class Hc12Session(ModuleSession[Hc12Module]):
         return self._stream.expire(now)
 
     def describe(self, frame: bytes) -> str:
-        """Commands as they are, frames as text; never raises."""
         if frame.startswith((b"AT", b"OK")) and frame.strip().isascii():
             return f"command mode: {frame[:96]!r}"
         return self._stream.describe(frame)

@@ -94,12 +94,11 @@ class Hc12Settings(Framed, HasMapping):
 
 
 def mode_of(settings: Hc12Settings) -> str:
-    """The mode of the settings, else the factory's."""
     return settings.mode or FACTORY_MODE
 
 
 def air_rate(mode: str, baudRate: int) -> int:
-    """Air rate in bit/s; in FU3 it depends on the UART's rate."""
+    """Return the air rate in bit/s; in FU3 it depends on the UART's rate."""
     if mode == "FU4":
         return 500
     if mode != "FU3":
@@ -108,13 +107,13 @@ def air_rate(mode: str, baudRate: int) -> int:
 
 
 def reach_m(power_dbm: int, mode: str, common: StationSettings) -> float:
-    """Range of this power in free space."""
+    """Return the range of this power in free space."""
     sensitivity = SENSITIVITY_DBM[air_rate(mode, common.baudRate)]
     return math.pow(10.0, (common.rssi_at_1m_dbm + power_dbm - POWERS_DBM[-1] - sensitivity) / 20)
 
 
 def power_of(settings: Hc12Settings, common: StationSettings) -> int | None:
-    """The power the settings require, dBm; None: any."""
+    """Return the power the settings require, in dBm; None: any."""
     if settings.range_m is None:
         return settings.power_dbm
     for power in POWERS_DBM:
@@ -124,7 +123,7 @@ def power_of(settings: Hc12Settings, common: StationSettings) -> int | None:
 
 
 def check(settings: Hc12Settings, common: StationSettings) -> Iterator[Problem]:
-    """Problems between fields: path below the adapter, message, fix."""
+    """Yield the problems between fields: path below the adapter, message, fix."""
     yield from check_framing(settings.framing, common)
     is_module_channel = isinstance(settings.mapping, ModuleChannel)
     if is_module_channel and not FIRST_CHANNEL <= common.channel <= LAST_CHANNEL:

@@ -85,16 +85,17 @@ class IrToyAdapter:
     probes: ClassVar[tuple[Probe, ...]] = (Probe(IrToySettings(), (115200,), ((0x04D8, 0xFD08),)),)
 
     def check(self, settings: IrToySettings, common: StationSettings) -> list[Problem]:
-        """Problems between fields: path below the adapter, message, fix."""
         return list(check(settings, common))
 
     def session(self, settings: IrToySettings, common: StationSettings) -> IrToySession:
         return IrToySession(settings, common)
 
     def mock(self, settings: IrToySettings, common: StationSettings) -> MockSpec:
-        """A toy that buffers a whole burst before it transmits, unless `mock` overrides it: it
-        shares the gateway's CPU time, so on a busy machine it would report underruns that the
-        hardware does not have."""
+        """Return a toy that buffers a whole burst before it transmits, unless `mock` overrides it.
+
+        The mock shares the gateway's CPU time, so on a busy machine it would report underruns that
+        the hardware does not have.
+        """
         parameters: dict[str, Any] = {"ahead": AHEAD, **settings.mock}
         return MockSpec("ir_toy", parameters)
 

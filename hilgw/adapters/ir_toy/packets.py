@@ -39,7 +39,7 @@ SILENT_BYTES = 6  # byte times without a code after which a stream has ended
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """One transmission: a code, or bare durations."""
+    """A transmission: a code, or bare durations."""
 
     carrier_hz: int
     code: Code | None
@@ -98,8 +98,10 @@ class Addresses:
         self.channels = frozenset(self._table) if self._table else None
 
     def targets(self, channel: int) -> list[tuple[int, int]]:
-        """(address, carrier) of a channel; all of the table for a broadcast; empty: the mapping
-        has no such channel."""
+        """Return each (address, carrier) of a channel; the whole table for a broadcast.
+
+        The list is empty when the mapping has no such channel.
+        """
         if not self._table:
             address = self._own if channel == BROADCAST else channel
             return [(address, self._carrier_hz)] if 0 <= address <= self._last else []
@@ -114,7 +116,7 @@ class Addresses:
 
 
 def source_of(address: int, traits: Traits) -> str:
-    """An address as written in `sources`."""
+    """Return an address as written in `sources`."""
     return f"{address:0{2 * _octets(traits.address_bits)}X}"
 
 
@@ -196,7 +198,7 @@ class _Stream:
         self._drop_counts = DropCounts()
 
     def drops(self) -> list[Event]:
-        """Drops since the last report, one event per reason."""
+        """Return the drops since the last report, one event per reason."""
         totals = {**self.framing.dropped, IrToyDropped.LOST_CODE: self.octets.lost}
         return [
             Dropped(reason, f"over codes: {reason.replace('_', ' ')}", count)
@@ -243,7 +245,7 @@ class FramedPackets(Packets):
         ]
 
     def inward(self, code: Code, now: int) -> list[Event]:
-        """A code of an address: the packets it completes, and the drops."""
+        """Return the packets that a code of an address completes, and the drops."""
         address = code.address
         if self._addresses.channel_of(address) is None:
             return [_unknown_address(code)]
@@ -324,7 +326,7 @@ class RawPackets(Packets):
         return []
 
     def received(self, durations: tuple[int, ...]) -> Event:
-        """Received durations as a packet."""
+        """Return received durations as a packet."""
         data = b"".join(min(us, LONGEST_US).to_bytes(2, "big") for us in durations)
         return Received(data, self._channel)
 

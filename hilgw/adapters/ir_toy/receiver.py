@@ -42,19 +42,21 @@ LAST_COUNT = END - 1
 
 
 def to_us(count: int) -> int:
-    """Microseconds of a count, rounded."""
+    """Return the microseconds of a count, rounded."""
     return (2 * count * TICK_NUMERATOR + TICK_DENOMINATOR) // (2 * TICK_DENOMINATOR)
 
 
 def to_count(us: int) -> int:
-    """The count nearest to a duration; at least 1."""
+    """Return the count nearest to a duration; at least 1."""
     count = (2 * us * TICK_DENOMINATOR + TICK_NUMERATOR) // (2 * TICK_NUMERATOR)
     return min(max(1, count), LAST_COUNT)
 
 
 def encode_burst(durations: Iterable[int]) -> bytes:
-    """A burst to transmit: mark first, a mark last (after a space the toy would transmit a mark
-    of 109 ms instead of the closing END)."""
+    """Return a burst to transmit: a mark first, and a mark last.
+
+    After a last space the toy would transmit a mark of 109 ms instead of the closing END.
+    """
     return b"".join(to_count(us).to_bytes(2, "big") for us in durations) + END_BYTES
 
 
@@ -75,7 +77,7 @@ class SampleDecoder:
         return self._high is not None
 
     def feed(self, data: bytes) -> list[int]:
-        """The counts these bytes complete, END and SLIP among them."""
+        """Return the counts these bytes complete, END and SLIP among them."""
         counts: list[int] = []
         for byte in data:
             if self._high is None:
@@ -91,7 +93,7 @@ class SampleDecoder:
         return counts
 
     def reset(self) -> bool:
-        """The next byte is the first of a count; true when one was waiting for its second."""
+        """Start with a new count; return True when one was waiting for its second byte."""
         lost, self._high, self._last_low = self.half, None, 0
         return lost
 
@@ -111,7 +113,7 @@ _TEXTS = {
 
 
 def describe(data: bytes, codec: Codec | None) -> str:
-    """A command, an answer, or samples, as text; never raises."""
+    """Return a command, an answer or samples as text; never raises."""
     if data in _TEXTS:
         return f"IR Toy: {_TEXTS[data]}"
     if match := re.fullmatch(rb"V(\d)(\d\d)", data):
@@ -170,7 +172,10 @@ class IrReceiver:
         self.wrong_mode = False  # the bytes were not samples: the toy is in another mode
 
     def busy_until(self) -> int | None:
-        """The end of the frame being received if no more samples come; None: no such frame."""
+        """Return the end of the frame being received if no more samples come.
+
+        None: no such frame.
+        """
         return self._last_ns + BUSY_NS if self._splitter.pending else None
 
     def feed(self, data: bytes, now: int) -> list[Reception]:
@@ -231,7 +236,7 @@ class IrReceiver:
         return receptions
 
     def interrupt(self) -> list[Reception]:
-        """The toy leaves sample mode: the frame being received is lost."""
+        """Drop the frame being received: the toy leaves sample mode."""
         self._counts.reset()
         self._recent.clear()
         if self._other_codes is not None:

@@ -112,7 +112,10 @@ class SampleMode:
         self._burst = None
 
     def transmit(self, burst: bytes, carrier_hz: int, air_ns: int, now: int) -> bytes:
-        """Transmit a burst that lasts air_ns; returns the bytes to send now. Only in LISTENING."""
+        """Transmit a burst that lasts air_ns, and return the bytes to send now.
+
+        Only in LISTENING.
+        """
         self._burst, self._air_ns = burst, air_ns
         self._carrier = bytes((6, period_of(carrier_hz), 0))
         self._enter(Phase.LEAVING, now + APART_NS)
@@ -170,7 +173,7 @@ class SampleMode:
         return [Write(self._carrier + REPORTS_AND_START)]
 
     def _read_report(self, byte: int, now: int) -> list[Report]:
-        """One byte while transmitting: room for a block, or a byte of the result."""
+        """Read one byte while transmitting: room for a block, or a byte of the result."""
         assert self._burst is not None
         self.deadline = now + self._air_ns + TRANSMIT_NS
         if self._result or byte == COUNTED:
@@ -185,7 +188,7 @@ class SampleMode:
         return [*reports, Write(block)] if block else reports
 
     def _finish(self, now: int) -> list[Report]:
-        """The result is complete: t, a count, C or F."""
+        """Read the complete result: t, a count, C or F."""
         assert self._burst is not None
         count, verdict = int.from_bytes(self._result[1:3], "big"), self._result[3]
         size = len(self._burst)
@@ -228,7 +231,7 @@ class SampleMode:
         return self._fail(PeerError("the IR Toy does not answer", fix=_FIX_PORT))
 
     def restart(self, reason: str, now: int) -> list[Report]:
-        """The toy left the protocol for this reason: reset it."""
+        """Reset the toy, which left the protocol for this reason."""
         reports: list[Report] = [Restarted(reason)]
         if self._burst is not None:
             self._burst = None
@@ -253,5 +256,5 @@ class SampleMode:
 
 
 def period_of(carrier_hz: int) -> int:
-    """The toy's register for a carrier: 3 MHz divided by one more than this."""
+    """Return the toy's register for a carrier: 3 MHz divided by one more than this."""
     return min(max(round(3_000_000 / carrier_hz) - 1, 1), 255)

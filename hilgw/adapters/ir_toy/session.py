@@ -89,7 +89,6 @@ class IrToySession:
         return events
 
     def _refuse_packet(self, reason: RefusedReason) -> list[Event]:
-        """The packet being sent is lost."""
         if not self._bursts:
             return []
         self._bursts.clear()
@@ -179,7 +178,7 @@ class IrToySession:
         return traits.period_us * (self._sends + 1) + again_us
 
     def _not_before(self, burst: Burst, now: int) -> int:
-        """When this burst may begin: after the last one, and not during a code being received."""
+        """Return when this burst may begin: after the last one, and not while a code comes in."""
         due = self._after_last(burst)
         busy_until = self._receiver.busy_until()
         if busy_until is None or busy_until <= now:
@@ -190,7 +189,7 @@ class IrToySession:
         return max(due, min(busy_until, self._patience_at))
 
     def _after_last(self, burst: Burst) -> int:
-        """Early enough for the light to begin when it may."""
+        """Return a time early enough for the light to begin when it may."""
         return (self._distinct_at if burst.code == self._last else self._free_at) - LEAD_NS
 
     def _begin(self, burst: Burst, now: int) -> bytes:
@@ -211,7 +210,7 @@ class IrToySession:
         return self._settings.sends or (self._codec.traits.sends if self._codec else 1)
 
     def _durations(self, burst: Burst) -> list[int]:
-        """The marks and spaces of a burst, the frames of a held key included."""
+        """Return the marks and spaces of a burst, the frames of a held key included."""
         if burst.code is None or self._codec is None:
             return list(burst.durations)
         traits = self._codec.traits
@@ -228,7 +227,7 @@ class IrToySession:
         return durations
 
     def _begin_period(self, now: int) -> None:
-        """The light begins now: calculate when the next burst may begin."""
+        """Calculate when the next burst may begin: the light begins now."""
         burst = self._bursts[0]
         self._free_at = self._distinct_at = now + self._period_us * NS_PER_US
         self._last = burst.code
@@ -250,7 +249,7 @@ class IrToySession:
         return [Delivered(self._token)]
 
     def _next_burst(self, now: int) -> list[Event]:
-        """The next burst of the packet being sent, when it is due."""
+        """Return the next burst of the packet being sent, when it is due."""
         due = self._due()
         if due is None or now < due:
             return []

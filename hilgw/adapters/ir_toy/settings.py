@@ -25,7 +25,7 @@ LOWEST_HZ, HIGHEST_HZ = 15_000, 500_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneChannel:
-    """All packets are of one Webots channel, `channel`. A packet is a whole code: its address,
+    """Mapping of all packets to one channel, `channel`. A packet is a whole code: its address,
     then its command. With `framing` a packet is bytes, and `channel` is the address."""
 
     by: Literal["channel"] = "channel"
@@ -101,12 +101,12 @@ class IrToySettings(Framed, HasMapping):
 
     @property
     def is_framed(self) -> bool:
-        """Whether a packet may take several bursts."""
+        """True if a packet may take several bursts."""
         return self.framing != NO_FRAMING
 
 
 def traits_of(settings: IrToySettings) -> Traits | None:
-    """The code's traits; None for raw."""
+    """Return the code's traits; None for raw."""
     return None if settings.code == RAW else CODECS[settings.code].traits
 
 
@@ -119,7 +119,7 @@ BYTES_APART = 3  # the shortest timeout of a length framing, in times of a byte
 
 
 def byte_ms(settings: IrToySettings, traits: Traits) -> float:
-    """Duration of one byte in this code, or of a repeated byte where that takes longer."""
+    """Return duration of one byte in this code, or of a repeated byte where that takes longer."""
     codes = codes_per_byte(traits.command_bits)
     code_us = (settings.sends or traits.sends) * traits.period_us
     if codes == 1 and traits.held == WHOLE_FRAME:
@@ -128,7 +128,7 @@ def byte_ms(settings: IrToySettings, traits: Traits) -> float:
 
 
 def check(settings: IrToySettings, common: StationSettings) -> Iterator[Problem]:
-    """Problems between fields: path below the adapter, message, fix."""
+    """Yield the problems between fields: path below the adapter, message, fix."""
     if common.baudRate < SLOWEST_BAUD:
         what = (
             f"{common.baudRate} is slower than the infra-red code: an IR Toy on USB accepts any "

@@ -85,14 +85,13 @@ class RylrAdapter:
     )
 
     def check(self, settings: RylrSettings, common: StationSettings) -> list[Problem]:
-        """Problems between fields: path below the adapter, message, fix."""
         return list(check(settings, common))
 
     def session(self, settings: RylrSettings, common: StationSettings) -> RylrSession:
         return RylrSession(settings, common)
 
     def mock(self, settings: RylrSettings, common: StationSettings) -> MockSpec:
-        """A module at this rate with this id; the handshake sets the rest."""
+        """Return a module at this rate with this id; the handshake sets the rest."""
         parameters: dict[str, Any] = {"IPR": common.baudRate}
         if settings.module:
             parameters["UID"] = settings.module

@@ -117,7 +117,7 @@ ANY_ERROR = re.compile(rb"\+ERR=([0-9]{1,3})\Z")
 
 
 def error_reason(code: int) -> str:
-    """A word for the ledger."""
+    """Return a word for the ledger."""
     return ERRORS.get(code, f"err_{code}")
 
 
@@ -150,8 +150,11 @@ class RylrModule:
         )
 
     def air_ns(self, size: int) -> int:
-        """Time on air of a packet of `size` bytes: the LoRa formula (Semtech AN1200.13) with
-        explicit header and CRC; the module adds 8 bytes of its own."""
+        """Return the time on air of a packet of `size` bytes.
+
+        The LoRa formula (Semtech AN1200.13) with explicit header and CRC; the module adds 8 bytes
+        of its own.
+        """
         sf, bandwidth, coding, preamble = self.parameter
         symbol_s = 2.0**sf / (125_000 * 2.0 ** (bandwidth - 7))
         low_rate = 2 if symbol_s > 0.016 else 0
@@ -221,7 +224,7 @@ def _find(common: StationSettings) -> LineScript[Event, None]:
 
 
 def _read(name: str, value: bytes) -> LineScript[Event, str]:
-    """The value of a register, as the module writes it."""
+    """Return the value of a register, as the module writes it."""
     answer = re.compile(rb"\+" + name.encode() + rb"=(" + value + rb")\Z")
     found = yield from answered(
         AskLine(f"AT+{name}?\r\n".encode(), answer, ERROR, tries=ANSWER_TRIES),
@@ -378,7 +381,6 @@ class RylrSession(LineModuleSession[RylrModule]):
     # --- as text ---------------------------------------------------------------------------------
 
     def describe(self, frame: bytes) -> str:
-        """Bytes of either direction as text; never raises."""
         return self._described(RylrDecoder(), frame)
 
     def _item_text(self, item: Item) -> str:

@@ -57,7 +57,7 @@ class Modulation:
 
     @property
     def text(self) -> str:
-        """As the module writes it."""
+        """Text in the module's spelling."""
         coding = int(self.coding_rate[-1]) - 4
         bandwidth = BANDWIDTH_CODES[self.bandwidth_khz]
         return f"{self.spreading_factor},{bandwidth},{coding},{self.preamble}"
@@ -115,7 +115,7 @@ class RylrSettings(HasMapping):
 
 
 def network_of(settings: RylrSettings, common: StationSettings) -> int | None:
-    """The NETWORKID the settings require; None: any."""
+    """Return the NETWORKID the settings require; None: any."""
     return common.channel if isinstance(settings.mapping, ByNetwork) else settings.network_id
 
 
@@ -128,7 +128,7 @@ def is_address(text: str) -> bool:
 
 
 def check(settings: RylrSettings, common: StationSettings) -> Iterator[Problem]:
-    """Problems between fields: path below the adapter, message, fix."""
+    """Yield the problems between fields: path below the adapter, message, fix."""
     yield from _check_mapping(settings, common)
     if not is_address(settings.destination):
         yield (

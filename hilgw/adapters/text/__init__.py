@@ -69,14 +69,13 @@ class TextAdapter:
     limits: ClassVar[Limits] = LIMITS
 
     def check(self, settings: TextSettings, common: StationSettings) -> list[Problem]:
-        """Problems between fields: path below the adapter, message, fix."""
         return list(check(settings, common))
 
     def session(self, settings: TextSettings, common: StationSettings) -> TextSession:
         return TextSession(settings, common)
 
     def mock(self, settings: TextSettings, common: StationSettings) -> MockSpec:
-        """A module with this line; the setting `mock` describes its commands."""
+        """Return a module with this line; the setting `mock` describes its commands."""
         parameters: dict[str, Any] = {
             "baudRate": common.baudRate,
             "byteSize": line_of(common)[0].byteSize,

@@ -140,7 +140,10 @@ class TextSession(LineModuleSession[Ready]):
     def _script(
         self, steps: Sequence[Step], values: dict[str, bytes], *, sent: bool = False
     ) -> LineScript[Event, RefusedReason | None]:
-        """All steps; returns why they failed. sent: the first command has been sent already."""
+        """Run all steps, and return why they failed.
+
+        The first command has been sent already.
+        """
         for index, step in enumerate(steps):
             text = filled(step.send, values) + (
                 b"" if step.realtime or not step.send else self._end
@@ -162,7 +165,7 @@ class TextSession(LineModuleSession[Ready]):
         return None
 
     def _end_packet(self, lost_by: str | None, now: int) -> list[Event]:
-        """The dialogue of a packet or of `listen` has ended."""
+        """Report how the dialogue of a packet or of `listen` ended."""
         if lost_by is PacketRefused.NO_STATUS:
             return super()._end_packet(lost_by, now)
         if self._outstanding is not None:
@@ -235,5 +238,4 @@ class TextSession(LineModuleSession[Ready]):
     # --- as text ---------------------------------------------------------------------------------
 
     def describe(self, frame: bytes) -> str:
-        """Bytes of either direction as text; never raises."""
         return self._described(self._new_decoder(), frame)

@@ -71,7 +71,7 @@ class TextSettings(HasMapping):
 
 
 def steps_of(settings: TextSettings) -> Iterator[tuple[str, Step]]:
-    """Each step and its path."""
+    """Yield each step and its path."""
     for name in ("setup", "send", "listen"):
         for index, step in enumerate(getattr(settings, name)):
             yield f"{name}.{index}", step
@@ -82,7 +82,7 @@ def placeholders_in(text: str) -> list[str]:
 
 
 def filled(text: str, values: dict[str, bytes]) -> bytes:
-    """The text with its placeholders replaced; placeholders in the values are left alone."""
+    """Return the text with its placeholders replaced; placeholders in the values are left alone."""
     parts = _PLACEHOLDER.split(text)
     return b"".join(
         values.get(part, b"") if index % 2 else part.encode("utf-8", "surrogateescape")
@@ -91,7 +91,7 @@ def filled(text: str, values: dict[str, bytes]) -> bytes:
 
 
 def check(settings: TextSettings, common: StationSettings) -> Iterator[Problem]:
-    """Problems between fields: path below the adapter, message, fix."""
+    """Yield the problems between fields: path below the adapter, message, fix."""
     yield from _check_patterns(settings)
     yield from _check_steps(settings)
     mapping = settings.mapping

@@ -126,7 +126,6 @@ class XBeeAdapter:
     )
 
     def check(self, settings: XBeeSettings, common: StationSettings) -> list[Problem]:
-        """Problems between fields: path below the adapter, message, fix."""
         return list(check(settings, common))
 
     def session(self, settings: XBeeSettings, common: StationSettings) -> AdapterSession:
@@ -140,7 +139,7 @@ class XBeeAdapter:
         return XBeeSession(settings, common)
 
     def mock(self, settings: XBeeSettings, common: StationSettings) -> MockSpec:
-        """A module with this line and API mode; the handshake sets the rest.
+        """Return a module with this line and API mode; the handshake sets the rest.
 
         The setting `mock` overrides: other hardware, a Zigbee coordinator (CE: 1).
         """

@@ -27,7 +27,14 @@ _ESCAPED_ESCAPE = b"\x7d\x5d"
 
 
 def encode(data: bytes, escaped: bool = False) -> bytes:
-    """The frame with this frame data; escaped: API mode 2. FrameError: empty or too long."""
+    """Return the frame with this frame data.
+
+    Args:
+        escaped: API mode 2.
+
+    Raises:
+        FrameError: the data are empty or too long.
+    """
     size = len(data)
     if not 0 < size <= 0xFFFF:
         raise FrameError(f"an XBee frame carries 1 to 65535 bytes, not {size}")
@@ -79,7 +86,7 @@ class FrameDecoder:
         return len(self._rest)
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Frame data of every frame completed by these bytes."""
+        """Return the frame data of every frame completed by these bytes."""
         if self._escaped:
             return self._feed_escaped(data)
         # In API mode 1 a 7E inside a frame is data: a start is dropped only when its length or
@@ -120,7 +127,7 @@ class FrameDecoder:
         return frames
 
     def flush(self) -> list[bytes]:
-        """The line is silent: drop the unfinished frame; returns frames after a false start."""
+        """Drop the unfinished frame on a silent line; return frames after a false start."""
         frames: list[bytes] = []
         while self._rest:
             rest, self._rest = self._rest[1:], b""
@@ -151,7 +158,10 @@ class FrameDecoder:
         return frames
 
     def _take(self, segment: bytes, frames: list[bytes]) -> bool:
-        """Check the bytes after a start; False: too few. Bytes after a frame are dropped."""
+        """Check the bytes after a start; return False if too few.
+
+        Bytes after a frame are dropped.
+        """
         body = segment
         if ESCAPE in segment:
             # A trailing 7D waits for its other half.
@@ -175,7 +185,7 @@ class FrameDecoder:
 
 
 def _escaped_size(segment: bytes, size: int) -> int:
-    """How many bytes of an escaped segment make `size` plain ones."""
+    """Return the number of bytes of an escaped segment that make `size` plain ones."""
     used = size
     while used - segment.count(ESCAPE, 0, used) < size:
         used = size + segment.count(ESCAPE, 0, used)

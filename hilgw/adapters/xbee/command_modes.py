@@ -34,7 +34,7 @@ _VALUE = re.compile(rb"\A(?:ERROR|[0-9A-Fa-f]{1,16})\Z")
 
 @dataclass(frozen=True, slots=True)
 class AskAt(Step):
-    """One AT command in a frame; the answer is an AtResponse."""
+    """An AT command in a frame; the answer is an AtResponse."""
 
     name: str
     value: bytes = b""
@@ -62,7 +62,7 @@ def commands_for(settings: XBeeSettings, common: StationSettings) -> Commands:
 
 
 class Commands(ABC):
-    """One way to send commands, and the errors that both ways share.
+    """A way to send commands, and the errors that both ways share.
 
     received_bytes, received_frames: whether any came in so far; the runner sets them, so that the
     error for a missing answer can name the cause. frame_id: of the last command in a frame.
@@ -76,15 +76,17 @@ class Commands(ABC):
 
     @abstractmethod
     def find(self) -> Script[None]:
-        """Find a module in the mode of the settings; PeerError or MismatchError if there is
-        none."""
+        """Find a module in the mode of the settings.
+
+        PeerError or MismatchError if there is none.
+        """
 
     @abstractmethod
     def ask(self, name: str, value: bytes = b"", queued: bool = True) -> Script[AtResponse | None]:
-        """One command and its answer; None when no answer came."""
+        """Send one command and return its answer; None when no answer came."""
 
     def leave(self) -> Script[None]:
-        """The last command has been sent."""
+        """Leave command mode: the last command has been sent."""
         yield from ()
 
     def _no_answer(self) -> PeerError:
@@ -133,7 +135,7 @@ class ApiCommands(Commands):
             )
 
     def _probe_command_mode(self) -> Script[None]:
-        """No answer to API frames: try a module in transparent mode."""
+        """Try a module in transparent mode, after no answer to API frames."""
         yield Pause(GUARD_S)
         ok = yield AskLine(b"+++", _OK, timeout_s=COMMAND_OK_S)
         if ok is None:
@@ -178,7 +180,7 @@ class TextCommands(Commands):
             raise _api_mode_error(mode) if mode in (1, 2) else self._wrong_mode(mode)
 
     def _probe_frames(self) -> Script[None]:
-        """No answer to +++: try a module in API mode without command mode."""
+        """Try a module in API mode without command mode, after no answer to +++."""
         answer = yield AskAt("AP", timeout_s=FIND_TIMEOUT_S, tries=TRIES)
         if not isinstance(answer, AtResponse):
             raise self._no_answer()

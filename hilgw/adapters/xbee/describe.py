@@ -137,7 +137,7 @@ def association_text(status: int) -> str:
 
 
 def delivery_reason(status: int) -> str:
-    """A word for the ledger; "ok" for success."""
+    """Return a word for the ledger; "ok" for success."""
     if status == 0:
         return "ok"
     return DELIVERY.get(status, f"status_{status:02x}")
@@ -159,7 +159,7 @@ def at_status_text(status: int) -> str:
 
 
 def describe(data: bytes) -> str:
-    """Frame data as one line of text; never raises."""
+    """Return frame data as one line of text; never raises."""
     try:
         frame = frames.parse(data)
     except FrameError as error:
@@ -212,7 +212,7 @@ def _describe_remote(frame: frames.Frame) -> str:
 
 
 def _letters(text: str) -> str:
-    """Text with device bytes in it, made safe for a terminal."""
+    """Return text with device bytes in it, made safe for a terminal."""
     return text if text.isprintable() else ascii(text)[1:-1]
 
 

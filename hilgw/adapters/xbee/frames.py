@@ -24,7 +24,7 @@ _EXPLICIT = Struct(">BBHH")  # source and destination endpoint, cluster, profile
 
 
 class Endpoints(NamedTuple):
-    """Where inside a module an explicit frame comes from and goes to."""
+    """Source and destination of an explicit frame inside a module."""
 
     source: int = 0xE8
     destination: int = 0xE8
@@ -181,7 +181,11 @@ Frame = (
 
 
 def parse(data: bytes) -> Frame:
-    """The record this frame data holds. FrameError: unknown type, or too short for its type."""
+    """Return the record this frame data holds.
+
+    Raises:
+        FrameError: unknown type, or too short for its type.
+    """
     if not data:
         raise FrameError("the frame is empty")
     layout = _LAYOUTS.get(data[0])
@@ -200,7 +204,7 @@ def _hex(data: bytes, start: int, end: int) -> str:
 
 
 def _name(data: bytes, start: int) -> str:
-    """Two letters of an AT command; ValueError (of which UnicodeDecodeError is one) if not."""
+    """Return two letters of an AT command; ValueError (as UnicodeDecodeError) if not."""
     letters = data[start : start + 2]
     if len(letters) != 2:
         raise ValueError(letters)

@@ -87,7 +87,7 @@ def _of_firmware(settings: XBeeSettings, common: StationSettings) -> Wanted:
 
 
 def _target(destination: str) -> tuple[int, int]:
-    """DH and DL for this destination."""
+    """Return DH and DL for this destination."""
     return divmod(int(normal_address(destination), 16), 1 << 32)
 
 
@@ -145,7 +145,7 @@ class _Setup:
         )
 
     def _ask_for(self, name: str, value: bytes = b"", queued: bool = True) -> Script[AtResponse]:
-        """One command and its answer; PeerError when no answer comes."""
+        """Send one command and return its answer; PeerError when no answer comes."""
         answer = yield from self._commands.ask(name, value, queued)
         if answer is None:
             raise PeerError(f"the module stopped answering at AT{name}", fix="check the wiring")
@@ -159,7 +159,7 @@ class _Setup:
         return int.from_bytes(answer.value, "big")
 
     def _check_identity(self, hv: int, vr: int, serial: str) -> tuple[str, str]:
-        """Series and protocol; MismatchError when it is not the module of the settings."""
+        """Return series and protocol; MismatchError when it is not the module of the settings."""
         series, protocol = hardware_of(hv, vr)
         expected = self._settings.module.upper()
         if expected and serial != expected:
@@ -189,7 +189,7 @@ class _Setup:
     # --- registers ----------------------------------------------------------------------------
 
     def _adjust(self) -> Script[dict[str, int]]:
-        """Set the registers that differ from the settings; returns the values after that."""
+        """Set the registers that differ from the settings, and return the values after that."""
         registers = wanted_registers(self._settings, self._common)
         values: dict[str, int] = {}
         for name in registers.read:
@@ -220,7 +220,7 @@ class _Setup:
         missing = [name for name in registers.wanted if name not in values]
         if missing:
             raise MismatchError(
-                f"this module hops and has no {missing[0]}: mapping module_channel is not possible",
+                f"this module hops and has no {missing[0]}: mapping module_channel is invalid",
                 fix="use mapping: {by: header} or {by: destination, ...}",
             )
 
@@ -256,8 +256,11 @@ class _Setup:
             )
 
     def _payload_limits(self, protocol: str) -> Script[tuple[int, int]]:
-        """Bytes to one module and to all: NP, or the data sheet where NP is missing or does not
-        apply. There the limit depends on encryption (EE)."""
+        """Return the payload limits in bytes, to one module and to all.
+
+        NP, or the data sheet where NP is missing or does not apply. There the limit depends on
+        encryption (EE).
+        """
         answer = yield from self._ask_for("NP")
         limit = int.from_bytes(answer.value, "big") if answer.ok else 0
         if limit and protocol != ZIGBEE:
@@ -289,7 +292,10 @@ class XBeeHandshake(Dialogue[Event, Answer, XBeeModule]):
         self.rest = b""
 
     def take_frame(self, frame: Frame, now: int) -> list[Event] | None:
-        """A good frame came in that may be an answer; None when the handshake must begin again."""
+        """Process a valid frame that may be an answer.
+
+        Return None when the handshake must restart.
+        """
         self._commands.received_frames = True
         step = self.step
         if isinstance(frame, ModemStatus):
@@ -307,7 +313,7 @@ class XBeeHandshake(Dialogue[Event, Answer, XBeeModule]):
         return None  # a late answer: the module is in API mode after all
 
     def take_text(self, data: bytes, now: int) -> list[Event]:
-        """Bytes as they came in: in command mode they are lines."""
+        """Process bytes as they came in: in command mode they are lines."""
         self._commands.received_bytes = True
         if not isinstance(self.step, AskLine):
             return []
@@ -361,7 +367,6 @@ class XBeeModuleSession(ModuleSession[XBeeModule]):
         return []
 
     def _take_answer(self, frame: Frame, now: int) -> list[Event]:
-        """A frame in the handshake."""
         events = self._dialogue.take_frame(frame, now) if self._dialogue else []
         if events is None:
             return self._restart("", PacketRefused.RESET, now)

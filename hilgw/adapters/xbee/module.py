@@ -66,12 +66,12 @@ _PROTOCOLS: dict[int, dict[int | None, str]] = {
 
 
 def hardware_of(hv: int, vr: int) -> tuple[str, str]:
-    """Series and protocol by hardware and firmware version; "" for an unknown protocol."""
+    """Return series and protocol by hardware and firmware version; "" for an unknown protocol."""
     series = _SERIES.get(hv >> 8, f"hardware {hv:04X}")
     protocols = _PROTOCOLS.get(hv >> 8, {None: ""})
     return series, protocols.get(int(f"{vr:04X}"[0], 16), protocols[None])
 
 
 def runs(hv: int, protocol: str) -> bool:
-    """Whether firmware of this protocol is known for this hardware."""
+    """Return whether firmware of this protocol is known for this hardware."""
     return protocol in _PROTOCOLS.get(hv >> 8, {}).values()

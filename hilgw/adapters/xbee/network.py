@@ -22,7 +22,7 @@ Put = Callable[[Callable[[int], bytes]], tuple[int, Event]]  # frame data by its
 
 
 class Network:
-    """One node discovery at a time, and a few remote commands."""
+    """Node discovery, one at a time, and a few remote commands."""
 
     def __init__(self, raw: bool) -> None:
         self._raw = raw  # 802.15.4: its records are shorter
@@ -30,7 +30,7 @@ class Network:
         self._remote: dict[int, tuple[int, RemoteAnswer]] = {}  # id -> deadline, its answer if none
 
     def __contains__(self, frame_id: int) -> bool:
-        """Whether the answer to this frame is outstanding."""
+        """Return whether the answer to this frame is outstanding."""
         return frame_id in self._remote or (self._search or (0,))[0] == frame_id
 
     @property
@@ -98,7 +98,7 @@ class Network:
         return events
 
     def give_up(self, reason: str) -> list[Event]:
-        """The session was interrupted: end all requests with this reason."""
+        """End all requests with this reason: the session was interrupted."""
         events: list[Event] = [replace(each, problem=reason) for _, each in self._remote.values()]
         self._remote.clear()
         if self._search is not None:
@@ -108,7 +108,11 @@ class Network:
 
 
 def parse_node(record: bytes, raw: bool) -> Node | None:
-    """One record of ND's answer; None when it is too short. raw: the layout of 802.15.4."""
+    """Return the node in one record of ND's answer; None when it is too short.
+
+    Args:
+        raw: the layout of 802.15.4.
+    """
     name_at = 11 if raw else 10
     end = record.find(0, name_at)
     if end < 0:

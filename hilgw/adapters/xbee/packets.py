@@ -30,7 +30,7 @@ _ENDPOINT = Dropped(XBeeDropped.ENDPOINT, "a frame for another endpoint, cluster
 
 
 def route_of(settings: XBeeSettings, common: StationSettings) -> Route:
-    """How Webots channels map to this radio."""
+    """Return the mapping of Webots channels to this radio."""
     return route_for(
         settings.mapping,
         common.channel,
@@ -44,7 +44,7 @@ def route_of(settings: XBeeSettings, common: StationSettings) -> Route:
 
 
 def endpoints_of(settings: XBeeSettings) -> frames.Endpoints:
-    """The endpoints our packets are sent from and to."""
+    """Return the endpoints our packets are sent from and to."""
     chosen = settings.endpoints
     if chosen is None:
         return DATA_ENDPOINTS
@@ -113,7 +113,7 @@ class Window:
         return next(iter(self._entries.values()))[1] if self._entries else None
 
     def admits(self, size: int) -> bool:
-        """Whether a frame of this size may be sent now. A single frame always may."""
+        """Return whether a frame of this size may be sent now. A single frame always may."""
         entries = self._entries
         if not entries:
             return True
@@ -122,14 +122,14 @@ class Window:
         )
 
     def put(self, frame_id: int, size: int, now: int) -> int:
-        """This frame is being sent; returns its token."""
+        """Add a frame that is being sent, and return its token."""
         self._token += 1
         self._entries[frame_id] = (self._token, now + self._timeout_ns, size)
         self._bytes += size
         return self._token
 
     def settle(self, frame_id: int) -> int | None:
-        """The status of this frame came; its token, None when the frame is not outstanding."""
+        """Remove a frame whose status came; return its token, None when it is not outstanding."""
         entry = self._entries.pop(frame_id, None)
         if entry is None:
             return None
@@ -137,7 +137,7 @@ class Window:
         return entry[0]
 
     def expire(self, now: int) -> list[int]:
-        """Tokens of the frames whose status did not come in time."""
+        """Return the tokens of the frames whose status did not come in time."""
         late = []
         while self._entries:
             frame_id, (token, deadline, size) = next(iter(self._entries.items()))
@@ -149,7 +149,7 @@ class Window:
         return late
 
     def clear(self) -> list[int]:
-        """Tokens of all."""
+        """Return all tokens, and forget the frames."""
         tokens = [entry[0] for entry in self._entries.values()]
         self._entries.clear()
         self._bytes = 0
@@ -175,7 +175,11 @@ class PacketDecoder:
             self._ends = frames.pack_ends(back)
 
     def decode(self, frame: bytes, offset: int) -> Received | Dropped:
-        """A packet; offset: of its payload. An address that identifies no module is omitted."""
+        """Return a packet, without an address that identifies no module.
+
+        Args:
+            offset: start of the payload.
+        """
         payload = frame[offset:]
         if offset == 18 and self._ends is not None and frame[11:17] != self._ends:
             return _ENDPOINT

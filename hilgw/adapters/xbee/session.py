@@ -90,7 +90,7 @@ class LastHop:
         return [question]
 
     def take(self, answer: AtResponse) -> list[Event]:
-        """An answer to any command; the packets it releases."""
+        """Process an answer to any command, and return the packets it releases."""
         if answer.frame_id != self._asked or answer.name != "DB":
             return []
         self._unknown = not answer.ok
@@ -171,7 +171,7 @@ class XBeeSession(XBeeModuleSession):
         return [*events, Ready(module.identity, tuple(addresses))]
 
     def _refuse_outstanding(self, reason: str) -> list[Event]:
-        """The session is interrupted: refuse everything that waits for an answer."""
+        """Refuse everything that waits for an answer: the session is interrupted."""
         events = self._rssi.release() if self._rssi is not None else []
         events += [Refused(token, reason) for token in self._window.clear()]
         return events + self._network.give_up(reason)
@@ -214,7 +214,7 @@ class XBeeSession(XBeeModuleSession):
         return events
 
     def _control(self, frame: bytes, now: int) -> list[Event]:
-        """Any frame that is not a packet."""
+        """Process any frame that is not a packet."""
         try:
             record = frames.parse(frame)
         except FrameError as error:
@@ -248,7 +248,7 @@ class XBeeSession(XBeeModuleSession):
         return self._restart(why, lost_by, now)
 
     def _settle(self, frame_id: int, status: int) -> list[Event]:
-        """The transmit status of a frame."""
+        """Process the transmit status of a frame."""
         token = self._window.settle(frame_id)
         if token is None:
             self.unknown_statuses += 1
@@ -278,7 +278,7 @@ class XBeeSession(XBeeModuleSession):
         return Transmission(wire, self._window.put(frame_id, len(wire), now))
 
     def _next_id(self) -> int:
-        """A frame id that is not outstanding."""
+        """Return a frame id that is not outstanding."""
         frame_id = self._frame_id % 255 + 1
         while frame_id in self._window or frame_id in self._network:
             frame_id = frame_id % 255 + 1
@@ -289,7 +289,7 @@ class XBeeSession(XBeeModuleSession):
         return self._put(lambda number: frames.AtCommand(number, name).pack())
 
     def _put(self, data: Callable[[int], bytes]) -> tuple[int, Write]:
-        """A command: its frame id, and the event that sends it."""
+        """Return the frame id of a command, and the event that sends it."""
         frame_id = self._next_id()
         return frame_id, Write(encode(data(frame_id), self._escaped))
 
@@ -303,9 +303,10 @@ class XBeeSession(XBeeModuleSession):
         return [] if self._module is None else self._network.discover(now, self._put)
 
     def command(self, address: str, name: str, value: bytes, token: int, now: int) -> list[Event]:
-        """An AT command for the remote module at this address (16 or 4 hex digits), applied at
-        once; a RemoteAnswer follows. Without a value it reads. No events when the session is not
-        ready.
+        """Send an AT command to the module at this address (16 or 4 hex digits), applied at once.
+
+        A RemoteAnswer follows. Without a value the command reads. No events when the session is
+        not ready.
         """
         if self._module is None:
             return []
@@ -339,8 +340,11 @@ class XBeeSession(XBeeModuleSession):
     # --- as text ------------------------------------------------------------------------------
 
     def describe(self, frame: bytes) -> str:
-        """Wire bytes (one or more frames; the begin of the first, 7E or 7E 00, may have come before
-        them) or frame data as text; never raises."""
+        """Return wire bytes or frame data as text; never raises.
+
+        Wire bytes are one or more frames; the start of the first, 7E or 7E 00, may have come
+        before them.
+        """
         begins = frame[:1] == b"\x7e"
         for head in (b"",) if begins else (b"\x7e", b"\x7e\x00"):
             decoder = FrameDecoder(self._escaped)

@@ -141,14 +141,14 @@ class XBeeSettings(Framed, HasMapping):
 
 
 def normal_address(text: str) -> str:
-    """An address as in frames: 4 or 16 upper-case hex digits; broadcast is FFFF."""
+    """Return an address as in frames: 4 or 16 upper-case hex digits; broadcast is FFFF."""
     if text == "broadcast":
         return "FFFF"
     return text.upper() if len(text) == 16 else text.upper().zfill(4)
 
 
 def check(settings: XBeeSettings, common: StationSettings) -> Iterator[Problem]:
-    """Problems between fields: path below the adapter, message, fix."""
+    """Yield the problems between fields: path below the adapter, message, fix."""
     mapping = settings.mapping
     if isinstance(mapping, ModuleChannel) and not FIRST_CHANNEL <= common.channel <= LAST_CHANNEL:
         yield (
@@ -171,7 +171,7 @@ def check(settings: XBeeSettings, common: StationSettings) -> Iterator[Problem]:
 
 
 def _check_sources(settings: XBeeSettings, common: StationSettings) -> Iterator[Problem]:
-    """Addresses that no module has, or that many modules have."""
+    """Yield the addresses in `sources` that no module or many modules have."""
     for address in common.sources:
         path = f"sources.{address}"
         if not re.fullmatch(ADDRESS, address):
@@ -200,7 +200,7 @@ def _check_table(mapping: ByDestination) -> Iterator[Problem]:
 
 
 def _check_firmware(settings: XBeeSettings) -> Iterator[Problem]:
-    """Settings that this firmware does not have."""
+    """Yield the settings that this firmware does not have."""
     firmware = settings.firmware
     pan_id, last = settings.pan_id, LAST_ID_OF_DIGIMESH
     if firmware == "zigbee" and pan_id is not None:
@@ -232,7 +232,7 @@ def _check_firmware(settings: XBeeSettings) -> Iterator[Problem]:
 
 
 def _check_transparent(settings: XBeeSettings) -> Iterator[Problem]:
-    """Settings that transparent mode does not have."""
+    """Yield the settings that transparent mode does not have."""
     if isinstance(settings.mapping, ByDestination):
         what = "in transparent mode (api_mode: 0) a module has only one destination, DH and DL"
         yield "mapping.by", what, "use api_mode: 1, or mapping: {by: header}"

@@ -131,7 +131,6 @@ class TransparentSession(XBeeModuleSession):
     # --- as text ------------------------------------------------------------------------------
 
     def describe(self, frame: bytes) -> str:
-        """Bytes of the stream as text; never raises."""
         payloads, _ = self._stream.unframe(frame)
         text = ", ".join(map(payload_text, payloads)) or words.describe(frame)
         return f"{self._stream.name}: {text}"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether tcp://HOST:PORT can be reached from this machine alone."""
+    """Return whether tcp://HOST:PORT can be reached from this machine alone."""
     host = url.removeprefix("tcp://").rpartition(":")[0].strip("[]")
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -38,7 +38,6 @@ class Wc2ecController(PeerController):
     framing: ClassVar[str] = "cobs-crc16"
 
     def check(self, settings: Wc2ecControllerSettings) -> list[Problem]:
-        """Errors that span fields: (path below the controller, message, fix)."""
         if (settings.listen is None) == (settings.port is None):
             what = "exactly one of listen and port must be set"
             return [("listen", what, 'e.g. listen: "tcp://127.0.0.1:27015"')]
@@ -48,7 +47,7 @@ class Wc2ecController(PeerController):
         return []
 
     def mock(self, settings: Wc2ecControllerSettings, version: str) -> MockSpec:
-        """The mock of the peer, which writes the type byte of this version's motors."""
+        """Return the mock of the peer, which writes the type byte of this version's motors."""
         numbers = Numbers(version, document=settings.wc2ec_types == "document")
         parameters: dict[str, Any] = {"motor_type": numbers.number(ROTATIONAL_MOTOR)}
         if settings.port is None:
@@ -58,11 +57,15 @@ class Wc2ecController(PeerController):
     def session(
         self, settings: Wc2ecControllerSettings, version: str, framing: Framing | None = None
     ) -> Wc2ecControllerSession:
-        """framing: cobs-crc16 for a serial line, None on TCP. ConfigError: unknown version."""
+        """Return a session; raises ConfigError for an unknown version.
+
+        Args:
+            framing: cobs-crc16 for a serial line, None on TCP.
+        """
         return Wc2ecControllerSession(settings, version, framing)
 
     def carries_packets(self, settings: Wc2ecControllerSettings) -> bool:
-        """With its extensions."""
+        """Return whether the settings enable its extensions."""
         return settings.extensions
 
 

@@ -84,7 +84,7 @@ class _Grid:
         self.jitter_ns = 0.0  # how far arrivals lately were from the line
 
     def instant(self, now: int) -> float:
-        """A value came: the instant of its step."""
+        """Return the instant of the step of a value that came now."""
         interval, self._arrived_ns = now - self._arrived_ns, now
         self._count += 1
         if self._count == 1:
@@ -108,8 +108,11 @@ class _Grid:
 
 
 class _Period:
-    """One sensor's period. A value is due once the period has elapsed since the last sample, which
-    begins the next one: 50 ms at steps of 20 ms gives a value each 60 ms."""
+    """Period of one sensor.
+
+    A value is due once the period has elapsed since the last sample, which begins the next one: 50
+    ms at steps of 20 ms gives a value each 60 ms.
+    """
 
     def __init__(self, period_ns: int, now: int) -> None:
         self._period_ns = period_ns
@@ -133,18 +136,18 @@ class Sampling:
         self._periods: dict[int, _Period | None] = {}  # None: off
 
     def clear(self) -> None:
-        """A new controller gets all values at every step."""
+        """Send all values at every step again, for a new controller."""
         self._periods.clear()
 
     def switch(self, index: int, period_ms: float | None, now: int) -> None:
-        """None: every step; 0: off. The period begins now."""
+        """Set the period, which begins now; None: every step; 0: off."""
         if period_ms is None:
             self._periods.pop(index, None)
         else:
             self._periods[index] = _Period(ms_to_ns(period_ms), now) if period_ms else None
 
     def is_due(self, index: int, now: int) -> bool:
-        """Whether a value that came now is to be sent; it then counts as sent."""
+        """Return whether a value that came now is due; it then counts as sent."""
         if index not in self._periods:
             return True
         period = self._periods[index]
@@ -183,14 +186,14 @@ class Wc2ecControllerSession:
     # --- the connection -----------------------------------------------------------------------
 
     def open(self, now: int) -> list[Event]:
-        """An external controller connected, or the serial port is open."""
+        """Begin: an external controller connected, or the serial port is open."""
         self._link.open(now)
         self._sampling.clear()
         events: list[Event] = [] if self._link.framed else [Connected("external controller")]
         return events + self._register_all(now)
 
     def close(self) -> list[Event]:
-        """The connection is gone."""
+        """End: the connection is gone."""
         was_there = self._link.alive
         self._link.close()
         self._register_ns = None
@@ -199,7 +202,6 @@ class Wc2ecControllerSession:
         return [self._stop(StopReason.DISCONNECTED), Disconnected("connection closed")]
 
     def receive(self, data: bytes, now: int) -> list[Event]:
-        """Bytes from the controller, in any chunks."""
         events = self._check_silence(now)
         was_there = self._link.alive
         messages = self._link.feed(data, now)
@@ -211,25 +213,24 @@ class Wc2ecControllerSession:
         return events
 
     def next_deadline(self) -> int | None:
-        """When `expire` must be called, or None."""
         return earliest(self._link.next_deadline(), self._register_ns)
 
     def expire(self, now: int) -> list[Event]:
-        """The deadline has come (calls before it are harmless)."""
         events = self._check_silence(now)
         if self._register_ns is not None and now >= self._register_ns:
             events += self._register_all(now)
         return events
 
     def describe(self, data: bytes, *, received: bool) -> str:
-        """Bytes in words, for people; never raises."""
         return describe(data, Side.EXTERNAL if received else Side.WEBOTS, self._link.layouts)
 
     # --- from the control loop ----------------------------------------------------------------
 
     def register(self, device: Device) -> list[Event]:
-        """The control loop has this device. Repeating a registration does nothing; a second device
-        under one index, or one that WC2EC cannot carry, is refused."""
+        """Add a device that the control loop has; repeating a registration does nothing.
+
+        A second device under one index, or one that WC2EC cannot carry, is refused.
+        """
         known = self.devices.by_index(device.index)
         if known == device:
             return []
@@ -252,19 +253,20 @@ class Wc2ecControllerSession:
         return [Write(data)] if self._link.is_open else []
 
     def forget(self) -> None:
-        """The body is gone, and its devices with it. Only between two controllers."""
         self.devices.clear()
         self._numbers.clear()
         self._with_value.clear()
         self._link.kinds.clear()
 
     def forget_values(self) -> None:
-        """It keeps none: a value is sent at once, or left out."""
+        """Do nothing: a value is sent at once, or left out, and never kept."""
 
     def report(self, values: Iterable[tuple[int, Value]], now: int) -> list[Event]:
-        """Values of sensors, (index, value) each, in one write. A sensor that is off, or not due at
-        its period, is left out; a value that is not finite, or of a kind that WC2EC does not carry,
-        is refused."""
+        """Report values of sensors, (index, value) each, in one write.
+
+        A sensor that is off, or not due at its period, is left out; a value that is not finite, or
+        of a kind that WC2EC does not carry, is refused.
+        """
         events: list[Event] = []
         data = []
         numbers, is_open, is_due = self._with_value, self._link.is_open, self._sampling.is_due
@@ -291,11 +293,11 @@ class Wc2ecControllerSession:
         return Refused(index, RequestRefused.UNSENDABLE, text)
 
     def feedback(self, index: int, value: float, now: int) -> list[Event]:
-        """WC2EC carries no feedback, and its controllers cannot ask for it."""
+        """Return no events: WC2EC carries no feedback, and its controllers cannot ask for it."""
         return []
 
     def deliver(self, packet: PacketIn) -> list[Event]:
-        """One packet that a Receiver received (extension)."""
+        """Deliver one packet that a Receiver received (extension)."""
         index = packet.index
         number = self._numbers.get(index)
         if number is None or not self._link.is_open:
@@ -312,7 +314,7 @@ class Wc2ecControllerSession:
         return [Write(data)]
 
     def fault(self, index: int) -> list[Event]:
-        """A device failed, or refused a request: one Error message."""
+        """Report that a device failed, or refused a request: one Error message."""
         number = self._numbers.get(index)
         if number is None or not self._link.is_open:
             return []

@@ -26,39 +26,36 @@ class WebotsController(SteppedController):
     Settings: ClassVar[type[Any]] = WebotsControllerSettings
 
     def check(self, settings: WebotsControllerSettings) -> list[Problem]:
-        """Errors that span fields: (path below the controller, message, fix)."""
         if settings.listen is None and not settings.ipc:
             what = "neither listen nor ipc is set: no controller can connect"
             return [("listen", what, 'e.g. listen: "tcp://127.0.0.1:1234"')]
         return self.data_problems(settings)
 
     def data_problems(self, settings: Any) -> list[Problem]:
-        """Texts that the protocol cannot carry, and a battery that Webots does not have."""
+        """Return problems of texts that the protocol cannot carry, and of the battery."""
         return _text_problems(settings) + _battery_problems(settings)
 
     def library(self, settings: Any, version: str) -> str:
-        """The release of the controller's library. version: that of the file."""
+        """Return the release of the controller's library; `version` is that of the file."""
         return settings.library or version
 
     def controller_name(self, settings: Any) -> str:
-        """What the controller reads as the field `controller`."""
         return "<extern>"
 
     def mock(self, settings: WebotsControllerSettings, version: str) -> MockSpec:
-        """The mock of the controller, with a library of this version."""
+        """Return the mock of the controller, with a library of this version."""
         library = self.library(settings, version).partition("-")[0]
         return MockSpec("webots_controller", {"webots": library} | settings.mock)
 
     def session(
         self, settings: WebotsControllerSettings, version: str, framing: Framing | None = None
     ) -> WebotsControllerSession:
-        """A session for checks. ConfigError: the protocol of this version is not known."""
+        """Return a session for checks; raises ConfigError if this version's protocol is unknown."""
         return self.robot_session(settings, version, NAME, DEFAULT_STEP_MS)
 
     def robot_session(
         self, settings: WebotsControllerSettings, version: str, robot: str, step_ms: int
     ) -> WebotsControllerSession:
-        """The session of the robot of this name. step_ms: the basic time step."""
         configuration = RobotConfiguration(
             name=robot,
             synchronization=settings.synchronization,

@@ -36,14 +36,20 @@ class Battery:
         self.is_present = bool(sensor) or energy_j is not None
 
     def begin(self, time_ns: int) -> None:
-        """A controller begins, at this simulation time. The first one finds the battery as it was
-        given, however long the gateway has waited for it."""
+        """Begin a controller at this simulation time.
+
+        The first one finds the battery as it was given, however long the gateway has waited for
+        it.
+        """
         if self._began_ns is None:
             self._began_ns = time_ns
 
     def charge(self, energy_j: float, time_ns: int | None) -> None:
-        """It has this energy at this simulation time; None: when the next controller begins.
-        Raises HilgwError: there is no battery, a device measures it, or it holds less."""
+        """Set the energy at this simulation time; None: when the next controller begins.
+
+        Raises:
+            HilgwError: there is no battery, a device measures it, or it holds less.
+        """
         if self._first_j is None:
             measured = f"the device '{self.sensor}' measures it" if self.sensor else "it has none"
             fix = "" if self.sensor else "write `battery_j:` for its controller"
@@ -54,21 +60,21 @@ class Battery:
         self._first_j, self._began_ns = energy_j, time_ns
 
     def measure(self, energy_j: object) -> None:
-        """A value of the sensor; what is not a number changes nothing."""
+        """Set the energy from a value of the sensor; NaN changes nothing."""
         if isinstance(energy_j, int | float) and math.isfinite(energy_j):
             self._measured_j = max(0.0, float(energy_j))
 
     def forget(self) -> None:
-        """What was measured is of a body that is gone."""
+        """Forget the measurement of a body that is gone."""
         self._measured_j = None
 
     def energy_j(self, time_ns: int) -> float | None:
-        """What is left at this simulation time."""
+        """Return the energy left at this simulation time."""
         if self._first_j is None:
             return self._measured_j
         used_ns = 0 if self._began_ns is None else time_ns - self._began_ns
         return max(0.0, self._first_j - self._consumption_w * used_ns / NS_PER_S)
 
     def is_empty(self, time_ns: int) -> bool:
-        """Whether nothing is left; False while the charge is not known."""
+        """Return whether no energy is left; False while the charge is not known."""
         return self.energy_j(time_ns) == 0.0

@@ -48,7 +48,7 @@ class DeviceCommands:
         self.answers: list[Message] = []  # for the next answer
 
     def reset(self) -> None:
-        """The table has new devices, or there is a new controller."""
+        """Start again: the table has new devices, or there is a new controller."""
         devices = self._table.devices
         motors = {tag: each for tag, each in devices.items() if each.role == MOTOR}
         self._motors = {tag: MotorState(each) for tag, each in motors.items()}
@@ -64,7 +64,7 @@ class DeviceCommands:
         self.answers = []
 
     def apply(self, tag: int, commands: list[Command], time_ns: int) -> list[Event]:
-        """The commands of one block. time_ns: simulation time."""
+        """Apply the commands of one block at this simulation time."""
         motor = self._motors.get(tag)
         events: list[Event] = []
         if motor is not None:
@@ -114,7 +114,7 @@ class DeviceCommands:
     def _send(
         self, tag: int, device: Device, channel: int, range_m: float, data: bytes
     ) -> list[Event]:
-        """A packet, with the range that it carries; its channel is in PacketOut."""
+        """Send a packet, with the range that it carries; its channel is in PacketOut."""
         index = device.index
         if math.isnan(range_m):  # libController lets it pass; no distance is within it
             return [Refused(index, RequestRefused.NAN, f"range of Emitter '{device.name}' is NaN")]
@@ -129,7 +129,7 @@ _MOVES_NOTHING = frozenset((SetFeedbackPeriod, GetAssociatedDevice))
 
 
 def _split(commands: list[Command]) -> tuple[list[Command], list[Command]]:
-    """The commands of a motor that move it, and the others."""
+    """Return the commands of a motor that move it, and the others."""
     for each in commands:
         if type(each) in _MOVES_NOTHING:
             break

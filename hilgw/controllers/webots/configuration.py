@@ -1,4 +1,4 @@
-"""What a Webots controller learns about the robot and each device when it starts: C_CONFIGURE.
+"""Data that a Webots controller gets about the robot and each device when it starts: C_CONFIGURE.
 
 Fields that neither the configuration nor the body has are those of a new node in Webots.
 """
@@ -64,15 +64,19 @@ class TagTable:
     """Tags are 1, 2, ... in the order of the devices' indices, from the configuration on."""
 
     def __init__(self, robot: RobotConfiguration, version: str) -> None:
-        """robot: what the controller learns about it, without its devices and the time. version: of
-        its library, which compares it; empty: not known."""
+        """Create the table of a robot.
+
+        Args:
+            robot: what the controller learns about it, without its devices and the time.
+            version: of its library, which compares it; empty: not known.
+        """
         self.robot = robot if robot.version else dataclasses.replace(robot, version=version)
         self.codec = Codec(version or NEWEST)
         self.devices: dict[int, Device] = {}  # by tag
         self.tags: dict[int, int] = {}  # by device index
 
     def refusal(self, device: Device, known: Devices) -> tuple[str, str] | None:
-        """Why the robot cannot have this device: the reason, and text; None when it can."""
+        """Return why the robot cannot have this device: reason and text; None when it can."""
         fields = device.fields
         if device.kind == CAMERA and not (isinstance(fields, CameraFields) and fields.is_blank):
             text = f"{NO_IMAGES}: '{device.name}' is left out; {blank_camera(device.name)}"
@@ -89,13 +93,13 @@ class TagTable:
         return None
 
     def assign(self, devices: Devices) -> None:
-        """Gives all devices their tags."""
+        """Give all devices their tags."""
         self.devices = dict(enumerate(devices, 1))
         self.tags = {device.index: tag for tag, device in self.devices.items()}
         self.codec.forget()
 
     def configuration(self, time_ns: int, **now: Any) -> list[Message]:
-        """The configuration of the robot, then that of each device. now: fields of the robot."""
+        """Return the configuration of the robot, then that of each device."""
         entries = tuple(
             DeviceEntry(self.codec.number(device.kind), device.name, fields_of(device).model)
             for device in self.devices.values()
@@ -108,19 +112,22 @@ class TagTable:
         ]
 
     def on_joint(self, tag: int, node: int) -> int:
-        """The tag of the device of this node number on the joint of a device; 0 without one."""
+        """Return the tag of the device of this node number on a device's joint; 0 without one."""
         found = on_joint(self.devices.values(), self.devices[tag], self.codec.kind(node))
         return 0 if found is None else self.tags[found.index]
 
 
 def fields_of(device: Device) -> DeviceFields:
-    """The fields of the device's node; without any, those of a new one."""
+    """Return the fields of the device's node; without any, those of a new one."""
     return FIELDS[device.kind]() if device.fields is None else device.fields
 
 
 def motor_of(device: Device) -> MotorConfiguration:
-    """The fields of a motor, with tag 0 and without couplings: where the motor's own limits are
-    stricter, these, so that the controller starts with values that they allow."""
+    """Return the fields of a motor, with tag 0 and without couplings.
+
+    Where the motor's own limits are stricter, these, so that the controller starts with values
+    that they allow.
+    """
     fields = cast("LinearMotorFields | RotationalMotorFields", fields_of(device))
     limits = device.limits
     low, high = fields.minPosition, fields.maxPosition
@@ -153,8 +160,12 @@ def motor_of(device: Device) -> MotorConfiguration:
 def configuration_of(
     device: Device, tags: Mapping[int, int], devices: Iterable[Device]
 ) -> DeviceMessage | None:
-    """C_CONFIGURE of a device; None for an LED, which has none. tags: device index -> tag.
-    devices: all of the robot, for couplings."""
+    """Return C_CONFIGURE of a device; None for an LED, which has none.
+
+    Args:
+        tags: device index -> tag.
+        devices: all of the robot, for couplings.
+    """
     tag = tags[device.index]
     match fields_of(device):
         case EmitterFields() as emitter:
@@ -203,7 +214,7 @@ def _emitter(tag: int, fields: EmitterFields) -> EmitterConfiguration:
 
 
 def _camera(tag: int, fields: CameraFields) -> CameraConfiguration:
-    """Without zoom, focus and recognition, as a new node in Webots."""
+    """Return the configuration of a camera without zoom, focus and recognition, as a new node."""
     return CameraConfiguration(
         tag,
         uid=tag,

@@ -33,9 +33,12 @@ _ROTATIONAL_FIELDS = _FIELDS | {SetAvailableForce: MotorField.AVAILABLE_TORQUE}
 
 
 class MotorState:
-    """What the controller has set on one motor. A value that is not a number, or infinite where
-    Webots allows it not, is never kept: it goes on alone, to be refused and counted. Where it is a
-    position or a velocity, all settings `is_stale` until a request sets what the motor follows."""
+    """State that the controller has set on one motor.
+
+    A value that is not a number, or infinite where Webots allows it not, is never kept: it is
+    passed on alone, to be refused and counted. Where it is a position or a velocity, all settings
+    `is_stale` until a request sets what the motor follows.
+    """
 
     def __init__(self, device: Device) -> None:
         self.device = device
@@ -47,7 +50,7 @@ class MotorState:
         self.reset()
 
     def reset(self) -> None:
-        """A new controller starts with the values of the configuration."""
+        """Start a new controller with the values of the configuration."""
         self._position: float | None = None
         self._velocity = self._own.targetVelocity
         self._velocity_set = False
@@ -57,7 +60,7 @@ class MotorState:
         self._is_stale = False
 
     def apply(self, commands: Iterable[Command]) -> list[Event]:
-        """The commands of one request, in their order, as events."""
+        """Return the commands of one request, in their order, as events."""
         events: list[Event] = []
         moved: set[type] = set()  # position and velocity, where the request sets them
         changed = refused = False
@@ -101,8 +104,11 @@ class MotorState:
         return events
 
     def follow(self, commands: Iterable[Command], tag: int) -> list[Event]:
-        """The same commands given to a coupled motor: position, velocity and force, times this
-        motor's multiplier (Webots reference manual, Motor, multiplier)."""
+        """Return the events of the same commands given to a coupled motor.
+
+        Position, velocity and force are times this motor's multiplier (Webots reference manual,
+        Motor, multiplier).
+        """
         mine: list[Command] = []
         for command in commands:
             match command:
@@ -120,7 +126,7 @@ class MotorState:
         return value * self.multiplier
 
     def _settings(self, *, moved: bool) -> list[Event]:
-        """moved: a position or velocity was set, which ends the control of force."""
+        """Return the events of the settings that changed."""
         index = self.device.index
         if self._position is None or (self._in_force_control and not moved):
             if not self._in_force_control or not moved:
@@ -155,5 +161,5 @@ class MotorState:
         return math.copysign(largest, value)
 
     def _clipped(self, name: str, limit: str) -> Notice:
-        """As in Webots, which prints a warning."""
+        """Return the warning that Webots prints for a clipped value."""
         return Notice(f"'{self.device.name}': {name} beyond {limit} is clipped")

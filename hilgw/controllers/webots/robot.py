@@ -64,44 +64,44 @@ class KeyboardState:
         return _KEYS in self._grid
 
     def reset(self) -> None:
-        """A new controller has enabled nothing."""
+        """Disable the keyboard: a new controller has enabled nothing."""
         self._grid.clear()
         self._release()
 
     def switch(self, period_ms: int, time_ns: int) -> None:
-        """Enables the keyboard; 0 disables it."""
+        """Enable the keyboard; 0 disables it."""
         self._grid.switch(_KEYS, period_ms, time_ns)
         if not period_ms:
             self._release()
 
     def can_take(self, keys: Sequence[int], time_ns: int) -> bool:
-        """Whether no more than MOST_KEYS would be down."""
+        """Return whether at most MOST_KEYS would be down."""
         return len({*self._down(time_ns), *keys}) <= MOST_KEYS
 
     def press(self, keys: Sequence[int], time_ns: int, hold_ns: int) -> None:
-        """These keys are down until so long after this simulation time."""
+        """Hold these keys down for `hold_ns` after this simulation time."""
         self._until_ns = {key: self._until_ns[key] for key in self._down(time_ns)}
         for key in keys:
             self._until_ns[key] = time_ns + hold_ns
             self._unseen.add(key)
 
     def next_sample(self) -> int | None:
-        """When the keyboard is due next."""
+        """Return when the keyboard is due next."""
         return self._grid.next()
 
     def sample(self, time_ns: int) -> None:
-        """A basic step is over: samples the keys that are down, when they are due."""
+        """Sample the keys that are down at the end of a basic step, when they are due."""
         if self._grid.due(time_ns):
             self._grid.sampled(_KEYS, time_ns)
             self._sampled = self._down(time_ns)
 
     def take(self) -> list[Message]:
-        """The newest sample since the last answer; no key is a message, too."""
+        """Return the newest sample since the last answer; no key is a message, too."""
         keys, self._sampled = self._sampled, None
         return [] if keys is None else [self._message(keys)]
 
     def now(self, time_ns: int) -> Message:
-        """The keys that are down now."""
+        """Return the keys that are down now."""
         return self._message(self._down(time_ns))
 
     def _message(self, keys: tuple[int, ...]) -> Message:
@@ -125,7 +125,7 @@ class KeyboardState:
 
 
 class RobotState:
-    """What the controller has set on the robot. answers: for the next answer."""
+    """State that the controller has set on the robot. answers: for the next answer."""
 
     def __init__(self, name: str, custom_data: str, battery: Battery) -> None:
         self.custom_data = custom_data
@@ -138,7 +138,7 @@ class RobotState:
         self.reset()
 
     def reset(self) -> None:
-        """A new controller connected. The custom data stay, as a field of the world does."""
+        """Start a new controller; the custom data stay, as a field of the world does."""
         self.answers: list[Message] = []
         self.is_exiting = False
         self.is_remote = False
@@ -155,11 +155,15 @@ class RobotState:
         return self._awaited != NO_EVENT or self.input_due_ns is not None
 
     def begin_request(self) -> None:
-        """A request begins."""
         self._lines_left = SHOWN_LINES
 
     def apply(self, command: Command, time_ns: int, now: int) -> list[Event]:
-        """One command. time_ns: simulation time; now: real time."""
+        """Apply one command.
+
+        Args:
+            time_ns: simulation time.
+            now: real time.
+        """
         match command:
             case ConsoleMessage(stream, text):
                 return self._output(stream, text)
@@ -195,29 +199,31 @@ class RobotState:
         return []
 
     def next_battery_sample(self) -> int | None:
-        """When the battery is due next."""
+        """Return when the battery is due next."""
         return self._battery.next()
 
     def sample_battery(self, time_ns: int) -> None:
-        """A basic step is over: samples the battery, when it is due and its value known."""
+        """Sample the battery at the end of a basic step, when it is due and its value known."""
         if self._battery.due(time_ns) and self.battery.energy_j(time_ns) is not None:
             self._battery.sampled(_BATTERY, time_ns)
             self._battery_sampled = True
 
     def take_battery(self, time_ns: int) -> list[Message]:
-        """The charge, when it was sampled since the last answer: that at the answer, as in
-        Webots."""
+        """Return the charge at the answer, as in Webots, if it was sampled since the last one."""
         sampled, self._battery_sampled = self._battery_sampled, False
         energy_j = self.battery.energy_j(time_ns) if sampled else None
         return [] if energy_j is None else [BatteryMessage(energy_j)]
 
     def watch_battery(self, period_ms: float = WATCH_MS) -> list[Event]:
-        """Has the body measure the charge, where a device does."""
+        """Measure the charge with the body's device, if it has one."""
         return [] if self.battery_index is None else [SensorSwitch(self.battery_index, period_ms)]
 
     def watch_battery_of(self, devices: Iterable[Device]) -> list[Event]:
-        """The device that measures the charge is on for as long as the controller is there.
-        devices: of the robot."""
+        """Enable the device that measures the charge for as long as the controller is there.
+
+        Args:
+            devices: of the robot.
+        """
         name = self.battery.sensor
         found = [each.index for each in devices if each.name == name]
         self.battery_index = found[0] if name and found else None
@@ -226,14 +232,14 @@ class RobotState:
         return self.watch_battery()
 
     def keep_watch(self, event: Event) -> Event:
-        """The controller may switch the sensor of the charge off, but not its measurement."""
+        """Keep the charge measured when the controller switches its sensor off."""
         index = self.battery_index
         if index is None or event != SensorSwitch(index, 0.0):
             return event
         return SensorSwitch(index, WATCH_MS)
 
     def report(self, time_ns: int) -> dict[str, Any]:
-        """The robot's own values, and what passed between user and controller."""
+        """Return the robot's own values, and the exchange between user and controller."""
         return {
             "custom_data": self.custom_data,
             "battery_j": self.battery.energy_j(time_ns),
@@ -243,8 +249,11 @@ class RobotState:
     # --- the user -----------------------------------------------------------------------------
 
     def press(self, keys: Sequence[int], time_ns: int, hold_ns: int) -> list[Message]:
-        """The user presses these keys: the answer for a controller that waits for one. Raises
-        HilgwError when the controller does not read its keyboard, or more than 7 are down."""
+        """Press these keys; return the answer for a controller that waits for one.
+
+        Raises:
+            HilgwError: the controller does not read its keyboard, or more than 7 are down.
+        """
         waits = bool(self._awaited & KEYBOARD_EVENT)
         if not self.keyboard.is_enabled and not waits:
             fix = "call Keyboard.enable in the controller"
@@ -259,7 +268,11 @@ class RobotState:
         return [self.keyboard.now(time_ns), UserInputEvent(KEYBOARD_EVENT)]
 
     def say(self, text: str) -> None:
-        """The user writes a text to the controller. Raises HilgwError when it cannot take it."""
+        """Send the user's text to the controller.
+
+        Raises:
+            HilgwError: the controller cannot take it.
+        """
         if sum(type(each) is WwiMessage for each in self.answers) >= MOST_TEXTS:
             raise HilgwError("too many texts wait for the controller", where=self._name)
         if "\0" in text:
@@ -268,7 +281,7 @@ class RobotState:
         self.answers.append(WwiMessage(text.encode(errors="replace") + b"\0"))
 
     def end_of_input(self, now: int) -> list[Message]:
-        """No event, when the wait for one is over."""
+        """Return that no event came, when the wait for one is over."""
         if self.input_due_ns is None or now < self.input_due_ns:
             return []
         self.input_due_ns, self._awaited = None, NO_EVENT
@@ -278,7 +291,7 @@ class RobotState:
         return self._show("stderr: " if stream == CONSOLE_STDERR else "", text)
 
     def _show(self, head: str, text: str) -> list[Event]:
-        """Text of the controller, line by line, safe to print; SHOWN_LINES of each request."""
+        """Show text of the controller, line by line, safe to print; SHOWN_LINES of each request."""
         lines = text.splitlines()
         left = self._lines_left  # -1 once it was shown that some are left out
         events: list[Event] = [
@@ -290,7 +303,7 @@ class RobotState:
         return events
 
     def _remote(self, on: bool) -> list[Event]:
-        """In remote mode a plug-in of the controller moves another robot: this one stops."""
+        """Stop this robot in remote mode, in which a plug-in moves another robot."""
         self.is_remote = on
         if not on:
             return [Notice("the controller drives this robot again", once=False)]
@@ -298,7 +311,7 @@ class RobotState:
         return [Stop(StopReason.REMOTE), Notice(text, once=False)]
 
     def _urdf(self, prefix: str) -> str:
-        """A model of one link: the gateway has no geometry."""
+        """Return a model of one link: the gateway has no geometry."""
         link = quoteattr(f"{prefix}base_link")
         return (
             f'<?xml version="1.0"?>\n<robot name={quoteattr(self._name)}>\n'

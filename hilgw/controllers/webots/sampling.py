@@ -14,14 +14,14 @@ class Grid(dict[K, list[int]]):
     """The enabled sensors by key: period and last sample, in ns of simulation time."""
 
     def switch(self, key: K, period_ms: int, now: int) -> None:
-        """Enables a sensor, from now on; 0 disables it."""
+        """Enable a sensor from now on; 0 disables it."""
         if period_ms:
             self[key] = [ms_to_ns(period_ms), now]
         else:
             self.pop(key, None)
 
     def sample(self, values: dict[K, bytes], samples: dict[K, bytes], now: int) -> None:
-        """Copies the values of the sensors that are due. One that has no value yet stays due."""
+        """Copy the values of the sensors that are due; one that has no value yet stays due."""
         for key, each in self.items():
             if now - each[1] >= each[0]:
                 value = values.get(key)
@@ -30,17 +30,22 @@ class Grid(dict[K, list[int]]):
                     each[1] = now
 
     def due(self, now: int) -> list[K]:
-        """The sensors that are due, in the order in which they were first enabled; one that is not
-        `sampled` then stays due."""
+        """Return the sensors that are due, in the order in which they were first enabled.
+
+        One that is not `sampled` then stays due.
+        """
         return [key for key, (period, last) in self.items() if now - last >= period]
 
     def next(self) -> int | None:
-        """When a sensor is due next; that may be past. None: none is enabled."""
+        """Return when a sensor is due next; that may be past. None: none is enabled."""
         return min((last + period for period, last in self.values()), default=None)
 
     def sample_steps(self, began: int, end: int, step: int) -> list[K]:
-        """Basic steps of this length from `began` to `end` are over: samples each sensor at those
-        at which it is due. Returns the sensors that were sampled."""
+        """Sample each sensor at the basic steps from `began` to `end` at which it is due.
+
+        Returns:
+            The sensors that were sampled.
+        """
         sampled = []
         for key, each in self.items():
             period, last = each
@@ -52,5 +57,5 @@ class Grid(dict[K, list[int]]):
         return sampled
 
     def sampled(self, key: K, now: int) -> None:
-        """The sensor was sampled."""
+        """Note that the sensor was sampled."""
         self[key][1] = now

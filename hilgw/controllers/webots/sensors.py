@@ -31,38 +31,38 @@ class Receivers:
         self._sampled: list[int] = []  # since the last answer
 
     def reset(self, channels: dict[int, int]) -> None:
-        """A new controller: the channel of each Receiver, by tag; all are disabled."""
+        """Disable all Receivers for a new controller, with the channel of each by tag."""
         self.by_tag = {tag: HeldPackets(channel) for tag, channel in channels.items()}
         self._grid.clear()
         self._sampled.clear()
 
     def enable(self, tag: int, period_ms: int, time_ns: int) -> None:
-        """Sets the period of a Receiver; 0 disables it. The packets held stay."""
+        """Set the period of a Receiver; 0 disables it. The packets held stay."""
         self._grid.switch(tag, period_ms, time_ns)
         self.by_tag[tag].period_ms = period_ms
 
     def discard(self) -> int:
-        """The controller is gone: the packets held for it are lost. Returns how many."""
+        """Discard the packets held for a controller that is gone; return their number."""
         return sum(len(receiver.discard()) for receiver in self.by_tag.values())
 
     @property
     def are_enabled(self) -> bool:
-        """Whether any is."""
+        """True if any Receiver is enabled."""
         return bool(self._grid)
 
     def next_sample(self) -> int | None:
-        """When a Receiver is due next."""
+        """Return when a Receiver is due next."""
         return self._grid.next()
 
     def sample(self, time_ns: int) -> None:
-        """A basic step is over: the packets of all Receivers that are due become ready."""
+        """Sample at the end of a basic step: packets of all Receivers that are due become ready."""
         for tag in self._grid.due(time_ns):
             self.by_tag[tag].sample()
             self._grid.sampled(tag, time_ns)
             self._sampled.append(tag)
 
     def take(self) -> list[Receive]:
-        """The packets that are ready, of all Receivers."""
+        """Return the packets that are ready, of all Receivers."""
         sampled, self._sampled = self._sampled, []
         messages = []
         for tag in sampled:
@@ -84,7 +84,7 @@ class Cameras:
         self._shown: set[int] = set()
 
     def reset(self, devices: dict[int, Device]) -> None:
-        """The robot has these devices by tag; a new controller has no image."""
+        """Set the robot's devices by tag; a new controller has no image."""
         self.due.clear()
         self._shown.clear()
         self._devices = {
@@ -94,22 +94,26 @@ class Cameras:
         }
 
     def images(self) -> dict[str, bytes]:
-        """The image of each, by the name of the device."""
+        """Return the image of each camera, by the name of the device."""
         return {name: fields.image for name, fields in self._devices.values()}
 
     def enable(self, tag: int) -> None:
-        """The controller wants images."""
+        """Note that the controller wants images."""
         if tag not in self._shown:
             self._shown.add(tag)
             self.due.append(tag)
 
     def take(self) -> list[Image]:
-        """The images that are due."""
+        """Return the images that are due."""
         due, self.due = self.due, []
         return [Image(tag, IMAGE, self._devices[tag][1].image) for tag in due]
 
     def files(self, images: list[Image], paths: Mapping[str, str]) -> list[ImageFile]:
-        """The same for a controller that finds them in files. paths: by the name of the device."""
+        """Return the same for a controller that finds the images in files.
+
+        Args:
+            paths: by the name of the device.
+        """
         found = [(each, paths.get(self._devices[each.tag][0])) for each in images]
         return [ImageFile(each.tag, len(each.pixels), path) for each, path in found if path]
 
@@ -134,8 +138,10 @@ class Sensors:
         self._silent: set[int] = set()  # devices that report values Webots has no message for
 
     def reset(self, devices: dict[int, Device]) -> None:
-        """The robot has these devices by tag; a new controller has enabled none, and gets what the
-        sensors report from now on."""
+        """Set the robot's devices by tag, for a new controller.
+
+        It has enabled none, and gets what the sensors report from now on.
+        """
         self._forms = {
             tag: numbers_message(each.kind, len(each.reports))
             for tag, each in devices.items()
@@ -155,8 +161,10 @@ class Sensors:
         )
 
     def keep(self, tag: int, value: Value) -> bool:
-        """The newest value of a sensor. False when its device reports no such value; a motor's own
-        value has no message, and is left out."""
+        """Keep the newest value of a sensor; return False when its device reports no such value.
+
+        A motor's own value has no message, and is left out.
+        """
         form = self._forms.get(tag)
         if form is None:
             return tag in self._silent
@@ -167,30 +175,31 @@ class Sensors:
         return True
 
     def keep_feedback(self, tag: int, value: float) -> None:
-        """The newest force or torque of a motor."""
+        """Keep the newest force or torque of a motor."""
         self._feedback[tag] = _FEEDBACK.pack(tag, _FEEDBACK.command, value)
 
     def forget_values(self) -> None:
-        """What is kept is of a body that is gone; periods stay."""
+        """Forget the values of a body that is gone; periods stay."""
         self._values.clear()
         self._feedback.clear()
         self._sampled.clear()
         self._sampled_feedback.clear()
 
     def next_sample(self) -> int | None:
-        """When a sensor is due next."""
+        """Return when a sensor is due next."""
         return earliest(self.grid.next(), self.feedback_grid.next())
 
     def sample(self, time_ns: int) -> None:
-        """A basic step is over: samples all sensors that are due. One that has no value yet stays
-        due."""
+        """Sample all sensors that are due at the end of a basic step.
+
+        One that has no value yet stays due.
+        """
         self.grid.sample(self._values, self._sampled, time_ns)
         if self.feedback_grid:
             self.feedback_grid.sample(self._feedback, self._sampled_feedback, time_ns)
 
     def take(self) -> bytes:
-        """The messages of all sensors that were sampled since the last answer: of each the newest
-        sample."""
+        """Return the newest sample of each sensor that was sampled since the last answer."""
         data = b""
         for samples in (self._sampled, self._sampled_feedback):
             if samples:

@@ -122,11 +122,11 @@ class WebotsControllerSession:
     # --- the connection -----------------------------------------------------------------------
 
     def open(self, now: int) -> list[Event]:
-        """The handshake is done."""
+        """Begin: the handshake is done."""
         self._reader = RequestReader()
         self._state = _State.STARTING
         self._waiting = self._sent_ns = None
-        self._is_uneven = False  # a step beside the multiples was named
+        self._is_uneven = False  # a step that is not a multiple was reported
         self._owed = 0
         self._steps_before = self.counts["steps"]
         self._robot.reset()
@@ -134,7 +134,7 @@ class WebotsControllerSession:
         return [Connected("Webots controller")]
 
     def close(self) -> list[Event]:
-        """The connection is gone."""
+        """End: the connection is gone."""
         state, self._state = self._state, _State.CLOSED
         if state in _ENDED:
             return []
@@ -147,7 +147,6 @@ class WebotsControllerSession:
         return [*notice, *self._gone("ended without notice")]
 
     def receive(self, data: bytes, now: int) -> list[Event]:
-        """Bytes from the controller, in any chunks."""
         reader = self._reader
         if self._state in _ENDED:
             return []
@@ -168,7 +167,7 @@ class WebotsControllerSession:
         return events
 
     def next_deadline(self) -> int | None:
-        """When `expire` must be called, or None: the end of a wait for user input."""
+        """Return the end of a wait for user input, or None."""
         waits = self._waiting is None and self._state not in _ENDED
         return self._robot.input_due_ns if waits else None
 
@@ -179,19 +178,19 @@ class WebotsControllerSession:
         return self._waiting is not None or ends or self._robot.awaits_input
 
     def expire(self, now: int) -> list[Event]:
-        """The deadline has come (calls before it are harmless)."""
         messages = self._robot.end_of_input(now) if self.next_deadline() is not None else []
         return [self._write(0, messages)] if messages else []
 
     def describe(self, data: bytes, *, received: bool) -> str:
-        """Bytes as text for people; never raises."""
         return describe(data, self._table.codec, received=received, local=self.local)
 
     # --- from the control loop ----------------------------------------------------------------
 
     def register(self, device: Device) -> list[Event]:
-        """The control loop has this device. Repeating a registration does nothing; a controller
-        that has its configuration does not learn of a new device."""
+        """Add a device that the control loop has; repeating a registration does nothing.
+
+        A controller that has its configuration does not learn of a new device.
+        """
         known = self.devices.by_index(device.index)
         if known == device:
             return []
@@ -209,7 +208,6 @@ class WebotsControllerSession:
         return []
 
     def forget(self) -> None:
-        """The body is gone, and its devices with it. Only between two controllers."""
         self.devices.clear()
         self._assign_tags()
 
@@ -219,12 +217,11 @@ class WebotsControllerSession:
         self._commands.reset()
 
     def forget_values(self) -> None:
-        """Another body takes the place of the one that reported the values."""
         self._sensors.forget_values()
         self._robot.battery.forget()
 
     def report(self, values: Iterable[tuple[int, Value]], now: int) -> list[Event]:
-        """Values of sensors, (index, value) each: kept until they are due."""
+        """Keep values of sensors, (index, value) each, until they are due."""
         events: list[Event] = []
         for index, value in values:
             tag = self._table.tags.get(index)
@@ -240,14 +237,14 @@ class WebotsControllerSession:
         return events
 
     def feedback(self, index: int, value: float, now: int) -> list[Event]:
-        """The force or torque that a motor applies: kept until it is due."""
+        """Keep the force or torque that a motor applies until it is due."""
         tag = self._table.tags.get(index)
         if tag is not None:
             self._sensors.keep_feedback(tag, value)
         return []
 
     def deliver(self, packet: PacketIn) -> list[Event]:
-        """One packet that a Receiver received: kept until the Receiver is due."""
+        """Keep one packet that a Receiver received until the Receiver is due."""
         tag = self._table.tags.get(packet.index)
         receiver = None if tag is None else self._sensors.receivers.by_tag.get(tag)
         if receiver is None or self._state in _ENDED:
@@ -261,36 +258,30 @@ class WebotsControllerSession:
         return []
 
     def fault(self, index: int) -> list[Event]:
-        """A device failed, or refused a request: Webots has no message for it."""
+        """Return no events: Webots has no message for a device that failed."""
         return []
 
     # --- from the user ------------------------------------------------------------------------
 
     def press(self, keys: Sequence[int], hold_ns: int) -> list[Event]:
-        """Keys of the keyboard (`hilgw.devices.keys`) are down for so long. Raises HilgwError when
-        the controller takes none."""
         self._demand_controller()
         messages = self._robot.press(keys, self._time_ns, hold_ns)
         return [self._write(0, messages)] if messages else []
 
     def say(self, text: str) -> list[Event]:
-        """A text for the controller, as from its robot window. Raises HilgwError as `press`."""
         self._demand_controller()
         self._robot.say(text)
         return []
 
     def charge(self, energy_j: float) -> list[Event]:
-        """The battery has this energy from now on. Raises HilgwError where it has none."""
         has_controller = self._state is _State.RUNNING
         self._robot.battery.charge(energy_j, self._time_ns if has_controller else None)
         return []
 
     def show_paths(self, project: str, world: str) -> None:
-        """What the next controller gets as project path and world path."""
         self._table.robot = replace(self._table.robot, projectPath=project, worldPath=world)
 
     def robot_report(self) -> dict[str, Any]:
-        """The robot's own values, and what passed between user and controller."""
         return self._robot.report(self._time_ns)
 
     def _demand_controller(self) -> None:
@@ -301,8 +292,6 @@ class WebotsControllerSession:
     # --- the answer ---------------------------------------------------------------------------
 
     def next_sample(self) -> int | None:
-        """The simulation time at which something that the controller enabled is due next; that may
-        be past. None: nothing is enabled."""
         robot, sensors = self._robot, self._sensors
         dues = [robot.keyboard.next_sample(), sensors.receivers.next_sample()]
         if not robot.is_remote:
@@ -310,8 +299,10 @@ class WebotsControllerSession:
         return earliest(*dues)
 
     def sample(self, time_ns: int) -> None:
-        """A basic step is over, at this simulation time: what is due is sampled, and goes with the
-        answer that ends the controller's step."""
+        """Sample what is due at the end of a basic step, for the next answer.
+
+        That is the answer that ends the controller's step.
+        """
         robot, sensors = self._robot, self._sensors
         if robot.keyboard.is_enabled:
             robot.keyboard.sample(time_ns)
@@ -323,10 +314,12 @@ class WebotsControllerSession:
             sensors.receivers.sample(time_ns)
 
     def answer(self, time_ns: int, delay_ms: int = 0) -> list[Event]:
-        """The answer to the request: nothing when none waits for one.
+        """Return the answer to the request; nothing when none waits for one.
 
-        time_ns: simulation time at the end of the step; an immediate request does not advance it.
-        delay_ms: what step() returns, the time by which the controller is late.
+        Args:
+            time_ns: simulation time at the end of the step; an immediate request does not advance
+                it.
+            delay_ms: what step() returns, the time by which the controller is late.
         """
         request = self._waiting
         if request is None:
@@ -372,12 +365,13 @@ class WebotsControllerSession:
         return [Write(encode_answer(max(0, delay_ms), data, images, local=self.local))]
 
     def images(self) -> dict[str, bytes]:
-        """The images that a controller on a local socket finds in files, by device."""
         return self._sensors.cameras.images()
 
     def quit(self) -> list[Event]:
-        """Ends the controller: its next step() returns -1. Always before the connection closes:
-        libController would spin for ever. Commands that come after it are ignored."""
+        """End the controller before the connection closes: its next step() returns -1.
+
+        Otherwise libController would spin for ever. Commands that come after it are ignored.
+        """
         if self._state not in (_State.STARTING, _State.RUNNING):
             return []
         if self._waiting is None:
@@ -386,20 +380,22 @@ class WebotsControllerSession:
         return [self._write_quit(self._time_ns)]
 
     def _write_quit(self, time_ns: int, *before: Message) -> Write:
-        """QUIT; libController cannot quit before it has a configuration."""
+        """Write QUIT; libController cannot quit before it has a configuration."""
         is_first = self._state is _State.STARTING
         self._state = _State.QUITTING
         first = self._configuration_messages(time_ns) if is_first else []
         return self._write(0, [*first, *before, Quit()])
 
     def rejection(self) -> bytes:
-        """The answer for a controller that connected while another one has the robot: it ends at
-        once. The session and its controller are not affected."""
+        """Return the answer for a controller that connected while another one has the robot.
+
+        It ends at once. The session and its controller are not affected.
+        """
         messages = self._table.configuration(self._time_ns)
         return encode_answer(0, self._table.codec.encode_messages([*messages, Quit()]))
 
     def _run_down(self, time_ns: int) -> list[Event]:
-        """The battery is empty: as in Webots, the robot stops and the controller ends."""
+        """Stop the robot and end the controller, as in Webots: the battery is empty."""
         self._time_ns = time_ns
         self.counts["stop_battery"] += 1
         error = PeerError(StopReason.BATTERY.doc, where=self._table.robot.name)
@@ -416,7 +412,7 @@ class WebotsControllerSession:
         return self._table.configuration(time_ns, mode=mode, customData=self._robot.custom_data)
 
     def _mode(self) -> int:
-        """The mode of the simulation, for the next message to the controller."""
+        """Return the mode of the simulation, for the next message to the controller."""
         self._shown_armed = self.armed
         return REAL_TIME if self.armed else PAUSED
 
@@ -427,7 +423,7 @@ class WebotsControllerSession:
     # --- from the controller ------------------------------------------------------------------
 
     def _accept(self, request: Request, events: list[Event], now: int) -> None:
-        """One request; adds its events, the last of which is StepRequest."""
+        """Process one request; add its events, the last of which is StepRequest."""
         if self._state is _QUITTING:
             self._accept_after_quit(events)
             return
@@ -464,14 +460,14 @@ class WebotsControllerSession:
         events.append(self._step)
 
     def _accept_after_quit(self, events: list[Event]) -> None:
-        """The answer is QUIT, which may have been sent before."""
+        """Answer QUIT, which may have been sent before."""
         if self._owed:
             self._owed -= 1
         else:
             events.append(self._write(0, [Quit()]))
 
     def _fail(self, error: ProtocolError) -> list[Event]:
-        """The stream cannot be decoded: QUIT for the controller, then the connection closes."""
+        """Send QUIT and close the connection: the stream cannot be decoded."""
         self.counts["failures"] += 1
         last_bytes = self.quit()
         self._state = _State.LEFT

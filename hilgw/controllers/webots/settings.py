@@ -11,7 +11,7 @@ from hilgw.settings import setting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebotsControllerSettings(HasBattery, ListensLocally, Listens):
-    """Where the controller connects, and what it learns about its robot."""
+    """Settings of the controller's connection, and what it learns about its robot."""
 
     listen: str | None = url_setting(
         "address for WEBOTS_CONTROLLER_URL; several robots may have the same one",

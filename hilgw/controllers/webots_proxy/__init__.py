@@ -19,7 +19,7 @@ from hilgw.settings import MockSpec, Problem, setting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebotsProxySettings(InWebots, Listens):
-    """Where the controller connects, where Webots is, and which devices leave Webots."""
+    """Settings of both connections, and which devices leave Webots."""
 
     listen: str = url_setting(
         "address for controllers; robots with the same one are distinguished by their name",
@@ -51,13 +51,11 @@ class WebotsProxyController(ProxyController):
     Settings: ClassVar[type[Any]] = WebotsProxySettings
 
     def check(self, settings: WebotsProxySettings) -> list[Problem]:
-        """Errors that span fields: (path below the controller, message, fix)."""
         if settings.robot == "":
             return [("robot", "the name is empty", "write the robot's name in Webots")]
         return []
 
     def mock(self, settings: WebotsProxySettings, name: str, version: str) -> MockSpec:
-        """The mock of the controller. name: of the robot in Webots."""
         return MockSpec("webots_controller", {"robot": name, "webots": version, **settings.mock})
 
     def simulator(
@@ -67,8 +65,6 @@ class WebotsProxyController(ProxyController):
         version: str,
         radios: Mapping[str, Any] | None = None,
     ) -> MockSpec:
-        """The mock of Webots. names: of its robots. radios: the fields of their Emitters and
-        Receivers, for settings that name no devices."""
         given: dict[str, Any] = {"robots": ",".join(names), "webots": version}
         if radios:
             given["devices"] = _WHEELS | {
@@ -84,7 +80,11 @@ class WebotsProxyController(ProxyController):
         emitters: Collection[str],
         receivers: Mapping[str, int],
     ) -> WebotsProxySession:
-        """A session. receivers: name -> channel. ConfigError: unknown version."""
+        """Return a session; raises ConfigError for an unknown version.
+
+        Args:
+            receivers: name -> channel.
+        """
         return WebotsProxySession(version, emitters, receivers, settings.only)
 
 

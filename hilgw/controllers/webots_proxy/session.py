@@ -55,8 +55,10 @@ _CONFIGURE = MESSAGE_HEAD.pack(ROBOT_TAG, CONFIGURE)
 
 
 class WebotsProxySession:
-    """One connection. emitters: names. receivers: name -> channel when Webots' own is not found.
-    only: those of both whose blocks Webots does not get.
+    """A connection between a controller and Webots.
+
+    emitters: names. receivers: name -> channel when Webots' own is not found. only: those of both
+    whose blocks Webots does not get.
 
     `from_controller` and `from_webots` raise ProtocolError for bytes that are not the protocol.
     left: the controller has sent its last 4 bytes.
@@ -83,14 +85,16 @@ class WebotsProxySession:
         self._grid: Grid[int] = Grid()
         self._configured = False
         self._step_ms = 0  # of the request that has no answer yet
-        self._is_uneven = False  # its step was named as no multiple of the basic one
+        self._is_uneven = False  # its step was reported as no multiple of the basic one
         self._basic_ns = NS_PER_MS
         self._time_ns = 0  # of the simulation, since the first step
         self._events: list[ProxyEvent] = []
 
     def from_controller(self, data: bytes) -> Passed:
-        """Bytes of the controller -> bytes for Webots, which gets whole requests: it acts on no
-        others, so waiting for the end of one costs no time."""
+        """Return the bytes for Webots, which gets whole requests.
+
+        It acts on no others, so waiting for the end of one costs no time.
+        """
         try:
             if self._requests.is_whole(data):
                 return self._pass(data), self._take_events() if self._events else ()
@@ -101,12 +105,13 @@ class WebotsProxySession:
         return passed, self._take_events()
 
     def from_webots(self, data: bytes) -> Passed:
-        """Bytes of Webots -> bytes for the controller."""
         return self._answers.feed(data), self._take_events() if self._events else ()
 
     def cut(self) -> bytes:
-        """Webots is gone: the bytes that end the controller, whose library would wait for ever. It
-        cannot quit before it has a configuration."""
+        """Return the bytes that end the controller: Webots is gone.
+
+        Its library would wait for ever, and cannot quit before it has a configuration.
+        """
         first = b""
         if not self._configured:
             robot = RobotConfiguration(name="", version=self._codec.version, basicTimeStep=32.0)
@@ -114,18 +119,16 @@ class WebotsProxySession:
         return self._answers.cut(first)
 
     def answer_last(self, data: bytes) -> bytes:
-        """After `cut`: bytes of the controller -> empty answers to its last requests."""
+        """Return empty answers to the controller's last requests, after `cut`."""
         try:
             return b"".join([encode_answer(0) for each in self._read(data) if each != LEAVE])
         except ProtocolError:
             return b""
 
     def hold(self, receiver: str, copy: Copy) -> PacketRefused | None:
-        """A copy for this Receiver: kept until it is due. Returns None, or why not."""
         return self.held[receiver].hold(copy, len(copy.packet.data))
 
     def close(self) -> Sequence[ProxyEvent]:
-        """The connection is gone."""
         for name, held in self.held.items():
             if held.period_ms:
                 self._events.append(Enabled(name, 0))
@@ -140,7 +143,7 @@ class WebotsProxySession:
     # --- requests -----------------------------------------------------------------------------
 
     def _read(self, data: bytes) -> Iterator[bytes]:
-        """The complete requests."""
+        """Yield the complete requests."""
         reader = self._requests
         reader.feed(data)
         while (request := reader.next_bytes()) is not None:
@@ -148,7 +151,7 @@ class WebotsProxySession:
             yield request
 
     def _pass(self, request: bytes) -> bytes:
-        """The bytes of a request, without the blocks that Webots does not get."""
+        """Return the bytes of a request, without the blocks that Webots does not get."""
         if request == LEAVE:
             return request
         spans = spans_of(request)
@@ -165,7 +168,7 @@ class WebotsProxySession:
         return HEAD.pack(HEAD.size + len(kept), self._step_ms) + kept
 
     def _block(self, block: Block) -> bool:
-        """The commands for a named device. Returns whether Webots gets them."""
+        """Apply the commands for a named device; return whether Webots gets them."""
         tag = block.tag
         name = self._names[tag]
         for command in self._codec.decode_commands(block):
@@ -192,8 +195,11 @@ class WebotsProxySession:
     # --- answers ------------------------------------------------------------------------------
 
     def _answered(self, delay_ms: int, messages: bytes, has_room: bool) -> bytes:
-        """An answer begins. Only one that ends a step gets packets: a delay below 0 announces
-        another one, and an answer to an immediate request does not advance time."""
+        """Return the start of an answer, with packets if it ends a step.
+
+        A delay below 0 announces another answer, and an answer to an immediate request does not
+        advance time.
+        """
         if delay_ms < 0 or not self._step_ms:
             return b""
         began_ns, step_ns = self._time_ns + delay_ms * NS_PER_MS, self._step_ms * NS_PER_MS
@@ -205,8 +211,10 @@ class WebotsProxySession:
         return self._sample(began_ns) if has_room and messages != QUIT else b""
 
     def _sample(self, began_ns: int) -> bytes:
-        """The packets of all Receivers that Webots has sampled in this step. When they came within
-        it is not known."""
+        """Return the packets of all Receivers that Webots has sampled in this step.
+
+        When they came within it is not known.
+        """
         received: list[Message] = []
         for tag in self._grid.sample_steps(began_ns, self._time_ns, self._basic_ns):
             held = self._by_tag[tag]
@@ -220,7 +228,7 @@ class WebotsProxySession:
         return self._codec.encode_messages(received) if received else b""
 
     def _ended(self, messages: bytes) -> None:
-        """An answer is complete."""
+        """Process a complete answer."""
         if not self._configured:
             if messages.startswith(_CONFIGURE):
                 self._configure(messages)
@@ -231,7 +239,7 @@ class WebotsProxySession:
                 return
 
     def _follow(self, messages: bytes) -> None:
-        """Perhaps a Receiver was configured again."""
+        """Update a Receiver that may have been configured again."""
         for each in self._codec.decode_known(messages)[0]:
             if isinstance(each, ReceiverConfiguration) and each.tag in self._by_tag:
                 self._tune(each.tag, each.channel)
@@ -263,7 +271,7 @@ class WebotsProxySession:
         self._heads = tuple(MESSAGE_HEAD.pack(tag, CONFIGURE) for tag in self._by_tag)
 
     def _find(self, robot: RobotConfiguration, name: str, kind: str) -> int | None:
-        """The tag of a named device: of two with one name, the first, as in libController."""
+        """Return the tag of a named device; of two with one name, the first, as libController."""
         for tag, entry in enumerate(robot.devices, 1):
             if entry.name == name:
                 if self._codec.kinds[tag] == kind:
@@ -279,12 +287,14 @@ class WebotsProxySession:
 
 
 def _channels_of(codec: Codec, data: bytes) -> tuple[list[Message], dict[int, int]]:
-    """The messages of a configuration answer up to the first of an unknown kind, and the channel of
-    each Receiver by tag. One is missing when its place in the answer is not certain.
+    """Return a configuration answer's messages up to the first of an unknown kind, and channels.
+
+    The channels are those of each Receiver by tag. One is missing when its place in the answer is
+    not certain.
 
     A message has no length, so a device of a kind that this project does not decode (a Lidar)
-    hides where the next message begins. Behind one, the configuration of a Receiver is found by its
-    form.
+    hides where the next message begins. Behind one, the configuration of a Receiver is found by
+    its form.
     """
     messages, at = codec.decode_known(data)
     channels = {
@@ -299,8 +309,10 @@ def _channels_of(codec: Codec, data: bytes) -> tuple[list[Message], dict[int, in
 
 
 def _candidates(data: bytes, at: int, tag: int, tags: int) -> set[int]:
-    """The channels of everything that has the form of this Receiver's configuration, and behind it
-    the end, or the head of the configuration of a later device."""
+    """Return the channels of everything that has the form of this Receiver's configuration.
+
+    Behind it comes the end, or the head of the configuration of a later device.
+    """
     found = set()
     head = MESSAGE_HEAD.pack(tag, CONFIGURE)
     while (at := data.find(head, at)) >= 0 and len(data) - at >= _RECEIVER.size:

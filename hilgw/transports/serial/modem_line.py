@@ -1,4 +1,4 @@
-"""One input of a serial port, read by a thread: whether the other end of the line is on."""
+"""An input of a serial port, read by a thread: whether the other end of the line is on."""
 
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ class ModemLine(NamedTuple):
     answer_s: float
 
     def is_on(self) -> bool:
-        """Reads the line now, never an old state. Any error: the port is lost, or has no such
-        line."""
+        """Read the line now, never an old state.
+
+        Raises:
+            Exception: the port is lost, or has no such line.
+        """
         if not self.is_remote:
             return bool(getattr(self.port, _LOCAL[self.line]))
         return bool(self.port.ask_modem_state(self.answer_s) & _REMOTE[self.line])
@@ -34,6 +37,6 @@ class ModemLine(NamedTuple):
 def open_modem_line(
     port: str, line: str, *, allow_urls: bool, answer_s: float = ANSWER_S
 ) -> ModemLine:
-    """Blocks. PortError as `open_serial`."""
+    """Open a modem line; blocks, and raises PortError as `open_serial`."""
     opened = open_modem_lines(port, allow_urls=allow_urls)
     return ModemLine(opened, line, "://" in port, answer_s)

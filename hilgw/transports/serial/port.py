@@ -53,12 +53,18 @@ async def open_serial(
     allow_urls: bool = False,
     modem_lines: SwitchModemLine | None = None,
 ) -> Transport:
-    """Opens `port` with these line settings, ready to start().
+    """Open `port` with these line settings, ready to start().
 
-    port: a device path or COMn; loop:// ; with allow_urls also socket://HOST:PORT and
-    rfc2217://HOST:PORT. path: how the bytes move. modem_lines: switches those of a pty, which has
-    none of its own. Raises PortError with the reason absent, busy, denied, lost or unsupported.
-    `notices` of the transport has the remarks for the user.
+    The `notices` of the transport are for the user.
+
+    Args:
+        port: a device path or COMn; loop:// ; with allow_urls also socket://HOST:PORT and
+            rfc2217://HOST:PORT.
+        path: how the bytes move.
+        modem_lines: switches those of a pty, which has none of its own.
+
+    Raises:
+        PortError: absent, busy, denied, lost or unsupported.
     """
     kind = kind_of(port, allow_urls)
     if kind == "socket":
@@ -86,8 +92,10 @@ async def open_serial(
 
 
 def open_modem_lines(port: str, *, allow_urls: bool) -> Any:
-    """A port for its modem lines alone, with DTR and RTS on: a tty, or rfc2217:// .
-    Blocks. PortError as `open_serial`."""
+    """Open a port for its modem lines alone, with DTR and RTS on: a tty, or rfc2217:// .
+
+    Blocks. Raises PortError as `open_serial`.
+    """
     line = LineSettings(dtr=True, rts=True)
     kind = kind_of(port, allow_urls)
     if kind not in ("device", "rfc2217"):
@@ -114,7 +122,7 @@ class _Device(KeepsModemLines, NonBlocking, serial.Serial):
 
 
 def _configure(port: Any, name: str, line: LineSettings, **more: Any) -> None:
-    """Sets the line settings; pyserial applies them when it opens the port."""
+    """Set the line settings; pyserial applies them when it opens the port."""
     port.requested = line
     port.apply_settings(pyserial_settings(line))
     for attribute, value in more.items():
@@ -173,7 +181,7 @@ def _open_once(name: str, line: LineSettings) -> _Device:
 
 
 def _prepare(port: _Device, name: str, line: LineSettings) -> None:
-    """Prepares an open tty: exclusive access, raw mode, RS-485, low latency."""
+    """Prepare an open tty: exclusive access, raw mode, RS-485, low latency."""
     from hilgw.transports.serial import tty
 
     fd = port.fileno()
@@ -198,8 +206,10 @@ def _prepare(port: _Device, name: str, line: LineSettings) -> None:
 
 
 def _await_guardian(name: str) -> tuple[bool, list[str]]:
-    """Wait until the guardian of a gateway that was killed lets go of the port, which takes some
-    milliseconds, and end one that is frozen. Return whether one had it, and notices."""
+    """Wait until the guardian of a killed gateway closes the port, and end a frozen one.
+
+    That takes some milliseconds. Return whether a guardian had the port, and notices.
+    """
     from hilgw.guardian import leftover
     from hilgw.transports.serial import tty
 
@@ -214,8 +224,13 @@ def _await_guardian(name: str) -> tuple[bool, list[str]]:
 
 
 def _held(name: str, but: int | None = None) -> PortError | None:
-    """The error that names the program which has the port open; None where none is seen. Of a
-    gateway, not its guardian. but: a process that may have it open."""
+    """Return the error that reports which program has the port open; None if none is visible.
+
+    Of a gateway, not its guardian.
+
+    Args:
+        but: a process that may have it open.
+    """
     from hilgw.transports.serial import tty
 
     others = [holder for holder in tty.holders(name) if holder.pid != but]
@@ -224,7 +239,7 @@ def _held(name: str, but: int | None = None) -> PortError | None:
 
 
 def set_rs485(port: Any, mode: str) -> None:
-    """Makes the driver switch the RS-485 direction with RTS. PortError where it cannot."""
+    """Make the driver switch the RS-485 direction with RTS; raises PortError if it cannot."""
     from serial.rs485 import RS485Settings
 
     on = mode == "half-duplex"
@@ -236,7 +251,7 @@ def set_rs485(port: Any, mode: str) -> None:
 
 
 async def _in_time(name: str, opening: Callable[[], Any]) -> Any:
-    """The port that `opening` opens in a thread, or a PortError."""
+    """Return the port that `opening` opens in a thread; raises PortError if that takes too long."""
     try:
         return await threads.run_in_thread(
             opening, deadline_s=OPEN_DEADLINE_S, undo=lambda port: port.close()
@@ -314,7 +329,7 @@ class PortInfo:
 
 
 def list_ports() -> list[PortInfo]:
-    """The serial ports of this machine that have hardware."""
+    """Return the serial ports of this machine that have hardware."""
     from serial.tools import list_ports as library
 
     found = sorted(
@@ -335,8 +350,11 @@ def list_ports() -> list[PortInfo]:
 
 
 def _has_hardware(path: str) -> bool:
-    """Whether a port has hardware: the kernel also keeps ports for UARTs that are not there; its
-    type is 0, unknown (Linux, Documentation/ABI/testing/sysfs-tty, /sys/class/tty/ttyS0/type)."""
+    """Return whether a port has hardware.
+
+    The kernel also keeps ports for UARTs that are not there; their type is 0, unknown (Linux,
+    Documentation/ABI/testing/sysfs-tty, /sys/class/tty/ttyS0/type).
+    """
     try:
         return (SYSFS / Path(path).name / "type").read_text().strip() != "0"
     except OSError:
@@ -344,5 +362,5 @@ def _has_hardware(path: str) -> bool:
 
 
 def natural_key(name: str) -> list[int | str]:
-    """Sorts ttyUSB2 before ttyUSB10."""
+    """Return a key that sorts ttyUSB2 before ttyUSB10."""
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]

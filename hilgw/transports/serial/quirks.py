@@ -12,7 +12,7 @@ from hilgw.transports.base import LineSettings
 if TYPE_CHECKING:
 
     class _Port:
-        """What these mixins use of the class of pyserial that follows them."""
+        """Members that these mixins use of pyserial's class that follows them."""
 
         def _update_dtr_state(self) -> None: ...
         def _update_rts_state(self) -> None: ...
@@ -42,7 +42,7 @@ class KeepsModemLines(_Port):
             super()._update_rts_state()
 
     def switch(self, line: str, on: bool) -> None:
-        """Switches "dtr" or "rts" of the open port. Raises OSError."""
+        """Switch "dtr" or "rts" of the open port; raises OSError."""
         if line == "dtr":
             self.requested = replace(self.requested, dtr=on)
         else:
@@ -51,7 +51,7 @@ class KeepsModemLines(_Port):
 
 
 def pyserial_settings(line: LineSettings) -> dict[str, Any]:
-    """The settings for apply_settings() of a port."""
+    """Return the settings for apply_settings() of a port."""
     return {
         "baudrate": line.baudRate,
         "bytesize": line.data_bits,
@@ -74,13 +74,15 @@ class NonBlocking(_Port):
     )
 
     def _reconfigure_port(self, force_update: bool = False) -> None:
-        """pyserial also calls this for a new timeout, which needs no configuration here."""
+        """Skip pyserial's calls for a new timeout, which needs no configuration here."""
         if not self.settled:
             super()._reconfigure_port(force_update)
 
     def reconfigure(self, line: LineSettings) -> None:
-        """Changes the line of the open port in one step. Raises OSError, ValueError, termios.error;
-        the former settings hold then."""
+        """Change the line of the open port in one step.
+
+        The former settings hold after an error: OSError, ValueError or termios.error.
+        """
         before = self.get_settings()
         try:
             self._settle(pyserial_settings(line))
@@ -100,10 +102,10 @@ class NonBlocking(_Port):
             self.settled = True
 
     def flush(self) -> None:
-        """Does nothing: pyserial would wait until the peer, which may be stalled, has read all."""
+        """Do nothing: pyserial would wait until the peer, which may be stalled, has read all."""
 
     def write(self, data: Any, /) -> int | None:
-        """Writes once; pyserial would retry while the kernel accepts nothing."""
+        """Write once; pyserial would retry while the kernel accepts nothing."""
         if os.name == "posix":
             return os.write(self.fileno(), data)
         return super().write(data)
@@ -118,7 +120,7 @@ class NonBlocking(_Port):
 
 
 def supported_by_pty(line: LineSettings, notices: list[str]) -> LineSettings:
-    """`line` without the settings that a pty does not support; appends notices for the user."""
+    """Return `line` without the settings that a pty does not support, and append notices."""
     if line.parity != "N" or line.data_bits != 8:
         notices.append("a pseudo terminal has neither parity nor 7 data bits; 8N is used")
     if line.rs485 != "none":

@@ -26,7 +26,7 @@ MOST_EARLY_BYTES = 16 * READ_BYTES
 
 
 async def open_rfc2217(url: str, line: LineSettings) -> Rfc2217Port:
-    """Connect, agree on the option and set the line. PortError."""
+    """Connect, agree on the option and set the line; raises PortError."""
     host, port = host_and_port(url)
     client = Client(_wanted(line), ign_set_control=url.endswith(IGN_SET_CONTROL))
     connection = await connected(host, port, url)
@@ -137,14 +137,18 @@ class Rfc2217Port(Transport):
         return rest
 
     def purge(self, *, received: bool, to_send: bool) -> int:
-        """The server does it, and does not report how much it was."""
+        """Ask the server to purge, and return 0: it does not report how much it discarded."""
         if received or to_send:
             self._stream.write(subnegotiation(PURGE_DATA, bytes((received + 2 * to_send,))))
         return 0
 
     async def ask_modem_state(self, timeout_s: float) -> int:
-        """Return the inputs now, as NOTIFY-MODEMSTATE reports them. TimeoutError: no answer; ask
-        this port no more, as that answer may still come and would be taken for the next one."""
+        """Return the inputs now, as NOTIFY-MODEMSTATE reports them.
+
+        Raises:
+            TimeoutError: no answer. Ask this port no more: that answer may still come, and would
+                be taken for the next one.
+        """
         if self._lost is None:
             self._answered.clear()
         self._send(self._client.ask_modem_state())
@@ -181,8 +185,11 @@ class Rfc2217Port(Transport):
             self._answered.set()
 
     def _send(self, command: bytes) -> None:
-        """Send a command. A stream that has ended reports it itself; a server that reads nothing
-        gets no more answers."""
+        """Send a command.
+
+        A stream that has ended reports it itself; a server that reads nothing gets no more
+        answers.
+        """
         with suppress(PortError):
             self._stream.write(command)
 
@@ -221,7 +228,6 @@ class BlockingPort:
         self._port.start(lambda data: None, lambda error: None)
 
     def ask_modem_state(self, timeout_s: float) -> int:
-        """See Rfc2217Port."""
         return self._runner.run(self._port.ask_modem_state(timeout_s))
 
     def close(self) -> None:

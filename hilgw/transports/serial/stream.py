@@ -49,7 +49,6 @@ class SerialStream(FdStream):
         self._modem_lines = modem_lines
 
     def set_modem_line(self, name: str, on: bool) -> None:
-        """An ioctl that does not block."""
         if self._modem_lines is not None:
             self._modem_lines(name, on)
             return
@@ -65,7 +64,7 @@ class SerialStream(FdStream):
     # --- the line; none of these calls waits for bytes --------------------------------------------
 
     def set_line(self, line: LineSettings) -> None:
-        """A pty keeps 8 bits without parity; `notices` reports it."""
+        """Set the line; a pty keeps 8 bits without parity, which `notices` reports."""
         supported = supported_by_pty(line, self.notices) if self._is_pty else line
         try:
             self._port.reconfigure(supported)
@@ -105,7 +104,7 @@ def close_without_waiting(
     done: Callable[[], None],
     close: Callable[[], None],
 ) -> None:
-    """Calls `close`, which closes the tty `fd`, and then `done` in the event loop.
+    """Call `close`, which closes the tty `fd`, and then `done` in the event loop.
 
     A driver waits until its last bytes are sent, by default up to 30 s. So a real port is closed
     in a thread, after its pending bytes are discarded. A pty closes at once.

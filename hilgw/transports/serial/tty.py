@@ -33,7 +33,7 @@ _PTY_MAJORS = range(136, 144)  # Linux: pseudo terminal slaves
 
 
 def make_raw(fd: int) -> None:
-    """Sets raw mode: all 256 values pass unchanged, without echo; closing keeps DTR and RTS.
+    """Set raw mode: all 256 values pass unchanged, without echo; closing keeps DTR and RTS.
 
     Speed, parity and stop bits are unchanged. A read without data fails with EAGAIN (VMIN 1), so
     an empty read always means a hang-up. Raises termios.error or OSError.
@@ -50,7 +50,7 @@ def make_raw(fd: int) -> None:
 
 
 def is_pseudo_terminal_path(path: str) -> bool:
-    """Whether this path is a pty; False for a path that does not exist."""
+    """Return whether this path is a pty; False for a path that does not exist."""
     try:
         number = Path(path).stat().st_rdev
     except (OSError, ValueError):
@@ -61,14 +61,17 @@ def is_pseudo_terminal_path(path: str) -> bool:
 
 
 def lock(fd: int) -> None:
-    """Makes the kernel refuse every other open, except by root, until the last descriptor of this
-    tty is closed. For real ports, not for ptys."""
+    """Make the kernel refuse every other open, except by root, until the tty is closed.
+
+    The lock ends with the last descriptor of this tty. For real ports, not for ptys.
+    """
     fcntl.ioctl(fd, termios.TIOCEXCL)
 
 
 def baud_rate(fd: int) -> int | None:
-    """The output speed of this tty (on the master of a pty: set by its client), non-standard rates
-    included. None when unknown, and for B0.
+    """Return the output speed of this tty (on the master of a pty: set by its client).
+
+    Non-standard rates are included. None when unknown, and for B0.
     """
     with suppress(OSError):  # not of this kernel, or not of this driver: by termios, below
         block = fcntl.ioctl(fd, _TCGETS2, bytes(44))
@@ -81,7 +84,7 @@ def baud_rate(fd: int) -> int | None:
 
 
 def modem_inputs(fd: int) -> tuple[bool, bool, bool, bool]:
-    """CTS, DSR, RI and CD. Raises OSError, ENOTTY on a pty."""
+    """Return CTS, DSR, RI and CD; raises OSError, ENOTTY on a pty."""
     (bits,) = struct.unpack("=i", fcntl.ioctl(fd, termios.TIOCMGET, bytes(4)))
     lines = (termios.TIOCM_CTS, termios.TIOCM_DSR, termios.TIOCM_RI, termios.TIOCM_CD)
     cts, dsr, ri, cd = (bool(bits & line) for line in lines)
@@ -89,7 +92,7 @@ def modem_inputs(fd: int) -> tuple[bool, bool, bool, bool]:
 
 
 def purge(fd: int, *, received: bool, to_send: bool) -> int:
-    """Discards what the driver holds; returns its unsent bytes, 0 on a pty. Raises OSError."""
+    """Discard what the driver holds; return its unsent bytes, 0 on a pty. Raises OSError."""
     unsent = waiting(fd) if to_send else 0
     try:
         if received:
@@ -102,13 +105,13 @@ def purge(fd: int, *, received: bool, to_send: bool) -> int:
 
 
 def discard(fd: int) -> None:
-    """Discards the bytes in the kernel buffers of this tty, so that closing it does not wait."""
+    """Discard the bytes in the kernel buffers of this tty, so that closing it does not wait."""
     with suppress(termios.error, OSError):  # the device is gone, and its buffers too
         termios.tcflush(fd, termios.TCIOFLUSH)
 
 
 def waiting(fd: int) -> int:
-    """Bytes the kernel has not sent yet; 0 when unknown."""
+    """Return the number of bytes the kernel has not sent yet; 0 when unknown."""
     try:
         return int(struct.unpack("=i", fcntl.ioctl(fd, termios.TIOCOUTQ, bytes(4)))[0])
     except OSError:
@@ -116,7 +119,7 @@ def waiting(fd: int) -> int:
 
 
 def unread(fd: int) -> int:
-    """Received bytes in the kernel, of a tty or a socket; 0 when unknown."""
+    """Return the number of received bytes in the kernel, of a tty or a socket; 0 when unknown."""
     try:
         return int(struct.unpack("=i", fcntl.ioctl(fd, termios.FIONREAD, bytes(4)))[0])
     except OSError:
@@ -137,9 +140,9 @@ SYSFS_TTY = Path("/sys/class/tty")
 
 
 def shorten_latency(port: str) -> list[str]:
-    """Sets the latency timer of an FTDI chip, which collects received bytes, to 1 ms (Linux).
+    """Set the latency timer of an FTDI chip, which collects received bytes, to 1 ms (Linux).
 
-    Returns notices: the change, or the fix when it is not permitted; none for other ports.
+    Return notices: the change, or the fix when it is not permitted; none for other ports.
     """
     timer = SYSFS_TTY / os.path.basename(os.path.realpath(port)) / "device" / "latency_timer"  # noqa: PTH119
     try:
@@ -172,15 +175,15 @@ class Holder:
 
 
 def holders(port: str) -> list[Holder]:
-    """Processes that have this device open, as far as this user can see them (Linux).
+    """Return the processes that have this device open, as far as this user can see (Linux).
 
-    Without the host of a pty that keeps the far end open, such as a mock.
+    The host of a pty that keeps the far end open, such as a mock, is left out.
     """
     return [holder for holder, opened, hosts in _users(port) if opened > hosts]
 
 
 def host(port: str) -> Holder | None:
-    """The process that provides a port on this pty: it has both the master and the far end open.
+    """Return the process that provides a port on this pty: it has master and far end open.
 
     A terminal emulator has only the master open, the programs in it only the far end.
     """
@@ -188,7 +191,7 @@ def host(port: str) -> Holder | None:
 
 
 def _users(port: str) -> Iterator[tuple[Holder, int, bool]]:
-    """The processes with this device open, how many times, and whether they host that pty."""
+    """Yield the processes with this device open, how many times, and whether they host that pty."""
     try:
         device = Path(port).stat().st_rdev
     except OSError:
@@ -207,7 +210,7 @@ def _processes() -> list[Path]:
 
 
 def _count(process: Path, device: int) -> tuple[int, bool]:
-    """How many descriptors a process has on a device, and whether it hosts that pty.
+    """Return how many descriptors a process has on a device, and whether it hosts that pty.
 
     Only links into /dev are followed: a stat on a dead network mount would block.
     """
@@ -224,7 +227,7 @@ def _count(process: Path, device: int) -> tuple[int, bool]:
 
 
 def _index(process: Path, fd: str) -> int | None:
-    """The number of the pty whose master is this descriptor of /dev/ptmx."""
+    """Return the number of the pty whose master is this descriptor of /dev/ptmx."""
     for line in (process / "fdinfo" / fd).read_text().splitlines():
         name, _, value = line.partition(":")
         if name == "tty-index":

@@ -12,7 +12,7 @@ IGN_SET_CONTROL = "?ign_set_control"
 
 
 def kind_of(port: str, allow_urls: bool) -> str:
-    """device, loop, socket or rfc2217; PortError (unsupported) for any other name."""
+    """Return device, loop, socket or rfc2217; raises PortError (unsupported) for other names."""
     scheme, separator, _ = port.partition("://")
     if not separator:
         return "device"
@@ -29,7 +29,7 @@ def kind_of(port: str, allow_urls: bool) -> str:
 
 
 def host_and_port(url: str) -> tuple[str, int]:
-    """Host and port of a URL without anything else; rfc2217:// may have IGN_SET_CONTROL."""
+    """Return host and port of a URL without anything else; rfc2217:// may have IGN_SET_CONTROL."""
     if url.startswith("rfc2217:"):
         url = url.removesuffix(IGN_SET_CONTROL)
     try:

@@ -6,7 +6,7 @@ import ipaddress
 
 
 def format_address(host: str, port: int) -> str:
-    """HOST:PORT, with brackets around an IPv6 address."""
+    """Return HOST:PORT, with brackets around an IPv6 address."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
@@ -15,7 +15,11 @@ def is_loopback(address: str) -> bool:
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """Host and port of [tcp://]HOST:PORT, an IPv6 address in brackets. Raises ValueError."""
+    """Return host and port of [tcp://]HOST:PORT, an IPv6 address in brackets.
+
+    Raises:
+        ValueError: the text is not such an address.
+    """
     host, _, port = text.removeprefix("tcp://").rpartition(":")
     bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
     if not bare or (":" in bare and bare == host) or not port.isdecimal() or int(port) > 65535:

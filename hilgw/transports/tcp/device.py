@@ -35,14 +35,14 @@ class TcpDevice(Observable):
 
     @property
     def serving(self) -> bool:
-        """Whether there is a connection."""
+        """True if there is a connection."""
         return self._stream is not None
 
     def start(self, on_data: DeviceHandler) -> None:
         self._on_data = on_data
 
     def set_line(self, baud_rate: int, bits_per_byte: int) -> None:
-        """Does nothing: TCP has no baud rate."""
+        """Do nothing: TCP has no baud rate."""
 
     def write(self, data: bytes) -> None:
         if self._stream is None:
@@ -80,7 +80,7 @@ class TcpDevice(Observable):
         self.unplug()
 
     def connected(self, stream: Transport) -> None:
-        """A connection was established."""
+        """Use this connection, which was established."""
         self._stream = stream
         if self.on_open is not None:
             self.on_open()
@@ -112,8 +112,11 @@ class _ListeningDevice(TcpDevice):
         return self._listener.port
 
     async def listen(self) -> tuple[str, int]:
-        """Listens, from the first call on. Host and actual port, as `path` has them from then on.
-        Raises PortError."""
+        """Listen from the first call on; return host and actual port, as `path` has them then.
+
+        Raises:
+            PortError: the address cannot be used.
+        """
         async with self._listens:
             if not self._is_listening:
                 await self._listener.start()
@@ -177,7 +180,7 @@ class TcpClientDevice(TcpDevice):
         self._task: asyncio.Task[None] | None = None
 
     def aim(self, host: str, port: int) -> None:
-        """Starts connecting to this address."""
+        """Start connecting to this address."""
         self.path = format_address(host, port)
         self._task = asyncio.get_running_loop().create_task(self._keep_connected(host, port))
 

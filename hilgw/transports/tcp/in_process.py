@@ -29,11 +29,11 @@ class InProcessNetwork:
     def listen(
         self, host: str, port: int, on_client: ClientHandler, *_options: Any, **_more: Any
     ) -> InProcessListener:
-        """A listener that is not started yet. The options of a real port have no effect."""
+        """Return a listener that is not started yet; the options of a real port have no effect."""
         return InProcessListener(self, host, port, on_client)
 
     async def connect(self, host: str, port: int, **_options: Any) -> Transport:
-        """Connects to a listener. PortError, absent: there is none at this address."""
+        """Connect to a listener; raises PortError (absent) if there is none at this address."""
         listener = self.listeners.get((host, port))
         name = format_address(host, port)
         if listener is None:
@@ -47,7 +47,7 @@ class InProcessNetwork:
 
 
 class InProcessListener:
-    """One address of an `InProcessNetwork`, with the interface of a `TcpListener`. Port 0: any free
+    """An address of an `InProcessNetwork`, with the interface of a `TcpListener`. Port 0: any free
     one; `port` is its number after start()."""
 
     def __init__(
@@ -66,14 +66,14 @@ class InProcessListener:
         return format_address(self.host, self.port)
 
     async def start(self) -> None:
-        """Starts listening. PortError, busy: another one listens here."""
+        """Start listening; raises PortError (busy) if another one listens here."""
         self.port = self.port or next(self._network.numbers)
         if (self.host, self.port) in self._network.listeners:
             raise PortError("the address is in use", reason=PortError.BUSY, where=self.where)
         self._network.listeners[self.host, self.port] = self
 
     def close(self) -> None:
-        """Stops listening. Accepted connections stay open."""
+        """Stop listening. Accepted connections stay open."""
         address = (self.host, self.port)
         if self._network.listeners.get(address) is self:
             del self._network.listeners[address]

@@ -28,8 +28,10 @@ ClientHandler = Callable[[Transport, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of the connections of one listener. clients, per_address: how many it accepts. replaces: a
-    further one takes the place of the oldest, in place of being refused.
+    """Limits of the connections of one listener.
+
+    clients, per_address: how many it accepts. replaces: a further one takes the place of the
+    oldest, in place of being refused.
 
     write_bytes: what may wait for a client that does not read. kernel_bytes: size of the kernel's
     buffer for it; None: the kernel's default, up to megabytes. silent_ms: a client that
@@ -47,7 +49,7 @@ class Limits:
 
 
 class Listener(Protocol):
-    """What listens on an address, for connections from other programs or from this one."""
+    """Listener on an address, for connections from other programs or from this one."""
 
     host: str
     port: int
@@ -105,7 +107,11 @@ class TcpListener:
         return format_address(self.host, self.port)
 
     async def start(self) -> None:
-        """Starts listening. Raises PortError: busy, denied, absent (no such address)."""
+        """Start listening.
+
+        Raises:
+            PortError: busy, denied, absent (no such address).
+        """
         try:
             found = await self._loop.getaddrinfo(
                 self.host, self.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -129,7 +135,7 @@ class TcpListener:
             raise port_error(error, self.where) from error
 
     def close(self) -> None:
-        """Stops listening. Accepted connections stay open."""
+        """Stop listening. Accepted connections stay open."""
         for listening in self._listening:
             listening.close()
         self._listening.clear()

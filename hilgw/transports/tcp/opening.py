@@ -27,7 +27,7 @@ _TELNET = re.compile(rb"\xff(?:[\xfb-\xfe].|\xfa.*?\xff\xf0|.)", re.DOTALL)
 
 
 async def open_socket(url: str) -> Transport:
-    """Connect, and return the stream once it is known not to be telnet, and stays. PortError."""
+    """Connect, and return the stream once it is not telnet, and stays; raises PortError."""
     early = b""
     for last in (False,) * (TRIES - 1) + (True,):
         try:
@@ -68,8 +68,11 @@ async def _look(url: str) -> tuple[socket.socket, bytes]:
 
 
 def receive(connection: socket.socket, url: str, before: bytes) -> bytes:
-    """Return what has come now. PortError when the connection has ended; what came `before` is the
-    reason then, where it is text."""
+    """Return what has come now.
+
+    Raises:
+        PortError: the connection has ended. What came `before` is the reason, if it is text.
+    """
     try:
         data = connection.recv(READ_BYTES)
     except (BlockingIOError, InterruptedError):

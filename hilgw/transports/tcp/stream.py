@@ -45,7 +45,7 @@ _PEER_LOSSES = {
 
 
 def tune(connection: socket.socket, user_timeout_ms: int = USER_TIMEOUT_MS) -> None:
-    """Disables the Nagle delay and enables the detection of dead peers, where supported."""
+    """Disable the Nagle delay and enable the detection of dead peers, where supported."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in (
@@ -104,7 +104,7 @@ class TcpStream(FdStream):
         super().write(data)
 
     def _watch(self) -> None:
-        """What is received already comes first."""
+        """Watch for received bytes first."""
         if self._early:
             self._loop.call_soon(self._deliver_early)
         else:
@@ -118,16 +118,16 @@ class TcpStream(FdStream):
         self._watch()
 
     def resume_reading(self) -> None:
-        """What a peer sent before it reset the connection is not read any more."""
+        """Resume reading; what a peer sent before it reset the connection is not read any more."""
         self._hang_up.look_now()
         super().resume_reading()
 
     def discard_received(self) -> int:
-        """At most what the kernel holds, some megabytes."""
+        """Discard at most what the kernel holds, some megabytes."""
         return _discard(self._fd)
 
     def _hung_up(self) -> None:
-        """Linux distinguishes a reset that follows an end (EPIPE) from one that does not."""
+        """Distinguish a reset that follows an end (EPIPE) from one that does not, on Linux."""
         error = self._connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if error == errno.EPIPE and self.on_peer_ended is not None:
             self._end_detected()
@@ -141,13 +141,13 @@ class TcpStream(FdStream):
         return describe_peer_loss(error)
 
     def _end_detected(self) -> None:
-        """The peer has ended its direction; what it has sent before may still be unread."""
+        """Note that the peer has ended its direction; what it sent before may still be unread."""
         self._peer_ended = True
         if self.on_peer_ended is not None:
             self.on_peer_ended()
 
     def _write_failed(self, error: OSError) -> PortError:
-        """The received bytes of a peer that ended its direction first stay readable."""
+        """Return the error of a write; a peer's bytes before its end stay readable."""
         if not self._peer_ended or self._ended:
             return super()._write_failed(error)
         self._deaf = error
@@ -174,13 +174,13 @@ class TcpStream(FdStream):
 
 
 def describe_peer_loss(error: OSError) -> str:
-    """The text of a PortError for this error of a connection."""
+    """Return the text of a PortError for this error of a connection."""
     found = _PEER_LOSSES.get(error.errno or 0)
     return found or f"the connection was lost: {error.strerror or error}"
 
 
 def _discard(fd: int) -> int:
-    """Reads and discards what a socket has received; returns the number of bytes."""
+    """Read and discards what a socket has received; returns the number of bytes."""
     size = 0
     try:
         while data := os.read(fd, READ_BYTES):
@@ -193,7 +193,11 @@ def _discard(fd: int) -> int:
 async def stream_on(
     connection: socket.socket, name: str, *, limit: int = WRITE_LIMIT_BYTES, early: bytes = b""
 ) -> Transport:
-    """A stream on a connected socket that does not block. early: what was received from it."""
+    """Return a stream on a connected socket that does not block.
+
+    Args:
+        early: what was received from it.
+    """
     if not OVER_ASYNCIO:
         return TcpStream(connection, name, limit=limit, early=early)
     stream = AsyncioStream(
@@ -208,7 +212,7 @@ async def stream_on(
 
 
 async def connect_local(path: str, _port: int = 0) -> Transport:
-    """Connects to the local socket at this path (AF_UNIX), which has no port. Raises PortError."""
+    """Connect to the local socket at this path (AF_UNIX), which has no port; raises PortError."""
     connection = socket.socket(socket.AF_UNIX)
     connection.setblocking(False)
     try:
@@ -229,7 +233,7 @@ async def connect_tcp(
     deadline_s: float = CONNECT_DEADLINE_S,
     limit: int = WRITE_LIMIT_BYTES,
 ) -> Transport:
-    """Connects to the first address of `host` that answers. Raises PortError."""
+    """Connect to the first address of `host` that answers; raises PortError."""
     name = f"socket://{format_address(host, port)}"
     connection = await connected(host, port, name, deadline_s=deadline_s)
     return await stream_on(connection, name, limit=limit)
@@ -238,8 +242,16 @@ async def connect_tcp(
 async def connected(
     host: str, port: int, name: str, *, deadline_s: float = CONNECT_DEADLINE_S
 ) -> socket.socket:
-    """Return a socket that is connected to the first address of `host` that answers, tuned; it does
-    not block. name: of the port, in errors. Raises PortError."""
+    """Return a socket that is connected to the first address of `host` that answers, tuned.
+
+    The socket does not block.
+
+    Args:
+        name: of the port, in errors.
+
+    Raises:
+        PortError: no address answers.
+    """
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(deadline_s):
@@ -252,7 +264,7 @@ async def connected(
 
 
 async def _connect_to_first(found: list[Any]) -> socket.socket:
-    """found: the result of getaddrinfo(). An address that does not answer is tried again."""
+    """Connect to the first of these results of getaddrinfo(); retry one that does not answer."""
     loop = asyncio.get_running_loop()
     last: OSError = OSError("the name has no address")
     while True:
@@ -288,7 +300,7 @@ _ENDED = frozenset({4, 5, 6, 7, 9, 11})
 
 
 def peer_has_ended(connection: socket.socket) -> bool:
-    """Whether the peer of a loopback connection has closed its end, before that arrives (Linux).
+    """Return whether the peer of a loopback connection has closed its end, before that arrives.
 
     The end of a stream comes after its bytes, so it stays hidden until they are read. The kernel
     has both ends of a loopback connection, and sock_diag(7) reports the state of the other one.
@@ -310,7 +322,7 @@ def peer_has_ended(connection: socket.socket) -> bool:
 
 
 def _request(connection: socket.socket) -> bytes:
-    """inet_diag_req_v2 for the peer's socket: its address is the source."""
+    """Return inet_diag_req_v2 for the peer's socket: its address is the source."""
     here, there = connection.getsockname(), connection.getpeername()
     addresses = [
         socket.inet_pton(connection.family, host.partition("%")[0]).ljust(16, b"\0")

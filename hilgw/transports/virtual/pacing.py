@@ -15,7 +15,7 @@ SECOND_NS = 1_000_000_000
 
 
 class PacedLine:
-    """One direction of a UART line: bytes in, the same bytes out after their last bit.
+    """A direction of a UART line: bytes in, the same bytes out after their last bit.
 
     deliver gets the bytes in slices, in order, each at or after the end of its last byte and never
     faster than the line; over any busy period the rate is exact. on_empty, when set, is called
@@ -52,7 +52,7 @@ class PacedLine:
         self._held = False
 
     def __len__(self) -> int:
-        """Bytes that are not delivered yet."""
+        """Return the number of bytes that are not delivered yet."""
         return len(self._queue)
 
     @property
@@ -65,7 +65,7 @@ class PacedLine:
         return max(1, SLICE_NS * self._baud_rate // (self._bits_per_byte * SECOND_NS))
 
     def set_line(self, baud_rate: int | None, bits_per_byte: int) -> None:
-        """Changes the rate with the next slice; the slice on the wire keeps its rate."""
+        """Change the rate with the next slice; the slice on the wire keeps its rate."""
         if (baud_rate, bits_per_byte) != (self._baud_rate, self._bits_per_byte):
             self._baud_rate = baud_rate
             self._bits_per_byte = bits_per_byte
@@ -76,7 +76,7 @@ class PacedLine:
         self._start_if_idle()
 
     def clear(self) -> int:
-        """Discards the bytes that are not delivered yet; returns their number."""
+        """Discard the bytes that are not delivered yet; return their number."""
         lost = len(self._queue)
         self._queue.clear()
         self._slice = 0
@@ -84,13 +84,13 @@ class PacedLine:
         return lost
 
     def take(self) -> bytes:
-        """As clear(), and returns the bytes."""
+        """Discard the bytes that are not delivered yet, and return them."""
         waiting = bytes(self._queue)
         self.clear()
         return waiting
 
     def hold(self) -> None:
-        """Stops deliveries and puts nothing more on the wire (flow control)."""
+        """Stop deliveries and put nothing more on the wire (flow control)."""
         self._held = True
 
     def release(self) -> None:
@@ -108,7 +108,7 @@ class PacedLine:
             self._send_slice(self._end)
 
     def _send_slice(self, start: int) -> None:
-        """Puts the next slice on the wire at `start`, at or after the end of the last one."""
+        """Put the next slice on the wire at `start`, at or after the end of the last one."""
         if start != self._end:
             self._origin, self._bits = start, 0
         self._slice = min(len(self._queue), self.slice_bytes)

@@ -71,11 +71,13 @@ class Pipe(Observable):
     # --- the client's end -------------------------------------------------------------------------
 
     async def open(self, line: LineSettings | None = None) -> Transport:
-        """As `connect`."""
         return self.connect(line)
 
     def connect(self, line: LineSettings | None = None) -> PipeTransport:
-        """The client's end. Raises PortError: "absent" while unplugged, "busy" while it is open."""
+        """Return the client's end.
+
+        Raises PortError: "absent" while unplugged, "busy" while open.
+        """
         if not self.plugged:
             raise PortError("no such port", reason=PortError.ABSENT, where=self.path)
         if self._client is not None:
@@ -86,12 +88,12 @@ class Pipe(Observable):
         return client
 
     def left(self, client: PipeTransport) -> None:
-        """The client has closed its end."""
+        """Note that the client has closed its end."""
         if self._client is client:
             self._client = None
 
     def receive(self, data: bytes, host_baud: int) -> None:
-        """Bytes of the client have arrived."""
+        """Process bytes of the client."""
         if self._on_data is not None and self.plugged:
             self._on_data(data, host_baud)
 
@@ -109,7 +111,7 @@ class Pipe(Observable):
         self._to_client.put(data[:room])
 
     def stall(self) -> None:
-        """Stops reading: the bytes of the client wait at its end."""
+        """Stop reading: the bytes of the client wait at its end."""
         self.stalled = True
         if self._client is not None:
             self._client.to_device.hold()
@@ -180,7 +182,7 @@ class PipeTransport(Transport):
         self.to_device.put(data)
 
     def set_modem_line(self, name: str, on: bool) -> None:
-        """Reaches the device while it is plugged in."""
+        """Switch the line at the device while it is plugged in."""
         device = self._device
         if device.on_modem_line is not None and device.plugged and not self._closed:
             device.on_modem_line(name, on)
@@ -213,14 +215,14 @@ class PipeTransport(Transport):
     # --- called by the hardware's end -------------------------------------------------------------
 
     def receive(self, data: bytes) -> None:
-        """Bytes of the device have arrived."""
+        """Process bytes of the device."""
         room = self._limit - len(self._held)
         self._device.overrun += max(0, len(data) - room)
         self._held += data[:room]
         self._hand_over()
 
     def lose(self) -> None:
-        """The device was unplugged: the bytes on the wire are lost."""
+        """Discard the bytes on the wire: the device was unplugged."""
         what = "the device was unplugged"
         self._lost = PortError(what, reason=PortError.LOST, where=self.name)
         self.unsent = self.to_device.clear()

@@ -40,8 +40,14 @@ class PortLink:
         self.path = str(self._link)
 
     def point_to(self, slave: int) -> None:
-        """Creates or changes the link, atomically. slave: an open descriptor, which stays open as
-        long as the link exists. Raises PortError."""
+        """Create or change the link, atomically.
+
+        Args:
+            slave: an open descriptor, which stays open as long as the link exists.
+
+        Raises:
+            PortError: the link cannot be created.
+        """
         link, target = self._link, _target(slave)
         try:
             if link.is_symlink():
@@ -67,7 +73,7 @@ class PortLink:
         self._target = target
 
     def remove(self) -> None:
-        """Removes the link, if it still has our target."""
+        """Remove the link, if it still has our target."""
         try:
             if self._target and str(self._link.readlink()) == self._target:
                 self._link.unlink()
@@ -81,7 +87,7 @@ class PortLink:
             self._folder.close()
 
     def _check_replaceable(self) -> None:
-        """Raises PortError for a link to a device, or to a port of another program.
+        """Raise PortError for a link to a device, or to a port of another program.
 
         A dangling link is replaceable, and so is one to a pty without a host: its number was
         reused. The link of a killed process is replaceable, whatever its PID and FD are now.
@@ -183,7 +189,6 @@ class VirtualPort(Observable):
         self._watch()
 
     def set_line(self, baud_rate: int, bits_per_byte: int) -> None:
-        """Changes the rate of the device."""
         self._baud_rate = baud_rate
         self._bits_per_byte = bits_per_byte
         self._to_client.set_line(baud_rate, bits_per_byte)
@@ -201,12 +206,12 @@ class VirtualPort(Observable):
         self._to_client.put(data[:room])
 
     def set_modem_line(self, name: str, on: bool) -> None:
-        """The client's "dtr" or "rts". A pty has no modem lines, so the client calls this."""
+        """Switch the client's "dtr" or "rts", which a pty does not have; the client calls this."""
         if self.on_modem_line is not None and self.plugged:
             self.on_modem_line(name, on)
 
     def stall(self) -> None:
-        """Stops reading, like firmware that hangs: the bytes of the client wait at its end."""
+        """Stop reading, like firmware that hangs: the bytes of the client wait at its end."""
         self._stalled = True
         self._from_client.hold()
         self._unwatch()
@@ -217,7 +222,7 @@ class VirtualPort(Observable):
         self._watch()
 
     def unplug(self) -> None:
-        """Removes the name; a program that has the port open reads a hang-up."""
+        """Remove the name; a program that has the port open reads a hang-up."""
         if not self.plugged:
             return
         self.plugged = False
@@ -232,7 +237,7 @@ class VirtualPort(Observable):
         os.close(master)
 
     def plug(self) -> None:
-        """Creates the name again, with a new pty."""
+        """Create the name again, with a new pty."""
         if self.plugged or self._closed:
             return
         try:
@@ -272,7 +277,7 @@ class VirtualPort(Observable):
     # --- from the client --------------------------------------------------------------------------
 
     def _watch(self) -> None:
-        """Waits for the next byte of the client, when the line is free and the device reads."""
+        """Wait for the next byte of the client, when the line is free and the device reads."""
         free = self._on_data is not None and not self._stalled and not len(self._from_client)
         if free and self.plugged and not self._reading:
             self._reading = True
@@ -288,7 +293,7 @@ class VirtualPort(Observable):
         self._take()
 
     def _take(self) -> None:
-        """Reads one slice from the client. Reading more would hide that the line is busy."""
+        """Read one slice from the client; reading more would hide that the line is busy."""
         if not self.plugged or self._stalled:
             return
         try:
@@ -333,7 +338,7 @@ class VirtualPort(Observable):
             self._to_client.release()
 
     def _give_up(self) -> None:
-        """The client does not read: drops the received bytes, and the line continues."""
+        """Drop the received bytes, which the client does not read, and continue the line."""
         self._stale = None
         self.overrun += len(self._blocked) + self._to_client.clear()
         self._unblock()
