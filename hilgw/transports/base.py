@@ -215,7 +215,10 @@ class Transport(Observable, ABC):
     def resume_reading(self) -> None: ...
 
     def take_unsent(self) -> bytes:
-        """Remove the pending bytes that can still be taken back, and return them."""
+        """Remove the pending bytes that can still be taken back, and return them.
+
+        `on_drained` is not called for these bytes.
+        """
         return b""
 
     def discard_received(self) -> int:

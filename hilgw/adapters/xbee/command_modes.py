@@ -86,7 +86,7 @@ class Commands(ABC):
         """Send one command and return its answer; None when no answer came."""
 
     def leave(self) -> Script[None]:
-        """Leave command mode: the last command has been sent."""
+        """End the commands: the last one has been sent."""
         yield from ()
 
     def _no_answer(self) -> PeerError:

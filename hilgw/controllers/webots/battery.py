@@ -60,7 +60,7 @@ class Battery:
         self._first_j, self._began_ns = energy_j, time_ns
 
     def measure(self, energy_j: object) -> None:
-        """Set the energy from a value of the sensor; NaN changes nothing."""
+        """Set the energy from a value of the sensor; one that is not finite changes nothing."""
         if isinstance(energy_j, int | float) and math.isfinite(energy_j):
             self._measured_j = max(0.0, float(energy_j))
 

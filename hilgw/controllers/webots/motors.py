@@ -126,7 +126,10 @@ class MotorState:
         return value * self.multiplier
 
     def _settings(self, *, moved: bool) -> list[Event]:
-        """Return the events of the settings that changed."""
+        """Return the events of the settings that changed.
+
+        moved: a position or a velocity was set, which ends the control of force.
+        """
         index = self.device.index
         if self._position is None or (self._in_force_control and not moved):
             if not self._in_force_control or not moved:

@@ -126,7 +126,7 @@ class WebotsControllerSession:
         self._reader = RequestReader()
         self._state = _State.STARTING
         self._waiting = self._sent_ns = None
-        self._is_uneven = False  # a step that is not a multiple was reported
+        self._is_uneven = False  # reported: a step is no multiple of the basic step
         self._owed = 0
         self._steps_before = self.counts["steps"]
         self._robot.reset()
