@@ -126,7 +126,7 @@ class WebotsControllerSession:
         self._reader = RequestReader()
         self._state = _State.STARTING
         self._waiting = self._sent_ns = None
-        self._is_uneven = False  # reported: a step is no multiple of the basic step
+        self._is_uneven = False  # reported: a step is not a multiple of the basic one
         self._owed = 0
         self._steps_before = self.counts["steps"]
         self._robot.reset()
