@@ -6,7 +6,7 @@ import socket
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -58,30 +58,42 @@ def sentence(body: bytes) -> bytes:
     return b"$%s*%02X\r\n" % (body, check)
 
 
+@contextmanager
+def gpsd_of(bridge: Bridge, folder: Path) -> Iterator[int]:
+    """Start gpsd, again where it ends as it starts; its port."""
+    host, port = bridge.address
+    own = 0
+    gpsd: subprocess.Popen[bytes] | None = None
+    with ExitStack() as stack:
+        log = stack.enter_context((folder / "gpsd.txt").open("a"))
+        options = [*("-N", "-n", "-b", "-D", "2"), f"tcp://{host}:{port}"]
+
+        def starts() -> bool:
+            nonlocal own, gpsd
+            if gpsd is None or gpsd.poll() is not None:
+                own = free_port()
+                command = ["gpsd", "-S", str(own), *options]
+                gpsd = stack.enter_context(subprocess.Popen(command, stdout=log, stderr=log))
+                stack.callback(gpsd.terminate)
+            return listens(own)
+
+        wait_until(starts, what=log.name)
+        yield own
+
+
 @pytest.mark.judge("gpsd", "gpspipe")
-def test_gpsd_has_a_fix_of_a_receiver_over_the_bridge(device: Device) -> None:
-    with Bridge(device) as bridge:
-        host, port = bridge.address
-        own = free_port()
-        gpsd = subprocess.Popen(
-            ["gpsd", "-N", "-n", "-b", "-S", str(own), f"tcp://{host}:{port}"],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            wait_until(lambda: " connected" in bridge.text() and listens(own), what="gpsd")
-            with running(lambda: device.write(sentence(RMC) + sentence(GGA))):
-                pipe = subprocess.Popen(
-                    ["gpspipe", "-w", f"127.0.0.1:{own}"], stdout=subprocess.PIPE, text=True
-                )
-                assert pipe.stdout is not None
-                fixes = (line for line in pipe.stdout if '"TPV"' in line and '"lat"' in line)
-                assert '"lat":-42.842648' in next(fixes)
-                pipe.terminate()
-                pipe.communicate()
-        finally:
-            gpsd.terminate()
-            gpsd.wait()
+def test_gpsd_has_a_fix_of_a_receiver_over_the_bridge(device: Device, tmp_path: Path) -> None:
+    with Bridge(device) as bridge, gpsd_of(bridge, tmp_path) as port:
+        wait_until(lambda: " connected" in bridge.text(), what="gpsd")
+        with running(lambda: device.write(sentence(RMC) + sentence(GGA))):
+            pipe = subprocess.Popen(
+                ["gpspipe", "-w", f"127.0.0.1:{port}"], stdout=subprocess.PIPE, text=True
+            )
+            assert pipe.stdout is not None
+            fixes = (line for line in pipe.stdout if '"TPV"' in line and '"lat"' in line)
+            assert '"lat":-42.842648' in next(fixes)
+            pipe.terminate()
+            pipe.communicate()
 
 
 class BootLoader:
