@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
 import struct
 import subprocess
 from pathlib import Path
@@ -19,7 +18,7 @@ from hilgw.devices.kinds import MotorLimits
 from hilgw.framing import create
 from hilgw.protocols.wc2ec import Layouts, Numbers, Side, describe
 from tests.docs.reading import pages
-from tests.e2e.running import ROOT
+from tests.e2e.running import ROOT, free_port
 from tests.firmware.node import SOURCES, STRICT
 
 PAGE = pages("wc2ec", "wc2ec-wire", "wc2ec-robots", "stops")
@@ -139,8 +138,7 @@ def test_the_listing_is_a_program_that_controls(tmp_path: Path) -> None:
 @pytest.mark.judge("gcc")
 @pytest.mark.wall_clock("a program on TCP")
 def test_the_listing_controls_over_tcp(tmp_path: Path, gateway: Any) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     robot = {
         "body": {"kind": "wc2ec", "connect": "tcp://127.0.0.1:27015", "original_peer": True},
         "controller": {"kind": "wc2ec", "listen": f"tcp://127.0.0.1:{port}"},

@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -31,16 +32,20 @@ ALONE = (*ASKING, *READING, "scan", "metrics", "capture2test")  # these end by t
 UNUSED = "-p no:anyio -p no:hypothesispytest"
 
 
-# A loopback address of this process alone: nothing else takes a port on it between the moment
-# free_port() finds it free and the moment a program listens there.
+# A loopback address of this process alone: what it serves there, no test of another process finds.
 HOST = f"127.{os.getpid() >> 16 & 127 | 128}.{os.getpid() >> 8 & 255}.{os.getpid() & 255 | 1}"
 
 
 def free_port() -> int:
-    """A TCP port of HOST, for programs that cannot choose one themselves."""
-    with socket.create_server((HOST, 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
+    """Return a TCP port for a program that cannot choose one itself.
+
+    It is none that the kernel gives to connections and to port 0 (Linux: from 32768), which another
+    test could have before the program binds it.
+    """
+    while True:
+        port = random.randrange(16384, 32768)
+        with contextlib.suppress(OSError), socket.create_server(("", port)):
+            return port
 
 
 def run(

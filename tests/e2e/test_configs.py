@@ -38,8 +38,8 @@ ROBOTS = [
 ]
 # A Webots behind hilgw has no simulated time, a busy machine delays the program of another, and
 # these robots stand still at the end of a run. tests/golden has the bytes of their motions.
-AS_SHIPPED = ["webots-proxy", "python-controller", "khepera", "gcode"]
-AT_REST = ["create2", "dynamixel", "epuck"]
+AS_SHIPPED = ["webots-proxy", "python-controller", "khepera", "gcode", "epuck"]
+AT_REST = ["create2", "dynamixel"]
 EMULATED = ["firmware-emulated"]  # QEMU, and real time
 TOGETHER = ["lab-simulator", "lab-bench"]  # tests/docs/test_distributed.py
 

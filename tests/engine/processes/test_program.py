@@ -19,6 +19,7 @@ from hilgw.plugins import load_mock, new_air
 from hilgw.testing.sim import until
 from hilgw.transports.base import LineSettings, Transport
 from hilgw.transports.virtual.pipe import Pipe
+from tests.e2e.running import free_port
 from tests.engine.fakes import is_gone
 
 pytestmark = pytest.mark.process
@@ -123,10 +124,7 @@ async def test_a_socket_that_it_listens_on(timer: Timer, kind: str, tmp_path: Pa
     if kind == "unix":
         where, argument = "unix:line", str(tmp_path / "line")
     else:
-        from socket import create_server
-
-        with create_server(("127.0.0.1", 0)) as free:
-            where = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+        where = f"tcp://127.0.0.1:{free_port()}"
         argument = str(tmp_path / "number")
     code = SERVE.replace("0)) if", f"{where.rpartition(':')[2]})) if") if kind == "tcp" else SERVE
     async with bench(timer, code, kind, argument, line=where, folder=str(tmp_path)) as line:

@@ -121,8 +121,7 @@ def forwarded(to: tuple[str, int]) -> Iterator[int]:
 def nginx(folder: Path, port: int) -> Iterator[tuple[str, int]]:
     """With the lines of the documentation; its name and port."""
     (block,) = re.findall(r"```nginx\n(.*?)```", BEHIND, re.S)
-    with socket.create_server(("127.0.0.1", 0)) as probe:  # where Chromium finds *.localhost
-        own: int = probe.getsockname()[1]
+    own = free_port()  # where Chromium finds *.localhost
     (name,) = re.findall(r"server_name (\S+);", block)
     certificate = trustme.CA().issue_cert(name)
     certificate.private_key_pem.write_to_path(folder / "lab.key")
