@@ -184,14 +184,14 @@ async def shown_by_irw(
 ) -> str:
     """What irw prints of these remotes, once it shows enough. A lircd that a busy machine keeps
     from its dialogue with the toy receives nothing from then on: another one takes its place."""
-    while True:
-        try:
+    for _ in range(7):
+        with suppress(TimeoutError):
             async with asyncio.timeout(DEADLINE_S / 4), lircd(folder, port, *remotes) as socket:
                 async with running(folder / "irw", "irw", str(socket)) as irw:
                     await until(lambda: shown(irw.text), what="the keys")
                     return irw.text
-        except TimeoutError:
-            continue
+    logs = [(folder / name).read_text(errors="replace")[-3000:] for name in ("irw", "lircd.log")]
+    raise AssertionError("irw and lircd:\n" + "\n".join(logs))
 
 
 @asynccontextmanager
