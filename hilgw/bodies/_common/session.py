@@ -301,7 +301,7 @@ class RobotSession(MotorSession):
         """A command to a motor, which the control loop has checked."""
         return super().command(without_default_velocity(command), now)
 
-    def can_stop(self, index: int, mode: Mode) -> bool:
+    def can_stop(self, index: int, mode: Mode | None) -> bool:
         """Whether something stops this motor: it does so in any mode."""
         return index in self._motor_indices
 

@@ -358,8 +358,10 @@ class DynamixelSession(RobotSession):
         self._stopped.discard(command.index)
         return self._flush(now)
 
-    def can_stop(self, index: int, mode: Mode) -> bool:
-        """By velocity 0, or by holding the present position."""
+    def can_stop(self, index: int, mode: Mode | None) -> bool:
+        """By velocity 0, or by holding the present position; one without torque moves freely."""
+        if mode is None:
+            return index in self._servos and self._servos[index].stop_command() is not None
         if mode is Mode.POSITION and index in self._servos:
             return self._servos[index].hold_command() is not None
         return super().can_stop(index, mode)

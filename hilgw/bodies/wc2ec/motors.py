@@ -87,7 +87,7 @@ class Motors:
         # The settings that were added have not been checked with this one.
         return check_settings(device, tuple(settings)) or self._all(motor, settings, now)
 
-    def stop_command(self, index: int, mode: Mode, reported: float | None) -> Command | None:
+    def stop_command(self, index: int, mode: Mode | None, reported: float | None) -> Command | None:
         """The command that stops this motor in this mode. reported: the last position that a
         linear motor reported. None: there is none."""
         motor = self._motors[index]

@@ -158,7 +158,7 @@ class Wc2ecBodySession(MotorSession):
             self._held.pop(command.index, None)
         return events
 
-    def can_stop(self, index: int, mode: Mode) -> bool:
+    def can_stop(self, index: int, mode: Mode | None) -> bool:
         return self._motors.stop_command(index, mode, self._resting().get(index)) is not None
 
     def _halt(self, reason: StopReason, now: int) -> StopPlan:

@@ -284,7 +284,7 @@ class WebotsBodySession(MotorSession):
             return []
         return self._unknown(device.index, "is not a motor that Webots configured")
 
-    def can_stop(self, index: int, mode: Mode) -> bool:
+    def can_stop(self, index: int, mode: Mode | None) -> bool:
         """By velocity 0, which stops and holds a motor of Webots in every mode."""
         return self._has_motor(index)
 

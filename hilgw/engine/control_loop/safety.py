@@ -13,6 +13,7 @@ from hilgw.control.events import BrakeDamping, MotorSettings, StopReason
 from hilgw.control.limits import check_command, check_value
 from hilgw.control.record import MotorRecords
 from hilgw.control.safety import mode_of
+from hilgw.control.standstill import Standstill
 from hilgw.devices.kinds import MOTOR, Refusal
 from hilgw.engine.control_loop.bodies.positions import Positions
 from hilgw.engine.control_loop.emergency_stop import EmergencyStop
@@ -48,7 +49,8 @@ class Safety:
     this body, so a stop for a fault of the controller disconnects it. statistics: of the commands
     that were given to this body. released: to whom its port is; it cannot be armed then. stops: how
     they are written. records: of its motors. is_guarded: the body is real. on_up: called when it is
-    up. positions: of its motors.
+    up. positions: of its motors. standstill: of a real body, from a stop until its motors may move
+    again.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class Safety:
         self.on_up: Callable[[], None] = lambda: None
         self.statistics = ControlLoopStatistics()
         self.positions = Positions(context.statistics.devices)
+        self.standstill: Standstill | None = None
         self._name = context.name
         self._source = source
         self._body = body.link
@@ -191,6 +194,7 @@ class Safety:
         for name in accepted:
             self.positions.lost.pop(name, None)
         self._refusal_shown = False
+        self.standstill = None
         self.stops.end()
         if self.state.arm():
             self._observer.armed(self._source, True, "armed: its motors may move")
@@ -255,6 +259,7 @@ class Safety:
         began = not self.state.moving
         self.state.command(self._on_clock(now))
         if began:
+            self.standstill = None
             self._watch_deadline()
 
     # --- stops --------------------------------------------------------------------------------
@@ -269,6 +274,8 @@ class Safety:
         is_due = self.state.owes_stop(reason, by_hand=by_hand)
         moved = self.state.stop(reason, latch=latch and not self.ending)
         sent = self.stops.write(reason, now) if is_due else ()
+        if is_due and self.stops.took and not self.state.simulated:
+            self.standstill = self.standstill or Standstill(now)
         if not moved:
             if was_armed and not self.state.armed:
                 self._show_disarmed(f"{reason.doc}: disarmed until `hilgw arm {self._name}`")
@@ -314,6 +321,28 @@ class Safety:
             return f"{reason.doc}, and has to stop its motors itself"
         moving = ", ".join(motions(self.statistics.motors, self.statistics.devices))
         return f"{reason.doc}, and drives on at {moving}" if moving else f"{reason.doc}, at rest"
+
+    def watch(self, standstill: Standstill, events: list[Event], now: int) -> None:
+        """The body reports positions after a stop: its motors get the stop again where they move.
+        It counts as none of a motion that was commanded, and latches nothing."""
+        session = self._body.session
+        sensors = standstill.moving(events, session.devices, now)
+        drivers = [self.positions.driver(session.devices, each) for each in sensors]
+        names = [
+            f"'{each.name}'"
+            for each in drivers
+            if each.role != MOTOR or session.can_stop(each.index, None)
+        ]
+        if not names or not standstill.is_due(now):
+            return
+        if not standstill.is_told:
+            standstill.is_told = True
+            state = "stopped" if self.state.armed else "disarmed"
+            causes = "pushed by hand, or driven by something else"
+            self._inform(f"{' and '.join(names)} moves although {state}: {causes}")
+        if self.state.enforces_standstill:
+            self.statistics.counts["standstill_stops"] += 1
+            self._body.handle(session.stop(StopReason.DISARMED, now).events, now)
 
     def stop_sent(self, event: StopSent) -> None:
         """The body had to keep the commands of a stop until now; none of a robot that was not
@@ -394,6 +423,7 @@ class Safety:
 
     def attached(self, transport: Transport) -> None:
         """The connection to the body is up."""
+        self.standstill = None
         self.emergency_stop.attach(transport)
         self.guard()
 

@@ -103,6 +103,8 @@ class BodyEnd(PeerListener):
         self._owner.from_body(self, events, now)
         if not self.safety.positions.is_over:
             self.safety.place(events, now)
+        if self.safety.standstill is not None:
+            self.link.ask(None, self.safety.watch, self.safety.standstill, events, now)
 
     def attached(self, transport: Transport) -> None:
         self.safety.attached(transport)

@@ -149,7 +149,7 @@ class RenumberedSession:
 
     # --- stops --------------------------------------------------------------------------------
 
-    def can_stop(self, index: int, mode: Mode) -> bool:
+    def can_stop(self, index: int, mode: Mode | None) -> bool:
         own = self._own(index)
         return own is not None and self._session.can_stop(own, mode)
 
