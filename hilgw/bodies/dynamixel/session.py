@@ -274,7 +274,7 @@ class DynamixelSession(RobotSession):
         """The others are stopped first: at once, and again when the bus is free."""
         if not self._is_up:
             return
-        others = [index for index in self._commanded if self._servos[index] is not culprit]
+        others = [index for index, servo in self._servos.items() if servo is not culprit]
         if others:
             self._halt_now(others, now)
         self._events.append(Disconnected(text))
@@ -346,7 +346,8 @@ class DynamixelSession(RobotSession):
     def _move(self, device: Device, command: Command, now: int) -> list[Event] | Refusal:
         """While answers are on the bus, the bytes follow them."""
         servo = self._servos[command.index]
-        if command.index in self._commanded and servo.is_still(command):
+        moves = command.index not in self._stopped and servo.stop_command() is not None
+        if moves and servo.is_still(command):
             servo.still(command)
         elif servo in self._faults:
             text = f"'{servo.device.name}' has a hardware error"
@@ -367,9 +368,8 @@ class DynamixelSession(RobotSession):
         return super().can_stop(index, mode)
 
     def _commands(self, indices: Collection[int]) -> tuple[Command, ...]:
-        """Return what a stop of these servos stands for, as far as they were commanded."""
-        moved = sorted(self._commanded.intersection(indices))
-        commands = (self._servos[index].stop_command() for index in moved)
+        """Return what a stop of these servos stands for; nothing for one without torque."""
+        commands = (servo.stop_command() for servo in self._these(indices))
         return tuple(command for command in commands if command is not None)
 
     def _halt(self, reason: StopReason, now: int) -> StopPlan:

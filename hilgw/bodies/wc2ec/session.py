@@ -102,7 +102,6 @@ class Wc2ecBodySession(MotorSession):
         """The connection is gone: the robot stops its motors itself."""
         was_there = self._link.alive
         self._link.close()
-        self._commanded.clear()
         self._missing.forget()
         return [Disconnected("connection closed")] if was_there else []
 

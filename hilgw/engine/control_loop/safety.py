@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from hilgw.control.events import BrakeDamping, MotorSettings, StopReason
 from hilgw.control.limits import check_command, check_value
 from hilgw.control.record import MotorRecords
-from hilgw.control.safety import mode_of
 from hilgw.control.standstill import Standstill
 from hilgw.devices.kinds import MOTOR, Refusal
 from hilgw.engine.control_loop.bodies.positions import Positions
@@ -28,7 +27,8 @@ from hilgw.units import NS_PER_MS, ns_to_s
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from hilgw.control.events import Command, Event, LedValue, StopSent
+    from hilgw.control.events import Command, Event, LedValue
+    from hilgw.control.safety import Mode
     from hilgw.engine.control_loop.context import LoopContext
     from hilgw.engine.control_loop.parts import LoopBody, LoopController
     from hilgw.transports.base import Handle, Transport
@@ -86,8 +86,9 @@ class Safety:
 
     # --- commands -----------------------------------------------------------------------------
 
-    def check(self, command: Command, now: int) -> Refusal | None:
-        """Checks one motor command immediately before the body's session gets it; None: allowed."""
+    def check(self, command: Command, mode: Mode | None, now: int) -> Refusal | None:
+        """Checks one motor command immediately before the body's session gets it; None: allowed.
+        mode: the one that it selects."""
         body = self._body
         if self.ending:
             return _ENDED
@@ -107,7 +108,6 @@ class Safety:
         if isinstance(command, MotorSettings) and command.is_stale and not self.state.simulated:
             text = f"'{device.name}': its last position or velocity was refused"
             return Refusal(RequestRefused.NAN, text)
-        mode = mode_of(command)
         if mode is not None and not session.can_stop(command.index, mode):
             text = f"'{device.name}' could not be stopped in {mode} mode; set its default_position"
             return Refusal(RequestRefused.NO_STOP, text)
@@ -243,15 +243,14 @@ class Safety:
             self._deadline.cancel()
             self._watch_deadline()
 
-    def is_prepared(self, command: Command) -> bool:
+    def is_prepared(self, index: int, mode: Mode | None) -> bool:
         """Whether the stop that this command needs is ready: another mode may have another."""
-        prepared = self.records.motors[command.index].prepared
-        return self.state.moving and prepared == (mode_of(command),)
+        return self.state.moving and self.records.motors[index].prepared == (mode,)
 
-    def prepare(self, command: Command) -> bool:
+    def prepare(self, index: int, mode: Mode | None) -> bool:
         """Before a motor command that the session has accepted is written: has its stop ready.
         False where the guardian could not take it. May raise what the session raises."""
-        self.records.motors[command.index].prepared = (mode_of(command),)
+        self.records.motors[index].prepared = (mode,)
         return self.emergency_stop.prepare(self._body.session.emergency())
 
     def commanded(self, command: Command, now: int) -> None:
@@ -343,14 +342,6 @@ class Safety:
         if self.state.enforces_standstill:
             self.statistics.counts["standstill_stops"] += 1
             self._body.handle(session.stop(StopReason.DISARMED, now).events, now)
-
-    def stop_sent(self, event: StopSent) -> None:
-        """The body had to keep the commands of a stop until now; none of a robot that was not
-        commanded."""
-        self.stops.left()
-        if event.commands:
-            self.statistics.stopped(event.commands)
-            self._observer.stopped(self._source, event.reason, self._cause(event.reason))
 
     def stop_after_body_fault(self, now: int) -> None:
         """The body's session raised. It may not stop the motors now: the bytes prepared before

@@ -19,7 +19,6 @@ from hilgw.control.events import (
     Refused,
     Registered,
     SensorValue,
-    StopSent,
 )
 from hilgw.control.modes import is_same
 from hilgw.control.stop import StopPlan
@@ -203,9 +202,6 @@ class RenumberedSession:
                 self._adopt(event.device)
                 if event.device.index in table:
                     found.append(Registered(self._renumbered(event.device, table)))
-            elif isinstance(event, StopSent):
-                commands = tuple(self._in_table(event.commands))
-                found.append(dataclasses.replace(event, commands=commands))
             elif isinstance(event, Refused | HardwareFault) and event.index is not None:
                 found.append(dataclasses.replace(event, index=table.get(event.index)))
             else:
