@@ -244,7 +244,6 @@ class RobotSession(MotorSession):
             for each in sensors
             if each.name in settings.always_on or each.index in self._watched
         ]
-        self._motor_indices = [each.index for each in self.devices.of_role(MOTOR)]
         self._odometers: dict[int, Odometer] = {}  # by the index of the sensor
         self._phase = Phase.CLOSED
 
@@ -297,7 +296,7 @@ class RobotSession(MotorSession):
 
     def can_stop(self, index: int, mode: Mode | None) -> bool:
         """Whether something stops this motor: it does so in any mode."""
-        return index in self._motor_indices
+        return self._has_motor(index)
 
     # --- other devices ------------------------------------------------------------------------
 

@@ -85,9 +85,9 @@ class RenumberedSession:
         """The devices in the indices of the table."""
         return self._session.devices if self._to_table is None else self._known
 
-    @property
-    def counts(self) -> dict[str, int]:
-        return self._session.counts
+    def __getattr__(self, name: str) -> Any:
+        """Return what has no index, as the session has it."""
+        return getattr(self._session, name)
 
     # --- bytes --------------------------------------------------------------------------------
 
@@ -100,20 +100,8 @@ class RenumberedSession:
     def receive(self, data: bytes, now: int) -> list[Event]:
         return self._out(self._session.receive(data, now))
 
-    def next_deadline(self) -> int | None:
-        return self._session.next_deadline()
-
     def expire(self, now: int) -> list[Event]:
         return self._out(self._session.expire(now))
-
-    def describe(self, data: bytes, *, received: bool) -> str:
-        return self._session.describe(data, received=received)
-
-    def is_idle(self) -> bool:
-        return self._session.is_idle()
-
-    def simulated_s(self) -> float | None:
-        return self._session.simulated_s()
 
     # --- requests of the controller -----------------------------------------------------------
 
@@ -171,12 +159,6 @@ class RenumberedSession:
 
     def leave(self, now: int) -> list[Event]:
         return self._out(self._session.leave(now))
-
-    def faults(self) -> list[str]:
-        return self._session.faults()
-
-    def emergency(self) -> bytes:
-        return self._session.emergency()
 
     # --- indices ------------------------------------------------------------------------------
 
