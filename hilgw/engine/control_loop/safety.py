@@ -336,9 +336,10 @@ class Safety:
             return
         if not standstill.is_told:
             standstill.is_told = True
+            verb = "moves" if len(names) == 1 else "move"
             state = "stopped" if self.state.armed else "disarmed"
             causes = "pushed by hand, or driven by something else"
-            self._inform(f"{' and '.join(names)} moves although {state}: {causes}")
+            self._inform(f"{' and '.join(names)} {verb} although {state}: {causes}")
         if self.state.enforces_standstill:
             self.statistics.counts["standstill_stops"] += 1
             self._body.handle(session.stop(StopReason.DISARMED, now).events, now)

@@ -81,7 +81,8 @@ class Stops:
         plan = body.ask(None, self._plan, reason, now)
         if plan is None:
             return ()
-        self._waits = not any(type(event) is Write for event in plan.events)
+        is_kept = not any(type(event) is Write for event in plan.events)
+        self._waits = is_kept and bool(plan.commands)
         self.took = body.handle(plan.events, now)
         if not self.took:
             return ()
@@ -174,9 +175,8 @@ class Stops:
         self._wakeup.set(None if is_over else now + LOOK_NS)
 
     def _has_left(self) -> bool:
-        """It is not kept by the session either, for its next request or the robot's answer."""
-        body = self._body
-        return body.has_drained() and (not self._waits or body.ask(True, body.session.is_idle))
+        """It is not kept by the session either, for its next request."""
+        return self._body.has_drained() and not self._waits
 
     def _look(self, due: int) -> None:
         now = self._body.checked_now()
