@@ -19,10 +19,10 @@ SETTLE_NS = 1_000 * NS_PER_MS
 
 
 class Standstill:
-    """From a stop until a motor may move again. is_told: the user knows that a motor moves."""
+    """From a stop until a motor may move again. is_shown: a notice about it was shown."""
 
     def __init__(self, now: int) -> None:
-        self.is_told = False
+        self.is_shown = False
         self._stops, self._next_ns = 0, now + SETTLE_NS
         self._courses: dict[int, tuple[float, int, int]] = {}  # position, since when, stretches
 

@@ -334,8 +334,8 @@ class Safety:
         ]
         if not names or not standstill.is_due(now):
             return
-        if not standstill.is_told:
-            standstill.is_told = True
+        if not standstill.is_shown:
+            standstill.is_shown = True
             verb = "moves" if len(names) == 1 else "move"
             state = "stopped" if self.state.armed else "disarmed"
             causes = "pushed by hand, or driven by something else"

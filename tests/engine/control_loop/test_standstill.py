@@ -52,7 +52,7 @@ def motion_of(kind: str) -> bytes:
     return driver.written
 
 
-def told(robot: OnMock) -> list[str]:
+def shown(robot: OnMock) -> list[str]:
     return [each for each in robot.loop.observer.notices if "although" in each]
 
 
@@ -94,7 +94,7 @@ def test_a_robot_that_another_program_drives_stops_is_named_and_counted(kind: st
     robot.run(1, until=lambda: not robot.moves, limit_ms=1_500)
     robot.run(1_000)
     assert not robot.moves and stops_again(robot) >= 1
-    (text,) = told(robot)
+    (text,) = shown(robot)
     assert NOTICE in text and "left wheel motor" in text
     assert robot.loop.observer.stops == [] and robot.loop.safety.stops == stops
 
@@ -120,7 +120,7 @@ def test_a_lift_that_a_firmware_moves_is_stopped_where_it_is() -> None:
     robot.mock.body.motors[lift.index] = 5.0
     robot.run(3_000)
     assert stops_again(robot) >= 1 and robot.mock.body.motors[lift.index] < 1.0
-    assert [NOTICE in each for each in told(robot)] == [True]
+    assert [NOTICE in each for each in shown(robot)] == [True]
 
 
 @pytest.mark.parametrize("kind", ["create2", "text"])
@@ -143,7 +143,7 @@ def test_a_program_that_goes_on_is_stopped_three_times_in_a_second_then_each_two
             times.append(milliseconds)
     assert times[0] < 900 and times[2] - times[0] <= 1_000
     assert all(2_000 <= later - earlier < 2_300 for earlier, later in pairwise(times[2:]))
-    assert len(times) >= 6 and len(told(robot)) == 1
+    assert len(times) >= 6 and len(shown(robot)) == 1
     assert len(robot.stop.findall(robot.written)) == len(times)
 
 
@@ -160,7 +160,7 @@ def test_nothing_is_stopped_that_may_move_or_was_never_stopped() -> None:
     robot = resting("create2", simulated=True)
     another_program(robot)
     robot.run(2_000)
-    assert robot.moves and not stops_again(robot) and not told(robot)
+    assert robot.moves and not stops_again(robot) and not shown(robot)
 
 
 def test_a_robot_that_is_armed_and_was_stopped_is_stopped_again_until_its_next_command() -> None:
@@ -186,7 +186,7 @@ def test_report_only_names_it() -> None:
     robot = resting("create2", standstill="report")
     another_program(robot)
     robot.run(3_000)
-    assert robot.moves and len(told(robot)) == 1
+    assert robot.moves and len(shown(robot)) == 1
     assert not robot.stop.search(robot.written) and not stops_again(robot)
 
 
@@ -197,19 +197,19 @@ def test_a_servo_without_torque_is_moved_by_hand() -> None:
         for servo in robot.mock.servos.values():
             servo.pulses += 1
         robot.run(1)
-    assert not told(robot) and not stops_again(robot)
+    assert not shown(robot) and not stops_again(robot)
     assert not robot.stop.search(robot.written)
 
 
 @pytest.mark.parametrize("push_ms", [100, 390])
-def test_short_pushes_by_hand_are_no_motion(push_ms: int) -> None:
+def test_short_pushes_by_hand_are_not_a_motion(push_ms: int) -> None:
     robot = resting("create2")
     for way in (300, -300, 300, 300):
         robot.mock.drive = (way, way)
         robot.run(push_ms)
         robot.mock.drive = (0, 0)
         robot.run(400)
-    assert not told(robot) and not robot.stop.search(robot.written)
+    assert not shown(robot) and not robot.stop.search(robot.written)
 
 
 # --- of values ------------------------------------------------------------------------------------
@@ -238,7 +238,7 @@ def moves(values: list[float], index: int = 1, period_ms: int = 20) -> bool:
 
 
 @given(values=st.lists(st.floats(-0.02, 0.02), min_size=100, max_size=100))
-def test_noise_of_an_encoder_is_no_motion(values: list[float]) -> None:
+def test_noise_of_an_encoder_is_not_a_motion(values: list[float]) -> None:
     assert not moves(values)
 
 
@@ -247,7 +247,7 @@ def test_a_motion_is_seen_within_a_second(start: float, speed: float, sign: int)
     assert moves([start + sign * speed * number * 0.02 for number in range(50)])
 
 
-def test_a_velocity_and_a_value_that_is_no_number_are_no_motion() -> None:
+def test_a_velocity_and_nan_are_not_a_motion() -> None:
     assert not moves([float(number) for number in range(200)], index=0)
     assert not moves([math.nan] * 200)
 
