@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from hilgw.control.forwarding import Forwarding
+from hilgw.control.safety import Mode
 from hilgw.control.session import LinkSession
 from hilgw.control.stop import StopPlan
 from hilgw.errors import ConfigError
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
         StopReason,
     )
     from hilgw.control.line_load import LineLoad
-    from hilgw.control.safety import Mode
     from hilgw.control.stop_frame import StopFrame
     from hilgw.devices.properties import DeviceFields
     from hilgw.framing.base import Framing
@@ -54,9 +54,10 @@ class BodySession(LinkSession, Protocol):
         """Sets a device of the robot itself that moves no motor: the bytes for it, or Refused where
         the robot does not have it. The control loop has checked the value of an LED or a brake."""
 
-    def can_stop(self, index: int, mode: Mode) -> bool:
+    def can_stop(self, index: int, mode: Mode | None) -> bool:
         """Whether something stops this motor in this mode now; else the control loop refuses every
-        command that selects the mode."""
+        command that selects the mode. None: as it is; False also of a motor that has no power, such
+        as a servo without torque."""
 
     def stop(self, reason: StopReason, now: int) -> StopPlan:
         """Set every motor to its default. The control loop decides when a stop is due: the session
@@ -103,8 +104,8 @@ class EarlierSession:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._session, name)
 
-    def can_stop(self, index: int, mode: Mode) -> bool:
-        return self._session.stop_command(index, mode) is not None
+    def can_stop(self, index: int, mode: Mode | None) -> bool:
+        return self._session.stop_command(index, mode or Mode.VELOCITY) is not None
 
     def stop(self, reason: StopReason, now: int) -> StopPlan:
         commands, copies = tuple(self._session.stop_commands()), self._session.stop_copies

@@ -81,11 +81,11 @@ class Stop:
 
 @record
 class StopSent:
-    """These commands of a stop have left. Only of a body that had to keep them for its next
-    request: `StopPlan.commands` did not have them."""
+    """A stop has left that the session had to keep for its next request. reason, commands: of a
+    session of version 1."""
 
-    reason: StopReason
-    commands: tuple[Command, ...]
+    reason: StopReason | None = None
+    commands: tuple[Command, ...] = ()
 
 
 @record

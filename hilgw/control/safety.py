@@ -41,6 +41,7 @@ class SafetyState:
     reason of the stop that disarmed it, None without one. disarmed_by: what disarmed it last,
     None while it is armed; disarms: how often that happened. stops: counted by reason.
     stops_on_fault: whether a hardware fault of the body stops and latches, whatever `latch` is.
+    enforces_standstill: whether motion after a stop gets the stop again.
     waits_for_us: a controller that is stepped waits for the end of its step; its silence means
     nothing."""
 
@@ -63,6 +64,7 @@ class SafetyState:
         self.latch = not simulated if settings.latch is None else settings.latch
         on_fault = settings.on_fault or ("report" if simulated else "stop")
         self.stops_on_fault = on_fault == "stop"
+        self.enforces_standstill = settings.standstill == "stop"
         self._alive_ns = 0
 
     @property

@@ -52,3 +52,8 @@ class SafetySettings:
         "report for a simulated one",
         None,
     )
+    standstill: Literal["stop", "report"] = setting(
+        "motion that a real body reports from a stop until its motors may move again; stop: it "
+        "gets the stop again; report: shown only",
+        "stop",
+    )

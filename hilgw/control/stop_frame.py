@@ -23,6 +23,7 @@ class StopFrame:
     bytes in hexadecimal; `??` is a byte that depends on the robot, `...` any number of them.
     each_motor: the form comes once for each motor. has_watchdog: the robot stops by itself when
     nothing comes from here. alone: what the robot does then, as a sentence without its full stop.
+    emergency: the form of what a thread or the guardian writes while hilgw cannot; empty: the same.
     """
 
     words: str
@@ -30,3 +31,4 @@ class StopFrame:
     alone: str
     has_watchdog: bool
     each_motor: bool = False
+    emergency: str = ""

@@ -242,7 +242,7 @@ def test_stop(one: Wheeled) -> None:
     line.run(50)
     assert one.speeds(line.mock) == (0, 0)
     assert session.stop(control.StopReason.ENDED, line.now).events == events  # it needs no memory
-    assert session.counts["stops"] == 1
+    assert session.counts["stops"] == 2
 
 
 @ALL

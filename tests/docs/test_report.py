@@ -113,6 +113,7 @@ def test_every_key_of_a_report_is_on_the_page_and_no_other(reports: dict[str, An
         "control_loops.ROBOT.commands_superseded",  # test_refused_commands
         "control_loops.ROBOT.commands_dropped",
         "control_loops.ROBOT.late_ends",
+        "control_loops.ROBOT.standstill_stops",  # test_standstill
         "replays.NAME",  # tests/assemble/test_replays.py
     }
 

@@ -64,7 +64,7 @@ class MissingSettings:
             self._known[index, name] = value
             if isinstance(command, MotorCommand):
                 return None
-        return None if mode_of(command) is not None and self.stops(command) else command
+        return None if self.stops(command) and mode_of(command) is not None else command
 
     def stops(self, command: Command) -> bool:
         """Whether the motor of this command has no force or torque to move with."""

@@ -1,7 +1,7 @@
 """What the sessions of all bodies share, and what those of robots on a serial line share too.
 
-`MotorSession` refuses what the robot cannot do, counts commands, stops and refusals, and records
-which motors were commanded since the last stop. The robot's own session adds the bytes.
+`MotorSession` refuses what the robot cannot do, and counts commands, stops and refusals. The bytes
+are those of the robot's own session.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ class MotorSession(ABC):
     down: ClassVar[str] = "not sent: body down"
     """The answer to a request while the robot takes none."""
     no_device: ClassVar[str] = "the robot has no device"
+    _commanded: ClassVar[set[int]] = set()  # sessions of other distributions clear it
 
     def __init__(self, devices: Devices, missing: Iterable[str]) -> None:
         """missing: the settings of motors that the robot lacks (`hilgw.bodies._common.missing`)."""
         self.devices = devices
         self.counts: Counter[str] = Counter()
         self._missing = MissingSettings(missing, self.counts)
-        self._commanded: set[int] = set()  # motors that were commanded since the last stop
 
     # --- the robot ----------------------------------------------------------------------------
 
@@ -112,28 +112,23 @@ class MotorSession(ABC):
         notices: list[Event] = []
         left = self._missing.reduce(device, command, notices)
         if left is None:
-            stops = self._commanded and self._missing.stops(command)
-            stop = self.stop_motor(index, now) if stops else None
+            stop = self.stop_motor(index, now) if self._missing.stops(command) else None
             if stop is not None:
                 return Accepted.SENT, [*stop.events, *notices]
             return Accepted.DROPPED, notices
         events = self._move(device, left, now)
         if isinstance(events, Refusal):
             return counted(self.counts, events), notices
-        self._commanded.add(index)
         self.counts["commands"] += 1
         return Accepted.SENT, events + notices
 
     def stop(self, reason: StopReason, now: int) -> StopPlan:
-        """Stop all motors, whether or not one was commanded; count it where one was."""
+        """Stop all motors, whether or not one was commanded."""
         self._missing.stopped(reason)
         if not self._can_stop:
             return StopPlan([])
-        if self._commanded:
-            self.counts["stops"] += 1
-            self.counts[f"stop_{reason}"] += 1
+        self.counts["stops"] += 1
         plan = self._halt(reason, now)
-        self._commanded.clear()
         return self._at_rest(plan) if isinstance(plan, list) else plan  # a list: of version 1
 
     def stop_motor(self, index: int, now: int) -> StopPlan | None:
@@ -249,7 +244,6 @@ class RobotSession(MotorSession):
             for each in sensors
             if each.name in settings.always_on or each.index in self._watched
         ]
-        self._motor_indices = [each.index for each in self.devices.of_role(MOTOR)]
         self._odometers: dict[int, Odometer] = {}  # by the index of the sensor
         self._phase = Phase.CLOSED
 
@@ -290,7 +284,6 @@ class RobotSession(MotorSession):
         """The connection is gone: what the robot does now is in its own hands."""
         was_up = self._is_up
         self._phase = Phase.CLOSED
-        self._commanded.clear()
         self._missing.forget()
         self._end()
         return [Disconnected("connection closed")] if was_up else []
@@ -301,9 +294,9 @@ class RobotSession(MotorSession):
         """A command to a motor, which the control loop has checked."""
         return super().command(without_default_velocity(command), now)
 
-    def can_stop(self, index: int, mode: Mode) -> bool:
+    def can_stop(self, index: int, mode: Mode | None) -> bool:
         """Whether something stops this motor: it does so in any mode."""
-        return index in self._motor_indices
+        return self._has_motor(index)
 
     # --- other devices ------------------------------------------------------------------------
 

@@ -79,7 +79,6 @@ class WheeledSession(RobotSession):
         super().__init__(settings, devices)
         motors = [self.devices.by_name(name) for name in names]
         self._wheels = {each.index: Wheel(each) for each in motors if each is not None}
-        self._motor_indices = list(self._wheels)
         self._fastest = fastest
         self._cut_from = cut_from
 

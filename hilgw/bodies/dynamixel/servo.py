@@ -14,7 +14,7 @@ from hilgw.bodies.dynamixel.packet import SERIES, P
 from hilgw.bodies.dynamixel.settings import ServoSettings
 from hilgw.control.events import Command, MotorCommand, MotorField, MotorSettings
 from hilgw.control.limits import Slew
-from hilgw.control.safety import SAG_RAD
+from hilgw.control.safety import SAG_RAD, stands_still
 from hilgw.devices.kinds import Device, Refusal
 from hilgw.reasons import RequestRefused
 
@@ -279,16 +279,10 @@ class Servo:
     # --- stops --------------------------------------------------------------------------------
 
     def is_still(self, command: Command) -> bool:
-        """Whether this command asks for velocity 0."""
-        if isinstance(command, MotorSettings):
-            return command.velocity == 0
-        if not isinstance(command, MotorCommand):
-            return False
-        if command.field == MotorField.VELOCITY:
-            return command.value == 0
-        return (
-            command.field == MotorField.POSITION and command.value == math.inf and self.wanted == 0
-        )
+        """Whether this command asks for velocity 0; a selected mode keeps the velocity."""
+        if isinstance(command, MotorCommand) and command.field == MotorField.POSITION:
+            return command.value == math.inf and self.wanted == 0
+        return stands_still(command)
 
     def still(self, command: Command) -> None:
         """Velocity 0 after another command. It needs a goal only, and no other mode: under position

@@ -274,7 +274,7 @@ class DynamixelSession(RobotSession):
         """The others are stopped first: at once, and again when the bus is free."""
         if not self._is_up:
             return
-        others = [index for index in self._commanded if self._servos[index] is not culprit]
+        others = [index for index, servo in self._servos.items() if servo is not culprit]
         if others:
             self._halt_now(others, now)
         self._events.append(Disconnected(text))
@@ -346,7 +346,8 @@ class DynamixelSession(RobotSession):
     def _move(self, device: Device, command: Command, now: int) -> list[Event] | Refusal:
         """While answers are on the bus, the bytes follow them."""
         servo = self._servos[command.index]
-        if command.index in self._commanded and servo.is_still(command):
+        moves = command.index not in self._stopped and servo.stop_command() is not None
+        if moves and servo.is_still(command):
             servo.still(command)
         elif servo in self._faults:
             text = f"'{servo.device.name}' has a hardware error"
@@ -358,16 +359,17 @@ class DynamixelSession(RobotSession):
         self._stopped.discard(command.index)
         return self._flush(now)
 
-    def can_stop(self, index: int, mode: Mode) -> bool:
-        """By velocity 0, or by holding the present position."""
+    def can_stop(self, index: int, mode: Mode | None) -> bool:
+        """By velocity 0, or by holding the present position; one without torque moves freely."""
+        if mode is None:
+            return index in self._servos and self._servos[index].stop_command() is not None
         if mode is Mode.POSITION and index in self._servos:
             return self._servos[index].hold_command() is not None
         return super().can_stop(index, mode)
 
     def _commands(self, indices: Collection[int]) -> tuple[Command, ...]:
-        """Return what a stop of these servos stands for, as far as they were commanded."""
-        moved = sorted(self._commanded.intersection(indices))
-        commands = (self._servos[index].stop_command() for index in moved)
+        """Return what a stop of these servos stands for; nothing for one without torque."""
+        commands = (servo.stop_command() for servo in self._these(indices))
         return tuple(command for command in commands if command is not None)
 
     def _halt(self, reason: StopReason, now: int) -> StopPlan:

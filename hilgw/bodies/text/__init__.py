@@ -49,8 +49,10 @@ class TextBody(SerialRobot):
         alone = "it goes on with the last line that it got"
         if has_watchdog:
             alone = f"it stops {settings.watchdog_ms:g} ms after the last line for its motors"
-        form = b"".join(lines).hex(" ")
-        return StopFrame("the lines under `stop:`", form, alone, has_watchdog)
+        stop = b"".join(lines)
+        ended = b"" if all(line.realtime for line in settings.stop) else end + stop
+        words, form = "the lines under `stop:`", stop.hex(" ")
+        return StopFrame(words, form, alone, has_watchdog, emergency=ended.hex(" "))
 
     def mock(self, settings: TextBodySettings, version: str) -> MockSpec:
         """The mock that the settings name; text_module is one whose answers they declare."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from hilgw.control.events import Command, MotorCommand, MotorPid, MotorSettings
@@ -87,7 +87,7 @@ class Motors:
         # The settings that were added have not been checked with this one.
         return check_settings(device, tuple(settings)) or self._all(motor, settings, now)
 
-    def stop_command(self, index: int, mode: Mode, reported: float | None) -> Command | None:
+    def stop_command(self, index: int, mode: Mode | None, reported: float | None) -> Command | None:
         """The command that stops this motor in this mode. reported: the last position that a
         linear motor reported. None: there is none."""
         motor = self._motors[index]
@@ -119,17 +119,9 @@ class Motors:
         settings = command.position, command.velocity, command.acceleration, command.available
         return SetMotor(number, command.index, *settings)
 
-    def adopt(self, defaults: Sequence[SetValue | SetMotor]) -> Sequence[SetValue | SetMotor]:
-        """These messages were sent, without the rate limit."""
-        for message in defaults:
-            self.adopt_one(message)
-        for motor in self._motors.values():
-            motor.settle()
-        return defaults
-
-    def adopt_one(self, message: SetValue | SetMotor) -> SetValue | SetMotor:
-        """This message was sent to one motor, without the rate limit."""
-        motor = self._motors[message.index]
+    def adopt(self, command: Command) -> SetValue | SetMotor:
+        """Return one command of a stop on the wire, which is sent now, without the rate limit."""
+        motor, message = self._motors[command.index], self.message(command)
         motor.last = message
         if isinstance(message, SetMotor):
             motor.settings[1] = message.velocity

@@ -102,7 +102,6 @@ class Wc2ecBodySession(MotorSession):
         """The connection is gone: the robot stops its motors itself."""
         was_there = self._link.alive
         self._link.close()
-        self._commanded.clear()
         self._missing.forget()
         return [Disconnected("connection closed")] if was_there else []
 
@@ -158,15 +157,17 @@ class Wc2ecBodySession(MotorSession):
             self._held.pop(command.index, None)
         return events
 
-    def can_stop(self, index: int, mode: Mode) -> bool:
+    def can_stop(self, index: int, mode: Mode | None) -> bool:
         return self._motors.stop_command(index, mode, self._resting().get(index)) is not None
 
     def _halt(self, reason: StopReason, now: int) -> StopPlan:
         """Sets every motor to its default."""
         self._held = self._resting()
-        commands = tuple(self._motors.stop_commands(self._held))
-        events = self._write(self._motors.adopt(self._defaults()), now)
-        return StopPlan(events, commands, self._copies)
+        return self._plan(self._motors.stop_commands(self._held), now)
+
+    def _plan(self, commands: Sequence[Command], now: int) -> StopPlan:
+        events = self._write([self._motors.adopt(each) for each in commands], now)
+        return StopPlan(events, tuple(commands), self._copies)
 
     @property
     def _copies(self) -> int:
@@ -181,11 +182,11 @@ class Wc2ecBodySession(MotorSession):
             return None
         if position is not None:
             self._held[index] = position
-        message = self._motors.adopt_one(self._motors.message(command))
-        return StopPlan(self._write([message], now), (command,), self._copies)
+        return self._plan([command], now)
 
     def _stop_data(self) -> bytes:
-        return b"".join(self._link.wrap(message) for message in self._defaults())
+        commands = self._motors.stop_commands(self._resting())
+        return b"".join(self._link.wrap(self._motors.message(each)) for each in commands)
 
     def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
         """The period of a sensor; None: every step, 0: off. Refused for an original peer."""
@@ -336,12 +337,8 @@ class Wc2ecBodySession(MotorSession):
         """The first frames on a line: the defaults, which the motors have anyway, or a message that
         changes nothing."""
         index, number = next(iter(self._types.items()))
-        return self._motors.adopt(self._defaults()) or [wc2ec.EnableSensor(number, index)]
-
-    def _defaults(self) -> list[wc2ec.SetValue | wc2ec.SetMotor]:
-        return [
-            self._motors.message(command) for command in self._motors.stop_commands(self._resting())
-        ]
+        commands = self._motors.stop_commands(self._resting())
+        return [*map(self._motors.adopt, commands)] or [wc2ec.EnableSensor(number, index)]
 
     def _resting(self) -> dict[int, float]:
         """The positions that a stop holds: those of the stop before, where the motors are still."""

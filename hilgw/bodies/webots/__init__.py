@@ -98,6 +98,7 @@ class WebotsBody(Body):
             "its motors keep their last command until a controller connects",
             has_watchdog=False,
             each_motor=True,
+            emergency="?? ?? ?? ?? 00 00 00 00 ...",
         )
 
     def session(

@@ -89,7 +89,6 @@ class WebotsBodySession(MotorSession):
         self._settings = settings
         self._hello = encode_hello(settings.robot)
         self._due_ns: int | None = None
-        self._stopping: tuple[StopReason, tuple[Command, ...]] | None = None
         self._forget()
 
     # --- the connection -----------------------------------------------------------------------
@@ -114,9 +113,8 @@ class WebotsBodySession(MotorSession):
         self._state = _State.CLOSED
         self._acknowledged = b""
         self._reader = AnswerReader(ANSWER_BYTES)
-        self._due_ns = self._stopping = None
-        self._is_leaving = False
-        self._commanded.clear()
+        self._due_ns = None
+        self._is_leaving = self._is_stopping = False
 
     def receive(self, data: bytes, now: int) -> list[Event]:
         events: list[Event] = []
@@ -149,7 +147,7 @@ class WebotsBodySession(MotorSession):
 
     def is_idle(self) -> bool:
         """Whether nothing waits to be written: no stop, and no last request."""
-        return self._stopping is None and not self._is_leaving
+        return not (self._is_stopping or self._is_leaving)
 
     def simulated_s(self) -> float | None:
         """The time of the world, as Webots reported it last."""
@@ -238,9 +236,9 @@ class WebotsBodySession(MotorSession):
     def _ask(self, step_ms: int, commands: Iterable[codec.Command], events: list[Event]) -> None:
         """The next request, and the report of a stop that leaves with it."""
         events.append(self._request(step_ms, commands))
-        if self._stopping is not None:
-            events.append(StopSent(*self._stopping))
-            self._stopping = None
+        if self._is_stopping:
+            events.append(StopSent())
+            self._is_stopping = False
 
     def _request(self, step_ms: int, commands: Iterable[codec.Command]) -> Write:
         return Write(encode_request(step_ms, self._robot.codec.encode_commands(commands)))
@@ -251,9 +249,8 @@ class WebotsBodySession(MotorSession):
         greeted = self._state is not _State.HELLO
         self._discard()
         self._state = _State.OVER
-        self._is_leaving = False
-        self._commanded.clear()
-        self._stopping = self._due_ns = None
+        self._is_leaving = self._is_stopping = False
+        self._due_ns = None
         events: list[Event] = [Write(LEAVE)] if greeted else []
         if was_up:
             events.append(Disconnected(text))
@@ -284,7 +281,7 @@ class WebotsBodySession(MotorSession):
             return []
         return self._unknown(device.index, "is not a motor that Webots configured")
 
-    def can_stop(self, index: int, mode: Mode) -> bool:
+    def can_stop(self, index: int, mode: Mode | None) -> bool:
         """By velocity 0, which stops and holds a motor of Webots in every mode."""
         return self._has_motor(index)
 
@@ -299,11 +296,10 @@ class WebotsBodySession(MotorSession):
         """Every motor stops with the next request. After the gateway was late, the emergency stop
         may have been written between two requests, so that answers no longer match their requests:
         the session begins anew."""
-        if reason is StopReason.LATE and self._commanded:
+        if reason is StopReason.LATE:
             return StopPlan(self._end(reason.doc))
-        commands = tuple(self._robot.stop())
-        self._stopping = reason, commands if self._commanded else ()
-        return StopPlan([])
+        self._is_stopping = True
+        return StopPlan([], tuple(self._robot.stop()))
 
     def _halt_motor(self, index: int, now: int) -> StopPlan:
         """The motor stops with the next request."""

@@ -308,6 +308,7 @@ def _body(body: Facts, robot: Facts) -> Iterator[tuple[str, str]]:
     times = ", for each motor" if stop.each_motor else ""
     yield "stop", f"{stop.words}{times}"
     yield "", stop.form
+    yield "emergency", f"{stop.emergency or 'the same bytes'}, while hilgw hangs or is killed"
     if stop.has_watchdog:
         yield "watchdog", stop.alone
     else:

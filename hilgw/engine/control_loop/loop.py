@@ -365,7 +365,7 @@ class ControlLoop(PeerListener):
             Registered: self._registered,
             MotorFeedback: self._readings.report_feedback,
             PacketIn: self.packets.from_body,
-            StopSent: lambda event, now: self.safety.stop_sent(event),
+            StopSent: lambda event, now: self.safety.stops.left(),
             DeviceFault: self._failed_or_held,
             MotorHeld: self._failed_or_held,
             HardwareFault: self._hardware_fault,

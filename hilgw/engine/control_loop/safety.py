@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hilgw.control.events import BrakeDamping, MotorSettings, StopReason
 from hilgw.control.limits import check_command, check_value
 from hilgw.control.record import MotorRecords
-from hilgw.control.safety import mode_of
+from hilgw.control.standstill import Standstill
 from hilgw.devices.kinds import MOTOR, Refusal
 from hilgw.engine.control_loop.bodies.positions import Positions
 from hilgw.engine.control_loop.emergency_stop import EmergencyStop
@@ -27,7 +27,8 @@ from hilgw.units import NS_PER_MS, ns_to_s
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from hilgw.control.events import Command, Event, LedValue, StopSent
+    from hilgw.control.events import Command, Event, LedValue
+    from hilgw.control.safety import Mode
     from hilgw.engine.control_loop.context import LoopContext
     from hilgw.engine.control_loop.parts import LoopBody, LoopController
     from hilgw.transports.base import Handle, Transport
@@ -48,7 +49,8 @@ class Safety:
     this body, so a stop for a fault of the controller disconnects it. statistics: of the commands
     that were given to this body. released: to whom its port is; it cannot be armed then. stops: how
     they are written. records: of its motors. is_guarded: the body is real. on_up: called when it is
-    up. positions: of its motors.
+    up. positions: of its motors. standstill: of a real body, from a stop until its motors may move
+    again.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class Safety:
         self.on_up: Callable[[], None] = lambda: None
         self.statistics = ControlLoopStatistics()
         self.positions = Positions(context.statistics.devices)
+        self.standstill: Standstill | None = None
         self._name = context.name
         self._source = source
         self._body = body.link
@@ -83,8 +86,9 @@ class Safety:
 
     # --- commands -----------------------------------------------------------------------------
 
-    def check(self, command: Command, now: int) -> Refusal | None:
-        """Checks one motor command immediately before the body's session gets it; None: allowed."""
+    def check(self, command: Command, mode: Mode | None, now: int) -> Refusal | None:
+        """Checks one motor command immediately before the body's session gets it; None: allowed.
+        mode: the one that it selects."""
         body = self._body
         if self.ending:
             return _ENDED
@@ -104,7 +108,6 @@ class Safety:
         if isinstance(command, MotorSettings) and command.is_stale and not self.state.simulated:
             text = f"'{device.name}': its last position or velocity was refused"
             return Refusal(RequestRefused.NAN, text)
-        mode = mode_of(command)
         if mode is not None and not session.can_stop(command.index, mode):
             text = f"'{device.name}' could not be stopped in {mode} mode; set its default_position"
             return Refusal(RequestRefused.NO_STOP, text)
@@ -191,6 +194,7 @@ class Safety:
         for name in accepted:
             self.positions.lost.pop(name, None)
         self._refusal_shown = False
+        self.standstill = None
         self.stops.end()
         if self.state.arm():
             self._observer.armed(self._source, True, "armed: its motors may move")
@@ -239,15 +243,14 @@ class Safety:
             self._deadline.cancel()
             self._watch_deadline()
 
-    def is_prepared(self, command: Command) -> bool:
+    def is_prepared(self, index: int, mode: Mode | None) -> bool:
         """Whether the stop that this command needs is ready: another mode may have another."""
-        prepared = self.records.motors[command.index].prepared
-        return self.state.moving and prepared == (mode_of(command),)
+        return self.state.moving and self.records.motors[index].prepared == (mode,)
 
-    def prepare(self, command: Command) -> bool:
+    def prepare(self, index: int, mode: Mode | None) -> bool:
         """Before a motor command that the session has accepted is written: has its stop ready.
         False where the guardian could not take it. May raise what the session raises."""
-        self.records.motors[command.index].prepared = (mode_of(command),)
+        self.records.motors[index].prepared = (mode,)
         return self.emergency_stop.prepare(self._body.session.emergency())
 
     def commanded(self, command: Command, now: int) -> None:
@@ -255,6 +258,7 @@ class Safety:
         began = not self.state.moving
         self.state.command(self._on_clock(now))
         if began:
+            self.standstill = None
             self._watch_deadline()
 
     # --- stops --------------------------------------------------------------------------------
@@ -269,6 +273,8 @@ class Safety:
         is_due = self.state.owes_stop(reason, by_hand=by_hand)
         moved = self.state.stop(reason, latch=latch and not self.ending)
         sent = self.stops.write(reason, now) if is_due else ()
+        if is_due and self.stops.took and not self.state.simulated:
+            self.standstill = self.standstill or Standstill(now)
         if not moved:
             if was_armed and not self.state.armed:
                 self._show_disarmed(f"{reason.doc}: disarmed until `hilgw arm {self._name}`")
@@ -315,13 +321,28 @@ class Safety:
         moving = ", ".join(motions(self.statistics.motors, self.statistics.devices))
         return f"{reason.doc}, and drives on at {moving}" if moving else f"{reason.doc}, at rest"
 
-    def stop_sent(self, event: StopSent) -> None:
-        """The body had to keep the commands of a stop until now; none of a robot that was not
-        commanded."""
-        self.stops.left()
-        if event.commands:
-            self.statistics.stopped(event.commands)
-            self._observer.stopped(self._source, event.reason, self._cause(event.reason))
+    def watch(self, standstill: Standstill, events: list[Event], now: int) -> None:
+        """The body reports positions after a stop: its motors get the stop again where they move.
+        It counts as none of a motion that was commanded, and latches nothing."""
+        session = self._body.session
+        sensors = standstill.moving(events, session.devices, now)
+        drivers = [self.positions.driver(session.devices, each) for each in sensors]
+        names = [
+            f"'{each.name}'"
+            for each in drivers
+            if each.role != MOTOR or session.can_stop(each.index, None)
+        ]
+        if not names or not standstill.is_due(now):
+            return
+        if not standstill.is_shown:
+            standstill.is_shown = True
+            verb = "moves" if len(names) == 1 else "move"
+            state = "stopped" if self.state.armed else "disarmed"
+            causes = "pushed by hand, or driven by something else"
+            self._inform(f"{' and '.join(names)} {verb} although {state}: {causes}")
+        if self.state.enforces_standstill:
+            self.statistics.counts["standstill_stops"] += 1
+            self._body.handle(session.stop(StopReason.DISARMED, now).events, now)
 
     def stop_after_body_fault(self, now: int) -> None:
         """The body's session raised. It may not stop the motors now: the bytes prepared before
@@ -394,6 +415,7 @@ class Safety:
 
     def attached(self, transport: Transport) -> None:
         """The connection to the body is up."""
+        self.standstill = None
         self.emergency_stop.attach(transport)
         self.guard()
 

@@ -49,8 +49,7 @@ class Stops:
         self._body = body
         self._inform = inform
         self._wakeup = Wakeup(scheduler, self._look)
-        self._again = 0  # copies to come of a stop of all motors
-        self._motors: dict[int, int] = {}  # copies to come, by the index of a single motor
+        self._again: dict[int | None, int] = {}  # copies to come, by motor; None: of all motors
         self._copies = 0  # written of a stop of all motors; 0: its session watches the robot
         self._waits = False  # the stop waits in the session
         self._reason: StopReason | None = None  # of the last stop, None after a command
@@ -71,7 +70,7 @@ class Stops:
 
     def write(self, reason: StopReason, now: int) -> Sequence[Command]:
         """Write a stop of all motors, unless one was written just now. Return its commands; none
-        where the connection took none, or where they follow with the next request (`StopSent`)."""
+        where the connection took none."""
         if self._is_fresh(reason, now):
             return ()
         self.end()
@@ -82,13 +81,15 @@ class Stops:
         plan = body.ask(None, self._plan, reason, now)
         if plan is None:
             return ()
-        self._waits = not any(type(event) is Write for event in plan.events)
+        is_kept = not any(type(event) is Write for event in plan.events)
+        self._waits = is_kept and bool(plan.commands)
         self.took = body.handle(plan.events, now)
         if not self.took:
             return ()
         self._reason = reason
         self._copies = plan.copies
-        self._again = max(0, self._copies - 1)
+        if plan.copies > 1:
+            self._again = {None: plan.copies - 1}
         self._wait(now)
         return plan.commands
 
@@ -120,7 +121,7 @@ class Stops:
         if not body.handle(events, now):
             return None
         if plan.copies > 1:
-            self._motors[index] = plan.copies - 1
+            self._again[index] = plan.copies - 1
             if self.is_over:
                 self._wait(now)
         return plan.commands
@@ -137,6 +138,8 @@ class Stops:
         """The session has written the stop that it kept."""
         if self._waits:
             self._waits = False
+            if self._has_left():
+                self._report("")
             self._wait(self._written_ns)
 
     # --- their end ------------------------------------------------------------------------------
@@ -147,16 +150,15 @@ class Stops:
         if self.is_over:
             return
         self._report("")  # the line carries it before the command
-        if self._again:
+        if (copies := self._again.pop(None, 0)) > 0:
             motors = self._body.session.devices.of_role(MOTOR)
-            self._motors |= dict.fromkeys([each.index for each in motors], self._again)
-            self._again = 0
-        self._motors.pop(index, None)
+            self._again |= dict.fromkeys([each.index for each in motors], copies)
+        self._again.pop(index, None)
 
     def end(self) -> None:
         """End all copies: the robot is armed, or another stop follows."""
-        self._again = self._copies = 0
-        self._motors.clear()
+        self._copies = 0
+        self._again.clear()
 
     def lost(self) -> None:
         """The connection is gone."""
@@ -169,13 +171,12 @@ class Stops:
     def _wait(self, now: int) -> None:
         self._written_ns = now
         self._late_ns = now + (STEP_NS if self._waits else LEAVE_NS)
-        is_over = not (self._copies or self._motors) and self._has_left()
+        is_over = not (self._copies or self._again) and self._has_left()
         self._wakeup.set(None if is_over else now + LOOK_NS)
 
     def _has_left(self) -> bool:
-        """It is not kept by the session either, for its next request or the robot's answer."""
-        body = self._body
-        return body.has_drained() and (not self._waits or body.ask(True, body.session.is_idle))
+        """It is not kept by the session either, for its next request."""
+        return self._body.has_drained() and not self._waits
 
     def _look(self, due: int) -> None:
         now = self._body.checked_now()
@@ -186,7 +187,7 @@ class Stops:
                 self._give_up(STANDS_STILL if self._waits else STALLED)
             return
         self._report("")
-        if not (self._again or self._motors):
+        if not self._again:
             if self._copies:
                 times = "once" if self._copies == 1 else f"{self._copies} times"
                 self._inform(f"stop sent {times}, not confirmed by the robot")
@@ -197,12 +198,10 @@ class Stops:
 
     def _write_again(self, now: int) -> None:
         body = self._body
-        motors = None if self._again else list(self._motors)
-        if self._again:
-            self._again -= 1
-        else:
-            self._motors = {index: left - 1 for index, left in self._motors.items() if left > 1}
-        if body.call(now, body.session.stop_again, motors, now):
+        motors = [index for index in self._again if index is not None]
+        of_all = None in self._again
+        self._again = {index: left - 1 for index, left in self._again.items() if left > 1}
+        if body.call(now, body.session.stop_again, None if of_all else motors, now):
             self._wait(now)
         else:
             self._give_up(STALLED)

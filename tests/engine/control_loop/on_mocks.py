@@ -13,7 +13,7 @@ from hilgw.devices.kinds import LINEAR_MOTOR, MOTOR, Device
 from hilgw.framing import create
 from hilgw.testing import BodyConformance
 from hilgw.testing.conformance.bodies import pattern
-from tests.bodies import test_every_body  # noqa: F401 - the subclasses of BodyConformance
+from tests.bodies import test_every_body
 from tests.engine.control_loop.fakes import MS, TYPES, FakeLoop
 from tests.engine.control_loop.scripted import ScriptedController
 
@@ -23,8 +23,14 @@ def kinds() -> list[str]:
     return plugins.names(plugins.BODIES)
 
 
+AXES = "axes"
+"""A machine with axes, which control positions: of the kind `text`, too."""
+
+
 def declared(kind: str) -> BodyConformance:
     """What the tests of the bodies declare of this kind: settings, mock, whether it moves."""
+    if kind == AXES:
+        return test_every_body.TestTextWithPositions()
     subjects = {each.body.kind: each for each in reversed(BodyConformance.__subclasses__())}
     return subjects[kind]()
 

@@ -225,7 +225,7 @@ def test_what_is_not_finite_reaches_no_motor_unless_a_stop_ends_it(
     for device in robot.motors:
         for name in KINDS[device.kind].quantity:
             command = MotorCommand(device.index, name, value)
-            if safety.check(command, now) is None:
+            if safety.check(command, mode_of(command), now) is None:
                 allowed.append((name, value))
                 mode = mode_of(command)
                 assert mode is not None

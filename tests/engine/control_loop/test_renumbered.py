@@ -39,7 +39,6 @@ def renumbered() -> tuple[ScriptedBody, RenumberedSession, list[tuple[Any, ...]]
 
 def test_events_have_the_indices_of_the_table() -> None:
     body, session, _ = renumbered()
-    stop = control.MotorCommand(3, "velocity", 0.0)
     body.script(
         control.Connected("x"),
         control.Registered(WHEEL),
@@ -51,9 +50,7 @@ def test_events_have_the_indices_of_the_table() -> None:
         control.DeviceFault(5),
         control.HardwareFault(3),
         control.HardwareFault(7),
-        control.StopSent(
-            control.StopReason.FAULT, (stop, control.MotorCommand(7, "velocity", 0.0))
-        ),
+        control.StopSent(),
         control.Refused(7, "nan", "?"),
         control.Write(b"w"),
     )
@@ -68,7 +65,7 @@ def test_events_have_the_indices_of_the_table() -> None:
         control.HardwareFault(
             None
         ),  # of a device that the controller does not know: it stops all the same
-        control.StopSent(control.StopReason.FAULT, (control.MotorCommand(0, "velocity", 0.0),)),
+        control.StopSent(),
         control.Refused(None, "nan", "?"),
         control.Write(b"w"),
     ]

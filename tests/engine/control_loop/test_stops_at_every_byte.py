@@ -3,14 +3,17 @@ before them were cut: its motors stand."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import pytest
 
 from hilgw.control.events import StopReason
-from tests.engine.control_loop.on_mocks import OnMock, declared, kinds
+from hilgw.testing.conformance.bodies import pattern
+from tests.engine.control_loop.on_mocks import AXES, OnMock, declared, kinds
 
+ROBOTS = [*kinds(), AXES]
 STANDS_MS = 250
 """Also a robot that is asked again after a cut frame stands within this time, before any watchdog
 of its own stops it."""
@@ -26,8 +29,10 @@ def settings(kind: str) -> Any:
 
 def driving(kind: str) -> OnMock:
     robot = OnMock(kind, settings(kind)).start()
-    robot.drive()
-    assert robot.moves
+    robot.command(0.1, 0.1, 0.04)  # the third axis is short
+    robot.run(100)
+    robot.written = b""
+    assert robot.loop.safety.moving and robot.moves
     return robot
 
 
@@ -53,7 +58,7 @@ def hang_and_stop(robot: OnMock, stop: bytes) -> None:
     robot.run(AT_ONCE_MS)
 
 
-@pytest.mark.parametrize("kind", kinds())
+@pytest.mark.parametrize("kind", ROBOTS)
 def test_the_emergency_stop_ends_what_was_cut_at_any_byte(kind: str) -> None:
     for cut in cuts(kind):
         robot = driving(kind)
@@ -64,7 +69,7 @@ def test_the_emergency_stop_ends_what_was_cut_at_any_byte(kind: str) -> None:
         assert not robot.moves, f"cut after {cut} bytes"
 
 
-@pytest.mark.parametrize("kind", kinds())
+@pytest.mark.parametrize("kind", ROBOTS)
 def test_the_stop_of_the_loop_ends_what_was_cut_at_any_byte(kind: str) -> None:
     for cut in cuts(kind):
         robot = driving(kind)
@@ -76,7 +81,7 @@ def test_the_stop_of_the_loop_ends_what_was_cut_at_any_byte(kind: str) -> None:
         assert not robot.moves, f"cut after {cut} bytes"
 
 
-@pytest.mark.parametrize("kind", kinds())
+@pytest.mark.parametrize("kind", ROBOTS)
 @pytest.mark.parametrize("waited_ms", [0, 1, 3, 7, 15, 40])
 def test_both_stop_a_command_that_has_just_been_given(kind: str, waited_ms: int) -> None:
     for is_emergency in (True, False):
@@ -89,3 +94,11 @@ def test_both_stop_a_command_that_has_just_been_given(kind: str, waited_ms: int)
             robot.loop.loop.safety.stop(StopReason.DISARMED, robot.loop.scheduler.now())
             robot.run(STANDS_MS)
         assert not robot.moves, "the emergency stop" if is_emergency else "the stop"
+
+
+@pytest.mark.parametrize("kind", ROBOTS)
+def test_the_emergency_stop_has_the_form_that_is_explained(kind: str) -> None:
+    robot = driving(kind)
+    frame = robot.stop_frame
+    form = pattern(replace(frame, form=frame.emergency or frame.form))
+    assert form.fullmatch(robot.loop.body.session.emergency())

@@ -12,6 +12,7 @@ from firmware_mocks.dynamixel.servo import TORQUE
 from hilgw.control.events import MotorCommand, MotorField, StopReason
 from hilgw.engine.control_loop.stops import LEAVE_NS, REPEAT_NS
 from hilgw.units import NS_PER_MS
+from tests.bodies.test_webots import QUIT
 from tests.engine.control_loop.on_mocks import OnMock, declared, kinds
 
 LIMIT_MS = 40
@@ -279,6 +280,20 @@ def test_motors_are_stopped_once_the_bytes_have_left() -> None:
     robot.run(20)
     assert robot.loop.observer.stops == [("disarmed", "the user disarmed the robot")]
     assert robot.loop.loop.unconfirmed == {}
+
+
+def test_a_stop_that_a_reset_of_the_world_has_dropped_is_not_reported_as_sent() -> None:
+    """It waited for the next request, which never leaves."""
+    robot = OnMock("webots").start()
+    robot.drive()
+    robot.is_cut = True
+    robot.loop.loop.safety.stop(StopReason.SILENCE, robot.loop.scheduler.now())
+    robot.loop.body.data_received(QUIT)
+    for _ in range(100):
+        robot.loop.scheduler.run(NS_PER_MS)  # its connection is still open
+    robot.run(1_000)
+    assert robot.loop.observer.stops == []
+    assert any("not confirmed" in each for each in robot.loop.observer.notices)
 
 
 # --- two stops within 30 ms -----------------------------------------------------------------------

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hilgw.control.events import Command, Event, Outcome
+    from hilgw.control.safety import Mode
     from hilgw.devices.kinds import Device, Devices
     from hilgw.engine.control_loop.context import LoopContext
     from hilgw.engine.control_loop.parts import LoopBody, LoopController
@@ -103,6 +104,8 @@ class BodyEnd(PeerListener):
         self._owner.from_body(self, events, now)
         if not self.safety.positions.is_over:
             self.safety.place(events, now)
+        if self.safety.standstill is not None:
+            self.link.ask(None, self.safety.watch, self.safety.standstill, events, now)
 
     def attached(self, transport: Transport) -> None:
         self.safety.attached(transport)
@@ -129,9 +132,9 @@ class BodyEnd(PeerListener):
         there is room, unless a newer one takes its place. A refused one that would move the motor
         stops it: it cannot go where the controller wants it to go. Where the session raises an
         error, all motors stop, and the command is dropped."""
-        link, waiting = self.link, self.deferred.waiting
+        link, waiting, mode = self.link, self.deferred.waiting, mode_of(command)
         try:
-            refusal = self.safety.check(command, now)
+            refusal = self.safety.check(command, mode, now)
             is_behind = bool(waiting) and self._records.has_waiting(command.index)
             waits = may_wait and (is_behind or link.is_busy(now))
             if refusal is None and not waits:
@@ -144,13 +147,15 @@ class BodyEnd(PeerListener):
             return self._turn_down(command, refusal, now)
         if waits:
             return self._defer(command, now)  # not before an older one
-        return self._handle(command, outcome, events, now)
+        return self._handle(command, mode, outcome, events, now)
 
-    def _handle(self, command: Command, outcome: Outcome, events: list[Event], now: int) -> Outcome:
+    def _handle(
+        self, command: Command, mode: Mode | None, outcome: Outcome, events: list[Event], now: int
+    ) -> Outcome:
         """Writes what the session answers to a command, once the stop that it needs is ready."""
         link = self.link
-        if outcome is Accepted.SENT and not self.safety.is_prepared(command):
-            ready = link.ask(None, self.safety.prepare, command)
+        if outcome is Accepted.SENT and not self.safety.is_prepared(command.index, mode):
+            ready = link.ask(None, self.safety.prepare, command.index, mode)
             if ready is None:
                 return self._settle(command, Accepted.DROPPED)
             if not ready:
@@ -166,7 +171,7 @@ class BodyEnd(PeerListener):
         elif isinstance(outcome, Refusal):
             refused = Refused(command.index, outcome.reason, outcome.text)
             self._context.notices.show(link.name, refused)
-            if mode_of(command) is not None:
+            if mode is not None:
                 self.stop_motor(command.index, now)
             if written:
                 self._settle(command, outcome)
@@ -316,7 +321,7 @@ class BodyEnd(PeerListener):
 
     def _again(self, command: Command, now: int) -> list[Event]:
         """The bytes of a command that was sent before."""
-        if self.safety.check(command, now) is not None:
+        if self.safety.check(command, mode_of(command), now) is not None:
             return []
         _, events = self.link.session.command(command, now)
         return [event for event in events if type(event) is Write]

@@ -187,7 +187,7 @@ class ModeSwitch:
             shadow.handle(events, self._registration.devices, now)
         for event in events:
             if type(event) is StopSent:
-                end.safety.stop_sent(event)
+                end.safety.stops.left()
             else:
                 end.note(event, now)
                 self._notices.show(end.link.name, event)

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING
 
 from hilgw.control.events import SensorValue
 from hilgw.control.limits import beyond
-from hilgw.devices.kinds import LINEAR_MOTOR, MOTOR, NO_LIMITS, POSITION_SENSOR, on_joint
+from hilgw.devices.kinds import (
+    LINEAR_MOTOR,
+    MOTOR,
+    NO_LIMITS,
+    POSITION_SENSOR,
+    ROTATIONAL_MOTOR,
+    on_joint,
+)
 from hilgw.devices.properties import LinearMotorFields, RotationalMotorFields
 from hilgw.units import ns_to_s
 
@@ -98,6 +105,13 @@ class Positions:
                 sensor = on_joint(completed, known, POSITION_SENSOR)
                 found[motor.name if sensor is None else sensor.name] = motor
         return found
+
+    def driver(self, devices: Devices, sensor: Device) -> Device:
+        """Return the motor on the joint of this sensor; the sensor itself where none is known."""
+        completed = [self._completed.get(each.name, each) for each in devices]
+        known = self._completed.get(sensor.name, sensor)
+        motors = (on_joint(completed, known, kind) for kind in (ROTATIONAL_MOTOR, LINEAR_MOTOR))
+        return next((each for each in motors if each is not None), sensor)
 
     def awaited(self, devices: Devices) -> list[Device]:
         """Return the sensors of these motors that have reported nothing yet."""

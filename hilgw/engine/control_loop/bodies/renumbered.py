@@ -19,7 +19,6 @@ from hilgw.control.events import (
     Refused,
     Registered,
     SensorValue,
-    StopSent,
 )
 from hilgw.control.modes import is_same
 from hilgw.control.stop import StopPlan
@@ -86,9 +85,9 @@ class RenumberedSession:
         """The devices in the indices of the table."""
         return self._session.devices if self._to_table is None else self._known
 
-    @property
-    def counts(self) -> dict[str, int]:
-        return self._session.counts
+    def __getattr__(self, name: str) -> Any:
+        """Return what has no index, as the session has it."""
+        return getattr(self._session, name)
 
     # --- bytes --------------------------------------------------------------------------------
 
@@ -101,20 +100,8 @@ class RenumberedSession:
     def receive(self, data: bytes, now: int) -> list[Event]:
         return self._out(self._session.receive(data, now))
 
-    def next_deadline(self) -> int | None:
-        return self._session.next_deadline()
-
     def expire(self, now: int) -> list[Event]:
         return self._out(self._session.expire(now))
-
-    def describe(self, data: bytes, *, received: bool) -> str:
-        return self._session.describe(data, received=received)
-
-    def is_idle(self) -> bool:
-        return self._session.is_idle()
-
-    def simulated_s(self) -> float | None:
-        return self._session.simulated_s()
 
     # --- requests of the controller -----------------------------------------------------------
 
@@ -149,7 +136,7 @@ class RenumberedSession:
 
     # --- stops --------------------------------------------------------------------------------
 
-    def can_stop(self, index: int, mode: Mode) -> bool:
+    def can_stop(self, index: int, mode: Mode | None) -> bool:
         own = self._own(index)
         return own is not None and self._session.can_stop(own, mode)
 
@@ -172,12 +159,6 @@ class RenumberedSession:
 
     def leave(self, now: int) -> list[Event]:
         return self._out(self._session.leave(now))
-
-    def faults(self) -> list[str]:
-        return self._session.faults()
-
-    def emergency(self) -> bytes:
-        return self._session.emergency()
 
     # --- indices ------------------------------------------------------------------------------
 
@@ -203,9 +184,6 @@ class RenumberedSession:
                 self._adopt(event.device)
                 if event.device.index in table:
                     found.append(Registered(self._renumbered(event.device, table)))
-            elif isinstance(event, StopSent):
-                commands = tuple(self._in_table(event.commands))
-                found.append(dataclasses.replace(event, commands=commands))
             elif isinstance(event, Refused | HardwareFault) and event.index is not None:
                 found.append(dataclasses.replace(event, index=table.get(event.index)))
             else:
