@@ -517,3 +517,22 @@ def test_without_an_answer_to_the_ping_nothing_is_asked_before_silence() -> None
     line.run(100)
     assert asked(reads) == before and asked(pings) == 1
     assert line.run(60, lambda: asked(reads) > before)
+
+
+def test_a_stop_in_the_silence_after_a_ping_leaves_at_once_and_again_after_the_silence() -> None:
+    line = harsh()
+    line.command(LEFT, "velocity", 3.0)
+    line.run(300)
+    for servo in line.mock.servos.values():
+        servo.mute = True
+    line.written.clear()
+    assert line.run(100, lambda: 0x01 in [kind for _, kind, _ in packets_of(bytes(line.written))])
+    line.run(40)  # the ping has no answer either
+    line.written.clear()
+    line.handle(line.session.stop(StopReason.DISARMED, line.now).events)
+    assert written_to(bytes(line.written)) == {104, 116}
+    line.run(30)
+    line.written.clear()
+    assert not line.session.is_idle()
+    assert line.run(100, lambda: {104, 116} <= written_to(bytes(line.written)))
+    assert line.session.is_idle()
