@@ -24,13 +24,15 @@ AnswerT = TypeVar("AnswerT")
 @dataclass(slots=True, eq=False, kw_only=True)
 class Question(ABC, Generic[AnswerT]):
     """A question. size, answer_bytes: bytes of it and of all its answers. timeout_ns: the least
-    time for them. until_ns: they are late then, once it is asked."""
+    time for them. is_motion: while it is on its way it may undo a stop. until_ns: answers are late
+    then, once it is asked."""
 
     size: int = 0
     answer_bytes: int = 0
     timeout_ns: int = 0
     realtime: bool = False
     is_fence: bool = False
+    is_motion: bool = True
     until_ns: int = 0
 
     @abstractmethod
@@ -151,7 +153,7 @@ class Exchange(Generic[QuestionT, AnswerT]):
 
     def stopped(self, now: int) -> None:
         """Note that a stop leaves, which late bytes may damage, or what is on its way undo."""
-        self.repeats_stop = bool(self.waiting) or now < self.silent_ns
+        self.repeats_stop = now < self.silent_ns or any(each.is_motion for each in self.waiting)
 
     def repeat_stop(self, now: int) -> bool:
         """Return whether the last stop is written again now: once, when nothing is awaited."""
