@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 from hilgw.units import NS_PER_S
@@ -21,14 +21,13 @@ LONGEST_QUIET_NS = NS_PER_S
 AnswerT = TypeVar("AnswerT")
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
+@dataclass(slots=True, eq=False)
 class Question(ABC, Generic[AnswerT]):
-    """A question. size, answer_bytes: bytes of it and of all its answers. timeout_ns: the least
-    time for them. is_motion: while it is on its way it may undo a stop. until_ns: answers are late
-    then, once it is asked."""
+    """A question, whose bytes are `request`. timeout_ns: the least time for all answers. is_motion:
+    while it is on its way it may undo a stop. until_ns: answers are late then, once it is asked."""
 
-    size: int = 0
-    answer_bytes: int = 0
+    request: bytes
+    _: KW_ONLY
     timeout_ns: int = 0
     realtime: bool = False
     is_fence: bool = False
@@ -38,6 +37,11 @@ class Question(ABC, Generic[AnswerT]):
     @abstractmethod
     def take(self, answer: AnswerT) -> bool:
         """Take an answer; return whether it has the form of one to this question."""
+
+    @property
+    def answer_bytes(self) -> int:
+        """How many bytes its answers have; 0: the longest answer takes `answer_ns`."""
+        return 0
 
     @property
     def is_answered(self) -> bool:
@@ -96,8 +100,8 @@ class Exchange(Generic[QuestionT, AnswerT]):
             return False
         if question.realtime or not self._lines:
             return True
-        held = sum(each.size for each in self._lines)
-        fits = not self._window_bytes or held + question.size <= self._window_bytes
+        held = sum(len(each.request) for each in self._lines)
+        fits = not self._window_bytes or held + len(question.request) <= self._window_bytes
         return len(self._lines) < self._window and fits
 
     def next_deadline(self) -> int | None:
@@ -108,9 +112,11 @@ class Exchange(Generic[QuestionT, AnswerT]):
 
     def asked(self, question: QuestionT, now: int, before: int = 0) -> None:
         """Await the answers to this question, which leaves now. before: bytes that leave first."""
-        self.needs_fence &= not question.is_fence
-        ahead = before + sum(each.size for each in self._lines)
-        line_ns = (ahead + question.size + question.answer_bytes) * self._byte_ns + self._answer_ns
+        if question.is_fence:  # what comes before its answer is late
+            self.needs_fence, self.silent_ns = False, 0
+        ahead = before + sum(len(each.request) for each in self._lines)
+        size = ahead + len(question.request) + question.answer_bytes
+        line_ns = size * self._byte_ns + self._answer_ns
         question.until_ns = now + max(question.timeout_ns, line_ns)
         (self._realtime if question.realtime else self._lines).append(question)
 

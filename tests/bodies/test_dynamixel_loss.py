@@ -11,7 +11,7 @@ import pytest
 
 from hilgw.bodies.dynamixel.settings import ServoSettings
 from hilgw.control.events import Connected, Disconnected, Notice, StopReason
-from tests.bodies.bench import MS, BodyBench
+from tests.bodies.bench import MS, BodyBench, LateLine
 from tests.bodies.kinds import DYNAMIXEL, LEFT, RIGHT
 from tests.bodies.servos import TORQUE, harsh, packets_of, pulses, stands, written_to
 
@@ -401,31 +401,6 @@ def test_what_is_read_back_counts_as_load_of_the_line() -> None:
 
 
 # --- answers that come late -----------------------------------------------------------------------
-
-
-class LateLine:
-    """Delays what the servos send, as a USB adapter does, in order: `delay_ms` may change."""
-
-    def __init__(self, line: BodyBench, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.delay_ms = 0
-        self._line = line
-        self._under_way: list[tuple[int, bytes]] = []
-        monkeypatch.setattr(line, "collected", self._collect)
-
-    def _collect(self, data: bytes) -> None:
-        due = self._line.now + self.delay_ms * MS
-        self._under_way.append((max([due, *(at for at, _ in self._under_way)]), data))
-        self._deliver()
-
-    def run(self, milliseconds: int) -> None:
-        for _ in range(milliseconds):
-            self._line.run(1)
-            self._deliver()
-
-    def _deliver(self) -> None:
-        line = self._line
-        while self._under_way and self._under_way[0][0] <= line.now:
-            line.handle(line.session.receive(self._under_way.pop(0)[1], line.now))
 
 
 @pytest.mark.parametrize("late_ms", [15, 25, 60, 95])

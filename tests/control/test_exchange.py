@@ -33,6 +33,7 @@ class Asked(Question[Said]):
     number: int
     form: str = "value"
     missing: int = 1
+    answer_size: int = 0
     got: list[int] = field(default_factory=list)
     must_be_answered: bool = False
 
@@ -42,6 +43,10 @@ class Asked(Question[Said]):
         self.got.append(answer.number)
         self.missing -= 1
         return True
+
+    @property
+    def answer_bytes(self) -> int:
+        return self.answer_size
 
     @property
     def is_answered(self) -> bool:
@@ -60,8 +65,10 @@ def made(kind: Kind = Plain, window: int = 1, window_bytes: int = 0) -> Exchange
     return kind(Counter(), BYTE_NS, ANSWER_NS, QUIET_NS, window, window_bytes)
 
 
-def asked(exchange: Exchange[Asked, Said], number: int, now: int = 0, **given: object) -> Asked:
-    question = Asked(number, **given)  # type: ignore[arg-type]
+def asked(
+    exchange: Exchange[Asked, Said], number: int, now: int = 0, size: int = 0, **given: object
+) -> Asked:
+    question = Asked(bytes(size), number, **given)  # type: ignore[arg-type]
     assert exchange.may_ask(question, now)
     exchange.asked(question, now)
     return question
@@ -109,7 +116,11 @@ def run(kind: Kind, fates: Iterator[Fate], stops: set[int], answers: int) -> lis
             owed = bool(exchange.waiting) or now < exchange.silent_ns
         fence = exchange.needs_fence
         question = Asked(
-            len(questions), "fence" if fence else "value", 1 if fence else answers, is_fence=fence
+            b"",
+            len(questions),
+            "fence" if fence else "value",
+            1 if fence else answers,
+            is_fence=fence,
         )
         if exchange.may_ask(question, now):
             fate = next(fates, None)
@@ -146,9 +157,9 @@ def test_several_questions_wait_within_the_window() -> None:
     exchange = made(window=3, window_bytes=10)
     for number in (0, 1):
         asked(exchange, number, size=4)
-    assert not exchange.may_ask(Asked(2, size=4), 0)  # too many bytes
+    assert not exchange.may_ask(Asked(bytes(4), 2), 0)  # too many bytes
     asked(exchange, 2, size=2)
-    assert not exchange.may_ask(Asked(3, size=0), 0)  # too many questions
+    assert not exchange.may_ask(Asked(b"", 3), 0)  # too many questions
     asked(exchange, 4, realtime=True, size=9)
     assert [each.number for each in exchange.waiting] == [0, 1, 2, 4]
 
@@ -174,7 +185,7 @@ def test_a_real_time_question_is_answered_at_any_time() -> None:
 
 def test_answers_are_late_after_the_time_of_all_bytes_and_the_longest_delay() -> None:
     exchange = made(window=2)
-    asked(exchange, 0, size=100, answer_bytes=50)  # 1.5 ms
+    asked(exchange, 0, size=100, answer_size=50)  # 1.5 ms
     assert exchange.next_deadline() == ANSWER_NS + 150 * BYTE_NS
     slow = asked(exchange, 1, size=100, timeout_ns=500 * MS)
     assert slow.until_ns == 500 * MS
@@ -190,7 +201,7 @@ def test_late_answers_are_counted_and_prolong_the_silence_but_not_for_ever() -> 
     assert begun is not None and exchange.end_late(begun)
     for at in range(0, 2 * LONGEST_QUIET_NS, 50 * MS):
         exchange.late(1, begun + at)
-        assert exchange.may_ask(Asked(1), begun + at) is (at >= LONGEST_QUIET_NS)
+        assert exchange.may_ask(Asked(b"", 1), begun + at) is (at >= LONGEST_QUIET_NS)
     assert counts["late_answers"] == 2 * LONGEST_QUIET_NS // (50 * MS)
 
 
@@ -198,11 +209,11 @@ def test_a_fence_without_an_answer_is_followed_by_silence() -> None:
     exchange = made(Fenced)
     asked(exchange, 0)
     exchange.end_late(MS * 20)
-    assert exchange.needs_fence and not exchange.may_ask(Asked(1), 20 * MS)
+    assert exchange.needs_fence and not exchange.may_ask(Asked(b"", 1), 20 * MS)
     asked(exchange, 1, 20 * MS, form="fence", is_fence=True)
     exchange.end_late(40 * MS)
     assert not exchange.needs_fence
-    assert not exchange.may_ask(Asked(2), 40 * MS + QUIET_NS - 1)
+    assert not exchange.may_ask(Asked(b"", 2), 40 * MS + QUIET_NS - 1)
     asked(exchange, 2, 40 * MS + QUIET_NS)
 
 

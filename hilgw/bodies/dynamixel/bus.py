@@ -22,15 +22,14 @@ class Transaction(Question[Status]):
     with the time. data_bytes: of one answer. vital: part of a change of mode of this servo; a
     missing answer is a failure at once."""
 
-    request: bytes
     numbers: list[int]
     answered: Answered | None = None
     data_bytes: int = 0
     vital: int | None = None
 
-    def __post_init__(self) -> None:
-        self.size = len(self.request)
-        self.answer_bytes = len(self.numbers) * (OVERHEAD + 1 + self.data_bytes)
+    @property
+    def answer_bytes(self) -> int:
+        return len(self.numbers) * (OVERHEAD + 1 + self.data_bytes)
 
     def take(self, answer: Status) -> bool:
         if answer.number not in self.numbers:
@@ -92,15 +91,6 @@ class Bus(Exchange[Transaction, Status]):
     def has_waiting(self) -> bool:
         """Whether a request waits to be written."""
         return self.needs_fence or bool(self._queue)
-
-    @property
-    def asks_ns(self) -> int:
-        """When the next question may be written."""
-        return max(self.free_ns, self.silent_ns)
-
-    def is_free(self, now: int) -> bool:
-        """Whether a request may be written now."""
-        return not self.waiting and now >= self.free_ns
 
     def duration_ns(self, size: int) -> int:
         """How long the line carries so many bytes."""

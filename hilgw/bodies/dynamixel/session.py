@@ -168,10 +168,10 @@ class DynamixelSession(RobotSession):
             if lost.vital is not None:
                 culprit = self._by_number[lost.vital]
                 self._lose(culprit, f"servo {culprit.number} does not answer", now)
-        if self._phase is Phase.SETUP:
-            self._handshake.proceed(now)
+            elif self._phase is Phase.SETUP and lost.answered is not None:
+                self._handshake.proceed(now)
         data, self._urgent = self._urgent, b""
-        if self._bus.is_free(now):
+        if not self._bus.waiting and now >= self._bus.free_ns:
             data += self._bus.bytes_due(self._due(now), now)
         self._wake_ns = self._next_wake(now)
         events, self._events = self._events, []
@@ -183,7 +183,7 @@ class DynamixelSession(RobotSession):
         if self._stopping or self._goals.has_waiting:
             due = free_ns
         elif self._bus.has_waiting or self._bus.repeats_stop:
-            due = self._bus.asks_ns
+            due = max(free_ns, self._bus.silent_ns)
         else:
             due = max(free_ns, self._read_back.due_ns)
         return due if due > now else None

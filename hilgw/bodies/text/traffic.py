@@ -140,7 +140,7 @@ class Traffic:
         line = self._motions.line_of(index)
         waits = self.exchange.repeats_stop or self._is_blocked
         data = line.data()
-        sent = Sent(line.line, line, size=len(data) if isinstance(data, bytes) else 0)
+        sent = Sent(data if isinstance(data, bytes) else b"", line.line, line)
         if line.active and (waits or not self.exchange.may_ask(sent, now)):
             self._motions.demand_halt()
         return self._send_stop(now) if self._motions.halt() else b""
@@ -314,7 +314,7 @@ class Traffic:
         events: list[Event] = []
         for line, filled, subject in self._due_lines(now):
             is_motion = isinstance(subject, MotionLine)
-            sent = Sent(line, subject, size=len(filled), is_motion=is_motion)
+            sent = Sent(filled, line, subject, is_motion=is_motion)
             if (self._is_blocked and not line.realtime) or not self.exchange.may_ask(sent, now):
                 self._is_blocked = True
                 continue
@@ -389,6 +389,6 @@ class Traffic:
         self.exchange.stopped(now)
         for line in self._motions.stops:
             if line.expect is not None and now >= self.exchange.silent_ns:
-                sent = Sent(line, _STOP, size=len(line.filled({})), is_motion=False)
+                sent = Sent(line.filled({}), line, _STOP, is_motion=False)
                 self.exchange.asked(sent, now)
         return self._motions.stop_data()
