@@ -96,7 +96,8 @@ class Exchange(Generic[QuestionT, AnswerT]):
 
     def may_ask(self, question: QuestionT, now: int) -> bool:
         """Whether a question may be asked now."""
-        if now < self.silent_ns or (self.needs_fence and not question.is_fence):
+        fenced = self.needs_fence or any(each.is_fence for each in self._lines)
+        if now < self.silent_ns or (fenced and not question.is_fence):
             return False
         if question.realtime or not self._lines:
             return True

@@ -526,6 +526,19 @@ def test_a_stop_is_written_while_answers_are_lost_and_until_one_comes() -> None:
     assert hand.session.is_idle()
 
 
+def test_a_second_stop_does_not_cancel_the_repetition_of_the_first() -> None:
+    hand = Hand(minimal(stop=(Line(send="!", realtime=True),)))
+    hand.move(1.0)
+    assert hand.sent() == b"M10\r\n"  # the robot may read it after the stops
+    for _ in range(2):
+        hand.take(hand.session.stop(StopReason.SILENCE, hand.now).events)
+        assert hand.sent() == b"!"
+    hand.run(20)
+    assert hand.sent() == b"" and not hand.session.is_idle()
+    hand.emit(b"m\r\n")
+    assert hand.sent() == b"!" and hand.session.is_idle()
+
+
 def test_values_that_are_none_are_dropped_with_their_reason() -> None:
     hand = Hand(minimal(period_ms=10))
     hand.session.switch(1, None, hand.now)

@@ -93,10 +93,11 @@ DELAYS = st.one_of(st.none(), st.integers(0, 5), st.integers(6, 70))
 FATES = st.builds(Fate, st.tuples(DELAYS, DELAYS, DELAYS))
 
 
-def run(kind: Kind, fates: Iterator[Fate], stops: set[int], answers: int) -> list[Asked]:
+def run(
+    exchange: Exchange[Asked, Said], fates: Iterator[Fate], stops: set[int], answers: int
+) -> list[Asked]:
     """Ask whenever that is allowed, for as long as there are fates, and return all questions.
     stops: steps of 1 ms at which a stop is written."""
-    exchange = made(kind)
     coming: list[tuple[int, Said]] = []
     questions: list[Asked] = []
     free_ns = 0  # the robot answers in order
@@ -144,10 +145,23 @@ def run(kind: Kind, fates: Iterator[Fate], stops: set[int], answers: int) -> lis
 def test_an_answer_never_belongs_to_another_question(
     kind: Kind, answers: int, fates: list[Fate], stops: set[int]
 ) -> None:
-    questions = run(kind, iter(fates), stops, answers)
-    for question in questions:
+    for question in run(made(kind), iter(fates), stops, answers):
         assert set(question.got) <= {question.number}
         assert question.is_answered or not question.must_be_answered
+
+
+@pytest.mark.parametrize("kind", [Plain, Fenced])
+@given(
+    delays=st.lists(st.integers(0, 70), max_size=12),
+    stops=st.sets(st.integers(0, 600), max_size=20),
+)
+def test_nor_in_a_window_of_several_questions(
+    kind: Kind, delays: list[int], stops: set[int]
+) -> None:
+    """No answer is lost: where all have one form, that is not seen before the last is missing."""
+    fates = [Fate((delay, delay, delay)) for delay in delays]
+    for question in run(made(kind, window=3), iter(fates), stops, 1):
+        assert set(question.got) <= {question.number}
 
 
 # --- single rules ---------------------------------------------------------------------------------
