@@ -11,7 +11,7 @@ import pytest
 
 from hilgw.bodies.dynamixel.settings import ServoSettings
 from hilgw.control.events import Connected, Disconnected, Notice, StopReason
-from tests.bodies.bench import MS, BodyBench
+from tests.bodies.bench import MS, BodyBench, LateLine
 from tests.bodies.kinds import DYNAMIXEL, LEFT, RIGHT
 from tests.bodies.servos import TORQUE, harsh, packets_of, pulses, stands, written_to
 
@@ -403,31 +403,6 @@ def test_what_is_read_back_counts_as_load_of_the_line() -> None:
 # --- answers that come late -----------------------------------------------------------------------
 
 
-class LateLine:
-    """Delays what the servos send, as a USB adapter does, in order: `delay_ms` may change."""
-
-    def __init__(self, line: BodyBench, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.delay_ms = 0
-        self._line = line
-        self._under_way: list[tuple[int, bytes]] = []
-        monkeypatch.setattr(line, "collected", self._collect)
-
-    def _collect(self, data: bytes) -> None:
-        due = self._line.now + self.delay_ms * MS
-        self._under_way.append((max([due, *(at for at, _ in self._under_way)]), data))
-        self._deliver()
-
-    def run(self, milliseconds: int) -> None:
-        for _ in range(milliseconds):
-            self._line.run(1)
-            self._deliver()
-
-    def _deliver(self) -> None:
-        line = self._line
-        while self._under_way and self._under_way[0][0] <= line.now:
-            line.handle(line.session.receive(self._under_way.pop(0)[1], line.now))
-
-
 @pytest.mark.parametrize("late_ms", [15, 25, 60, 95])
 @pytest.mark.parametrize("wait_ms", [0, 7, 130, 245, 250, 252, 255])
 def test_a_late_answer_is_not_taken_for_that_of_the_next_question(
@@ -517,3 +492,22 @@ def test_without_an_answer_to_the_ping_nothing_is_asked_before_silence() -> None
     line.run(100)
     assert asked(reads) == before and asked(pings) == 1
     assert line.run(60, lambda: asked(reads) > before)
+
+
+def test_a_stop_in_the_silence_after_a_ping_leaves_at_once_and_again_after_the_silence() -> None:
+    line = harsh()
+    line.command(LEFT, "velocity", 3.0)
+    line.run(300)
+    for servo in line.mock.servos.values():
+        servo.mute = True
+    line.written.clear()
+    assert line.run(100, lambda: 0x01 in [kind for _, kind, _ in packets_of(bytes(line.written))])
+    line.run(40)  # the ping has no answer either
+    line.written.clear()
+    line.handle(line.session.stop(StopReason.DISARMED, line.now).events)
+    assert written_to(bytes(line.written)) == {104, 116}
+    line.run(30)
+    line.written.clear()
+    assert not line.session.is_idle()
+    assert line.run(100, lambda: {104, 116} <= written_to(bytes(line.written)))
+    assert line.session.is_idle()

@@ -501,7 +501,9 @@ def test_a_lost_answer_makes_the_line_silent_and_the_command_is_sent_again() -> 
     assert hand.sent() == b""
     hand.run(10)
     assert hand.sent() == b"M10\r\n"
-    assert hand.session.counts["late_lines"] == 2 and hand.session.counts["timeouts"] == 1
+    assert hand.session.counts["late_answers"] == 2 and hand.session.counts["timeouts"] == 1
+    [notice] = [event.text for event in hand.events if isinstance(event, Notice)]
+    assert notice.startswith("answers come later than timeout_s")
     hand.emit(b"m\r\n")
     hand.run(100)
     assert hand.sent() == b""
@@ -514,10 +516,27 @@ def test_a_stop_is_written_while_answers_are_lost_and_until_one_comes() -> None:
     hand.sent()
     hand.take(hand.session.stop(StopReason.SILENCE, hand.now).events)
     assert hand.sent() == b"M0\r\n"
+    hand.emit(b"m\r\n")  # to the line before the stop
+    assert not hand.session.is_idle()
+    hand.run(60)
+    assert hand.sent() == b"M0\r\n"  # after the silence
     hand.run(400)
     assert hand.sent() == b"M0\r\n" and not hand.session.is_idle()
     hand.emit(b"m\r\n")
     assert hand.session.is_idle()
+
+
+def test_a_second_stop_does_not_cancel_the_repetition_of_the_first() -> None:
+    hand = Hand(minimal(stop=(Line(send="!", realtime=True),)))
+    hand.move(1.0)
+    assert hand.sent() == b"M10\r\n"  # the robot may read it after the stops
+    for _ in range(2):
+        hand.take(hand.session.stop(StopReason.SILENCE, hand.now).events)
+        assert hand.sent() == b"!"
+    hand.run(20)
+    assert hand.sent() == b"" and not hand.session.is_idle()
+    hand.emit(b"m\r\n")
+    assert hand.sent() == b"!" and hand.session.is_idle()
 
 
 def test_values_that_are_none_are_dropped_with_their_reason() -> None:

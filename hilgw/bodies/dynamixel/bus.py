@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import ClassVar
 
 from hilgw.bodies.dynamixel.packet import OVERHEAD, PING, Status, packet
+from hilgw.control.exchange import Exchange, Question
 from hilgw.units import NS_PER_MS
 
 Answered = Callable[[Status, int], None]
@@ -15,111 +17,80 @@ QUIET_NS = 100 * NS_PER_MS
 
 
 @dataclass(slots=True, eq=False)
-class Transaction:
-    """A request, and the servos that answer it. answered: called for each answer, with the time.
-    size: data bytes of one answer. vital: part of a change of mode of this servo; a missing answer
-    is a failure at once."""
+class Transaction(Question[Status]):
+    """A request. numbers: the servos whose answers are missing. answered: called for each answer,
+    with the time. data_bytes: of one answer. vital: part of a change of mode of this servo; a
+    missing answer is a failure at once."""
 
-    request: bytes
     numbers: list[int]
     answered: Answered | None = None
-    size: int = 0
+    data_bytes: int = 0
     vital: int | None = None
 
     @property
     def answer_bytes(self) -> int:
-        return len(self.numbers) * (OVERHEAD + 1 + self.size)
+        return len(self.numbers) * (OVERHEAD + 1 + self.data_bytes)
+
+    def take(self, answer: Status) -> bool:
+        if answer.number not in self.numbers:
+            return False
+        if len(answer.data) != self.data_bytes and (self.is_fence or not answer.error):
+            return False
+        self.numbers.remove(answer.number)
+        return True
+
+    @property
+    def is_answered(self) -> bool:
+        return not self.numbers
 
 
-class Bus:
-    """Requests in their order. failed: the servo that has not answered a vital exchange. lag_ns:
-    the time of the last answers without their bytes.
+class Bus(Exchange[Transaction, Status]):
+    """Requests in their order. lag_ns: the time of the last answers without their bytes. free_ns:
+    when the line has carried all that was written. The fence is a ping."""
 
-    No byte of an answer names its question. After a missing answer the bus therefore pings a servo
-    first: answers keep their order, so whatever arrives before that of the ping is late. Where the
-    ping has none either, nothing is asked before silence; what needs no answer is still written."""
+    fences: ClassVar[bool] = True
 
-    def __init__(self, byte_ns: int, answer_ns: int) -> None:
-        self._byte_ns = byte_ns
-        self._answer_ns = answer_ns
-        self.reset()
+    def __init__(self, counts: Counter[str], byte_ns: int, answer_ns: int) -> None:
+        super().__init__(counts, byte_ns, answer_ns, QUIET_NS)
 
-    def reset(self) -> None:
+    def clear(self) -> None:
         """The port is new, or closed."""
+        super().clear()
         self._queue: deque[Transaction] = deque()
-        self._current: Transaction | None = None
-        self._awaited: list[int] = []
-        self._ends_ns = self._until_ns = self._free_ns = self.lag_ns = 0
-        self._missed = self._is_fenced = False  # a ping is due; its answer is awaited
-        self._silent_ns = 0  # no question before
+        self.free_ns = self.lag_ns = 0
         self._alive: int | None = None  # the servo that has answered last
-        self.failed: int | None = None
 
     def forget(self) -> None:
         """Drops the requests that wait. Answers that are under way still take their time."""
         self._queue.clear()
-        self.failed = None
-        if self._current is not None:
-            self._current = replace(self._current, answered=None, vital=None)
+        for each in self.waiting:
+            each.answered = each.vital = None
 
     def drop_change(self, number: int) -> bool:
         """Drops what waits of the change of mode of this servo; whether an answer is awaited, which
         may not come."""
         self._queue = deque(each for each in self._queue if each.vital != number)
-        if self._current is None or self._current.vital != number:
-            return False
-        self._current = replace(self._current, vital=None)
-        return True
+        awaited = [each for each in self.waiting if each.vital == number]
+        for each in awaited:
+            each.vital = None
+        return bool(awaited)
 
-    def add(self, exchange: Transaction, *, first: bool = False) -> None:
+    def add(self, request: Transaction, *, first: bool = False) -> None:
         if first:
-            self._queue.appendleft(exchange)
+            self._queue.appendleft(request)
         else:
-            self._queue.append(exchange)
+            self._queue.append(request)
 
     # --- state --------------------------------------------------------------------------------
 
-    def has(self, exchange: Transaction | None) -> bool:
-        """Whether this exchange waits, or its answers are awaited."""
-        return exchange is not None and (exchange is self._current or exchange in self._queue)
+    def has(self, request: Transaction | None) -> bool:
+        """Whether this request waits, or its answers are awaited."""
+        return request in self.waiting or request in self._queue
 
     @property
     def has_waiting(self) -> bool:
         """Whether a request waits to be written."""
-        return self._missed or bool(self._queue)
-
-    @property
-    def awaits(self) -> bool:
-        """Whether answers are awaited, until `next_deadline`."""
-        return self._current is not None
-
-    def next_deadline(self) -> int | None:
-        return self._until_ns if self._current is not None else None
-
-    @property
-    def free_ns(self) -> int:
-        """When the line has carried all that was written."""
-        return self._free_ns
-
-    @property
-    def asks_ns(self) -> int:
-        """When the next question may be written."""
-        return max(self._free_ns, self._silent_ns)
-
-    def end_late(self, now: int) -> None:
-        """Ends an exchange whose time is over: a ping follows, unless it was one."""
-        if self._current is not None and now >= self._until_ns:
-            if self._current.vital is not None:
-                self.failed = self._current.vital
-            if self._alive in (None, *self._awaited):
-                self._alive = self._awaited[-1]  # one before it keeps the others waiting
-            self._missed = not self._is_fenced
-            self._silent_ns = now + QUIET_NS if self._is_fenced else 0
-            self._current, self._is_fenced = None, False
-
-    def is_free(self, now: int) -> bool:
-        """Whether a request may be written now."""
-        return self._current is None and now >= self._free_ns
+        return self.needs_fence or bool(self._queue)
 
     def duration_ns(self, size: int) -> int:
         """How long the line carries so many bytes."""
@@ -127,47 +98,42 @@ class Bus:
 
     # --- traffic ------------------------------------------------------------------------------
 
-    def take(self, status: Status, now: int) -> Transaction | None:
-        """Return the exchange that this answer belongs to; None: it is late, or not asked for."""
-        current = self._current
-        if current is None or status.number not in self._awaited:
+    def end_late(self, now: int) -> list[Transaction]:
+        lost = super().end_late(now)
+        for each in lost:
+            if self._alive in (None, *each.numbers):
+                self._alive = each.numbers[-1]  # one before it keeps the others waiting
+        return lost
+
+    def take(self, answer: Status, now: int) -> tuple[Transaction, list[Transaction]] | None:
+        found = super().take(answer, now)
+        if found is None:
+            self.late(1, now)
             return None
-        if len(status.data) != current.size and (self._is_fenced or not status.error):
-            return None
-        self._awaited.remove(status.number)
-        self._alive = status.number
-        if not self._awaited:
-            self._current, self._is_fenced = None, False
-            self.lag_ns = max(0, now - self._ends_ns)
-        if current.answered is not None:
-            current.answered(status, now)
-        return current
+        request, _ = found
+        self._alive = answer.number
+        if request.is_answered:
+            self.lag_ns = max(0, now - request.until_ns + self._answer_ns)
+        if request.answered is not None:
+            request.answered(answer, now)
+        return found
 
     def occupy(self, size: int, now: int) -> None:
         """So many bytes are written now."""
-        self._free_ns = max(now, self._free_ns) + size * self._byte_ns
+        self.free_ns = max(now, self.free_ns) + self.duration_ns(size)
 
     def bytes_due(self, data: bytes, now: int) -> bytes:
         """What is written now, when the bus is free: these bytes, and the requests up to the next
         one that is answered."""
-        if self._missed and self._alive is not None:
-            self._missed, self._is_fenced = False, True
-            ping = Transaction(packet(self._alive, PING), [self._alive], size=3)
-            data = self._await(ping, data, now)
-        while self._queue and self._current is None:
-            if not self._queue[0].numbers:
-                data += self._queue.popleft().request
-            elif now < self._silent_ns:
+        if self.needs_fence and self._alive is not None:
+            ping = packet(self._alive, PING)
+            self._queue.appendleft(Transaction(ping, [self._alive], None, 3, is_fence=True))
+        while self._queue and not self.waiting:
+            request = self._queue[0]
+            if request.numbers and not self.may_ask(request, now):
                 break
-            else:
-                data = self._await(self._queue.popleft(), data, now)
+            if request.numbers:
+                self.asked(request, now, len(data))
+            data += self._queue.popleft().request
         self.occupy(len(data), now)
-        return data
-
-    def _await(self, exchange: Transaction, data: bytes, now: int) -> bytes:
-        """Begin to wait for the answers to this request. Return the bytes with it."""
-        data += exchange.request
-        self._current, self._awaited = exchange, list(exchange.numbers)
-        self._ends_ns = now + (len(data) + exchange.answer_bytes) * self._byte_ns
-        self._until_ns = self._ends_ns + self._answer_ns
         return data

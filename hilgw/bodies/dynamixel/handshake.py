@@ -47,7 +47,6 @@ class Handshake(Dialogue[Transaction | ProtocolFailure, Status, None]):
         self._holds, self._clears = holds, clears
         self.models: dict[int, int] = {}
         self.failure: ProtocolFailure | None = None
-        self._awaited: Transaction | None = None
         self._modes: dict[int, tuple[int, int]] = {}  # drive mode and operating mode as found
         self._set: set[int] = set()
 
@@ -72,14 +71,12 @@ class Handshake(Dialogue[Transaction | ProtocolFailure, Status, None]):
 
     def proceed(self, now: int) -> None:
         """Goes on where the answer has not come in time, or has another size."""
-        if not self.over and not self._bus.has(self._awaited):
+        if not self.over:
             self._put(self.answer(None, now))
 
     def _transaction(self, step: Step, attempt: int) -> Transaction:
         assert isinstance(step, Ask)
-        number = step.servo.number
-        self._awaited = Transaction(step.request, [number], self._answered, step.size)
-        return self._awaited
+        return Transaction(step.request, [step.servo.number], self._answered, step.size)
 
     def _answered(self, status: Status, now: int) -> None:
         self._put(self.answer(status, now))

@@ -71,7 +71,9 @@ class DynamixelSession(RobotSession):
         servos = self._servos.values()
         self._by_number = {servo.number: servo for servo in servos}
         self._offsets = {servo.number: servo.offset for servo in servos}
-        self._bus = Bus(10 * NS_PER_S // settings.baudRate, ms_to_ns(settings.answer_ms))
+        self._bus = Bus(
+            self.counts, 10 * NS_PER_S // settings.baudRate, ms_to_ns(settings.answer_ms)
+        )
         self._reader = StatusReader()
         self._faults = Faults()
         self._watchdog_steps = max(2, settings.watchdog_ms // 20)
@@ -95,7 +97,7 @@ class DynamixelSession(RobotSession):
 
     def open(self, now: int) -> list[Event]:
         self._switch_off()
-        self._bus.reset()
+        self._bus.clear()
         self._faults.clear()
         for servo in self._servos.values():
             servo.pulses = None
@@ -104,7 +106,7 @@ class DynamixelSession(RobotSession):
 
     def _end(self) -> None:
         """The servos stop by their watchdog."""
-        self._bus.reset()
+        self._bus.clear()
         self._faults.clear()
         self._stopping.clear()
 
@@ -124,21 +126,17 @@ class DynamixelSession(RobotSession):
 
     def _take(self, servo: Servo, status: Status, now: int) -> None:
         """A servo is there while it answers in time: one that is always late leaves us blind."""
-        exchange = self._bus.take(status, now)
-        if exchange is None:
-            self.counts["late_answers"] += 1
+        found = self._bus.take(status, now)
+        if found is None:
             self._events.append(Notice(LATE))
-        elif exchange.answered is not None:
+        elif found[0].answered is not None:
             servo.answered_ns = now
 
     def next_deadline(self) -> int | None:
         if self._phase is Phase.CLOSED:
             return None
         dues = [self._due_ns, *(servo.next_deadline() for servo in self._servos.values())]
-        if self._bus.awaits:
-            dues.append(self._bus.next_deadline())
-        else:
-            dues.append(self._wake_ns)
+        dues.append(self._bus.next_deadline() if self._bus.waiting else self._wake_ns)
         return min(due for due in dues if due is not None)
 
     def expire(self, now: int) -> list[Event]:
@@ -160,20 +158,20 @@ class DynamixelSession(RobotSession):
 
     def is_idle(self) -> bool:
         """Whether nothing waits to be written: a stop that is repeated has left."""
-        return self._phase is Phase.CLOSED or not self._stopping
+        return self._phase is Phase.CLOSED or not (self._stopping or self._bus.repeats_stop)
 
     # --- what is written ----------------------------------------------------------------------
 
     def _flush(self, now: int) -> list[Event]:
         """The events that came up, and the bytes that are due."""
-        self._bus.end_late(now)
-        if self._phase is Phase.SETUP:
-            self._handshake.proceed(now)
-        if self._bus.failed is not None:
-            culprit = self._by_number[self._bus.failed]
-            self._lose(culprit, f"servo {culprit.number} does not answer", now)
+        for lost in self._bus.end_late(now):
+            if lost.vital is not None:
+                culprit = self._by_number[lost.vital]
+                self._lose(culprit, f"servo {culprit.number} does not answer", now)
+            elif self._phase is Phase.SETUP and lost.answered is not None:
+                self._handshake.proceed(now)
         data, self._urgent = self._urgent, b""
-        if self._bus.is_free(now):
+        if not self._bus.waiting and now >= self._bus.free_ns:
             data += self._bus.bytes_due(self._due(now), now)
         self._wake_ns = self._next_wake(now)
         events, self._events = self._events, []
@@ -184,14 +182,16 @@ class DynamixelSession(RobotSession):
         free_ns = self._bus.free_ns
         if self._stopping or self._goals.has_waiting:
             due = free_ns
-        elif self._bus.has_waiting:
-            due = self._bus.asks_ns
+        elif self._bus.has_waiting or self._bus.repeats_stop:
+            due = max(free_ns, self._bus.silent_ns)
         else:
             due = max(free_ns, self._read_back.due_ns)
         return due if due > now else None
 
     def _due(self, now: int) -> bytes:
         """What goes before the next request: stops again, and the newest goals."""
+        if self._bus.repeat_stop(now):
+            self._stopping |= self._stopped
         data = self._goals.of_stop(self._these(self._stopping)) if self._stopping else b""
         self._stopping.clear()
         if not self._is_up:
@@ -408,6 +408,7 @@ class DynamixelSession(RobotSession):
         self._stopped.update(indices)
         self._urgent += data
         self._bus.occupy(len(data), now)
+        self._bus.stopped(now)
 
     def _stop_data(self) -> bytes:
         return self._goals.of_stop(self._these(self._servos))

@@ -37,7 +37,7 @@ VERSION_ANSWER = re.compile(rb"^v,(.*version.*\d.*)$", re.I)
 HARDWARE_ANSWER = re.compile(rb"^HW version: *([ -~]+)$")
 SELECTOR_ANSWER = re.compile(rb"^c,(\d{1,2})$")
 ZERO_ANSWER, QUIET_ANSWER = re.compile(rb"^p$"), re.compile(rb"^s$")
-DRIVE_ANSWER = re.compile(rb"(?:^|[^ -~])d$")  # the rest of a binary answer may precede it
+DRIVE_ANSWER = re.compile(rb"(?:^|[^ -~])d[\r\n]")  # the rest of a binary answer may precede it
 WELCOME = (b"SerCom", b"EPFL education")
 """Words of the two lines that the robot sends after a reset."""
 
@@ -211,16 +211,6 @@ def handshake(
         "" if hardware is None else printable(hardware[1]),
         None if selector is None else int(selector[1]),
     )
-
-
-def back_in_step(left: int, right: int, answer_s: float) -> LineScript[Event, bool]:
-    """Ends whatever the robot is in the middle of, and sets its speeds anew; whether it answered.
-    What it still sends after that is dropped."""
-    answered = yield AskLine(drive_line(left, right), DRIVE_ANSWER, timeout_s=answer_s)
-    if answered is None:
-        return False
-    yield Pause(SETTLE_S)
-    return True
 
 
 def printable(data: bytes) -> str:

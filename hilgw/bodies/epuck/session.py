@@ -2,8 +2,8 @@
 
 Each exchange is one binary request: speeds and LEDs that changed, the sensors that are due, and the
 robot's speeds. The last shows whether the answer is whole and the robot has the commanded speeds.
-When it has not, or an answer is late, the session ends what the robot is in the middle of, sets its
-speeds anew by a line of text, and goes on.
+When it has not, or an answer is late, a line of text ends what the robot is in the middle of and
+sets its speeds anew: the fence of the exchange.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from hilgw.bodies._common.session import Phase
 from hilgw.bodies._common.wheels import WheeledSession
 from hilgw.bodies.epuck import sercom
-from hilgw.bodies.epuck.sercom import Found, back_in_step, handshake
+from hilgw.bodies.epuck.sercom import Found, handshake
 from hilgw.bodies.epuck.settings import (
     LEDS,
     MOTORS,
@@ -36,16 +36,18 @@ from hilgw.control.events import (
     StopReason,
     Write,
 )
+from hilgw.control.exchange import Exchange, Question
 from hilgw.control.odometer import Odometer
 from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import SENSOR, Device, Devices, Value
 from hilgw.devices.lookup import look_up
 from hilgw.framing.lines import LineSplitter
-from hilgw.protocols.dialogue import LineDialogue, LineScript
+from hilgw.protocols.dialogue import LineDialogue
 from hilgw.units import NS_PER_S, earliest, ms_to_ns, s_to_ns
 
 SILENT = "no answer: is the robot switched on, with sercom, and baudRate its own?"
 STRANGE = "no answer to V, only other bytes: is baudRate the robot's own?"
+LATE = "answers come later than answer_ms, and are dropped: raise it"
 EPUCK2_ADVICE = "the robot is an e-puck2: set model: e-puck2 for its speed and gyro"
 
 
@@ -58,11 +60,11 @@ class EPuckSession(WheeledSession):
         super().__init__(settings, devices_of(settings), MOTORS, fastest, cut_from)
         self._settings = settings
         self._byte_ns = 10 * NS_PER_S // settings.baudRate
-        self._answer_ns = ms_to_ns(settings.answer_ms)
+        times = self._byte_ns, ms_to_ns(settings.answer_ms), s_to_ns(sercom.SETTLE_S)
+        self._exchange: Exchange[Request | Fence, bytes] = Exchange(self.counts, *times)
         self._period_ns = ms_to_ns(settings.period_ms)
         self._silence_ns = s_to_ns(settings.silence_s)
         self._dialogue: LineDialogue[Event, Any] | None = None
-        self._exchange: Exchange | None = None
         self._due_ns = self._begun_ns = self._good_ns = 0  # exchanges: next, last, last valid
         self._sent = (0, 0)  # the speeds that the robot has
         self._shown: dict[int, int] = {}  # the LEDs that it has
@@ -90,19 +92,24 @@ class EPuckSession(WheeledSession):
 
     def _end(self) -> None:
         """**The robot drives on**: it has no watchdog."""
-        self._dialogue = self._exchange = None
+        self._dialogue = None
+        self._exchange.clear()
 
     def receive(self, data: bytes, now: int) -> list[Event]:
         if self._phase is Phase.CLOSED:
             return []
         if self._dialogue is not None:
             return self._text(data, now)
-        if self._exchange is None:
+        found = self._exchange.take(data, now)
+        if found is None:
+            self._exchange.late(0, now)
             self.counts["unasked"] += len(data)
             self._unasked = (self._unasked + data)[-64:]
             return self._reset_seen(self._unasked, now)
-        self._exchange.received += data
-        return self._answered(self._exchange, now) if self._exchange.is_complete else []
+        question, _ = found
+        if isinstance(question, Fence):
+            return self._reset_seen(question.received, now) or self._back_in_step(question, now)
+        return self._answered(question, now) if question.is_answered else []
 
     def next_deadline(self) -> int | None:
         if self._phase is Phase.CLOSED:
@@ -110,7 +117,7 @@ class EPuckSession(WheeledSession):
         if self._dialogue is not None:
             due = self._dialogue.deadline
         else:
-            due = self._due_ns if self._exchange is None else self._exchange.until_ns
+            due = self._exchange.next_deadline() or max(self._due_ns, self._exchange.silent_ns)
         return earliest(due, self._wheels_due())
 
     def expire(self, now: int) -> list[Event]:
@@ -120,9 +127,13 @@ class EPuckSession(WheeledSession):
             self._hurry(now)
         if self._dialogue is not None:
             return self._follow(self._dialogue.expire(now), now)
-        if self._exchange is not None:
-            return self._late(self._exchange, now) if now >= self._exchange.until_ns else []
-        return self._ask(now) if now >= self._due_ns else []
+        for lost in self._exchange.end_late(now):
+            is_check = self._phase is Phase.CHECK
+            if is_check and isinstance(lost, Request) and lost.count_ground():
+                self._exchange.clear()  # whole: its size was not known, and the robot is silent
+                return self._answered(lost, now)
+            return self._missed(now)
+        return [] if self._exchange.waiting else self._ask_if_due(now)
 
     def describe(self, data: bytes, *, received: bool) -> str:
         return sercom.describe(data, received=received)
@@ -135,24 +146,11 @@ class EPuckSession(WheeledSession):
         self._rest()
         self._lines_seen.clear()
         self._has_echo = False
-        script = handshake(
-            self._lines_seen,
-            self._settings.answer_ms / 1000,
-            at_first=self._at_first,
-        )
-        return self._converse(script, now)
-
-    def _resync(self, now: int) -> list[Event]:
-        """Gets back into step with the robot; what it should do now is set again."""
-        self.counts["resyncs"] += 1
-        self._sent = self._speeds()
-        wait_ns = self._answer_ns + (len(sercom.drive_line(*self._sent)) + 64) * self._byte_ns
-        return self._converse(back_in_step(*self._sent, wait_ns / NS_PER_S), now)
-
-    def _converse(self, script: LineScript[Event, Any], now: int) -> list[Event]:
-        self._exchange = None
+        self._exchange.clear()
         self._lines.clear()
         self._unasked = b""
+        answer_s = self._settings.answer_ms / 1000
+        script = handshake(self._lines_seen, answer_s, at_first=self._at_first)
         dialogue = self._dialogue = LineDialogue(script, Write, ProtocolFailure)
         return dialogue.start(now)
 
@@ -162,11 +160,8 @@ class EPuckSession(WheeledSession):
             dialogue = self._dialogue
             if dialogue is None:
                 break  # what follows was not asked for
-            if self._phase is Phase.UP and (reset := self._reset_seen(line, now)):
-                return events + reset
-            if self._phase is Phase.SETUP:
-                self._lines_seen.append(line)
-                self._has_echo |= line == sercom.VERSION.strip()
+            self._lines_seen.append(line)
+            self._has_echo |= line == sercom.VERSION.strip()
             taken = dialogue.take_line(line, now)
             if taken is not None:
                 events += self._follow(taken, now)
@@ -186,10 +181,8 @@ class EPuckSession(WheeledSession):
             self._sent, self._shown = (0, 0), dict.fromkeys(self._lights, 0)
             self._good_ns = now
             return events + self._check(now)
-        if self._phase is Phase.SETUP:
-            self.counts["retries"] += 1
-            return [*events, Notice(STRANGE if self._lines_seen else SILENT), *self._begin(now)]
-        return events + (self._ask(now) if result else self._missed(now))
+        self.counts["retries"] += 1
+        return [*events, Notice(STRANGE if self._lines_seen else SILENT), *self._begin(now)]
 
     def _reset_seen(self, text: bytes, now: int) -> list[Event]:
         """Whether the robot shows that it has just started."""
@@ -214,9 +207,8 @@ class EPuckSession(WheeledSession):
     def _begin_exchange(self, letters: str, indices: list[int], now: int) -> list[Event]:
         request = self._changes() + sercom.ask(letters)
         ground_values, echo = self._ground_values, self._has_echo
-        exchange = Exchange(request, letters, self._sent, indices, ground_values, echo)
-        exchange.until_ns = now + (len(request) + exchange.size) * self._byte_ns + self._answer_ns
-        self._exchange = exchange
+        question = Request(request, letters, self._sent, indices, ground_values, echo)
+        self._exchange.asked(question, now)
         self._begun_ns = now
         # A controller that has just commanded does so again after its step: wait for that.
         self._due_ns = now + self._period_ns * (3 if self._is_hurried else 2) // 2
@@ -242,11 +234,13 @@ class EPuckSession(WheeledSession):
     def _hurry(self, now: int) -> None:
         """The next exchange begins at once, where none is under way."""
         self._is_hurried = True
-        if self._exchange is None:
+        if not self._exchange.waiting:
             self._due_ns = min(self._due_ns, now)
 
-    def _answered(self, exchange: Exchange, now: int) -> list[Event]:
-        self._exchange = None
+    def _ask_if_due(self, now: int) -> list[Event]:
+        return self._ask(now) if now >= max(self._due_ns, self._exchange.silent_ns) else []
+
+    def _answered(self, exchange: Request, now: int) -> list[Event]:
         values = exchange.values()
         if values is None:
             self.counts["damaged"] += 1
@@ -266,7 +260,7 @@ class EPuckSession(WheeledSession):
         events += self._sensors.values(exchange.indices, values)
         if self._speeds() != self._sent or self._lights != self._shown:
             self._hurry(now)
-        return [*events, *self._ask(now)] if now >= self._due_ns else events
+        return events + self._ask_if_due(now)
 
     def _connected(self) -> list[Event]:
         settings = self._settings
@@ -275,19 +269,13 @@ class EPuckSession(WheeledSession):
             events.append(Notice(EPUCK2_ADVICE))
         return events
 
-    def _too_slow(self, exchange: Exchange) -> Event:
-        count = len(exchange.request) + exchange.size
+    def _too_slow(self, exchange: Request) -> Event:
+        count = len(exchange.request) + exchange.answer_bytes
         period = self._settings.period_ms
         return Notice(
             f"the robot answers too late for a period of {period:g} ms: {count} bytes take "
             f"{count * self._byte_ns / 1e6:.1f} ms, the rest is its delay; raise period_ms"
         )
-
-    def _late(self, exchange: Exchange, now: int) -> list[Event]:
-        """No more bytes come: the end of an answer whose size was not known, or none."""
-        if self._phase is not Phase.CHECK or not exchange.count_ground():
-            return self._missed(now)
-        return self._answered(exchange, now)
 
     def _missed(self, now: int) -> list[Event]:
         """No valid answer came."""
@@ -297,7 +285,29 @@ class EPuckSession(WheeledSession):
         if now - self._good_ns >= self._silence_ns:
             self.counts["silences"] += 1
             return self._lose(f"no valid answer for {self._settings.silence_s:g} s", now)
-        return self._resync(now)
+        return self._resync(now, has_missed=True)
+
+    def _resync(self, now: int, *, has_missed: bool = False) -> list[Event]:
+        """Gets back into step with the robot; what it should do now is set again."""
+        self.counts["resyncs"] += 1
+        self._sent = self._speeds()
+        self._unasked = b""
+        names_late = has_missed and not self._has_echo
+        fence = Fence(sercom.drive_line(*self._sent), names_late, is_fence=True)
+        self._exchange.clear()
+        self._exchange.asked(fence, now)
+        return [Write(fence.request)]
+
+    def _back_in_step(self, fence: Fence, now: int) -> list[Event]:
+        """After the answer to the fence: what the robot still sends is dropped."""
+        if not fence.is_answered:
+            return []
+        self._exchange.quiet(now)
+        self._due_ns = now
+        if not fence.has_missed or fence.received.strip().startswith(b"d"):
+            return []
+        self._exchange.late(1, now)
+        return [Notice(LATE)]
 
     def _lose(self, text: str, now: int) -> list[Event]:
         return [Disconnected(text), *self._begin(now)]
@@ -344,23 +354,46 @@ class EPuckSession(WheeledSession):
         return []
 
 
-@dataclass(slots=True)
-class Exchange:
+@dataclass(slots=True, eq=False)
+class Fence(Question[bytes]):
+    """A line of text that ends whatever the robot is in the middle of. has_missed: an answer before
+    it did not come in time."""
+
+    has_missed: bool
+    received: bytes = b""
+
+    @property
+    def answer_bytes(self) -> int:
+        return 64  # with the end of a late answer
+
+    def take(self, answer: bytes) -> bool:
+        self.received = (self.received + answer)[-sercom.LONGEST_LINE :]
+        return True
+
+    @property
+    def is_answered(self) -> bool:
+        return sercom.DRIVE_ANSWER.search(self.received) is not None
+
+
+@dataclass(slots=True, eq=False)
+class Request(Question[bytes]):
     """A request that was written. letters: its commands that are answered, the speeds last.
     speeds: those that the robot has then. indices: the sensors whose values are wanted. echo: the
-    line returns the request before the answer. until_ns: when the answer is late."""
+    line returns the request before the answer."""
 
-    request: bytes
     letters: str
     speeds: tuple[int, int]
     indices: list[int]
     ground_values: int
     echo: bool
-    until_ns: int = 0
     received: bytearray = field(default_factory=bytearray)
 
+    def take(self, answer: bytes) -> bool:
+        self.received += answer
+        return True
+
     @property
-    def size(self) -> int:
+    def answer_bytes(self) -> int:
         """Bytes that come back."""
         answer = sercom.answer_size(self.letters, self.ground_values)
         return answer + (len(self.request) if self.echo else 0)
@@ -368,21 +401,23 @@ class Exchange:
     def count_ground(self) -> bool:
         """Count the ground's numbers in an answer that is over; return whether the count is one of
         `GROUND_VALUES`."""
-        count = self.ground_values - (self.size - len(self.received)) // 2
+        count = self.ground_values - (self.answer_bytes - len(self.received)) // 2
         if sercom.GROUND not in self.letters or count not in sercom.GROUND_VALUES:
             return False
         self.ground_values = count
         return True
 
     @property
-    def is_complete(self) -> bool:
-        return len(self.received) >= self.size
+    def is_answered(self) -> bool:
+        return len(self.received) >= self.answer_bytes
 
     def values(self) -> dict[str, tuple[int, ...]] | None:
         """The numbers of each command; None: bytes were lost or added on the way, as the speeds at
         the end are not those that were set."""
         received = bytes(self.received)
-        if len(received) != self.size or (self.echo and not received.startswith(self.request)):
+        if len(received) != self.answer_bytes or (
+            self.echo and not received.startswith(self.request)
+        ):
             return None
         data = received[len(self.request) :] if self.echo else received
         found = sercom.decode(self.letters, data, self.ground_values)

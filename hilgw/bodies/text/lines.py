@@ -6,12 +6,12 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from hilgw.bodies.text.settings import Line
+from hilgw.control.exchange import Question
 from hilgw.framing.lines import LineSplitter
 from hilgw.protocols.text.patterns import Match, Pattern, compiled
-from hilgw.units import NS_PER_S, s_to_ns
+from hilgw.units import s_to_ns
 
 PLACEHOLDER = re.compile(r'\{([^{}"]+)\}')  # not what JSON has in braces
 _DECIMAL = re.compile(rb"[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?[ \t]*")
@@ -89,115 +89,18 @@ def sendable(line: Line, end: bytes, failed: str, *, fills: bool = False) -> Sen
     )
 
 
-LONGEST_QUIET_NS = NS_PER_S
-"""A robot that never stops sending is not waited for any longer."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Outstanding:
-    """A line that was sent. subject: what it was for, as its owner named it."""
+@dataclass(slots=True, eq=False)
+class Sent(Question[bytes]):
+    """A line that was sent. subject: what it was for, as its owner named it. match: of its answer;
+    None: the robot refused it."""
 
     line: Sendable
     subject: object
-    size: int
-    until_ns: int
+    match: Match | None = None
 
+    def __post_init__(self) -> None:
+        self.timeout_ns, self.realtime = self.line.timeout_ns, self.line.realtime
 
-class Answer(NamedTuple):
-    """A line that answers `sent`; match is None when it refuses it. skipped: lines before it whose
-    answers were lost."""
-
-    sent: Outstanding
-    match: Match | None
-    skipped: list[Outstanding]
-
-
-class Window:
-    """Robots answer lines in order; a real-time line is answered at any time. byte_ns, answer_ns:
-    time of a byte and of the longest answer on the line."""
-
-    def __init__(self, window: int, window_bytes: int, byte_ns: int, answer_ns: int) -> None:
-        self._window = window
-        self._window_bytes = window_bytes
-        self._byte_ns = byte_ns
-        self._answer_ns = answer_ns
-        self._lines: list[Outstanding] = []
-        self._realtime: list[Outstanding] = []
-
-    def clear(self) -> None:
-        self._lines.clear()
-        self._realtime.clear()
-
-    @property
-    def idle(self) -> bool:
-        return not self._lines and not self._realtime
-
-    def has(self, subject: object) -> bool:
-        """Whether a line for this subject has no answer yet."""
-        return any(each.subject == subject for each in (*self._lines, *self._realtime))
-
-    def has_room(self, line: Sendable, size: int) -> bool:
-        """Whether the line may be sent now; one alone always may."""
-        if line.realtime or not self._lines:
-            return True
-        held = sum(each.size for each in self._lines)
-        fits = not self._window_bytes or held + size <= self._window_bytes
-        return len(self._lines) < self._window and fits
-
-    def sent(self, line: Sendable, subject: object, size: int, now: int) -> None:
-        """The line has left."""
-        if line.expect is None:
-            return
-        waiting = self._realtime if line.realtime else self._lines
-        ahead = sum(each.size for each in self._lines)
-        line_ns = (ahead + size) * self._byte_ns + self._answer_ns
-        until_ns = now + max(line.timeout_ns, line_ns)
-        waiting.append(Outstanding(line, subject, size, until_ns))
-
-    def take(self, line: bytes) -> Answer | None:
-        """The line that this one answers; None: none."""
-        for at, each in enumerate(self._realtime):
-            if found := each.line.answers(line):
-                del self._realtime[at]
-                return Answer(each, found, [])
-        for at, each in enumerate(self._lines):
-            found = each.line.answers(line)
-            if found is not None or each.line.refuses(line):
-                skipped = self._lines[:at]
-                del self._lines[: at + 1]
-                return Answer(each, found, skipped)
-        return None
-
-    def next_deadline(self) -> int | None:
-        return min([each.until_ns for each in (*self._lines[:1], *self._realtime)], default=None)
-
-    def overdue(self, now: int) -> list[Outstanding]:
-        """All lines without an answer, once one of them is late; forgets them: a late answer would
-        be taken for that of the next line."""
-        due = self.next_deadline()
-        if due is None or now < due:
-            return []
-        lost = [*self._lines, *self._realtime]
-        self.clear()
-        return lost
-
-
-class Silence:
-    """The time in which the robot must be silent. until_ns: its end."""
-
-    def __init__(self, quiet_ns: int) -> None:
-        self.until_ns = 0
-        self._quiet_ns = quiet_ns
-        self._latest_ns = 0
-
-    def expect(self, now: int) -> None:
-        """The time begins."""
-        self._latest_ns = now + LONGEST_QUIET_NS
-        self.restart(now)
-
-    def restart(self, now: int) -> None:
-        """The robot was not silent: the time begins again."""
-        self.until_ns = min(now + self._quiet_ns, self._latest_ns)
-
-    def end(self, now: int) -> None:
-        self.until_ns = now
+    def take(self, answer: bytes) -> bool:
+        self.match = self.line.answers(answer)
+        return self.match is not None or (not self.realtime and self.line.refuses(answer))

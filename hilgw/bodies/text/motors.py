@@ -297,10 +297,6 @@ class Motions:
         if line.active:
             self._wait(line)
 
-    def active(self) -> list[MotionLine]:
-        """The lines that were sent since the last stop."""
-        return [line for line in self.lines if line.active]
-
     # --- stops --------------------------------------------------------------------------------
 
     def halt(self) -> bool:
@@ -321,7 +317,7 @@ class Motions:
 
     def repeat(self) -> None:
         """A stop leaves that was not meant for the motions that were sent since: they follow it."""
-        for line in self.active():
+        for line in (each for each in self.lines if each.active):
             line.rest()
             self._wait(line)
 

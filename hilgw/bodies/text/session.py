@@ -33,6 +33,8 @@ from hilgw.protocols.text.steps import Step, question
 from hilgw.transports.base import LineSettings
 from hilgw.units import ns_to_s
 
+LATE = "answers come later than timeout_s, and are dropped: raise it"
+
 
 class TextBodySession(RobotSession):
     """The pure session; see `hilgw.bodies.base.BodySession`."""
@@ -61,14 +63,14 @@ class TextBodySession(RobotSession):
         return self._begin(now)
 
     def _end(self) -> None:
-        self._traffic.end_all()
+        self._traffic.exchange.clear()
 
     def _begin(self, now: int) -> list[Event]:
         """Ends a line that was cut, and stops a robot that still moves; then the setup."""
         self._phase = Phase.QUIET
         self._traffic.rest()
-        self._traffic.end_all()
-        self._traffic.silence.expect(now)
+        self._traffic.exchange.clear()
+        self._traffic.exchange.quiet(now)
         self._reader.clear()
         return [Write(self._traffic.end + self._traffic.stop_data())]
 
@@ -84,12 +86,12 @@ class TextBodySession(RobotSession):
             lines = [line for line in lines if not self._traffic.is_unasked(line)]
             if not lines:
                 return []
-        if now < self._traffic.silence.until_ns and not self._is_restart(lines):
+        if now < self._traffic.exchange.silent_ns and not self._is_restart(lines):
             if self._settings.unasked and all(map(self._traffic.is_unasked, lines)):
                 return [event for line in lines for event in self._take(line, now)]
-            self._traffic.silence.restart(now)
-            self.counts["late_lines"] += len(lines)
-            return []
+            late = len(lines) if self._is_up else 0  # before, they answer the first stop
+            self._traffic.exchange.late(late, now)
+            return [Notice(LATE)] if late else []
         events: list[Event] = []
         for line in lines:
             events += self._take(line, now)
@@ -106,7 +108,7 @@ class TextBodySession(RobotSession):
             case Phase.CLOSED:
                 return None
             case Phase.QUIET:
-                return self._traffic.silence.until_ns
+                return self._traffic.exchange.silent_ns
             case Phase.SETUP:
                 return self._setup.deadline
         return self._traffic.next_deadline()
@@ -116,7 +118,7 @@ class TextBodySession(RobotSession):
             case Phase.CLOSED:
                 return []
             case Phase.QUIET:
-                return self._start_setup(now) if now >= self._traffic.silence.until_ns else []
+                return self._start_setup(now) if now >= self._traffic.exchange.silent_ns else []
             case Phase.SETUP:
                 return self._after_setup(self._setup.expire(now), now)
         if self._traffic.is_lost(now):

@@ -11,19 +11,11 @@ from collections.abc import Collection, Mapping
 
 from hilgw.bodies._common.session import refused
 from hilgw.bodies.text.devices import Leds, RequestLine, Requests
-from hilgw.bodies.text.lines import (
-    Outstanding,
-    Sendable,
-    Silence,
-    Window,
-    number_of,
-    sendable,
-    shown,
-    to_bytes,
-)
-from hilgw.bodies.text.motors import Halted, MotionLine, Motions
+from hilgw.bodies.text.lines import Sendable, Sent, number_of, sendable, shown, to_bytes
+from hilgw.bodies.text.motors import MotionLine, Motions
 from hilgw.bodies.text.settings import Line, TextBodySettings
 from hilgw.control.events import Command, Event, MotorHeld, Notice, SensorValue, Write
+from hilgw.control.exchange import Exchange
 from hilgw.control.safety import stands_still
 from hilgw.devices.kinds import Devices, Refusal
 from hilgw.protocols.text.patterns import Match
@@ -43,7 +35,7 @@ class TextRobotRefused(RequestReason):
 
 
 class Traffic:
-    """end: of a line. silence: until its end nothing but a stop is written. counts: those of the
+    """end: of a line. exchange: nothing but a stop is written in its silence. counts: those of the
     session. silence_ns: without an answer for so long the robot is gone."""
 
     def __init__(
@@ -55,20 +47,21 @@ class Traffic:
     ) -> None:
         self.end = to_bytes(settings.line_end)
         line = LineSettings(settings.baudRate)
-        self.silence = Silence(max(ms_to_ns(settings.quiet_ms), line.duration_ns(HELD_BACK)))
         self._settings = settings
         self._devices = devices
         self._always_on = always_on
         self._counts = counts
         answer_ns = line.duration_ns(settings.longest_line)
-        self._window = Window(
-            settings.window, settings.window_bytes, line.duration_ns(1), answer_ns
+        quiet_ns = max(ms_to_ns(settings.quiet_ms), line.duration_ns(HELD_BACK))
+        window = settings.window, settings.window_bytes
+        self.exchange: Exchange[Sent, bytes] = Exchange(
+            counts, line.duration_ns(1), answer_ns, quiet_ns, *window
         )
         self._zeros: dict[str, float] = {}
         self._motions = Motions(settings, devices, self.end, self._zeros)
         self._leds = Leds(settings, self.end)
         self.silence_ns = max(s_to_ns(settings.silence_s), 2 * answer_ns)
-        self._stop_again = self._is_blocked = False
+        self._is_blocked = False
         self._stop_tries = 0
         self._answered_ns = self._asked_ns = self._work_ns = 0
         self.forget()
@@ -93,11 +86,6 @@ class Traffic:
         )
         self._leds.forget()
 
-    def end_all(self) -> None:
-        """No answer is expected any more."""
-        self._stop_again = False
-        self._window.clear()
-
     def rest(self) -> None:
         """The motors were stopped."""
         self._motions.rest()
@@ -105,9 +93,8 @@ class Traffic:
     def start(self, zeros: Mapping[str, float | None], now: int) -> None:
         """The setup has ended: LEDs and sensors are due. zeros: of the motors, as it read them."""
         self._zeros.update({name: zero or 0.0 for name, zero in zeros.items()})
-        self.end_all()
+        self.exchange.clear()
         self._answered_ns = self._asked_ns = self._work_ns = now
-        self.silence.end(now)
         self._stop_tries, self._is_blocked = 0, False
         self._leds.restart()
         self._requests.restart(now)
@@ -150,21 +137,13 @@ class Traffic:
     def _halt(self, index: int, now: int) -> bytes:
         """The stop, which leaves beside the window, where a motor may not wait for its line; the
         lines of the other motors follow it."""
-        on_its_way = self._moves_on_its_way()
         line = self._motions.line_of(index)
-        waits = self._stop_again or now < self.silence.until_ns or self._is_blocked
+        waits = self.exchange.repeats_stop or self._is_blocked
         data = line.data()
-        if line.active and (waits or not self._has_room(line, data)):
+        sent = Sent(data if isinstance(data, bytes) else b"", line.line, line)
+        if line.active and (waits or not self.exchange.may_ask(sent, now)):
             self._motions.demand_halt()
-        if not self._motions.halt():
-            return b""
-        stop = self._send_stop(now)
-        self._stop_again = on_its_way
-        return stop
-
-    def _has_room(self, line: MotionLine, data: bytes | Halted) -> bool:
-        size = len(data) if isinstance(data, bytes) else 0
-        return self._window.has_room(line.line, size)
+        return self._send_stop(now) if self._motions.halt() else b""
 
     def switch(self, index: int, period_ms: float | None, now: int) -> None:
         self._requests.switch(index, period_ms, now)
@@ -176,13 +155,10 @@ class Traffic:
     def stop(self, now: int) -> bytes:
         """The stop lines, which leave beside the window; again when a line that was on its way has
         been answered: it may move a motor after the stop."""
-        again = self._moves_on_its_way()
         self._motions.rest()
         self._stop_tries = 0
-        data = self._send_stop(now)
-        self._stop_again = again
         self._work_ns = now
-        return data
+        return self._send_stop(now)
 
     def stop_data(self, *, after_cut: bool = False, whole: bool = False) -> bytes:
         """The stop lines. after_cut: a line that may have been cut is ended first, where the stop
@@ -193,16 +169,16 @@ class Traffic:
     @property
     def is_stopping(self) -> bool:
         """Whether a stop waits to be written again, or for its answer."""
-        return self._stop_again or self._window.has(_STOP)
+        return self.exchange.repeats_stop or self._awaits(_STOP)
 
     # --- time ---------------------------------------------------------------------------------
 
     def next_deadline(self) -> int:
-        dues = [self._answered_ns + self.silence_ns, self._window.next_deadline()]
+        dues = [self._answered_ns + self.silence_ns, self.exchange.next_deadline()]
         dues.append(self._motions.next_deadline())
         work_ns = self._next_work_ns()
         if work_ns is not None:
-            dues.append(max(work_ns, self.silence.until_ns))
+            dues.append(max(work_ns, self.exchange.silent_ns))
         return min(due for due in dues if due is not None)
 
     def is_lost(self, now: int) -> bool:
@@ -210,25 +186,19 @@ class Traffic:
         return now - self._answered_ns >= self.silence_ns
 
     def expire(self, now: int) -> list[Event]:
-        events = self._resync(self._window.overdue(now), now)
+        lost = self.exchange.end_late(now)
+        if lost:
+            self._counts["timeouts"] += 1
+            self._is_blocked = False
+        events = [event for each in lost for event in self._not_answered(each)]
         self._motions.expire(now)
         return events + self.pump(now)
-
-    def _resync(self, lost: list[Outstanding], now: int) -> list[Event]:
-        """Lines whose answers are late: waits until the robot is silent, then goes on."""
-        if not lost:
-            return []
-        self._counts["timeouts"] += 1
-        events = [event for each in lost for event in self._not_answered(each)]
-        self._is_blocked = False
-        self.silence.expect(now)
-        return events
 
     # --- lines of the robot -------------------------------------------------------------------
 
     def take(self, line: bytes, now: int) -> list[Event] | None:
         """What an answer brings; None for a line that answers nothing."""
-        answer = self._window.take(line)
+        answer = self.exchange.take(line, now)
         if answer is None:
             found = self._requests.unasked(line)
             if found is None:
@@ -236,17 +206,16 @@ class Traffic:
             self._answered_ns = now
             return self._follow(found) + self._sensor_values(found)
         self._answered_ns = now
-        events: list[Event] = []
-        for each in answer.skipped:
-            events += self._not_answered(each)
-        subject = answer.sent.subject
-        if answer.match is None:
+        sent, lost = answer
+        events = [event for each in lost for event in self._not_answered(each)]
+        subject = sent.subject
+        if sent.match is None:
             self._counts["refused_lines"] += 1
             return events + self._refused_line(subject, line)
-        events += self._follow(answer.match)
+        events += self._follow(sent.match)
         if isinstance(subject, RequestLine):
             self._counts["answers"] += 1
-            events += self._sensor_values(answer.match)
+            events += self._sensor_values(sent.match)
         elif subject is _STOP:
             self._stop_tries = 0
             events += [
@@ -293,7 +262,7 @@ class Traffic:
         line before."""
         text = f"the robot answered {shown(line)}"
         if subject is _STOP:
-            self._stop_again = self._stop_tries < self._settings.stop_repeats
+            self.exchange.repeats_stop = self._stop_tries < self._settings.stop_repeats
             return [Notice(f"{text} to its stop", once=False)]
         index: int | None = None
         if isinstance(subject, MotionLine):
@@ -311,15 +280,15 @@ class Traffic:
             text = f"'{subject}': {text}"
         return [refused(self._counts, index, TextRobotRefused.FAILED, text)]
 
-    def _not_answered(self, sent: Outstanding) -> list[Event]:
+    def _not_answered(self, sent: Sent) -> list[Event]:
         """The line may be lost, or its answer: it is sent again. A sensor is asked at its time."""
         self._counts["unanswered"] += 1
         subject = sent.subject
         if isinstance(subject, MotionLine):
             self._motions.lost(subject)
         elif subject is _STOP:
-            self._stop_again = self._stop_tries < self._settings.stop_repeats
-            if not self._stop_again:
+            self.exchange.repeats_stop = self._stop_tries < self._settings.stop_repeats
+            if not self.exchange.repeats_stop:
                 tries = "once" if self._stop_tries == 1 else f"{self._stop_tries} times"
                 text = f"stop sent {tries}, not confirmed: the robot does not acknowledge it"
                 return [Notice(text, once=False)]
@@ -331,35 +300,34 @@ class Traffic:
 
     def pump(self, now: int) -> list[Event]:
         """Writes the lines that are due, as far as the window has room."""
-        if now < self.silence.until_ns:
+        if now < self.exchange.silent_ns:
             return []
         data = b""
-        if self._stop_again:
-            if not self._window.idle:
+        if self.exchange.repeats_stop:
+            if not self.exchange.repeat_stop(now):
                 return []  # what was sent before the stop comes first
             self._motions.repeat()
             data += self._send_stop(now)
-        on_its_way = self._moves_on_its_way()
         if self._motions.halt():
             data += self._send_stop(now)
-            self._stop_again = on_its_way
         self._is_blocked = False
         events: list[Event] = []
         for line, filled, subject in self._due_lines(now):
-            if (self._is_blocked and not line.realtime) or not self._window.has_room(
-                line, len(filled)
-            ):
+            is_motion = isinstance(subject, MotionLine)
+            sent = Sent(filled, line, subject, is_motion=is_motion)
+            if (self._is_blocked and not line.realtime) or not self.exchange.may_ask(sent, now):
                 self._is_blocked = True
                 continue
-            self._window.sent(line, subject, len(filled), now)
+            if line.expect is not None:
+                self.exchange.asked(sent, now)
             events += self._left(subject, filled, now)
             data += filled
         return [Write(data), *events] if data else events
 
     def _next_work_ns(self) -> int | None:
         """When a line is due that the window has room for; None: there is none."""
-        if self._stop_again:
-            return self._work_ns if self._window.idle else None
+        if self.exchange.repeats_stop:
+            return None if self.exchange.waiting else self._work_ns
         dues = [
             request.due_ns
             for request in self._asked_requests()
@@ -368,7 +336,7 @@ class Traffic:
         if not self._is_blocked:
             if self._motions.has_waiting or self._leds.has_waiting:
                 dues.append(self._work_ns)
-            if self._window.idle:
+            if not self.exchange.waiting:
                 dues.append(self._alive_ns)
         return min(dues, default=None)
 
@@ -388,13 +356,13 @@ class Traffic:
             for request in self._asked_requests()
             if now >= request.due_ns
         ]
-        if not found and self._window.idle and now >= self._alive_ns:
+        if not found and not self.exchange.waiting and now >= self._alive_ns:
             found.append((self._alive[0], self._alive[1], _ALIVE))
         return found
 
     def _asked_requests(self) -> list[RequestLine]:
         """The requests with an enabled sensor whose last answer is not awaited."""
-        return [each for each in self._requests.asked() if not self._window.has(each)]
+        return [each for each in self._requests.asked() if not self._awaits(each)]
 
     def _left(self, subject: object, data: bytes, now: int) -> list[Event]:
         """A line has left."""
@@ -410,14 +378,17 @@ class Traffic:
             self._leds.left(subject)
         return []
 
-    def _moves_on_its_way(self) -> bool:
-        """Whether a line for motors has no answer yet: the robot may read it after a stop."""
-        return any(self._window.has(motion) for motion in self._motions.active())
+    def _awaits(self, subject: object) -> bool:
+        """Whether a line for this subject has no answer yet."""
+        return any(each.subject == subject for each in self.exchange.waiting)
 
     def _send_stop(self, now: int) -> bytes:
-        """The bytes of all stop lines, whose answers are expected from now on."""
-        self._stop_again = False
+        """The bytes of all stop lines, whose answers are expected from now on, but not in the
+        silence: after it they are written again."""
         self._stop_tries += 1
+        self.exchange.stopped(now)
         for line in self._motions.stops:
-            self._window.sent(line, _STOP, len(line.filled({})), now)
+            if line.expect is not None and now >= self.exchange.silent_ns:
+                sent = Sent(line.filled({}), line, _STOP, is_motion=False)
+                self.exchange.asked(sent, now)
         return self._motions.stop_data()
