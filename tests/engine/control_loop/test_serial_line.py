@@ -271,8 +271,8 @@ def test_bytes_that_no_session_understands_are_named_after_two_seconds() -> None
     assert loop.observer.notices == []
     loop.run(200)
     text = (
-        '45 bytes, no frame yet; begins "temp=20\\r\\ntemp=20": it sends "temp=20": text in place of its '
-        "answers. Is this port its console?"
+        '45 bytes, no frame yet; begins "temp=20\\r\\ntemp=20": it sends "temp=20": text in '
+        "place of its answers. Is this port its console?"
     )
     assert loop.observer.notices == [text]
     loop.body.data_received(b"temp=20\r\n")
