@@ -214,7 +214,7 @@ def test_nothing_connected_names_the_likely_causes() -> None:
     bench.pass_time(10)
     error = error_of(bench)
     assert isinstance(error, PeerError)
-    for part in ("power", "TX and RX", "9600 baud"):
+    for part in ("power", "TX and RX", "9600 baud (`hilgw scan`"):
         assert part in error.fix
 
 
