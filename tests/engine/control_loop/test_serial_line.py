@@ -280,6 +280,20 @@ def test_bytes_that_no_session_understands_are_named_after_two_seconds() -> None
     assert loop.observer.notices == [text]
 
 
+def test_on_a_slow_line_the_longest_frame_has_its_time() -> None:
+    """1024 bytes take 34 s at 300 baud."""
+    loop = FakeLoop(serial=True, baud_rate=300)
+    loop.body.attach(loop.robot)  # type: ignore[arg-type]
+    for byte in Random(2).randbytes(900).replace(b"\0", b"\x91"):
+        loop.body.data_received(bytes((byte,)))
+        loop.run(30)
+    assert not [text for text in loop.observer.notices if "no frame yet" in text]
+    for byte in Random(3).randbytes(300).replace(b"\0", b"\x91"):
+        loop.body.data_received(bytes((byte,)))
+        loop.run(30)
+    assert [text for text in loop.observer.notices if "no frame yet" in text]
+
+
 def test_a_peer_that_registers_in_time_is_understood() -> None:
     loop = FakeLoop(serial=True)
     loop.body.attach(loop.robot)  # type: ignore[arg-type]
