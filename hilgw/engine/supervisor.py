@@ -200,13 +200,18 @@ class StallDetector:
 
     def __init__(self, stall_s: float | None) -> None:
         self._stall_s = stall_s
-        self._pending = 0
+        self._left = 0
         self._since_s: float | None = None
 
-    def error(self, pending: int, now_s: float, where: str = "") -> PeerError | None:
-        """The bytes pending now; the error when the port is stalled, else None."""
-        last, self._pending = self._pending, pending
-        if self._stall_s is None or not pending or pending < last:
+    def error(self, sent: int, pending: int, now_s: float, where: str = "") -> PeerError | None:
+        """Return the error when the port is stalled, else None.
+
+        Args:
+            sent: bytes written until now.
+            pending: those of them that have not left.
+        """
+        last, self._left = self._left, sent - pending
+        if self._stall_s is None or not pending or self._left > last:
             self._since_s = None
         elif self._since_s is None:
             self._since_s = now_s
@@ -365,7 +370,8 @@ class Supervisor(AttachedPort):
             done, _ = await asyncio.wait({broken}, timeout=STALL_POLL_S)
             if done:
                 return broken.result()
-            if (error := detector.error(transport.pending, loop.time(), self.where)) is not None:
+            sent, pending = self.passed.sent, transport.pending
+            if (error := detector.error(sent, pending, loop.time(), self.where)) is not None:
                 return error
 
     async def _after(self, error: HilgwError) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from hilgw import plugins
 from hilgw.framing import create
 from hilgw.units import NS_PER_S
 
@@ -42,7 +43,8 @@ def guess(data: bytes, ours: str = "", baud_rate: int = 0) -> str:
     """Return a guess at these bytes as a question for the user; "" when nothing known fits.
 
     Args:
-        ours: short name of the framing in use, which found no frame.
+        ours: short name of the framing in use, which found no frame; or the kind of a device that
+            has a framing of its own.
         baud_rate: of the line; 0: not a serial line.
     """
     if certain := _by_checksum(data, ours):
@@ -101,6 +103,9 @@ def _guess_of_text(data: bytes, ours: str) -> str:
             return f'it sends "{printed[:LINE_SHOWN]}": {what}'
     if ours == "text":
         return "lines that no pattern of the settings describes"
+    if ours.partition("-")[0].partition(":")[0] not in plugins.names(plugins.FRAMINGS):
+        printed = next(iter(lines), "")[:LINE_SHOWN]
+        return f'it sends "{printed}": text in place of its answers. Is this port its console?'
     if b"\n" in data and ours not in ("lines", "lines-lf"):
         return "framing lines?"
     if b"\r" in data and ours != "lines-cr":

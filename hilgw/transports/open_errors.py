@@ -99,7 +99,7 @@ _LIST = "`hilgw ports` lists the ports of this machine"
 _WINDOWS = re.compile(r"(?i)(\\\\\.\\)?COM\d+")
 _MACOS = re.compile(r"/dev/(cu|tty)\.\S+")
 _BARE = re.compile(r"(tty|rfcomm|cu)\w+|serial/\S+")
-_VARIABLE = re.compile(r"\$(\w+|\{[^}]*\})")
+_VARIABLE = re.compile(r"\$(\w+|\{[^}]*\}|\([^)]*\))|%\w+%|`[^`]*`")
 _TYPOGRAPHIC = re.compile("[\u2018-\u201f]")
 _ADDRESS = re.compile(r"[\w.-]+:\d+")
 

@@ -21,7 +21,11 @@ class OwnFolder:
 
         # One without content may be new, and not locked yet. Path.glob would raise for a folder
         # that its owner removes meanwhile.
-        base = tempfile.gettempdir()
+        try:
+            base = tempfile.gettempdir()
+        except OSError:
+            os.close(os.open("/", os.O_RDONLY))  # raises the reason, if it is too few descriptors
+            raise
         for content in glob.glob(f"{PREFIX}*/*", root_dir=base):  # noqa: PTH207
             folder = Path(base, content).parent
             with suppress(OSError):  # in use, another user's, or removed meanwhile

@@ -391,6 +391,19 @@ def test_a_frame_in_time_is_all_the_other_end_needs() -> None:
     assert made.next_deadline() is None
 
 
+def test_a_long_frame_on_a_slow_line_is_neither_missed_nor_a_reason_to_refuse() -> None:
+    """400 bytes take 13 s at 300 baud, and the stream may begin within a frame."""
+    made, payload, byte_ns = opened(line=common(baudRate=300)), b"slow" * 100, 10**10 // 300
+    cut = frames("cobs-crc16", payload)[5:]
+    events: list[base.Event] = []
+    for at, byte in enumerate(cut + frames("cobs-crc16", payload)):
+        now = at * byte_ns
+        events += made.expire(now) + made.receive(bytes((byte,)), now)
+        assert made.send(packet(b"to it"), now).lost is None
+    assert received(events) == [payload]
+    assert not [text for text in notices(events) if "no frame yet" in text]
+
+
 def test_the_echo_of_our_own_packet_is_not_a_sign_of_the_other_end() -> None:
     made = opened(local_echo=True)
     made.receive(made.send(packet(b"ping"), 0).data, MS)

@@ -59,6 +59,8 @@ def test_text_from_another_device_is_named_once_in_each_connection(
         (text,) = _named(events)
         assert 'begins "temp=20\\r\\n' in text
         assert text.endswith("?") != (kind == "text")  # of no pattern it is sure
+        has_framing = kind in ("uart", "hc12") and not settings  # without a handshake
+        assert ("framing lines?" in text) == has_framing
         session.close()
 
 

@@ -94,7 +94,7 @@ def test_an_empty_dev_causes_no_traceback(words: str, tmp_path: Path) -> None:
 
 @pytest.mark.judge("prlimit")
 def test_too_few_descriptors_are_named(tmp_path: Path) -> None:
-    for limit in (6, 11):
+    for limit in (6, 9, 12, 13, 15):
         words = 'exec prlimit --nofile="$0" -- "$@"'
         done = run_program("sh", "-c", words, str(limit), *COMMAND, *HC12, cwd=tmp_path)
         assert done.returncode

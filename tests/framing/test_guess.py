@@ -87,7 +87,21 @@ def test_boot_loaders_and_menus_are_shown_in_their_words(
 def test_the_first_line_of_a_text_is_shown() -> None:
     watch = FirstFrame("rylr998", 9600)
     watch.take(b"\r\nArduino sketch 1.2 ready\r\n> ", 0)
-    assert 'begins "Arduino sketch 1.2 ready\\r\\n": framing lines?' in watch.expire(AFTER_NS)
+    assert 'it sends "Arduino sketch 1.2 ready": text' in watch.expire(AFTER_NS)
+
+
+@pytest.mark.parametrize("ours", ["xbee", "ir_toy", "hc12", "rylr998", ""])
+@pytest.mark.parametrize("text", ["raspberrypi login: ", "\r\nU-Boot 2023.01\r\n=> ", "\r\n\r\n"])
+def test_a_console_in_place_of_a_module_is_shown_without_a_framing(text: str, ours: str) -> None:
+    """The framing of a module cannot be set."""
+    looks = guess(text.encode() * 3, ours, 115200)
+    assert looks.startswith(f'it sends "{text.strip().splitlines()[0] if text.strip() else ""}')
+    assert "framing" not in looks
+
+
+@pytest.mark.parametrize("ours", ["cobs-crc16", "length", "gap:20ms", "slip-crc32"])
+def test_text_in_place_of_the_frames_of_a_station_asks_for_its_framing(ours: str) -> None:
+    assert guess(b"temp=20\r\n" * 3, ours, 115200) == "framing lines?"
 
 
 def test_the_framing_in_use_is_not_proposed() -> None:

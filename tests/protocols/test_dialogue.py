@@ -53,6 +53,16 @@ def answer(dialogue: Dialogue[Out, re.Match[bytes], str], line: bytes, now: int)
     return dialogue.answer(found, now)
 
 
+def test_on_a_slow_line_an_answer_has_the_time_of_its_bytes() -> None:
+    """At 300 baud, after what the device was sending before."""
+    for byte_ns, limit_ns in ((0, SECOND // 2), (SECOND // 30, (5 + 256) * (SECOND // 30))):
+        dialogue = Dialogue(greet(), ask, Failure, byte_ns)
+        dialogue.start(0)
+        assert dialogue.deadline == limit_ns
+        assert dialogue.expire(limit_ns - 1) == []
+        assert dialogue.expire(limit_ns) == [Sent(b"hello", 2)]
+
+
 def test_events_come_in_the_order_of_the_script() -> None:
     dialogue = run(greet())
     assert dialogue.start(0) == ["begin", Sent(b"hello", 1)]

@@ -107,6 +107,21 @@ async def test_after_a_negotiation_the_sentence_is_the_reason_too(timer: Timer) 
         assert "says: Port in use" in (await refused("rfc2217", server.address, timer)).what
 
 
+async def test_a_sentence_after_all_settings_are_answered_is_the_reason_too(timer: Timer) -> None:
+    """The port would be set, and 0.1 s later it is not there."""
+
+    class Leaves(AccessServer):
+        async def answer(self, data: bytes, writer: asyncio.StreamWriter) -> None:
+            await super().answer(data, writer)
+            if "baud_rate" in self.settings:
+                await asyncio.sleep(0.1)
+                await sends(b"Port already in use\r\n", then="close")(self, writer)
+
+    async with serving(Leaves()) as server:
+        error = await refused("rfc2217", server.address, timer)
+        assert error.what == "the server says: Port already in use"
+
+
 @KINDS
 async def test_bytes_that_are_no_text_are_not_shown(timer: Timer, kind: str) -> None:
     async with serving(Peer(sends(b"\x01\x02\x1b[2J\x80", then="close"))) as server:

@@ -14,9 +14,11 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
+from hilgw.adapters._common.module import notice
 from hilgw.adapters.base import Event, Failed, Write
 from hilgw.adapters.ir_toy.reasons import IrToyRefused
 from hilgw.errors import HilgwError, MismatchError, PeerError
+from hilgw.framing.guess import FirstFrame
 from hilgw.reasons import PacketRefused, RefusedReason
 from hilgw.units import NS_PER_MS
 
@@ -35,7 +37,7 @@ ANSWER_NS = 500 * NS_PER_MS
 ENTER_NS, ENTERS = 150 * NS_PER_MS, 4  # s can be repeated: in sample mode it has no effect
 TRANSMIT_NS = 1_000 * NS_PER_MS  # in addition to the duration of the burst
 TRIES = 3
-LONGEST_TEXT = 64
+LONGEST_TEXT = 256
 
 _FIX_PORT = "check that it is an IR Toy, reconnect it, and close other programs that use it"
 
@@ -228,7 +230,10 @@ class SampleMode:
     def _try_again(self, now: int) -> list[Report]:
         if self._tries < TRIES:
             return self._reset(now)
-        return self._fail(PeerError("the IR Toy does not answer", fix=_FIX_PORT))
+        instead = FirstFrame("ir_toy")
+        instead.take(bytes(self._text), now)
+        failed = self._fail(PeerError("the IR Toy does not answer", fix=_FIX_PORT))
+        return [*notice(instead.give_up()), *failed]
 
     def restart(self, reason: str, now: int) -> list[Report]:
         """Reset the toy, which left the protocol for this reason."""

@@ -104,7 +104,7 @@ class Commands(ABC):
         return PeerError(
             "the module does not answer, in API mode or in command mode",
             fix="check power, that TX and RX are not swapped, that its BD is "
-            f"{self._baud} baud, and that it does not sleep (SM)",
+            f"{self._baud} baud (`hilgw scan` finds its rate), and that it does not sleep (SM)",
         )
 
     def _wrong_mode(self, mode: int) -> MismatchError:

@@ -162,6 +162,18 @@ def test_light_that_never_ends_holds_nothing_up() -> None:
     assert asked[0] == b"v"
 
 
+def test_text_in_place_of_its_answers_is_shown() -> None:
+    bench = ToyBench()
+    bench.take(bench.session.open(bench.now))
+    for _ in range(60):
+        bench.take_in(b"\r\nraspberrypi login: \r\n")
+        bench.wait(50)
+    (shown,) = of(base.Notice, bench.events)
+    assert 'no frame yet; begins "' in shown.text
+    assert 'it sends "raspberrypi login:": text in place of its answers' in shown.text
+    assert of(base.Failed, bench.events)
+
+
 def test_no_answer_is_asked_for_again_and_given_up() -> None:
     bench = ToyBench()
     bench.take(bench.session.open(bench.now))
@@ -170,6 +182,7 @@ def test_no_answer_is_asked_for_again_and_given_up() -> None:
     (failed,) = of(base.Failed, bench.events)
     assert isinstance(failed.error, PeerError)
     assert "the IR Toy does not answer" in str(failed.error)
+    assert of(base.Notice, bench.events) == []
     assert bench.session.next_deadline() is None
     assert bench.take_in(b"V222") == []
 

@@ -214,7 +214,7 @@ def test_nothing_connected_names_the_likely_causes() -> None:
     bench.pass_time(10)
     error = error_of(bench)
     assert isinstance(error, PeerError)
-    for part in ("power", "TX and RX", "9600 baud"):
+    for part in ("power", "TX and RX", "9600 baud (`hilgw scan`"):
         assert part in error.fix
 
 
@@ -376,7 +376,7 @@ def _no_frame(bench: ModuleBench) -> list[str]:
 @pytest.mark.parametrize(
     ("data", "looks"),
     [
-        (b"temp=20\r\n", 'begins "temp=20\\r\\n": framing lines?'),
+        (b"temp=20\r\n", 'it sends "temp=20": text in place of its answers'),
         (b"\x00\xf8\x80\x00", "a lower baud rate than 9600, such as 2400?"),
     ],
 )

@@ -110,6 +110,8 @@ def test_a_rate_that_the_module_does_not_have(
         ("192.168.1.5:8080", "did you mean socket://192.168.1.5:8080?"),
         ("~/port", "write the whole path"),
         ("${PORT}", "'${PORT}' has ${PORT}, which only a shell expands; write the whole path"),
+        ("$(cat port)", "has $(cat port), which only a shell expands; write the whole path"),
+        ("%PORT%", "has %PORT%, which only a shell expands; write the whole path"),
         ("$HOME/port", "has $HOME, which only a shell expands; write the whole path"),
         ("/dev/ttyACM99", ""),
         ("./xbee-a", ""),

@@ -270,11 +270,28 @@ def test_bytes_that_no_session_understands_are_named_after_two_seconds() -> None
     loop.run(1_900)
     assert loop.observer.notices == []
     loop.run(200)
-    text = '45 bytes, no frame yet; begins "temp=20\\r\\n": framing lines?'
+    text = (
+        '45 bytes, no frame yet; begins "temp=20\\r\\ntemp=20": it sends "temp=20": text in '
+        "place of its answers. Is this port its console?"
+    )
     assert loop.observer.notices == [text]
     loop.body.data_received(b"temp=20\r\n")
     loop.run(5_000)
     assert loop.observer.notices == [text]
+
+
+def test_on_a_slow_line_the_longest_frame_has_its_time() -> None:
+    """1024 bytes take 34 s at 300 baud."""
+    loop = FakeLoop(serial=True, baud_rate=300)
+    loop.body.attach(loop.robot)  # type: ignore[arg-type]
+    for byte in Random(2).randbytes(900).replace(b"\0", b"\x91"):
+        loop.body.data_received(bytes((byte,)))
+        loop.run(30)
+    assert not [text for text in loop.observer.notices if "no frame yet" in text]
+    for byte in Random(3).randbytes(300).replace(b"\0", b"\x91"):
+        loop.body.data_received(bytes((byte,)))
+        loop.run(30)
+    assert [text for text in loop.observer.notices if "no frame yet" in text]
 
 
 def test_a_peer_that_registers_in_time_is_understood() -> None:

@@ -121,7 +121,7 @@ class ControllerPort(AttachedPort, ABC):
         if self._connection is None:
             return
         now_s = asyncio.get_running_loop().time()
-        error = self._stall.error(self._connection.pending, now_s)
+        error = self._stall.error(self.passed.sent, self._connection.pending, now_s)
         if error is not None:
             self._drop(error)
 
