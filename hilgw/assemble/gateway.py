@@ -41,7 +41,7 @@ from hilgw.engine.station.receive_filter import ReceiveFilter
 from hilgw.engine.station.station import Station
 from hilgw.engine.station.station_watch import Traffic
 from hilgw.engine.supervisor import Supervisor
-from hilgw.errors import UsageError
+from hilgw.errors import ConfigError, UsageError
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.medium import Medium
@@ -57,7 +57,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hilgw.adapters.base import Adapter, StationSettings
-    from hilgw.config.model import AdapterConfig, EstopConfig, GatewayConfig, RobotConfig
+    from hilgw.config.model import (
+        AdapterConfig,
+        EstopConfig,
+        FederationConfig,
+        GatewayConfig,
+        RobotConfig,
+    )
     from hilgw.engine.observer import Observer
     from hilgw.engine.simulated.clock import SimulatedClock
 
@@ -127,8 +133,6 @@ class _Assembly(Assembly):
         self.ports.add_nodes()
         self.add_peers()
         if self.config.federation is not None:
-            from hilgw.assemble.federation import add_federation
-
             add_federation(self.ports, self.config.federation, self.airs)
         if self.config.estop is not None:
             self.add_estop(self.config.estop)
@@ -364,3 +368,31 @@ def _devices(config: RobotConfig) -> str:
     if config.body is not None:
         words.append("devices of its body")
     return ", ".join(words) or "no devices"
+
+
+def add_federation(ports: Ports, federation: FederationConfig, airs: Airs) -> None:
+    """Add the federation to the ports of the gateway.
+
+    Raises:
+      ConfigError: Eclipse Zenoh is missing, or refuses a setting.
+    """
+    try:
+        import zenoh  # noqa: F401 - whether it is installed
+    except ModuleNotFoundError:
+        fix = "pip install 'hilgw[zenoh]'"
+        raise ConfigError("needs Eclipse Zenoh", where="federation", fix=fix) from None
+    from hilgw.federation.federation import Federation
+    from hilgw.federation.network import NAME
+    from hilgw.federation.settings import zenoh_settings
+    from hilgw.federation.shared_airs import SharedAirs
+
+    local = [
+        name
+        for name, adapter in ports.config.adapters.items()
+        if not adapter.common.air and air_of(adapter, name) == name
+    ]
+    shared = SharedAirs(airs, federation.name, local, ports.gateway.real_timer.now)
+    made = Federation(federation, zenoh_settings(federation), ports.gateway, shared)
+    ports.gateway.join(made)
+    name, network = federation.name, federation.network
+    ports.describe(NAME, f"{name} in {network}, {federation.mode}: {made.where}")
