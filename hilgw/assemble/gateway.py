@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hilgw.adapters._common.framing_settings import name_of
-from hilgw.adapters.base import AcknowledgedSession, line_of
+from hilgw.adapters.base import AcknowledgedSession, Adapter, StationSettings, line_of
 from hilgw.adapters.declaration import Framed
 from hilgw.assemble.ports import Assembly, Ports
 from hilgw.config import line_rates
+from hilgw.config.model import (
+    AdapterConfig,
+    EstopConfig,
+    FederationConfig,
+    GatewayConfig,
+    RobotConfig,
+)
 from hilgw.config.queries import (
     REAL_TIME,
     inside_of,
@@ -30,12 +39,13 @@ from hilgw.devices.receiver import Receiver
 from hilgw.devices.steps import StepClock
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.gateway import Gateway
-from hilgw.engine.observer import Observers
+from hilgw.engine.observer import Observer, Observers
 from hilgw.engine.reporting.statistics import StationStatistics
 from hilgw.engine.robot.ports import EmitterPort, ReceiverPort
 from hilgw.engine.robot.robot import Robot
 from hilgw.engine.robot.schedule import Schedule
 from hilgw.engine.scene import Scene
+from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.engine.station.receive_filter import ReceiveFilter
 from hilgw.engine.station.station import Station
@@ -51,21 +61,6 @@ from hilgw.medium.pose import Mount
 from hilgw.plugins import ADAPTERS, load
 from hilgw.reasons import PacketDropped
 from hilgw.units import NS_PER_MS, ns_to_s
-
-if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Callable
-
-    from hilgw.adapters.base import Adapter, StationSettings
-    from hilgw.config.model import (
-        AdapterConfig,
-        EstopConfig,
-        FederationConfig,
-        GatewayConfig,
-        RobotConfig,
-    )
-    from hilgw.engine.observer import Observer
-    from hilgw.engine.simulated.clock import SimulatedClock
 
 
 def build(

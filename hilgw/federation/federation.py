@@ -18,7 +18,7 @@ from hilgw.federation.member import Member
 from hilgw.federation.network import NAME, NetworkView
 from hilgw.federation.outgoing import Outgoing
 from hilgw.federation.roster import Namesakes, Roster
-from hilgw.federation.session import ZenohSession
+from hilgw.federation.session import Query, ZenohSession
 from hilgw.federation.settings import refusal
 from hilgw.federation.shared_poses import SharedPoses
 from hilgw.reasons import PacketRefused
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from hilgw.config.model import FederationConfig
     from hilgw.engine.gateway import Gateway
-    from hilgw.federation.session import Query
     from hilgw.federation.shared_airs import SharedAirs
 
 TICK_NS = 100 * NS_PER_MS

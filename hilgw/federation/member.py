@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from hilgw.devices.fields import TYPES
+from hilgw.engine.neighbour import Neighbour
 from hilgw.engine.observer import State
 from hilgw.federation import wire
 from hilgw.protocols.gateway.messages import keys_of
 from hilgw.reasons import PacketRefused
 from hilgw.units import NS_PER_MS, NS_PER_S, ns_to_ms, ns_to_s
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import TypeVar
-
-    from hilgw.engine.neighbour import Neighbour
-
-    T = TypeVar("T")
+T = TypeVar("T")
 
 CLOCK_SAMPLES = 8
 REACH_NS = 2 * NS_PER_S

@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hilgw.federation import wire
-from hilgw.medium.packet import BROADCAST
+from hilgw.medium.packet import BROADCAST, Copy
 from hilgw.reasons import PacketRefused, RefusedReason
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from hilgw.federation.session import ZenohSession
     from hilgw.federation.shared_airs import SharedAirs
     from hilgw.medium.medium import Medium
-    from hilgw.medium.packet import Copy
 
 LONGEST_PACKET = 1 << 19
 _FIELDS = attrgetter(

@@ -13,23 +13,18 @@ from __future__ import annotations
 import re
 import struct
 import time
+from collections.abc import Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 import xxhash
 
+from hilgw.config.model import Ros2Config
 from hilgw.engine.observer import Observer
-from hilgw.medium.packet import BROADCAST
+from hilgw.federation.session import ZenohSession
+from hilgw.medium.medium import Missed
+from hilgw.medium.packet import BROADCAST, Packet
+from hilgw.reasons import NotReceivedReason
 from hilgw.records import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from hilgw.config.model import Ros2Config
-    from hilgw.federation.session import ZenohSession
-    from hilgw.medium.medium import Missed
-    from hilgw.medium.packet import Packet
-    from hilgw.reasons import NotReceivedReason
 
 TYPE = "std_msgs::msg::dds_::UInt8MultiArray_"
 # REP 2016; rosidl writes it into std_msgs, and the hash of the definition is the same.

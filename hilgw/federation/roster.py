@@ -6,16 +6,12 @@ the first one counts until it is gone, or until it does not report its state.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from hilgw.federation import wire
+from hilgw.federation.member import Member
 from hilgw.federation.wire import MemberKey
 from hilgw.units import NS_PER_MS, NS_PER_S
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hilgw.federation.member import Member
 
 MOST_MEMBERS = 256
 MOST_FURTHER = 8  # tokens of one name

@@ -11,7 +11,7 @@ from hilgw.engine.control_loop.servers.webots_server import WebotsServer
 from hilgw.engine.observer import State
 from hilgw.engine.proxy.connection import FLUSH_S, READ_BYTES, WRITE_LIMIT_BYTES, ProxyConnection
 from hilgw.engine.supervisor import ObservedPort
-from hilgw.errors import PeerError, PortError
+from hilgw.errors import HilgwError, PeerError, PortError
 from hilgw.protocols.webots.errors import ProtocolError
 from hilgw.protocols.webots.handshake import Acknowledgement, decode_acknowledgement, encode_hello
 from hilgw.transports.tcp.listener import Limits
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from hilgw.engine.lines import Lines
     from hilgw.engine.listening import Listening
     from hilgw.engine.proxy.robot import ProxiedRobot
-    from hilgw.errors import HilgwError
     from hilgw.reasons import RequestRefused
     from hilgw.transports.base import Transport
 
