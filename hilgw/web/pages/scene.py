@@ -6,7 +6,7 @@ import math
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hilgw.client.gateway import Gateway
 from hilgw.medium.pose import IDENTITY, Pose, Rows, Vector
@@ -14,12 +14,10 @@ from hilgw.view.gateway import GatewayView
 from hilgw.web.actions import FLAT, Actions, button
 from hilgw.web.content import content, scrolling
 from hilgw.web.markup import Markup, element, joined, table
+from hilgw.web.page import Page
 from hilgw.web.pages.drawing import SIGNALS, Drawing, drawing_of
 from hilgw.web.pages.overview import general, heading
 from hilgw.web.pages.plan import UNLIMITED, box_of, lost, plan
-
-if TYPE_CHECKING:
-    from hilgw.web.page import Page
 
 COLOURS = {"robot": "#0d9488", "module": "#d97706", "emitter": "#0ea5e9", "receiver": "#f59e0b"}
 GREY, RECEIVED, LOST, INK = "#94a3b8", "#16a34a", "#dc2626", "#17202a"
