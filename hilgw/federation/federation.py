@@ -17,9 +17,9 @@ from hilgw.federation.incoming import Incoming, Refusing
 from hilgw.federation.member import Member
 from hilgw.federation.network import NAME, NetworkView
 from hilgw.federation.outgoing import Outgoing
+from hilgw.federation.refused import refusal
 from hilgw.federation.roster import Namesakes, Roster
 from hilgw.federation.session import Query, ZenohSession
-from hilgw.federation.settings import refusal
 from hilgw.federation.shared_poses import SharedPoses
 from hilgw.reasons import PacketRefused
 from hilgw.transports.wakeup import Wakeup

@@ -1,11 +1,9 @@
-"""Zenoh's own settings, of a configuration, and a look at its TLS."""
+"""Zenoh's own settings, of a configuration."""
 
 from __future__ import annotations
 
 import json
 import re
-import socket
-import ssl
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +27,6 @@ _FIX_REACHED = (
     "that you trust"
 )
 _RETRY = {"period_init_ms": 50, "period_max_ms": 500, "period_increase_factor": 2}
-CONNECT_S = 2.0
-VERSION_3 = bytes.fromhex("a003020102")  # how a certificate of version 3 begins
 
 
 def zenoh_settings(config: FederationConfig) -> zenoh.Config:
@@ -110,36 +106,3 @@ def _leaves(path: Keys, value: Any) -> Iterator[tuple[Keys, Any]]:
             yield from _leaves((*path, str(key)), item)
     else:
         yield path, value
-
-
-# --- why TLS refuses a connection: Zenoh does not report it ---------------------------------------
-
-
-def refusal(config: FederationConfig) -> str:
-    """Return why the first endpoint of `connect` with TLS refuses this gateway, or this gateway it.
-
-    Empty: none does, as far as Python's TLS shows. It blocks: not for the event loop.
-    """
-    for endpoint in config.connect:
-        protocol, _, place = endpoint.partition("#")[0].partition("?")[0].partition("/")
-        host, _, port = place.rpartition(":")
-        if protocol == "tls" and (why := _try(host.strip("[]"), int(port), config.tls)):
-            return f"TLS with {endpoint} fails: {why}"
-    return ""
-
-
-def _try(name: str, port: int, given: dict[str, Any]) -> str:
-    try:
-        context = ssl.create_default_context(cafile=given.get("root_ca_certificate"))
-        if (own := given.get("connect_certificate")) is not None:
-            context.load_cert_chain(own, given.get("connect_private_key"))
-        with (
-            socket.create_connection((name, port), CONNECT_S) as connection,
-            context.wrap_socket(connection, server_hostname=name) as secured,
-        ):
-            begin = (secured.getpeercert(binary_form=True) or b"")[:16]
-            return "" if VERSION_3 in begin else "its certificate is of version 1"
-    except ssl.SSLError as error:
-        return getattr(error, "verify_message", "") or error.reason or str(error)
-    except OSError as error:
-        return "" if isinstance(error, ConnectionError) else error.strerror or str(error)

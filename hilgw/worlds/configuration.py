@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from hilgw.devices.fields import CHANNEL_MAX, UNLIMITED
 from hilgw.devices.kinds import CAMERA
@@ -24,6 +23,7 @@ from hilgw.errors import ConfigError, printable, quoted
 from hilgw.worlds.fields import FROM_WORLD, settings_of
 from hilgw.worlds.frames import NO_ROTATION, Rotation, Vector
 from hilgw.worlds.nodes import Node, Text, World
+from hilgw.worlds.protos import BODIES, devices_of
 from hilgw.worlds.survey import (
     NO_SCALE,
     Bounds,
@@ -36,31 +36,6 @@ from hilgw.worlds.survey import (
 )
 from hilgw.worlds.yaml_text import LONGEST_COMMENT, Names, comment, item, number, text
 
-SIDES = ("left", "right")
-BODIES = {
-    "E-puck": "{kind: epuck, port: /dev/rfcomm0}",
-    "Create": "{kind: create2, port: /dev/ttyUSB0}",
-}
-_NAMES = {
-    "E-puck": {
-        "DistanceSensor": [f"ps{number}" for number in range(8)],
-        "LightSensor": [f"ls{number}" for number in range(8)],
-        "LED": [f"led{number}" for number in range(10)],
-        "Accelerometer": ["accelerometer"],
-        "Gyro": ["gyro"],
-        "Emitter": ["emitter"],
-        "Receiver": ["receiver"],
-    },
-    "Create": {
-        "TouchSensor": ["bumper_left", "bumper_right"],
-        "DistanceSensor": [
-            f"cliff_{place}" for place in ("left", "front_left", "front_right", "right")
-        ],
-        "LED": ["led_on", "led_play", "led_step"],
-        "Receiver": ["receiver"],
-    },
-}
-_BLANK = {"E-puck": {"camera": {"node": "Camera", "absent": "blank", "width": 52, "height": 39}}}
 OLDEST = "R2019a"
 """The oldest version whose rules are known. Earlier ones have the same cones and cylinders."""
 
@@ -413,18 +388,3 @@ def _is_near(position: Vector) -> bool:
 
 def _note(indent: int, words: str) -> str:
     return " " * indent + comment(words)
-
-
-# --- devices of Webots' models (R2025a) of the robots that hilgw has bodies for, by their PROTO: a
-# world file does not have the nodes in a PROTO --------------------------------------------------
-
-
-def devices_of(proto: str) -> dict[str, dict[str, Any]]:
-    """Return the devices of a model as under `devices:`; none for an unknown PROTO."""
-    devices: dict[str, dict[str, Any]] = {}
-    for side in SIDES if proto in _NAMES else ():
-        for kind, name in (("RotationalMotor", "motor"), ("PositionSensor", "sensor")):
-            devices[f"{side} wheel {name}"] = {"node": kind, "joint": f"{side} wheel"}
-    for kind, names in _NAMES.get(proto, {}).items():
-        devices |= {name: {"node": kind} for name in names}
-    return devices | _BLANK.get(proto, {})

@@ -17,7 +17,7 @@ import yaml
 import zenoh_ros2_sdk as sdk
 
 from hilgw.federation import wire
-from hilgw.federation.settings import VERSION_3
+from hilgw.federation.refused import VERSION_3
 from hilgw.testing.sim import wait_until
 from tests.e2e.running import HOST, ROOT, Gateway, environment, free_port, run
 from tests.federation.ros2_library import DEFINITION, HASH, MESSAGE, ros2_library

@@ -14,7 +14,7 @@ import pytest
 import trustme
 
 from hilgw.config.model import FederationConfig
-from hilgw.federation.settings import refusal
+from hilgw.federation.refused import refusal
 
 REQUEST = "openssl req -newkey rsa:2048 -nodes -subj /CN=127.0.0.1 -keyout old.key -out old.csr"
 SIGN = "openssl x509 -req -in old.csr -signkey old.key -out old.pem -days 2"  # of version 1

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import grp
 from collections.abc import Iterator
 from pathlib import Path as FilePath
-from typing import Any
 
 from hilgw.config.context import Inspection
 from hilgw.config.model import AccessConfig
-from hilgw.config.paths import ZENOH_FILES
 from hilgw.config.queries import is_local
 from hilgw.config.source.positions import Path
-from hilgw.errors import quoted
 from hilgw.transports.private_files import (
     KEY_READABLE,
     TOKEN_READABLE,
@@ -22,7 +18,6 @@ from hilgw.transports.private_files import (
     mode_of,
 )
 
-FILES = {"folder", "file", "recording", "path", "certificate", "key", "clients"}
 _OTHERS = "other hosts reach this address, and could move the motors"
 _TOKEN = "?token=" + 32 * "x"  # as `hilgw token` makes it, behind the name of the robot
 
@@ -104,45 +99,3 @@ def _problems(access: AccessConfig, *, reads: bool) -> Iterator[tuple[str, str]]
     elif access.tls is None and not access.plaintext:
         fix = "write access: {tls: ...}, or plaintext: true for a network that you trust"
         yield "other hosts reach this address without TLS", fix
-
-
-def check_named_files(inspection: Inspection) -> None:
-    """Report names that no file can have, and pipes and devices, which never end."""
-    folder = FilePath(inspection.document.file).parent
-    waiting: list[tuple[Path, Any]] = [((), inspection.document.data)]
-    while waiting:
-        path, value = waiting.pop()
-        if isinstance(value, dict | list):
-            named = value.items() if isinstance(value, dict) else enumerate(value)
-            waiting += [((*path, key), each) for key, each in named]
-        elif (
-            isinstance(value, str)
-            and path
-            and (path[-1] in FILES or str(path[-1]).endswith(ZENOH_FILES))
-        ):
-            inspection.errors(
-                path, [("", what, "name a file") for what in _file_problems(folder, value)]
-            )
-
-
-def _file_problems(folder: FilePath, name: str) -> Iterator[str]:
-    place = folder / name
-    if "\0" in name:
-        yield "a name of a file has no NUL"
-        return
-    try:
-        if place.exists() and not (place.is_file() or place.is_dir()):
-            yield "this is not a file"
-    except OSError as error:
-        yield f"this is not a name of a file: {error.strerror}"
-
-
-def check_group(inspection: Inspection) -> None:
-    """Warn about a group that this machine does not have: the file may be for another one."""
-    group = inspection.get("control", "group")
-    if isinstance(group, str):
-        try:
-            grp.getgrnam(group)
-        except (KeyError, ValueError):
-            fix = "name a group of this machine, as `getent group` lists them"
-            inspection.warn(("control", "group"), f"there is no group {quoted(group)} here", fix)
