@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from hilgw.bodies.base import current
+from hilgw.bodies.base import Body, current
 from hilgw.config.queries import (
     forwarding_of,
     is_mocked,
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from hilgw.assemble.network import NetworkPorts
     from hilgw.assemble.ports import PlaceMock
     from hilgw.assemble.stepped import SteppedAssembly
-    from hilgw.bodies.base import Body
     from hilgw.config.model import PartConfig, RobotConfig
     from hilgw.controllers.base import PeerController
     from hilgw.engine.robot.schedule import Schedule

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hilgw.adapters._common.framing_settings import name_of
-from hilgw.adapters.base import AcknowledgedSession, line_of
+from hilgw.adapters.base import AcknowledgedSession, Adapter, StationSettings, line_of
 from hilgw.adapters.declaration import Framed
 from hilgw.assemble.ports import Assembly, Ports
 from hilgw.config import line_rates
+from hilgw.config.model import (
+    AdapterConfig,
+    EstopConfig,
+    FederationConfig,
+    GatewayConfig,
+    RobotConfig,
+)
 from hilgw.config.queries import (
     REAL_TIME,
     inside_of,
@@ -30,18 +39,19 @@ from hilgw.devices.receiver import Receiver
 from hilgw.devices.steps import StepClock
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.gateway import Gateway
-from hilgw.engine.observer import Observers
+from hilgw.engine.observer import Observer, Observers
 from hilgw.engine.reporting.statistics import StationStatistics
 from hilgw.engine.robot.ports import EmitterPort, ReceiverPort
 from hilgw.engine.robot.robot import Robot
 from hilgw.engine.robot.schedule import Schedule
 from hilgw.engine.scene import Scene
+from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.engine.station.receive_filter import ReceiveFilter
 from hilgw.engine.station.station import Station
 from hilgw.engine.station.station_watch import Traffic
 from hilgw.engine.supervisor import Supervisor
-from hilgw.errors import UsageError
+from hilgw.errors import ConfigError, UsageError
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.medium import Medium
@@ -51,15 +61,6 @@ from hilgw.medium.pose import Mount
 from hilgw.plugins import ADAPTERS, load
 from hilgw.reasons import PacketDropped
 from hilgw.units import NS_PER_MS, ns_to_s
-
-if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Callable
-
-    from hilgw.adapters.base import Adapter, StationSettings
-    from hilgw.config.model import AdapterConfig, EstopConfig, GatewayConfig, RobotConfig
-    from hilgw.engine.observer import Observer
-    from hilgw.engine.simulated.clock import SimulatedClock
 
 
 def build(
@@ -127,8 +128,6 @@ class _Assembly(Assembly):
         self.ports.add_nodes()
         self.add_peers()
         if self.config.federation is not None:
-            from hilgw.assemble.federation import add_federation
-
             add_federation(self.ports, self.config.federation, self.airs)
         if self.config.estop is not None:
             self.add_estop(self.config.estop)
@@ -364,3 +363,31 @@ def _devices(config: RobotConfig) -> str:
     if config.body is not None:
         words.append("devices of its body")
     return ", ".join(words) or "no devices"
+
+
+def add_federation(ports: Ports, federation: FederationConfig, airs: Airs) -> None:
+    """Add the federation to the ports of the gateway.
+
+    Raises:
+      ConfigError: Eclipse Zenoh is missing, or refuses a setting.
+    """
+    try:
+        import zenoh  # noqa: F401 - whether it is installed
+    except ModuleNotFoundError:
+        fix = "pip install 'hilgw[zenoh]'"
+        raise ConfigError("needs Eclipse Zenoh", where="federation", fix=fix) from None
+    from hilgw.federation.federation import Federation
+    from hilgw.federation.network import NAME
+    from hilgw.federation.settings import zenoh_settings
+    from hilgw.federation.shared_airs import SharedAirs
+
+    local = [
+        name
+        for name, adapter in ports.config.adapters.items()
+        if not adapter.common.air and air_of(adapter, name) == name
+    ]
+    shared = SharedAirs(airs, federation.name, local, ports.gateway.real_timer.now)
+    made = Federation(federation, zenoh_settings(federation), ports.gateway, shared)
+    ports.gateway.join(made)
+    name, network = federation.name, federation.network
+    ports.describe(NAME, f"{name} in {network}, {federation.mode}: {made.where}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hilgw.assemble.ports import Ports
+from hilgw.assemble.ports import PlaceMock, Ports
 from hilgw.config.queries import REAL_TIME, is_local, is_mocked
 from hilgw.engine.lines import Port
 from hilgw.engine.listening import Listening
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import Callable, Sequence
 
-    from hilgw.assemble.ports import PlaceMock
     from hilgw.config.model import AccessConfig, GatewayConfig
     from hilgw.engine.gateway import Gateway
     from hilgw.security.access import TokenCheck

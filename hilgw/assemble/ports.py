@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hilgw.config.model import AdapterConfig, Backend, GatewayConfig
+from hilgw.config.model import AdapterConfig, Backend, GatewayConfig, PartBackend
 from hilgw.config.queries import REAL_TIME, backend_of, has_nodes, is_mocked
 from hilgw.config.scene import air_of, mount_of
 from hilgw.discovery.ports import (
@@ -21,7 +22,7 @@ from hilgw.errors import DepartureError
 from hilgw.events.words import frame_line
 from hilgw.medium.pose import IDENTITY
 from hilgw.plugins import ADAPTERS, load, load_mock, new_air
-from hilgw.transports.base import describe_modem_lines
+from hilgw.transports.base import DeviceSide, LineSettings, Transport, describe_modem_lines
 from hilgw.transports.serial import tty
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.serial.urls import kind_of
@@ -29,18 +30,14 @@ from hilgw.transports.virtual.pty import VirtualPort
 from hilgw.units import ns_to_s
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from hilgw.adapters.base import Adapter, StationSettings, UsbId
-    from hilgw.config.model import PartBackend
     from hilgw.engine.gateway import Gateway
     from hilgw.record.replay import Replay
     from hilgw.settings import MockSpec
-    from hilgw.transports.base import DeviceSide, LineSettings, Transport
     from hilgw.transports.serial.modem_line import ModemLine
 
-    # Put the mock of a part behind this device; return its description for the user.
-    PlaceMock = Callable[[DeviceSide], str]
+# Put the mock of a part behind this device; return its description for the user.
+PlaceMock = Callable[[DeviceSide], str]
 
 
 class Assembly:

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
+from hilgw.assemble.network import NetworkPorts
+from hilgw.config.model import RobotConfig
 from hilgw.config.queries import is_mocked, proxy_of, world_name
+from hilgw.controllers.base import ProxyController
+from hilgw.engine.lines import Port
 from hilgw.engine.proxy.connection import WRITE_LIMIT_BYTES
 from hilgw.engine.proxy.robot import ProxiedRobot
 from hilgw.engine.proxy.server import ProxyServer
+from hilgw.transports.base import DeviceSide
 from hilgw.transports.tcp.address import parse_address
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hilgw.assemble.network import NetworkPorts
-    from hilgw.config.model import RobotConfig
-    from hilgw.controllers.base import ProxyController
-    from hilgw.engine.lines import Port
-    from hilgw.transports.base import DeviceSide
 
 
 def add_proxies(ports: NetworkPorts) -> None:

@@ -8,33 +8,28 @@ from collections import Counter
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
-from hilgw.assemble.network import LOOPBACK
-from hilgw.config.model import Backend
+from hilgw.assemble.network import LOOPBACK, NetworkPorts
+from hilgw.config.model import Backend, PartConfig
 from hilgw.config.queries import backend_of, endpoint, is_mocked, moves_unlatched, program_of
 from hilgw.control.parts import Listens
+from hilgw.controllers.base import PeerController, ProgramController
+from hilgw.engine.control_loop.loop import ControlLoop
+from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.control_loop.servers.webots_server import OwnController, WebotsPort, WebotsServer
-from hilgw.engine.control_loop.servers.webots_socket import PluginSocket, WebotsSocket
+from hilgw.engine.control_loop.servers.webots_socket import LocalSocket, PluginSocket, WebotsSocket
 from hilgw.engine.listening import Listening
 from hilgw.engine.processes.processes import Child, Program
 from hilgw.plugins import CONTROLLERS, load
 from hilgw.protocols.webots.address import program_environment
 from hilgw.protocols.webots.answers import comparable
 from hilgw.protocols.webots.handshake import Acknowledgement, encode_hello, without_mock
+from hilgw.reasons import RequestRefused
 from hilgw.security.access import Access, TokenCheck
 from hilgw.transports.tcp.address import parse_address
 from hilgw.transports.tcp.stream import connect_local
-
-if TYPE_CHECKING:
-    from hilgw.assemble.network import NetworkPorts
-    from hilgw.config.model import PartConfig
-    from hilgw.controllers.base import PeerController, ProgramController
-    from hilgw.engine.control_loop.loop import ControlLoop
-    from hilgw.engine.control_loop.peer_link import PeerLink
-    from hilgw.engine.control_loop.servers.webots_socket import LocalSocket
-    from hilgw.reasons import RequestRefused
 
 MOCK_URL = f"tcp://{LOOPBACK}:1236"  # another port, when it is in use
 PLUGIN = "webots_plugin"  # the kind of controller

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Generic, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
 
+from hilgw.transports.base import Scheduler
 from hilgw.transports.wakeup import Wakeup
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from hilgw.transports.base import Scheduler
 
 # Bytes of a client that is gone become late commands when the device accepts nothing for this time.
 STALE_NS = 2_000_000_000

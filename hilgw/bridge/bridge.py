@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hilgw.bridge.clients import (
     MAX_CLIENTS,
@@ -28,10 +29,6 @@ from hilgw.errors import PeerError
 from hilgw.framing.base import TURN_BYTES, Framing
 from hilgw.transports.base import LineSettings, Scheduler, Transport
 from hilgw.transports.tcp.listener import Limits, TcpListener
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
 
 NAME = "port"  # the name of the port in messages
 STOP_S = 1.5

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
 
 from hilgw.bridge.backlog import StaleWatch
 from hilgw.bridge.flow import (
@@ -16,12 +17,8 @@ from hilgw.bridge.rfc2217 import Rfc2217Stream
 from hilgw.errors import PortError
 from hilgw.framing.base import TURN_BYTES
 from hilgw.protocols.rfc2217 import begins_with_negotiation
+from hilgw.transports.base import Scheduler, Transport
 from hilgw.transports.wakeup import Wakeup
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from hilgw.transports.base import Scheduler, Transport
 
 WriterRule = Literal["first", "last", "all"]
 MAX_CLIENTS = 64

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hilgw.errors import FrameError
+from hilgw.framing.base import Framing
 from hilgw.reasons import DroppedReason
+from hilgw.transports.base import Scheduler
 from hilgw.transports.wakeup import Wakeup
-
-if TYPE_CHECKING:
-    from hilgw.framing.base import Framing
-    from hilgw.transports.base import Scheduler
 
 
 class BridgeDropped(DroppedReason):

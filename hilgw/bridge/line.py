@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hilgw.errors import PortError
 from hilgw.transports.base import LineSettings, ModemState, Scheduler, Transport
 from hilgw.transports.wakeup import Wakeup
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 MODEM_PERIOD_NS = 100_000_000
 BREAK_NS = 250_000_000  # the usual length of a break

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from collections.abc import Callable
+from typing import Any, Protocol, cast
 
 from hilgw.bridge.backlog import Backlog
 from hilgw.bridge.flow import BridgeDropped, Flow
 from hilgw.engine.supervisor import PortListener
 from hilgw.errors import PortError
 from hilgw.framing.base import TURN_BYTES
+from hilgw.transports.base import LineSettings, Scheduler, Transport
 from hilgw.transports.virtual.pacing import PacedLine
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hilgw.transports.base import LineSettings, Scheduler, Transport
 
 # With more unsent bytes than this, writers are paused until all are sent.
 HIGH_WATER_BYTES = 65536

@@ -7,10 +7,12 @@ DTR or RTS must get through then.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from hilgw.bridge.backlog import TelnetQueue
 from hilgw.bridge.flow import BridgeDropped
+from hilgw.bridge.line import PortLine
+from hilgw.bridge.port import BridgePort, Writer
 from hilgw.errors import PortError
 from hilgw.protocols.rfc2217 import (
     Agreed,
@@ -27,12 +29,6 @@ from hilgw.protocols.rfc2217 import (
 )
 from hilgw.transports.base import LostHandler, ModemState, ReadHandler, Transport
 from hilgw.transports.stream import WRITE_LIMIT_BYTES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hilgw.bridge.line import PortLine
-    from hilgw.bridge.port import BridgePort, Writer
 
 HOLD_BYTES = 65536  # data that is read while the device accepts none
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from hilgw.adapters.declaration import line_of
+from hilgw.config.model import AdapterConfig, GatewayConfig
 from hilgw.config.queries import meet, same_channel
 from hilgw.devices.fields import EmitterFields, ReceiverFields, line_difference
-
-if TYPE_CHECKING:
-    from hilgw.config.model import AdapterConfig, GatewayConfig
 
 UNLIMITED = -1
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from hilgw.control.parts import HasBattery, RunsProgram
 from hilgw.controllers.base import Role
 from hilgw.controllers.webots import WebotsController
+from hilgw.controllers.webots.settings import WebotsControllerSettings
 from hilgw.protocols.webots.codec import NEWEST
 from hilgw.settings import Problem, setting
-
-if TYPE_CHECKING:
-    from hilgw.controllers.webots.settings import WebotsControllerSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,15 +11,15 @@ from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
 from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.control_loop.guardian import START_NS
 from hilgw.engine.lines import Lines
-from hilgw.engine.neighbour import Neighbour
-from hilgw.engine.observer import FrameEvent
+from hilgw.engine.neighbour import Federated, Neighbour
+from hilgw.engine.observer import Direction, FrameEvent, Observers
 from hilgw.engine.recording.event_stream import Newest, placed, state_of
 from hilgw.engine.reporting.port_history import PortHistory
 from hilgw.engine.robot.ports import EmitterPort
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.pace import Hold, Holds, SpeedMeter
 from hilgw.engine.station.station_watch import StationWatches
-from hilgw.engine.station.tapped_session import TappedSession, tapped
+from hilgw.engine.station.tapped_session import OnFrame, TappedSession, tapped
 from hilgw.errors import AdapterError, HilgwError, PeerError, PortError, suggest
 from hilgw.events.kinds import Armed, Cell, Mode, Port, Stopped
 from hilgw.events.wire import link
@@ -36,15 +36,12 @@ if TYPE_CHECKING:
     from hilgw.engine.listening import Listening
     from hilgw.engine.mocap import Mocap
     from hilgw.engine.mock_host import MockHost
-    from hilgw.engine.neighbour import Federated
-    from hilgw.engine.observer import Direction, Observers
     from hilgw.engine.processes.processes import Child
     from hilgw.engine.reporting.latency import Latency
     from hilgw.engine.robot.robot import Robot
     from hilgw.engine.scene import Scene
     from hilgw.engine.simulated.event_loop import PacedLoop
     from hilgw.engine.station.station import Station
-    from hilgw.engine.station.tapped_session import OnFrame
     from hilgw.engine.supervisor import ObservedPort
     from hilgw.medium.medium import Medium
     from hilgw.medium.pose import Pose

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hilgw.errors import PortError
-from hilgw.transports.tcp.listener import Limits, Listen, Listener, TcpListener
+from hilgw.transports.tcp.listener import ClientHandler, Limits, Listen, Listener, TcpListener
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Callable, Sequence
 
     from hilgw.engine.control_loop.servers.webots_handshake import TokenCheck
-    from hilgw.transports.tcp.listener import ClientHandler
 
 
 class Listening:

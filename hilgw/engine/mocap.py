@@ -7,14 +7,12 @@ ignored, as a capture volume may hold other objects, too.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from hilgw.engine.observer import Observer
+from hilgw.engine.scene import Scene
 from hilgw.errors import FrameError, HilgwError, PortError
 from hilgw.medium import mocap
-
-if TYPE_CHECKING:
-    from hilgw.engine.observer import Observer
-    from hilgw.engine.scene import Scene
 
 NAME = "mocap"
 UNKNOWN_SHOWN = 64  # unknown names shown, each once

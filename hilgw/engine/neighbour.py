@@ -10,23 +10,18 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
+from hilgw.engine.lines import Lines
 from hilgw.engine.observer import State
 from hilgw.engine.reporting.latency import Latency
 from hilgw.engine.supervisor import ObservedPort
+from hilgw.medium.ledger import StationCount
 from hilgw.medium.listeners import Listener
-from hilgw.reasons import ExpiredReason, PacketRefused
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from hilgw.engine.lines import Lines
-    from hilgw.medium.ledger import StationCount
-    from hilgw.medium.medium import Medium
-    from hilgw.medium.packet import Copy
-    from hilgw.reasons import RefusedReason
+from hilgw.medium.medium import Medium
+from hilgw.medium.packet import Copy
+from hilgw.reasons import ExpiredReason, PacketRefused, RefusedReason
 
 Carry = Callable[["Copy", "Outlet"], "RefusedReason | None"]
 Channels = frozenset[int] | None

@@ -7,23 +7,18 @@ while there is no traffic. The last source wins: a pose set from outside ends th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
-from hilgw.engine.observer import PoseEvent
+from hilgw.engine.observer import Observer, PoseEvent
+from hilgw.engine.robot.schedule import Schedule
 from hilgw.errors import HilgwError, suggest
-from hilgw.medium.pose import Pose
+from hilgw.medium.medium import Medium
+from hilgw.medium.motion import Motion
+from hilgw.medium.obstacles import Obstacle
+from hilgw.medium.packet import Packet
+from hilgw.medium.pose import Mount, Pose
+from hilgw.transports.base import Scheduler
 from hilgw.transports.wakeup import Wakeup
 from hilgw.units import NS_PER_MS
-
-if TYPE_CHECKING:
-    from hilgw.engine.observer import Observer
-    from hilgw.engine.robot.schedule import Schedule
-    from hilgw.medium.medium import Medium
-    from hilgw.medium.motion import Motion
-    from hilgw.medium.obstacles import Obstacle
-    from hilgw.medium.packet import Packet
-    from hilgw.medium.pose import Mount
-    from hilgw.transports.base import Scheduler
 
 FOLLOW_NS = 32 * NS_PER_MS
 """How often followers of a moving object (mocks in their air) get its pose."""

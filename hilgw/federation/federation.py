@@ -14,14 +14,12 @@ from hilgw.engine.observer import State
 from hilgw.errors import PortError
 from hilgw.federation import wire
 from hilgw.federation.incoming import Incoming, Refusing
-from hilgw.federation.listening import channels_of, wanted_keys
 from hilgw.federation.member import Member
-from hilgw.federation.namesakes import Namesakes
 from hilgw.federation.network import NAME, NetworkView
 from hilgw.federation.outgoing import Outgoing
 from hilgw.federation.refused import refusal
-from hilgw.federation.roster import Roster
-from hilgw.federation.session import ZenohSession
+from hilgw.federation.roster import Namesakes, Roster
+from hilgw.federation.session import Query, ZenohSession
 from hilgw.federation.shared_poses import SharedPoses
 from hilgw.reasons import PacketRefused
 from hilgw.transports.wakeup import Wakeup
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
 
     from hilgw.config.model import FederationConfig
     from hilgw.engine.gateway import Gateway
-    from hilgw.federation.session import Query
     from hilgw.federation.shared_airs import SharedAirs
 
 TICK_NS = 100 * NS_PER_MS
@@ -142,7 +139,7 @@ class Federation(NetworkView):
         session.live(self._token)
         self._gateway.medium.on_listeners = self._airs.on_own = self._changed
         if self._ros2 is not None:
-            from hilgw.federation.ros2.topics import Ros2Topics
+            from hilgw.federation.ros2 import Ros2Topics
 
             self._gateway.observer.add(Ros2Topics(self._ros2, self._member_name, session))
         self._show()
@@ -387,7 +384,7 @@ class Federation(NetworkView):
         if before is not None and state.revision <= before.revision:
             return
         member.state, member.learned_ns = state, self._timer.now()
-        member.neighbour.listen(channels_of(state.listeners.values()))
+        member.neighbour.listen(wire.channels_of(state.listeners.values()))
         self._airs.know(member.name, state.listeners)
         self._poses.want(member.name, state.unknown)
         self._show()
@@ -415,7 +412,7 @@ class Federation(NetworkView):
         session, state = self._session, self._made_state()
         if session is None:
             return
-        wanted = wanted_keys(self._keys, state.listeners.values())
+        wanted = wire.wanted_keys(self._keys, state.listeners.values())
         for key in wanted - self._subscribed:
             session.subscribe(key, self._incoming.sample)
         before = self._state

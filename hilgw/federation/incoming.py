@@ -6,22 +6,18 @@ All of it comes from the network: samples that are not packets are counted and h
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
+from hilgw.engine.scene import Scene
 from hilgw.errors import ConfigError
 from hilgw.federation import wire
+from hilgw.federation.member import Member
 from hilgw.federation.outgoing import LONGEST_PACKET
+from hilgw.federation.shared_airs import SharedAirs
+from hilgw.federation.wire import PacketKey
 from hilgw.medium.packet import Packet
+from hilgw.medium.pose import Pose
 from hilgw.units import NS_PER_S
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from hilgw.engine.scene import Scene
-    from hilgw.federation.member import Member
-    from hilgw.federation.shared_airs import SharedAirs
-    from hilgw.federation.wire import PacketKey
-    from hilgw.medium.pose import Pose
 
 OUTSIDE = "zenoh"  # the gateway of packets that another program on Zenoh sends
 OTHERS = "others"

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from hilgw.config.model import FederationConfig
 from hilgw.devices.fields import TYPES
+from hilgw.engine.gateway import Gateway
 from hilgw.engine.neighbour import Federated
 from hilgw.federation import wire
+from hilgw.federation.incoming import Incoming
+from hilgw.federation.member import Member
 from hilgw.federation.roster import MOST_MEMBERS
+from hilgw.federation.session import ZenohSession
 from hilgw.protocols.gateway.messages import keys_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from hilgw.config.model import FederationConfig
-    from hilgw.engine.gateway import Gateway
-    from hilgw.federation.incoming import Incoming
-    from hilgw.federation.member import Member
-    from hilgw.federation.session import ZenohSession
 
 NAME = "federation"
 LONGEST_S = 2.0

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from hilgw.engine.neighbour import Outlet
 from hilgw.federation import wire
-from hilgw.medium.packet import BROADCAST
+from hilgw.federation.member import Member
+from hilgw.federation.session import ZenohSession
+from hilgw.federation.shared_airs import SharedAirs
+from hilgw.medium.medium import Medium
+from hilgw.medium.packet import BROADCAST, Copy
 from hilgw.reasons import PacketRefused, RefusedReason
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from hilgw.engine.neighbour import Outlet
-    from hilgw.federation.member import Member
-    from hilgw.federation.session import ZenohSession
-    from hilgw.federation.shared_airs import SharedAirs
-    from hilgw.medium.medium import Medium
-    from hilgw.medium.packet import Copy
 
 LONGEST_PACKET = 1 << 19
 _FIELDS = attrgetter(

@@ -6,16 +6,12 @@ recognises their echoes and duplicates as those of the own modules.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping
 
 from hilgw.federation import wire
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from hilgw.federation.session import ZenohSession
-    from hilgw.federation.wire import AirSent, Head, ListenerState
-    from hilgw.medium.airs import Airs
+from hilgw.federation.session import ZenohSession
+from hilgw.federation.wire import AirSent, Head, ListenerState
+from hilgw.medium.airs import Airs
 
 MOST_MODULES = 1024  # of other gateways
 

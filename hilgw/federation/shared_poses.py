@@ -6,19 +6,14 @@ the poses that others want. A pose that came from a neighbour is not published a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING
 
+from hilgw.engine.scene import Scene
 from hilgw.federation import wire
-from hilgw.medium.pose import IDENTITY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from hilgw.engine.scene import Scene
-    from hilgw.federation.session import OnSample, ZenohSession
-    from hilgw.federation.wire import Keys
-    from hilgw.medium.pose import Pose
+from hilgw.federation.session import OnSample, ZenohSession
+from hilgw.federation.wire import Keys
+from hilgw.medium.pose import IDENTITY, Pose
 
 
 class SharedPoses:

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import zenoh
 
@@ -14,11 +14,9 @@ from hilgw.config.model import FederationConfig
 from hilgw.federation import wire
 from hilgw.federation.session import SOURCE_PLACE
 from hilgw.federation.settings import zenoh_settings
+from hilgw.federation.wire import MemberKey, State
 from hilgw.protocols.gateway.messages import keys_of
 from hilgw.units import ns_to_ms
-
-if TYPE_CHECKING:
-    from hilgw.federation.wire import MemberKey, State
 
 CONNECT_MS, GET_S, ALL_S = 700, 0.4, 1.5
 MOST_GATEWAYS = 512

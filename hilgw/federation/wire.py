@@ -21,6 +21,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import field
 from struct import Struct
 from typing import Annotated, Any, NamedTuple, TypeVar
@@ -38,6 +39,7 @@ VERSION = 1
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 LONGEST_HEAD = 4096
 LONGEST_TEXT = 256
+MOST_CHANNELS = 64  # each a subscription; a gateway that listens to more gets all
 LONGEST_STATE, LONGEST_ANSWER = 1 << 20, 1 << 15
 _ALL = "all"
 _TRAILER = Struct("<BQq")
@@ -352,3 +354,30 @@ class NetworkCounts:
 def id_text(id: int) -> str:
     """Return an ID as in messages."""
     return f"{id:016x}"
+
+
+# --- what a gateway subscribes to -----------------------------------------------------------------
+
+
+def channels_of(listeners: Iterable[ListenerState]) -> dict[str, frozenset[int] | None]:
+    """Return type -> channels, None: all; without the types to which nothing listens."""
+    channels: dict[str, frozenset[int] | None] = {}
+    for listener in listeners:
+        if listener.type in TYPES:
+            before, more = channels.get(listener.type, frozenset()), listener.channels
+            if before is None or more is None or BROADCAST in more:
+                channels[listener.type] = None
+            else:
+                channels[listener.type] = before.union(more)
+    return channels
+
+
+def wanted_keys(keys: Keys, listeners: Iterable[ListenerState]) -> set[str]:
+    """Return the keys of the packets that these listeners may receive."""
+    wanted: set[str] = set()
+    for type, channels in channels_of(listeners).items():
+        if channels is None or len(channels) > MOST_CHANNELS:
+            wanted.add(keys.packets(type, None))
+        elif channels:
+            wanted.update(keys.packets(type, each) for each in (*channels, BROADCAST))
+    return wanted

@@ -6,7 +6,7 @@ that give the bytes a meaning must be answered, a rate may differ by 2 %, and th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from hilgw.protocols.rfc2217 import (
     ANSWER,
@@ -26,9 +26,6 @@ from hilgw.protocols.rfc2217 import (
     setting_of,
     subnegotiation,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 RATE_SHARE = 50  # a UART works at a rate that differs by 1/50
 PURGE = "purge"

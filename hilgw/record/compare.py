@@ -9,16 +9,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hilgw.errors import HilgwError
 from hilgw.events.kinds import kind_of
 from hilgw.record.events import TIMES
+from hilgw.record.recording import Recording
 from hilgw.records import record
-
-if TYPE_CHECKING:
-    from hilgw.record.recording import Recording
-
 
 MORE = ("direction", "source")  # additional keys of a stream
 MOST_AHEAD = 1_000_000

@@ -10,14 +10,10 @@ import asyncio
 import ssl
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from hilgw.errors import PortError
-from hilgw.transports.base import Transport
+from hilgw.transports.base import LostHandler, ReadHandler, Transport
 from hilgw.transports.stream import WRITE_LIMIT_BYTES
-
-if TYPE_CHECKING:
-    from hilgw.transports.base import LostHandler, ReadHandler, Transport
 
 HANDSHAKE_S = 5.0
 # What TLS adds to a record of at most 16 KiB: header, nonce or type, authentication tag.

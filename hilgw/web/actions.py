@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hilgw.errors import HilgwError
 from hilgw.web.content import content
 from hilgw.web.markup import joined, state
-
-if TYPE_CHECKING:
-    from hilgw.web.page import Page
+from hilgw.web.page import Page
 
 FLAT = "no-caps unelevated"
 

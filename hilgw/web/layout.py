@@ -8,16 +8,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from hilgw.security.access import Grant
+from hilgw.units import NS_PER_S, ns_to_s
 from hilgw.web.access import FORM
+from hilgw.web.actions import button
 from hilgw.web.content import content
 from hilgw.web.markup import element, joined
 from hilgw.web.page import Page, Site
-from hilgw.web.pages import overview, playhead, plots, recordings, robot, scene, traffic
+from hilgw.web.pages import overview, plots, recordings, robot, scene, traffic
 from hilgw.web.recorded import Recorded
 
+SPEEDS = {0.25: "1/4 x", 1.0: "1 x", 4.0: "4 x", 16.0: "16 x"}
 STYLE = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
 NO_TOKEN = "Open the URL that hilgw web printed, to command."
 PULSE_S = 1.0  # the page is shown as old when it misses three
@@ -65,7 +70,7 @@ def _add(site: Site, path: str, name: str, build: Callable[[Page], None]) -> Non
         with ui.element("div").classes("page"):
             ui.html(element("h1", name, class_="unseen"))
             if isinstance(site.live, Recorded):
-                playhead.build(page, site.live)
+                _build_playhead(page, site.live)
             build(page)
 
 
@@ -99,3 +104,45 @@ def _navigation(path: str, page: Page) -> str:
     hint = None if may else NO_TOKEN if page.site.live.acts else OF_RECORDING
     who = element("span", text, class_="who", title=hint)
     return joined([element("b", "hilgw"), *links, who])
+
+
+def _build_playhead(page: Page, recorded: Recorded) -> None:
+    """Build the slider and the buttons of a recording: one time for all pages and visitors."""
+    from nicegui import ui
+
+    may, is_held = page.grant.allows("drive"), False
+
+    def hold(is_down: bool) -> None:
+        nonlocal is_held
+        is_held = is_down
+
+    def seek(event: Any) -> None:
+        recorded.seek(recorded.begin_ns + int(float(event.args) * NS_PER_S))
+        hold(False)
+
+    with ui.element("section").classes("gateway playhead"):
+        with ui.element("div").classes("tools"):
+            play = button("Play", lambda: recorded.play(not recorded.is_playing))
+            speed = ui.select(SPEEDS, value=recorded.speed, label="Speed").props("dense outlined")
+            speed.on_value_change(lambda event: recorded.play(recorded.is_playing, event.value))
+            shown = content()
+        slider = ui.element("input").props('type=range step=0.1 aria-label="Time in seconds"')
+        slider.on("pointerdown", lambda: hold(True))
+        slider.on("change", seek, js_handler="(e) => emit(e.target.value)")
+    if not may:
+        for each in (play, speed, slider):
+            each.props("disable disabled")
+
+    def update() -> None:
+        now, begin = recorded.now(), recorded.begin_ns
+        if not is_held:
+            slider.props(f"max={ns_to_s(recorded.end_ns - begin):.2f}")
+            slider.props(f"value={ns_to_s(now - begin):.2f}")
+        play.set_text("Pause" if recorded.is_playing and now < recorded.end_ns else "Play")
+        wall_ns = next(iter(recorded.bench.gateways.values())).wall_ns
+        clock = f"{datetime.fromtimestamp(ns_to_s(now + wall_ns)).astimezone():%H:%M:%S.%f}"[:-4]
+        length = ns_to_s(recorded.end_ns - begin)
+        text = f"{clock} · {ns_to_s(now - begin):.2f} of {length:.2f} s · {recorded.path.name}"
+        shown.set_content(element("span", text))
+
+    page.refresh(update)

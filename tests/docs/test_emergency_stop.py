@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.cli.commands.clients import holding
+from hilgw.cli.commands.clients import arming
 from hilgw.cli.parser import parse
 from hilgw.config.load import load_text
 from hilgw.config.model import EstopConfig
@@ -52,7 +52,7 @@ def test_the_table_has_every_cause_and_exit_code() -> None:
     causes = {word for cause, _ in rows for word in re.findall(r"`(\w+)`", cause)}
     assert causes == {*BY_HAND, StopReason.ENDED}
     codes = {int(code) for _, text in rows for code in re.findall(r"\d+", text)}
-    used = {holding.EXIT_BY_SIGNAL[name] for name in ("SIGINT", "SIGTERM", "SIGHUP")}
+    used = {arming.EXIT_BY_SIGNAL[name] for name in ("SIGINT", "SIGTERM", "SIGHUP")}
     assert codes == used | {0, SafetyError.exit_code, PeerError.exit_code}
 
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from hilgw.assemble.gateway import build
-from hilgw.cli.commands.clients.status import exit_code
-from hilgw.cli.output.gateway_status import lines
+from hilgw.cli.commands.clients.status import exit_code, lines
 from hilgw.cli.output.text import Style
 from hilgw.config.load import load_text
 from hilgw.engine.gateway import Gateway

@@ -25,7 +25,7 @@ from zenoh_ros2_sdk.keyexpr import (
 from zenoh_ros2_sdk.qos import DEFAULT_QOS_PROFILE
 
 from hilgw.devices.fields import TYPES
-from hilgw.federation.ros2.messages import (
+from hilgw.federation.ros2 import (
     FIRST_SEQUENCE,
     LONGEST_TOPIC,
     Node,

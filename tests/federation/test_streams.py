@@ -6,8 +6,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from hilgw.federation.member import Member
-from hilgw.federation.streams import LARGEST_GAP, InStream, OutStream
+from hilgw.federation.member import LARGEST_GAP, InStream, Member, OutStream
 from hilgw.federation.wire import MemberKey
 
 

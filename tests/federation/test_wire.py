@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from hilgw.devices.fields import BROADCAST, CHANNEL_MAX, TYPES
 from hilgw.federation import wire
-from hilgw.federation.listening import MOST_CHANNELS, channels_of, wanted_keys
+from hilgw.federation.wire import MOST_CHANNELS, channels_of, wanted_keys
 
 OWN, OTHER = 0x0123456789ABCDEF, 7
 TEXTS = st.text(st.characters(exclude_categories=["C", "Z"]), max_size=20)

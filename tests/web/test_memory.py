@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from hilgw.web import memory
+from hilgw.web import live
 
 
 def test_free_memory_goes_back_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,11 +20,11 @@ def test_free_memory_goes_back_again_and_again(monkeypatch: pytest.MonkeyPatch) 
             ended.set()
 
     monkeypatch.setattr(ctypes, "CDLL", lambda name: SimpleNamespace(malloc_trim=trim))
-    monkeypatch.setattr(memory, "TRIM_S", 0.001)
-    memory.give_back(ended)
+    monkeypatch.setattr(live, "TRIM_S", 0.001)
+    live.give_back(ended)
     assert kept == [0, 0, 0]
 
 
 def test_a_c_library_without_it_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda name: SimpleNamespace())
-    memory.give_back(threading.Event())
+    live.give_back(threading.Event())

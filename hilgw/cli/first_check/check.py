@@ -8,7 +8,7 @@ import signal
 import sys
 import tempfile
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from hilgw import __version__, plugins
 from hilgw.cli.first_check.gateway import GatewayRobot
@@ -18,14 +18,12 @@ from hilgw.cli.first_check.terminal import Person
 from hilgw.cli.output import files
 from hilgw.cli.signals import EXIT_BY_SIGNAL
 from hilgw.cli.version import installed
+from hilgw.config.model import GatewayConfig
 from hilgw.config.queries import is_mocked
 from hilgw.config.shipped import found
 from hilgw.discovery.ports import probable_device, usb_ids
 from hilgw.errors import HilgwError, UsageError
 from hilgw.protocols.webots.codec import NEWEST
-
-if TYPE_CHECKING:
-    from hilgw.config.model import GatewayConfig
 
 SHOWN_BYTES = 1500  # of what the gateway printed, where it ends early
 NO_HARDWARE = "a mock: this tests the dialogue, and nothing of the hardware"

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from hilgw.cli.output.diagram import End, Glyphs, boxes, bus
 from hilgw.config.explain.robots import Connection, Facts
+from hilgw.config.model import FederationConfig, GatewayConfig
 from hilgw.config.queries import is_estop_mocked, own_backends
 from hilgw.devices.fields import BROADCAST, UNLIMITED
 from hilgw.devices.kinds import MOTOR
 from hilgw.errors import printable
 from hilgw.events.words import joined
-
-if TYPE_CHECKING:
-    from hilgw.config.model import FederationConfig, GatewayConfig
 
 INDENT = "  "
 LABEL = 12

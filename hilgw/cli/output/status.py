@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from hilgw.cli.output.summary import divergence_words
-from hilgw.devices.kinds import MOTOR, Quantity
+from hilgw.devices.kinds import MOTOR, Device, Quantity, Value
+from hilgw.engine.observer import ControlLoopStatus
 from hilgw.engine.reporting.statistics import motion, motions, with_units
 from hilgw.events.numbers import Number
 from hilgw.events.words import amounts
-
-if TYPE_CHECKING:
-    from hilgw.devices.kinds import Device, Value
-    from hilgw.engine.observer import ControlLoopStatus
 
 DEVICES_SHOWN = 8
 UNKNOWN = "-"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from hilgw.cli.output.console import ConsoleWriter
 from hilgw.cli.output.status import full_status, is_idle, short_status
@@ -35,11 +35,9 @@ from hilgw.events.words import (
     sent_on,
 )
 from hilgw.medium.matching import OutOfRange, stage
+from hilgw.medium.medium import Missed
 from hilgw.medium.packet import Packet
-
-if TYPE_CHECKING:
-    from hilgw.medium.medium import Missed
-    from hilgw.reasons import NotReceivedReason
+from hilgw.reasons import NotReceivedReason
 
 PACKETS_PER_S, TROUBLES_PER_S = 40, 5
 # Separate limits: many refusals must not hide a notice, and nothing may hide a stop.

@@ -283,3 +283,12 @@ def _refusal(kind: plugins.MockKind, parameters: dict[str, Any]) -> str:
     except (ValueError, TypeError) as error:
         return str(error) or "refused"
     return ""
+
+
+def check_switch(inspection: Inspection) -> None:
+    """Check that the switch's port has modem lines, and none that are joined without a switch."""
+    for section, estop in inspection.made("estop"):
+        scheme = str(estop.port).strip().partition("://")
+        if scheme[1] and scheme[0] in ("loop", "socket"):
+            fix = "use the path of a serial port, or rfc2217://HOST:PORT"
+            inspection.error((*section, "port"), f"{scheme[0]}:// has no input for a switch", fix)

@@ -5,17 +5,13 @@ No other end has their types or channels.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hilgw import plugins
 from hilgw.config.context import Inspection
+from hilgw.config.model import AdapterConfig
 from hilgw.config.queries import Radio, meet
 from hilgw.config.source.positions import Path
 from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
 from hilgw.errors import quoted
-
-if TYPE_CHECKING:
-    from hilgw.config.model import AdapterConfig
 
 
 def check_reach(inspection: Inspection) -> None:

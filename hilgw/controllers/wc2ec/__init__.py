@@ -7,17 +7,15 @@ the same messages in frames.
 from __future__ import annotations
 
 import ipaddress
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from hilgw.controllers.base import PeerController
 from hilgw.controllers.wc2ec.session import Wc2ecControllerSession
 from hilgw.controllers.wc2ec.settings import Wc2ecControllerSettings
 from hilgw.devices.kinds import ROTATIONAL_MOTOR
+from hilgw.framing.base import Framing
 from hilgw.protocols.wc2ec import Numbers
 from hilgw.settings import MockSpec, Problem
-
-if TYPE_CHECKING:
-    from hilgw.framing.base import Framing
 
 
 def is_loopback(url: str) -> bool:

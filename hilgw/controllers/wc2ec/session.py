@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from hilgw.control.events import (
     Connected,
@@ -29,8 +28,10 @@ from hilgw.control.events import (
     StopReason,
     Write,
 )
+from hilgw.controllers.wc2ec.settings import Wc2ecControllerSettings
 from hilgw.devices.kinds import MOTOR, Device, Devices, Refusal, Value
 from hilgw.errors import FrameError, HilgwError
+from hilgw.framing.base import Framing
 from hilgw.protocols.wc2ec import (
     LONGEST_FRAME,
     MOST_DEVICES,
@@ -60,10 +61,6 @@ from hilgw.protocols.wc2ec import (
 from hilgw.reasons import RequestRefused
 from hilgw.transports.base import LineSettings
 from hilgw.units import NS_PER_MS, earliest, ms_to_ns
-
-if TYPE_CHECKING:
-    from hilgw.controllers.wc2ec.settings import Wc2ecControllerSettings
-    from hilgw.framing.base import Framing
 
 EARLY_NS = NS_PER_MS // 2
 """Steps and periods are whole milliseconds in Webots: half of one is rounding."""

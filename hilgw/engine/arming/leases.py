@@ -8,17 +8,13 @@ robot, the end of any disarms it, and so ends the others.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from hilgw.control.events import StopReason
+from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.protocols.gateway.messages import LEASE_S
+from hilgw.transports.base import Handle, Scheduler
 from hilgw.units import NS_PER_MS, s_to_ns
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from hilgw.engine.control_loop.control_loops import ControlLoops
-    from hilgw.transports.base import Handle, Scheduler
 
 LEASE_NS = s_to_ns(LEASE_S)
 # The event loop itself was late by this: a renewal may wait behind it, unread.

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from hilgw.control.events import Notice, ProtocolFailure, Refused
+from hilgw.control.events import Event, Notice, ProtocolFailure, Refused
+from hilgw.engine.control_loop.watchdog import Watchdog
+from hilgw.engine.observer import Observer
 from hilgw.engine.reporting.statistics import ControlLoopStatistics, NoticeFilter
-
-if TYPE_CHECKING:
-    from hilgw.control.events import Event
-    from hilgw.engine.control_loop.watchdog import Watchdog
-    from hilgw.engine.observer import Observer
-    from hilgw.transports.base import Scheduler
+from hilgw.transports.base import Scheduler
 
 LOGGED_BYTES = 64
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-from hilgw.engine.control_loop.stepping import Stepper
+from hilgw.control.events import StepRequest
+from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
+from hilgw.engine.control_loop.context import LoopContext
+from hilgw.engine.control_loop.parts import LoopController
+from hilgw.engine.control_loop.peer_link import PeerLink
+from hilgw.engine.control_loop.stepping import Stepper, Stepping
 from hilgw.engine.simulated.pace import Hold
 from hilgw.errors import HilgwError
 from hilgw.units import NS_PER_MS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from hilgw.control.events import StepRequest
-    from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
-    from hilgw.engine.control_loop.context import LoopContext
-    from hilgw.engine.control_loop.parts import LoopController
-    from hilgw.engine.control_loop.peer_link import PeerLink
-    from hilgw.engine.control_loop.stepping import Stepping
 
 LATE_STEP = "the controller asked too late for its next step; the report counts late_steps"
 

@@ -6,14 +6,10 @@ import os
 import socket
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
-from hilgw.transports.base import NOT_SET
+from hilgw.engine.control_loop.guardian import Guardian
+from hilgw.transports.base import NOT_SET, Flag, Transport
 from hilgw.transports.threads import start_thread
-
-if TYPE_CHECKING:
-    from hilgw.engine.control_loop.guardian import Guardian
-    from hilgw.transports.base import Flag, Transport
 
 _UNGUARDED = "nothing stops it if hilgw is killed or frozen: robot-guard cannot have its port"
 

@@ -26,9 +26,10 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import IO, Protocol
 
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
 from hilgw.errors import SafetyError
@@ -47,13 +48,8 @@ from hilgw.guardian.process import (
     SEEN,
     STOP,
 )
-from hilgw.transports.base import NOT_SET
+from hilgw.transports.base import NOT_SET, Flag, Scheduler
 from hilgw.units import NS_PER_MS, NS_PER_S
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hilgw.transports.base import Flag, Scheduler
 
 PROGRAM = Path(process.__file__)
 BEAT_NS = 50 * NS_PER_MS

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hilgw.control.events import Event, Outcome, Refused
-from hilgw.devices.kinds import Devices, Refusal
+from hilgw.bodies.base import BodySession
+from hilgw.control.events import (
+    Command,
+    DeviceSettings,
+    Event,
+    Outcome,
+    PacketIn,
+    PacketOut,
+    Refused,
+)
+from hilgw.control.modes import RobotMode
+from hilgw.control.safety import SafetyState
+from hilgw.devices.kinds import Device, Devices, Refusal
+from hilgw.engine.control_loop.context import LoopContext
 from hilgw.engine.control_loop.peer_link import PeerLink
+from hilgw.engine.control_loop.stepping import Stepping
 from hilgw.reasons import RequestRefused
-
-if TYPE_CHECKING:
-    from hilgw.bodies.base import BodySession
-    from hilgw.control.events import Command, DeviceSettings, PacketIn, PacketOut
-    from hilgw.control.modes import RobotMode
-    from hilgw.control.safety import SafetyState
-    from hilgw.devices.kinds import Device
-    from hilgw.engine.control_loop.context import LoopContext
-    from hilgw.engine.control_loop.stepping import Stepping
-    from hilgw.transports.base import Scheduler
+from hilgw.transports.base import Scheduler
 
 _NO_BODY = Refusal(RequestRefused.NO_BODY, "this robot has no body")
 

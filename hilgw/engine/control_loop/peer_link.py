@@ -5,27 +5,21 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import Counter
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from hilgw.control.events import Event, Notice, ProtocolFailure, Write
 from hilgw.control.session import ChecksFrames, LinkSession
-from hilgw.engine.control_loop.watchdog import STALE_INPUT_NS
+from hilgw.engine.control_loop.watchdog import STALE_INPUT_NS, Watchdog
+from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.supervisor import PortListener
-from hilgw.errors import AdapterError, MismatchError, PeerError, PortError
+from hilgw.errors import AdapterError, HilgwError, MismatchError, PeerError, PortError
 from hilgw.framing.base import TURN_BYTES
 from hilgw.framing.guess import AFTER_NS, FirstFrame
-from hilgw.transports.base import NOT_SET
+from hilgw.transports.base import NOT_SET, Flag, Scheduler, Transport
 from hilgw.transports.wakeup import Wakeup
 from hilgw.units import NS_PER_MS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from hilgw.engine.control_loop.watchdog import Watchdog
-    from hilgw.engine.station.line_pacer import LinePacer
-    from hilgw.errors import HilgwError
-    from hilgw.transports.base import Flag, Scheduler, Transport
 
 S = TypeVar("S", bound=LinkSession)
 T = TypeVar("T")

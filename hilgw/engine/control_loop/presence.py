@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from hilgw.engine.control_loop.context import LoopContext
+from hilgw.engine.control_loop.parts import LoopController
 from hilgw.engine.processes.processes import ProgramState
 from hilgw.transports.wakeup import Wakeup
 from hilgw.units import NS_PER_S
-
-if TYPE_CHECKING:
-    from hilgw.engine.control_loop.context import LoopContext
-    from hilgw.engine.control_loop.parts import LoopController
 
 NONE_RUNS = "no controller runs"
 # From the return of a body until its controller should be there: libController tries each second.

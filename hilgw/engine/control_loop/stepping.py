@@ -15,19 +15,14 @@ All times are those of the schedule, so a simulated clock behind it moves the gr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from hilgw.engine.robot.schedule import STEP
-from hilgw.engine.simulated.pace import Hold
+from hilgw.devices.steps import StepClock
+from hilgw.engine.robot.schedule import STEP, Schedule
+from hilgw.engine.simulated.pace import Hold, Holds
 from hilgw.units import NS_PER_MS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hilgw.devices.steps import StepClock
-    from hilgw.engine.robot.schedule import Schedule
-    from hilgw.engine.simulated.pace import Holds
 
 
 @dataclass(frozen=True, slots=True)

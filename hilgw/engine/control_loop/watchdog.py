@@ -16,15 +16,13 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
 from hilgw.engine.control_loop.guardian import BEAT_NS, Guardian
 from hilgw.guardian.process import PRIORITY
+from hilgw.transports.base import Handle, Scheduler
 from hilgw.units import NS_PER_MS, ns_to_s
-
-if TYPE_CHECKING:
-    from hilgw.transports.base import Handle, Scheduler
 
 CHECKS = 4  # in the time that counts as late
 # Input that comes so soon after a late moment may have waited for it.

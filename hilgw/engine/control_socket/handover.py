@@ -4,18 +4,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from hilgw.control.events import StopReason
 from hilgw.engine.control_loop.bodies.body_end import BodyEnd
 from hilgw.engine.control_loop.peer_link import PeerLink
+from hilgw.engine.gateway import Gateway
 from hilgw.engine.simulated.event_loop import sleep_in_real_time
 from hilgw.engine.supervisor import Supervisor
 from hilgw.errors import HilgwError, SafetyError, quoted, suggest
 from hilgw.protocols.gateway.requests import PortReleased
-
-if TYPE_CHECKING:
-    from hilgw.engine.gateway import Gateway
 
 STOP_S = 1.0  # for the stop to leave the port
 POLL_S = 0.005

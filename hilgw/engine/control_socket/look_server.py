@@ -16,8 +16,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from inspect import isawaitable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from hilgw.devices.kinds import Device
+from hilgw.engine.arming.leases import Lease
+from hilgw.engine.control_socket.handover import Handover
 from hilgw.engine.control_socket.listener import ControlListener
 from hilgw.engine.control_socket.subscriptions import (
     BUFFER_BYTES,
@@ -25,21 +28,15 @@ from hilgw.engine.control_socket.subscriptions import (
     Subscriber,
     Subscriptions,
 )
+from hilgw.engine.observer import Observers
 from hilgw.engine.simulated.event_loop import in_real_time
 from hilgw.errors import HilgwError, PeerError, UsageError, known_here, quoted, suggest
-from hilgw.events.kinds import LIVE
+from hilgw.events.kinds import LIVE, Cell
 from hilgw.forms import name_of
 from hilgw.protocols.gateway import requests
 from hilgw.protocols.gateway.messages import LINE_BYTES, VERSION, VersionError, encode, keys_of
 from hilgw.protocols.gateway.paths import LOOK
-
-if TYPE_CHECKING:
-    from hilgw.devices.kinds import Device
-    from hilgw.engine.arming.leases import Lease
-    from hilgw.engine.control_socket.handover import Handover
-    from hilgw.engine.observer import Observers
-    from hilgw.events.kinds import Cell
-    from hilgw.transports.base import Scheduler
+from hilgw.transports.base import Scheduler
 
 IDLE_S = 10.0
 MAX_CLIENTS = 64

@@ -10,26 +10,23 @@ what exceeds that is left out and counted.
 from __future__ import annotations
 
 import asyncio
+import socket
 import sys
 import time
 from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from hilgw.devices.kinds import Device
+from hilgw.engine.observer import Observers
 from hilgw.engine.recording.event_stream import OBSERVED, EventStream
 from hilgw.events import kinds as events, wire
 from hilgw.protocols.gateway.requests import RATE
 from hilgw.records import record
+from hilgw.transports.base import Handle, Scheduler
 from hilgw.units import NS_PER_MS, NS_PER_S
-
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from hilgw.devices.kinds import Device
-    from hilgw.engine.observer import Observers
-    from hilgw.transports.base import Handle, Scheduler
 
 WINDOW_NS = 100 * NS_PER_MS
 TRAFFIC = {events.Packet, events.Delivered, events.Frame, events.Bytes}

@@ -11,19 +11,16 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from hilgw.engine.observer import Observer
 from hilgw.engine.simulated.event_loop import in_real_time, sleep_in_real_time
 from hilgw.errors import quoted
 from hilgw.units import NS_PER_S
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from hilgw.engine.observer import Observer
 
 Restart = Literal["never", "on-failure", "with-body"]
 

@@ -12,19 +12,16 @@ import shutil
 import socket
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from hilgw.engine.observer import Observer
 from hilgw.engine.processes.processes import Child, Program, Restart
 from hilgw.errors import ConfigError, PortError, quoted
-from hilgw.transports.base import LineSettings
+from hilgw.transports.base import LineSettings, Scheduler, Transport
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.tcp.address import parse_address
 from hilgw.transports.tcp.stream import TcpStream, connect_local, connect_tcp
 from hilgw.units import NS_PER_S
-
-if TYPE_CHECKING:
-    from hilgw.transports.base import Scheduler, Transport
 
 SUMMARY = "a program in the place of the hardware: emulated or native firmware"
 PARAMETERS = {

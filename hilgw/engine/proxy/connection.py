@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from hilgw.controllers.base import ProxySession
+from hilgw.engine.proxy.robot import ProxiedRobot
 from hilgw.engine.timing import event_expectation
 from hilgw.errors import HilgwError, PeerError, PortError
 from hilgw.protocols.webots.answers import LARGEST_ANSWER
 from hilgw.protocols.webots.errors import ProtocolError
 from hilgw.protocols.webots.requests import LARGEST_REQUEST
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hilgw.controllers.base import ProxySession
-    from hilgw.engine.proxy.robot import ProxiedRobot
-    from hilgw.transports.base import Transport
+from hilgw.transports.base import Transport
 
 READ_BYTES = 256 * 1024
 # Beyond this, what one end does not take pauses the other: nothing is lost, memory is bounded.

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hilgw.controllers.base import Delivered, Enabled, Lost, Notice, Sent, Tuned
+from hilgw.controllers.base import (
+    Delivered,
+    Enabled,
+    Lost,
+    Notice,
+    ProxyEvent,
+    ProxySession,
+    Sent,
+    Tuned,
+)
+from hilgw.engine.observer import Observer
 from hilgw.engine.robot.ports import ReceiverPort
+from hilgw.engine.robot.robot import Robot
+from hilgw.medium.packet import Copy
 from hilgw.reasons import PacketRefused
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
-
-    from hilgw.controllers.base import ProxyEvent, ProxySession
-    from hilgw.engine.observer import Observer
-    from hilgw.engine.robot.robot import Robot
-    from hilgw.medium.packet import Copy
-    from hilgw.transports.base import Transport
+from hilgw.transports.base import Transport
 
 
 class ProxyReceiverPort(ReceiverPort):

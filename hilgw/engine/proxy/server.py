@@ -4,30 +4,24 @@ for each robot the controller's place in Webots, with the connection behind it."
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from hilgw.engine.control_loop.servers.webots_handshake import Handshake, WaitingLine
 from hilgw.engine.control_loop.servers.webots_server import WebotsServer
+from hilgw.engine.lines import Lines
+from hilgw.engine.listening import Listening
 from hilgw.engine.observer import State
 from hilgw.engine.proxy.connection import FLUSH_S, READ_BYTES, WRITE_LIMIT_BYTES, ProxyConnection
+from hilgw.engine.proxy.robot import ProxiedRobot
 from hilgw.engine.supervisor import ObservedPort
-from hilgw.errors import PeerError, PortError
+from hilgw.errors import HilgwError, PeerError, PortError
 from hilgw.protocols.webots.errors import ProtocolError
 from hilgw.protocols.webots.handshake import Acknowledgement, decode_acknowledgement, encode_hello
+from hilgw.reasons import RequestRefused
+from hilgw.transports.base import Transport
 from hilgw.transports.tcp.listener import Limits
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from hilgw.engine.lines import Lines
-    from hilgw.engine.listening import Listening
-    from hilgw.engine.proxy.robot import ProxiedRobot
-    from hilgw.errors import HilgwError
-    from hilgw.reasons import RequestRefused
-    from hilgw.transports.base import Transport
-
-    # The handshake of the controller, Webots, and what Webots has sent behind its word.
-    OnTaken = Callable[[Handshake, ProxiedRobot, Transport, bytes], None]
+OnTaken = Callable[[Handshake, ProxiedRobot, Transport, bytes], None]
 
 # A controller in a debugger reads nothing for minutes.
 LIMITS = Limits(write_bytes=WRITE_LIMIT_BYTES, silent_ms=0)

@@ -7,30 +7,27 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hilgw.control.events import Accepted, MotorCommand
-from hilgw.devices.kinds import KINDS
-from hilgw.engine.observer import KINDS as OBSERVABLE, Observer, ValueEvent
+from hilgw.control.events import Accepted, Command, MotorCommand
+from hilgw.devices.kinds import KINDS, Device, Refusal
+from hilgw.engine.observer import (
+    KINDS as OBSERVABLE,
+    CommandEvent,
+    FrameEvent,
+    LineEvent,
+    Observer,
+    PoseEvent,
+    ValueEvent,
+)
 from hilgw.events import kinds as events, wire
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from hilgw.control.events import Command
-    from hilgw.devices.kinds import Device, Refusal
-    from hilgw.engine.observer import (
-        CommandEvent,
-        FrameEvent,
-        LineEvent,
-        PoseEvent,
-    )
-    from hilgw.medium.medium import Missed
-    from hilgw.medium.packet import Copy, Packet
-    from hilgw.medium.pose import Pose
-    from hilgw.reasons import NotReceivedReason
+from hilgw.medium.medium import Missed
+from hilgw.medium.packet import Copy, Packet
+from hilgw.medium.pose import Pose
+from hilgw.reasons import NotReceivedReason
 
 METHODS = {
     "value": "sensor_value",

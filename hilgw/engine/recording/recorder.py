@@ -15,13 +15,16 @@ import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, replace
 from operator import attrgetter
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from hilgw.engine.gateway import Gateway
+from hilgw.engine.observer import PoseEvent
 from hilgw.engine.recording.event_stream import EventStream
 from hilgw.engine.reporting.status import counts_of
 from hilgw.engine.simulated.event_loop import in_real_time
@@ -29,14 +32,8 @@ from hilgw.errors import HilgwError
 from hilgw.events import kinds as events
 from hilgw.record.events import CLOCK
 from hilgw.record.writer import Event, Files, Report, Settings
+from hilgw.transports.base import Handle, Scheduler
 from hilgw.units import NS_PER_S
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hilgw.engine.gateway import Gateway
-    from hilgw.engine.observer import PoseEvent
-    from hilgw.transports.base import Handle, Scheduler
 
 GATHER_NS = 40_000_000
 """A gateway that is killed loses the events of this time at most."""

@@ -7,15 +7,12 @@ between now and a sample that is one to two seconds old, so nothing is computed 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from hilgw.engine.observer import Observer, State
+from hilgw.transports.base import Handle, Scheduler
 from hilgw.units import NS_PER_S, ns_to_s
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hilgw.transports.base import Handle, Scheduler
 
 COUNTED = ("received_bytes", "sent_bytes", "received_packets", "sent_packets")
 Sample = dict[str, tuple[int, ...]]  # the counters of each port: those of COUNTED

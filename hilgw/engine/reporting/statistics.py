@@ -5,19 +5,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from hilgw.control.events import Command, MotorCommand, MotorSettings
-from hilgw.devices.kinds import KINDS
-from hilgw.engine.observer import ControlLoopStatus
+from hilgw.devices.kinds import KINDS, Device, Quantity, Value
+from hilgw.engine.observer import ControlLoopStatus, Observer
 from hilgw.engine.reporting.latency import Latency
+from hilgw.medium.ledger import StationCount
+from hilgw.medium.packet import Copy
 from hilgw.reasons import ExpiredReason, PacketRefused
-
-if TYPE_CHECKING:
-    from hilgw.devices.kinds import Device, Quantity, Value
-    from hilgw.engine.observer import Observer
-    from hilgw.medium.ledger import StationCount
-    from hilgw.medium.packet import Copy
 
 NOTICES_REMEMBERED = 256
 REFUSED = "refused_"

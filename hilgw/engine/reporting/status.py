@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hilgw import __version__
+from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import State
 from hilgw.engine.reporting.latency import BOUNDS_S
+from hilgw.medium.pose import Pose
 from hilgw.units import ns_to_s
-
-if TYPE_CHECKING:
-    from hilgw.engine.gateway import Gateway
-    from hilgw.medium.pose import Pose
 
 
 def status_of(gateway: Gateway, config: str, clients: int) -> dict[str, Any]:

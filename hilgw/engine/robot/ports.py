@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
+from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import CHANNEL_MAX
+from hilgw.devices.receiver import Receiver
+from hilgw.engine.observer import Observer
 from hilgw.engine.reporting.latency import Latency
 from hilgw.engine.reporting.statistics import StationStatistics
-from hilgw.engine.robot.schedule import DEPARTURE, SAMPLE
+from hilgw.engine.robot.schedule import DEPARTURE, SAMPLE, Schedule
+from hilgw.medium.ledger import Ledger
 from hilgw.medium.listeners import Listener
+from hilgw.medium.medium import Medium
 from hilgw.medium.packet import BROADCAST, Copy, Packet
+from hilgw.medium.pose import Mount
 from hilgw.reasons import ExpiredReason, RejectedReason
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hilgw.devices.emitter import Emitter
-    from hilgw.devices.receiver import Receiver
-    from hilgw.engine.observer import Observer
-    from hilgw.engine.robot.schedule import Schedule
-    from hilgw.medium.ledger import Ledger
-    from hilgw.medium.medium import Medium
-    from hilgw.medium.pose import Mount
 
 
 class EmitterPort:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from hilgw.controllers.base import Action, ControllerSession, Notice, Send
+from hilgw.engine.observer import Observer
+from hilgw.engine.robot.ports import EmitterPort, ReceiverPort
+from hilgw.medium.packet import Copy
+from hilgw.transports.base import Scheduler
 from hilgw.transports.wakeup import Wakeup
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hilgw.engine.observer import Observer
-    from hilgw.engine.robot.ports import EmitterPort, ReceiverPort
-    from hilgw.medium.packet import Copy
-    from hilgw.transports.base import Scheduler
 
 
 class Robot:

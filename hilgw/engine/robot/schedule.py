@@ -9,17 +9,13 @@ acts at a step end acts after it.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
 
+from hilgw.devices.steps import StepClock
 from hilgw.engine.event_loop.scheduler import LazyHeap
+from hilgw.transports.base import Scheduler
 from hilgw.transports.wakeup import Wakeup
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hilgw.devices.steps import StepClock
-    from hilgw.transports.base import Scheduler
 
 DEPARTURE, SAMPLE, STEP = 0, 1, 2
 

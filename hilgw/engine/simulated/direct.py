@@ -8,13 +8,8 @@ to sleep and to be woken takes longer: so the selector asks some times before it
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from hilgw.engine.event_loop.direct_loop import ASKS, DirectSelector
-
-if TYPE_CHECKING:
-    from hilgw.engine.event_loop.direct_loop import Poll, Ready
-    from hilgw.engine.simulated.pace import Jumps
+from hilgw.engine.event_loop.direct_loop import ASKS, DirectSelector, Poll, Ready
+from hilgw.engine.simulated.pace import Jumps
 
 
 class DirectJumpingSelector(DirectSelector):

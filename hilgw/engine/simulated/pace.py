@@ -5,12 +5,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.units import NS_PER_MS, NS_PER_S, ns_to_s
-
-if TYPE_CHECKING:
-    from hilgw.engine.simulated.clock import SimulatedClock
 
 # With a longer delay than this the run is slower than its pace, and does not hurry afterwards: a
 # process that was suspended does not flood its user.

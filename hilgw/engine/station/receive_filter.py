@@ -3,19 +3,14 @@ the medium."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from hilgw.medium.airs import Origin, normal
+from hilgw.adapters.base import Received, StationSettings
+from hilgw.engine.reporting.statistics import StationStatistics
+from hilgw.medium.airs import Airs, Origin, normal
 from hilgw.medium.packet import Packet
+from hilgw.medium.pose import Mount
 from hilgw.reasons import PacketDropped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hilgw.adapters.base import Received, StationSettings
-    from hilgw.engine.reporting.statistics import StationStatistics
-    from hilgw.medium.airs import Airs
-    from hilgw.medium.pose import Mount
 
 
 class ReceiveFilter:

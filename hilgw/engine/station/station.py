@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from typing import TYPE_CHECKING, TypeVarTuple
+from collections.abc import Callable
+from typing import TypeVarTuple
 
 from hilgw.adapters.base import (
     AdapterSession,
@@ -31,7 +32,9 @@ from hilgw.adapters.base import (
     Write,
     line_of,
 )
+from hilgw.engine.reporting.statistics import StationStatistics
 from hilgw.engine.station.line_pacer import LinePacer
+from hilgw.engine.station.receive_filter import ReceiveFilter
 from hilgw.engine.supervisor import PortListener
 from hilgw.errors import AdapterError, HilgwError, PeerError, PortError
 from hilgw.framing.base import TURN_BYTES, FrameDropped
@@ -39,14 +42,8 @@ from hilgw.medium.airs import AIR_TIME_NS
 from hilgw.medium.listeners import Listener
 from hilgw.medium.packet import Copy
 from hilgw.reasons import ExpiredReason, PacketRefused, RefusedReason
+from hilgw.transports.base import Scheduler, Transport
 from hilgw.transports.wakeup import Wakeup
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hilgw.engine.reporting.statistics import StationStatistics
-    from hilgw.engine.station.receive_filter import ReceiveFilter
-    from hilgw.transports.base import Scheduler, Transport
 
 Given = TypeVarTuple("Given")
 

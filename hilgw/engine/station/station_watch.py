@@ -3,20 +3,15 @@ or go out and nothing comes back."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from hilgw.engine.observer import State
+from hilgw.engine.observer import Observer, State
 from hilgw.events.words import of_port
 from hilgw.records import record
+from hilgw.transports.base import Scheduler
 from hilgw.transports.wakeup import Wakeup
 from hilgw.units import NS_PER_S, ns_to_s
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hilgw.engine.observer import Observer
-    from hilgw.transports.base import Scheduler
 
 CHECK_NS = NS_PER_S
 WAITS_NS = 2 * NS_PER_S  # a handshake is over by then

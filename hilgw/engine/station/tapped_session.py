@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from hilgw.adapters.base import NetworkSession, Transmission, Write
+from hilgw.adapters.base import (
+    AdapterSession,
+    CannotSend,
+    Event,
+    NetworkSession,
+    Transmission,
+    Write,
+)
 from hilgw.engine.observer import Direction
-
-if TYPE_CHECKING:
-    from hilgw.adapters.base import AdapterSession, CannotSend, Event
-    from hilgw.medium.packet import Packet
+from hilgw.medium.packet import Packet
 
 LONGEST = 512  # bytes without an event that are reported together
 

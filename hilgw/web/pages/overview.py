@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 from hilgw import reasons
@@ -12,9 +12,7 @@ from hilgw.events.words import in_words as words
 from hilgw.view.gateway import GONE, NO_TOPOLOGY, UP, GatewayView
 from hilgw.web.content import content, scrolling
 from hilgw.web.markup import Markup, age, element, joined, state, table
-
-if TYPE_CHECKING:
-    from hilgw.web.page import Page
+from hilgw.web.page import Page
 
 COUNTED = ("lost", "sent", "delivered", "unsettled", "received", "missed", "late", "dropped")
 REASONS: dict[str, type[reasons.Reason]] = {

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hilgw.events.numbers import mode_of
 from hilgw.units import NS_PER_MS, NS_PER_S
@@ -18,11 +18,9 @@ from hilgw.view.series import POINTS, Points, Reading, collect, of_event, of_sta
 from hilgw.web.actions import button
 from hilgw.web.content import scrolling
 from hilgw.web.markup import Markup, age, state, table
+from hilgw.web.model import Bench
+from hilgw.web.page import Page
 from hilgw.web.pages.robot import robots_of
-
-if TYPE_CHECKING:
-    from hilgw.web.model import Bench
-    from hilgw.web.page import Page
 
 WINDOWS = {10: "last 10 s", 60: "last 1 min", 300: "last 5 min", 0: "all"}
 MOST_LISTED, MOST_CURVES, MOST_NEEDED = 4096, 12, 64  # of a page; of one gateway, by all pages

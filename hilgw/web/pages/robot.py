@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hilgw.client.gateway import Gateway
 from hilgw.devices.keys import MODIFIERS, NAMES, code_of
@@ -17,11 +17,9 @@ from hilgw.view.gateway import UP, GatewayView
 from hilgw.web.actions import Actions, button
 from hilgw.web.content import content, scrolling
 from hilgw.web.markup import Markup, age, element, joined, state, table
+from hilgw.web.page import Page
 from hilgw.web.pages.overview import armed_state, general, robot_of
 from hilgw.web.pages.traffic import clock
-
-if TYPE_CHECKING:
-    from hilgw.web.page import Page
 
 MODES = ("simulation", "remote", "shadow")
 SHOWN = 100

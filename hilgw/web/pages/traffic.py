@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hilgw.events.words import in_words as words, of_line
 from hilgw.view.cells import Event
@@ -13,10 +13,8 @@ from hilgw.view.gateway import GatewayView
 from hilgw.web.actions import button
 from hilgw.web.content import content, scrolling
 from hilgw.web.markup import Markup, element, joined, state, table
+from hilgw.web.page import Page
 from hilgw.web.pages.packets import ANY_KIND, Capture, Filter, capture, frames, hops, send_command
-
-if TYPE_CHECKING:
-    from hilgw.web.page import Page
 
 SHOWN, DATA_BYTES = 100, 24
 UPDATES = 8  # a click comes when the table has others: of so many, each packet can be chosen

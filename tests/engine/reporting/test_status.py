@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from hilgw.assemble.gateway import build
-from hilgw.cli.commands.clients.status import exit_code
-from hilgw.cli.output.gateway_status import lines, span
+from hilgw.cli.commands.clients.status import exit_code, lines, span
 from hilgw.cli.output.text import Style
 from hilgw.config.load import load_text
 from hilgw.engine.gateway import Gateway

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
+from hilgw.bodies.base import BodySession
+from hilgw.control.events import Command, Outcome, StopReason
 from hilgw.control.modes import RobotMode, differing, of_one_only
-from hilgw.devices.kinds import Refusal
-from hilgw.engine.control_loop.bodies.body_end import BodyEnd
+from hilgw.devices.kinds import Device, Refusal
+from hilgw.engine.control_loop.bodies.body_end import BodyEnd, BodyOwner
+from hilgw.engine.control_loop.bodies.shadow import Shadow
+from hilgw.engine.control_loop.context import LoopContext
+from hilgw.engine.control_loop.parts import LoopBody, LoopController, RemoteBody
+from hilgw.engine.control_loop.peer_link import PeerLink
+from hilgw.engine.control_loop.safety import Safety
 from hilgw.engine.reporting.statistics import ControlLoopStatistics
 from hilgw.errors import HilgwError, PeerError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from hilgw.bodies.base import BodySession
-    from hilgw.control.events import Command, Outcome, StopReason
-    from hilgw.devices.kinds import Device
-    from hilgw.engine.control_loop.bodies.body_end import BodyOwner
-    from hilgw.engine.control_loop.bodies.shadow import Shadow
-    from hilgw.engine.control_loop.context import LoopContext
-    from hilgw.engine.control_loop.parts import LoopBody, LoopController, RemoteBody
-    from hilgw.engine.control_loop.peer_link import PeerLink
-    from hilgw.engine.control_loop.safety import Safety
 
 
 class BodyEnds:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from hilgw.transports.base import Scheduler
 from hilgw.transports.wakeup import Wakeup
 from hilgw.units import NS_PER_MS
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hilgw.transports.base import Scheduler
-
-    Act = Callable[[int], None]
+Act = Callable[[int], None]
 
 LOOK_NS = 5 * NS_PER_MS
 """Between two looks whether the line has room."""

@@ -8,18 +8,14 @@ configuration belong to the robot, so nothing returns to where it came from.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from hilgw.control.events import PacketIn, PacketOut
+from hilgw.control.forwarding import Forwarding
 from hilgw.devices.kinds import EMITTER, RECEIVER, Device
+from hilgw.engine.robot.ports import EmitterPort
+from hilgw.medium.packet import Copy
 from hilgw.reasons import RequestRefused
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from hilgw.control.forwarding import Forwarding
-    from hilgw.engine.robot.ports import EmitterPort
-    from hilgw.medium.packet import Copy
 
 
 class Forwarder:

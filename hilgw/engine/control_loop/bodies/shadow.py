@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from hilgw.control.divergence import Comparison, Divergence, as_dict
 from hilgw.control.events import (
+    BrakeDamping,
+    Command,
     Disconnected,
+    Event,
+    FeedbackSwitch,
+    LedValue,
     ProtocolFailure,
+    SensorSwitch,
     SensorValue,
     StopReason,
 )
+from hilgw.devices.kinds import Device, Value
+from hilgw.engine.control_loop.bodies.body_end import BodyEnd
+from hilgw.engine.control_loop.context import LoopContext
 from hilgw.engine.observer import ValueEvent
 from hilgw.engine.reporting.statistics import ControlLoopStatistics
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from hilgw.control.events import (
-        BrakeDamping,
-        Command,
-        Event,
-        FeedbackSwitch,
-        LedValue,
-        SensorSwitch,
-    )
-    from hilgw.devices.kinds import Device, Value
-    from hilgw.engine.control_loop.bodies.body_end import BodyEnd
-    from hilgw.engine.control_loop.context import LoopContext
 
 
 class Shadow:

@@ -4,20 +4,17 @@ packets between them, the body and the controller."""
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from hilgw.control.events import EmitterSettings, PacketIn, PacketOut, ReceiverSettings
+from hilgw.controllers.base import PeerSession
 from hilgw.devices.kinds import EMITTER, RECEIVER, Device
+from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
+from hilgw.engine.control_loop.bodies.forwarder import Forwarder
+from hilgw.engine.control_loop.context import LoopContext
+from hilgw.engine.control_loop.peer_link import PeerLink
+from hilgw.engine.robot.robot import Robot
+from hilgw.medium.packet import Copy
 from hilgw.reasons import RequestRefused
-
-if TYPE_CHECKING:
-    from hilgw.controllers.base import PeerSession
-    from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
-    from hilgw.engine.control_loop.bodies.forwarder import Forwarder
-    from hilgw.engine.control_loop.context import LoopContext
-    from hilgw.engine.control_loop.peer_link import PeerLink
-    from hilgw.engine.robot.robot import Robot
-    from hilgw.medium.packet import Copy
 
 PASSING_MS = 1  # in a stepped world each step
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hilgw.control.events import MotorFeedback
+from hilgw.controllers.base import PeerSession
+from hilgw.devices.kinds import Value
+from hilgw.engine.control_loop.context import LoopContext
+from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.observer import ValueEvent
-
-if TYPE_CHECKING:
-    from hilgw.controllers.base import PeerSession
-    from hilgw.devices.kinds import Value
-    from hilgw.engine.control_loop.context import LoopContext
-    from hilgw.engine.control_loop.peer_link import PeerLink
 
 
 class Readings:

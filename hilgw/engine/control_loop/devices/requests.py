@@ -6,27 +6,27 @@ devices also saves the bytes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from hilgw.control.events import (
     BrakeDamping,
+    EmitterSettings,
+    Event,
     FeedbackSwitch,
     LedValue,
+    PacketOut,
+    ReceiverSettings,
     Refused,
     SensorSwitch,
 )
+from hilgw.controllers.base import PeerSession
+from hilgw.engine.control_loop.bodies.body_end import BodyEnd
+from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
+from hilgw.engine.control_loop.context import LoopContext
+from hilgw.engine.control_loop.devices.radios import Radios
+from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.reasons import RequestRefused
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hilgw.control.events import EmitterSettings, Event, PacketOut, ReceiverSettings
-    from hilgw.controllers.base import PeerSession
-    from hilgw.engine.control_loop.bodies.body_end import BodyEnd
-    from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
-    from hilgw.engine.control_loop.context import LoopContext
-    from hilgw.engine.control_loop.devices.radios import Radios
-    from hilgw.engine.control_loop.peer_link import PeerLink
 
 
 class Requests:

@@ -15,30 +15,28 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import deque
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Collection
+from typing import Protocol
 from urllib.parse import unquote
 
 from hilgw.engine.simulated.event_loop import call_in_real_time, real_time
 from hilgw.errors import PortError
 from hilgw.protocols.webots.errors import ProtocolError
-from hilgw.protocols.webots.handshake import Acknowledgement, decode_hello, encode_reason
+from hilgw.protocols.webots.handshake import Acknowledgement, Forbidden, decode_hello, encode_reason
 from hilgw.protocols.webots.requests import Leave, RequestReader
 from hilgw.reasons import RequestRefused
+from hilgw.transports.base import Handle, Transport
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
 
-    from hilgw.protocols.webots.handshake import Forbidden
-    from hilgw.transports.base import Handle, Transport
+class TokenCheck(Protocol):
+    """Whether the token of a connection lets it command robots."""
 
-    class TokenCheck(Protocol):
-        """Whether the token of a connection lets it command robots."""
+    def __call__(self, token: str | None, peer: str) -> RequestRefused | None: ...
 
-        def __call__(self, token: str | None, peer: str) -> RequestRefused | None: ...
+    def why(self, token: str | None, reason: RequestRefused) -> Forbidden: ...
 
-        def why(self, token: str | None, reason: RequestRefused) -> Forbidden: ...
 
-    Refused = Callable[["Handshake", RequestRefused, str], None]
+Refused = Callable[["Handshake", RequestRefused, str], None]
 
 # Of the peer's own time: TLS, the line and the first request together.
 HANDSHAKE_S = 2.0

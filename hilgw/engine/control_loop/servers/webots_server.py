@@ -15,6 +15,7 @@ from hilgw.engine.control_loop.servers.webots_handshake import (
     MOST_OF_ADDRESS,
     MOST_WAITING,
     Handshake,
+    Place,
     WaitingLine,
 )
 from hilgw.engine.observer import State
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hilgw.engine.control_loop.peer_link import PeerLink
-    from hilgw.engine.control_loop.servers.webots_handshake import Place
     from hilgw.engine.control_loop.servers.webots_socket import LocalSocket
     from hilgw.engine.control_socket.listener import ClientHandler
     from hilgw.engine.lines import Lines

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
-from hilgw.engine.control_socket.listener import ControlListener, control_folder, remove_dead
+from hilgw.engine.control_socket.listener import (
+    ClientHandler,
+    ControlListener,
+    control_folder,
+    remove_dead,
+)
 from hilgw.errors import HilgwError
 from hilgw.protocols.webots.address import EXTERN, INSTANCES, instances_of, socket_path
 from hilgw.protocols.webots.handshake import encode_name
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from hilgw.engine.control_socket.listener import ClientHandler
 
 FIX = "end the other gateway or Webots, or leave out ipc: true"
 PLUGIN = ".plugin"

@@ -12,11 +12,18 @@ from __future__ import annotations
 
 import re
 import struct
+import time
+from collections.abc import Sequence
 from hashlib import blake2b
 
 import xxhash
 
-from hilgw.medium.packet import BROADCAST
+from hilgw.config.model import Ros2Config
+from hilgw.engine.observer import Observer
+from hilgw.federation.session import ZenohSession
+from hilgw.medium.medium import Missed
+from hilgw.medium.packet import BROADCAST, Packet
+from hilgw.reasons import NotReceivedReason
 from hilgw.records import dataclass
 
 TYPE = "std_msgs::msg::dds_::UInt8MultiArray_"
@@ -28,6 +35,7 @@ NAMESPACE = "/hilgw"
 QOS = "::,10:,:,:,,"
 FIRST_SEQUENCE = 1
 LONGEST_TOPIC = 247  # RMW_TOPIC_MAX_NAME_LENGTH
+MOST_TOPICS = 1024
 
 _CDR = struct.Struct("<BBHIII")  # encapsulation of plain CDR, little-endian; layout; length of data
 _CDR_LE = 0, 1, 0
@@ -124,3 +132,42 @@ def _token(node: Node, id: int, kind: str, *more: str) -> str:
 
 def _mangled(absolute: str) -> str:
     return absolute.replace("/", "%")
+
+
+class Ros2Topics(Observer):
+    """Publisher of each packet that this gateway puts on the medium.
+
+    gateway: its name as a node. left_out: packets of topics beyond MOST_TOPICS.
+    """
+
+    def __init__(self, config: Ros2Config, gateway: str, session: ZenohSession) -> None:
+        self.left_out = 0
+        self._session = session
+        self._namespace = f"/{config.namespace}"
+        self._node = Node(config.domain, session.id, name(gateway), self._namespace)
+        self._publishers: dict[tuple[str, str, int], tuple[Publisher, int]] = {}
+        session.live(self._node.token)
+
+    def transmitted(
+        self,
+        packet: Packet,
+        listeners: Sequence[str],
+        not_received: NotReceivedReason | None,
+        missed: Missed,
+    ) -> None:
+        if packet.gateway:  # its own gateway publishes it
+            return
+        key = packet.source, packet.type, packet.channel
+        found = self._publishers.get(key)
+        if found is None:
+            if len(self._publishers) >= MOST_TOPICS:
+                self.left_out += 1
+                return
+            at = topic(*key, self._namespace)
+            made = Publisher(self._node, at, len(self._publishers) + 1)
+            self._session.live(made.token)
+            found = made, FIRST_SEQUENCE
+        publisher, sequence = found
+        self._publishers[key] = publisher, sequence + 1
+        attachment = publisher.attachment(sequence, time.time_ns())
+        self._session.offer(publisher.key, publisher.payload(packet.data), attachment)
