@@ -11,7 +11,7 @@ from hilgw.errors import ConfigError, HilgwError
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs one command; returns its exit code. Raises SystemExit for a usage error."""
+    """Run one command; return its exit code. Raises SystemExit for a usage error."""
     try:
         code = _run(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()

@@ -22,7 +22,8 @@ FILES = (".yaml", ".yml")
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
-    """The options, and `run`: the function of the command. Raises SystemExit as argparse does.
+    """Return the options, and `run`: the function of the command. Raises SystemExit as argparse
+    does.
 
     The name of a file in the place of a command runs that file.
     """
@@ -56,7 +57,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def parsers(command: str | None) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
-    """The parser with this command only (all others would slow every start), and the part of it
+    """Return the parser with this command only (all others would slow every start), and the part
+    of it
     that reads the options of the command."""
     parser, commands = _default_parser()
     if command in COMMANDS:
@@ -67,7 +69,7 @@ def parsers(command: str | None) -> tuple[argparse.ArgumentParser, argparse.Argu
 
 
 def whole_parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
-    """The parser with the options of all commands, and its part for each command."""
+    """Return the parser with the options of all commands, and its part for each command."""
     parser, commands = _default_parser()
     for module in dict.fromkeys(module for module, _ in COMMANDS.values()):
         _add_commands(import_module(module), commands)
@@ -79,7 +81,7 @@ def whole_parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.Argument
 def _add_commands(
     module: Any, commands: argparse._SubParsersAction[argparse.ArgumentParser]
 ) -> None:
-    """Adds the parsers of a module, with the functions that run its commands."""
+    """Add the parsers of a module, with the functions that run its commands."""
     for command, declared in module.COMMANDS.items():
         declared.add_to(commands, command)
         function = getattr(module, f"run_{command}", None) or module.run
@@ -89,7 +91,7 @@ def _add_commands(
 def _default_parser() -> tuple[
     argparse.ArgumentParser, argparse._SubParsersAction[argparse.ArgumentParser]
 ]:
-    """The parser of the default command, and where the parsers of the others are added."""
+    """Return the parser of the default command, and where the parsers of the others are added."""
     run = import_module("hilgw.cli.commands.run")
     parser = _Parser(prog="hilgw")
     parser.add_argument(
@@ -101,7 +103,7 @@ def _default_parser() -> tuple[
 
 
 def _place_of_command(arguments: list[str]) -> int | None:
-    """Where the command is, if any; options of the default command may precede it."""
+    """Find the command, if any; options of the default command may precede it."""
     is_value = False
     for place, argument in enumerate(arguments):
         if not is_value and not argument.startswith("-"):
@@ -124,7 +126,7 @@ _INSTEAD = {
 
 
 def _meant_command(word: str) -> str:
-    """What this word may stand for: a shipped configuration, or a command."""
+    """Guess what this word may stand for: a shipped configuration, or a command."""
     from hilgw.config.shipped import names
 
     if word in names():
@@ -136,13 +138,13 @@ def _meant_command(word: str) -> str:
 
 
 def _refuse(own: argparse.ArgumentParser, rest: list[str]) -> NoReturn:
-    """Ends with the usage of the command, for arguments that it does not take."""
+    """End with the usage of the command, for arguments that it does not take."""
     _refuse_unknown_options(own, rest)
     own.error(f"too many arguments: {' '.join(rest)}")
 
 
 def _refuse_unknown_options(own: argparse.ArgumentParser, words: list[str]) -> None:
-    """Ends when one of these words is an option that the parser does not have."""
+    """End when one of these words is an option that the parser does not have."""
     known = [name for action in own._actions for name in action.option_strings]
     for word in words:
         name = word.partition("=")[0]
@@ -167,7 +169,7 @@ class CommandParser(argparse.ArgumentParser):
         super().error(_reworded(message))
 
     def _doubtful_words(self) -> list[str]:
-        """The arguments that can only be long options, and are not the beginning of one."""
+        """Return the arguments that can only be long options, and are not the beginning of one."""
         words = list(itertools.takewhile(lambda word: word != "--", self.words))
         known = [name for action in self._actions for name in action.option_strings]
         return [
@@ -183,7 +185,7 @@ _WANTED = {"int": "a whole number", "float": "a number"}
 
 
 def _reworded(message: str) -> str:
-    """An error of argparse, in the words of hilgw."""
+    """Return an error of argparse, in the words of hilgw."""
     if found := _CHOICE.fullmatch(message):
         known = [name.strip("'") for name in found[3].split(", ")]
         return f"{found[1]}: {quoted(found[2])} is not one of the choices; " + suggest(

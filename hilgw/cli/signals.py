@@ -21,7 +21,7 @@ ECHO_S = 0.5
 
 
 def leave_at_once_on_signals() -> None:
-    """From here on these signals end the process at once and silently, with their exit code.
+    """Let these signals end the process at once and silently, with their exit code.
 
     For phases without anything to clean up: an exception during an import may be lost, or crash a
     library written in C; after the end nothing catches it.
@@ -67,7 +67,7 @@ class StopSignal:
             self._leave(code)
 
     def _begin(self, code: int) -> None:
-        """The run ends in order."""
+        """End the run in order."""
         self.code, self._since_s = code, time.monotonic()
         self.event.set()
         if self.at_once is not None:

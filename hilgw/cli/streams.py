@@ -8,7 +8,7 @@ import sys
 
 
 def recover() -> None:
-    """Connects closed standard streams to /dev/null; escapes characters stdout cannot encode.
+    """Connect closed standard streams to /dev/null; escape characters stdout cannot encode.
 
     A free descriptor 0 to 2 would go to the next file that is opened, such as a serial port, and
     our output with it.
@@ -30,7 +30,7 @@ def recover() -> None:
 
 
 def discard_unwritten() -> None:
-    """Drops output that could not be written, so that the interpreter does not retry at exit."""
+    """Drop output that could not be written, so that the interpreter does not retry at exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -19,7 +19,7 @@ LIBRARIES = (
 
 
 def print_version() -> None:
-    """Prints the version of hilgw and of each library, and whether its C form is active."""
+    """Print the version of hilgw and of each library, and whether its C form is active."""
     from hilgw.framing.c_forms import c_extensions
 
     print(f"hilgw {__version__} (Python {sys.version.split()[0]})")

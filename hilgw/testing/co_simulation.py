@@ -33,7 +33,7 @@ class Side:
         self.cut = False
 
     def handle(self, events: list[Any] | None) -> list[Any]:
-        """Does what the session wants: its bytes and modem lines go to the mock. Returns the events
+        """Do what the session wants: its bytes and modem lines go to the mock. Returns the events
         but Write."""
         others: list[Any] = []
         for event in events or ():
@@ -47,13 +47,13 @@ class Side:
         return others
 
     def put(self, data: bytes) -> None:
-        """Bytes on the line to the mock."""
+        """Put bytes on the line to the mock."""
         self.written += data
         if not self.cut:
             self.mock.receive(data, self.world.now)
 
     def step(self) -> None:
-        """Does what is due now."""
+        """Do what is due now."""
         now = self.world.now
         if self.mock is not None:
             self.mock.advance(now)
@@ -64,22 +64,22 @@ class Side:
                 self.handle(self.session.expire(now))
 
     def collect(self) -> None:
-        """Takes what the mock has written so far from it."""
+        """Take what the mock has written so far from it."""
         while data := self.mock.take(self.world.now):
             if not self.cut:
                 self.collected(data)
 
     def collected(self, data: bytes) -> None:
-        """The session receives bytes of the mock; overridden where the test does."""
+        """Give the session bytes of the mock; overridden where the test does."""
         self.handle(self.session.receive(data, self.world.now))
 
     def next_deadline(self) -> int | None:
-        """When something happens by itself."""
+        """Return when something happens by itself."""
         parts = (part for part in (self.session, self.mock) if part is not None)
         return earliest(*(part.next_deadline() for part in parts))
 
     def of(self, kind: type[Any]) -> list[Any]:
-        """The events of this kind."""
+        """Return the events of this kind."""
         return [event for event in self.events if isinstance(event, kind)]
 
 
@@ -92,7 +92,7 @@ class CoSimulation:
         self.sides: list[Side] = []
 
     def start(self, side: Side) -> Side:
-        """The mock is powered up, the session opened."""
+        """Power the mock up and open the session."""
         self.sides.append(side)
         if side.mock is not None:
             side.mock.advance(self.now)
@@ -122,7 +122,7 @@ class BodyLine(Side):
     """A body's session and the mock of its robot, alone in a world."""
 
     def __init__(self, session: Any, mock: Any, *, on_line: bool = True) -> None:
-        """on_line: false for a robot on TCP, whose mock has a connection."""
+        """Create it. on_line: false for a robot on TCP, whose mock has a connection."""
         super().__init__(CoSimulation(), session, mock)
         self.world.sides.append(self)
         self.on_line = on_line
@@ -134,7 +134,7 @@ class BodyLine(Side):
         return self.world.now
 
     def connect(self) -> None:
-        """Opens the connection; no time passes."""
+        """Open the connection; no time passes."""
         if not self.on_line:
             self.mock.connect(self.now)
         self.handle(self.session.open(self.now))

@@ -48,7 +48,7 @@ def hilgw_bench(
 
 @pytest.fixture
 def virtual_port(hilgw_bench: Bench) -> VirtualPorts:
-    """Creates serial ports for the program under test: `port = virtual_port(baudRate=9600)`, then
+    """Create serial ports for the program under test: `port = virtual_port(baudRate=9600)`, then
     `port.path`, `port.read(4)`, `port.write(b"..")`; `virtual_port.pair()` creates two connected
     ports."""
     return hilgw_bench.virtual_ports
@@ -56,13 +56,13 @@ def virtual_port(hilgw_bench: Bench) -> VirtualPorts:
 
 @pytest.fixture
 def firmware_mock(hilgw_bench: Bench) -> FirmwareMocks:
-    """Creates mocks on virtual ports: `firmware_mock("xbee", channel=12).port`."""
+    """Create mocks on virtual ports: `firmware_mock("xbee", channel=12).port`."""
     return hilgw_bench.firmware_mocks
 
 
 @pytest.fixture
 def firmware(hilgw_bench: Bench) -> Firmware:
-    """Starts firmware on emulated boards: `firmware("build/node.elf", machine="uno").port`."""
+    """Start firmware on emulated boards: `firmware("build/node.elf", machine="uno").port`."""
     from hilgw.testing.fixtures.firmware import Firmware
 
     return Firmware(hilgw_bench.firmware_mocks)
@@ -76,7 +76,7 @@ def air(hilgw_bench: Bench) -> AirOfTest:
 
 @pytest.fixture
 def gateway(hilgw_bench: Bench) -> Gateways:
-    """Starts gateways: `gateway("my.yaml")`, ready when the call returns."""
+    """Start gateways: `gateway("my.yaml")`, ready when the call returns."""
     return hilgw_bench.gateways
 
 

@@ -47,7 +47,8 @@ class Visitors:
         self.check = TokenCheck(access, "monitor", time.monotonic_ns)
 
     def is_known_host(self, host: str | None) -> bool:
-        """Whether the header Host has a name of this page; another one is of a strange page whose
+        """Return whether the header Host has a name of this page; another one is of a strange
+        page whose
         name leads to this machine."""
         try:
             return urlsplit(f"//{host}").hostname in self._hosts
@@ -101,7 +102,8 @@ class Guard:
     """Asks `Visitors` before every request and every websocket of the page."""
 
     def __init__(self, app: ASGIApp, visitors: Visitors, policy: str, stopping: Answering) -> None:
-        """policy: where the page may load from, as a header. stopping: answers below STOP_PATH, as
+        """Create it. policy: where the page may load from, as a header. stopping: answers below
+        STOP_PATH, as
         at the port of STOP ALL, which a proxy or `ssh -L` need not lead to."""
         self._app, self._visitors, self._stopping = app, visitors, stopping
         self._headers = {
@@ -163,7 +165,7 @@ class Guard:
 
 
 async def _form(receive: Receive) -> bytes:
-    """The body of a request, as far as a form has it."""
+    """Return the body of a request, as far as a form has it."""
     data, goes_on = b"", True
     while goes_on and len(data) < MOST_FORM:
         message = await receive()

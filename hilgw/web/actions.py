@@ -14,7 +14,7 @@ FLAT = "no-caps unelevated"
 
 
 def button(text: str, on_click: Callable[[], object], colors: str = "ink text-color=card") -> Any:
-    """A button that looks like the others."""
+    """Return a button that looks like the others."""
     from nicegui import ui
 
     return ui.button(text, on_click=on_click, color=None).props(f"{FLAT} color={colors}")
@@ -28,11 +28,11 @@ class Actions:
         self._answer = content().props("role=status")
 
     def lacks(self, text: str) -> None:
-        """Shows what the visitor has to give first."""
+        """Show what the visitor has to give first."""
         self._answer.set_content(state(text, "warn"))
 
     async def do(self, what: str, request: Callable[..., object], *given: object) -> bool:
-        """Sends a request of `hilgw.client.Gateway`, beside the event loop, and shows what became
+        """Send a request of `hilgw.client.Gateway`, beside the event loop, and show what became
         of it. what: in words, once it is done. Not sent for a visitor who may not, nor again while
         the same is under way: a second click is none. Returns whether it was done."""
         from nicegui import run

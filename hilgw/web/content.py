@@ -7,12 +7,12 @@ from typing import Any
 
 
 def content() -> Any:
-    """An `ui.html` in which links, buttons, selections and the focus stay as it changes."""
+    """Return an `ui.html` in which links, buttons, selections and the focus stay as it changes."""
     return _kind()("")
 
 
 def scrolling(name: str) -> Any:
-    """One with a name, for what may be wider than the screen."""
+    """Return an element with a name, for what may be wider than the screen."""
     named = f'tabindex=0 role=region aria-label="{name}"'
     return content().classes("scrolls").props(named)
 

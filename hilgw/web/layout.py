@@ -46,7 +46,7 @@ PAGES: tuple[tuple[str, str, Callable[[Page], None]], ...] = (
 
 
 def add_pages(site: Site) -> None:
-    """Makes NiceGUI serve all pages."""
+    """Make NiceGUI serve all pages."""
     for path, name, build in PAGES:
         _add(site, path, name, build)
 
@@ -75,7 +75,8 @@ def _add(site: Site, path: str, name: str, build: Callable[[Page], None]) -> Non
 
 
 async def _grant(site: Site) -> Grant | None:
-    """What the visitor of this page may do, by the first message of its WebSocket; None: nothing,
+    """Return what the visitor of this page may do, by the first message of its WebSocket; None:
+    nothing,
     and the page asks for a token."""
     from nicegui import ui
 

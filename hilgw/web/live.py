@@ -53,7 +53,7 @@ class Live:
         _begin(lambda: give_back(self._ended))
 
     def need(self, kind: str) -> None:
-        """Reads this kind, too, of all gateways; for a while, so that a page that is closed leaves
+        """Read this kind, too, of all gateways; for a while, so that a page that is closed leaves
         nothing."""
         with self.bench.lock:
             self._needed[kind] = self.bench.now() + NEED_NS
@@ -63,7 +63,7 @@ class Live:
                     _begin(partial(self._read_more, view, kind))
 
     def close(self) -> None:
-        """The threads end soon."""
+        """Tell the threads to end soon."""
         self._ended.set()
 
     def _find(self) -> None:
@@ -87,7 +87,7 @@ class Live:
                 return
 
     def _follow(self, path: Path) -> None:
-        """One gateway, to its end."""
+        """Follow one gateway to its end."""
         try:
             if (view := self._opened(path)) is not None:
                 _begin(lambda: self._ask_status(path, view))
@@ -130,7 +130,7 @@ class Live:
             self._reading.discard((view.key, kind))
 
     def _read(self, view: GatewayView, kinds: Set[str], is_over: Callable[[], bool]) -> None:
-        """Reads these kinds until the gateway ends, or the first event after it is over."""
+        """Read these kinds until the gateway ends, or the first event after it is over."""
         bench, gateway, states = self.bench, Gateway(Path(view.key)), kinds is KINDS
         with closing(gateway.events(kinds, states=states, per_second=ENOUGH)) as events:  # type: ignore[type-var]
             for event in events:

@@ -15,7 +15,8 @@ class Markup(str):
 
 
 def element(tag: str, *content: object, **attributes: object) -> Markup:
-    """An HTML element; class_ stands for class, other attributes with - for _; None leaves one
+    """Return an HTML element; class_ stands for class, other attributes with - for _; None
+    leaves one
     out."""
     names = (
         f' {name.rstrip("_").replace("_", "-")}="{escape(str(value))}"'
@@ -26,12 +27,12 @@ def element(tag: str, *content: object, **attributes: object) -> Markup:
 
 
 def joined(content: Iterable[object]) -> Markup:
-    """All of these, each escaped unless it is Markup."""
+    """Return all of these, each escaped unless it is Markup."""
     return Markup("".join(e if isinstance(e, Markup) else escape(str(e)) for e in content))
 
 
 def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> Markup:
-    """A table with a name; the first cell of each row names the row. Empty without rows."""
+    """Return a table with a name; the first cell of each row names the row. Empty without rows."""
     body = [
         element("tr", element("th", row[0], scope="row"), *(element("td", c) for c in row[1:]))
         for row in rows
@@ -42,7 +43,7 @@ def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -
 
 
 def state(word: str, kind: str = "") -> Markup:
-    """A word with a dot in the colour of its kind: good, bad, warn or none."""
+    """Return a word with a dot in the colour of its kind: good, bad, warn or none."""
     return element("span", word, class_=f"state {kind}")
 
 
@@ -52,7 +53,7 @@ def age(nanoseconds: float) -> str:
 
 
 def plain_page(body: str) -> str:
-    """A page without any script. body: HTML."""
+    """Return a page without any script. body: HTML."""
     return (
         "<!doctype html><html lang=en><head><meta charset=utf-8><title>hilgw</title>"
         '<meta name=viewport content="width=device-width"><meta name=color-scheme '

@@ -22,7 +22,8 @@ class Bench:
         self.problem = ""
 
     def opened(self, key: str, config: str, pid: int) -> GatewayView:
-        """The view of a gateway that is here now. One that ran the same configuration, and is gone,
+        """Return the view of a gateway that is here now. One that ran the same configuration,
+        and is gone,
         makes room for it."""
         now, old = self.now(), self.gateways.get(key)
         if old is not None and pid in (old.pid, 0):

@@ -41,14 +41,15 @@ class Page:
         return self.site.bench
 
     def may(self, role: str) -> bool:
-        """Whether this visitor may do what needs the role. `build` makes a control that acts only
+        """Return whether this visitor may do what needs the role. `build` makes a control that
+        acts only
         then; no other visitor can use it."""
         return self.site.live.acts and self.grant.allows(role)
 
     def sections(
         self, shown: dict[str, Any], views: Mapping[str, GatewayView], make: Callable[..., Any]
     ) -> None:
-        """Updates the sections of these gateways: `make` makes a new one, the others go."""
+        """Update the sections of these gateways: `make` makes a new one, the others go."""
         for key in shown.keys() - views.keys():
             shown.pop(key).card.delete()
         for key, view in views.items():

@@ -97,21 +97,21 @@ class Recorded:
             threading.Thread(target=work, daemon=True).start()
 
     def close(self) -> None:
-        """The threads end soon."""
+        """Tell the threads to end soon."""
         self._ended.set()
 
     def need(self, kind: str) -> None:
-        """It has all kinds that were recorded."""
+        """Read all events of this kind, too."""
 
     # --- the playhead -----------------------------------------------------------------------------
 
     def now(self) -> int:
-        """Its time."""
+        """Return its time."""
         passed = (self._clock() - self._since) * self.speed if self.is_playing else 0
         return min(self._at + int(passed), self.end_ns)
 
     def play(self, is_playing: bool, speed: float | None = None) -> None:
-        """Goes on, or stands still, from where it is. At the end it begins again."""
+        """Go on, or stand still, from where it is. At the end it begins again."""
         with self.bench.lock:
             at = self.now()
             if is_playing and not self.is_playing and at >= self.end_ns:
@@ -120,7 +120,7 @@ class Recorded:
             self.is_playing, self.speed = is_playing, speed or self.speed
 
     def seek(self, at: int) -> None:
-        """Jumps there."""
+        """Jump to this time."""
         with self.bench.lock:
             self._at, self._since = min(max(at, self.begin_ns), self.end_ns), self._clock()
             self._jumped = True
@@ -128,7 +128,7 @@ class Recorded:
     # --- in threads -------------------------------------------------------------------------------
 
     def read(self) -> None:
-        """Reads the whole file, once: what a jump needs of what was before."""
+        """Read the whole file, once: what a jump needs of what was before."""
         recording, problems = Recording(self.path), list[str]()
         with closing(recording.events(states=True)) as events:  # type: ignore[type-var]
             for number, event in enumerate(events):
@@ -177,7 +177,8 @@ class Recorded:
                 self._with_frames, self._jumped = without_frames, True
 
     def _events_at(self, now: int) -> Iterator[Event]:
-        """The newest states before the window that ends now, and the events from its begin on."""
+        """Return the newest states before the window that ends now, and the events from its
+        begin on."""
         at = bisect_left(self._marks, now) - WINDOW_EVENTS // MARK_EVENTS
         first = min(now - LEAST_NS, self._marks[max(at, 0)] if self._marks else now)
         first = max(first, now - MOST_NS, self.begin_ns)
@@ -192,7 +193,8 @@ class Recorded:
         return iter(self._with_frames(chain(newest.values(), later)))
 
     def _take_some(self, now: int) -> bool:
-        """Whether there may be more events up to this time. Nothing is decoded while pages wait."""
+        """Return whether there may be more events up to this time. Nothing is decoded while
+        pages wait."""
         some: list[Event] = []
         while len(some) < TOGETHER and (event := self._next) and event["time_ns"] <= now:
             some.append(event)
@@ -213,6 +215,6 @@ class Recorded:
 
 
 def _timed(event: Event) -> Event:
-    """On the clock of the playhead: the other one jumps where the host slept."""
+    """Put the event on the clock of the playhead: the other one jumps where the host slept."""
     event["mono_ns"] = event["time_ns"] if event.get("since_ns") is None else event["since_ns"]
     return event

@@ -92,7 +92,7 @@ def _tokens(settings: WebSettings) -> list[tuple[str, str, str]]:
 
 
 def _policy(stop_port: int) -> str:
-    """Where the page may load from: itself; and where it may ask for a stop."""
+    """Return where the page may load from: itself; and where it may ask for a stop."""
     return (
         "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; object-src 'none'; "
         "base-uri 'self'; frame-ancestors 'none'; form-action 'self'; "
@@ -131,7 +131,7 @@ def _listening(settings: WebSettings) -> Iterator[tuple[bool, socket.socket, soc
 
 
 def _pages(site: Site) -> ASGIApp:
-    """The pages as an application."""
+    """Return the pages as an application."""
     from fastapi import FastAPI
     from nicegui import ui
 

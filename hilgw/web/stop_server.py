@@ -95,7 +95,7 @@ class StopServer(ThreadingHTTPServer):
         return len(self.deadlines) <= 2 * MOST
 
     def service_actions(self) -> None:
-        """Ends connections whose time is over, and the oldest where there are more than MOST."""
+        """End connections whose time is over, and the oldest where there are more than MOST."""
         now, surplus = time.monotonic(), len(self.deadlines) - MOST
         for number, (connection, deadline) in enumerate(list(self.deadlines.items())):
             if deadline <= now or (number < surplus and deadline < math.inf):
@@ -125,7 +125,7 @@ class StopProcess:
     def __init__(
         self, listening: socket.socket, settings: dict[str, Any], notify: Callable[[str], None]
     ) -> None:
-        """settings: of `visitors_of`, and `tls` and `id`. notify: gets what failed."""
+        """Create it. settings: of `visitors_of`, and `tls` and `id`. notify: gets what failed."""
         self._listening, self._settings, self._notify = listening, settings, notify
         self._closing = threading.Event()
         self._process = self._started()

@@ -44,7 +44,7 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs the gateway; returns 0, 130 or 143. Raises HilgwError with its exit code."""
+    """Run the gateway; return 0, 130 or 143. Raises HilgwError with its exit code."""
     from hilgw.config.shipped import found
 
     args.config = config_path = found(_config_path(args))
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _config_path(args: argparse.Namespace) -> str:
-    """The configuration of --config or FILE. UsageError unless there is exactly one."""
+    """Return the configuration of --config or FILE. UsageError unless there is exactly one."""
     given = [name for name in (getattr(args, "config", None), getattr(args, "file", None)) if name]
     if not given:
         raise UsageError("no configuration given", fix=_next_steps())
@@ -79,7 +79,7 @@ def _config_path(args: argparse.Namespace) -> str:
 
 
 def _next_steps() -> str:
-    """Commands that a user without a configuration may want."""
+    """Return commands that a user without a configuration may want."""
     from hilgw.cli.output.text import table
 
     here = sorted(printable(path.name) for path in Path().glob("*.y*ml"))
@@ -94,7 +94,7 @@ def _next_steps() -> str:
 
 
 def _event_loop(config: GatewayConfig) -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """The factory of the event loop; None: that of asyncio."""
+    """Return the factory of the event loop; None: that of asyncio."""
     if config.speed != 1:
         from hilgw.engine.simulated.event_loop import PacedLoop
 
@@ -150,7 +150,7 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
 
 
 def _not_confirmed(whys: Mapping[str, str]) -> PeerError:
-    """The error of stops that may not have left: why, by the name of the body."""
+    """Return the error of stops that may not have left: why, by the name of the body."""
     bodies = "; ".join(f"{name}: {why}" for name, why in whys.items())
     return PeerError(f"stop NOT confirmed: {bodies}", fix="switch the robot off: it may move")
 
@@ -158,7 +158,8 @@ def _not_confirmed(whys: Mapping[str, str]) -> PeerError:
 def _screen(
     args: argparse.Namespace, console: TextIO | ConsoleWriter, stop: StopSignal, *, is_logged: bool
 ) -> Terminal:
-    """The terminal of the run; without its reader the run ends, unless its output is not needed."""
+    """Return the terminal of the run; without its reader the run ends, unless its output is not
+    needed."""
     import asyncio
 
     from hilgw.cli.output.terminal import Terminal
@@ -186,7 +187,7 @@ def _build(config: GatewayConfig, observers: Sequence[Observer]) -> Gateway:
 
 
 def _ignore(error: OSError) -> None:
-    """The output is not needed."""
+    """Do nothing: the output is not needed."""
 
 
 async def _serve(

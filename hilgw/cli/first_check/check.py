@@ -30,7 +30,7 @@ NO_HARDWARE = "a mock: this tests the dialogue, and nothing of the hardware"
 
 
 def run(args: argparse.Namespace, config: GatewayConfig) -> int:
-    """Returns 0 when all steps passed, else 1. Raises HilgwError; SystemExit after a signal."""
+    """Return 0 when all steps passed, else 1. Raises HilgwError; SystemExit after a signal."""
     name, robot_config, began = args.robot, config.robots[args.robot], datetime.now(UTC)
     body = robot_config.body
     if body is None or robot_config.remote is not None:
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace, config: GatewayConfig) -> int:
 
 
 def command_of(args: argparse.Namespace, config: GatewayConfig) -> list[str]:
-    """Runs the user's file, with all robots disarmed, and a place for this process instead of the
+    """Run the user's file, with all robots disarmed, and a place for this process instead of the
     controller of the robot."""
     overrides = list(getattr(args, "overrides", []))
     overrides += [
@@ -90,7 +90,7 @@ def command_of(args: argparse.Namespace, config: GatewayConfig) -> list[str]:
 
 
 def _facts(robot: GatewayRobot, kind: str, date: str) -> dict[str, str]:
-    """What a reader of the report needs beside the results."""
+    """Return what a reader of the report needs with the results."""
     vid, pid = usb_ids(robot.port)
     usb = "none" if vid is None else f"{vid:04x}:{pid:04x} {probable_device(vid, pid)}".strip()
     return {

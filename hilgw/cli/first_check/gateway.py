@@ -37,7 +37,7 @@ LISTENING = "listening on "
 
 
 def start_child(command: Sequence[str], output: BinaryIO) -> subprocess.Popen[bytes]:
-    """Starts a program that gets SIGTERM when this process ends, however that is. In a process
+    """Start a program that gets SIGTERM when this process ends, however that is. In a process
     group of its own, Ctrl-C does not reach it, and the kernel wakes it when it is frozen then
     (POSIX: a process group that becomes orphaned gets SIGHUP and SIGCONT)."""
     launcher = [sys.executable, "-IS", str(LAUNCHER), str(os.getpid()), str(int(signal.SIGTERM))]
@@ -57,7 +57,8 @@ class GatewayRobot:
     motors: Sequence[Motor] = ()
 
     def __init__(self, name: str, settings: Any, command: Sequence[str]) -> None:
-        """settings: of its body. command: runs the gateway, whose controller of this robot is
+        """Create it. settings: of its body. command: runs the gateway, whose controller of this
+        robot is
         `webots` with `ipc`."""
         self.name = name
         self.port = str(getattr(settings, "port", None) or getattr(settings, "connect", ""))
@@ -69,7 +70,7 @@ class GatewayRobot:
     # --- the gateway --------------------------------------------------------------------------
 
     def start(self, output: BinaryIO) -> None:
-        """Starts the gateway, and waits until it answers."""
+        """Start the gateway, and wait until it answers."""
         self._child = start_child(self._command, output)
         end = time.monotonic() + START_S
         while time.monotonic() < end:
@@ -84,7 +85,7 @@ class GatewayRobot:
         raise PeerError("the gateway does not start", where=self.name)
 
     def close(self) -> None:
-        """Ends the gateway, which stops the robot."""
+        """End the gateway, which stops the robot."""
         with redirect_stderr(StringIO()):
             self._leave()
         self._child.terminate()
@@ -96,18 +97,19 @@ class GatewayRobot:
             self._child.wait()
 
     def freeze(self) -> None:
-        """The gateway, which drives the robot, stops in its tracks."""
+        """Freeze the gateway, which drives the robot."""
         self._child.send_signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
         self._child.send_signal(signal.SIGCONT)
 
     def report(self) -> dict[str, Any]:
-        """The report of the gateway so far."""
+        """Return the report of the gateway so far."""
         return Running(self._path).report()
 
     def link(self) -> tuple[int, str]:
-        """How often the robot was connected, and the state of its port in words; "" while up."""
+        """Return how often the robot was connected, and the state of its port in words; "" while
+        up."""
         port = self.report()["ports"][f"{self.name}.body"]
         return port["ups"], "" if port["state"] == "up" else f"{port['state']}: {port['reason']}"
 
@@ -122,7 +124,7 @@ class GatewayRobot:
         arm(self.name, control=str(self._path))
 
     def disarm(self) -> float:
-        """Stops and disarms; the time to the confirmation in s."""
+        """Stop and disarm; the time to the confirmation in s."""
         began = self.now()
         disarm(self.name, control=str(self._path))
         seconds = self.now() - began
@@ -136,7 +138,7 @@ class GatewayRobot:
     pause = staticmethod(time.sleep)
 
     def ready(self) -> None:
-        """Waits for the robot, and connects as its controller where it is not."""
+        """Wait for the robot, and connect as its controller where it is not."""
         end, link = self.now() + READY_S, ""
         while self.now() < end:
             link = self.link()[1]
@@ -149,7 +151,7 @@ class GatewayRobot:
         raise PeerError(link or "no connection", where=f"{self.name}.body")
 
     def step(self) -> bool:
-        """One control step; False: the controller was disconnected."""
+        """Run one control step; False: the controller was disconnected."""
         if self._api is None:
             return False
         self._connection.limit(ANSWER_S)
@@ -157,20 +159,20 @@ class GatewayRobot:
             return self._api.step() >= 0
 
     def drive(self, motor: Motor, velocity: float, position: float = math.inf) -> None:
-        """With the next step."""
+        """Drive the motor with the next step."""
         assert self._api is not None
         device = self._api.devices[motor.name]
         device.setPosition(position)
         device.setVelocity(velocity)
 
     def position(self, motor: Motor) -> float | None:
-        """What its sensor reports; None: nothing."""
+        """Return what its sensor reports; None: nothing."""
         assert self._api is not None
         value = self._api.devices[motor.sensor].getValue() if motor.sensor else math.nan
         return value if math.isfinite(value) else None
 
     def _connect(self) -> None:
-        """Connects when the gateway listens; enables the position sensors."""
+        """Connect when the gateway listens; enable the position sensors."""
         where = self.report()["ports"][f"{self.name}.controller"]["reason"]
         if LISTENING not in where:
             return self.pause(LOOK_S)
@@ -197,7 +199,8 @@ class GatewayRobot:
             self._api = None
 
     def _motor(self, device: Any) -> Motor:
-        """What moves it, and how far: the limits of the gateway and of the file, whichever is
+        """Return what moves it, and how far: the limits of the gateway and of the file,
+        whichever is
         less."""
         limits: MotorLimits = self._settings.limits.get(device.name, NO_LIMITS)
         low, high = limits.bounds("position")

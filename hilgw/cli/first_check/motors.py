@@ -34,12 +34,12 @@ class Motor:
     sensor: str = ""
 
     def velocity(self, sign: int) -> float:
-        """A tenth of its limit; 0 where it does not turn in this direction."""
+        """Return a tenth of its limit; 0 where it does not turn in this direction."""
         wanted = SHARE * max(abs(self.slowest), abs(self.fastest))
         return sign * min(wanted, max(0.0, self.fastest if sign > 0 else -self.slowest))
 
     def legs(self, sign: int, start: float | None, *, slowly: bool) -> list[Leg]:
-        """Its motion from here, empty where there is none. slowly: it goes on at the end."""
+        """Return its motion from here, empty where there is none. slowly: it goes on at the end."""
         velocity = self.velocity(sign)
         if self.positions is None:
             return [Leg(velocity, math.inf, TURN_S)] if velocity else []

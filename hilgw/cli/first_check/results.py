@@ -33,17 +33,17 @@ class Result:
     measured: dict[str, float] = field(default_factory=dict)
 
     def fail(self, note: str) -> None:
-        """It failed, for this reason too."""
+        """Fail it, for this reason too."""
         self.verdict = Verdict.FAILED
         self.notes.append(note)
 
     def leave_out(self, verdict: Verdict, note: str = "") -> None:
-        """Nothing was seen; what has failed before stays failed."""
+        """Note that nothing was seen; what has failed before stays failed."""
         self.verdict = Verdict.FAILED if self.verdict is Verdict.FAILED else verdict
         self.notes += [note] if note else []
 
     def sensed(self) -> str:
-        """What the sensor reported; "" without one."""
+        """Return what the sensor reported; "" without one."""
         shown = ("unknown" if each is None else f"{each:.4g}" for each in self.positions)
         return f"{self.sensor}: before {', then '.join(shown)}" if self.sensor else ""
 
@@ -57,7 +57,7 @@ def all_passed(results: Sequence[Result]) -> bool:
 
 
 def markdown(facts: Mapping[str, str], results: Sequence[Result]) -> str:
-    """The report: lines for people, and the same as JSON for programs."""
+    """Return the report: lines for people, and the same as JSON for programs."""
     lines = [f"* {name}: {text}" for name, text in facts.items()]
     for result in results:
         seen = [f"{question} {answer}" for question, answer in result.answers.items()]

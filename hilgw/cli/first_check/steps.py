@@ -49,7 +49,8 @@ class FirstCheck:
         self._robot, self._person = robot, person
 
     def results(self) -> Iterator[Result]:
-        """The result of each step, when it is over. After an error of the robot or the gateway the
+        """Yield the result of each step, when it is over. After an error of the robot or the
+        gateway the
         others are not tested."""
         broken = False
         for step in self._steps():
@@ -95,7 +96,7 @@ class FirstCheck:
     # --- one step -----------------------------------------------------------------------------
 
     def _run(self, step: Step, result: Result) -> None:
-        """Announces the motion, asks for it, and for what was seen."""
+        """Announce the motion, ask for it, and for what was seen."""
         robot, person = self._robot, self._person
         person.show(f"\n{step.name}\n  expected: {step.expected}")
         if person.ask("ENTER starts it, and any key stops it; s: skip", GO + SKIP) == SKIP:
@@ -128,7 +129,7 @@ class FirstCheck:
         return position
 
     def _move(self, step: Step, legs: Sequence[Leg], result: Result) -> None:
-        """Arms for this motion; disarms at its end, however it ends, which the gateway confirms. A
+        """Arm for this motion; disarm at its end, however it ends, which the gateway confirms. A
         refused command fails the step."""
         robot = self._robot
         refused = robot.refusals()
@@ -149,7 +150,7 @@ class FirstCheck:
             result.fail(f"a command was refused: {', '.join(more).replace('_', ' ')}")
 
     def _go_on(self, result: Result, seconds: float = 0) -> bool:
-        """Steps so long; False, and failed: a key was pressed, or the robot was lost."""
+        """Step for this long; False, and failed: a key was pressed, or the robot was lost."""
         end = self._robot.now() + seconds
         while self._robot.now() < end:
             if self._person.pressed():
@@ -179,7 +180,7 @@ class FirstCheck:
         return None
 
     def _judge_way(self, step: Step, leg: Leg, result: Result) -> None:
-        """Whether direction and length of the way are plausible."""
+        """Judge whether direction and length of the way are plausible."""
         before, after, *_, last = result.positions
         if before is None or after is None or last is None:
             return result.fail("its sensor reports nothing")
@@ -194,7 +195,7 @@ class FirstCheck:
         return None
 
     def _ask(self, question: str, result: Result) -> None:
-        """No fails the step."""
+        """Ask; a no fails the step."""
         answer = self._person.ask(f"{question} (y/n/s: skip)", "".join(ANSWERS))
         result.answers[question] = ANSWERS[answer]
         if answer == "n":
@@ -219,7 +220,7 @@ class FirstCheck:
         self._is_back_disarmed(result)
 
     def _unplug(self, motor: Motor, result: Result) -> None:
-        """Finds out whether the robot drives on alone, which is a fault where it has a watchdog."""
+        """Find out whether the robot drives on alone, which is a fault where it has a watchdog."""
         robot, person = self._robot, self._person
         before = robot.link()
         person.show("pull the cable now")
@@ -245,13 +246,13 @@ class FirstCheck:
         return self._is_back_disarmed(result)
 
     def _is_back_disarmed(self, result: Result) -> None:
-        """The robot was lost: it comes back disarmed."""
+        """Check that the robot that was lost comes back disarmed."""
         self._robot.ready()
         if self._robot.is_armed():
             result.fail("the robot came back, and was armed")
 
     def _wait(self, until: Callable[[], bool], seconds: float) -> bool:
-        """Whether it holds in time."""
+        """Return whether it holds in time."""
         end = self._robot.now() + seconds
         while not (holds := until()) and self._robot.now() < end:
             self._robot.pause(LOOK_S)

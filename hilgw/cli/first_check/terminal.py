@@ -23,12 +23,12 @@ class Person:
         return single_keys(self._terminal, termios.VSUSP, termios.VQUIT)
 
     def show(self, text: str) -> None:
-        """On lines of its own, where the terminal is still there."""
+        """Show the text on lines of its own, where the terminal is still there."""
         with suppress(OSError):
             print("".join(c if c.isprintable() or c == "\n" else "?" for c in text), flush=True)
 
     def ask(self, question: str, keys: str) -> str:
-        """The one of these keys that is pressed; what was typed before does not count."""
+        """Return the one of these keys that is pressed; what was typed before does not count."""
         self.attend()
         self.show(question)
         while True:
@@ -39,9 +39,9 @@ class Person:
                 return key
 
     def attend(self) -> None:
-        """A motion begins: what was typed before does not count."""
+        """Begin a motion: what was typed before does not count."""
         termios.tcflush(self._terminal, termios.TCIFLUSH)
 
     def pressed(self) -> bool:
-        """Whether a key was pressed since."""
+        """Return whether a key was pressed since."""
         return bool(select.select([self._terminal], [], [], 0)[0])

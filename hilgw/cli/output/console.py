@@ -14,7 +14,7 @@ PATIENCE_S = 0.3
 
 
 def console_writer(stream: TextIO) -> TextIO | ConsoleWriter:
-    """The stream itself when it never blocks (a file), else a ConsoleWriter on it."""
+    """Return the stream itself when it never blocks (a file), else a ConsoleWriter on it."""
     try:
         number = stream.fileno()
         mode = os.fstat(number).st_mode
@@ -45,7 +45,7 @@ class ConsoleWriter:
         return os.isatty(self._descriptor)
 
     def write(self, text: str) -> int:
-        """Buffers or drops the text; see flush."""
+        """Buffer or drop the text; see flush."""
         data = text.encode(self._encoding, "backslashreplace")
         if self._held and (self._dropped or len(self._held) + len(data) > HELD_BYTES):
             self._dropped += text.count("\n")
@@ -54,13 +54,13 @@ class ConsoleWriter:
         return len(text)
 
     def flush(self) -> None:
-        """Writes as much as possible without blocking. OSError: the reader is gone."""
+        """Write as much as possible without blocking. OSError: the reader is gone."""
         with suppress(BlockingIOError):  # the rest waits for the next call
             while self._held:
                 del self._held[: os.write(self._descriptor, self._held)]
 
     def finish(self) -> None:
-        """Writes the rest, while the reader takes some every PATIENCE_S, and closes."""
+        """Write the rest, while the reader takes some every PATIENCE_S, and close."""
         poll = select.poll()
         poll.register(self._descriptor, select.POLLOUT)
         try:
@@ -80,6 +80,6 @@ class ConsoleWriter:
 
 
 def finish(out: TextIO | ConsoleWriter) -> None:
-    """Closes a ConsoleWriter; leaves any other stream open."""
+    """Close a ConsoleWriter; leave any other stream open."""
     if isinstance(out, ConsoleWriter):
         out.finish()

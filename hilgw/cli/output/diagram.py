@@ -24,7 +24,7 @@ ASCII = Glyphs("-", "|", ("+", "+", "+", "+"))
 
 
 def glyphs_of(encoding: str | None) -> Glyphs:
-    """Those that this encoding of the output has."""
+    """Return those that this encoding of the output has."""
     try:
         "".join((UNICODE.line, UNICODE.wall, *UNICODE.corners)).encode(encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -67,7 +67,7 @@ def boxes(
 
 
 def _arrows(glyphs: Glyphs) -> dict[str, str]:
-    """Arrows of one width: both ways, to the right, none."""
+    """Return arrows of one width: both ways, to the right, none."""
     line = glyphs.line
     return {"<->": f"<{line * 3}>", "->": f"{line * 4}>", "": " " * 5}
 
@@ -75,7 +75,7 @@ def _arrows(glyphs: Glyphs) -> dict[str, str]:
 def _stacked(
     left: End, middle: Sequence[str], ends: Sequence[End], width: int, glyphs: Glyphs
 ) -> list[str]:
-    """The same, one below the other, with a line where something passes."""
+    """Return the same, one below the other, with a line where something passes."""
     texts = [left.lines, middle, *(end.lines for end in ends)]
     room = max(NARROWEST, min(width - BORDERS, max(map(_longest, texts))))
     lines = _box(left.lines, room, glyphs)
@@ -87,7 +87,7 @@ def _stacked(
 
 
 def _shared(room: int, wanted: list[int]) -> list[int]:
-    """The widths of columns in this room: the widest give way."""
+    """Return the widths of columns in this room: the widest give way."""
     widths = list(wanted)
     while sum(widths) > room and max(widths) > 1:
         widths[widths.index(max(widths))] -= 1
@@ -114,7 +114,8 @@ def _longest(lines: Sequence[str]) -> int:
 def bus(
     left: Sequence[tuple[str, str]], right: Sequence[str], width: int, glyphs: Glyphs
 ) -> list[str]:
-    """Names at the left with their arrows ("->" to the bus, "<-" from it), others at the right,
+    """Return names at the left with their arrows ("->" to the bus, "<-" from it), others at the
+    right,
     each with an arrow both ways."""
     names = max((len(name) for name, _ in left), default=0)
     arrows = {"->": f"{glyphs.line * 2}>", "<-": f"<{glyphs.line * 2}", "": "   "}

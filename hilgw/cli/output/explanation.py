@@ -24,7 +24,7 @@ ARROWS = {**EMPTY_MODE, "shadow": {"body": "<->", "remote": "->"}}
 def in_words(
     facts: Facts, config: GatewayConfig, name: str, width: int, glyphs: Glyphs
 ) -> list[str]:
-    """The lines of an explanation. name: of the file. width: of the terminal."""
+    """Return the lines of an explanation. name: of the file. width: of the terminal."""
     page = _Page(facts, width, glyphs)
     lines = page.wrapped(f"{printable(name)}: {_head(config)}", "", len(INDENT))
     for robot in facts["robots"]:
@@ -80,7 +80,7 @@ class _Page:
         self._airs = {each["name"]: each for each in facts["airs"]}
 
     def wrapped(self, text: str, first: str, margin: int | None = None) -> list[str]:
-        """A paragraph that begins with `first`, the other lines below its text."""
+        """Return a paragraph that begins with `first`, the other lines below its text."""
         rest = " " * (len(first) if margin is None else margin)
         return textwrap.wrap(
             text,
@@ -115,7 +115,7 @@ class _Page:
         yield from self._stops(robot["stops"])
 
     def _loop(self, robot: Facts) -> list[str]:
-        """The control loop as a diagram; none for a robot that has radios only."""
+        """Return the control loop as a diagram; none for a robot that has radios only."""
         controller = robot["controller"]
         if controller is not None and controller["behind"] is not None:
             peer = End("<->", ["controller", *_place(controller["connection"])])
@@ -180,7 +180,7 @@ class _Page:
         )
 
     def federation(self, config: FederationConfig) -> Iterator[str]:
-        """Where other gateways are, and how."""
+        """Say where other gateways are, and how."""
         yield f"federation, as {config.name} in the network {config.network}"
         meant = {
             "peer": "with each gateway that it connects to or that connects to it",
@@ -214,7 +214,7 @@ class _Page:
 
 
 def _place(connection: Connection) -> list[str]:
-    """Where a part is, and what is there instead."""
+    """Say where a part is, and what is there instead."""
     lines = {
         "port": [connection.address],
         "connect": [connection.address],
@@ -227,7 +227,7 @@ def _place(connection: Connection) -> list[str]:
 
 
 def _program(connection: Connection) -> str:
-    """The program without its folder, and its arguments."""
+    """Return the program without its folder, and its arguments."""
     return connection.address.rpartition("/")[2]
 
 
@@ -313,7 +313,7 @@ def _body(body: Facts, robot: Facts) -> Iterator[tuple[str, str]]:
 
 
 def _devices(devices: Sequence[Facts]) -> Iterator[tuple[str, str]]:
-    """The motors one by one, the others by node."""
+    """Yield the motors one by one, the others by node."""
     others: dict[tuple[str, str, str], list[str]] = {}
     for each in devices:
         if each["role"] == MOTOR:
@@ -380,7 +380,7 @@ def _line(line: Facts | None) -> str:
 
 
 def _air(air: Facts, adapter: str = "") -> str:
-    """The air and what shares it, but this adapter."""
+    """Return the air and what shares it, but this adapter."""
     others = [name for name in air["adapters"] if name != adapter]
     nodes = [
         f"{node['name']} (mock {node['mock']}{f' at {link}' if (link := node['link']) else ''})"

@@ -15,7 +15,7 @@ Found = Mapping[str, Any]
 
 
 def status_lines(status: Found, style: Style) -> Iterator[str]:
-    """The federation of a gateway, of `hilgw status`."""
+    """Yield the federation of a gateway, of `hilgw status`."""
     gateways = status["gateways"]
     where = f"{printable(status['name'])} in the network {printable(status['network'])}"
     yield f"  federation: {where}, {len(gateways)} other gateway{'s' * (len(gateways) != 1)}"
@@ -48,7 +48,7 @@ def _gateway(name: str, each: Found, style: Style) -> Iterator[str]:
 
 
 def things(found: Found) -> Iterator[str]:
-    """The robots with their devices, and the listeners, of a gateway."""
+    """Yield the robots with their devices, and the listeners, of a gateway."""
     robots = [
         f"{name} ({', '.join(devices)})" if devices else name
         for name, devices in found["robots"].items()
@@ -77,7 +77,8 @@ _COLUMNS = ("sent", "delivered", "lost", "unsettled", "received", "missed")
 
 
 def network_lines(network: str, found: Found, style: Style) -> Iterator[str]:
-    """The ledgers of all gateways of a network, as of `protocols.gateway.network.added_up`."""
+    """Yield the ledgers of all gateways of a network, as of
+    `protocols.gateway.network.added_up`."""
     gateways, totals = [*found["gateways"], *found["silent"]], found["totals"]
     yield f"network {style.strong(printable(network))}: {printable(listing(gateways))}"
     links = [(_short(f"{each['from']} -> {each['to']}"), each) for each in found["links"]]
@@ -105,5 +106,5 @@ def network_lines(network: str, found: Found, style: Style) -> Iterator[str]:
 
 
 def _short(text: str, longest: int = 132) -> str:
-    """A text of the network, safe to print."""
+    """Return a text of the network, safe to print."""
     return printable(text[:longest])

@@ -18,7 +18,7 @@ TEST_REPORT = b"# Test report on hardware"
 
 
 def expect(path: str) -> None:
-    """Raises HilgwError when `path` cannot be written now."""
+    """Raise HilgwError when `path` cannot be written now."""
     file = Path(path)
     if not path or file.is_dir():
         raise HilgwError("cannot write: it is a directory", where=path or "''", fix="name a file")
@@ -31,7 +31,7 @@ def expect(path: str) -> None:
 
 
 def expect_report(target: str | None) -> None:
-    """Raises HilgwError when `write_report` cannot write there, or would replace a file that is
+    """Raise HilgwError when `write_report` cannot write there, or would replace a file that is
     not a report."""
     if target in (None, "-"):
         return
@@ -40,14 +40,14 @@ def expect_report(target: str | None) -> None:
 
 
 def expect_recording(path: str | None) -> None:
-    """Raises HilgwError when no recording can begin in this file. None: there is none."""
+    """Raise HilgwError when no recording can begin in this file. None: there is none."""
     if path is not None:
         expect(path)
         expect_new(Path(path), "a recording replaces no file: name another")
 
 
 def expect_test_report(path: str) -> None:
-    """Raises HilgwError as `expect_report`, for the report of a first check."""
+    """Raise HilgwError as `expect_report`, for the report of a first check."""
     expect(path)
     _expect_own(Path(path), lambda content: content.startswith(TEST_REPORT), "a test report")
 
@@ -74,7 +74,7 @@ def clear(path: str | None) -> None:
 
 
 def expect_new(path: Path, fix: str = "name a new file") -> None:
-    """Raises HilgwError when there is something at `path`."""
+    """Raise HilgwError when there is something at `path`."""
     if os.path.lexists(path):
         raise HilgwError("exists already", where=str(path), fix=fix)
 
@@ -105,19 +105,19 @@ def output(path: Path) -> Iterator[Path]:
 
 
 def write(path: str, text: str) -> None:
-    """Writes the whole text, or nothing. Raises HilgwError."""
+    """Write the whole text, or nothing. Raises HilgwError."""
     with output(Path(path)) as file:
         file.write_text(text, encoding="utf-8")
 
 
 def write_ready(path: str | None) -> None:
-    """Writes the ready file of this run, if it has one. Raises HilgwError."""
+    """Write the ready file of this run, if it has one. Raises HilgwError."""
     if path is not None:
         write(path, f"{os.getpid()}\n")
 
 
 def write_schema(path: str, text: str) -> None:
-    """Writes a schema of configurations. Raises HilgwError when `path` cannot be written, or has
+    """Write a schema of configurations. Raises HilgwError when `path` cannot be written, or has
     something else."""
     expect(path)
     _expect_own(
@@ -129,7 +129,7 @@ def write_schema(path: str, text: str) -> None:
 
 
 def write_report(target: str | None, report: dict[str, Any]) -> None:
-    """Writes a report as JSON to a file; "-": to stdout; None: nowhere. Raises HilgwError."""
+    """Write a report as JSON to a file; "-": to stdout; None: nowhere. Raises HilgwError."""
     if target is None:
         return
     text = json.dumps(report, indent=2, allow_nan=False) + "\n"
@@ -140,7 +140,7 @@ def write_report(target: str | None, report: dict[str, Any]) -> None:
 
 
 def _expect_own(file: Path, is_own: Callable[[bytes], bool], what: str) -> None:
-    """Raises HilgwError for a regular file with other content; an empty file may be replaced."""
+    """Raise HilgwError for a regular file with other content; an empty file may be replaced."""
     try:
         if not stat.S_ISREG(file.stat().st_mode):
             return
@@ -158,7 +158,7 @@ def _expect_own(file: Path, is_own: Callable[[bytes], bool], what: str) -> None:
 
 
 def _mapping(content: bytes) -> dict[str, Any]:
-    """The JSON object that this is, or an empty one."""
+    """Return the JSON object that this is, or an empty one."""
     try:
         read = json.loads(content)
     except (ValueError, RecursionError):

@@ -27,7 +27,7 @@ LEAVE = "\x1b[?7h\x1b[?25h\x1b[?1049l"
 
 
 def watch(table: LiveTable, events: Iterator[Event], keys: int, out: TextIO) -> None:
-    """Shows the events until they end, or the key q. keys: the descriptor of the keyboard."""
+    """Show the events until they end, or the key q. keys: the descriptor of the keyboard."""
     lock, ended, faults = threading.Lock(), threading.Event(), list[Exception]()
 
     def read() -> None:
@@ -49,7 +49,7 @@ def watch(table: LiveTable, events: Iterator[Event], keys: int, out: TextIO) -> 
 def _shown(
     table: LiveTable, lock: threading.Lock, ended: threading.Event, keys: int, out: TextIO
 ) -> str:
-    """Shows the table until the events have ended, or a key ends it: "quit" or "suspend"."""
+    """Show the table until the events have ended, or a key ends it: "quit" or "suspend"."""
     with _whole_screen(out) as show, single_keys(keys, termios.VSUSP, termios.VQUIT):
         press = 0
         while not ended.is_set():
@@ -69,7 +69,7 @@ def _shown(
 
 
 def _disarm(table: LiveTable, lock: threading.Lock, press: int) -> None:
-    """Disarms all robots of all gateways, as `hilgw disarm --all` does, and shows the outcome."""
+    """Disarm all robots of all gateways, as `hilgw disarm --all` does, and show the outcome."""
     try:
         stopped = disarm_each([], None, None)
         is_bad, words = bool(stopped.errors), [str(error) for error in stopped.errors]
@@ -82,7 +82,8 @@ def _disarm(table: LiveTable, lock: threading.Lock, press: int) -> None:
 
 
 def _pressed(keys: int, for_s: float, ended: threading.Event) -> Iterator[str]:
-    """The keys that are pressed in this time. A sequence, as of an arrow key, is none; the end of
+    """Yield the keys that are pressed in this time. A sequence, as of an arrow key, is none; the
+    end of
     the terminal is q."""
     if not os.isatty(keys):
         ended.wait(for_s)

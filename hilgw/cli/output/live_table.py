@@ -42,7 +42,7 @@ class LiveTable:
         self._first, self._last = Event(), Event()
 
     def take(self, event: Event) -> None:
-        """An event of the gateway."""
+        """Take an event of the gateway."""
         self._seen += event.get("since_ns") is None
         self._first, self._last = self._first or event, event
         kind, name = event["event"], name_of(event)
@@ -58,12 +58,12 @@ class LiveTable:
                 self._passing.append(event)
 
     def report(self, number: int, text: str, *, is_bad: bool) -> None:
-        """Shows the outcome of a key, unless that of a later one is shown. number: of the key."""
+        """Show the outcome of a key, unless that of a later one is shown. number: of the key."""
         if number >= self._outcome[0]:
             self._outcome = number, text, is_bad
 
     def key(self, key: str, now: int) -> str:
-        """A key was pressed; returns "quit", "disarm" or "suspend" where that is asked for."""
+        """Handle a key; return "quit", "disarm" or "suspend" where that is asked for."""
         if self._typing:
             self._typing = key not in "\r\n\x1b"
             kept = self._filter[:-1] if key in "\x7f\b" else self._filter
@@ -78,7 +78,7 @@ class LiveTable:
         return {"q": "quit", "d": "disarm", "\x1a": "suspend"}.get(key, "")
 
     def _search(self, text: str) -> None:
-        """Shows the events with this text, of all that are kept."""
+        """Show the events with this text, of all that are kept."""
         is_narrower = self._filter and text.startswith(self._filter)
         kept, self._filter = self._passing if is_narrower else self._below, text
         self._passing = deque(filter(self._passes, kept), KEPT)
@@ -89,7 +89,7 @@ class LiveTable:
     # --- the screen -------------------------------------------------------------------------------
 
     def screen(self, width: int, height: int, now: int) -> list[str]:
-        """Its lines: `height`, none longer than `width`. now: of the monotonic clock."""
+        """Return its lines: `height`, none longer than `width`. now: of the monotonic clock."""
         shown, at = self._paused or (self, now)
         style = self._style
         if shown._filter != self._filter:
@@ -115,7 +115,7 @@ class LiveTable:
         return [*lines, style.dim(legend[:width])]
 
     def _states(self, width: int) -> list[str]:
-        """The ports, those that are down first, and the robots."""
+        """Return the ports, those that are down first, and the robots."""
         words = []
         ports = self._cells.newest["port"]
         for name in sorted(ports, key=lambda name: ports[name]["state"] == "up"):
@@ -134,7 +134,7 @@ class LiveTable:
         return [line.replace("\xa0", " ") for line in lines]
 
     def _devices(self, width: int, room: int, now: int) -> list[str]:
-        """The table, with as many devices as there is room for."""
+        """Return the table, with as many devices as there is room for."""
         columns = {name: wide for name, (wide, least) in COLUMNS.items() if width >= least}
         rest = width - sum(columns.values()) - len(columns)
         left = max(min(max(map(len, self._rows)), rest), 1)
@@ -150,7 +150,8 @@ class LiveTable:
         return [*lines, ""]
 
     def _past(self, event: Event) -> str:
-        """What has happened since: the end that it is about is lost, or the motor was stopped."""
+        """Say what has happened since: the end that it is about is lost, or the motor was
+        stopped."""
         if self._cells.is_lost(event):
             return "DOWN"
         stop = self._cells.stop_of(event) if event["event"] == "command" else None
@@ -186,7 +187,7 @@ class LiveTable:
         return f"{self._style.strong(name)} {text}".rstrip()
 
     def _drawn(self, value: float, low: float, high: float, width: int) -> str:
-        """A bar with the place of the value between two others."""
+        """Return a bar with the place of the value between two others."""
         if width < 1 or not low < high or not all(map(math.isfinite, (value, low, high))):
             return ""
         line, mark = self._bar
@@ -194,7 +195,7 @@ class LiveTable:
         return line * place + mark + line * (width - 1 - place)
 
     def _newest(self, width: int, room: int) -> list[str]:
-        """The newest events that pass the filter."""
+        """Return the newest events that pass the filter."""
         lines: list[str] = []
         for event in reversed(self._passing):
             is_bad = severity(event) == BAD  # its reason is shown, however long the line
@@ -213,7 +214,7 @@ def _drift(event: Event) -> int:
 
 
 def _cells(texts: dict[str, str], columns: dict[str, int]) -> str:
-    """The cells of a line, each as wide as its column."""
+    """Return the cells of a line, each as wide as its column."""
     cells = []
     for name, wide in columns.items():
         text = cut(one_line(texts.get(name, "")), wide)

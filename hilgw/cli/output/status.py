@@ -17,14 +17,14 @@ _APPLIED = "applied: "
 
 
 def is_idle(status: ControlLoopStatus) -> bool:
-    """Whether there is nothing to show of it."""
+    """Return whether there is nothing to show of it."""
     moved = status.sensors or status.motors or status.values_per_s or status.commands_per_s
     is_up = status.body_down_s is None
     return not moved and is_up and status.armed and not status.mode
 
 
 def full_status(status: ControlLoopStatus) -> str:
-    """Motors, sensors, rates and latency of a control loop."""
+    """Return motors, sensors, rates and latency of a control loop."""
     motors, noun = _motors(status, _settings)
     is_up = status.body_down_s is None
     before, idle = (
@@ -46,7 +46,8 @@ def full_status(status: ControlLoopStatus) -> str:
 
 
 def short_status(status: ControlLoopStatus, width: int) -> str:
-    """The same, in at most `width` columns: what is unusual, then as many motors, sensors and
+    """Return the same, in at most `width` columns: what is unusual, then as many motors, sensors
+    and
     rates as there is room for, in this order."""
     parts, is_up = _head(status), status.body_down_s is None
     sensors = _sensors(status) if is_up else []
@@ -67,7 +68,7 @@ def _rates(status: ControlLoopStatus) -> str:
 
 
 def _fitting(items: list[str], noun: str, room: int, before: str = "") -> list[str]:
-    """A text of as many of them as there is room for, and the number of the others."""
+    """Return a text of as many of them as there is room for, and the number of the others."""
     for shown in range(len(items), -1, -1) if items else ():
         text = before + _few(items, noun, shown)
         if len(text) <= room:
@@ -76,14 +77,14 @@ def _fitting(items: list[str], noun: str, room: int, before: str = "") -> list[s
 
 
 def _few(items: list[str], noun: str, shown: int = DEVICES_SHOWN) -> str:
-    """The first of them, and the number of the others with what these are."""
+    """Return the first of them, and the number of the others with what these are."""
     others = len(items) - shown
     more = f"{others} {'more ' if shown else ''}{noun}{'s' if others != 1 else ''}"
     return ", ".join([*items[:shown], *([more] if others > 0 else [])])
 
 
 def _head(status: ControlLoopStatus) -> list[str]:
-    """What is not as usual."""
+    """Return what is not as usual."""
     down = status.body_down_s
     words = (
         status.mode,
@@ -95,7 +96,7 @@ def _head(status: ControlLoopStatus) -> list[str]:
 
 
 def _sensors(status: ControlLoopStatus) -> list[str]:
-    """The values; a dash for one that is not of the body as it is now."""
+    """Return the values; a dash for one that is not of the body as it is now."""
     values = [
         f"{name} {_value(value, status.devices[name].reports if name in status.devices else ())}"
         for name, value in status.sensors.items()
@@ -106,7 +107,8 @@ def _sensors(status: ControlLoopStatus) -> list[str]:
 def _motors(
     status: ControlLoopStatus, words: Callable[[Mapping[str, float], Device | None], str]
 ) -> tuple[list[str], str]:
-    """The last command of each motor, with motors before LEDs and others, and the word for them; of
+    """Return the last command of each motor, with motors before LEDs and others, and the word
+    for them; of
     a body that is gone, the commands of those that moved."""
     devices = status.devices
     others = {name for name, device in devices.items() if device.role != MOTOR}
@@ -125,7 +127,7 @@ def _value(value: Value, reports: Sequence[Quantity]) -> str:
 
 
 def _settings(settings: Mapping[str, float], device: Device | None) -> str:
-    """The last command of a motor; several settings by name."""
+    """Return the last command of a motor; several settings by name."""
     words = with_units(settings, device)
     if len(words) == 1:
         return words.popitem()[1]

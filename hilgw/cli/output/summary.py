@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def summary_lines(report: dict[str, Any]) -> list[str]:
-    """The lines of the summary."""
+    """Return the lines of the summary."""
     lines = [f"summary after {report['duration_s']:.1f} s{_speed(report.get('speed'))}"]
     for name, count in report["emitters"].items():
         missed = reason_counts(count["not_received"])
@@ -61,13 +61,13 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
 
 
 def _link(count: Mapping[str, Any]) -> str:
-    """The packets to another gateway, and from it."""
+    """Return the packets to another gateway, and from it."""
     dropped = f", dropped {reason_counts(count['dropped'])}" if count["dropped"] else ""
     return f"{counted(count, TO)}; {counted(count, FROM)}{dropped}"
 
 
 def _taken(count: Mapping[str, Any], port: Mapping[str, Any] | None) -> str:
-    """What became of the packets for a station. port: of hardware; None: a Receiver."""
+    """Say what became of the packets for a station. port: of hardware; None: a Receiver."""
     if port is None or not _never_up(count, port):
         return f"received {count['accepted']}, delivered {count['delivered']}"
     waits = count["accepted"] - sum(count["refused"].values())
@@ -79,7 +79,7 @@ def _never_up(count: Mapping[str, Any], port: Mapping[str, Any] | None) -> bool:
 
 
 def _expired(count: Mapping[str, Any]) -> str:
-    """What was still there at the end of the run."""
+    """Say what was still there at the end of the run."""
     in_flight = count.get("expired_by", {}).get(ExpiredReason.IN_FLIGHT, 0)
     waited = count["expired"] - in_flight
     text = f", {in_flight} in flight at the end" if in_flight else ""
@@ -87,7 +87,7 @@ def _expired(count: Mapping[str, Any]) -> str:
 
 
 def _speed(speed: Mapping[str, Any] | None) -> str:
-    """The achieved speed of a run in simulated time; empty in real time."""
+    """Return the achieved speed of a run in simulated time; empty in real time."""
     if speed is None:
         return ""
     times = f", {speed['achieved']:.4g} times real time" if speed["achieved"] is not None else ""
@@ -95,7 +95,8 @@ def _speed(speed: Mapping[str, Any] | None) -> str:
 
 
 def _received_by(report: dict[str, Any], source: str) -> str:
-    """The receivers of this emitter or station, with their counts; of hardware those that left its
+    """Return the receivers of this emitter or station, with their counts; of hardware those that
+    left its
     port."""
     counts = {
         name: report["stations"].get(name, {}).get("left_from", {source: count}).get(source, 0)
@@ -108,7 +109,7 @@ def _received_by(report: dict[str, Any], source: str) -> str:
 
 
 def control_loop_lines(loops: Mapping[str, Any]) -> list[str]:
-    """The control loops of a report."""
+    """Return the control loops of a report."""
     lines = []
     for name, loop in loops.items():
         superseded, refused, late = (
@@ -137,7 +138,7 @@ def control_loop_lines(loops: Mapping[str, Any]) -> list[str]:
 
 
 def _times(of: str, latency: Mapping[str, Any], digits: int = 1) -> str:
-    """The percentiles of a latency; empty without any."""
+    """Return the percentiles of a latency; empty without any."""
     if not latency.get("count"):
         return ""
     words = {"p50": "p50_ms", "p99": "p99_ms", "max": "max_ms"}
@@ -165,7 +166,8 @@ def divergence_words(divergences: Mapping[str, Divergence]) -> list[str]:
 
 
 def divergence_table(report: Mapping[str, Mapping[str, Any]], head: str = "sensor") -> list[str]:
-    """The lines of a table of the sensors that both bodies reported. report: of `--report`. head:
+    """Return the lines of a table of the sensors that both bodies reported. report: of
+    `--report`. head:
     what the first column has."""
     rows = [(head, *_HEADS)]
     for name, each in report.items():

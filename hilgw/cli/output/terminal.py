@@ -109,7 +109,7 @@ class StateLimit:
         return False
 
     def take_held_back(self, now_s: float = math.inf) -> int:
-        """How many were held back, a second after the first of them or later; else 0."""
+        """Return how many were held back, a second after the first of them or later; else 0."""
         if now_s < self._held_back_since + 1:
             return 0
         count, self._held_back = self._held_back, 0
@@ -155,7 +155,7 @@ class Terminal(EventStream):
         self._states = StateLimit()
 
     def line(self, text: str) -> None:
-        """Writes a line."""
+        """Write a line."""
         text = one_line(text)
         if self._stamp:
             self._put(f"{self._stamp()}  {text}")
@@ -165,7 +165,7 @@ class Terminal(EventStream):
             self._put(text)
 
     def describe(self, lines: Iterable[str]) -> None:
-        """Writes the lines of the description of a configuration."""
+        """Write the lines of the description of a configuration."""
         for line in lines:
             if self._is_log:
                 self.line(line)
@@ -188,7 +188,7 @@ class Terminal(EventStream):
                 self._on_lost(error)
 
     def expect(self, stations: Iterable[str]) -> None:
-        """The hardware stations, whose ports are not up yet."""
+        """Note the hardware stations, whose ports are not up yet."""
         for name in stations:
             self._ports.setdefault(name, State.CLOSED)
 
@@ -234,7 +234,7 @@ class Terminal(EventStream):
         self._write(packet.source, text)
 
     def _reached(self, listeners: Sequence[str]) -> str:
-        """Who gets a packet; and the hardware that waits for its port."""
+        """Say who gets a packet; and the hardware that waits for its port."""
         shown = MANY if self._verbose else NAMES_SHOWN
         waiting = {each: self._ports[each] for each in listeners if each in self._ports}
         waiting = {name: state for name, state in waiting.items() if state is not State.UP}
@@ -269,7 +269,7 @@ class Terminal(EventStream):
         self._put_hanging(line, len(stamp))
 
     def summary(self, report: dict[str, Any]) -> None:
-        """Writes the summary of a run."""
+        """Write the summary of a run."""
         self._show_held_back(self._states.take_held_back(), "states")
         for what, limit in self._limits.items():
             self._show_held_back(limit.take_held_back(), what)
@@ -300,7 +300,7 @@ class Terminal(EventStream):
 
 
 def _how(reasons: Sequence[str]) -> str:
-    """One reason in words; of several that are out of range, the distance of the nearest."""
+    """Return one reason in words; of several that are out of range, the distance of the nearest."""
     far = [each for each in reasons if isinstance(each, OutOfRange)]
     if not far:
         return in_words(reasons[0])
@@ -313,7 +313,7 @@ def _how(reasons: Sequence[str]) -> str:
 
 
 def open_log(path: str | None) -> AbstractContextManager[TextIO | None]:
-    """The file, to append lines; None without one. HilgwError when it cannot be written."""
+    """Return the file, to append lines; None without one. HilgwError when it cannot be written."""
     if path is None:
         return nullcontext()
     try:
@@ -325,7 +325,7 @@ def open_log(path: str | None) -> AbstractContextManager[TextIO | None]:
 
 
 def log_terminal(file: TextIO, screen: Terminal) -> Terminal:
-    """The log. When it cannot be written any more it ends, with one notice on the screen."""
+    """Return the log. When it cannot be written any more it ends, with one notice on the screen."""
 
     def lost(error: OSError) -> None:
         screen.notice("log", f"{file.name}: {error.strerror}; the log ends here")

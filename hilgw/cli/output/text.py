@@ -34,7 +34,7 @@ def _escaped(code: int) -> str:
 
 
 def duration(text: str) -> float:
-    """'10s', '500ms', '2min', '1h' or seconds -> seconds; an argparse type."""
+    """Convert '10s', '500ms', '2min', '1h' or seconds to seconds; an argparse type."""
     match = re.fullmatch(r"(\d{1,9}(?:\.\d+)?)\s*([a-z]*)", text.strip())
     if match is None or match[2] not in _UNITS:
         raise argparse.ArgumentTypeError(
@@ -44,7 +44,7 @@ def duration(text: str) -> float:
 
 
 def finite(text: str) -> float:
-    """A finite number; an argparse type."""
+    """Return a finite number; an argparse type."""
     try:
         number = float(text)
     except ValueError:
@@ -57,7 +57,7 @@ def finite(text: str) -> float:
 def table(
     rows: Iterable[tuple[str, str]], *, indent: str = "", columns: int | None = None
 ) -> list[str]:
-    """Two columns as lines; the second is wrapped. columns: the width without a terminal; None:
+    """Set two columns as lines; the second is wrapped. columns: the width without a terminal; None:
     one line for each row, for programs that read them."""
     import textwrap
 
@@ -79,7 +79,8 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def hanging(line: str, width: int, indent: int) -> list[str]:
-    """A line in pieces of at most this width, as far as its words allow; colours have none. All but
+    """Return a line in pieces of at most this width, as far as its words allow; colours have
+    none. All but
     the first begin with this indent."""
     pieces, current, length = [], "", 0
     for word in re.findall(r" *[^ ]+", line):
@@ -102,7 +103,7 @@ def cut(text: str, width: int, tail: int = 0) -> str:
 
 
 def second_column(line: str) -> int:
-    """Where the second column of a line such as "  name    text" begins."""
+    """Return where the second column of a line such as "  name    text" begins."""
     found = re.match(r" *\S+ +", line)
     return min(len(found[0]), NARROWEST) if found else 0
 
@@ -128,14 +129,14 @@ def paragraphs(text: str, width: int = 80) -> str:
 
 
 def status_mode(text: str) -> str:
-    """off, short or full; an argparse type."""
+    """Check off, short or full; an argparse type."""
     if text not in STATUS_MODES:
         raise argparse.ArgumentTypeError(f"{text!r} is not a status; write off, short or full")
     return text
 
 
 def print_json(data: object) -> None:
-    """Prints mappings, lists and dataclasses as JSON."""
+    """Print mappings, lists and dataclasses as JSON."""
     import dataclasses
     import json
 
@@ -143,7 +144,7 @@ def print_json(data: object) -> None:
 
 
 def use_colour(stream: TextIO | ConsoleWriter) -> bool:
-    """Whether to use colours: on a terminal that has them, without NO_COLOR."""
+    """Return whether to use colours: on a terminal that has them, without NO_COLOR."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 

@@ -15,7 +15,8 @@ _ZSH_COMMANDS = "_describe 'hilgw commands' _commands"
 
 
 def script(shell: str) -> str:
-    """The script for `source`; the one of zsh may also be in a folder of $fpath, as _hilgw."""
+    """Return the script for `source`; the one of zsh may also be in a folder of $fpath, as
+    _hilgw."""
     import shtab
 
     parser, others = whole_parser()
@@ -33,7 +34,7 @@ def script(shell: str) -> str:
 
 
 def _describe(command: str, action: Any) -> None:
-    """Gives the action the attributes that shtab reads."""
+    """Give the action the attributes that shtab reads."""
     import shtab
 
     known = _known(command, action.dest)
@@ -46,7 +47,7 @@ def _describe(command: str, action: Any) -> None:
 
 
 def _words_and_files(words: str) -> dict[str, Any]:
-    """A completion of shtab: of these words, and of files."""
+    """Return a completion of shtab: of these words, and of files."""
     name = "_hilgw_configurations"
     return {
         "bash": name,

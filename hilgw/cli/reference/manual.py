@@ -11,7 +11,7 @@ from hilgw.cli.parser import whole_parser
 
 
 def manual(version: str) -> str:
-    """The page of this version."""
+    """Return the page of this version."""
     parser, commands = whole_parser()
     lines = [
         f'.TH HILGW 1 "" "hilgw {version}" "User Commands"',

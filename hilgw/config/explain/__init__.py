@@ -97,7 +97,7 @@ def hardware_of(config: GatewayConfig, name: str) -> Facts:
 
 
 def _mapping(mapping: Any) -> str:
-    """How Webots channels map to the hardware; the table of addresses where there is one."""
+    """Return how Webots channels map to the hardware; the table of addresses where there is one."""
     table = mapping.table if isinstance(mapping, HasTable) else {}
     rows = ", ".join(f"{channel} -> {address}" for channel, address in table.items())
     return f"{mapping.by}: {rows}" if rows else str(mapping.by)
@@ -122,7 +122,8 @@ def _air(config: GatewayConfig, name: str, adapters: list[str]) -> Facts:
 
 
 def meetings_of(config: GatewayConfig) -> list[Facts]:
-    """One for each type and channel of a device or of hardware; devices of every channel are in
+    """Return one for each type and channel of a device or of hardware; devices of every channel
+    are in
     each of their type."""
     radios = [
         (f"{robot}.{name}", fields)

@@ -133,7 +133,7 @@ _INSIDE = Connection(way="inside", address="")
 
 
 def _connection(settings: object, mock: str | None) -> Connection:
-    """Of a controller or a body outside the gateway."""
+    """Describe a controller or a body outside the gateway."""
     if isinstance(settings, OnLine) and settings.port is not None:
         line = line_facts(line_settings(settings))
         return Connection(way="port", address=settings.port, line=line, mock=mock)
@@ -200,7 +200,7 @@ def _load(load: LineLoad | None) -> Facts | None:
 
 
 def _devices(body: Any, part: PartConfig, version: str) -> list[Facts]:
-    """Those that the settings alone decide; none where the robot reports them."""
+    """Return those that the settings alone decide; none where the robot reports them."""
     framing = create(body.framing) if is_on_line(part.settings) and body.framing else None
     session = body.session(part.settings, version, framing)
     return [_device(device) for device in session.devices]
@@ -231,13 +231,13 @@ def _device_facts(
 
 
 def _units(device: Device) -> dict[str, str]:
-    """The unit of each limited quantity of a motor."""
+    """Return the unit of each limited quantity of a motor."""
     units = [quantity.unit for quantity in KINDS[device.kind].settings]
     return dict(zip(LIMITED, units, strict=True))
 
 
 def _limits(limits: MotorLimits, units: dict[str, str]) -> Iterator[Facts]:
-    """The limits of the configuration."""
+    """Yield the limits of the configuration."""
     for quantity, unit in units.items():
         low, high = limits.bounds(quantity)
         if (low, high) != NO_BOUNDS:
@@ -245,7 +245,7 @@ def _limits(limits: MotorLimits, units: dict[str, str]) -> Iterator[Facts]:
 
 
 def _own(device: Device) -> Iterator[Facts]:
-    """What the device can do, where the configuration limits nothing."""
+    """Yield what the device can do, where the configuration limits nothing."""
     fields = device.fields
     if not isinstance(fields, RotationalMotorFields | LinearMotorFields):
         return
@@ -261,14 +261,15 @@ def _own(device: Device) -> Iterator[Facts]:
 
 
 def _bound(quantity: str, unit: str, low: float, high: float, by: str) -> Facts:
-    """One limit; None where it has none. by: what sets it: "configuration" refuses values beyond,
+    """Return one limit; None where it has none. by: what sets it: "configuration" refuses values
+    beyond,
     "device" is what the robot can do."""
     finite = [value if math.isfinite(value) else None for value in (low, high)]
     return {"quantity": quantity, "unit": unit, "low": finite[0], "high": finite[1], "by": by}
 
 
 def _limited(body: Any, part: PartConfig) -> Iterator[Facts]:
-    """The motors that the configuration names, of a robot that reports its devices itself."""
+    """Yield the motors that the configuration names, of a robot that reports its devices itself."""
     limits: dict[str, MotorLimits] = part.settings.limits
     defaults: Mapping[str, float] = body.default_positions(part.settings)
     for index, name in enumerate(dict.fromkeys((*limits, *defaults))):
@@ -280,7 +281,7 @@ def _limited(body: Any, part: PartConfig) -> Iterator[Facts]:
 
 
 def _other_devices(robot: RobotConfig) -> Iterator[Facts]:
-    """Those of the configuration beside the radios."""
+    """Yield those of the configuration beside the radios."""
     nodes = {fields: node for node, fields in FIELDS.items()}
     for index, (name, fields) in enumerate(robot.devices.items()):
         if not isinstance(fields, EmitterFields | ReceiverFields):
@@ -308,7 +309,7 @@ def _radios(config: GatewayConfig, robot: RobotConfig, controller: Facts | None)
 
 
 def _sampling_ms(fields: EmitterFields | ReceiverFields, step_ms: int) -> int | None:
-    """The period at which a Receiver samples at the start; None: it is not enabled."""
+    """Return the period at which a Receiver samples at the start; None: it is not enabled."""
     if isinstance(fields, EmitterFields):
         return None
     period_ms = fields.sampling_period_ms
@@ -327,7 +328,7 @@ def stops_of(
     controller: Facts | None,
     bodies: Sequence[Facts],
 ) -> list[Facts]:
-    """Every cause that stops the motors of this robot; none where nothing moves them."""
+    """Return every cause that stops the motors of this robot; none where nothing moves them."""
     if not bodies or controller is None or not controller["moves"]:
         return []
     named = [(each, f" ({each['key']})" if len(bodies) > 1 else "") for each in bodies]
@@ -420,7 +421,7 @@ def _of_gateway(
 
 
 def _of_guardian(body: Facts, of_body: str, guardian_ms: int) -> list[Facts | None]:
-    """What the guardian does for a real body; nothing for any other."""
+    """Say what the guardian does for a real body; nothing for any other."""
     if body["safety"]["simulated"] or body["connection"].mock is not None:
         return []
     by = f"; robot-guard stops the robot{of_body}"
@@ -467,7 +468,7 @@ def _of_body(body: Facts, of_body: str) -> list[Facts | None]:
 
 
 def _alone(body: Facts) -> str:
-    """What the robot does where hilgw cannot stop it."""
+    """Say what the robot does where hilgw cannot stop it."""
     return f"hilgw cannot stop it then: {body['stop'].alone}"
 
 
@@ -478,7 +479,8 @@ def _rule(
     note: str = "",
     holds: bool = True,
 ) -> Facts | None:
-    """One cause that stops the motors, where it holds. reasons: their words in the report. after_s:
+    """Return one cause that stops the motors, where it holds. reasons: their words in the
+    report. after_s:
     how long afterwards; 0: at once; None: never, and `note` is what happens."""
     if not holds:
         return None

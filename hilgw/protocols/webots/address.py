@@ -25,7 +25,7 @@ _LIST_SEPARATOR = ";" if sys.platform == "win32" else ":"
 
 
 def instances_of(environment: Mapping[str, str]) -> Path:
-    """The folder of the simulators that one user runs; each simulator has a folder in it.
+    """Return the folder of the simulators that one user runs; each simulator has a folder in it.
 
     The user is that of the environment, as in libController; a service or a container without one
     has the folder `default`.
@@ -34,7 +34,8 @@ def instances_of(environment: Mapping[str, str]) -> Path:
 
 
 def socket_path(instance: Path, robot: str, end: str) -> Path:
-    """The local socket of a robot. end: EXTERN, or "intern" for a controller that the simulator
+    """Return the local socket of a robot. end: EXTERN, or "intern" for a controller that the
+    simulator
     starts itself."""
     around = len(bytes(instance / "ipc" / end)) + 1
     return instance / "ipc" / encode_name(robot, around) / end
@@ -45,7 +46,8 @@ def program_environment(
     inherited: Mapping[str, str],
     token: str | None = None,
 ) -> dict[str, str]:
-    """The environment of a program whose module `controller` is that of hilgw, and which connects
+    """Return the environment of a program whose module `controller` is that of hilgw, and which
+    connects
     to this address.
 
     url: None: the simulator on this machine, as without hilgw. token: for a gateway that asks for

@@ -96,7 +96,7 @@ def comparable(data: bytes) -> bytes:
 def encode_answer(
     delay: int, messages: bytes = b"", images: Iterable[Image] = (), *, local: bool = False
 ) -> bytes:
-    """The answer on the wire: one data chunk, then the images.
+    """Return the answer on the wire: one data chunk, then the images.
 
     local: for a local socket, which carries no images. ProtocolError: it is too long.
     """
@@ -125,13 +125,15 @@ def _encode_head(count: int, total: int) -> bytes:
 
 
 def encode_chunk(messages: bytes) -> bytes:
-    """One more data chunk of an answer. It is at its end: libController fails on one in front, or
+    """Return one more data chunk of an answer. It is at its end: libController fails on one in
+    front, or
     between two parts of a message. No messages: no chunk."""
     return CHUNK.pack(len(messages), DATA_CHUNK) + messages if messages else b""
 
 
 def plain_delay(data: bytes, limit: int = LARGEST_ANSWER) -> int | None:
-    """The delay of an answer, when the bytes are one whole answer of one data chunk, as most are;
+    """Return the delay of an answer, when the bytes are one whole answer of one data chunk, as
+    most are;
     else None."""
     size = len(data)
     if size < PLAIN.size:
@@ -175,7 +177,8 @@ class AnswerReader:
             self._buffer += data
 
     def next(self) -> Answer | None:
-        """The next complete answer; None when more bytes are needed. Raises ProtocolError."""
+        """Return the next complete answer; None when more bytes are needed. Raises
+        ProtocolError."""
         if self._error is not None:
             raise self._error
         return self._next_local() if self._local else self._next_chunked()
@@ -197,7 +200,7 @@ class AnswerReader:
         return self._take(size, (Span(_INT.size, size, DATA_CHUNK),))
 
     def _next_chunked(self) -> Answer | None:
-        """Goes on scanning where it stopped: each chunk is read once, however slowly it comes."""
+        """Go on scanning where it stopped: each chunk is read once, however slowly it comes."""
         buffer = self._buffer
         end = len(buffer)
         if end < HEAD.size:

@@ -79,7 +79,7 @@ _MOTORS = ("RotationalMotor", "LinearMotor")
 
 
 def encode_time(seconds: float) -> bytes:
-    """The message Time, without an object: every step has one."""
+    """Return the message Time, without an object: every step has one."""
     return _TIME.pack(ROBOT_TAG, _TIME_COMMAND, seconds)
 
 
@@ -145,7 +145,7 @@ class NumbersMessage(NamedTuple):
 
 
 def numbers_message(kind: str, numbers: int) -> NumbersMessage:
-    """The message by which a device of this kind reports a value of so many numbers."""
+    """Return the message by which a device of this kind reports a value of so many numbers."""
     for command, form in MESSAGES[kind].items():
         parts = [each.form.format[1:] for each in form.fields if isinstance(each, Number | Vector)]
         packed = struct.Struct(MESSAGE_HEAD.format + "".join(parts))
@@ -156,7 +156,8 @@ def numbers_message(kind: str, numbers: int) -> NumbersMessage:
 
 
 def library_speaks(version: str, oldest: str = OLDEST) -> bool:
-    """Whether the library of this version of Webots may speak the protocol: every one from the
+    """Return whether the library of this version of Webots may speak the protocol: every one
+    from the
     oldest on does. ConfigError: not a version."""
     nodes.number(version, "ROBOT")
     return version.strip() >= oldest
@@ -170,7 +171,7 @@ class Codec:
     """
 
     def __init__(self, version: str = NEWEST) -> None:
-        """Raises ConfigError: no library of this version has the protocol."""
+        """Raise ConfigError: no library of this version has the protocol."""
         if not library_speaks(version):
             what = f"no library of Webots {version} has the protocol of controllers outside Webots"
             raise ConfigError(what, where="webots", fix=LIBRARY_FIX)
@@ -181,30 +182,33 @@ class Codec:
         self._named_first = version.strip() >= _NAMED_FIRST
 
     def number(self, kind: str) -> int:
-        """The node number of a kind of device. Raises ConfigError when the version has none."""
+        """Return the node number of a kind of device. Raises ConfigError when the version has
+        none."""
         return nodes.number(self.version, nodes.of_kind(kind))
 
     def kind(self, number: int) -> str:
-        """The kind of device of a node number; "node N" when there is none."""
+        """Return the kind of device of a node number; "node N" when there is none."""
         node = nodes.name(self.version, number)
         return f"node {number}" if node is None else nodes.kind_of(node)
 
     def forget(self) -> None:
-        """A new connection: the kinds are not known before its configuration."""
+        """Begin a new connection: the kinds are not known before its configuration."""
         self.kinds = {ROBOT_TAG: ROBOT}
         self._repeated.clear()
 
     # --- from the simulator -------------------------------------------------------------------
 
     def decode_messages(self, data: bytes) -> list[Message]:
-        """The messages of one answer, all of them. Raises ProtocolError; nothing after that can be
+        """Return the messages of one answer, all of them. Raises ProtocolError; nothing after
+        that can be
         decoded."""
         messages: list[Message] = []
         self._decode_into(messages, Cursor(data, "answer"))
         return messages
 
     def decode_known(self, data: bytes) -> tuple[list[Message], int]:
-        """The messages before the first one that cannot be decoded, such as one of a Camera, and
+        """Return the messages before the first one that cannot be decoded, such as one of a
+        Camera, and
         where that one begins. Never raises."""
         cursor = Cursor(data, "answer")
         messages: list[Message] = []
@@ -229,7 +233,7 @@ class Codec:
                 messages.append(compiled.form.message(tag, *whole.unpack_from(cursor.data, at)))
 
     def encode_messages(self, messages: Iterable[Message]) -> bytes:
-        """The messages as in an answer, behind the delay. Raises ProtocolError."""
+        """Return the messages as in an answer, behind the delay. Raises ProtocolError."""
         return b"".join([self._encode_message(message) for message in messages])
 
     def _decode_message(self, cursor: Cursor, tag: int, command: int) -> Message:
@@ -287,7 +291,8 @@ class Codec:
     # --- from the controller ------------------------------------------------------------------
 
     def decode_commands(self, block: Block) -> list[Command]:
-        """The commands of one block; callers do not change the list. Raises ProtocolError."""
+        """Return the commands of one block; callers do not change the list. Raises
+        ProtocolError."""
         commands = self._repeated.get(block)
         if commands is None:
             commands = self._decode_commands(block)
@@ -324,7 +329,7 @@ class Codec:
         return commands
 
     def encode_commands(self, commands: Iterable[Command]) -> list[Block]:
-        """One block per device, in the order of their tags. Raises ProtocolError."""
+        """Encode one block per device, in the order of their tags. Raises ProtocolError."""
         blocks: dict[int, bytes] = {}
         for command in commands:
             try:

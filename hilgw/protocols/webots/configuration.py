@@ -36,7 +36,7 @@ _SHORTEST_ENTRY = U16.size + 2
 
 
 def encode_configuration(message: RobotConfiguration, node: int, *, named_first: bool) -> bytes:
-    """The payload. node: the number of Robot. named_first: the layout from R2023b on."""
+    """Return the payload. node: the number of Robot. named_first: the layout from R2023b on."""
     name = encode_text(message.name)
     robot = _ROBOT.pack(
         message.supervisor,
@@ -52,7 +52,8 @@ def encode_configuration(message: RobotConfiguration, node: int, *, named_first:
 
 
 def decode_configuration(cursor: Cursor, node: int, *, named_first: bool) -> RobotConfiguration:
-    """The opposite. Raises ProtocolError: cut off, or of a version with another number of Robot."""
+    """Return the opposite. Raises ProtocolError: cut off, or of a version with another number of
+    Robot."""
     name = version = ""
     if named_first:
         name, version = cursor.text("the robot's name"), cursor.text("the version")
@@ -85,23 +86,23 @@ def decode_configuration(cursor: Cursor, node: int, *, named_first: bool) -> Rob
 
 
 def encode_new_devices(message: NewDevices) -> bytes:
-    """The payload."""
+    """Return the payload."""
     return U16.pack(len(message.devices)) + _encode_entries(message.devices)
 
 
 def decode_new_devices(cursor: Cursor) -> NewDevices:
-    """The opposite. Raises ProtocolError."""
+    """Return the opposite. Raises ProtocolError."""
     return NewDevices(_decode_entries(cursor, cursor.number(U16, "the number of devices")))
 
 
 def encode_joystick(message: JoystickConfiguration) -> bytes:
-    """The payload: three numbers, and the model unless all of them are negative."""
+    """Return the payload: three numbers, and the model unless all of them are negative."""
     numbers = (message.axes, message.buttons, message.povs)
     return _JOYSTICK.pack(*numbers) + (b"" if max(numbers) < 0 else encode_text(message.model))
 
 
 def decode_joystick(cursor: Cursor) -> JoystickConfiguration:
-    """The opposite. Raises ProtocolError."""
+    """Return the opposite. Raises ProtocolError."""
     axes, buttons, povs = cursor.unpack(_JOYSTICK, "the joystick")
     model = "" if max(axes, buttons, povs) < 0 else cursor.text("the model")
     return JoystickConfiguration(axes, buttons, povs, model)

@@ -73,14 +73,16 @@ _SENTENCES = {
 
 
 def without_mock(robot: str) -> str:
-    """What makes a controller of one's own possible where a mock has the robot, with every back end
+    """Return what makes a controller of one's own possible where a mock has the robot, with
+    every back end
     of this part and others."""
     name = f'"{robot}"' if set("[=") & set(robot) else robot
     return f"start the gateway with --set {shlex.quote(f'robots.{name}.controller.backend=real')}"
 
 
 def encode_name(name: str, used: int = 0) -> str:
-    """A robot's name as on the wire and in the path of a local socket: percent-encoded, and its
+    """Return a robot's name as on the wire and in the path of a local socket: percent-encoded,
+    and its
     SHA-1 in hex when that is too long.
 
     used: characters of the path around the name, which leave less room for it; 0 on TCP.
@@ -95,12 +97,13 @@ def encode_name(name: str, used: int = 0) -> str:
 
 
 def encode_hello(name: str | None = None) -> bytes:
-    """The hello for the robot of this name; None: the only robot."""
+    """Return the hello for the robot of this name; None: the only robot."""
     return GREETING if name is None else _NAME_HEAD + encode_name(name).encode()
 
 
 def decode_hello(data: bytes) -> str | None:
-    """The robot name in a hello, as `encode_name` writes it; "" when it has none; None when the
+    """Return the robot name in a hello, as `encode_name` writes it; "" when it has none; None
+    when the
     hello is not complete. Raises ProtocolError.
 
     R2023a sends the name as it is.
@@ -125,23 +128,25 @@ def decode_hello(data: bytes) -> str | None:
 
 
 def encode_reason(reason: str) -> bytes:
-    """The bytes that follow FORBIDDEN, or FAILED for a controller that names no robot."""
+    """Return the bytes that follow FORBIDDEN, or FAILED for a controller that names no robot."""
     return b"\n" + reason.encode()[:LONGEST_REASON]
 
 
 def decode_robots(data: bytes) -> str:
-    """The names of the robots in the bytes behind FAILED; empty: the peer gives none, as Webots."""
+    """Return the names of the robots in the bytes behind FAILED; empty: the peer gives none, as
+    Webots."""
     return printable(data.strip().decode(errors="replace"))
 
 
 def decode_reason(data: bytes) -> Forbidden | None:
-    """The reason in the bytes behind FORBIDDEN; None: the peer gives none, as Webots."""
+    """Return the reason in the bytes behind FORBIDDEN; None: the peer gives none, as Webots."""
     text = data.strip().decode("ascii", "replace")
     return next((reason for reason in Forbidden if reason == text), None)
 
 
 def decode_acknowledgement(data: bytes) -> Acknowledgement | None:
-    """The acknowledgement; None while it is not complete. Raises ProtocolError for other text."""
+    """Return the acknowledgement; None while it is not complete. Raises ProtocolError for other
+    text."""
     for each in Acknowledgement:
         if data == each.encode():
             return each

@@ -55,7 +55,7 @@ class AnswerPassage:
         self._more = b""
 
     def feed(self, data: bytes) -> bytes:
-        """Bytes of Webots; returns the bytes for the controller."""
+        """Take bytes of Webots and return the bytes for the controller."""
         held = self._held
         if not held:
             if self._image_left > len(data):
@@ -99,7 +99,7 @@ class AnswerPassage:
     # --- any answer -----------------------------------------------------------------------------
 
     def _advance(self, out: list[bytes]) -> bool:
-        """Passes on the next part; False when it is not complete."""
+        """Pass on the next part; False when it is not complete."""
         if self._image_left:
             part = bytes(self._held[: self._image_left])
             self._image_left -= len(part)
@@ -108,7 +108,7 @@ class AnswerPassage:
         return self._pass_chunk(out) if self._chunks_left else self._pass_head(out)
 
     def _pass_head(self, out: list[bytes]) -> bool:
-        """The head waits for the first chunk, whose delay decides what is added."""
+        """Hold the head back until the first chunk, whose delay decides what is added."""
         held = self._held
         if len(held) < PLAIN.size:
             return False

@@ -45,19 +45,19 @@ class WaitingCommands:
         self._waiting: dict[tuple[type, int], Command] = {}
 
     def put(self, command: Command) -> None:
-        """The next request carries this command."""
+        """Put this command into the next request."""
         self._waiting[type(command), getattr(command, "tag", 0)] = command
 
     def find(self, kind: type, tag: int) -> Command | None:
-        """The command of this class that waits for this device."""
+        """Return the command of this class that waits for this device."""
         return self._waiting.get((kind, tag))
 
     def drop(self, kind: type, tag: int) -> None:
-        """The next request does not carry this command."""
+        """Take this command out of the next request."""
         self._waiting.pop((kind, tag), None)
 
     def take(self) -> list[Command]:
-        """All commands that wait; they wait no longer."""
+        """Return all commands that wait; they wait no longer."""
         if not self._waiting:
             return []
         commands = list(self._waiting.values())
@@ -98,7 +98,7 @@ class EmitterQueue:
         return self._cap_bytes if self.buffer_size < 0 else min(self.buffer_size, self._cap_bytes)
 
     def put(self, channel: int, data: bytes) -> bool:
-        """Queues one packet; False when the buffer has no room for it."""
+        """Queue one packet; False when the buffer has no room for it."""
         waiting = self._waiting
         if len(data) > self.limit - self._used or len(waiting) >= self._cap_packets:
             return False
@@ -109,7 +109,7 @@ class EmitterQueue:
         return True
 
     def tune(self, range: float) -> bool:
-        """Sets the range of packets from now on, at most maxRange; False for a value that is not a
+        """Set the range of packets from now on, at most maxRange; False for a value that is not a
         range."""
         if math.isnan(range) or (range < 0 and range != UNLIMITED):
             return False
@@ -119,7 +119,7 @@ class EmitterQueue:
         return True
 
     def follow(self, message: Message) -> None:
-        """The simulator has configured the Emitter, or changed a field of it."""
+        """Note that the simulator has configured the Emitter, or changed a field of it."""
         match message:
             case EmitterConfiguration():
                 self.channel, self.range = message.channel, message.range
@@ -135,7 +135,8 @@ class EmitterQueue:
                 self.allowed = channels
 
     def leave(self, step_ms: int, room: float = math.inf) -> list[Send]:
-        """The packets that leave with the request of a step of this duration, at most `room` bytes
+        """Return the packets that leave with the request of a step of this duration, at most
+        `room` bytes
         of them."""
         waiting = self._waiting
         if not waiting:
@@ -172,7 +173,7 @@ class HeldPackets(Generic[P]):
         return len(self._held)
 
     def hold(self, packet: P, size: int) -> PacketRefused | None:
-        """Keeps a packet of so many bytes; None, or the reason why not."""
+        """Keep a packet of so many bytes; None, or the reason why not."""
         if not self.period_ms:
             return PacketRefused.DISABLED
         if len(self._held) >= CAP_PACKETS or self._bytes + size > CAP_BYTES:
@@ -182,23 +183,24 @@ class HeldPackets(Generic[P]):
         return None
 
     def sample(self) -> None:
-        """The period is over: all packets held are ready."""
+        """End the period: all packets held are ready."""
         self._ready = len(self._held)
 
     def take(self) -> list[P]:
-        """The packets that are ready; they are held no longer."""
+        """Return the packets that are ready; they are held no longer."""
         taken = [self._held.popleft() for _ in range(self._ready)]
         self._bytes -= sum(size for _, size in taken)
         self._ready = 0
         return [packet for packet, _ in taken]
 
     def discard(self) -> list[P]:
-        """Disables the Receiver, and takes out all packets."""
+        """Disable the Receiver, and take out all packets."""
         self.sample()
         self.period_ms = 0
         return self.take()
 
     def message(self, tag: int, direction: Triple, strength: float, data: bytes) -> Receive:
-        """The message for one packet. It carries the Receiver's channel, not that of the packet:
+        """Return the message for one packet. It carries the Receiver's channel, not that of the
+        packet:
         libController takes it for the Receiver's own."""
         return Receive(tag, self.channel, direction, strength, data)

@@ -54,7 +54,7 @@ class Leave(NamedTuple):
 
 
 def encode_request(duration_ms: int, blocks: Iterable[tuple[int, bytes]] = ()) -> bytes:
-    """The request on the wire. ProtocolError: a number does not fit its field."""
+    """Return the request on the wire. ProtocolError: a number does not fit its field."""
     try:
         body = b"".join([BLOCK_HEAD.pack(tag, len(data)) + data for tag, data in blocks])
         return HEAD.pack(_EMPTY_BYTES + len(body), duration_ms) + body
@@ -63,7 +63,7 @@ def encode_request(duration_ms: int, blocks: Iterable[tuple[int, bytes]] = ()) -
 
 
 def uneven_step(duration_ms: int, basic_ms: float) -> str:
-    """What a step beside the multiples of the basic time step takes; empty for a multiple."""
+    """Say what a step that is no multiple of the basic time step takes; empty for a multiple."""
     takes_ms = math.ceil(duration_ms / basic_ms) * basic_ms
     if takes_ms == duration_ms:
         return ""
@@ -74,7 +74,8 @@ def uneven_step(duration_ms: int, basic_ms: float) -> str:
 
 
 def spans_of(request: bytes) -> list[tuple[int, int, int]]:
-    """The blocks in a whole request: tag, begin and end of the commands. ProtocolError: they do not
+    """Return the blocks in a whole request: tag, begin and end of the commands. ProtocolError:
+    they do not
     fill it."""
     spans, at, size = [], _EMPTY_BYTES, len(request)
     while at < size:
@@ -110,7 +111,7 @@ class RequestReader:
         return len(self._buffer)
 
     def is_whole(self, data: bytes) -> bool:
-        """Whether received bytes are one request as they are, as most are; else `feed` takes
+        """Return whether received bytes are one request as they are, as most are; else `feed` takes
         them."""
         return (
             not self._buffer
@@ -142,14 +143,15 @@ class RequestReader:
             self._buffer += data
 
     def next(self) -> Request | Leave | None:
-        """The next complete request; None when more bytes are needed. Raises ProtocolError."""
+        """Return the next complete request; None when more bytes are needed. Raises
+        ProtocolError."""
         data = self.next_bytes()
         if data is None:
             return None
         return Leave() if data == LEAVE else self._decode(data)
 
     def next_bytes(self) -> bytes | None:
-        """As `next`, not decoded."""
+        """Return the same as `next`, not decoded."""
         if self._error is not None:
             raise self._error
         buffer = self._buffer
@@ -188,7 +190,8 @@ class RequestReader:
 
 
 def without_leave(*, at_start: bool) -> str:
-    """The end of a stream without LEAVE, for people. libController leaves SIGINT to its default
+    """Return the end of a stream without LEAVE, for people. libController leaves SIGINT to its
+    default
     action, so that an interrupted, a killed and a crashed controller look the same."""
     what = "the controller ended without closing its connection (Ctrl-C, killed or crashed)"
     crashes = (
@@ -200,7 +203,7 @@ def without_leave(*, at_start: bool) -> str:
 
 
 def request_error(what: str, tail: bytes) -> ProtocolError:
-    """A request that libController does not write."""
+    """Return a request that libController does not write."""
     return ProtocolError(what, where="request", fix=_FIX, tail=tail)
 
 

@@ -39,7 +39,7 @@ class Cursor:
         return self.end - self.at
 
     def error(self, what: str, fix: str = "") -> ProtocolError:
-        """The error for the message at `begin`."""
+        """Return the error for the message at `begin`."""
         return ProtocolError(
             what,
             where=self.where,
@@ -48,7 +48,7 @@ class Cursor:
         )
 
     def unpack(self, form: struct.Struct, what: str) -> tuple[Any, ...]:
-        """The numbers of `form`."""
+        """Return the numbers of `form`."""
         at = self.at
         if form.size > self.end - at:
             raise self.error(f"{what} is cut off")
@@ -56,11 +56,11 @@ class Cursor:
         return form.unpack_from(self.data, at)
 
     def number(self, form: struct.Struct, what: str) -> Any:
-        """The one number of `form`."""
+        """Return the one number of `form`."""
         return self.unpack(form, what)[0]
 
     def take(self, size: int, what: str) -> bytes:
-        """The next `size` bytes."""
+        """Return the next `size` bytes."""
         at = self.at
         if not 0 <= size <= self.end - at:
             raise self.error(f"{what} of {size} bytes is negative or cut off")
@@ -77,7 +77,7 @@ class Cursor:
         return text
 
     def items(self, count: struct.Struct, form: struct.Struct, what: str) -> list[tuple[Any, ...]]:
-        """A counted list of items of `form`; the bytes must be there before it is built."""
+        """Return a counted list of items of `form`; the bytes must be there before it is built."""
         number = self.number(count, what)
         size = number * form.size
         if not 0 <= size <= self.end - self.at:

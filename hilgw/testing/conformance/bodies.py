@@ -57,7 +57,7 @@ NOISE_MS = 30  # between two pieces of noise
 
 
 def pattern(frame: StopFrame) -> re.Pattern[bytes]:
-    """Matches the bytes of the declared form."""
+    """Return what matches the bytes of the declared form."""
     wild = {"??": b".", "...": b".*?"}
     words = (wild.get(word) or re.escape(bytes.fromhex(word)) for word in frame.form.split())
     form = b"".join(words)
@@ -90,17 +90,17 @@ class BodyConformance:
     examples: ClassVar[int] = 30
 
     def moves(self, mock: Any) -> bool:
-        """Whether a motor of the mock turns."""
+        """Return whether a motor of the mock turns."""
         raise NotImplementedError("moves(mock): whether a motor of the mock turns")
 
     def motion(self, device: Device) -> Command:
-        """A command that moves this motor: a velocity; a position of a linear motor."""
+        """Return a command that moves this motor: a velocity; a position of a linear motor."""
         if device.kind == LINEAR_MOTOR:
             return MotorCommand(device.index, MotorField.POSITION, 0.1)
         return MotorCommand(device.index, MotorField.VELOCITY, 1.0)
 
     def make_mock(self, spec: MockSpec) -> Any:
-        """The mock of the robot; found by its name."""
+        """Return the mock of the robot; found by its name."""
         return create_mock(spec.name, "robot", new_air(), spec.parameters)
 
     # --- the declaration ----------------------------------------------------------------------
@@ -306,7 +306,7 @@ class BodyConformance:
     # --- the parts of the rules ---------------------------------------------------------------
 
     def settings_with(self, **changes: Any) -> Any:
-        """The settings of the test, with these changes."""
+        """Return the settings of the test, with these changes."""
         given = self.settings
         made = self.body.Settings(**given) if isinstance(given, Mapping) else given
         return dataclasses.replace(made, **changes)
@@ -315,7 +315,7 @@ class BodyConformance:
         return list(self.body.check(self.settings_with(**changes)))
 
     def _has_stop(self, written: bytes | bytearray) -> bool:
-        """Whether the declared stop is among these bytes, which may be frames."""
+        """Return whether the declared stop is among these bytes, which may be frames."""
         settings, data = self.settings_with(), bytes(written)
         if is_on_line(settings) and self.body.framing:
             data = b"".join(create(self.body.framing).feed(data))
@@ -335,7 +335,7 @@ class BodyConformance:
         return BodyLine(session, mock, on_line=on_line)
 
     def _handshake(self, line: BodyLine) -> Iterator[None]:
-        """Stops after each millisecond until the robot is up."""
+        """Stop after each millisecond until the robot is up."""
         for _ in range(round(1000 * self.ready_s)):
             if line.is_connected:
                 return
@@ -361,7 +361,7 @@ class BodyConformance:
         return motors
 
     def _moving(self, **changes: Any) -> BodyLine:
-        """Every motor has taken a command, and the robot moves."""
+        """Return a line whose every motor has taken a command and moves."""
         line = self._ready(**changes)
         for device in self._motors(line):
             outcome, events = line.session.command(self.motion(device), line.now)

@@ -37,7 +37,7 @@ _RELAXED_BY = {
 
 
 def relaxed_by(rule: str) -> str:
-    """The attributes of a test that relax this rule; "" when none does."""
+    """Return the attributes of a test that relax this rule; "" when none does."""
     return next((text for name, text in _RELAXED_BY.items() if rule.startswith(name)), "")
 
 
@@ -56,20 +56,20 @@ class BrokenRule(AssertionError):
 
 
 def broken(rule: str, got: str, expected: str, *more: str) -> NoReturn:
-    """Fails the test. more: lines that help to locate the fault."""
+    """Fail the test. more: lines that help to locate the fault."""
     __tracebackhide__ = True
     raise BrokenRule(rule, got, expected, more)
 
 
 def require(holds: object, rule: str, got: Any, expected: str, *more: str) -> None:
-    """Fails the test unless the rule holds."""
+    """Fail the test unless the rule holds."""
     __tracebackhide__ = True
     if not holds:
         broken(rule, got if isinstance(got, str) else shown(got), expected, *more)
 
 
 def shown(value: Any) -> str:
-    """A value in one line of limited length; bytes in hex."""
+    """Return a value in one line of limited length; bytes in hex."""
     if isinstance(value, bytes | bytearray):
         text = f"{len(value)} B {bytes(value[:64]).hex(' ')}{' ...' if len(value) > 64 else ''}"
     elif isinstance(value, list | tuple):
@@ -81,13 +81,13 @@ def shown(value: Any) -> str:
 
 
 def bytes_line(data: bytes) -> str:
-    """The line of a report with the bytes, for copying."""
+    """Return the line of a report with the bytes, for copying."""
     text = bytes(data[:LONGEST]).hex(" ") or "(none)"
     return f"bytes:    {text}{f' ... {len(data)} B' if len(data) > LONGEST else ''}"
 
 
 def location_of(error: BaseException) -> str:
-    """The line of a report with the source line of an exception."""
+    """Return the line of a report with the source line of an exception."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

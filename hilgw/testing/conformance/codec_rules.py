@@ -48,12 +48,12 @@ def silence(session: WatchedSession, now: int, seconds: float) -> tuple[list[Eve
 
 
 def received(events: Sequence[Event]) -> list[Received]:
-    """The received packets."""
+    """Return the received packets."""
     return [event for event in events if isinstance(event, Received)]
 
 
 def dropped(events: Sequence[Event]) -> Counter[str]:
-    """The number of drops, by reason."""
+    """Return the number of drops, by reason."""
     counts: Counter[str] = Counter()
     for event in events:
         if isinstance(event, Dropped):
@@ -62,7 +62,7 @@ def dropped(events: Sequence[Event]) -> Counter[str]:
 
 
 def essence(events: Sequence[Event]) -> dict[str, Any]:
-    """The part of the events that must not depend on the chunking."""
+    """Return the part of the events that must not depend on the chunking."""
     # As text: two errors with the same text are different objects.
     others = [repr(e) for e in events if not isinstance(e, Received | Dropped | Notice | Write)]
     return {
@@ -74,7 +74,7 @@ def essence(events: Sequence[Event]) -> dict[str, Any]:
 
 
 def difference(got: dict[str, Any], expected: dict[str, Any]) -> tuple[str, str]:
-    """The first difference of two essences, as text."""
+    """Return the first difference of two essences, as text."""
     for name, value in expected.items():
         if got[name] != value:
             return f"{name}: {shown(got[name])}", f"{name}: {shown(value)}"
@@ -82,7 +82,7 @@ def difference(got: dict[str, Any], expected: dict[str, Any]) -> tuple[str, str]
 
 
 def unmatched(got: Sequence[bytes], expected: Sequence[tuple[bytes, bool]], extras: bool) -> str:
-    """Compares received packets with the expected ones, in order; (data, True) is optional.
+    """Compare received packets with the expected ones, in order; (data, True) is optional.
     extras: other packets are allowed. Returns "", or the difference as text."""
 
     @cache
@@ -326,7 +326,7 @@ class CodecRules(Subject):
     # --- sessions ---------------------------------------------------------------------------------
 
     def _ready_session(self) -> tuple[WatchedSession, int]:
-        """A session after the handshake with its mock, without the mock."""
+        """Return a session after the handshake with its mock, without the mock."""
         simulation = Simulation.ready(self)
         session = WatchedSession(simulation.near.session.inner, self.adapter.limits.window)
         session.ready = True

@@ -50,14 +50,14 @@ def explore(values: SearchStrategy[T], check: Callable[[T], None], examples: int
 
 
 def cuts(data: bytes, positions: Sequence[int]) -> list[bytes]:
-    """The bytes in pieces, cut at these positions."""
+    """Return the bytes in pieces, cut at these positions."""
     edges = [0, *sorted({position % (len(data) + 1) for position in positions}), len(data)]
     return [data[a:b] for a, b in pairwise(edges) if a < b]
 
 
 @st.composite
 def cut_streams(draw: DrawFn, streams: Sequence[bytes]) -> tuple[bytes, list[bytes]]:
-    """One of the streams, whole and in 2 to 13 pieces."""
+    """Draw one of the streams, whole and in 2 to 13 pieces."""
     stream = draw(st.sampled_from(streams))
     positions = st.lists(st.integers(0, len(stream) - 1), min_size=1, max_size=12)
     return stream, cuts(stream, draw(positions))
@@ -65,7 +65,7 @@ def cut_streams(draw: DrawFn, streams: Sequence[bytes]) -> tuple[bytes, list[byt
 
 @st.composite
 def parts(draw: DrawFn, frames: Sequence[bytes]) -> bytes:
-    """A part of a frame."""
+    """Return a part of a frame."""
     frame = draw(st.sampled_from(frames))
     first = draw(st.just(0) | st.integers(0, len(frame) - 1))
     return frame[first : draw(st.integers(first, len(frame)))]
@@ -73,7 +73,7 @@ def parts(draw: DrawFn, frames: Sequence[bytes]) -> bytes:
 
 @st.composite
 def changed(draw: DrawFn, frames: Sequence[bytes]) -> bytes:
-    """A frame with one byte changed."""
+    """Return a frame with one byte changed."""
     data = bytearray(draw(st.sampled_from(frames)))
     data[draw(st.integers(0, len(data) - 1))] ^= draw(st.integers(1, 255))
     return bytes(data)
@@ -100,7 +100,8 @@ def mixtures(frames: Sequence[bytes], changes: bool = True) -> SearchStrategy[by
 
 
 def is_noise(data: bytes, frames: Sequence[bytes], check_bits: int) -> bool:
-    """Whether it contains no frame, not even one that a start mark next to it would complete; with
+    """Return whether it contains no frame, not even one that a start mark next to it would
+    complete; with
     a weak checksum, not even the start of a frame, which could absorb a valid frame."""
     if check_bits < 16 and any(frame[:3] in data for frame in frames if len(frame) > 3):
         return False

@@ -145,7 +145,7 @@ class LiveStation(StationUnderTest):
         self.task.add_done_callback(lambda task: self._changed.set())
 
     def is_idle(self) -> bool:
-        """Whether it has nothing more to send."""
+        """Return whether it has nothing more to send."""
         return self.station.queued == 0
 
     def has_received(self, data: bytes) -> bool:
@@ -195,7 +195,8 @@ class LiveSetup:
     def new_port(
         self, line: LineSettings
     ) -> tuple[Callable[[], Awaitable[Transport]], Callable[[], object | None], DeviceSide]:
-        """A function that opens the port, one that returns its identity, and the hardware's end."""
+        """Return a function that opens the port, one that returns its identity, and the
+        hardware's end."""
         if self._ports == "pipe":
             pipe = Pipe(self.timer, line)
             return (
@@ -211,7 +212,7 @@ class LiveSetup:
         return open_port, lambda: port_identity(port.path), port
 
     async def until(self, holds: Callable[[], object], seconds: float) -> bool:
-        """Waits until the condition is true, within the time; raises broken rules and faults."""
+        """Wait until the condition is true, within the time; raise broken rules and faults."""
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
         while not holds():
@@ -225,7 +226,7 @@ class LiveSetup:
         return True
 
     async def send(self, data: bytes, sender: LiveStation, receiver: LiveStation) -> int:
-        """Sends a packet until it arrives; returns how often, 0 if it does not. It is sent again
+        """Send a packet until it arrives; return how often, 0 if it does not. It is sent again
         only where the event loop was late, which may have cost a frame its time, or cut it."""
         arrived = partial(receiver.has_received, data)
         for count in range(1, TRIES + 1):
@@ -238,7 +239,7 @@ class LiveSetup:
         return 0
 
     def _failed(self, error: BaseException | None) -> None:
-        """A callback raised an exception, usually one of the mock."""
+        """Note the exception of a callback, usually one of the mock."""
         self.fault = self.fault or error
         self.changed.set()
 
@@ -253,7 +254,7 @@ class LiveSetup:
                 broken("handshake", f"the {each.name} station ended: {error}", "Ready")
 
     async def await_ready(self, rule: str) -> None:
-        """Waits until all stations are up."""
+        """Wait until all stations are up."""
         limit = self.subject.live_s
         if not await self.until(lambda: all(s.station.ready for s in self.stations), limit):
             states = [

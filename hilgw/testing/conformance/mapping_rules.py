@@ -183,7 +183,7 @@ class MappingRules(CodecRules, PayloadRules):
         require(got == packets[:5], rule, f"received {shown(got)}", shown(packets[:5]))
 
     def _mock_of(self, common: Any) -> Any:
-        """The mock for these settings, from adapter.mock()."""
+        """Return the mock for these settings, from adapter.mock()."""
 
         def make() -> Any:
             spec = self.adapter.mock(self.adapter_settings(), common)

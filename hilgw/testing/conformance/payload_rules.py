@@ -103,7 +103,7 @@ class PayloadRules(Subject):
         *,
         back: bool = False,
     ) -> Packet:
-        """The packet is received by the other station, once and unchanged."""
+        """Check that the other station receives the packet, once and unchanged."""
         sender = simulation.far if back else simulation.near
         refused = len(sender.refusals)
         got = simulation.pass_on(data, channel, back=back)
@@ -121,7 +121,7 @@ class PayloadRules(Subject):
     def _is_refused(
         self, simulation: Simulation, data: bytes, rule: str, channel: int | None = None
     ) -> CannotSend:
-        """The session refuses the packet with CannotSend, before it reaches the wire."""
+        """Check that the session refuses it with CannotSend, before it reaches the wire."""
         simulation.near.session.answer = None
         written = len(simulation.near.port.written)
         got = simulation.pass_on(data, channel)

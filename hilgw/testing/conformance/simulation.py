@@ -59,12 +59,12 @@ class SimulatedPort(Pipe):
         super().write(data if self.cut is None else self.cut(data))
 
     def hang_up(self) -> None:
-        """The client closes its end."""
+        """Close the client's end."""
         if self._client is not None:
             self._client.close()
 
     def clear(self) -> None:
-        """Drops the bytes on the line."""
+        """Drop the bytes on the line."""
         self._to_client.clear()
         if self._client is not None:
             self._client.to_device.clear()
@@ -75,10 +75,10 @@ class SimulatedPort(Pipe):
         return client
 
     def stall(self) -> None:
-        """Does nothing: the rules of a line without flow control apply."""
+        """Do nothing: the rules of a line without flow control apply."""
 
     def unstall(self) -> None:
-        """Does nothing."""
+        """Do nothing."""
 
 
 class StationUnderTest(Observer):
@@ -111,7 +111,7 @@ class StationUnderTest(Observer):
         self._scheduler = scheduler
 
     def send(self, data: bytes, channel: int | None = None, range: float = -1.0) -> None:
-        """A packet for the hardware, as delivered by the medium."""
+        """Send a packet for the hardware, as delivered by the medium."""
         now = self._scheduler.now()
         channel = self.common.channel if channel is None else channel
         packet = Packet(data, channel, self.station.listener.type, SOURCE, range=range, sent_ns=now)
@@ -140,7 +140,7 @@ class SimulatedStation(StationUnderTest, PortListener):
         host.add(self.mock, self.port)
 
     def open(self) -> None:
-        """Opens the port, after closing it if it is open. Retries while it is unplugged."""
+        """Open the port, after closing it if it is open. Retries while it is unplugged."""
         self._opening = False
         self.close()
         if not self.port.plugged:
@@ -200,13 +200,13 @@ class Simulation:
 
     @classmethod
     def ready(cls, subject: Subject, *, pair: bool = False, **fields: Any) -> Simulation:
-        """A simulation whose stations are all up."""
+        """Return a simulation whose stations are all up."""
         simulation = cls(subject, pair=pair, **fields)
         simulation.await_ready()
         return simulation
 
     def await_ready(self) -> None:
-        """Runs until all stations are up."""
+        """Run until all stations are up."""
         limit = self.subject.ready_s
         self.run_until(lambda: all(each.station.ready for each in self.stations), limit)
         for each in self.stations:
@@ -219,11 +219,11 @@ class Simulation:
             )
 
     def run(self, seconds: float) -> None:
-        """Advances the time."""
+        """Advance the time."""
         self.run_until(lambda: False, seconds)
 
     def run_until(self, holds: Callable[[], object], seconds: float) -> bool:
-        """Advances the time until the condition is true; returns whether it is."""
+        """Advance the time until the condition is true; return whether it is."""
         end = self.clock.time + round(seconds * SECOND_NS)
         while not holds():
             if not guarded(lambda: self.clock.step(end)):
@@ -236,7 +236,7 @@ class Simulation:
     def pass_on(
         self, data: bytes, channel: int | None = None, *, back: bool = False
     ) -> list[Packet]:
-        """Sends a packet from `near` to `far` (or back); returns the packets received there."""
+        """Send a packet from `near` to `far` (or back); return the packets received there."""
         sender, receiver = (self.far, self.near) if back else (self.near, self.far)
         before, refused = len(receiver.received), len(sender.refusals)
         guarded(lambda: sender.send(data, channel))
@@ -270,7 +270,7 @@ def guarded(call: Callable[[], T]) -> T:
 def new_session(
     subject: Subject, common: StationSettings | None = None, *, far: bool = False
 ) -> WatchedSession:
-    """A new session, wrapped in a WatchedSession."""
+    """Return a new session, wrapped in a WatchedSession."""
     common = subject.station_settings() if common is None else common
     adapter = subject.adapter
     session = guarded(lambda: adapter.session(subject.adapter_settings(far), common))
@@ -286,7 +286,8 @@ def new_station(
     observer: Observer,
     take: Callable[[Packet], object],
 ) -> Station:
-    """A station with this session, in its own air. take: gets the packets that it receives."""
+    """Return a station with this session, in its own air. take: gets the packets that it
+    receives."""
     ledger, adapter = Ledger(), subject.adapter
     statistics = StationStatistics(name, ledger.station(name), observer)
     receive_filter = ReceiveFilter(

@@ -88,13 +88,13 @@ class Subject:
     examples: ClassVar[int] = 20
 
     def fits(self, data: bytes) -> bool:
-        """Whether the hardware can carry this packet; the adapter must refuse any other."""
+        """Return whether the hardware can carry this packet; the adapter must refuse any other."""
         sizes = self.sizes
         fits = 1 <= len(data) <= self._largest() if sizes is None else len(data) in sizes
         return fits and all(value in self.values for value in data)
 
     def make_mock(self, spec: MockSpec, name: str, air: Any, position: Any) -> Mock:
-        """The mock of the hardware; found by its name."""
+        """Return the mock of the hardware; found by its name."""
         return create_mock(spec.name, name, air, spec.parameters, position)
 
     # --- derived values ---------------------------------------------------------------------------
@@ -112,16 +112,17 @@ class Subject:
         return largest
 
     def adapter_settings(self, far: bool = False) -> Any:
-        """The settings of the adapter's own kind, of the station under test or of the far one."""
+        """Return the settings of the adapter's own kind, of the station under test or of the far
+        one."""
         given = self.far if far and self.far is not None else self.settings
         return self.adapter.Settings(**given) if isinstance(given, Mapping) else given
 
     def station_settings(self, **fields: Any) -> StationSettings:
-        """The settings that all stations have, with these fields changed."""
+        """Return the settings that all stations have, with these fields changed."""
         return StationSettings(**{"port": PORT, **self.common, **fields})
 
     def mock_spec(self, common: StationSettings, far: bool = False) -> MockSpec:
-        """The mock of the hardware of such a station."""
+        """Return the mock of the hardware of such a station."""
         spec = self.adapter.mock(self.adapter_settings(far), common)
         more = {**self.mock, **(self.far_mock if far else {})}
         return MockSpec(spec.name, {**spec.parameters, **more})
@@ -130,11 +131,11 @@ class Subject:
         return self.adapter.type == SERIAL if self.echoes is None else self.echoes
 
     def _incoming(self) -> list[tuple[bytes, Vector]]:
-        """The vectors with bytes from the hardware."""
+        """Return the vectors with bytes from the hardware."""
         return self._with_bytes([(each.inward, each) for each in self.vectors], "receives")
 
     def _outgoing(self) -> list[tuple[bytes, Vector]]:
-        """The vectors with bytes to the hardware."""
+        """Return the vectors with bytes to the hardware."""
         return self._with_bytes([(each.outward, each) for each in self.vectors], "sends")
 
     def _with_bytes(
@@ -154,7 +155,7 @@ class Subject:
         return self.station_settings().channel if vector.channel is None else vector.channel
 
     def _payload(self, size: int, first: int = 0) -> bytes:
-        """A packet of this length with allowed values; distinct for each `first`."""
+        """Return a packet of this length with allowed values; distinct for each `first`."""
         values = sorted(self.values)
         data = bytearray(values[(first + at) % len(values)] for at in range(size))
         if size > 1:
@@ -162,7 +163,7 @@ class Subject:
         return bytes(data)
 
     def _usual_size(self) -> int:
-        """A length that fits, and is long enough for distinct packets."""
+        """Return a length that fits, and is long enough for distinct packets."""
         if self.sizes is None:
             return min(PIECE, self._largest())
         return min((size for size in self.sizes if size >= 2), default=self._largest())

@@ -164,7 +164,8 @@ class TroubleRules(CodecRules, PayloadRules):
 
 
 def size_of(root: Any) -> int:
-    """Bytes of `root` and of all objects reachable from it, without classes, modules and code."""
+    """Count the bytes of `root` and of all objects reachable from it, without classes, modules
+    and code."""
     seen: set[int] = set()
     waiting = [root]
     total = 0

@@ -49,7 +49,7 @@ P = ParamSpec("P")
 def _recorded(
     method: Callable[Concatenate[WatchedSession, P], T],
 ) -> Callable[Concatenate[WatchedSession, P], T]:
-    """A method of the session that notes the first broken rule as its verdict."""
+    """Return a method of the session that notes the first broken rule as its verdict."""
 
     def recorded(session: WatchedSession, /, *given: P.args, **named: P.kwargs) -> T:
         try:

@@ -60,7 +60,7 @@ class Clock(SimulatedClock):
         return self.time if threading.get_ident() == self._owner else 0
 
     def step(self, end: int, late_ns: int = 0) -> bool:
-        """Runs the first callback that is due by `end`, `late_ns` after its time; returns whether
+        """Run the first callback that is due by `end`, `late_ns` after its time; return whether
         there was one. If not, the time is `end`. Raises StuckError."""
         when = self.next()
         if when is None or when + late_ns > end:
@@ -74,12 +74,12 @@ class Clock(SimulatedClock):
         return super().step(when)
 
     def run_until(self, when: int, late_ns: int = 0) -> None:
-        """Advances the time to `when`; each callback runs `late_ns` after its time."""
+        """Advance the time to `when`; each callback runs `late_ns` after its time."""
         while self.step(when, late_ns):
             pass
 
     def run(self, duration_ns: int, late_ns: int = 0) -> None:
-        """Advances the time by so many nanoseconds."""
+        """Advance the time by so many nanoseconds."""
         self.run_until(self.time + duration_ns, late_ns)
 
 
@@ -99,7 +99,7 @@ class SimEventLoop(SimulatedLoop):
         super().__init__(clock, self._turns)
 
     def until(self, condition: Condition, what: str = "", timeout_s: float = DEADLINE_S) -> None:
-        """Runs the event loop until the condition is true. It is checked before each turn, so no
+        """Run the event loop until the condition is true. It is checked before each turn, so no
         time passes once it is. Raises AssertionError after `timeout_s` of simulated time."""
         late: list[bool] = []
         alarm = self.clock.call_at(self.clock.time + s_to_ns(timeout_s), lambda: late.append(True))
@@ -119,7 +119,7 @@ class SimEventLoop(SimulatedLoop):
         assert not late or condition(), _missed(what or condition, timeout_s)
 
     def advance(self, seconds: float) -> None:
-        """Runs the event loop for so much simulated time."""
+        """Run the event loop for so much simulated time."""
         ended: list[bool] = []
         self.clock.call_at(self.clock.time + s_to_ns(seconds), lambda: ended.append(True))
         self.until(lambda: ended, timeout_s=seconds + 1)
@@ -141,7 +141,8 @@ class _StoppingSelector(JumpingSelector):
 
 
 def run(scenario: Callable[[], Coroutine[Any, Any, T]], clock: Clock | None = None) -> T:
-    """The result of the coroutine, in a SimEventLoop of its own. An error that is reported to the
+    """Return the result of the coroutine, in a SimEventLoop of its own. An error that is
+    reported to the
     event loop (a callback, a task without owner) raises AssertionError."""
     reports: list[dict[str, Any]] = []
 
@@ -163,7 +164,7 @@ async def elapse(seconds: float) -> None:
 
 
 async def until(condition: Condition, timeout_s: float = DEADLINE_S, what: str = "") -> None:
-    """Returns when the condition is true; polled each millisecond of the event loop's time. Raises
+    """Return when the condition is true; polled each millisecond of the event loop's time. Raises
     AssertionError after `timeout_s`."""
     loop = asyncio.get_running_loop()
     end = loop.time() + timeout_s

@@ -48,5 +48,5 @@ class Recorder(Observer):
         return [state for _, state, _ in self.states]
 
     def saw(self, station: str, state: State) -> int:
-        """How often the station entered this state."""
+        """Count how often the station entered this state."""
         return sum((station, state) == each[:2] for each in self.states)

@@ -78,22 +78,23 @@ class FakeTransport(Transport):
     # --- the other end ----------------------------------------------------------------------------
 
     def data(self) -> bytes:
-        """All bytes that reached the other end."""
+        """Return all bytes that reached the other end."""
         return b"".join(self.written)
 
     def take(self) -> bytes:
-        """The bytes that reached the other end since the last call; `written` is empty then."""
+        """Return the bytes that reached the other end since the last call; `written` is empty
+        then."""
         data = self.data()
         self.written.clear()
         return data
 
     def send(self, data: bytes) -> None:
-        """The other end sends; while reading is paused or not started, the bytes wait."""
+        """Send from the other end; while reading is paused or not started, the bytes wait."""
         self._kernel += data
         self._deliver()
 
     def accept(self, size: int | None = None) -> None:
-        """The other end accepts so many of the pending bytes; None: all, and those to come."""
+        """Accept this many of the pending bytes at the other end; None: all, and those to come."""
         if size is None:
             self.stalled, size = False, len(self._waiting)
         if size and self._waiting:
@@ -103,14 +104,14 @@ class FakeTransport(Transport):
             self.on_drained()
 
     def end(self) -> None:
-        """The other end has sent its last byte, and may still receive."""
+        """End what the other end sends; it may still receive."""
         self.ended = True
         if self.paused and self.on_peer_ended is not None:
             self.on_peer_ended()
         self._deliver()
 
     def lose(self, error: PortError | None = None) -> None:
-        """The stream ends by itself: a reset, or a cable that was unplugged."""
+        """End the stream by itself: a reset, or a cable that was unplugged."""
         if self.closed:
             return
         self.close()

@@ -79,7 +79,7 @@ class Drawing(NamedTuple):
         return 3 - self.up, -1 if self.up == 2 else 1
 
     def flat(self, point: Vector) -> complex:
-        """In the plan."""
+        """Return the point in the plan."""
         axis, sign = self.down
         return complex(point[0], sign * point[axis])
 
@@ -92,7 +92,8 @@ class Drawing(NamedTuple):
         return where, (i, j, k or not (i or j), 2 * math.acos(min(w, 1.0)))
 
     def outline(self, solid: Thing) -> list[complex]:
-        """The corners of what a shape covers in the plan: the farthest points of its core, and
+        """Return the corners of what a shape covers in the plan: the farthest points of its
+        core, and
         around these a disc (of a cylinder) or a ball."""
         half, up, found = solid.size, self.up, []
         radius = 0.0 if solid.kind == "box" else half[up - 1]
@@ -112,7 +113,8 @@ def _dot(a: complex, b: complex) -> float:
 
 
 def drawing_of(view: GatewayView, now: int, name: str = "") -> Drawing:
-    """All of it as it is now, as far as the page has it. name: ranges and ways of packets only of
+    """Return all of it as it is now, as far as the page has it. name: ranges and ways of packets
+    only of
     the objects and devices with this in their names."""
     known, newest = view.status.get("scene", NO_SCENE), view.newest["placed"].items()
     found = known["objects"] | {n: e for n, e in newest if e["mono_ns"] >= known["mono_ns"]}

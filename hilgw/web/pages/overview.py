@@ -104,7 +104,7 @@ def _head(view: GatewayView, now: int) -> Markup:
 
 
 def _map(view: GatewayView) -> Markup:
-    """Robots with their ends and devices, airs with their stations, mocks."""
+    """Draw robots with their ends and devices, airs with their stations, mocks."""
     parts, found = view.status.get("topology", NO_TOPOLOGY), []
     robots = dict.fromkeys([*parts["robots"], *view.status["robots"]])
     for robot in robots:
@@ -145,7 +145,7 @@ def _port_state(view: GatewayView, port: str, name: str = "") -> Markup:
 
 
 def _state_of(view: GatewayView, port: str) -> str:
-    """The newer of status and event."""
+    """Return the newer of status and event."""
     event = view.newest["port"].get(port)
     if event is not None and event["mono_ns"] > view.status_ns:
         return str(event["state"])
@@ -168,7 +168,7 @@ def robot_of(view: GatewayView, name: str) -> dict[str, Any]:
 
 
 def armed_state(robot: Mapping[str, Any]) -> Markup:
-    """Whether its motors may move. robot: as of `robot_of`."""
+    """Return whether its motors may move. robot: as of `robot_of`."""
     if robot["latched"]:
         return state("latched", "bad")
     return state("armed", "good") if robot["armed"] else state("disarmed", "warn")
@@ -227,7 +227,7 @@ def _loss(loss: Mapping[str, Any] | None) -> Markup:
 
 
 def _neighbours(view: GatewayView, now: int) -> Markup:
-    """The other gateways of the federation: the newest event `link` of each."""
+    """Return the other gateways of the federation: the newest event `link` of each."""
     rows = [
         (
             name,
@@ -290,7 +290,7 @@ def _latencies(view: GatewayView, now: int) -> Markup:
 
 
 def at_most(bounds: list[float], found: Mapping[str, Any], share: float) -> str:
-    """The bound that this share of the durations does not exceed."""
+    """Return the bound that this share of the durations does not exceed."""
     for bound, count in zip(bounds, found["buckets"], strict=False):
         if count >= share * found["count"]:
             return f"{bound * 1e3:g} ms"

@@ -33,7 +33,7 @@ class Capture(NamedTuple):
     end: int
 
     def followed(self, view: GatewayView) -> Capture:
-        """The same packets, and what became of them since."""
+        """Return the same packets, and what became of them since."""
         traces = [*self.traces, *view.traces.since(self.end)][:MOST_TRACES]
         return self._replace(traces=traces, end=view.traces.end)
 
@@ -71,7 +71,7 @@ class Hop(NamedTuple):
 
 
 def hops(at: Capture, packet: Event) -> list[Hop]:
-    """A packet from its Emitter, or from the air, to all its ends."""
+    """Return a packet from its Emitter, or from the air, to all its ends."""
     source = packet["source"]
     text = f"on channel {packet['channel']}, {packet['type']}, {len(packet['data']) // 2} B"
     begun = "hilgw send" if source == SENT_BY_USER else "Emitter queue"
@@ -94,7 +94,7 @@ def hops(at: Capture, packet: Event) -> list[Hop]:
 
 
 def _way(at: Capture, packet: Event, name: str) -> list[Hop]:
-    """The hops to one listener: a Receiver, or a station with line, module and air."""
+    """Return the hops to one listener: a Receiver, or a station with line, module and air."""
     if (air := _air(at, name)) is None:
         return [_end(at, packet, name, "receiver", "the controller took it")]
     sent = [
@@ -130,7 +130,8 @@ def _way(at: Capture, packet: Event, name: str) -> list[Hop]:
 
 
 def _end(at: Capture, packet: Event, name: str, hop: str, done: str) -> Hop:
-    """What the listener reported first: that it has delivered this packet, or refused one."""
+    """Return what the listener reported first: that it has delivered this packet, or refused
+    one."""
     begin, usual = packet["mono_ns"], _usual(at, hop, name)
     same = {"event": "delivered", "station": name} | {
         key: packet[key] for key in ("source", "data")
@@ -149,7 +150,7 @@ def _end(at: Capture, packet: Event, name: str, hop: str, done: str) -> Hop:
 
 
 def frames(at: Capture, packet: Event, *directions: str) -> list[tuple[int, Event]]:
-    """The frames that have its bytes, of the time of its hops, each with its time."""
+    """Return the frames that have its bytes, of the time of its hops, each with its time."""
     data, begin = bytes.fromhex(packet["data"]), packet["mono_ns"]
     return [
         (trace["mono_ns"] - begin, trace)
@@ -162,7 +163,7 @@ def frames(at: Capture, packet: Event, *directions: str) -> list[tuple[int, Even
 
 
 def _air(at: Capture, name: str) -> str | None:
-    """The air of a station; one without has its own. None: it is not a station."""
+    """Return the air of a station; one without has its own. None: it is not a station."""
     known = at.status.get("topology", NO_TOPOLOGY)["stations"].get(name) or f"of {name}"
     return known if name in at.status.get("ports", ()) else None
 
@@ -173,14 +174,15 @@ def _why(kind: str, reason: str, text: str = "") -> str:
 
 
 def _usual(at: Capture, hop: str, part: str) -> str:
-    """How long it takes here, as measured so far."""
+    """Say how long it takes here, as measured so far."""
     measured = at.status.get("latency", {}).get(hop, {}).get(part, {"count": 0})
     bounds = at.status.get("latency_bounds_s", [])
     return f"p99 {at_most(bounds, measured, 0.99)}" if measured["count"] else ""
 
 
 def send_command(at: Capture, packet: Event, *, select: bool) -> str:
-    """A line for a shell that sends the same bytes from the same place. select: there are several
+    """Return a line for a shell that sends the same bytes from the same place. select: there are
+    several
     gateways."""
     ends = [*packet["received_by"], *packet["missed"]] if packet["source"] == SENT_BY_USER else []
     data = bytes.fromhex(packet["data"])

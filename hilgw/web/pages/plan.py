@@ -75,7 +75,7 @@ def plan(drawing: Drawing, box: list[complex]) -> Markup:
 
 
 def _drawn(drawing: Drawing, thing: Thing, unlimited: float) -> Markup:
-    """An obstacle, or how far a signal reaches."""
+    """Return an obstacle, or how far a signal reaches."""
     if thing.kind not in SIGNALS.values():
         corners = " ".join(map(_text, drawing.outline(thing)))
         return element("polygon", points=corners, class_="solid")
@@ -93,7 +93,7 @@ def _text(point: complex) -> str:
 
 
 def lost(drawing: Drawing) -> Markup:
-    """The packets of the last second that did not arrive, and why."""
+    """Return the packets of the last second that did not arrive, and why."""
     rows = [
         (source, to or "-", packets, words(why), meaning("not_received", why))
         for (source, to, why), packets, *_ in drawing.flights

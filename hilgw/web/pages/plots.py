@@ -64,7 +64,7 @@ class Plots:
         self._newest: dict[str, tuple[GatewayView, int, Reading]] = {}
 
     def find(self, views: Iterable[GatewayView], now: int) -> bool:
-        """Finds the series that there are now. Returns whether there are new ones."""
+        """List what there is now."""
         self.found_ns, titles = now, dict[str, GatewayView]()
         for view in views:
             title = view.title
@@ -84,7 +84,8 @@ class Plots:
         return bool(new)
 
     def preset(self, view: GatewayView, robot: str) -> list[str]:
-        """The names of the series to begin with: what the motors of a robot were given and what its
+        """Return the names of the series to begin with: what the motors of a robot were given
+        and what its
         sensors report; where there is none of these, its rates, or else those of the gateway."""
         known = {each.name: name for name, (of, _, each) in self._newest.items() if of is view}
         own = {name for name in known if name.startswith((f"{robot}:", f"{robot}."))}
@@ -104,7 +105,7 @@ class Plots:
         return [known[name] for name in found][:MOST_PRESET]
 
     def update(self, chosen: Iterable[str], now: int, *, paused: bool) -> None:
-        """Shows these. Call it again and again, also while it is paused: they go on."""
+        """Show these. Call it again and again, also while it is paused: they go on."""
         curves = {}
         for name in islice((each for each in chosen if each in self._newest), MOST_CURVES):
             view, time, reading = self._newest[name]
@@ -120,13 +121,13 @@ class Plots:
         self.is_paused = paused
 
     def shown(self, window_s: int, most: int = POINTS) -> Iterator[tuple[str, Points, list[Any]]]:
-        """Each curve with its points, about `most` of them, in the last seconds; 0: all."""
+        """Yield each curve with its points, about `most` of them, in the last seconds; 0: all."""
         begin = self.now - window_s * NS_PER_S if window_s else 0
         for name, points in self.curves.items():
             yield name, points, points.since(begin, most)
 
     def chart(self, window_s: int) -> dict[str, Any]:
-        """The options of the chart. Each unit has an axis; further ones share the last."""
+        """Return the options of the chart. Each unit has an axis; further ones share the last."""
         units = list(dict.fromkeys(each.unit for each in self.curves.values())) or [""]
         axes = [*units[: MOST_AXES - 1], ", ".join(units[MOST_AXES - 1 :])][: len(units)]
         wall_ns = max((each.wall_ns for each in self.curves.values()), default=0)
@@ -166,7 +167,7 @@ class Plots:
         }
 
     def newest(self, now: int) -> Markup:
-        """A table of the newest values: how old they are, whether their gateway is there."""
+        """Return a table of the newest values: how old they are, whether their gateway is there."""
         rows = []
         for name, points in self.curves.items():
             current = self._newest[name][0].state(now) if name in self._newest else "gone"
@@ -186,7 +187,7 @@ class Plots:
 
 
 def _newest_of(view: GatewayView) -> Iterator[tuple[int, Reading]]:
-    """The newest reading of each series that a gateway has now, with its time."""
+    """Yield the newest reading of each series that a gateway has now, with its time."""
     received = {each["source"]: each for each in view.packets.since(0)}
     values, commands = (view.newest[kind].values() for kind in ("value", "command"))
     yield from ((view.status_ns, each) for each in of_status(view.status, {}))
@@ -221,7 +222,7 @@ class Choice:
         self.series.props("dense outlined use-chips clearable").classes("series")
 
     def find(self, now: int) -> None:
-        """Lists what there is now."""
+        """List what there is now."""
         gateways, preset = self._bench.gateways, self._preset
         if self._plots.find(gateways.values(), now):
             self.series.set_options(self._plots.names)
@@ -242,7 +243,7 @@ class Choice:
 
 
 def build(page: Page) -> None:
-    """The elements of the page."""
+    """Build the elements of the page."""
     from nicegui import run, ui  # the options of the chart need no server
 
     from hilgw.web.page import SLOWER_S

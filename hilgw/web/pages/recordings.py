@@ -48,7 +48,7 @@ class File(NamedTuple):
 
 
 def files_of(folder: str) -> list[File]:
-    """The recordings in a folder, the newest first; none of a folder that cannot be read."""
+    """Return the recordings in a folder, the newest first; none of a folder that cannot be read."""
     found = []
     try:
         with os.scandir(folder) as entries:
@@ -62,7 +62,8 @@ def files_of(folder: str) -> list[File]:
 
 
 def opened(folder: str, name: str) -> tuple[BinaryIO, int] | None:
-    """A recording of the folder, and its size now. None: there is none of this name, which may be
+    """Return a recording of the folder, and its size now. None: there is none of this name,
+    which may be
     a stranger's: a link is not followed."""
     if not NAME.fullmatch(name):
         return None
@@ -78,7 +79,7 @@ def opened(folder: str, name: str) -> tuple[BinaryIO, int] | None:
 
 
 def pieces(file: BinaryIO, size: int) -> Iterator[bytes]:
-    """So many of its bytes: one that grows has an end, too."""
+    """Yield this many of its bytes: one that grows has an end, too."""
     with file:
         while size > 0 and (data := file.read(min(size, PIECE_BYTES))):
             size -= len(data)
@@ -86,12 +87,12 @@ def pieces(file: BinaryIO, size: int) -> Iterator[bytes]:
 
 
 def folder_of(view: GatewayView) -> str:
-    """ "": it is of another version, or not known yet."""
+    """Return the folder; "": the gateway is of another version, or it is not known yet."""
     return str(view.status.get("recordings", {}).get("folder", ""))
 
 
 def add_download(app: Starlette, bench: Bench) -> None:
-    """Serves the files to visitors who may: a packet may be as secret as the robot's plan."""
+    """Serve the files to visitors who may: a packet may be as secret as the robot's plan."""
     from starlette.responses import Response, StreamingResponse
 
     def download(request: Request) -> Response:
@@ -177,7 +178,7 @@ class Section:
         await self._actions.do(f"recorded {name}", self._gateway.end_record, name)
 
     def update(self, view: GatewayView) -> None:
-        """Shows the recordings that run now."""
+        """Show the recordings that run now."""
         rows = running(view, may_end=self._page.may("drive"))
         is_up = view.state(self._page.bench.now()) == UP
         self._table.set_content(rows)
@@ -195,7 +196,7 @@ def running(view: GatewayView, *, may_end: bool) -> Markup:
 
 
 def _key(gateway: str, name: str) -> bytes:
-    """What the link to a file has, so that only who was shown it gets the file."""
+    """Return what the link to a file has, so that only who was shown it gets the file."""
     return hmac.digest(_SECRET, f"{gateway}\0{name}".encode(), "sha256").hex().encode()
 
 
@@ -220,7 +221,7 @@ def files_in(folder: str, views: list[GatewayView], *, links: bool) -> Markup:
 
 
 def size_of(file: str) -> str:
-    """The size of this file now; "" where there is none any more."""
+    """Return the size of this file now; "" where there is none any more."""
     try:
         return in_bytes(Path(file).stat().st_size)
     except (OSError, ValueError):

@@ -139,7 +139,7 @@ class Robot:
             await self._actions.do(f"key {key}", self._gateway.key, self._name, [code], HOLD_S)
 
     def update(self) -> None:
-        """All of it is as the robot is now."""
+        """Show the robot as it is now."""
         if (view := self._page.bench.gateways.get(self.key[0])) is None:
             return
         now, name = self._page.bench.now(), self._name
@@ -198,7 +198,7 @@ def motors(view: GatewayView, name: str, now: int) -> Markup:
 
 
 def _motor(view: GatewayView, event: Event, old: str) -> tuple[object, ...]:
-    """The cells of its row behind its name."""
+    """Return the cells of its row behind its name."""
     mode, stop, limits = mode_of(event), view.stop_of(event), event["limits"]
     known, applied = {**event["applied"], **event["given"]}, event["applied"].get(mode)
     if stop is not None:
@@ -226,7 +226,8 @@ def _with_unit(event: Event, setting: str, value: Any) -> str:
 
 
 def _motion(view: GatewayView, event: Event, mode: str, applied: Any, stop: Event | None) -> Markup:
-    """Whether it moves, as far as what it was sent shows that. One that goes to a position stands
+    """Return whether it moves, as far as what it was sent shows that. One that goes to a
+    position stands
     still when it is there."""
     port = view.newest["port"].get(view.port_of(event), {"state": "up"})
     if port["state"] != "up":
@@ -246,7 +247,7 @@ def _between(limits: Sequence[float] | None) -> str:
 
 
 def _bar(value: Any, limits: Sequence[float] | None) -> Markup:
-    """Where a value is between these two; the numbers are beside it."""
+    """Draw where a value is between these two; the numbers are next to it."""
     if limits is None or not isinstance(value, int | float) or limits[0] >= limits[1]:
         return Markup("")
     low, high = limits
@@ -255,7 +256,8 @@ def _bar(value: Any, limits: Sequence[float] | None) -> Markup:
 
 
 def _of(view: GatewayView, kind: str, robot: str) -> Iterator[tuple[str, Event]]:
-    """The newest events of the devices of a robot, by name; a body is named where it has two."""
+    """Yield the newest events of the devices of a robot, by name; a body is named where it has
+    two."""
     for _, event in sorted(view.newest[kind].items()):
         whose, _, body = event["robot"].partition(".")
         if whose == robot:

@@ -101,7 +101,7 @@ class Section:
         return [name, *where]
 
     def update(self, view: GatewayView) -> None:
-        """All of it is as the gateway is now."""
+        """Show all of it as the gateway is now."""
         now, is_plan = self._page.bench.now(), self._kind.value == "Plan"
         drawing = self._drawing = drawing_of(view, now, self._name.value or "")
         self._head.set_content(heading(view, now))
@@ -135,7 +135,7 @@ class Section:
                 ui.html(element("p", NO_WEBGL))
 
     def _fill(self) -> None:
-        """The form shows where the chosen object is."""
+        """Show in the form where the chosen object is."""
         name, *fields = self._form
         if name.value in self._drawing.objects:
             at = self._drawing.flat(self._drawing.objects[name.value].pose.position)
@@ -160,7 +160,7 @@ class Section:
 
 
 def _about(drawing: Drawing) -> Markup:
-    """What the plan does not show, and what to do."""
+    """Say what the plan does not show, and what to do."""
     rows = [
         (name, packets, element("code", shlex.join(["hilgw", "place", name, "0", "0", "0"])))
         for name, packets in drawing.nowhere.items()

@@ -51,7 +51,7 @@ class Traffic:
         self._shown.append({str(id(row[1])): row for row in self.rows[:SHOWN]})
 
     def choose(self, key: str) -> None:
-        """Shows this packet of the table, with all that was there beside it."""
+        """Show this packet of the table, with all that was there beside it."""
         for rows in reversed(self._shown):
             if key in rows:
                 self.chosen = at, _ = rows[key]
@@ -79,14 +79,14 @@ class Traffic:
         )
 
     def _ends(self, packet: Event) -> Iterator[object]:
-        """Who received it, and, of those that missed it, whom the filter names."""
+        """Yield who received it and, of those that missed it, whom the filter names."""
         yield ", ".join(packet["received_by"])
         for name, why in packet["missed"].items():
             if self.filter.name.strip() and self.filter.is_of([name]):
                 yield state(f" {name}: {words(why)}", "bad")
 
     def frames(self) -> Markup:
-        """The newest frames, in words."""
+        """Return the newest frames, in words."""
         found = [
             each
             for at in self.captures.values()
@@ -98,7 +98,7 @@ class Traffic:
         return table("Decoded frames", ("time", "station", "frame"), rows)
 
     def amount(self, views: Sequence[GatewayView], now: int) -> Markup:
-        """How many are shown of those that passed."""
+        """Say how many are shown of those that passed."""
         got, passed = (sum(view.rate("packet", now)[part] for view in views) for part in (0, 1))
         sampled = f"sampled: {got} of {passed} packets/s" if got < passed else f"{passed} packets/s"
         kept = sum(len(at.packets) for at in self.captures.values())
@@ -133,7 +133,7 @@ class Traffic:
         )
 
     def command(self) -> str:
-        """What sends the packet again; "" without one."""
+        """Return the command that sends the packet again; "" without one."""
         return send_command(*self.chosen, select=len(self.captures) > 1) if self.chosen else ""
 
 

@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(url: str) -> None:
-    """Raises PeerError for an address that can never work."""
+    """Raise PeerError for an address that can never work."""
     from hilgw.api.address import NotReady, find
 
     try:
@@ -91,7 +91,7 @@ def _check(url: str) -> None:
 
 
 def _address(config: str, wanted: str | None) -> str:
-    """Where the controller of a robot of this configuration connects. Raises HilgwError."""
+    """Return where the controller of a robot of this configuration connects. Raises HilgwError."""
     from urllib.parse import quote
 
     from hilgw.config.load import load_config

@@ -110,12 +110,13 @@ COMMANDS = {
 
 
 def selected(args: argparse.Namespace) -> dict[str, str | None]:
-    """The values of the options."""
+    """Return the values of the options."""
     return {name: getattr(args, name, None) for name in ("control", "config")}
 
 
 def gateway_of(args: argparse.Namespace, kind: str, name: str) -> Gateway:
-    """The gateway that the options select, or that has this name. kind: as `gateways_with` of
+    """Return the gateway that the options select, or that has this name. kind: as
+    `gateways_with` of
     `hilgw.client.gateway`. HilgwError when there is none, or several."""
     from hilgw.client.gateway import gateway_with
 
@@ -170,7 +171,7 @@ TEXT = ("NI",)  # AT commands whose value is text
 
 
 def run_set(args: argparse.Namespace) -> int:
-    """Returns 0. Raises HilgwError with the reason when the device refuses."""
+    """Return 0. Raises HilgwError with the reason when the device refuses."""
     if args.battery is not None:
         return _charge(args)
     if args.at is not None:
@@ -197,7 +198,7 @@ def _charge(args: argparse.Namespace) -> int:
 
 
 def _remote_at(args: argparse.Namespace) -> int:
-    """Sends the AT command, and prints the value of a register that was read; returns 0."""
+    """Send the AT command, and print the value of a register that was read; return 0."""
     if not 2 <= len(args.at) <= 3 or args.channel is not None or args.range is not None:
         raise UsageError("--at takes REMOTE COMMAND [VALUE], and no other setting beside it")
     address, name = args.at[0], args.at[1].upper()

@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _what(args: argparse.Namespace) -> tuple[dict[str, Motion], int | None]:
-    """The motions by object, and when they end. Raises UsageError, ConfigError."""
+    """Return the motions by object, and when they end. Raises UsageError, ConfigError."""
     if not 0 < args.rate <= 10_000:
         raise UsageError(f"--rate {args.rate:g} is out of range", fix="use 1 to 10000 Hz")
     if args.duration is not None and not 0 <= args.duration < math.inf:
@@ -114,7 +114,7 @@ def _what(args: argparse.Namespace) -> tuple[dict[str, Motion], int | None]:
 
 
 def motions(args: argparse.Namespace) -> dict[str, Motion]:
-    """The motions, by object."""
+    """Return the motions, by object."""
     from hilgw.medium.motion import Circle, read_timed_poses
 
     if args.circle is not None:
@@ -142,7 +142,7 @@ def length_ns(moving: dict[str, Motion], duration_s: float | None) -> int | None
 def play(
     sender: socket.socket, moving: dict[str, Motion], rate: float, end_ns: int | None, up: int
 ) -> int:
-    """Sends every pose at this rate, the one of the last instant too. Returns the number of
+    """Send every pose at this rate, the one of the last instant too. Returns the number of
     datagrams."""
     begin, sent = time.monotonic_ns(), 0
     for tick in itertools.count():
@@ -158,7 +158,7 @@ def play(
 
 
 def send(sender: socket.socket, poses: dict[str, tuple[float, ...] | None]) -> int:
-    """Sends these poses, in halves if one datagram cannot hold them. Returns the number of
+    """Send these poses, in halves if one datagram cannot hold them. Returns the number of
     datagrams."""
     from hilgw.medium.mocap import MAX_DATAGRAM_BYTES, encode
 
@@ -179,7 +179,7 @@ def send(sender: socket.socket, poses: dict[str, tuple[float, ...] | None]) -> i
 
 
 def connect(address: str) -> socket.socket:
-    """A UDP socket to this address. Raises UsageError: not HOST:PORT, or no such host."""
+    """Return a UDP socket to this address. Raises UsageError: not HOST:PORT, or no such host."""
     host, _, port = address.rpartition(":")
     try:
         if not host or not 0 < int(port) < 65536:

@@ -56,7 +56,7 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Returns the exit code of the command. HilgwError when the port is not handed over."""
+    """Return the exit code of the command. HilgwError when the port is not handed over."""
     from hilgw.client.gateway import gateway_with
 
     name, words = args.name, args.words[1:] if args.words[:1] == ["--"] else args.words
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _use(words: list[str], path: str) -> int:
-    """Runs the command to its end; returns its exit code. Without one, until Enter or Ctrl-C; an
+    """Run the command to its end; return its exit code. Without one, until Enter or Ctrl-C; an
     input that has ended, as of a service, is not Enter. HilgwError when it cannot be started."""
     if not words:
         if not sys.stdin.readline():

@@ -53,7 +53,7 @@ COMMANDS = {
 
 
 def run_status(args: argparse.Namespace) -> int:
-    """Returns 0 when all is up, else 4 or 5; with --network 0, 1 or 5. PeerError when no gateway
+    """Return 0 when all is up, else 4 or 5; with --network 0, 1 or 5. PeerError when no gateway
     runs."""
     if args.network:
         return _network(args)
@@ -66,7 +66,7 @@ def run_status(args: argparse.Namespace) -> int:
 
 
 def _network(args: argparse.Namespace) -> int:
-    """Asks one gateway of each network: it asks the others."""
+    """Ask one gateway of each network: it asks the others."""
     from hilgw.cli.output.federation import network_lines
     from hilgw.client.gateway import Gateway
 
@@ -90,7 +90,7 @@ def _network(args: argparse.Namespace) -> int:
 
 
 def run_metrics(args: argparse.Namespace) -> int:
-    """Returns 0; 5 when a gateway does not answer. PeerError when none runs."""
+    """Return 0; 5 when a gateway does not answer. PeerError when none runs."""
     found = statuses(args)
     silent = [each for each in found if "error" in each]
     named = [({"config": e["config"], "pid": str(e["pid"])}, e) for e in found if e not in silent]

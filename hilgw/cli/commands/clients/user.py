@@ -115,7 +115,8 @@ _KEY = re.compile(
 
 
 def keys_of(data: bytes) -> list[int]:
-    """The keys in what a terminal sent (xterm, VT220); what Webots has no key for is left out."""
+    """Return the keys in what a terminal sent (xterm, VT220); what Webots has no key for is left
+    out."""
     found = (_code(match) for match in _KEY.finditer(data.decode("ascii", "ignore")))
     return [code for code in found if code is not None]
 
@@ -134,7 +135,7 @@ def _code(match: re.Match[str]) -> int | None:
 
 
 def _character(one: str) -> int | None:
-    """A letter is its capital, with shift where it is one."""
+    """Return the code of a character: a letter is its capital, with shift where it is one."""
     if "\x01" <= one <= "\x1a" and one not in "\t\n\r\b":
         return ord(one) + 0x40 | Keys.CONTROL
     if not " " <= one <= "~":
@@ -143,7 +144,7 @@ def _character(one: str) -> int | None:
 
 
 def read_keys(descriptor: int, press: Callable[[list[int]], None]) -> None:
-    """Calls press(codes) for what is typed, until Ctrl-D or the end of the input."""
+    """Call press(codes) for what is typed, until Ctrl-D or the end of the input."""
     with single_keys(descriptor):
         while data := os.read(descriptor, READ_BYTES):
             typed, end, _ = data.partition(END_OF_TEXT)

@@ -110,7 +110,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def kinds_of(args: argparse.Namespace, *, is_table: bool) -> list[str]:
-    """The kinds of events that the options ask for."""
+    """Return the kinds of events that the options ask for."""
     from hilgw.events.kinds import DRAWN, LIVE
 
     losses = ["packet", "refused"] if args.lost else []
@@ -125,7 +125,7 @@ def kinds_of(args: argparse.Namespace, *, is_table: bool) -> list[str]:
 
 
 def printer(args: argparse.Namespace) -> Callable[[dict[str, Any]], None]:
-    """What prints an event."""
+    """Return what prints an event."""
     from hilgw.cli.output.event_lines import CSV_COLUMNS, csv_rows, in_words
 
     if not args.csv:
@@ -143,7 +143,7 @@ def printer(args: argparse.Namespace) -> Callable[[dict[str, Any]], None]:
 
 
 def _capture(out: BinaryIO) -> Callable[[dict[str, Any]], None]:
-    """What writes an event as a recording has it; before the first one, its begin."""
+    """Return what writes an event as a recording has it; before the first one, its beginning."""
     from hilgw.record.events import Writer
 
     writer: Writer | None = None

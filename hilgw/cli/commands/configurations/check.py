@@ -28,7 +28,7 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Returns 0, or 3 when a file has errors."""
+    """Return 0, or 3 when a file has errors."""
     with loading.without_collection():  # it takes 4 % of the time of a check
         found = [(file, *_check(args, file)) for file in args.files]
     if args.json:
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace, file: str) -> tuple[list[Diagnostic], list[Diagnostic]]:
-    """The errors and the warnings of a file."""
+    """Return the errors and the warnings of a file."""
     from hilgw.config.source.positions import ConfigErrors
 
     try:

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def examples() -> dict[str, str]:
-    """Every shipped configuration, from a wheel or a checkout: name -> text."""
+    """Return every shipped configuration, from a wheel or a checkout: name -> text."""
     shipped = folder()
     if shipped is None:
         return {}
@@ -57,7 +57,7 @@ def examples() -> dict[str, str]:
 
 
 def example(name: str) -> str:
-    """The text of one shipped configuration. Raises UsageError for an unknown name."""
+    """Return the text of one shipped configuration. Raises UsageError for an unknown name."""
     known = examples()
     text = known.get(name.removesuffix(".yaml"))
     if text is None:
@@ -69,7 +69,7 @@ _PROGRAM = re.compile(r"\bfile: *([\w-]+\.py)\b")
 
 
 def _write(name: str, text: str) -> None:
-    """The configuration and its programs, into the present folder."""
+    """Write the configuration and its programs into the current folder."""
     shipped = folder() or Path()
     contents = {f"{name}.yaml": _for_editors(text)}
     for program in _PROGRAM.findall(text):
@@ -82,13 +82,13 @@ def _write(name: str, text: str) -> None:
 
 
 def _for_editors(text: str) -> str:
-    """The text with the schema that a file in the present folder has."""
+    """Return the text with the schema that a file in the present folder has."""
     first, newline, rest = text.partition("\n")
     return header(Path()) + newline + rest if first.startswith(HEADER) else text
 
 
 def title(text: str) -> str:
-    """The first sentence of the comment of a configuration, without the line for editors."""
+    """Return the first sentence of the comment of a configuration, without the line for editors."""
     words: list[str] = []
     for line in text.splitlines():
         comment = line.removeprefix("#").strip()

@@ -41,7 +41,7 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Returns 0, or 3 when the file has errors."""
+    """Return 0, or 3 when the file has errors."""
     from hilgw.config.source.positions import ConfigErrors
 
     try:

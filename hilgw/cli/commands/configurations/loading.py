@@ -28,7 +28,8 @@ OPTIONS = options_of_run(LOADING, **{"from": duration})
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """A block that makes much and leaves little garbage, or ends the process."""
+    """Pause garbage collection in a block that makes much and leaves little, or ends the
+    process."""
     collects = gc.isenabled()
     gc.disable()
     try:
@@ -39,7 +40,8 @@ def without_collection() -> Iterator[None]:
 
 
 def load(args: argparse.Namespace, path: str) -> Loaded:
-    """The file with the options of the command, --arm too if it has that. Raises ConfigErrors."""
+    """Return the file with the options of the command, --arm too if it has that. Raises
+    ConfigErrors."""
     import dataclasses
     import json
 
@@ -59,7 +61,7 @@ def load(args: argparse.Namespace, path: str) -> Loaded:
 
 
 def _check_zenoh(inspection: Inspection) -> None:
-    """Asks Zenoh about its settings, in a file that has some."""
+    """Ask Zenoh about its settings, in a file that has some."""
     if any(made.zenoh for _, made in inspection.made("federation")) and find_spec("zenoh"):
         from hilgw.federation.settings import check_settings
 
@@ -67,7 +69,7 @@ def _check_zenoh(inspection: Inspection) -> None:
 
 
 def _replay(args: argparse.Namespace) -> ReplayOptions | None:
-    """The options --replay, --only, --from and --on-departure."""
+    """Return the options --replay, --only, --from and --on-departure."""
     from hilgw.config.replays import ReplayOptions
 
     given = vars(args)
@@ -82,7 +84,7 @@ def _replay(args: argparse.Namespace) -> ReplayOptions | None:
 
 
 def print_findings(errors: list[Diagnostic], warnings: Iterable[Diagnostic]) -> None:
-    """Writes the findings to stderr, the warnings first."""
+    """Write the findings to stderr, the warnings first."""
     from hilgw.config.source.positions import ConfigErrors
 
     for warning in warnings:

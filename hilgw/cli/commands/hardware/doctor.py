@@ -41,7 +41,7 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Returns 0 without problems, else 1. Raises HilgwError."""
+    """Return 0 without problems, else 1. Raises HilgwError."""
     if args.robot is not None or args.wheels_up:
         return _first_check(args)
     from hilgw.cli.commands.configurations import loading
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _first_check(args: argparse.Namespace) -> int:
-    """Raises HilgwError for a call that is not valid."""
+    """Raise HilgwError for a call that is not valid."""
     if args.config is None or args.robot is None:
         missing = "--config FILE" if args.config is None else "ROBOT"
         fix = "hilgw doctor --config FILE ROBOT --wheels-up"

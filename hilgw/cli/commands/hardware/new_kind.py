@@ -154,7 +154,7 @@ def _mock_of(part: Part, type: str) -> str:
 
 
 def _valid(name: str, part: Part) -> str:
-    """Raises UsageError when the name cannot be that of a kind."""
+    """Raise UsageError when the name cannot be that of a kind."""
     is_word = re.fullmatch(r"[a-z][a-z0-9_]{0,39}", name) and not keyword.iskeyword(name)
     if not is_word or name in (*YAML_WORDS, *part.group.shared):
         what = f"{quoted(name)} is not a valid {part.name} name"
@@ -168,7 +168,7 @@ def _is_checkout(folder: Path) -> bool:
 
 
 def _of_checkout(part: Part, name: str, mock: str) -> dict[str, str]:
-    """Each file's template by its path: adapter or body, mock, configuration, test."""
+    """Return each file's template by its path: adapter or body, mock, configuration, test."""
     module, config, test = part.templates
     return {
         f"hilgw/{part.folder}/{name}.py": module,
@@ -179,7 +179,7 @@ def _of_checkout(part: Part, name: str, mock: str) -> dict[str, str]:
 
 
 def _of_distribution(part: Part, name: str, mock: str) -> dict[str, str]:
-    """The same four files of a distribution with entry points, and what makes it one."""
+    """Return the same four files of a distribution with entry points, and what makes it one."""
     module, config, test = part.templates
     return {
         f"hilgw_{name}/{part.name}.py": module,
@@ -192,7 +192,7 @@ def _of_distribution(part: Part, name: str, mock: str) -> dict[str, str]:
 
 
 def _refuse_installed(name: str, part: Part) -> None:
-    """Raises UsageError when a kind or a mock of this name is installed."""
+    """Raise UsageError when a kind or a mock of this name is installed."""
     if name in plugins.names(part.group) or name in plugins.names(plugins.MOCKS):
         raise UsageError(
             f"{part.noun} or a mock {quoted(name)} is installed already", fix="choose another name"
@@ -208,7 +208,7 @@ def _refuse_taken(root: Path, paths: Iterable[str]) -> None:
 
 
 def _imports(part: Part, module: str, *, inside: bool) -> str:
-    """The imports of the test; hilgw is a third party for another distribution."""
+    """Return the imports of the test; hilgw is a third party for another distribution."""
     name = module.removesuffix(".py").replace("/", ".")
     own = f"from {name} import {part.group.export}\n"
     return own + part.conformance if inside else f"{part.conformance}\n{own}"

@@ -89,7 +89,7 @@ async def _scan(args: argparse.Namespace) -> list[Found]:
 async def _scan_port(
     args: argparse.Namespace, port: str, usb: tuple[int, int] | None, timer: Any, place: str
 ) -> list[Found]:
-    """What answers on one port. place: of the port among all, for the progress."""
+    """Return what answers on one port. place: of the port among all, for the progress."""
     from hilgw.discovery.scan import Try, scan_port
 
     steps = scan_port(
@@ -125,7 +125,7 @@ def _progress(text: str) -> None:
 
 
 def _ports(named: list[str]) -> list[tuple[str, tuple[int, int] | None]]:
-    """Paths with their USB ids, each device once; without names, all ports that are not open."""
+    """Return paths with USB ids, each device once; without names, all ports that are not open."""
     from hilgw.transports.serial import tty
     from hilgw.transports.serial.port import list_ports
 

@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _surveyed(args: argparse.Namespace, file: str | None) -> list[Found]:
-    """By a session of its own."""
+    """Ask with a session of its own."""
     config = _config(args, file)
     try:
         from hilgw.federation.survey import survey
@@ -113,7 +113,7 @@ def _config(args: argparse.Namespace, file: str | None) -> FederationConfig:
 
 
 def _asked(args: argparse.Namespace) -> list[Found]:
-    """Of the gateways of this user, each at first hand; then of the others that they see."""
+    """Ask the gateways of this user, each directly; then the others that they see."""
     from hilgw.cli.commands.clients.status import statuses
 
     ends = [each for each in statuses(args) if "federation" in each]
@@ -147,7 +147,7 @@ def _others(status: Found) -> Iterator[Found]:
 
 
 def lines(each: Found) -> Iterable[str]:
-    """Of one gateway. All of it is of the network."""
+    """Yield the lines about one gateway. All of it comes from the network."""
     from hilgw.cli.output.federation import things
     from hilgw.events.words import way
     from hilgw.federation.wire import VERSION
