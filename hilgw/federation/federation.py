@@ -19,7 +19,7 @@ from hilgw.federation.member import Member
 from hilgw.federation.namesakes import Namesakes
 from hilgw.federation.network import NAME, NetworkView
 from hilgw.federation.outgoing import Outgoing
-from hilgw.federation.refused import refusal
+from hilgw.federation.refused import ENCRYPTED, refusal
 from hilgw.federation.roster import Roster
 from hilgw.federation.session import ZenohSession
 from hilgw.federation.shared_poses import SharedPoses
@@ -62,12 +62,7 @@ class Federation(NetworkView):
         self._roster = Roster(now)
         super().__init__(config, gateway, self._roster.members)
         self._ros2 = config.ros2
-        self._config, self._refusal = (
-            config,
-            "no other gateway is there, or TLS refuses it: its own status has the cause"
-            if any(each.startswith("tls/") for each in config.endpoints)
-            else "",
-        )
+        self._config, self._refusal = config, ""
         # The time comes first: of two gateways of one name that start at once, the later one ends.
         self.id = (time.time_ns() >> 20 & 0xFFFF_FFFF) << 32 | secrets.randbits(32)
         self._token = self._keys.own("member", wire.id_text(self.id), str(wire.VERSION))
@@ -107,7 +102,10 @@ class Federation(NetworkView):
             self._begin(session)
             on_up()
             self._failed = asyncio.get_running_loop().create_future()
-            if any(each.startswith("tls/") for each in self._config.connect):
+            if any(
+                each.startswith(ENCRYPTED)
+                for each in (*self._config.connect, *self._config.endpoints)
+            ):
                 looking = asyncio.ensure_future(self._look_for_refusal())
                 self._failed.add_done_callback(lambda _: looking.cancel())
             await self._failed
