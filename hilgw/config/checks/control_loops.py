@@ -303,7 +303,8 @@ def check_programs(inspection: Inspection) -> None:
     """Check that each program is a file that can be read."""
     folder = FilePath(inspection.document.file).parent
     for path, config in inspection.made("robots", None, "controller"):
-        if not isinstance(config.settings, RunsProgram):
+        is_bad = inspection.has_errors_below((*path, "file"))  # such as a NUL in it
+        if is_bad or not isinstance(config.settings, RunsProgram):
             continue
         program = program_file(folder, config.settings.file)
         if not program.is_file():

@@ -12,6 +12,8 @@ from hilgw.config.source.positions import ConfigErrors
 from hilgw.federation.settings import check_settings
 
 BODY = 'robots: {rover: {body: {kind: wc2ec, connect: "tcp://127.0.0.1:1", backend: replay, %s}}}'
+PROGRAM = 'robots: {rover: {controller: {kind: python, file: "%s"}}}'
+IN_WEBOTS = 'robots: {rover: {body: {kind: webots, connect: "tcp://127.0.0.1:1", robot: "%s"}}}'
 LINK = "federation: {name: bench, zenoh: {transport: {link: {%s}}}}"
 
 
@@ -24,6 +26,11 @@ LINK = "federation: {name: bench, zenoh: {transport: {link: {%s}}}}"
         (BODY % "recording: pipe", "robots.rover.body.recording", "not a file"),
         ("access: {tls: {certificate: pipe}}", "access.tls.certificate", "not a file"),
         (f"access: {{tls: {{certificate: {'x' * 999}}}}}", "access.tls", "too long"),
+        (BODY % f"recording: {'x' * 999}", "robots.rover.body.recording", "too long"),
+        (PROGRAM % f"{'x' * 999}", "robots.rover.controller.file", "too long"),
+        (PROGRAM % r"a\0b", "robots.rover.controller.file", "no NUL"),
+        (IN_WEBOTS % r"a\0b", "robots.rover.body.robot", "not valid"),
+        (PROGRAM % "pipe", "robots.rover.controller.file", "not a file"),
         (LINK % "tls: {listen_private_key: pipe}", "federation.zenoh", "not a file"),
         (LINK % "tx: {lease: 1e300}", "federation.zenoh.transport.link.tx.lease", ""),
         (LINK % "tx: {lease: 1.0e+300}", "federation.zenoh.transport", "would take 1844"),
