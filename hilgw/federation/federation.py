@@ -19,7 +19,7 @@ from hilgw.federation.member import Member
 from hilgw.federation.namesakes import Namesakes
 from hilgw.federation.network import NAME, NetworkView
 from hilgw.federation.outgoing import Outgoing
-from hilgw.federation.refused import ENCRYPTED, refusal
+from hilgw.federation.refused import TLS, refusal
 from hilgw.federation.roster import Roster
 from hilgw.federation.session import ZenohSession
 from hilgw.federation.shared_poses import SharedPoses
@@ -103,8 +103,7 @@ class Federation(NetworkView):
             on_up()
             self._failed = asyncio.get_running_loop().create_future()
             if any(
-                each.startswith(ENCRYPTED)
-                for each in (*self._config.connect, *self._config.endpoints)
+                each.startswith(TLS) for each in (*self._config.connect, *self._config.endpoints)
             ):
                 looking = asyncio.ensure_future(self._look_for_refusal())
                 self._failed.add_done_callback(lambda _: looking.cancel())

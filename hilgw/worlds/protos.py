@@ -11,7 +11,6 @@ from hilgw.devices.fields import CHANNEL_MAX
 from hilgw.devices.properties import MOST_PIXELS
 from hilgw.worlds.nodes import Node
 
-SIDES = ("left", "right")
 BODIES = {
     "E-puck": "{kind: epuck, port: /dev/rfcomm0}",
     "Create": "{kind: create2, port: /dev/ttyUSB0}",
@@ -46,7 +45,7 @@ _LIMITS = {"channel": (-1, CHANNEL_MAX), "width": (1, MOST_PIXELS), "height": (1
 
 _WHEELS = {
     f"{side} wheel {name}": {"node": kind, "joint": f"{side} wheel"}
-    for side in SIDES
+    for side in ("left", "right")
     for kind, name in (("RotationalMotor", "motor"), ("PositionSensor", "sensor"))
 }
 _DEVICES: dict[str, dict[str, dict[str, Any]]] = {
