@@ -18,8 +18,8 @@ def refusal(config: FederationConfig) -> str:
     """Return why TLS refuses a connection between this gateway and others.
 
     An end that connects finds the cause; one that listens finds the faults of its own certificate,
-    and lists the names that others must use. Empty: this end listens to none, and finds no fault. It
-    blocks: not for the event loop.
+    and lists the names that others must use. Empty: this end has neither. It blocks: not for the
+    event loop.
     """
     given = config.tls
     own = given | {  # with `enable_mtls` the try of the own endpoint needs a certificate, too
