@@ -55,10 +55,10 @@ def _try(endpoint: str, given: dict[str, Any]) -> tuple[str, str]:
             socket.create_connection((host, int(port)), WAIT_S) as connection,
             context.wrap_socket(connection, server_hostname=host) as secured,
         ):
-            known: dict[str, Any] = secured.getpeercert() or {}
             with suppress(TimeoutError, ssl.SSLEOFError):
                 secured.recv(1)
-            return "", ", ".join(each[1] for each in known.get("subjectAltName", ()))
+            names: Any = (secured.getpeercert() or {}).get("subjectAltName", ())
+            return "", ", ".join(name for _, name in names)
     except ssl.SSLError as error:
         why = getattr(error, "verify_message", "") or error.reason or str(error)
         _, is_alert, alert = why.partition("ALERT_")

@@ -145,7 +145,7 @@ def test_a_file_that_holds_none(tmp_path: Path, content: bytes, reported: str) -
     ("path", "reported"),
     [
         ("none.csv", "cannot be read: No such file or directory"),
-        (".", "is not a regular file"),
+        (".", "this is not a file"),
         ("/dev/zero", "this is not a file"),
         ('"a\\0b"', "has no NUL"),
     ],
