@@ -97,18 +97,15 @@ class Federation(NetworkView):
         """
         self._enter(State.OPENING, "")
         session = ZenohSession(self._settings)
+        looking = asyncio.ensure_future(self._look_for_refusal())  # also while a client opens
         try:
             await session.open()
             self._begin(session)
             on_up()
             self._failed = asyncio.get_running_loop().create_future()
-            if any(
-                each.startswith(TLS) for each in (*self._config.connect, *self._config.endpoints)
-            ):
-                looking = asyncio.ensure_future(self._look_for_refusal())
-                self._failed.add_done_callback(lambda _: looking.cancel())
             await self._failed
         finally:
+            looking.cancel()
             await self._end(session)
 
     def _begin(self, session: ZenohSession) -> None:
@@ -293,7 +290,8 @@ class Federation(NetworkView):
 
     async def _look_for_refusal(self) -> None:
         """Report what TLS refuses while there is no other gateway."""
-        while True:
+        ends = *self._config.connect, *self._config.endpoints
+        while any(each.startswith(TLS) for each in ends):
             await asyncio.sleep(REFUSAL_S)
             if not any(each.neighbour.is_up for each in self.members.values()):
                 self._refusal = await asyncio.to_thread(refusal, self._config)

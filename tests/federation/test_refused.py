@@ -86,11 +86,12 @@ def both(
     authority: str = "lab",
     *,
     wanted: str,
+    mode: str = "peer",
     **more: object,
 ) -> list[tuple[str, str]]:
     """Run two gateways until both ends have this in their reasons; return state and reason.
 
-    more: settings of TLS at the end that connects.
+    mode: of the end that connects; more: its settings of TLS.
     """
     endpoint = f"tls/{HOST}:{free_port()}"
     ends = {
@@ -106,6 +107,7 @@ def both(
         gateways = []
         for (end, zenoh), observer in zip(ends.items(), observers, strict=True):
             federation = {"name": end, end: [endpoint], "zenoh": zenoh}
+            federation["mode"] = mode if end == "connect" else "peer"
             text = json.dumps({"version": 1, "federation": federation})
             gateway = build(load_text(text, "test").config, loop, observer)
             gateways.append(asyncio.ensure_future(gateway.run(stop)))
@@ -128,6 +130,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "REFUSAL_S", 0.05)
 
 
+@pytest.mark.parametrize("mode", ["peer", "client"])
 @pytest.mark.parametrize(
     ("listens", "connects", "authority", "there", "here"),
     [
@@ -142,9 +145,15 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_both_ends_name_what_tls_refuses(
-    certificates: Path, listens: str, connects: str | None, authority: str, there: str, here: str
+    certificates: Path,
+    listens: str,
+    connects: str | None,
+    authority: str,
+    there: str,
+    here: str,
+    mode: str,
 ) -> None:
-    found = both(certificates, listens, connects, authority, wanted="TLS")
+    found = both(certificates, listens, connects, authority, wanted="TLS", mode=mode)
     assert [state for state, _ in found] == ["waiting", "waiting"]
     for part in there.split("*"):
         assert part in found[0][1]
