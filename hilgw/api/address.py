@@ -57,13 +57,14 @@ def find(environment: Mapping[str, str]) -> TcpAddress | LocalAddress:
     url = environment.get(URL, "")
     if "://" not in url:
         return _newest(url or None, environment)
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        port = parts.port or DEFAULT_PORT
+        (parts.hostname or "").encode("idna")  # as `connect` will
+    except ValueError as error:
+        raise PeerError(f"is not an address: {error}", where=url, fix=_FIX) from None
     name = unquote(parts.path.strip("/")) or None
     if parts.scheme in ("tcp", "tls"):
-        try:
-            port = parts.port or DEFAULT_PORT
-        except ValueError:
-            raise PeerError("port is not a number to 65535", where=url, fix=_FIX) from None
         if not parts.hostname:
             raise PeerError("host is missing", where=url, fix=_FIX)
         (token,) = parse_qs(parts.query).get("token", [None])[:1]

@@ -79,12 +79,12 @@ def _lines_of(file: FilePath) -> tuple[Mapping[str, Any], str]:
     """Return the lines that a recording has, and why it cannot be read."""
     from hilgw.record.script import scripts_of  # for replays only
 
-    if file.exists() and not file.is_file():
-        return {}, "this is not a file"
     try:
+        if file.exists() and not file.is_file():
+            return {}, "this is not a file"
         return scripts_of(file), ""
-    except ValueError:
-        return {}, "a name of a file has no NUL"
+    except (OSError, ValueError) as error:
+        return {}, f"this is not a name of a file: {error}"
     except HilgwError as error:
         return {}, error.what
 

@@ -17,7 +17,7 @@ from hilgw.federation.incoming import Incoming, Refusing
 from hilgw.federation.member import Member
 from hilgw.federation.network import NAME, NetworkView
 from hilgw.federation.outgoing import Outgoing
-from hilgw.federation.refused import refusal
+from hilgw.federation.refused import TLS, refusal
 from hilgw.federation.roster import Namesakes, Roster
 from hilgw.federation.session import Query, ZenohSession
 from hilgw.federation.shared_poses import SharedPoses
@@ -59,12 +59,7 @@ class Federation(NetworkView):
         self._roster = Roster(now)
         super().__init__(config, gateway, self._roster.members)
         self._ros2 = config.ros2
-        self._config, self._refusal = (
-            config,
-            "no other gateway is there, or TLS refuses it: its own status has the cause"
-            if any(each.startswith("tls/") for each in config.endpoints)
-            else "",
-        )
+        self._config, self._refusal = config, ""
         # The time comes first: of two gateways of one name that start at once, the later one ends.
         self.id = (time.time_ns() >> 20 & 0xFFFF_FFFF) << 32 | secrets.randbits(32)
         self._token = self._keys.own("member", wire.id_text(self.id), str(wire.VERSION))
@@ -99,16 +94,15 @@ class Federation(NetworkView):
         """
         self._enter(State.OPENING, "")
         session = ZenohSession(self._settings)
+        looking = asyncio.ensure_future(self._look_for_refusal())  # also while a client opens
         try:
             await session.open()
             self._begin(session)
             on_up()
             self._failed = asyncio.get_running_loop().create_future()
-            if any(each.startswith("tls/") for each in self._config.connect):
-                looking = asyncio.ensure_future(self._look_for_refusal())
-                self._failed.add_done_callback(lambda _: looking.cancel())
             await self._failed
         finally:
+            looking.cancel()
             await self._end(session)
 
     def _begin(self, session: ZenohSession) -> None:
@@ -293,7 +287,8 @@ class Federation(NetworkView):
 
     async def _look_for_refusal(self) -> None:
         """Report what TLS refuses while there is no other gateway."""
-        while True:
+        ends = *self._config.connect, *self._config.endpoints
+        while any(each.startswith(TLS) for each in ends):
             await asyncio.sleep(REFUSAL_S)
             if not any(each.neighbour.is_up for each in self.members.values()):
                 self._refusal = await asyncio.to_thread(refusal, self._config)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from hilgw.devices.fields import CHANNEL_MAX, UNLIMITED
+from hilgw.devices.fields import UNLIMITED
 from hilgw.devices.kinds import CAMERA
 from hilgw.devices.nodes import upright_axis
 from hilgw.devices.properties import (
@@ -188,11 +188,11 @@ class _Writer:
             if device not in known:
                 problem = _not_carried(device)
                 yield _note(4, f"line {device.node.line}: {quoted(device.name)}: {problem}")
-        hidden = devices_of(node.kind) if robot.is_proto else {}
-        for each in ("emitter", "receiver") if node.kind == "E-puck" else ():
-            given_channel = node.number(f"{each}_channel")
-            is_one = given_channel is not None and -1 <= given_channel <= CHANNEL_MAX
-            hidden[each]["channel"] = int(given_channel or 0) if is_one else 1
+        hidden = {
+            name: settings
+            for instance in (*[node] * robot.is_proto, *robot.hidden)
+            for name, settings in devices_of(instance).items()
+        }
         if known or hidden:
             yield "    devices:"
         for hidden_name in [each for each in hidden if each not in [one.name for one in known]]:

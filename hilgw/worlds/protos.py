@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-SIDES = ("left", "right")
+from hilgw.devices.fields import CHANNEL_MAX
+from hilgw.devices.properties import MOST_PIXELS
+from hilgw.worlds.nodes import Node
+
 BODIES = {
     "E-puck": "{kind: epuck, port: /dev/rfcomm0}",
     "Create": "{kind: create2, port: /dev/ttyUSB0}",
@@ -19,9 +22,8 @@ _NAMES = {
         "LED": [f"led{number}" for number in range(10)],
         "Accelerometer": ["accelerometer"],
         "Gyro": ["gyro"],
-        "Emitter": ["emitter"],
-        "Receiver": ["receiver"],
     },
+    "E-puckGroundSensors": {"DistanceSensor": ["gs0", "gs1", "gs2"]},
     "Create": {
         "TouchSensor": ["bumper_left", "bumper_right"],
         "DistanceSensor": [
@@ -31,15 +33,35 @@ _NAMES = {
         "Receiver": ["receiver"],
     },
 }
-_BLANK = {"E-puck": {"camera": {"node": "Camera", "absent": "blank", "width": 52, "height": 39}}}
+_SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
+    "E-puck": {
+        "emitter": {"node": "Emitter", "channel": 1},
+        "receiver": {"node": "Receiver", "channel": 1},
+        "camera": {"node": "Camera", "absent": "blank", "width": 52, "height": 39},
+    }
+}
+_LIMITS = {"channel": (-1, CHANNEL_MAX), "width": (1, MOST_PIXELS), "height": (1, MOST_PIXELS)}
 
 
-def devices_of(proto: str) -> dict[str, dict[str, Any]]:
+_WHEELS = {
+    f"{side} wheel {name}": {"node": kind, "joint": f"{side} wheel"}
+    for side in ("left", "right")
+    for kind, name in (("RotationalMotor", "motor"), ("PositionSensor", "sensor"))
+}
+_DEVICES: dict[str, dict[str, dict[str, Any]]] = {
+    proto: (_WHEELS if proto in BODIES else {})
+    | {name: {"node": kind} for kind, names in kinds.items() for name in names}
+    | _SETTINGS.get(proto, {})
+    for proto, kinds in _NAMES.items()
+}
+
+
+def devices_of(node: Node) -> dict[str, dict[str, Any]]:
     """Return the devices of a model as under `devices:`; none for an unknown PROTO."""
-    devices: dict[str, dict[str, Any]] = {}
-    for side in SIDES if proto in _NAMES else ():
-        for kind, name in (("RotationalMotor", "motor"), ("PositionSensor", "sensor")):
-            devices[f"{side} wheel {name}"] = {"node": kind, "joint": f"{side} wheel"}
-    for kind, names in _NAMES.get(proto, {}).items():
-        devices |= {name: {"node": kind} for name in names}
-    return devices | _BLANK.get(proto, {})
+    devices = {name: dict(each) for name, each in _DEVICES.get(node.kind, {}).items()}
+    for name, settings in devices.items():
+        for key in settings.keys() & _LIMITS:
+            (least, most), given = _LIMITS[key], node.number(f"{name}_{key}")  # emitter_channel
+            if given is not None and least <= given <= most:
+                settings[key] = int(given)
+    return devices

@@ -40,7 +40,13 @@ def test_tcp_addresses(url: str, found: TcpAddress) -> None:
     assert find({"WEBOTS_CONTROLLER_URL": url}) == found
 
 
-@pytest.mark.parametrize("url", ["tcp://", "tcp://h:99999/r", "tcp://h:x", "http://h:1/r"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("tcp://", "tcp://h:99999/r", "tcp://h:x", "tcp://h:-1", "http://h:1/r", "tcp:///r"),
+        *("tcp://[::1/r", "tcp://h..x/r", f"tls://{'h' * 64}/r", "://", "ipc://[::1/r"),
+    ],
+)
 def test_addresses_that_never_work(url: str) -> None:
     with pytest.raises(PeerError) as error:
         find({"WEBOTS_CONTROLLER_URL": url})

@@ -145,9 +145,9 @@ def test_a_file_that_holds_none(tmp_path: Path, content: bytes, reported: str) -
     ("path", "reported"),
     [
         ("none.csv", "cannot be read: No such file or directory"),
-        (".", "is not a regular file"),
-        ("/dev/zero", "is not a regular file"),
-        ('"a\\0b"', "embedded null"),
+        (".", "this is not a file"),
+        ("/dev/zero", "this is not a file"),
+        ('"a\\0b"', "has no NUL"),
     ],
 )
 def test_a_path_that_leads_to_no_file(tmp_path: Path, path: str, reported: str) -> None:

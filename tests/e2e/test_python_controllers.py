@@ -255,6 +255,31 @@ def test_errors_of_exec(
     assert code != 0 and what in errors and "Traceback" not in errors
 
 
+@pytest.mark.parametrize("url", ["tcp://h:1/r", "tls://h/r", "ipc://1/r", "tcp://h", "rover"])
+def test_exec_takes_the_address_of_the_environment(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a program alone; a configuration or --url is an address itself."""
+    asked: list[tuple[list[str], str]] = []
+
+    def execve(_: str, words: list[str], environment: dict[str, str]) -> None:
+        asked.append((words[1:], environment["WEBOTS_CONTROLLER_URL"]))
+        raise SystemExit(0)
+
+    monkeypatch.setattr(os, "execve", execve)
+    monkeypatch.setenv("WEBOTS_CONTROLLER_URL", url)
+    (tmp_path / "brain.py").write_text(BRAIN)
+    (tmp_path / "open.yaml").write_text(OPEN.format(host=HOST, port=1234))
+    for words in ([], ["open.yaml"], ["--url", "tcp://other:2/r"]):
+        assert in_process("exec", *words, "brain.py", "--fast", cwd=tmp_path) == (0, "", "")
+    words, own = ["brain.py", "--fast"], f"tcp://{HOST}:1234/r%201"
+    assert asked == [(words, url), (words, own), (words, "tcp://other:2/r")]
+    for wrong in ("http://h/r", "tcp://[::1/r", "tcp://"):
+        monkeypatch.setenv("WEBOTS_CONTROLLER_URL", wrong)
+        code, _, errors = in_process("exec", "brain.py", cwd=tmp_path)
+        assert code == 5 and f"hilgw: {wrong}: " in errors
+
+
 def test_exec_names_the_mock_that_has_the_robot(tmp_path: Path) -> None:
     port = free_port()
     text = OPEN.format(host=HOST, port=port).replace("webots,", "webots, backend: mock,")

@@ -15,7 +15,6 @@ from hilgw.devices.steps import StepClock
 from hilgw.engine.observer import Observer
 from hilgw.engine.robot.schedule import Schedule
 from hilgw.engine.scene import Scene
-from hilgw.federation import federation as module
 from hilgw.federation.federation import FORGET_NS
 from hilgw.federation.outgoing import LONGEST_PACKET
 from hilgw.medium.airs import Origin
@@ -25,8 +24,8 @@ from hilgw.medium.medium import Medium
 from hilgw.medium.obstacles import Obstacle, Sphere
 from hilgw.medium.packet import BROADCAST, Copy, Packet
 from hilgw.medium.pose import Pose
-from hilgw.testing.sim import Clock, until
-from tests.federation.fakes import Lab, Node, lab
+from hilgw.testing.sim import Clock
+from tests.federation.fakes import Lab, lab
 from tests.scenarios import scenario_of
 
 NAMES = ("desk", "field", "tower")
@@ -754,27 +753,3 @@ async def test_a_link_that_is_full_is_named_with_what_passes(bench: Lab, /) -> N
     field.session.queryables.update(taken)
     await bench.run(30)
     assert link()["reason"] == ""
-
-
-@scenario_of(lab)
-async def test_the_end_that_listens_with_tls_names_where_the_cause_of_a_refusal_is(
-    bench: Lab, /
-) -> None:
-    lone = Node(bench.network, bench.clock, "lone", listen=("tls/0.0.0.0:7447",))
-    bench.nodes["lone"] = lone
-    await bench.begin()
-    assert lone.federation.state == "waiting"
-    assert lone.federation.reason.endswith("TLS refuses it: its own status has the cause")
-
-
-@scenario_of(lab)
-async def test_what_tls_refuses_is_the_reason_why_no_other_gateway_is_there(
-    bench: Lab, /, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "REFUSAL_S", 0.001)
-    monkeypatch.setattr(module, "refusal", lambda config: f"TLS with {config.connect[0]} fails")
-    alone = Node(bench.network, bench.clock, "alone", connect=("tls/lab:7447",))
-    bench.nodes["alone"] = alone
-    await bench.begin()
-    await until(lambda: alone.federation.reason == "TLS with tls/lab:7447 fails")
-    assert alone.federation.state == "waiting"

@@ -187,6 +187,19 @@ async def test_a_gateway_is_found_behind_false_tokens_of_its_name(bench: Lab, /)
     assert field.data("rx") == [b"a"]
 
 
+@scenario_of(lab, "desk")
+async def test_a_gateway_of_another_version_is_named_behind_a_false_token(bench: Lab, /) -> None:
+    """Neither answers a question of this version: the one that is not a false one has its turn."""
+    other = FakeSession(bench.network, bench.clock.now)
+    await other.open()
+    for id, version in ((1, wire.VERSION), (2, wire.VERSION + 1)):
+        other.live(f"hilgw/lab/member/field/{wire.id_text(id)}/{version}")
+    bench["desk"].start()
+    await bench.run(80)
+    field = bench["desk"].gateway.supervisors["gateway@field"]
+    assert field.state == "failed" and f"version {wire.VERSION + 1}" in field.reason
+
+
 @scenario_of(lab, "desk", "field")
 async def test_many_tokens_leave_room_for_gateways(bench: Lab, /) -> None:
     other = await begin(bench)

@@ -2,71 +2,185 @@
 
 from __future__ import annotations
 
-import socket
-import ssl
+import asyncio
+import json
 import subprocess
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-import trustme
 
+import hilgw.federation.federation as module
+from hilgw.assemble.gateway import build
+from hilgw.config.load import load_text
 from hilgw.config.model import FederationConfig
+from hilgw.engine.observer import Observer
+from hilgw.errors import PortError
 from hilgw.federation.refused import refusal
+from tests.e2e.running import HOST, free_port
 
-REQUEST = "openssl req -newkey rsa:2048 -nodes -subj /CN=127.0.0.1 -keyout old.key -out old.csr"
-SIGN = "openssl x509 -req -in old.csr -signkey old.key -out old.pem -days 2"  # of version 1
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.judge("openssl"),
+    pytest.mark.wall_clock("Zenoh's TLS on real sockets"),
+]
 
-
-@contextmanager
-def serving(certificate: Path, key: Path | None = None) -> Iterator[int]:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-
-    def serve() -> None:
-        with suppress(OSError):
-            connection, _ = listening.accept()
-            with connection, suppress(OSError):
-                context.wrap_socket(connection, server_side=True).close()
-
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        thread = threading.Thread(target=serve)
-        thread.start()
-        yield listening.getsockname()[1]
-        listening.shutdown(socket.SHUT_RDWR)
-        thread.join()
+HERE = f"subjectAltName=DNS:here,IP:{HOST}"
+AUTHORITY = "req -x509 -newkey rsa:2048 -nodes -days 9 -subj /CN={0} -keyout {0}.key -out {0}.pem"
+REQUEST = "req -newkey rsa:2048 -nodes -subj /CN={0} -keyout {0}.key -out {0}.csr"
+SIGN = "x509 -req -in {0}.csr -CA {1}.pem -CAkey {1}.key -CAcreateserial -days {2} -out {0}.pem"
+CERTIFICATES = {  # authority, days, line of -extfile; without one, it is of version 1
+    "good": ("lab", 9, HERE),
+    "wrong": ("lab", 9, "subjectAltName=DNS:simulator.lab"),
+    "expired": ("lab", -1, HERE),
+    "foreign": ("other", 9, HERE),
+    "old": ("lab", 9, None),
+}
+REFERS = "or TLS refuses it: its own status has the cause"
 
 
-def why(port: int, authority: Path) -> str:
-    tls = {"transport": {"link": {"tls": {"root_ca_certificate": str(authority)}}}}
-    config = FederationConfig(name="a", connect=(f"tls/127.0.0.1:{port}",), zenoh=tls)
-    return refusal(config)
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("certificates")
+
+    def openssl(line: str) -> None:
+        subprocess.run(["openssl", *line.split()], cwd=folder, check=True, capture_output=True)
+
+    for name in ("lab", "other"):
+        openssl(AUTHORITY.format(name))
+    for name, (authority, days, extension) in CERTIFICATES.items():
+        openssl(REQUEST.format(name))
+        line = SIGN.format(name, authority, days)
+        if extension is not None:
+            (folder / f"{name}.ext").write_text(extension + "\n")
+            line += f" -extfile {name}.ext"
+        openssl(line)
+    return folder
 
 
-def test_a_wrong_name_and_a_strange_authority_are_named(tmp_path: Path) -> None:
-    lab, other = trustme.CA(), trustme.CA()
-    for name, authority in (("lab", lab), ("other", other)):
-        authority.cert_pem.write_to_path(tmp_path / f"{name}.pem")
-    for name, host in (("good", "127.0.0.1"), ("elsewhere", "simulator.lab")):
-        made = lab.issue_cert(host)
-        made.private_key_and_cert_chain_pem.write_to_path(tmp_path / f"{name}.pem")
-    with serving(tmp_path / "good.pem") as port:
-        assert why(port, tmp_path / "lab.pem") == ""
-    with serving(tmp_path / "elsewhere.pem") as port:
-        text = why(port, tmp_path / "lab.pem")
-        assert text.startswith(f"TLS with tls/127.0.0.1:{port} fails: ")
-        assert "127.0.0.1" in text.partition("fails")[2]  # is not the name of the certificate
-    with serving(tmp_path / "good.pem") as port:
-        assert "issuer certificate" in why(port, tmp_path / "other.pem")
-    assert why(1, tmp_path / "lab.pem") == ""  # nothing is there yet
+class Reasons(Observer):
+    """Keeps the newest state of the federation of a gateway."""
+
+    def __init__(self) -> None:
+        self.newest = ("", "")
+
+    def state(self, name: str, state: Any, reason: str) -> None:
+        if name == "federation":
+            self.newest = (str(state), reason)
 
 
-@pytest.mark.process
-@pytest.mark.judge("openssl")
-def test_a_certificate_of_version_1_is_named(tmp_path: Path) -> None:
-    for command in (REQUEST, SIGN):
-        subprocess.run(command.split(), cwd=tmp_path, check=True, capture_output=True)
-    with serving(tmp_path / "old.pem", tmp_path / "old.key") as port:
-        assert "fails: " in why(port, tmp_path / "old.pem")
+def settings(folder: Path, end: str, own: str | None, authority: str) -> dict[str, Any]:
+    tls = {"root_ca_certificate": str(folder / f"{authority}.pem"), "enable_mtls": True}
+    if own is not None:
+        tls |= {f"{end}_certificate": str(folder / f"{own}.pem")}
+        tls |= {f"{end}_private_key": str(folder / f"{own}.key")}
+    return {"transport": {"link": {"tls": tls}}}
+
+
+def both(
+    folder: Path,
+    listens: str,
+    connects: str | None,
+    authority: str = "lab",
+    *,
+    wanted: str,
+    mode: str = "peer",
+    **more: object,
+) -> list[tuple[str, str]]:
+    """Run two gateways until both ends have this in their reasons; return state and reason.
+
+    mode: of the end that connects; more: its settings of TLS.
+    """
+    endpoint = f"tls/{HOST}:{free_port()}"
+    ends = {
+        "listen": settings(folder, "listen", listens, "lab"),
+        "connect": settings(folder, "connect", connects, authority),
+    }
+    ends["connect"]["transport"]["link"]["tls"] |= more
+    observers = [Reasons(), Reasons()]
+    found: list[tuple[str, str]] = []
+
+    async def run() -> None:
+        stop, loop = asyncio.Event(), asyncio.get_running_loop()
+        gateways = []
+        for (end, zenoh), observer in zip(ends.items(), observers, strict=True):
+            federation = {"name": end, end: [endpoint], "zenoh": zenoh}
+            federation["mode"] = mode if end == "connect" else "peer"
+            text = json.dumps({"version": 1, "federation": federation})
+            gateway = build(load_text(text, "test").config, loop, observer)
+            gateways.append(asyncio.ensure_future(gateway.run(stop)))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(60):
+                while not all(wanted in each.newest[1] for each in observers):
+                    done = [each for each in gateways if each.done()]
+                    assert not done, await done[0]
+                    await asyncio.sleep(0.01)
+        found.extend(each.newest for each in observers)
+        stop.set()
+        await asyncio.gather(*gateways)
+
+    asyncio.run(run())
+    return found
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "REFUSAL_S", 0.05)
+
+
+@pytest.mark.parametrize("mode", ["peer", "client"])
+@pytest.mark.parametrize(
+    ("listens", "connects", "authority", "there", "here"),
+    [
+        ("wrong", "good", "lab", f"{REFERS}*(simulator.lab)", f"not valid for '{HOST}'"),
+        ("expired", "good", "lab", ", of this gateway, fails: * expired", "has expired"),
+        ("foreign", "good", "lab", ", of this gateway, fails: * issuer", "issuer certificate"),
+        ("good", "good", "other", REFERS, "issuer certificate"),
+        ("good", "old", "lab", REFERS, "refuses the certificate of this gateway"),
+        ("good", "expired", "lab", REFERS, "of this gateway: CERTIFICATE_EXPIRED"),
+        ("good", "foreign", "lab", REFERS, "of this gateway: UNKNOWN_CA"),
+        ("good", None, "lab", REFERS, "of this gateway: CERTIFICATE_REQUIRED"),
+    ],
+)
+def test_both_ends_name_what_tls_refuses(
+    certificates: Path,
+    listens: str,
+    connects: str | None,
+    authority: str,
+    there: str,
+    here: str,
+    mode: str,
+) -> None:
+    found = both(certificates, listens, connects, authority, wanted="TLS", mode=mode)
+    assert [state for state, _ in found] == ["waiting", "waiting"]
+    for part in there.split("*"):
+        assert part in found[0][1]
+    assert found[1][1].startswith(f"TLS with tls/{HOST}:")
+    assert here in found[1][1]
+
+
+def test_certificates_that_both_ends_take_are_no_refusal(certificates: Path) -> None:
+    """Also that of a client whose name is another one, which TLS does not check."""
+    found = both(certificates, "good", "wrong", wanted="1 other gateway")
+    assert found == [("up", "1 other gateway")] * 2
+
+
+def test_a_listening_end_of_version_1_is_an_error_that_names_certificates(
+    certificates: Path,
+) -> None:
+    with pytest.raises(PortError, match=r"UnsupportedCertVersion.*; check the certificates"):
+        both(certificates, "old", "good", wanted="TLS")
+
+
+def test_an_end_where_nothing_listens_does_not_refuse(certificates: Path) -> None:
+    zenoh = settings(certificates, "connect", "good", "lab")
+    config = FederationConfig(name="a", connect=("tls/127.0.0.1:1",), zenoh=zenoh)
+    assert refusal(config) == ""
+    assert REFERS in refusal(replace(config, listen=("tls/127.0.0.1:2",)))
+
+
+def test_a_name_that_the_connecting_end_does_not_verify_is_not_named(certificates: Path) -> None:
+    found = both(certificates, "wrong", "expired", wanted="TLS", verify_name_on_connect=False)
+    assert found[1][1].endswith("of this gateway: CERTIFICATE_EXPIRED")

@@ -187,7 +187,9 @@ def test_comments_name_what_is_hidden() -> None:
 @pytest.mark.parametrize(("proto", "kind"), [("E-puck", "epuck"), ("Create", "create2")])
 def test_a_robot_that_hilgw_has_a_body_for_has_its_devices(proto: str, kind: str) -> None:
     """Its program finds them as in Webots; those of the body are named so, too."""
-    text = imported(f'{proto} {{ controller "<extern>" emitter_channel 5 receiver_channel -7 }}')
+    given = "emitter_channel 5 receiver_channel -7 camera_width 160 camera_height 1e300"
+    slot = "groundSensorsSlot [ E-puckGroundSensors { } ]" * (proto == "E-puck")
+    text = imported(f'{proto} {{ controller "<extern>" {given} {slot} }}')
     assert f"    # body: {{kind: {kind}, port: /dev/" in text and "are unknown" not in text
     assert load_text(text, "f").config.robots[proto].devices
     devices = yaml.safe_load(text)["robots"][proto]["devices"]
@@ -199,6 +201,8 @@ def test_a_robot_that_hilgw_has_a_body_for_has_its_devices(proto: str, kind: str
         own = {name: kind for name, kind in own.items() if not name.startswith("mic")}
         assert own.items() <= nodes.items()
         assert (devices["emitter"]["channel"], devices["receiver"]["channel"]) == (5, 1)
+        assert (devices["camera"]["width"], devices["camera"]["height"]) == (160, 39)
+        assert [name for name in nodes if name.startswith("gs")] == ["gs0", "gs1", "gs2"]
     unknown = imported('Nao { controller "<extern>" }')
     assert unknown.count("# its devices are unknown: write those that its programs use") == 1
 

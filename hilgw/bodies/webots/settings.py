@@ -20,6 +20,7 @@ class WebotsBodySettings(InWebots):
     robot: str | None = setting(
         "name of the robot in the world; its controller is <extern>; not set: the only such robot",
         None,
+        pattern=r"[^\x00]*",
         example="gateway",
     )
     step_ms: int | None = setting(

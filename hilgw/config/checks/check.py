@@ -22,6 +22,7 @@ from hilgw.config.source.document import Document
 from hilgw.config.source.positions import Diagnostic
 
 IN_ORDER = (
+    files.check_named_files,
     names.check_references,
     backends.check_real,
     backends.check_own_backends,
@@ -45,7 +46,6 @@ IN_ORDER = (
     control_loops.check_proxy_mocks,
     control_loops.check_device_users,
     control_loops.check_forwarding,
-    files.check_named_files,
     files.check_group,
     access.check_files,
     access.check_metrics,

@@ -303,7 +303,10 @@ def check_programs(inspection: Inspection) -> None:
     """Check that each program is a file that can be read."""
     folder = FilePath(inspection.document.file).parent
     for path, config in inspection.made("robots", None, "controller"):
-        if not isinstance(config.settings, RunsProgram):
+        # Of a name that no file can have, pathlib raises an error, which was reported.
+        if not isinstance(config.settings, RunsProgram) or inspection.has_errors_below(
+            (*path, "file")
+        ):
             continue
         program = program_file(folder, config.settings.file)
         if not program.is_file():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import grp
-from collections.abc import Iterator
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -16,7 +15,7 @@ FILES = {"folder", "file", "recording", "path", "certificate", "key", "clients"}
 
 
 def check_named_files(inspection: Inspection) -> None:
-    """Report names that no file can have, and pipes and devices, which never end."""
+    """Report names that no file can have, and what is there but is not a file, or not a folder."""
     folder = FilePath(inspection.document.file).parent
     waiting: list[tuple[Path, Any]] = [((), inspection.document.data)]
     while waiting:
@@ -29,21 +28,19 @@ def check_named_files(inspection: Inspection) -> None:
             and path
             and (path[-1] in FILES or str(path[-1]).endswith(ZENOH_FILES))
         ):
-            inspection.errors(
-                path, [("", what, "name a file") for what in _problems(folder, value)]
-            )
+            kind = "folder" if path[-1] == "folder" else "file"
+            if what := _problem(folder / value, kind):
+                inspection.error(path, what, f"name a {kind}")
 
 
-def _problems(folder: FilePath, name: str) -> Iterator[str]:
-    place = folder / name
-    if "\0" in name:
-        yield "a name of a file has no NUL"
-        return
+def _problem(place: FilePath, kind: str) -> str:
+    if "\0" in str(place):
+        return "a name of a file has no NUL"
     try:
-        if place.exists() and not (place.is_file() or place.is_dir()):
-            yield "this is not a file"
+        is_one = place.is_dir() if kind == "folder" else place.is_file()
+        return f"this is not a {kind}" if place.exists() and not is_one else ""
     except OSError as error:
-        yield f"this is not a name of a file: {error.strerror}"
+        return f"this is not a name of a file: {error.strerror}"
 
 
 def check_group(inspection: Inspection) -> None:

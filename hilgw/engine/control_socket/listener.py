@@ -143,7 +143,7 @@ def open_to(path: Path, name: str) -> None:
     where = "control.group"
     try:
         os.chown(path, -1, grp.getgrnam(name).gr_gid)
-    except KeyError:
+    except (KeyError, ValueError):  # ValueError: a NUL
         what, fix = f"there is no group {quoted(name)}", f"sudo groupadd {printable(name)}"
         raise ConfigError(what, where=where, fix=fix) from None
     except PermissionError:

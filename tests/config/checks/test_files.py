@@ -12,6 +12,8 @@ from hilgw.config.source.positions import ConfigErrors
 from hilgw.federation.settings import check_settings
 
 BODY = 'robots: {rover: {body: {kind: wc2ec, connect: "tcp://127.0.0.1:1", backend: replay, %s}}}'
+PROGRAM = 'robots: {rover: {controller: {kind: python, file: "%s"}}}'
+IN_WEBOTS = 'robots: {rover: {body: {kind: webots, connect: "tcp://127.0.0.1:1", robot: "%s"}}}'
 LINK = "federation: {name: bench, zenoh: {transport: {link: {%s}}}}"
 
 
@@ -23,7 +25,16 @@ LINK = "federation: {name: bench, zenoh: {transport: {link: {%s}}}}"
         (BODY % r'recording: "a\0b"', "robots.rover.body.recording", "no NUL"),
         (BODY % "recording: pipe", "robots.rover.body.recording", "not a file"),
         ("access: {tls: {certificate: pipe}}", "access.tls.certificate", "not a file"),
+        ("access: {tls: {certificate: ..}}", "access.tls.certificate", "not a file"),
+        ("access: {tokens: {lab: {file: ..}}}", "access.tokens.lab.file", "not a file"),
+        ("record: {folder: taken}", "record.folder", "not a folder; name a folder"),
+        (LINK % "tls: {listen_certificate: ..}", "federation.zenoh", "not a file"),
         (f"access: {{tls: {{certificate: {'x' * 999}}}}}", "access.tls", "too long"),
+        (BODY % f"recording: {'x' * 999}", "robots.rover.body.recording", "too long"),
+        (PROGRAM % f"{'x' * 999}", "robots.rover.controller.file", "too long"),
+        (PROGRAM % r"a\0b", "robots.rover.controller.file", "no NUL"),
+        (IN_WEBOTS % r"a\0b", "robots.rover.body.robot", "not valid"),
+        (PROGRAM % "pipe", "robots.rover.controller.file", "not a file"),
         (LINK % "tls: {listen_private_key: pipe}", "federation.zenoh", "not a file"),
         (LINK % "tx: {lease: 1e300}", "federation.zenoh.transport.link.tx.lease", ""),
         (LINK % "tx: {lease: 1.0e+300}", "federation.zenoh.transport", "would take 1844"),
@@ -32,6 +43,7 @@ LINK = "federation: {name: bench, zenoh: {transport: {link: {%s}}}}"
 )
 def test_each_is_an_error_with_its_place(tmp_path: Path, line: str, place: str, what: str) -> None:
     os.mkfifo(tmp_path / "pipe", 0o600)
+    (tmp_path / "taken").touch()
     file = str(tmp_path / "f.yaml")
     with pytest.raises(ConfigErrors) as caught:
         load_text(f"version: 1\n{line}\n", file, more=check_settings)

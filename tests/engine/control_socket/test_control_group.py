@@ -189,9 +189,10 @@ def test_a_user_who_is_not_in_the_group_cannot_give_it_the_socket(folder: Path) 
     assert not list((folder / "tmp").rglob("*.sock"))
 
 
-def test_an_unknown_group_is_an_error_and_leaves_no_socket(tmp_path: Path) -> None:
-    listener = ControlListener(answer, str(tmp_path / "control"), group="no such group")
-    with pytest.raises(ConfigError, match=r"control\.group: there is no group 'no such group'"):
+@pytest.mark.parametrize("group", ["no such group", "a\0b", ""])
+def test_an_unknown_group_is_an_error_and_leaves_no_socket(tmp_path: Path, group: str) -> None:
+    listener = ControlListener(answer, str(tmp_path / "control"), group=group)
+    with pytest.raises(ConfigError, match=r"control\.group: there is no group '"):
         listener.start()
     assert not list(tmp_path.iterdir())
 
