@@ -113,7 +113,8 @@ def copy_checkout(target: Path, *folders: str) -> None:
                 Path(sys.pycache_prefix, *each.parts[1:], name) for each in (ROOT, target)
             )
             if compiled.is_dir():
-                shutil.copytree(compiled, copies, dirs_exist_ok=True)
+                # Python replaces these files and never writes into one: a link is enough.
+                shutil.copytree(compiled, copies, copy_function=os.link)
 
 
 def environment(cwd: Path, **env: str) -> dict[str, str]:
