@@ -113,8 +113,7 @@ def copy_checkout(target: Path, *folders: str) -> None:
                 Path(sys.pycache_prefix, *each.parts[1:], name) for each in (ROOT, target)
             )
             if compiled.is_dir():
-                # Python replaces these files and never writes into one: a link is enough.
-                shutil.copytree(compiled, copies, copy_function=os.link)
+                shutil.copytree(compiled, copies, copy_function=shutil.copyfile, dirs_exist_ok=True)
 
 
 def environment(cwd: Path, **env: str) -> dict[str, str]:
