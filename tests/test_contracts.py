@@ -11,7 +11,7 @@ from tests.sources import calls, files, nodes, place
 ROOMS = ("engine", "bridge", "assemble", "discovery", "testing")
 TRANSPORTS = {"FdStream", "SerialStream", "TcpStream", "AsyncioStream", "ThreadedStream"}
 DEVICES = {"PipeTransport", "Pipe", "VirtualPort", "TcpDevice"}
-ASKING = ("isinstance", "hasattr", "getattr")
+ASKING = r"\b(?:isinstance|hasattr|getattr)\("
 
 
 def asks_what_it_is(call: ast.Call) -> bool:
