@@ -176,7 +176,9 @@ def pytest_collection_finish() -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     leave_out_emulated(config, items)
-    starting = {file for file in {item.path for item in items} if set(STARTING) & {*file.parents}}
+    files = {item.path for item in items}
+    starting = {file for file in files if set(STARTING) & {*file.parents}}
+    pages = {file for file in files if PAGES in file.parents}
     for item in items:
         if item.path in starting:
             item.add_marker(pytest.mark.process)
@@ -184,7 +186,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.wall_clock("an adapter runs on a line of its own"))
     # Tests that start programs also wait for them: others fill this time, and the end of the run.
     waits = {item.path for item in items if any(map(item.get_closest_marker, WAITING))}
-    items.sort(key=lambda item: (PAGES not in item.path.parents, item.path not in waits))
+    items.sort(key=lambda item: (item.path not in pages, item.path not in waits))
 
 
 @pytest.hookimpl(optionalhook=True)

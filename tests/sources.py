@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 
@@ -33,7 +34,10 @@ def imports(file: Path) -> list[ast.Import | ast.ImportFrom]:
     return [node for node in nodes(file) if isinstance(node, ast.Import | ast.ImportFrom)]
 
 
-def calls(file: Path) -> list[ast.Call]:
+def calls(file: Path, text: str) -> list[ast.Call]:
+    """Return all calls in a file that has this text (a regular expression); skip other files."""
+    if not re.search(text, file.read_text(encoding="utf-8")):
+        return []
     return [node for node in nodes(file) if isinstance(node, ast.Call)]
 
 

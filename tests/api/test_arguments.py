@@ -50,12 +50,10 @@ def method(robot: Robot, name: str) -> Any:
 
 
 @pytest.mark.parametrize("name", INTEGERS.split())
-@pytest.mark.parametrize("value", [32.0, 1.5, math.nan, "32", b"3", [], {}], ids=repr)
-def test_other_values_than_integers_are_refused_at_their_call(
-    robot: Robot, name: str, value: object
-) -> None:
-    with pytest.raises(ArgumentError, match="takes an integer"):
-        method(robot, name)(value)
+def test_other_values_than_integers_are_refused_at_their_call(robot: Robot, name: str) -> None:
+    for value in (32.0, 1.5, math.nan, "32", b"3", [], {}):
+        with pytest.raises(ArgumentError, match="takes an integer"):
+            method(robot, name)(value)
 
 
 @pytest.mark.parametrize("name", ["ds.enable", "rx.enable", "keyboard.enable"])

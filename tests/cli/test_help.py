@@ -107,8 +107,9 @@ def test_all_ways_to_it_print_the_same(capsys: pytest.CaptureFixture[str]) -> No
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_each_command_shows_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit) as end:
         main([command, "--help"])
+    assert end.value.code == 0
     _, found, examples = capsys.readouterr().out.partition("example")
     assert found
     assert f"hilgw {command}" in examples

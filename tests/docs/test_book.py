@@ -29,10 +29,12 @@ REFERENCE = (  # in these one looks things up
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the book as tools/docs does, in a theme that takes half the time."""
+    """Build the book as tools/docs does, but plain and without a search for garbage: faster."""
     folder = tmp_path_factory.mktemp("book")
-    options = ["-q", "-W", "--keep-going", "-c", "docs", "-b", "html", "-D", "html_theme=basic"]
-    command = [sys.executable, "-m", "sphinx", *options]
+    options = ["-q", "-W", "--keep-going", "-c", "docs", "-b", "html"]
+    options += ["-D", "html_theme=basic", "-D", "smartquotes=0"]
+    build = "import gc; gc.disable(); from sphinx.cmd.build import main; raise SystemExit(main())"
+    command = [sys.executable, "-c", build, *options]
     command += ["-d", str(folder / "doctrees"), ".", str(folder / "html")]
     done = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False

@@ -40,27 +40,6 @@ def test_every_kind_of_hardware_has_a_row() -> None:
     assert set(rows(ROOT / "docs" / "hardware.md")) == {*plugins.find(plugins.ADAPTERS), *robots}
 
 
-def test_what_programs_of_others_use_the_bridge_is_shown_for_the_bridge() -> None:
-    """Their tests have the bridge and a device of their own: no adapter, and no mock of hilgw."""
-    judges = (ROOT / "tests/e2e/test_bridge_judges.py").read_text("utf-8")
-    page = (ROOT / "docs" / "hardware.md").read_text(encoding="utf-8")
-    shown = next(part for part in page.split("\n\n") if "`hilgw bridge` is no row" in part)
-    for program in ("avrdude", "gpsd"):
-        assert f'judge("{program}"' in judges and program in shown
-        assert not any(
-            program in cells[4] for cells in rows(ROOT / "docs" / "hardware.md").values()
-        )
-    assert "firmware_mocks" not in judges
-
-
-def test_the_programs_that_use_the_gateway_are_named() -> None:
-    through = {"LIRC": "tests/e2e/test_lirc.py", "digi-xbee": "tests/e2e/test_digi_xbee.py"}
-    words = {name: does for each in DATA["independent"].values() for name, does in each.items()}
-    assert {name for name, does in words.items() if "gateway" in does} == set(through)
-    for file in through.values():
-        assert "simulated_robot" in (ROOT / file).read_text("utf-8"), file
-
-
 def test_a_kind_without_a_report_states_it() -> None:
     reported = {report["kind"] for report in DATA["reports"]}
     for kind, cells in rows(ROOT / "docs" / "hardware.md").items():

@@ -99,28 +99,28 @@ def test_each_function_has_a_row() -> None:
     assert all(f"`{name}`" in fields for name in FIELDS.split())
 
 
-@pytest.mark.parametrize("function", ROWS)
-def test_what_a_row_names_exists(function: str) -> None:
-    python, way, text = ROWS[function]
-    assert way in ("works", "successor", "no")
-    named = [python] if python else []
-    if way == "successor":
-        found = re.findall(r"`((?:Robot|Motor|Keyboard)\.\w+|threading\.\w+|sys\.\w+)", text)
-        assert found, "a successor is named"
-        named += found
-    for name in named:
-        owner, _, attribute = name.partition(".")
-        if owner in ("threading", "sys"):
-            assert hasattr(importlib.import_module(owner), attribute)
-        else:
-            assert hasattr(getattr(hilgw.api, owner), attribute or "__init__")
+def test_what_a_row_names_exists() -> None:
+    assert ROWS
+    for function, (python, way, text) in ROWS.items():
+        assert way in ("works", "successor", "no"), function
+        named = [python] if python else []
+        if way == "successor":
+            found = re.findall(r"`((?:Robot|Motor|Keyboard)\.\w+|threading\.\w+|sys\.\w+)", text)
+            assert found, f"{function}: a successor is named"
+            named += found
+        for name in named:
+            owner, _, attribute = name.partition(".")
+            if owner in ("threading", "sys"):
+                assert hasattr(importlib.import_module(owner), attribute), function
+            else:
+                assert hasattr(getattr(hilgw.api, owner), attribute or "__init__"), function
 
 
-@pytest.mark.parametrize("function", ROWS)
-def test_each_row_has_a_test(function: str) -> None:
-    key = max((key for key in TESTS if function.startswith(key)), key=len)
-    module, test = TESTS[key]
-    assert callable(getattr(importlib.import_module(module), test))
+def test_each_row_has_a_test() -> None:
+    for function in ROWS:
+        key = max((key for key in TESTS if function.startswith(key)), key=len)
+        module, test = TESTS[key]
+        assert callable(getattr(importlib.import_module(module), test)), function
 
 
 def test_threads_of_python_take_their_place() -> None:

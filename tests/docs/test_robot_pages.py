@@ -43,13 +43,6 @@ def test_the_devices_are_those_of_the_body_in_order(kind: str) -> None:
     assert sorted(named) == sorted(devices) and len(named) > 2
 
 
-@pytest.mark.parametrize("kind", SESSIONS)
-def test_its_command_names_the_shipped_configuration(kind: str) -> None:
-    """tests/e2e/test_configs.py runs it."""
-    assert f"hilgw --config configs/{kind}.yaml\n" in page_of(kind)
-    assert (ROOT / "configs" / f"{kind}.yaml").is_file()
-
-
 def settings_shown(kind: str) -> Any:
     (block,) = re.findall(r"```yaml\n(.*?)```", page_of(kind), re.S)
     body = {"kind": kind, "port": "/dev/x", **yaml.safe_load(block)}

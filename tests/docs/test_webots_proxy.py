@@ -10,8 +10,6 @@ import yaml
 
 from hilgw.cli.main import main
 from hilgw.config.load import load_text
-from hilgw.devices.fields import CAP_BYTES, CAP_PACKETS
-from hilgw.reasons import PacketRefused
 from tests.e2e.running import ROOT, report_of
 
 PAGE = (ROOT / "docs" / "webots-proxy.md").read_text(encoding="utf-8")
@@ -67,8 +65,3 @@ def test_only_the_module_is_a_mock(
     assert main(["explain", str(ROOT / f"configs/{config}.yaml"), "--set", given]) == 0
     shown = capsys.readouterr().out
     assert "mock xbee" in shown and "mock webots_simulator" not in shown
-
-
-def test_the_limits_it_names() -> None:
-    assert f"{CAP_BYTES // 2**20} MiB and {CAP_PACKETS:,} packets" in PAGE
-    assert f"`{PacketRefused.CAP}`" in PAGE and f"`{PacketRefused.DISABLED}`" in PAGE

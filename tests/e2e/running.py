@@ -118,7 +118,7 @@ def copy_checkout(target: Path, *folders: str) -> None:
                 Path(sys.pycache_prefix, *each.parts[1:], name) for each in (ROOT, target)
             )
             if compiled.is_dir():
-                shutil.copytree(compiled, copies, dirs_exist_ok=True)
+                shutil.copytree(compiled, copies, copy_function=shutil.copyfile, dirs_exist_ok=True)
 
 
 def environment(cwd: Path, **env: str) -> dict[str, str]:
@@ -174,10 +174,15 @@ class Gateway:
     def text(self) -> str:
         return self.output.read_text()
 
+    def ask(self, do: str) -> dict[str, Any]:
+        """Return the answer of the control socket to a request without arguments."""
+        (control,) = (self.cwd / "run").rglob("*.sock")
+        answer: dict[str, Any] = ask(control, {"do": do}, DEADLINE_S)
+        return answer
+
     def report(self) -> dict[str, Any]:
         """The report so far, by the control socket."""
-        (control,) = (self.cwd / "run").rglob("*.sock")
-        report: dict[str, Any] = ask(control, {"do": "report"}, DEADLINE_S)["report"]
+        report: dict[str, Any] = self.ask("report")["report"]
         return report
 
     def stop(self, number: int = signal.SIGINT) -> int:

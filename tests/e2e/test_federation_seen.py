@@ -15,7 +15,7 @@ from hilgw.client import Gateway as Client
 from hilgw.testing.sim import wait_until
 from tests.e2e.running import COMMAND, HOST, Gateway, environment, free_port, run
 
-pytestmark = [pytest.mark.process, pytest.mark.xdist_group("federation_seen")]
+pytestmark = pytest.mark.process
 CONFIG = """
 version: 1
 robots:

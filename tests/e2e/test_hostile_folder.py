@@ -173,9 +173,10 @@ class Folder:
         assert (self.imported(), process.returncode) == ([], 130), line
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Folder:
-    return Folder(tmp_path)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    path: Path = tmp_path_factory.mktemp("hostile")
+    return Folder(path)
 
 
 def test_the_lists_have_all_commands() -> None:

@@ -41,23 +41,29 @@ def test_the_end_of_a_full_link_names_it_and_its_rate(
     pytest.importorskip("zenoh")
     server = free_port()
 
-    def link() -> dict[str, Any]:
-        done = run("status", "--json", "--config", "bench.yaml", cwd=tmp_path)
-        gateways = json.loads(done.stdout)[0]["federation"]["gateways"] if done.stdout else {}
+    def link(bench: Gateway) -> dict[str, Any]:
+        gateways = bench.ask("status")["status"]["federation"]["gateways"]
         found: dict[str, Any] = gateways.get("sim", {"state": "", "reason": "", "received": 0})
         return found
 
+    def shown() -> dict[str, Any]:
+        done = run("status", "--json", "--config", "bench.yaml", cwd=tmp_path / "bench")
+        found: dict[str, Any] = json.loads(done.stdout)[0]["federation"]["gateways"]["sim"]
+        return found
+
     with slow_link(server, 0.02, rate=rate) as port:
-        (tmp_path / "sim.yaml").write_text(SIMULATOR.format(port=server, payload=1000 * "x"))
-        (tmp_path / "bench.yaml").write_text(BENCH.format(port=port))
+        simulator = SIMULATOR.format(port=server, payload=1000 * "x")
+        for name, text in (("sim", simulator), ("bench", BENCH.format(port=port))):
+            (tmp_path / name).mkdir()
+            (tmp_path / name / f"{name}.yaml").write_text(text)
         with (
-            Gateway(tmp_path, ["--config", "sim.yaml", "--quiet"]),
-            Gateway(tmp_path, ["--config", "bench.yaml", "--quiet"]),
+            Gateway(tmp_path / "sim", ["--config", "sim.yaml", "--quiet"]),
+            Gateway(tmp_path / "bench", ["--config", "bench.yaml", "--quiet"]) as bench,
         ):
             if is_full:
-                wait_until(lambda: "the link is full, or it hangs" in link()["reason"])
-                come = re.search(r"([\d.]+) kB/s come", link()["reason"])
+                wait_until(lambda: "the link is full, or it hangs" in link(bench)["reason"])
+                come = re.search(r"([\d.]+) kB/s come", shown()["reason"])
                 assert come is not None and 2 < float(come[1]) < 40
             else:
-                wait_until(lambda: link()["received"] > 400)
-                assert (link()["state"], link()["reason"]) == ("up", "")
+                wait_until(lambda: link(bench)["received"] > 400)
+                assert (shown()["state"], shown()["reason"]) == ("up", "")

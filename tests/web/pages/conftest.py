@@ -14,6 +14,15 @@ import pytest
 from tests.web.pages.browser import Web, browser
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All tests of this package have the browser."""
+    waits = pytest.mark.wall_clock("a browser")
+    for item in items:
+        if item.path.parent == Path(__file__).parent:
+            for mark in (pytest.mark.process, waits, pytest.mark.judge("chromium")):
+                item.add_marker(mark)
+
+
 @pytest.fixture(scope="package")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where `web` and the gateways run. The page shows gateways of other tests, too."""

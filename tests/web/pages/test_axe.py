@@ -17,12 +17,6 @@ from tests.conftest import NODE_MODULES
 from tests.e2e.running import Gateway, wait_until
 from tests.web.pages.browser import Web, opened, shell, wait_for
 
-pytestmark = [
-    pytest.mark.process,
-    pytest.mark.wall_clock("a browser"),
-    pytest.mark.judge("chromium"),
-    pytest.mark.xdist_group("browser"),
-]
 CONFIG = """
 version: 1
 adapters:

@@ -5,19 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from hilgw.federation import wire
 from tests.e2e.running import Gateway
 from tests.federation.test_survey import ID, Network
 from tests.web.pages.browser import Web, opened, wait_for
 
-pytestmark = [
-    pytest.mark.process,
-    pytest.mark.wall_clock("a browser"),
-    pytest.mark.judge("chromium"),
-    pytest.mark.xdist_group("browser"),
-]
 EVIL = "<img src=x onerror=\"document.title='run'\">"
 
 

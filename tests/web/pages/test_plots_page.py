@@ -13,12 +13,6 @@ from hilgw.testing.sim import wait_until
 from tests.e2e.running import Gateway
 from tests.web.pages.browser import Web, opened, wait_for
 
-pytestmark = [
-    pytest.mark.process,
-    pytest.mark.wall_clock("a browser"),
-    pytest.mark.judge("chromium"),
-    pytest.mark.xdist_group("browser"),
-]
 CONFIG = """
 version: 1
 robots:

@@ -14,12 +14,6 @@ from hilgw.web.layout import PAGES
 from tests.e2e.running import COMMAND, ROOT, run, run_program, wait_until
 from tests.web.pages.browser import Web, opened, wait_for
 
-pytestmark = [
-    pytest.mark.process,
-    pytest.mark.wall_clock("a browser"),
-    pytest.mark.judge("chromium"),
-    pytest.mark.xdist_group("browser"),
-]
 CONFIG = str(ROOT / "configs" / "python-controller.yaml")
 NAME, SECONDS = "a <b>.pcapng", 5
 TIME = re.compile(r"([0-9.]+) of ([0-9.]+) s")

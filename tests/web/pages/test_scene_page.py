@@ -13,12 +13,6 @@ from hilgw import client
 from tests.e2e.running import Gateway, run
 from tests.web.pages.browser import Web, beside, opened, wait_for
 
-pytestmark = [
-    pytest.mark.process,
-    pytest.mark.wall_clock("a browser"),
-    pytest.mark.judge("chromium"),
-    pytest.mark.xdist_group("browser"),
-]
 CONFIG = """
 version: 1
 robots:

@@ -22,12 +22,6 @@ from tests.e2e.running import HOST, Gateway, free_port, run
 from tests.web.pages.browser import Web, opened, wait_for
 from tests.web.stop_servers import stop_servers
 
-pytestmark = [
-    pytest.mark.process,
-    pytest.mark.wall_clock("a browser"),
-    pytest.mark.judge("chromium"),
-    pytest.mark.xdist_group("browser"),
-]
 ROOT = Path(__file__).parents[3]
 BEHIND = (ROOT / "docs" / "web.md").read_text("utf-8").partition("\n## Behind a proxy\n")[2]
 CONFIG = """
