@@ -1,5 +1,5 @@
-"""The C library under AddressSanitizer and UBSan: a part of `tools/soak node`. A copy of the library
-with a broken bound fails."""
+"""The C library under AddressSanitizer and UBSan: a part of `tools/soak node`. A copy with a
+broken bound fails."""
 
 from __future__ import annotations
 

@@ -253,11 +253,25 @@ async def test_an_elf_for_another_machine(timer: Timer, tmp_path: Path) -> None:
     emulator.write_text("#!/bin/sh\n")
     emulator.chmod(0o755)
     head = b"\x7fELF" + bytes(14)
-    (tmp_path / "arm.elf").write_bytes(head + (40).to_bytes(2, "little"))
-    command = [str(emulator), "-bios", "arm.elf"]
-    with pytest.raises(ConfigError, match=r"arm\.elf is for ARM, not for qemu-system-avr"):
-        async with bench(timer, "", program=command, folder=str(tmp_path)):
+    for name, number, family in (("arm", 40, 0), ("mega", 83, 6), ("uno", 83, 0x85)):
+        rest = number.to_bytes(2, "little") + bytes(16) + family.to_bytes(4, "little")
+        (tmp_path / f"{name}.elf").write_bytes(head + rest)
+
+    async def start(*words: str) -> None:
+        async with bench(timer, "", program=[str(emulator), *words], folder=str(tmp_path)):
             pass
+
+    with pytest.raises(
+        ConfigError, match=r"arm\.elf is for ARM, not for qemu-system-avr"
+    ) as raised:
+        await start("-bios", "arm.elf")
+    assert raised.value.where == "board"
+    part = r"mega\.elf is for AVR \(avr6\), not for qemu-system-avr uno"
+    with pytest.raises(ConfigError, match=part) as raised:
+        await start("-M", "uno", "-bios", "mega.elf")
+    assert raised.value.fix == "compile it for AVR (avr5)"
+    for words in ("-M uno -bios uno.elf", "-M mega2560 -bios mega.elf", "-bios mega.elf"):
+        await start(*words.split())
 
 
 @pytest.mark.parametrize(
