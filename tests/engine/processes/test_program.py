@@ -169,16 +169,26 @@ async def test_reset_unplug_and_freeze(timer: Timer) -> None:
 
 async def test_hilgw_paces_what_it_sends(timer: Timer) -> None:
     """A program that writes without end waits, and loses nothing: its bytes come in order, no
-    faster than the line."""
-    code = "import os\nn = 0\nwhile 1: os.write(1, b'%06d\\n' % n); n += 1"
-    async with bench(timer, code) as line:
+    faster than the line. hilgw keeps none of them: it reads no faster either."""
+    code = """
+import os
+n = 0
+while 1:
+    os.write(1, b'%06d\\n' % n)
+    n += 1
+    if n % 100 == 0: os.write(2, b'written %d\\n' % n)
+"""
+    shown: list[str] = []
+    async with bench(timer, code, shown=shown) as line:
         await until(lambda: bool(line.received))
         begun, had = time.monotonic(), len(line.received)
-        await until(lambda: len(line.received) - had > RATE // 40)  # a quarter of a second
+        await until(lambda: len(line.received) - had > RATE // 20)  # half a second
         took = time.monotonic() - begun
         rows = line.received.split(b"\n")[:-1]
     assert rows == [b"%06d" % n for n in range(len(rows))]
     assert (len(line.received) - had) * 10 <= RATE * (took + 0.05)
+    written = 7 * max(int(each.split()[-1]) for each in shown)
+    assert written - len(line.received) < 16_000, "what its pipe holds"
 
 
 async def test_a_crash_loop_is_named_and_bounded(
