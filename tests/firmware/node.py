@@ -8,7 +8,18 @@ import io
 import subprocess
 import sys
 import tempfile
-from ctypes import POINTER, c_bool, c_char_p, c_float, c_int, c_uint8, c_uint16, c_uint32
+from ctypes import (
+    POINTER,
+    c_bool,
+    c_char_p,
+    c_float,
+    c_int,
+    c_int32,
+    c_uint8,
+    c_uint16,
+    c_uint32,
+    c_void_p,
+)
 from pathlib import Path
 
 SOURCES = Path(__file__).parents[2] / "tools" / "firmware" / "hilgw_node"
@@ -64,7 +75,8 @@ unsigned feed_all(hilgw_link *link, const uint8_t *data, unsigned count, uint32_
   return used;
 }
 """  # what would be millions of calls from Python
-SENSOR, LINEAR, ROTATIONAL = range(3)  # hilgw_kind
+SENSOR, LINEAR, ROTATIONAL, EMITTER, RECEIVER = range(5)  # hilgw_kind
+INLINE = 16  # bytes that ctypes keeps in the object itself, where no sanitizer looks
 TAKEN = ctypes.create_string_buffer(1 << 17)  # what such a loop returns
 
 
@@ -74,11 +86,23 @@ class Device(ctypes.Structure):
         ("kind", c_int),
         ("value", c_float),
         ("target", c_float),
+        ("channel", c_int32),
         ("due_ms", c_uint32),
         ("period", c_uint16),
         ("type", c_uint8),
         ("index", c_uint8),
         *((name, c_bool) for name in ("known", "has_value", "has_target", "waits")),
+    ]
+
+
+class Packet(ctypes.Structure):
+    _fields_ = [
+        ("data", c_void_p),
+        ("length", c_uint16),
+        ("device", c_uint8),
+        ("channel", c_int32),
+        ("strength", c_float),
+        ("direction", c_float * 3),
     ]
 
 
@@ -116,8 +140,10 @@ def loaded(path: Path) -> ctypes.CDLL:
     found.hilgw_byte_out.restype = ctypes.c_int16
     for name in ("read", "send", "controller_poll", "controller_ready", "controller_set"):
         getattr(found, f"hilgw_{name}").restype = c_bool
-    found.hilgw_body_poll.restype = c_bool
-    for name in ("value", "body_motor", "get_double"):
+    for name in ("controller_send", "controller_emitter", "controller_receiver"):
+        getattr(found, f"hilgw_{name}").restype = c_bool
+    found.hilgw_body_poll.restype = found.hilgw_body_receive.restype = c_bool
+    for name in ("value", "body_motor", "body_range", "get_double"):
         getattr(found, f"hilgw_{name}").restype = c_float
     return found
 
@@ -132,9 +158,10 @@ class Link:
         self.library = library
         sizes = (ctypes.c_uint * 3).in_dll(library, "sizes")
         assert sizes[1] == ctypes.sizeof(Device)
-        # Buffers of their exact size: AddressSanitizer sees one byte beyond them.
-        self.memory = [ctypes.create_string_buffer(n) for n in (sizes[0], size, queue, queue)]
-        self.itself, packet, into, out = self.memory
+        self.itself = ctypes.create_string_buffer(sizes[0])
+        # Buffers that end with their memory: AddressSanitizer sees one byte beyond them.
+        self.memory = [ctypes.create_string_buffer(INLINE + n) for n in (size, queue, queue)]
+        packet, into, out = (c_void_p(ctypes.addressof(each) + INLINE) for each in self.memory)
         self.robot_size = sizes[2]
         self.limit = size - self.spare
         described = ctypes.c_char.in_dll(library, symbol)
@@ -200,7 +227,7 @@ class Robot:
         if step_ms is None:
             self.library.hilgw_controller_init(*start)
         else:
-            types = (c_uint8 * 3).in_dll(self.library, "hilgw_r2020a")
+            types = (c_uint8 * 5).in_dll(self.library, "hilgw_r2020a")
             self.library.hilgw_body_init(*start, types, c_uint16(step_ms))
 
     def poll(self, now_ms: int, data: bytes = b"") -> bytes:
@@ -214,6 +241,45 @@ class Robot:
     def ready(self) -> bool:
         is_ready: bool = self.library.hilgw_controller_ready(self.itself)
         return is_ready
+
+    @property
+    def packet(self) -> tuple[str, int, bytes, tuple[float, ...]] | None:
+        """Return the packet of the last poll: device, channel, data, strength and direction."""
+        packet = Packet.from_buffer(self.itself)
+        if packet.data is None:
+            return None
+        data = ctypes.string_at(packet.data, packet.length)
+        signal = (packet.strength, *packet.direction)
+        return self.names[packet.device], packet.channel, data, signal
+
+    def _asked(self, call: str, name: str, *arguments: object) -> bool:
+        function = getattr(self.library, f"hilgw_{call}")
+        return bool(function(self.itself, c_uint8(self.names.index(name)), *arguments))
+
+    def send(self, name: str, channel: int, data: bytes) -> bool:
+        length = c_uint16(len(data))
+        return self._asked("controller_send", name, c_int32(channel), data, length)
+
+    def set_emitter(self, name: str, channel: int, range_m: float) -> bool:
+        return self._asked("controller_emitter", name, c_int32(channel), c_float(range_m))
+
+    def set_receiver(self, name: str, channel: int, period_ms: int) -> bool:
+        return self._asked("controller_receiver", name, c_int32(channel), c_int32(period_ms))
+
+    def radio(self, name: str) -> tuple[int, float]:
+        """Return channel and range that the gateway has set; without these -7, and -7."""
+        index = c_uint8(self.names.index(name))
+        channel: int = self.library.hilgw_body_channel(self.itself, index, c_int32(-7))
+        range_m: float = self.library.hilgw_body_range(self.itself, index, c_float(-7))
+        return channel, range_m
+
+    def receive(self, name: str, channel: int, data: bytes, *signal: float) -> bool:
+        """Pass on what a Receiver received. signal: its strength and direction."""
+        memory = ctypes.create_string_buffer(data, len(data))
+        packet = Packet(ctypes.addressof(memory), len(data), self.names.index(name), channel)
+        packet.strength, packet.direction = signal[0], (c_float * 3)(*signal[1:])
+        taken: bool = self.library.hilgw_body_receive(self.itself, ctypes.byref(packet))
+        return taken
 
     def command(self, name: str, target: float) -> bool:
         index = c_uint8(self.names.index(name))

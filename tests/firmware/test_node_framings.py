@@ -166,6 +166,15 @@ def test_a_buffer_without_room_receives_nothing(name: str) -> None:
         link.read(1000)
 
 
+def test_an_incomplete_frame_within_another_counts_once() -> None:
+    link, framing = both("length")
+    stream = bytes.fromhex("AA 55 00 05 AA 55 00 04 01")
+    assert link.feed(stream) == framing.feed(stream, 0) == []
+    assert link.read(1000) == expired(framing, 1000) == []
+    assert link.dropped == {"truncated": 1, "garbage_bytes": 9}
+    assert framing.dropped["truncated"] == 1
+
+
 def test_silence_is_not_seen_where_bytes_wait() -> None:
     """A loop that was late: the bytes came without a gap, but are read late."""
     link = Link(library(), "length")

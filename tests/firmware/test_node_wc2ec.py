@@ -15,7 +15,7 @@ from firmware_mocks.wc2ec_robot import create
 from hilgw.framing import create as create_framing
 from hilgw.protocols.wc2ec import Decoder, Layouts, Rejected, Side
 from tests.cases import cases
-from tests.firmware.node import LINEAR, ROTATIONAL, SENSOR, Link, Robot, library
+from tests.firmware.node import EMITTER, LINEAR, RECEIVER, ROTATIONAL, SENSOR, Link, Robot, library
 
 pytestmark = [pytest.mark.process, pytest.mark.judge("gcc")]
 DEVICES = {"ds_front": SENSOR, "left": ROTATIONAL, "lift": LINEAR}
@@ -254,6 +254,168 @@ def test_settings_of_motors_and_sensors() -> None:
         for message in values:
             assert message == wire.value(wire.SENSOR_DATA, 38, 0, 123)
         robot.poll(100, cobs.frame(bytes((128, 38, 0))))  # time begins again: enabled
+
+
+# --- Emitters and Receivers -----------------------------------------------------------------------
+
+RADIO = {"left": ROTATIONAL, "tx": EMITTER, "rx": RECEIVER, "ds_front": SENSOR}
+NUMBERS = TYPES | {EMITTER: 39, RECEIVER: 52}
+WIDE = 43 + 64 + 2  # the packet buffer that its header asks for
+SIGNAL = (0.25, 1.0, 0.0, -0.5)
+# Examples of docs/wc2ec-wire.md, for other devices:
+SEND = bytes.fromhex("82 27 01 07 00 00 00 02 00 00 00 68 69")
+SET_EMITTER = bytes.fromhex("83 27 01 07 00 00 00 00 00 00 00 00 00 f0 bf")
+SET_RECEIVER = bytes.fromhex("83 34 02 ff ff ff ff 20 00 00 00")
+
+
+def radio_registrations() -> list[bytes]:
+    return [
+        wire.registration(NUMBERS[kind], index, name.encode())
+        for index, (name, kind) in enumerate(RADIO.items())
+    ]
+
+
+def radio_controller(framing: str = "cobs-crc16", size: int = WIDE) -> Robot:
+    """A controller that is ready."""
+    robot = Robot(Link(library(), framing, size=size), RADIO)
+    messages = [*radio_registrations(), wire.value(wire.SENSOR_DATA, 38, 3, 1)]
+    robot.poll(0, b"".join(messages if framing == "wc2ec" else map(cobs.frame, messages)))
+    assert robot.ready
+    return robot
+
+
+def radio_body() -> Robot:
+    """A body whose gateway is there."""
+    robot = Robot(Link(library(), "cobs-crc16", size=WIDE), RADIO, step_ms=20)
+    assert robot.poll(1000) == b"".join(map(cobs.frame, radio_registrations()))
+    robot.poll(1001, motor(0, 0))
+    return robot
+
+
+def received(data: bytes, channel: int = 7, signal: tuple[float, ...] = SIGNAL) -> bytes:
+    return wire.received_packet(52, 2, channel, signal[0], signal[1:], data)
+
+
+def test_a_controller_sends_packets_and_sets_its_radio() -> None:
+    robot = radio_controller()
+    assert robot.send("tx", 7, b"hi")
+    assert robot.link.sent() == cobs.frame(SEND)
+    assert robot.set_emitter("tx", 7, -1)
+    assert robot.link.sent() == cobs.frame(SET_EMITTER)
+    assert robot.set_receiver("rx", -1, 32)
+    assert robot.link.sent() == cobs.frame(SET_RECEIVER)
+    assert robot.send("tx", -1, bytes(64))
+    (message,) = Decoder(Side.EXTERNAL, Layouts("R2020a", extensions=True)).feed(
+        frames(robot.link.sent())[0]
+    )
+    assert (message.channel, message.data) == (-1, bytes(64))
+    refused = [
+        robot.send("tx", 7, b""),
+        robot.send("tx", 7, bytes(65)),
+        robot.send("tx", -2, b"x"),
+        robot.send("rx", 7, b"x"),
+        robot.set_emitter("tx", 7, math.nan),
+        robot.set_emitter("tx", 7, -0.5),
+        robot.set_emitter("rx", 7, 1),
+        robot.set_receiver("rx", 7, -1),
+        robot.set_receiver("tx", 7, 32),
+        robot.command("tx", 1),
+    ]
+    assert not any(refused)
+    assert robot.poll(300) == motor(0, 0), "of the watchdog, and nothing of what was refused"
+    assert not robot.send("tx", 7, b"hi"), "its gateway is silent"
+    assert robot.poll(301) == b""
+
+
+@pytest.mark.parametrize("framing", ["cobs-crc16", "wc2ec"])
+def test_a_controller_receives_packets_one_in_each_poll(framing: str) -> None:
+    robot = radio_controller(framing)
+    messages = [received(b"one"), received(bytes(64), -1), wire.value(wire.SENSOR_DATA, 38, 3, 5)]
+    robot.poll(1, b"".join(messages if framing == "wc2ec" else map(cobs.frame, messages)))
+    assert robot.news
+    assert robot.packet == ("rx", 7, b"one", SIGNAL)
+    robot.poll(2)
+    assert robot.packet == ("rx", -1, bytes(64), SIGNAL)
+    assert robot.value("ds_front") == 1, "what follows is read later"
+    robot.poll(3)
+    assert (robot.news, robot.packet, robot.value("ds_front")) == (True, None, 5)
+    assert robot.ready, "packets feed the watchdog, too"
+
+
+def test_packets_that_a_controller_refuses() -> None:
+    robot = radio_controller()
+    short = received(b"four")[:-1]
+    bad = [received(b""), short, received(b"x", -2), received(b"x", 1, (math.nan, 0.0, 0.0, 0.0))]
+    for message in bad:
+        robot.poll(1, cobs.frame(message))
+        assert (robot.news, robot.packet) == (False, None)
+    robot.poll(2, cobs.frame(received(bytes(65))))
+    assert robot.link.dropped == {"too_long": 1}
+    tcp = radio_controller("wc2ec", size=37)
+    tcp.poll(1, received(bytes(100)))
+    assert tcp.packet is None
+    assert tcp.link.dropped == {"lost": 1}, "no room for the length"
+    tcp = radio_controller("wc2ec")
+    tcp.poll(1, received(bytes(100)) + received(b"next"))
+    assert tcp.packet == ("rx", 7, b"next", SIGNAL), "a long one is dropped"
+    assert tcp.link.dropped == {"too_long": 1}
+
+
+def test_a_body_takes_packets_to_send_and_the_settings_of_its_radio() -> None:
+    robot = radio_body()
+    robot.poll(1002, cobs.frame(SEND + SEND[:-1] + b"o" + motor_message(3)))
+    assert robot.news
+    assert robot.packet == ("tx", 7, b"hi", (0, 0, 0, 0))
+    robot.poll(1003)
+    assert robot.packet == ("tx", 7, b"ho", (0, 0, 0, 0)), "the next one of this frame"
+    assert robot.motor("left", 1003) == 0
+    robot.poll(1004)
+    assert (robot.packet, robot.motor("left", 1004)) == (None, 3)
+    assert (robot.radio("tx"), robot.radio("rx")) == ((-7, -7), (-7, -7))
+    robot.poll(1005, cobs.frame(SET_EMITTER + SET_RECEIVER))
+    assert (robot.radio("tx"), robot.radio("rx")) == ((7, -1), (-1, -7))
+    assert robot.poll(1005, cobs.frame(SEND[:7] + bytes(4))) == b"", "empty: no message"
+    assert robot.packet is None
+    bad = [
+        SEND.replace(b"\x07", b"\xfe", 1).replace(bytes(3), b"\xff" * 3, 1),
+        SET_EMITTER[:7] + struct.pack("<d", math.inf),
+        SET_RECEIVER[:7] + struct.pack("<i", -1),
+        bytes((130, 52, 2)) + bytes(8),
+    ]
+    for message in bad:
+        before = robot.radio("tx"), robot.radio("rx")
+        assert frames(robot.poll(1006, cobs.frame(message))) == [bytes((127, *message[1:3]))]
+        assert (robot.packet, robot.news) == (None, False)
+        assert (robot.radio("tx"), robot.radio("rx")) == before
+    robot.poll(2000)
+    assert robot.radio("tx") == (-7, -7), "of a gateway that is gone"
+
+
+def motor_message(value: float) -> bytes:
+    return wire.value(wire.SET_VALUE, 53, 0, value)
+
+
+def test_a_body_passes_on_what_its_receiver_receives() -> None:
+    robot = radio_body()
+    assert robot.receive("rx", 7, b"hi", *SIGNAL)
+    assert robot.link.sent() == cobs.frame(received(b"hi"))
+    assert robot.receive("rx", -1, bytes(64), 0, 0, 0, 0)
+    assert frames(robot.link.sent()) == [received(bytes(64), -1, (0, 0, 0, 0))]
+    refused = [
+        robot.receive("rx", 7, bytes(65), *SIGNAL),
+        robot.receive("rx", 7, b"", *SIGNAL),
+        robot.receive("rx", -2, b"x", *SIGNAL),
+        robot.receive("rx", 7, b"x", math.inf, 0, 0, 0),
+        robot.receive("tx", 7, b"x", *SIGNAL),
+    ]
+    robot.poll(1002, cobs.frame(bytes((129, 52, 2))))
+    refused.append(robot.receive("rx", 7, b"x", *SIGNAL))
+    robot.poll(1003, cobs.frame(SET_RECEIVER))
+    assert robot.receive("rx", 7, b"x", *SIGNAL), "on again"
+    robot.link.sent()
+    robot.poll(2000)
+    refused.append(robot.receive("rx", 7, b"x", *SIGNAL))
+    assert not any(refused)
 
 
 @cases(2)

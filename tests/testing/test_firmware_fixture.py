@@ -6,6 +6,7 @@ import re
 import struct
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import serial
 import yaml
 
 from hilgw.errors import ConfigError, UsageError
-from tests.e2e.running import run, run_program
+from tests.e2e.running import Gateway, run, run_program, wait_until
 from tests.firmware.emulated import elf
 from tests.firmware.node import FRAMINGS, SOURCES
 
@@ -173,15 +174,21 @@ def test_the_report_of_a_failed_test_has_frames_and_text(tmp_path: Path) -> None
     assert "hilgw: printed by programs" in done.stdout and "node: firmware 1.0" in done.stdout
 
 
-def recorded(folder: Path, robots: dict[str, Any], adapters: dict[str, Any], time: str) -> None:
+def recorded(
+    folder: Path,
+    robots: dict[str, Any],
+    adapters: dict[str, Any],
+    is_enough: Callable[[dict[str, Any]], bool],
+) -> None:
+    """Record a gateway until its report has what is needed."""
     config = {
         "version": 1, "webots": "R2020a", "backend": "mock", "robots": robots,
         "adapters": adapters, "network_ports": False,
     }  # fmt: skip
     (folder / "run.yaml").write_text(yaml.safe_dump(config))
-    command = ("--config", "run.yaml", "--duration", time, "--record", "run.pcapng")
-    done = run(*command, cwd=folder)
-    assert done.returncode == 0, done.stdout + done.stderr
+    with Gateway(folder, ["--config", "run.yaml", "--record", "run.pcapng"]) as running:
+        wait_until(lambda: is_enough(running.report()), what="recorded")
+        assert running.stop() == 130, running.text()
 
 
 def captured(folder: Path, name: str, elf: str, *options: str) -> Path:
@@ -226,7 +233,10 @@ def test_a_fault_of_firmware_becomes_a_test_of_it(tmp_path: Path) -> None:
             "kind": "uart", "port": f"/dev/ttyACM{channel}", "baudRate": 115200,
             "channel": channel, "framing": given[name], "mock": {"program": f"./{name}.elf"},
         }  # fmt: skip
-    recorded(tmp_path, robots, adapters, "1s")
+    recorded(
+        tmp_path, robots, adapters,
+        lambda report: all(report["stations"][f"{each}.rx"]["delivered"] >= 4 for each in robots),
+    )  # fmt: skip
     for name in framings:
         test = captured(tmp_path, name.replace("-", "_"), f"{name}.elf", "--part", name)
         text = test.read_text()
@@ -263,7 +273,10 @@ def test_a_fault_of_a_controller_or_a_body_becomes_a_test_of_it(tmp_path: Path) 
             "controller": {"kind": "python", "file": "brain.py"},
         },
     }  # fmt: skip
-    recorded(tmp_path, robots, {}, "2s")
+    recorded(
+        tmp_path, robots, {},
+        lambda report: all(loop["values_in"] > 150 for loop in report["control_loops"].values()),
+    )  # fmt: skip
     for options in ((), ("--part", "mouse.body")):  # that is on TCP
         command = ("capture2test", "run.pcapng", "--firmware", "body.elf", *options)
         refused = run(*command, cwd=tmp_path)

@@ -37,7 +37,15 @@ OPEN_NS = 3 * NS_PER_S // 2  # then the user reads that the line is not open
 READ_BYTES = 256  # a longer slice would wait in hilgw, not in the program
 PACKAGES = {"qemu-system-avr": "qemu-system-misc", "simavr": "simavr"}
 MACHINES = {40: "ARM", 62: "x86-64", 83: "AVR", 183: "AArch64", 243: "RISC-V"}
-EMULATED = {"qemu-system-avr": 83, "simavr": 83, "qemu-system-arm": 40}
+EMULATED = {
+    "qemu-system-avr": "AVR",
+    "simavr": "AVR",
+    "qemu-system-arm": "ARM",
+    **dict.fromkeys(("uno", "arduino-uno", "2009", "arduino-duemilanove"), "AVR (avr5)"),
+    **dict.fromkeys(("mega", "arduino-mega"), "AVR (avr51)"),
+    **dict.fromkeys(("mega2560", "arduino-mega-2560-v3"), "AVR (avr6)"),
+}
+"""Emulator, or machine of QEMU -> the processor that it has. Of an AVR: the families of avr-gcc."""
 _PTY = re.compile(r"/dev/pts/\d+")
 
 
@@ -291,20 +299,23 @@ def _check(command: list[str], folder: Path, where: str) -> None:
         package = PACKAGES.get(name, name)
         fix = f"apt-get install {package}" if name in EMULATED else "install it, or write its path"
         raise ConfigError(f"program {quoted(program)} is not there", where=where, fix=fix)
+    emulated = [word for word in (name, *command[1:]) if word in EMULATED]
     for word in command[1:] if name in EMULATED else ():
-        machine = elf_machine(folder / word.rpartition("=")[2])
-        if machine not in (None, EMULATED[name]):
-            what = f"{word} is for {MACHINES.get(machine, machine)}"
-            fix = f"compile it for {MACHINES[EMULATED[name]]}"
-            raise ConfigError(f"{what}, not for {name}", where=where, fix=fix)
+        target = elf_target(folder / word.rpartition("=")[2])
+        if target and not target.startswith(needed := EMULATED[emulated[-1]]):
+            what = f"{word} is for {target}, not for {' '.join(emulated)}"
+            raise ConfigError(what, where=where, fix=f"compile it for {needed}")
 
 
-def elf_machine(file: Path) -> int | None:
-    """Return the processor of an ELF file, as the field e_machine; None: it is none."""
+def elf_target(file: Path) -> str:
+    """Return the processor of an ELF file, of an AVR its family, too; "" for another file."""
     try:
         with file.open("rb") as opened:
-            head = opened.read(20)
+            head = opened.read(40)
     except (OSError, ValueError):
-        return None
-    is_elf = head[:4] == b"\x7fELF" and len(head) == 20
-    return int.from_bytes(head[18:20], "little") if is_elf else None
+        return ""
+    if head[:4] != b"\x7fELF" or len(head) < 40:
+        return ""
+    number = int.from_bytes(head[18:20], "little")
+    target = MACHINES.get(number, f"machine {number}")
+    return f"{target} (avr{head[36] & 127})" if target == "AVR" else target  # e_flags

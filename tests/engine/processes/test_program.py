@@ -167,16 +167,26 @@ async def test_reset_unplug_and_freeze(timer: Timer) -> None:
 
 async def test_hilgw_paces_what_it_sends(timer: Timer) -> None:
     """A program that writes without end waits, and loses nothing: its bytes come in order, no
-    faster than the line."""
-    code = "import os\nn = 0\nwhile 1: os.write(1, b'%06d\\n' % n); n += 1"
-    async with bench(timer, code) as line:
+    faster than the line. hilgw keeps none of them: it reads no faster either."""
+    code = """
+import os
+n = 0
+while 1:
+    os.write(1, b'%06d\\n' % n)
+    n += 1
+    if n % 100 == 0: os.write(2, b'written %d\\n' % n)
+"""
+    shown: list[str] = []
+    async with bench(timer, code, shown=shown) as line:
         await until(lambda: bool(line.received))
         begun, had = time.monotonic(), len(line.received)
-        await until(lambda: len(line.received) - had > RATE // 40)  # a quarter of a second
+        await until(lambda: len(line.received) - had > RATE // 20)  # half a second
         took = time.monotonic() - begun
         rows = line.received.split(b"\n")[:-1]
     assert rows == [b"%06d" % n for n in range(len(rows))]
     assert (len(line.received) - had) * 10 <= RATE * (took + 0.05)
+    written = 7 * max(int(each.split()[-1]) for each in shown)
+    assert written - len(line.received) < 16_000, "what its pipe holds"
 
 
 async def test_a_crash_loop_is_named_and_bounded(
@@ -251,11 +261,25 @@ async def test_an_elf_for_another_machine(timer: Timer, tmp_path: Path) -> None:
     emulator.write_text("#!/bin/sh\n")
     emulator.chmod(0o755)
     head = b"\x7fELF" + bytes(14)
-    (tmp_path / "arm.elf").write_bytes(head + (40).to_bytes(2, "little"))
-    command = [str(emulator), "-bios", "arm.elf"]
-    with pytest.raises(ConfigError, match=r"arm\.elf is for ARM, not for qemu-system-avr"):
-        async with bench(timer, "", program=command, folder=str(tmp_path)):
+    for name, number, family in (("arm", 40, 0), ("mega", 83, 6), ("uno", 83, 0x85)):
+        rest = number.to_bytes(2, "little") + bytes(16) + family.to_bytes(4, "little")
+        (tmp_path / f"{name}.elf").write_bytes(head + rest)
+
+    async def start(*words: str) -> None:
+        async with bench(timer, "", program=[str(emulator), *words], folder=str(tmp_path)):
             pass
+
+    with pytest.raises(
+        ConfigError, match=r"arm\.elf is for ARM, not for qemu-system-avr"
+    ) as raised:
+        await start("-bios", "arm.elf")
+    assert raised.value.where == "board"
+    part = r"mega\.elf is for AVR \(avr6\), not for qemu-system-avr uno"
+    with pytest.raises(ConfigError, match=part) as raised:
+        await start("-M", "uno", "-bios", "mega.elf")
+    assert raised.value.fix == "compile it for AVR (avr5)"
+    for words in ("-M uno -bios uno.elf", "-M mega2560 -bios mega.elf", "-bios mega.elf"):
+        await start(*words.split())
 
 
 @pytest.mark.parametrize(

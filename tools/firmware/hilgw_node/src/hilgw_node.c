@@ -396,17 +396,38 @@ const hilgw_framing hilgw_length = {length_decode, length_encode, length_more, H
 
 enum { REGISTER = 0, DATA = 1, ERROR = 127, ENABLE = 128, DISABLE = 129, VALUE = 130, SET = 131 };
 enum { HEAD_BYTES = 3, VALUE_BYTES = HEAD_BYTES + 8, MOTOR_BYTES = HEAD_BYTES + 4 * 8 };
+enum { EMITTER_BYTES = HEAD_BYTES + 12, SENT_BYTES = HEAD_BYTES + 8, RECEIVED_BYTES = HEAD_BYTES + 40 };
+enum { LONGEST_PACKET = UINT16_MAX - RECEIVED_BYTES };
 
-/* Bytes of the message at `data`; 0: more bytes are needed to know, or its command is unknown. */
-static uint16_t message_size(const uint8_t *data, uint16_t used, bool is_motor) {
+static void put_32(uint8_t *data, uint32_t bits) {
+  for (uint8_t i = 0; i < 4; i++, bits >>= 8) data[i] = (uint8_t)bits;
+}
+
+static uint32_t get_32(const uint8_t *data) {
+  uint32_t bits = 0;
+  for (uint8_t i = 4; i-- > 0;) bits = bits << 8 | data[i];
+  return bits;
+}
+
+/* Bytes of a message that begins with `fixed` bytes, the last four of which count a packet. */
+static uint16_t counted(const uint8_t *data, uint16_t used, uint16_t fixed) {
+  const uint32_t length = used < fixed ? 0 : get_32(data + fixed - 4);
+  return length && length <= LONGEST_PACKET ? (uint16_t)(fixed + length) : 0;
+}
+
+/* Bytes of the message at `data` for a device of this kind; 0: more bytes are needed to know, its
+   command is unknown, or its packet is empty or too long. */
+static uint16_t message_size(const uint8_t *data, uint16_t used, hilgw_kind kind) {
   switch (data[0]) {
     case REGISTER:
       return used > HEAD_BYTES ? (uint16_t)(HEAD_BYTES + 1 + data[HEAD_BYTES]) : 0;
     case DATA:
+      return kind == HILGW_RECEIVER ? counted(data, used, RECEIVED_BYTES) : VALUE_BYTES;
     case VALUE:
-      return VALUE_BYTES;
+      return kind == HILGW_EMITTER ? counted(data, used, SENT_BYTES) : VALUE_BYTES;
     case SET:
-      return is_motor ? MOTOR_BYTES : VALUE_BYTES;
+      if (kind == HILGW_EMITTER) return EMITTER_BYTES;
+      return kind == HILGW_LINEAR_MOTOR || kind == HILGW_ROTATIONAL_MOTOR ? MOTOR_BYTES : VALUE_BYTES;
     case ERROR:
     case ENABLE:
     case DISABLE:
@@ -416,17 +437,23 @@ static uint16_t message_size(const uint8_t *data, uint16_t used, bool is_motor) 
   }
 }
 
+static bool stream_lost(hilgw_link *link) {
+  count(&link->counts.lost);
+  link->state = SKIPPING;
+  return false;
+}
+
 static bool stream_decode(hilgw_link *link, uint8_t byte) {
   if (link->state == SKIPPING) return false;
-  if (link->raw == 0 && byte != REGISTER && byte != DATA && byte != ERROR) {
-    count(&link->counts.lost); /* only the Webots side is read */
-    link->state = SKIPPING;
-    return false;
-  }
+  if (link->raw == 0 && byte != REGISTER && byte != DATA && byte != ERROR)
+    return stream_lost(link); /* only the Webots side is read */
   store(link, byte);
-  if (++link->raw < HEAD_BYTES) return false;
-  if (link->raw != message_size(link->buffer, link->raw, false)) return false;
-  return finish(link, NULL, 0, 0);
+  if (++link->raw < HEAD_BYTES || link->used < HEAD_BYTES) return false;
+  const bool is_packet = link->receiver && link->buffer[1] == link->receiver;
+  const hilgw_kind kind = is_packet ? HILGW_RECEIVER : HILGW_DISTANCE_SENSOR;
+  const uint16_t size = message_size(link->buffer, link->used, kind);
+  if (size == 0 && link->raw >= RECEIVED_BYTES) return stream_lost(link);
+  return link->raw == size && finish(link, NULL, 0, 0);
 }
 
 static bool plain_encode(hilgw_link *link, const uint8_t *payload, uint16_t length) {
@@ -510,14 +537,9 @@ static uint32_t bits_of(float value) {
 
 static bool is_finite(float value) { return (bits_of(value) & EXPONENT) != EXPONENT; }
 
-static void put_32(uint8_t *data, uint32_t bits) {
-  for (uint8_t i = 0; i < 4; i++, bits >>= 8) data[i] = (uint8_t)bits;
-}
-
-static uint32_t get_32(const uint8_t *data) {
-  uint32_t bits = 0;
-  for (uint8_t i = 4; i-- > 0;) bits = bits << 8 | data[i];
-  return bits;
+/* Of an Emitter in m; -1: without limit. */
+static bool is_range(float value) {
+  return is_finite(value) && (value >= 0 || bits_of(value) == UINT32_C(0xBF800000));
 }
 
 void hilgw_put_double(uint8_t *data, float value) {
@@ -556,8 +578,16 @@ float hilgw_get_double(const uint8_t *data) {
 
 /* --- WC2EC: both ends -------------------------------------------------------------------------- */
 
-const hilgw_types hilgw_r2020a = {38, 46, 53};
-const hilgw_types hilgw_r2025a = {42, 50, 57};
+const hilgw_types hilgw_r2020a = {38, 46, 53, 39, 52};
+const hilgw_types hilgw_r2025a = {42, 50, 57, 43, 56};
+
+static bool is_motor(const hilgw_device *device) {
+  return device->kind == HILGW_LINEAR_MOTOR || device->kind == HILGW_ROTATIONAL_MOTOR;
+}
+
+static bool is_radio(const hilgw_device *device) {
+  return device->kind == HILGW_EMITTER || device->kind == HILGW_RECEIVER;
+}
 
 static void robot_init(hilgw_robot *robot, hilgw_link *link, hilgw_device *devices,
                        uint8_t count) {
@@ -585,10 +615,38 @@ static void send_head(hilgw_robot *robot, uint8_t command, const hilgw_device *d
   (void)hilgw_send(robot->link, message, sizeof message);
 }
 
+/* Sends a packet behind `fixed` bytes of a message, of which this writes the head and the count. */
+static bool send_packet(hilgw_robot *robot, uint8_t *message, uint8_t fixed,
+                        const hilgw_device *device, const uint8_t *data, uint16_t length) {
+  if (length == 0 || length > HILGW_PACKET_BYTES) return false;
+  message[1] = device->type;
+  message[2] = device->index;
+  put_32(message + fixed - 4, length);
+  memcpy(message + fixed, data, length);
+  return hilgw_send(robot->link, message, (uint16_t)(fixed + length));
+}
+
+/* The packet that the message at `data` has behind `fixed` bytes; false: it is refused. */
+static bool take_packet(hilgw_robot *robot, const uint8_t *data, uint8_t fixed, uint8_t device) {
+  hilgw_packet *packet = &robot->packet;
+  const int32_t channel = (int32_t)get_32(data + HEAD_BYTES);
+  if (channel < -1) return false;
+  for (uint8_t i = 0; fixed == RECEIVED_BYTES && i < 4; i++) {
+    const float value = hilgw_get_double(data + HEAD_BYTES + 4 + 8 * i);
+    if (!is_finite(value)) return false;
+    *(i ? &packet->direction[i - 1] : &packet->strength) = value;
+  }
+  packet->channel = channel;
+  packet->device = device;
+  packet->length = (uint16_t)get_32(data + fixed - 4);
+  packet->data = data + fixed;
+  return true;
+}
+
 static void stop_motors(hilgw_robot *robot) {
   for (uint8_t i = 0; i < robot->count; i++) {
     hilgw_device *device = &robot->devices[i];
-    if (device->kind == HILGW_DISTANCE_SENSOR) continue;
+    if (!is_motor(device)) continue;
     device->target = device->kind == HILGW_LINEAR_MOTOR ? device->value : 0;
     device->has_target = device->kind == HILGW_ROTATIONAL_MOTOR || device->has_value;
     device->waits = device->has_target;
@@ -638,16 +696,27 @@ static void registered(hilgw_robot *robot, const uint8_t *message) {
     device->index = message[2];
     device->known = true;
     if (device->kind == HILGW_ROTATIONAL_MOTOR) device->has_target = device->waits = true;
+    if (device->kind == HILGW_RECEIVER) robot->link->receiver = device->type;
   }
 }
 
-/* A whole message; returns whether a value came. */
+/* The kind of the device that a message of the gateway is about. */
+static hilgw_kind kind_of(const hilgw_robot *robot, const uint8_t *message) {
+  for (uint8_t i = 0; i < robot->count; i++) {
+    const hilgw_device *device = &robot->devices[i];
+    if (device->known && device->index == message[2]) return device->kind;
+  }
+  return HILGW_DISTANCE_SENSOR;
+}
+
+/* A whole message; returns whether a value or a packet came. */
 static bool controller_take(hilgw_robot *robot, const uint8_t *message) {
   bool is_news = false;
   if (message[0] == REGISTER) registered(robot, message);
   if (message[0] == ERROR) count(&robot->rejected);
   if (message[0] != DATA) return false;
-  const float value = hilgw_get_double(message + HEAD_BYTES);
+  const hilgw_kind kind = kind_of(robot, message);
+  const float value = kind == HILGW_RECEIVER ? 0 : hilgw_get_double(message + HEAD_BYTES);
   if (!is_finite(value)) {
     count(&robot->rejected);
     return false;
@@ -655,8 +724,13 @@ static bool controller_take(hilgw_robot *robot, const uint8_t *message) {
   for (uint8_t i = 0; i < robot->count; i++) {
     hilgw_device *device = &robot->devices[i];
     if (!device->known || device->index != message[2]) continue;
-    device->value = value;
-    device->has_value = is_news = true;
+    if (kind == HILGW_RECEIVER) {
+      if (take_packet(robot, message, RECEIVED_BYTES, i)) return true;
+      count(&robot->rejected);
+    } else if (device->kind != HILGW_EMITTER) {
+      device->value = value;
+      device->has_value = is_news = true;
+    }
   }
   return is_news;
 }
@@ -675,16 +749,21 @@ static void repeat(hilgw_robot *robot, uint32_t now_ms) {
   }
   if (commands || now_ms - robot->step_ms < HILGW_REPEAT_MS) return;
   robot->step_ms = now_ms;
-  send_head(robot, ENABLE, &robot->devices[0]);
+  for (uint8_t i = 0; i < robot->count; i++) {
+    if (is_radio(&robot->devices[i])) continue;
+    send_head(robot, ENABLE, &robot->devices[i]);
+    return;
+  }
 }
 
 bool hilgw_controller_poll(hilgw_robot *robot, uint32_t now_ms) {
   bool is_news = false;
-  while (hilgw_read(robot->link, now_ms)) {
+  robot->packet.data = NULL;
+  while (!robot->packet.data && hilgw_read(robot->link, now_ms)) {
     const uint8_t *message = robot->link->payload;
     const uint16_t length = robot->link->length;
     const bool is_known = length >= HEAD_BYTES && message[0] <= ERROR;
-    if (!is_known || length != message_size(message, length, false)) {
+    if (!is_known || length != message_size(message, length, kind_of(robot, message))) {
       count(&robot->rejected);
       continue;
     }
@@ -694,6 +773,7 @@ bool hilgw_controller_poll(hilgw_robot *robot, uint32_t now_ms) {
   watch(robot, now_ms);
   if (robot->known && now_ms - robot->received_ms >= HILGW_SILENCE_MS) {
     robot->known = false; /* the gateway registers its devices again, with other indices perhaps */
+    robot->link->receiver = 0;
     for (uint8_t i = 0; i < robot->count; i++)
       robot->devices[i].known = robot->devices[i].has_value = robot->devices[i].has_target = false;
   }
@@ -704,11 +784,46 @@ bool hilgw_controller_poll(hilgw_robot *robot, uint32_t now_ms) {
 bool hilgw_controller_set(hilgw_robot *robot, uint8_t device, float target) {
   if (device >= robot->count || !hilgw_controller_ready(robot) || !is_finite(target)) return false;
   hilgw_device *motor = &robot->devices[device];
-  if (motor->kind == HILGW_DISTANCE_SENSOR) return false;
+  if (!is_motor(motor)) return false;
   if (!motor->has_target || bits_of(motor->target) != bits_of(target)) motor->waits = true;
   motor->target = target;
   motor->has_target = true;
   return true;
+}
+
+/* An Emitter or Receiver that takes requests on this channel now; else NULL. */
+static const hilgw_device *radio(const hilgw_robot *robot, uint8_t device, hilgw_kind kind,
+                                 int32_t channel) {
+  const bool is_there = device < robot->count && hilgw_controller_ready(robot) && channel >= -1;
+  return is_there && robot->devices[device].kind == kind ? &robot->devices[device] : NULL;
+}
+
+bool hilgw_controller_send(hilgw_robot *robot, uint8_t device, int32_t channel,
+                           const uint8_t *data, uint16_t length) {
+  uint8_t message[SENT_BYTES + HILGW_PACKET_BYTES] = {VALUE};
+  const hilgw_device *emitter = radio(robot, device, HILGW_EMITTER, channel);
+  if (!emitter) return false;
+  put_32(message + HEAD_BYTES, (uint32_t)channel);
+  return send_packet(robot, message, SENT_BYTES, emitter, data, length);
+}
+
+bool hilgw_controller_emitter(hilgw_robot *robot, uint8_t device, int32_t channel, float range_m) {
+  const hilgw_device *emitter = radio(robot, device, HILGW_EMITTER, channel);
+  if (!emitter || !is_range(range_m)) return false;
+  uint8_t message[EMITTER_BYTES] = {SET, emitter->type, emitter->index};
+  put_32(message + HEAD_BYTES, (uint32_t)channel);
+  hilgw_put_double(message + HEAD_BYTES + 4, range_m);
+  return hilgw_send(robot->link, message, sizeof message);
+}
+
+bool hilgw_controller_receiver(hilgw_robot *robot, uint8_t device, int32_t channel,
+                               int32_t period_ms) {
+  const hilgw_device *receiver = radio(robot, device, HILGW_RECEIVER, channel);
+  if (!receiver || period_ms < 0) return false;
+  uint8_t message[VALUE_BYTES] = {SET, receiver->type, receiver->index};
+  put_32(message + HEAD_BYTES, (uint32_t)channel);
+  put_32(message + HEAD_BYTES + 4, (uint32_t)period_ms);
+  return hilgw_send(robot->link, message, sizeof message);
 }
 
 /* --- WC2EC: the body --------------------------------------------------------------------------- */
@@ -729,8 +844,26 @@ static void enable(hilgw_device *device, bool is_on, uint16_t period_ms) {
   device->period = period_ms;
 }
 
+/* The settings of an Emitter or Receiver; returns whether it takes them. */
+static bool radio_set_up(hilgw_device *device, const uint8_t *message) {
+  const int32_t channel = (int32_t)get_32(message + HEAD_BYTES);
+  if (device->kind == HILGW_EMITTER) {
+    const float range = hilgw_get_double(message + HEAD_BYTES + 4);
+    if (channel < -1 || !is_range(range)) return false;
+    device->target = range;
+  } else {
+    const int32_t period = (int32_t)get_32(message + HEAD_BYTES + 4);
+    if (channel < -1 || period < 0) return false;
+    device->known = period > 0;
+  }
+  device->channel = channel;
+  device->has_target = true;
+  return true;
+}
+
 /* The settings of a sensor, or all of a motor; returns whether it takes them. */
 static bool body_set_up(hilgw_device *device, const uint8_t *message) {
+  if (is_radio(device)) return radio_set_up(device, message);
   const float first = hilgw_get_double(message + HEAD_BYTES);
   if (device->kind == HILGW_DISTANCE_SENSOR) {
     if (!(first >= 0)) return false;
@@ -747,9 +880,10 @@ static bool body_set_up(hilgw_device *device, const uint8_t *message) {
 }
 
 /* One command; returns whether the device accepts it. */
-static bool body_take(hilgw_device *device, const uint8_t *message, bool *is_news) {
-  const bool is_motor = device->kind != HILGW_DISTANCE_SENSOR;
-  const float value = message[0] == VALUE ? hilgw_get_double(message + HEAD_BYTES) : 0;
+static bool body_take(hilgw_robot *robot, hilgw_device *device, const uint8_t *message,
+                      bool *is_news) {
+  const bool is_packet = device->kind == HILGW_EMITTER;
+  float value;
   switch (message[0]) {
     case ENABLE:
     case DISABLE:
@@ -757,35 +891,40 @@ static bool body_take(hilgw_device *device, const uint8_t *message, bool *is_new
       return true;
     case SET:
       if (!body_set_up(device, message)) return false;
-      *is_news = *is_news || is_motor;
+      *is_news = *is_news || is_motor(device);
       return true;
     default:
-      if (!is_motor || !is_finite(value)) return false;
+      if (is_packet && !take_packet(robot, message, SENT_BYTES, device->index)) return false;
+      *is_news = *is_news || is_packet;
+      if (is_packet) return true;
+      value = hilgw_get_double(message + HEAD_BYTES);
+      if (!is_motor(device) || !is_finite(value)) return false;
       device->target = value;
       device->has_target = *is_news = true;
       return true;
   }
 }
 
-/* The messages of one frame; returns whether a command of a motor came. */
+/* The messages of one frame, up to a packet; returns whether a command of a motor or a packet came. */
 static bool body_read(hilgw_robot *robot, uint32_t now_ms) {
-  const uint8_t *message = robot->link->payload;
-  uint16_t left = robot->link->length;
   bool is_news = false;
-  while (left >= HEAD_BYTES) {
+  while (robot->left >= HEAD_BYTES && !robot->packet.data) {
+    const uint8_t *message = robot->rest;
     hilgw_device *device = message[2] < robot->count ? &robot->devices[message[2]] : NULL;
-    const bool is_motor = device && device->kind != HILGW_DISTANCE_SENSOR;
-    const uint16_t size = message_size(message, left, is_motor);
-    if (message[0] < ENABLE || size == 0 || size > left || !device) break;
+    const uint16_t size = device ? message_size(message, robot->left, device->kind) : 0;
+    if (message[0] < ENABLE || size == 0 || size > robot->left) break;
     feed_watchdog(robot, now_ms);
-    if (!body_take(device, message, &is_news)) {
+    if (!body_take(robot, device, message, &is_news)) {
       count(&robot->rejected);
       send_head(robot, ERROR, device);
     }
-    message += size;
-    left = (uint16_t)(left - size);
+    robot->rest += size;
+    robot->left = (uint16_t)(robot->left - size);
   }
-  if (left) count(&robot->rejected);
+  if (!robot->packet.data && robot->left) { /* the rest is not understood */
+    count(&robot->rejected);
+    robot->left = 0;
+  }
   return is_news;
 }
 
@@ -836,14 +975,21 @@ static void send_values(hilgw_robot *robot, uint32_t now_ms) {
 }
 
 bool hilgw_body_poll(hilgw_robot *robot, uint32_t now_ms) {
-  bool is_news = false;
-  while (hilgw_read(robot->link, now_ms))
+  robot->packet.data = NULL;
+  bool is_news = body_read(robot, now_ms);
+  while (!robot->packet.data && hilgw_read(robot->link, now_ms)) {
+    robot->rest = robot->link->payload;
+    robot->left = robot->link->length;
     if (body_read(robot, now_ms)) is_news = true;
+  }
   watch(robot, now_ms);
   if (robot->known && now_ms - robot->received_ms >= HILGW_SILENCE_MS) {
     robot->known = false;
     robot->next = 0;
-    for (uint8_t i = 0; i < robot->count; i++) enable(&robot->devices[i], true, 0);
+    for (uint8_t i = 0; i < robot->count; i++) {
+      enable(&robot->devices[i], true, 0);
+      if (is_radio(&robot->devices[i])) robot->devices[i].has_target = false;
+    }
   }
   if (!robot->known) register_devices(robot, now_ms);
   if (robot->known || robot->next == robot->count) send_values(robot, now_ms);
@@ -851,14 +997,44 @@ bool hilgw_body_poll(hilgw_robot *robot, uint32_t now_ms) {
 }
 
 void hilgw_body_set(hilgw_robot *robot, uint8_t device, float value) {
-  if (device >= robot->count || !is_finite(value)) return;
+  if (device >= robot->count || !is_finite(value) || is_radio(&robot->devices[device])) return;
   robot->devices[device].value = value;
   robot->devices[device].has_value = true;
 }
 
 float hilgw_body_motor(hilgw_robot *robot, uint8_t device, uint32_t now_ms) {
   watch(robot, now_ms);
-  if (device >= robot->count || robot->devices[device].kind == HILGW_DISTANCE_SENSOR) return 0;
+  if (device >= robot->count || !is_motor(&robot->devices[device])) return 0;
   const hilgw_device *motor = &robot->devices[device];
   return motor->has_target ? motor->target : motor->value;
+}
+
+/* The settings of an Emitter or Receiver, if the gateway has set them; else NULL. */
+static const hilgw_device *settings_of(const hilgw_robot *robot, uint8_t device) {
+  const bool is_there = device < robot->count && is_radio(&robot->devices[device]);
+  return is_there && robot->devices[device].has_target ? &robot->devices[device] : NULL;
+}
+
+int32_t hilgw_body_channel(const hilgw_robot *robot, uint8_t device, int32_t otherwise) {
+  const hilgw_device *settings = settings_of(robot, device);
+  return settings ? settings->channel : otherwise;
+}
+
+float hilgw_body_range(const hilgw_robot *robot, uint8_t device, float otherwise) {
+  const hilgw_device *settings = settings_of(robot, device);
+  return settings && settings->kind == HILGW_EMITTER ? settings->target : otherwise;
+}
+
+bool hilgw_body_receive(hilgw_robot *robot, const hilgw_packet *packet) {
+  uint8_t message[HILGW_RADIO_BYTES] = {DATA};
+  if (packet->device >= robot->count || !robot->known || packet->channel < -1) return false;
+  const hilgw_device *receiver = &robot->devices[packet->device];
+  if (receiver->kind != HILGW_RECEIVER || !receiver->known) return false;
+  put_32(message + HEAD_BYTES, (uint32_t)packet->channel);
+  for (uint8_t i = 0; i < 4; i++) {
+    const float value = i ? packet->direction[i - 1] : packet->strength;
+    if (!is_finite(value) || (i == 0 && value < 0)) return false;
+    hilgw_put_double(message + HEAD_BYTES + 4 + 8 * i, value);
+  }
+  return send_packet(robot, message, RECEIVED_BYTES, receiver, packet->data, packet->length);
 }

@@ -111,6 +111,7 @@ typedef struct {
   uint8_t state;    /* of the decoder */
   uint8_t code;     /* of COBS: the last one */
   uint8_t left;     /* of COBS: bytes to the next code */
+  uint8_t receiver; /* of hilgw_wc2ec_stream: the type of Receivers; 0: none is registered */
   bool long_packet; /* this packet does not fit into the buffer */
   uint32_t last_ms; /* when bytes came last */
   hilgw_index at;   /* end of the frame that is being put into the queue */
@@ -164,16 +165,26 @@ void hilgw_link_reset(hilgw_link *link);
 /** The longest WC2EC message without packets: the packet buffer of a link needs 2 bytes more. Names
  * of devices longer than 30 bytes are not recognised. */
 #define HILGW_WC2EC_BYTES 35u
+/** The longest packet that an Emitter sends, or that a body passes on, in bytes: both need so many
+ * bytes of the stack. */
+#ifndef HILGW_PACKET_BYTES
+#define HILGW_PACKET_BYTES 64u
+#endif
+/** The longest message with such a packet: with a Receiver, or a body's Emitter, the packet buffer of
+ * a link needs 2 bytes more. */
+#define HILGW_RADIO_BYTES (43u + HILGW_PACKET_BYTES)
 
-/** What a device is. */
+/** What a device is. Emitters and Receivers need `extensions: true` of the gateway. */
 typedef enum {
-  HILGW_DISTANCE_SENSOR, /**< a value in the unit of its lookup table, often mm */
-  HILGW_LINEAR_MOTOR,    /**< position in m */
-  HILGW_ROTATIONAL_MOTOR /**< velocity in rad/s */
+  HILGW_DISTANCE_SENSOR,  /**< a value in the unit of its lookup table, often mm */
+  HILGW_LINEAR_MOTOR,     /**< position in m */
+  HILGW_ROTATIONAL_MOTOR, /**< velocity in rad/s */
+  HILGW_EMITTER,          /**< sends packets */
+  HILGW_RECEIVER          /**< receives packets */
 } hilgw_kind;
 
 /** The node numbers of a Webots version, in the order of hilgw_kind: `webots:` of the gateway. */
-typedef uint8_t hilgw_types[3];
+typedef uint8_t hilgw_types[5];
 extern const hilgw_types hilgw_r2020a;
 extern const hilgw_types hilgw_r2025a;
 
@@ -183,7 +194,8 @@ typedef struct {
   hilgw_kind kind;
   /** @cond */
   float value;     /* reported by the body */
-  float target;    /* of a motor */
+  float target;    /* of a motor; of a body's Emitter: its range */
+  int32_t channel; /* of a body's Emitter or Receiver */
   uint32_t due_ms; /* when a command is repeated; when a sensor is sampled */
   uint16_t period; /* of a sensor in ms; 0: each step */
   uint8_t type;    /* on the wire */
@@ -195,12 +207,25 @@ typedef struct {
   /** @endcond */
 } hilgw_device;
 
-/** A robot on a line, seen from its controller or its body. */
+/** A packet of a Receiver (for a controller), or for an Emitter (of a body). */
 typedef struct {
+  const uint8_t *data; /**< NULL: the last poll has read none */
+  uint16_t length;     /**< in bytes, at least 1 */
+  uint8_t device;
+  int32_t channel;    /**< -1: all */
+  float strength;     /**< of the signal at a Receiver; 0: unknown */
+  float direction[3]; /**< to its sender, a unit vector; 0, 0, 0: unknown */
+} hilgw_packet;
+
+/** A robot on a line, seen from its controller or its body. Read `packet` and `rejected`. */
+typedef struct {
+  hilgw_packet packet; /**< of the last poll, until the next one */
   hilgw_link *link;
   hilgw_device *devices;
   const uint8_t *types;
-  uint32_t received_ms;    /* the last good message */
+  const uint8_t *rest;  /* a body: what follows a packet in its frame */
+  uint16_t left;        /* its bytes */
+  uint32_t received_ms; /* the last good message */
   uint32_t register_ms; /* a body: the next registration */
   uint32_t step_ms;     /* a body: the next step */
   uint32_t period_ms;   /* a body: between two steps */
@@ -221,10 +246,10 @@ void hilgw_controller_init(hilgw_robot *robot, hilgw_link *link, hilgw_device *d
                            uint8_t count);
 
 /**
- * Reads what came, repeats commands each HILGW_REPEAT_MS, and stops all motors when the gateway is
- * silent for HILGW_WATCHDOG_MS. Call it in each loop.
+ * Reads what came, up to the next packet of a Receiver, repeats commands each HILGW_REPEAT_MS, and
+ * stops all motors when the gateway is silent for HILGW_WATCHDOG_MS. Call it in each loop.
  *
- * @return whether a value of a sensor came
+ * @return whether a value of a sensor, or a packet (`robot->packet`), came
  */
 bool hilgw_controller_poll(hilgw_robot *robot, uint32_t now_ms);
 
@@ -238,6 +263,20 @@ bool hilgw_controller_set(hilgw_robot *robot, uint8_t device, float target);
 /** Returns the last value of a device, or `otherwise` before the first one. */
 float hilgw_value(const hilgw_robot *robot, uint8_t device, float otherwise);
 
+/** Sends 1 to HILGW_PACKET_BYTES bytes through an Emitter; channel -1: to all. False, and nothing is
+ * sent: no such Emitter, not ready, or no room in the queue to the UART. */
+bool hilgw_controller_send(hilgw_robot *robot, uint8_t device, int32_t channel,
+                           const uint8_t *data, uint16_t length);
+
+/** Sets channel and range, in m, of an Emitter; range -1: without limit. False as of
+ * hilgw_controller_send(). The gateway forgets it after a silence of this controller. */
+bool hilgw_controller_emitter(hilgw_robot *robot, uint8_t device, int32_t channel, float range_m);
+
+/** Sets channel and sampling period, in ms, of a Receiver; channel -1: all, period 0: off. False as
+ * of hilgw_controller_send(). The gateway forgets it after a silence of this controller. */
+bool hilgw_controller_receiver(hilgw_robot *robot, uint8_t device, int32_t channel,
+                               int32_t period_ms);
+
 /**
  * Makes this firmware the body of a robot: hilgw's `body: {kind: wc2ec, port: ...}`.
  *
@@ -249,8 +288,9 @@ float hilgw_value(const hilgw_robot *robot, uint8_t device, float otherwise);
 void hilgw_body_init(hilgw_robot *robot, hilgw_link *link, hilgw_device *devices, uint8_t count,
                      const hilgw_types types, uint16_t step_ms);
 
-/** Reads commands, registers the devices, sends values. Call it in each loop.
- * @return whether a command of a motor came */
+/** Reads commands up to the next packet for an Emitter, registers the devices, sends values. Call it
+ * in each loop.
+ * @return whether a command of a motor, or a packet to send (`robot->packet`), came */
 bool hilgw_body_poll(hilgw_robot *robot, uint32_t now_ms);
 
 /** Sets the value of a sensor, or the reported position of a linear motor in m. */
@@ -263,6 +303,17 @@ void hilgw_body_set(hilgw_robot *robot, uint8_t device, float value);
  * not hilgw_body_poll() is called.
  */
 float hilgw_body_motor(hilgw_robot *robot, uint8_t device, uint32_t now_ms);
+
+/** Passes on what a Receiver has received: `device`, `channel`, `data`, 1 to HILGW_PACKET_BYTES bytes,
+ * and the signal, 0 where it is unknown. False, and nothing is sent: no such Receiver, it is off, no
+ * gateway is there, or no room in the queue to the UART. */
+bool hilgw_body_receive(hilgw_robot *robot, const hilgw_packet *packet);
+
+/** Returns the channel that the gateway has set for an Emitter or a Receiver, or `otherwise`. */
+int32_t hilgw_body_channel(const hilgw_robot *robot, uint8_t device, int32_t otherwise);
+
+/** Returns the range in m that the gateway has set for an Emitter, -1 without limit, or `otherwise`. */
+float hilgw_body_range(const hilgw_robot *robot, uint8_t device, float otherwise);
 
 /** Writes a float as a little endian double, as WC2EC carries it. Subnormal numbers become 0. */
 void hilgw_put_double(uint8_t *data, float value);
