@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hilgw.adapters.base import Node, Notice, Ready, RemoteAnswer, SearchEnded, Write
+from hilgw.adapters.xbee import ADAPTER
 from hilgw.adapters.xbee.network import AT_ONCE, parse_node
 from hilgw.adapters.xbee.settings import ByHeader
+from tests.adapters.world import World
 from tests.adapters.xbee.bench import ModuleBench, unframe
-from tests.adapters.xbee.world import World
 
 REMOTE = "0013A20040A1B2C3"
 
@@ -141,7 +142,7 @@ def test_records_of_mesh_networks(tail: str, rssi: int | None) -> None:
     ],
 )
 def test_the_mock_is_found_and_answers(firmware: str, mocks: tuple[Any, Any]) -> None:
-    world = World()
+    world = World(ADAPTER)
     one = world.add(mocks[0], firmware=firmware, mapping=ByHeader())
     two = world.add({**mocks[1], "ni": "far"}, firmware=firmware, mapping=ByHeader())
     world.run(10)

@@ -12,8 +12,8 @@ from hilgw.adapters.xbee import ADAPTER
 from hilgw.adapters.xbee.settings import ByHeader
 from hilgw.errors import MismatchError, PeerError
 from tests.adapters.session_bench import SECOND
+from tests.adapters.world import Side, World
 from tests.adapters.xbee.bench import SERIAL, FakeModule, ModuleBench
-from tests.adapters.xbee.world import Side, World
 
 
 class Typist(FakeModule):
@@ -236,7 +236,7 @@ def test_describe_and_a_closed_session() -> None:
 
 
 def pair(**more: Any) -> tuple[World, Side, Side]:
-    world = World()
+    world = World(ADAPTER)
     one = world.add(api_mode=0, pan_id=0x1111, channel=13, **more)
     two = world.add(api_mode=0, pan_id=0x1111, channel=13, **more)
     world.run(5)
@@ -260,7 +260,7 @@ def test_two_modules_both_ways(hardware: str) -> None:
 
 
 def test_with_an_api_module_on_the_other_side() -> None:
-    world = World()
+    world = World(ADAPTER)
     stream = world.add(api_mode=0, framing="gap:50ms")
     frames = world.add()
     world.run(5)

@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 
 from hilgw.adapters import base
+from hilgw.adapters.xbee import ADAPTER
 from hilgw.errors import MismatchError, PeerError
-from tests.adapters.xbee.world import World
+from tests.adapters.world import World
 
 
 @pytest.mark.parametrize("api_mode", [1, 2])
 @pytest.mark.parametrize("hardware", ["s1", "xbee3"])
 def test_packets_both_ways(api_mode: int, hardware: str) -> None:
-    world = World()
+    world = World(ADAPTER)
     one = world.add({"hardware": hardware}, api_mode=api_mode, pan_id=0x7E11, my_address=0x0001)
     two = world.add(
         {"hardware": hardware}, api_mode=api_mode, pan_id=0x7E11, my_address=2, destination="1"
@@ -52,7 +53,7 @@ def test_packets_both_ways(api_mode: int, hardware: str) -> None:
 def test_what_is_wrong_with_a_module_is_named(
     mock: dict[str, Any], settings: dict[str, Any], error: type[Exception], words: list[str]
 ) -> None:
-    world = World()
+    world = World(ADAPTER)
     one = world.add(mock, **settings)
     if "BD" in mock:
         one.mock.host_baud = 9600
