@@ -111,7 +111,7 @@ class AirBench(CoSimulation):
         return self.side(module).taken()
 
 
-class XBeeBench(AirBench):
+class XBeeAir(AirBench):
     """XBee modules, whose bytes are frames."""
 
     def __init__(self, seed: int = 0, loss: float = 0.0) -> None:

@@ -102,7 +102,7 @@ class FakeModule:
         return b"OK\r" if wire in (b"+++", b"ATCN\r") else b""
 
 
-class ModuleBench(SessionBench):
+class ModuleSession(SessionBench):
     """A session and a module."""
 
     common_fields: ClassVar[dict[str, Any]] = {}
@@ -134,7 +134,7 @@ class ModuleBench(SessionBench):
         self.events += seen
         return seen
 
-    def ready(self) -> ModuleBench:
+    def ready(self) -> ModuleSession:
         self.open()
         self.events.clear()
         self.written.clear()

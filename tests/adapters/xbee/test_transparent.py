@@ -13,7 +13,7 @@ from hilgw.adapters.xbee.settings import ByHeader
 from hilgw.errors import MismatchError, PeerError
 from tests.adapters.session_bench import SECOND
 from tests.adapters.world import Side, World
-from tests.adapters.xbee.bench import SERIAL, FakeModule, ModuleBench
+from tests.adapters.xbee.bench import SERIAL, FakeModule, ModuleSession
 
 
 class Typist(FakeModule):
@@ -47,14 +47,14 @@ class Typist(FakeModule):
         return b"%X\r" % int.from_bytes(self.registers[name], "big")
 
 
-def opened(module: Typist | None = None, **settings_: Any) -> ModuleBench:
-    bench = ModuleBench(module or Typist(), api_mode=0, **settings_)
+def opened(module: Typist | None = None, **settings_: Any) -> ModuleSession:
+    bench = ModuleSession(module or Typist(), api_mode=0, **settings_)
     bench.open()
     bench.pass_time(4)
     return bench
 
 
-def failure(bench: ModuleBench) -> Any:
+def failure(bench: ModuleSession) -> Any:
     (failed,) = bench.of(base.Failed)
     return failed.error
 
@@ -93,7 +93,7 @@ def test_the_guard_times_are_kept() -> None:
 
 
 def test_a_module_in_api_mode_is_a_mismatch() -> None:
-    bench = ModuleBench(FakeModule(1), api_mode=0)
+    bench = ModuleSession(FakeModule(1), api_mode=0)
     bench.module.answer = _only_frames(bench.module)  # type: ignore[method-assign]
     bench.open()
     bench.pass_time(5)
@@ -111,7 +111,7 @@ def _only_frames(module: FakeModule) -> Any:
 def test_another_module_is_left_alone() -> None:
     bench = opened(module=None, pan_id=1)  # set
     assert isinstance(bench.module, Typist)
-    named = ModuleBench(Typist(), api_mode=0, pan_id=1, module="0013A200DEADBEEF")
+    named = ModuleSession(Typist(), api_mode=0, pan_id=1, module="0013A200DEADBEEF")
     named.open()
     named.pass_time(4)
     assert isinstance(failure(named), MismatchError)
@@ -121,7 +121,7 @@ def test_another_module_is_left_alone() -> None:
 
 def test_a_value_refused_is_a_mismatch_and_command_mode_is_left() -> None:
     module = Typist()
-    bench = ModuleBench(module, api_mode=0, channel=20)
+    bench = ModuleSession(module, api_mode=0, channel=20)
     bench.open()
     while "CH" not in module.typed:
         bench.pass_time(0.1)
@@ -215,7 +215,7 @@ def test_gap_framing_keeps_its_pause_and_its_size() -> None:
 
 @given(st.binary(max_size=200))
 def test_noise_at_any_time_raises_nothing(noise: bytes) -> None:
-    bench = ModuleBench(Typist(), api_mode=0)
+    bench = ModuleSession(Typist(), api_mode=0)
     bench.open()
     bench.take_in(noise)
     bench.pass_time(5)

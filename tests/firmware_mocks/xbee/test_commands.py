@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from firmware_mocks.xbee.hardware import KINDS
-from tests.firmware_mocks.bench import XBeeBench, wrap
+from tests.firmware_mocks.bench import XBeeAir, wrap
 
 OK, BAD_COMMAND, BAD_PARAMETER = b"\0", b"\2", b"\3"
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_register_reads_and_takes_its_own_value(bench: XBeeBench, kind: str) -> None:
+def test_every_register_reads_and_takes_its_own_value(bench: XBeeAir, kind: str) -> None:
     module = bench.add(hardware=kind)
     bench.settle()
     for name, register in KINDS[kind].registers.items():
@@ -51,7 +51,7 @@ def test_every_register_reads_and_takes_its_own_value(bench: XBeeBench, kind: st
     ],
 )
 def test_ranges(
-    bench: XBeeBench, kind: str, command: bytes, allowed: list[int], refused: list[int]
+    bench: XBeeAir, kind: str, command: bytes, allowed: list[int], refused: list[int]
 ) -> None:
     module = bench.add(hardware=kind)
     bench.settle()
@@ -62,14 +62,14 @@ def test_ranges(
 
 
 @pytest.mark.parametrize("name", [b"twenty-one characters", b" leading", b"bell\x07", b"\xe9"])
-def test_a_bad_name_is_refused(bench: XBeeBench, name: bytes) -> None:
+def test_a_bad_name_is_refused(bench: XBeeAir, name: bytes) -> None:
     module = bench.add("good")
     bench.settle()
     assert bench.at(module, b"NI", name) == BAD_PARAMETER
     assert bench.get(module, b"NI") == b"good"
 
 
-def test_a_queued_value_waits_for_ac(bench: XBeeBench) -> None:
+def test_a_queued_value_waits_for_ac(bench: XBeeAir) -> None:
     one, two = bench.pair()
     assert bench.at(two, b"CH", b"\x0d", kind=9) == OK
     assert bench.at(two, b"CH", kind=9) == OK + b"\x0d"  # reads give what was set
@@ -79,20 +79,20 @@ def test_a_queued_value_waits_for_ac(bench: XBeeBench) -> None:
     assert bench.tx64(one, two.address, b"x") == 1
 
 
-def test_any_frame_08_applies_what_was_queued(bench: XBeeBench) -> None:
+def test_any_frame_08_applies_what_was_queued(bench: XBeeAir) -> None:
     one, two = bench.pair()
     bench.at(two, b"CH", b"\x0d", kind=9)
     bench.at(two, b"AP")
     assert bench.tx64(one, two.address, b"x") == 1
 
 
-def reset(bench: XBeeBench, module: object) -> None:
+def reset(bench: XBeeAir, module: object) -> None:
     answer, boot = bench.ask(module, b"\x08\x01FR", 500)  # type: ignore[arg-type]
     assert answer == b"\x88\x01FR\x00"
     assert boot == b"\x8a\x00"
 
 
-def test_a_reset_forgets_what_was_not_written(bench: XBeeBench) -> None:
+def test_a_reset_forgets_what_was_not_written(bench: XBeeAir) -> None:
     module = bench.add("before")
     bench.settle()
     bench.at(module, b"NI", b"after")
@@ -104,7 +104,7 @@ def test_a_reset_forgets_what_was_not_written(bench: XBeeBench) -> None:
     assert bench.get(module, b"NI") == b"after"
 
 
-def test_answers_take_three_milliseconds_at_least(bench: XBeeBench) -> None:
+def test_answers_take_three_milliseconds_at_least(bench: XBeeAir) -> None:
     """A client that sends first and listens second would miss a quicker one."""
     one, two = bench.pair(baudRate=115200)
     for frame in (b"\x08\x01AP", b"\x00\x01" + two.address.to_bytes(8, "big") + b"\x00x"):
@@ -116,7 +116,7 @@ def test_answers_take_three_milliseconds_at_least(bench: XBeeBench) -> None:
         assert when - asked >= 3_000_000
 
 
-def test_user_data_relay(bench: XBeeBench) -> None:
+def test_user_data_relay(bench: XBeeAir) -> None:
     module = bench.add()
     bench.settle()
     assert bench.ask(module, b"\x2d\x01\x00hello") == [b"\xad\x00hello"]
@@ -136,7 +136,7 @@ def test_user_data_relay(bench: XBeeBench) -> None:
     ],
 )
 def test_pp_is_the_actual_power(
-    bench: XBeeBench, kind: str, level: int, channel: int, power: int
+    bench: XBeeAir, kind: str, level: int, channel: int, power: int
 ) -> None:
     module = bench.add(hardware=kind, power=level, channel=channel)
     bench.settle()
@@ -147,7 +147,7 @@ def test_pp_is_the_actual_power(
     ("raw", "achieved", "line"),
     [(0x12C, 0x12B, 299), (0x1C200, 0x1B207, 111111), (7, 7, 111111), (3, 3, 9615)],
 )
-def test_s1_divides_its_clock(bench: XBeeBench, raw: int, achieved: int, line: int) -> None:
+def test_s1_divides_its_clock(bench: XBeeAir, raw: int, achieved: int, line: int) -> None:
     module = bench.add(hardware="s1")
     bench.settle()
     assert bench.at(module, b"BD", raw.to_bytes(4, "big"), kind=9) == OK

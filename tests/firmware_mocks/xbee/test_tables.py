@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.firmware_mocks.bench import XBeeBench
+from tests.firmware_mocks.bench import XBeeAir
 
 FN, HEAD = b"\x08\x01FN", b"\x88\x01FN\x00"
 
 
 @pytest.mark.parametrize("kind", ["digimesh", "900hp"])
-def test_fn_lists_the_nodes_in_reach_and_ends_without_a_frame(bench: XBeeBench, kind: str) -> None:
+def test_fn_lists_the_nodes_in_reach_and_ends_without_a_frame(bench: XBeeAir, kind: str) -> None:
     one = bench.add(hardware=kind, NT="20", NO="2")
     two = bench.add("two", hardware=kind, position=(1, 0, 0))
     bench.add("far", hardware=kind, position=(1e6, 0, 0))
@@ -22,7 +22,7 @@ def test_fn_lists_the_nodes_in_reach_and_ends_without_a_frame(bench: XBeeBench, 
     assert bench.ask(one, FN, 4000) == [HEAD + plain]
 
 
-def test_fn_of_another_module_lists_its_neighbours(bench: XBeeBench) -> None:
+def test_fn_of_another_module_lists_its_neighbours(bench: XBeeAir) -> None:
     one = bench.add("one", hardware="digimesh")
     two = bench.add("two", hardware="digimesh", position=(1, 0, 0), NT="20")
     bench.settle()
@@ -32,7 +32,7 @@ def test_fn_of_another_module_lists_its_neighbours(bench: XBeeBench) -> None:
     assert answer[17:25] == one.address.to_bytes(8, "big") and b"one\0" in answer
 
 
-def test_fn_in_command_mode_ends_with_an_empty_line(bench: XBeeBench) -> None:
+def test_fn_in_command_mode_ends_with_an_empty_line(bench: XBeeAir) -> None:
     one = bench.add(hardware="digimesh", api_mode=0, NT="20")
     bench.settle()
     bench.command_mode(one)
@@ -40,14 +40,14 @@ def test_fn_in_command_mode_ends_with_an_empty_line(bench: XBeeBench) -> None:
 
 
 @pytest.mark.parametrize("kind", ["s1", "xbee3", "zigbee"])
-def test_fn_and_ag_are_digimeshs(bench: XBeeBench, kind: str) -> None:
+def test_fn_and_ag_are_digimeshs(bench: XBeeAir, kind: str) -> None:
     one = bench.add(hardware=kind)
     bench.settle()
     assert bench.at(one, b"FN") == b"\x02"
     assert bench.at(one, b"AG", bytes(8)) == b"\x02"
 
 
-def test_ag_becomes_the_destination_of_those_with_this_one(bench: XBeeBench) -> None:
+def test_ag_becomes_the_destination_of_those_with_this_one(bench: XBeeAir) -> None:
     one = bench.add(hardware="digimesh")
     two = bench.add(hardware="digimesh", DH="13A200", DL="40521234", position=(1, 0, 0))
     three = bench.add(hardware="digimesh", DH="0", DL="FFFF", position=(2, 0, 0))
@@ -75,7 +75,7 @@ def test_ag_becomes_the_destination_of_those_with_this_one(bench: XBeeBench) -> 
     ids=["digimesh", "802.15.4"],
 )
 def test_ed_takes_its_time(
-    bench: XBeeBench,
+    bench: XBeeAir,
     parameters: dict[str, str],
     time: bytes,
     ms: float,
@@ -90,7 +90,7 @@ def test_ed_takes_its_time(
     assert bench.at(one, b"ED", too_long) == b"\x03"
 
 
-def test_ed_in_command_mode(bench: XBeeBench) -> None:
+def test_ed_in_command_mode(bench: XBeeAir) -> None:
     one = bench.add(hardware="s1", api_mode=0, noise_dbm=-87, SC="3")
     bench.settle()
     bench.command_mode(one)
@@ -100,7 +100,7 @@ def test_ed_in_command_mode(bench: XBeeBench) -> None:
 # --- Zigbee's tables ------------------------------------------------------------------------------
 
 
-def zdo(bench: XBeeBench, asking: object, target: bytes, cluster: int, start: int = 0) -> bytes:
+def zdo(bench: XBeeAir, asking: object, target: bytes, cluster: int, start: int = 0) -> bytes:
     """Status of the transmission and payload of the answer."""
     head = b"\x11\x05" + target + b"\xff\xfe\x00\x00" + cluster.to_bytes(2, "big") + bytes(4)
     status, *answers = bench.ask(asking, head + bytes((0x77, start)), 600)  # type: ignore[arg-type]
@@ -111,7 +111,7 @@ def zdo(bench: XBeeBench, asking: object, target: bytes, cluster: int, start: in
     return status[5:6] + answer[18:]
 
 
-def test_mgmt_lqi_and_mgmt_rtg(bench: XBeeBench) -> None:
+def test_mgmt_lqi_and_mgmt_rtg(bench: XBeeAir) -> None:
     one = bench.add("c", hardware="zigbee", CE="1", AO="1")
     modules = [one, *(bench.add(hardware="zigbee", position=(at, 0, 0)) for at in range(1, 6))]
     bench.settle()
@@ -142,7 +142,7 @@ def test_mgmt_lqi_and_mgmt_rtg(bench: XBeeBench) -> None:
     assert zdo(bench, one, own, 0x0032) == b"\x23\x77\x00\x01\x00\x01" + short + b"\x00" + short
 
 
-def test_an_end_device_lists_its_parent_alone(bench: XBeeBench) -> None:
+def test_an_end_device_lists_its_parent_alone(bench: XBeeAir) -> None:
     one = bench.add("c", hardware="zigbee", CE="1", AO="1")
     bench.add(hardware="zigbee", position=(1, 0, 0))
     bench.settle()
@@ -153,7 +153,7 @@ def test_an_end_device_lists_its_parent_alone(bench: XBeeBench) -> None:
 
 
 @pytest.mark.parametrize("alone", [False, True])
-def test_a_parent_that_restarts_is_not_a_child_of_its_child(bench: XBeeBench, alone: bool) -> None:
+def test_a_parent_that_restarts_is_not_a_child_of_its_child(bench: XBeeAir, alone: bool) -> None:
     """A joined the coordinator, B joined A; then A looks for a network again: it joins the
     coordinator, or through B where it has B alone in reach. Every neighbour table can be read."""
     a = bench.add(hardware="zigbee", NJ="FF", AO="3")
