@@ -123,6 +123,12 @@ class XBeeAir(AirBench):
         self.settle()
         return two
 
+    def settled(self, name: str = "", **parameters: Any) -> Module:
+        """One more module; all have booted."""
+        module: Module = self.add(name, **parameters)
+        self.settle()
+        return module
+
     def settle(self) -> None:
         """Let modules boot (and join); forget their output."""
         self.run(500)

@@ -41,8 +41,7 @@ def test_a_line_too_long_is_an_error_and_bounded(bench: XBeeAir) -> None:
 
 def test_values_take_effect_on_ac(bench: XBeeAir) -> None:
     one = bench.add()
-    two = bench.add(api_mode=0)
-    bench.settle()
+    two = bench.settled(api_mode=0)
     bench.command_mode(two)
     assert bench.type(two, "ATCHD\r") == "OK\r"
     assert bench.tx64(one, two.address, b"x") == 0
@@ -79,8 +78,7 @@ def test_only_valid_commands_restart_the_timeout(bench: XBeeAir) -> None:
     ids=["no silence before", "too slow", "no silence after"],
 )
 def test_no_silence_no_command_mode(bench: XBeeAir, before: int, gaps: int, after: int) -> None:
-    module = bench.add(api_mode=0, RO="FF")
-    bench.settle()
+    module = bench.settled(api_mode=0, RO="FF")
     bench.run(2000)
     bench.put(module, b"x")
     bench.run(before)
@@ -96,8 +94,7 @@ def test_no_silence_no_command_mode(bench: XBeeAir, before: int, gaps: int, afte
 @pytest.mark.parametrize("text", [b"+", b"++", b"++++", b"++x", b"+++x"])
 def test_characters_that_do_not_lead_there_are_data(bench: XBeeAir, text: bytes) -> None:
     one = bench.add(api_mode=0, DL="FFFF")
-    two = bench.add(api_mode=0)
-    bench.settle()
+    two = bench.settled(api_mode=0)
     bench.run(1500)
     bench.put(one, text)
     bench.run(2000)
@@ -107,8 +104,7 @@ def test_characters_that_do_not_lead_there_are_data(bench: XBeeAir, text: bytes)
 
 def test_what_comes_by_radio_waits_until_command_mode_ends(bench: XBeeAir) -> None:
     one = bench.add()
-    two = bench.add(api_mode=0)
-    bench.settle()
+    two = bench.settled(api_mode=0)
     bench.command_mode(two)
     assert bench.tx64(one, two.address, b"from afar") == 0
     assert bench.taken(two) == b""

@@ -12,8 +12,7 @@ OK, BAD_COMMAND, BAD_PARAMETER = b"\0", b"\2", b"\3"
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_register_reads_and_takes_its_own_value(bench: XBeeAir, kind: str) -> None:
-    module = bench.add(hardware=kind)
-    bench.settle()
+    module = bench.settled(hardware=kind)
     for name, register in KINDS[kind].registers.items():
         answer = bench.at(module, name.encode(), kind=9)
         assert answer[:1] == OK, name
@@ -53,8 +52,7 @@ def test_every_register_reads_and_takes_its_own_value(bench: XBeeAir, kind: str)
 def test_ranges(
     bench: XBeeAir, kind: str, command: bytes, allowed: list[int], refused: list[int]
 ) -> None:
-    module = bench.add(hardware=kind)
-    bench.settle()
+    module = bench.settled(hardware=kind)
     for value in refused:
         assert bench.at(module, command, value.to_bytes(4, "big"), kind=9) == BAD_PARAMETER
     for value in allowed:
@@ -63,8 +61,7 @@ def test_ranges(
 
 @pytest.mark.parametrize("name", [b"twenty-one characters", b" leading", b"bell\x07", b"\xe9"])
 def test_a_bad_name_is_refused(bench: XBeeAir, name: bytes) -> None:
-    module = bench.add("good")
-    bench.settle()
+    module = bench.settled("good")
     assert bench.at(module, b"NI", name) == BAD_PARAMETER
     assert bench.get(module, b"NI") == b"good"
 
@@ -93,8 +90,7 @@ def reset(bench: XBeeAir, module: object) -> None:
 
 
 def test_a_reset_forgets_what_was_not_written(bench: XBeeAir) -> None:
-    module = bench.add("before")
-    bench.settle()
+    module = bench.settled("before")
     bench.at(module, b"NI", b"after")
     reset(bench, module)
     assert bench.get(module, b"NI") == b"before"
@@ -117,8 +113,7 @@ def test_answers_take_three_milliseconds_at_least(bench: XBeeAir) -> None:
 
 
 def test_user_data_relay(bench: XBeeAir) -> None:
-    module = bench.add()
-    bench.settle()
+    module = bench.settled()
     assert bench.ask(module, b"\x2d\x01\x00hello") == [b"\xad\x00hello"]
     assert bench.ask(module, b"\x2d\x05\x02hello") == [b"\x89\x05\x7d"]
     assert bench.ask(module, b"\x2d\x05\x09hello") == [b"\x89\x05\x7c"]
@@ -138,8 +133,7 @@ def test_user_data_relay(bench: XBeeAir) -> None:
 def test_pp_is_the_actual_power(
     bench: XBeeAir, kind: str, level: int, channel: int, power: int
 ) -> None:
-    module = bench.add(hardware=kind, power=level, channel=channel)
-    bench.settle()
+    module = bench.settled(hardware=kind, power=level, channel=channel)
     assert bench.get(module, b"PP") == power.to_bytes(1, "big", signed=True)
 
 
@@ -148,8 +142,7 @@ def test_pp_is_the_actual_power(
     [(0x12C, 0x12B, 299), (0x1C200, 0x1B207, 111111), (7, 7, 111111), (3, 3, 9615)],
 )
 def test_s1_divides_its_clock(bench: XBeeAir, raw: int, achieved: int, line: int) -> None:
-    module = bench.add(hardware="s1")
-    bench.settle()
+    module = bench.settled(hardware="s1")
     assert bench.at(module, b"BD", raw.to_bytes(4, "big"), kind=9) == OK
     assert bench.at(module, b"BD", kind=9) == OK + achieved.to_bytes(4, "big")
     bench.at(module, b"AC", kind=9)

@@ -27,8 +27,7 @@ def test_is_as_in_the_zigbee_manual(bench: XBeeAir) -> None:
     """User guide XBee 3 Zigbee, On-demand sampling: DIO3, DIO10 high, DIO2, DIO11 low, AD0, AD1."""
     uses = {"D0": "2", "D1": "2", "D2": "3", "D3": "3", "P0": "5", "P1": "4"}
     circuit = {"D0": 0x3D0, "D1": 0x124, "D2": "low", "D3": "high"}
-    module = bench.add(hardware="zigbee", CE="1", pins=circuit, **uses)
-    bench.settle()
+    module = bench.settled(hardware="zigbee", CE="1", pins=circuit, **uses)
     (answer,) = bench.ask(module, bytes.fromhex("08 53 49 53"))
     assert answer == bytes.fromhex("88 53 49 53 00 01 0C 0C 03 04 08 03 D0 01 24")
     bench.command_mode(module)
@@ -38,8 +37,7 @@ def test_is_as_in_the_zigbee_manual(bench: XBeeAir) -> None:
 def test_is_in_the_standard_format(bench: XBeeAir) -> None:
     """802.15.4: one mask, as in a forum's explanation of the S1's print (D0, D1, D5; D0 high)."""
     uses = {"D0": "3", "D1": "4", "D5": "3", "D7": "0", "D6": "0"}
-    module = bench.add(hardware="s1", pins="D0:high, D5:low", **uses)
-    bench.settle()
+    module = bench.settled(hardware="s1", pins="D0:high, D5:low", **uses)
     status, sample = bench.ask(module, bytes.fromhex("08 53 49 53"))
     assert status == bytes.fromhex("88 53 49 53 00")
     source = module.address.to_bytes(8, "big")
@@ -50,18 +48,15 @@ def test_is_in_the_standard_format(bench: XBeeAir) -> None:
 
 @pytest.mark.parametrize("hardware", ["s1", "s2c", "xbee3", *MESHES])
 def test_without_an_enabled_line_is_fails(bench: XBeeAir, hardware: str) -> None:
-    module = bench.add(hardware=hardware, CE="1")
-    bench.settle()
+    module = bench.settled(hardware=hardware, CE="1")
     assert bench.ask(module, b"\x08\x01IS") == [b"\x88\x01IS\x01"]
 
 
 def test_analog_lines_and_the_standard_mask(bench: XBeeAir) -> None:
-    s1 = bench.add(hardware="s1", D1="2", D5="2", pins={"D1": 0x225, "D5": "high"})
-    bench.settle()
+    s1 = bench.settled(hardware="s1", D1="2", D5="2", pins={"D1": 0x225, "D5": "high"})
     sample = bench.ask(s1, b"\x08\x01IS")[1]
     assert sample[11:] == bytes.fromhex("01 44 00 02 25 03 FF")
-    xbee3 = bench.add(AO="0", D2="2", P2="3", pins={"P2": "high", "D2": 1})
-    bench.settle()
+    xbee3 = bench.settled(AO="0", D2="2", P2="3", pins={"P2": "high", "D2": 1})
     sample = bench.ask(xbee3, b"\x08\x01IS")[1]
     assert sample[0] == 0x92
     assert sample[12:] == bytes.fromhex("01 10 00 04 10 00 00 01")
@@ -69,8 +64,7 @@ def test_analog_lines_and_the_standard_mask(bench: XBeeAir) -> None:
 
 def test_open_inputs_follow_their_resistors(bench: XBeeAir) -> None:
     """PR 1 is the resistor of D4, PR 10 of D0; PD gives its direction."""
-    module = bench.add(hardware="zigbee", CE="1", D0="3", D4="3")
-    bench.settle()
+    module = bench.settled(hardware="zigbee", CE="1", D0="3", D4="3")
 
     def levels() -> int:
         return bench.get(module, b"IS")[5]
@@ -164,8 +158,7 @@ def test_explicit_output_names_the_cluster_of_samples(bench: XBeeAir) -> None:
 
 
 def test_the_supply_voltage_is_added_when_it_is_low(bench: XBeeAir) -> None:
-    module = bench.add(hardware="zigbee", CE="1", D0="3")
-    bench.settle()
+    module = bench.settled(hardware="zigbee", CE="1", D0="3")
     assert bench.get(module, b"IS").hex() == "010001000001"
     assert bench.at(module, b"V+", b"\xff\xff") == b"\0"
     assert bench.get(module, b"IS").hex() == "0100018000010ce4"
@@ -205,8 +198,7 @@ def test_active_scan_of_802_15_4(bench: XBeeAir) -> None:
     bench.add(CE="1", my=0x1234, pan_id=0x5678, channel=20, A2="4", position=(10, 0, 0))
     far = bench.add(CE="1", channel=15, position=(0, 10, 0))
     bench.add(position=(0, 1, 0))  # no coordinator
-    bench.add(CE="1", channel=13, position=(1e6, 0, 0))
-    bench.settle()
+    bench.settled(CE="1", channel=13, position=(1e6, 0, 0))
     first, second, end = bench.ask(module, b"\x08\x01AS", 3000)
     assert first == b"\x88\x01AS\0" + bytes.fromhex("1234 5678 02 14 00 00 00 CFFF 00 3C 000000")
     long = far.address.to_bytes(8, "big")
@@ -236,8 +228,7 @@ def test_active_scan_of_zigbee(bench: XBeeAir) -> None:
 
 def test_version_long(bench: XBeeAir) -> None:
     xbee3, s1 = bench.add(), bench.add(hardware="s1")
-    mesh = bench.add(hardware="digimesh")
-    bench.settle()
+    mesh = bench.settled(hardware="digimesh")
     assert bench.get(xbee3, b"VL").startswith(b"VR 2014, HV 4142")
     assert bench.at(xbee3, b"VL", b"x") == b"\x03"
     assert bench.at(s1, b"VL") == b"\x02"  # removed from its firmware with 10C9

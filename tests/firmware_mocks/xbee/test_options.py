@@ -28,8 +28,7 @@ def test_the_table_has_every_bit_of_every_family() -> None:
 def test_a_bit_does_what_the_table_has(bench: XBeeAir, family: str, bit: int) -> None:
     more = {"CE": "1"} if family == "Zigbee" else {}
     one = bench.add(hardware=MODERN[family], **more)
-    two = bench.add(hardware=MODERN[family], position=(1, 0, 0))
-    bench.settle()
+    two = bench.settled(hardware=MODERN[family], position=(1, 0, 0))
     plain = bench.tx(one, two.address, b"data")
     (received,) = bench.frames(two)
     again = bench.tx(one, two.address, b"data")  # its route is known now
@@ -54,8 +53,7 @@ def test_a_bit_does_what_the_table_has(bench: XBeeAir, family: str, bit: int) ->
 def test_a_multicast_goes_to_the_group_of_this_number_and_to_no_module(bench: XBeeAir) -> None:
     """Its 16-bit address is a group's, though a module has the same one."""
     one = bench.add(hardware="zigbee", CE="1")
-    two = bench.add(hardware="zigbee", position=(1, 0, 0))
-    bench.settle()
+    two = bench.settled(hardware="zigbee", position=(1, 0, 0))
     short = two.addressing.source16
     assert bench.tx(one, 0xFFFFFFFFFFFFFFFF, b"x", to16=short)[3] == SUCCESS
     assert len(bench.frames(two)) == 1

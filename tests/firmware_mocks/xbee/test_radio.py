@@ -22,8 +22,7 @@ def test_the_strength_at_1_m_can_be_calibrated(bench: XBeeAir) -> None:
 def test_too_weak_is_not_received(bench: XBeeAir, kind: str, reach: float) -> None:
     one = bench.add(hardware=kind)
     near = bench.add(hardware=kind, position=(reach, 0, 0))
-    far = bench.add(hardware=kind, position=(reach * 1.01, 0, 0))
-    bench.settle()
+    far = bench.settled(hardware=kind, position=(reach * 1.01, 0, 0))
     frame = b"\x10\x00" if kind == "900hp" else b"\x00\x00"
     frame += BROADCAST.to_bytes(8, "big") + (b"\xff\xfe\x00" if kind == "900hp" else b"") + b"\x00x"
     bench.ask(one, frame, 500)
@@ -132,10 +131,8 @@ def test_db_begins_anew_with_a_restart_even_after_wr(bench: XBeeAir) -> None:
 def test_the_firmwares_own_queue_is_bounded(bench: XBeeAir) -> None:
     """A node that answers faster than it can send drops, and does not grow."""
     chatty = bench.add(replies={"": "x" * 40}, RR="6")
-    talker = bench.add(baudRate=115200, position=(1, 0, 0))
-    bench.settle()
-    gone = bench.add("gone", baudRate=921600)
-    bench.settle()
+    talker = bench.settled(baudRate=115200, position=(1, 0, 0))
+    gone = bench.settled("gone", baudRate=921600)
     for number in range(60):
         packet = gone.addressing.packet(Request(b"%d" % number, BROADCAST))
         chatty.radio.signal_received(

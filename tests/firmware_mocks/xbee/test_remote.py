@@ -61,16 +61,14 @@ def test_the_answer_to_a_new_channel_comes_on_the_old_one(bench: XBeeAir) -> Non
 
 
 def test_an_absent_node(bench: XBeeAir) -> None:
-    one = bench.add()
-    bench.settle()
+    one = bench.settled()
     unknown = b"\x97\x05" + bytes(7) + b"\x09\xff\xfe"
     assert ask(bench, one, 9, b"NI") == [unknown + b"NI\x04"]
 
 
 def test_a_broadcast_command_is_answered_by_all(bench: XBeeAir) -> None:
     one, two = bench.pair()
-    three = bench.add(position=(2, 0, 0))
-    bench.settle()
+    three = bench.settled(position=(2, 0, 0))
     assert ask(bench, one, BROADCAST, b"NI") == [head(two) + b"NI\x00m1", head(three) + b"NI\x00m2"]
 
 
@@ -106,7 +104,6 @@ def test_without_digis_header_it_cannot_be_sent(bench: XBeeAir) -> None:
 @pytest.mark.parametrize("kind", ["s1", "digimesh", "zigbee", "900hp"])
 def test_every_firmware_answers(bench: XBeeAir, kind: str) -> None:
     one = bench.add(hardware=kind, **({"CE": "1"} if kind == "zigbee" else {}))
-    two = bench.add(hardware=kind, position=(1, 0, 0))
-    bench.settle()
+    two = bench.settled(hardware=kind, position=(1, 0, 0))
     (answer,) = ask(bench, one, two.address, b"NI")
     assert answer == head(two, two.addressing.source16) + b"NI\x00m1"

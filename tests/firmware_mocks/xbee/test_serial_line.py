@@ -11,8 +11,7 @@ MS = 1_000_000
 
 def transparent(bench: XBeeAir, **parameters: object) -> tuple:  # type: ignore[type-arg]
     one = bench.add(api_mode=0, DL="FFFF", **parameters)
-    two = bench.add(position=(1, 0, 0), baudRate=115200)
-    bench.settle()
+    two = bench.settled(position=(1, 0, 0), baudRate=115200)
     return one, two
 
 
@@ -103,8 +102,7 @@ def test_clear_to_send_falls_17_bytes_before_full_and_comes_back_at_34(bench: XB
 def test_a_client_that_obeys_cts_never_overruns_the_buffer(bench: XBeeAir) -> None:
     """Retries make the radio slower than the line; the host holds the client meanwhile."""
     one = bench.add(hardware="s1", baudRate=115200, rtscts="true", RR="2")
-    without = bench.add(hardware="s1", baudRate=115200, rtscts="true", RR="2", D7="0")
-    bench.settle()
+    without = bench.settled(hardware="s1", baudRate=115200, rtscts="true", RR="2", D7="0")
     frames = b"".join(wrap(bytes((0, n)) + bytes(8) + b"\x00" + bytes(80)) for n in range(1, 30))
     lump = 5 * MS // one.uart.byte_ns
     held = 0
@@ -136,8 +134,7 @@ def test_a_radio_packet_that_does_not_fit_the_transmit_buffer_is_dropped_whole(
 
 
 def test_answers_wait_for_room_and_nothing_grows(bench: XBeeAir) -> None:
-    module = bench.add(baudRate=1200, ni="twenty characters!!!")
-    bench.settle()
+    module = bench.settled(baudRate=1200, ni="twenty characters!!!")
     for _ in range(200):
         module.receive(wrap(b"\x08\x01NI"), bench.now)
     assert module.uart.held(bench.now) <= 2 * 202
@@ -150,8 +147,7 @@ def test_answers_wait_for_room_and_nothing_grows(bench: XBeeAir) -> None:
 
 def test_a_frame_half_read_when_the_radio_gets_busy_is_not_given_up(bench: XBeeAir) -> None:
     talker = bench.add(hardware="900hp", BR="0", MT="0")
-    node = bench.add(hardware="900hp", BR="0", replies={"ping": "x" * 200})
-    bench.settle()
+    node = bench.settled(hardware="900hp", BR="0", replies={"ping": "x" * 200})
     bench.ask(talker, b"\x10\x00" + BROADCAST.to_bytes(8, "big") + b"\xff\xfe\x00\x00ping", 1)
     question = wrap(b"\x08\x01CE")
     node.receive(question[:4], bench.now)

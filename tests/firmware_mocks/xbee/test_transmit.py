@@ -44,8 +44,7 @@ def test_broadcast_reaches_all_and_is_never_acknowledged(bench: XBeeAir, how: st
     one, two = bench.pair()
     three = bench.add(position=(0, 1, 0))
     elsewhere = bench.add(channel=13)
-    foreign = bench.add(pan_id=1)
-    bench.settle()
+    foreign = bench.settled(pan_id=1)
     if how == "64":
         assert bench.tx64(one, BROADCAST, b"all") == SUCCESS
     elif how == "16":
@@ -76,8 +75,7 @@ def test_a_unicast_that_is_not_received(bench: XBeeAir, difference: dict[str, An
 def test_mac_modes_1_and_3_ask_for_no_acknowledgement(
     bench: XBeeAir, mode: int, status: int
 ) -> None:
-    module = bench.add(MM=f"{mode}")
-    bench.settle()
+    module = bench.settled(MM=f"{mode}")
     assert bench.tx64(module, 1, b"x") == status
 
 
@@ -95,8 +93,7 @@ def test_mac_modes_with_and_without_digis_header_do_not_mix(bench: XBeeAir) -> N
 def test_pan_broadcast_crosses_pans_but_not_channels(bench: XBeeAir, kind: str) -> None:
     one = bench.add()
     two = bench.add(pan_id=0x1234, position=(1, 0, 0))
-    elsewhere = bench.add(channel=13)
-    bench.settle()
+    elsewhere = bench.settled(channel=13)
     if kind == "00":
         assert bench.tx64(one, BROADCAST, b"all", options=0x04) == SUCCESS
     else:
@@ -129,8 +126,7 @@ def test_the_largest_payload(
     bench: XBeeAir, kind: str, parameters: dict[str, Any], to16: bool, most: int
 ) -> None:
     sender = bench.add(hardware=kind, **parameters)
-    receiver = bench.add(hardware=kind, **(parameters | {"my": 2}))
-    bench.settle()
+    receiver = bench.settled(hardware=kind, **(parameters | {"my": 2}))
     for size, status in ((most, SUCCESS), (most + 1, TOO_LARGE)):
         if to16:
             assert bench.tx16(sender, 2, bytes(size)) == status
@@ -202,8 +198,7 @@ def test_the_loopback_cluster_comes_back(bench: XBeeAir) -> None:
 
 def test_a_node_with_replies_answers_its_sender_by_itself(bench: XBeeAir) -> None:
     one = bench.add()
-    node = bench.add(position=(1, 0, 0), replies={"ping": "pong", "who": "me"})
-    bench.settle()
+    node = bench.settled(position=(1, 0, 0), replies={"ping": "pong", "who": "me"})
     answers = bench.ask(one, b"\x00\x01" + BROADCAST.to_bytes(8, "big") + b"\x00ping 7")
     assert answers == [b"\x89\x01\x00", b"\x80" + address(node) + b"\x28\x00pong 7"]
     answers = bench.ask(one, b"\x00\x02" + address(node) + b"\x00whoever")
@@ -225,8 +220,7 @@ def test_replies_may_have_any_byte(bench: XBeeAir, replies: object) -> None:
 
 
 def test_noise_over_the_threshold_is_a_cca_failure(bench: XBeeAir) -> None:
-    module = bench.add(noise_dbm=-60)
-    bench.settle()
+    module = bench.settled(noise_dbm=-60)
     assert bench.tx64(module, BROADCAST, b"x") == CCA
     assert bench.get(module, b"EC") == b"\x00\x01"
     bench.at(module, b"CA", b"\x00")  # off
@@ -236,8 +230,7 @@ def test_noise_over_the_threshold_is_a_cca_failure(bench: XBeeAir) -> None:
 
 
 def test_xbee3_takes_a_new_threshold_with_the_next_restart(bench: XBeeAir) -> None:
-    module = bench.add(noise_dbm=-60)
-    bench.settle()
+    module = bench.settled(noise_dbm=-60)
     bench.at(module, b"CA", b"\x28")
     assert bench.tx64(module, BROADCAST, b"x") == CCA
     bench.at(module, b"WR")

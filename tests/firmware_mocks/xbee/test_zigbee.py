@@ -14,8 +14,7 @@ COORDINATOR, ANY = 0, 0xFFFFFFFFFFFFFFFF
 def network(bench: XBeeAir) -> tuple[Module, Module]:
     """A coordinator and a router 1 m away."""
     coordinator = bench.add(hardware="zigbee", CE="1")
-    router = bench.add(hardware="zigbee", position=(1, 0, 0))
-    bench.settle()
+    router = bench.settled(hardware="zigbee", position=(1, 0, 0))
     return coordinator, router
 
 
@@ -55,8 +54,7 @@ def test_why_a_router_does_not_join(
     bench: XBeeAir, router: dict[str, object], coordinator: dict[str, object], reason: int
 ) -> None:
     bench.add(hardware="zigbee", CE="1", **coordinator)
-    module = bench.add(hardware="zigbee", **router)
-    bench.settle()
+    module = bench.settled(hardware="zigbee", **router)
     assert bench.get(module, b"AI") == bytes((reason,))
     assert bench.tx(module, BROADCAST, b"x")[3] == 0x22
 
@@ -134,8 +132,7 @@ def test_aps_encryption_needs_ee(bench: XBeeAir, network: tuple[Module, Module])
 
 
 def test_the_channel_parameter_is_the_scan_mask(bench: XBeeAir) -> None:
-    coordinator = bench.add(hardware="zigbee", CE="1", channel=20)
-    bench.settle()
+    coordinator = bench.settled(hardware="zigbee", CE="1", channel=20)
     assert bench.get(coordinator, b"CH") == bytes((20,))
 
 
@@ -175,8 +172,7 @@ REGISTERS = [
 def test_registers(
     bench: XBeeAir, name: bytes, default: bytes, allowed: bytes, refused: bytes
 ) -> None:
-    module = bench.add(hardware="zigbee")
-    bench.settle()
+    module = bench.settled(hardware="zigbee")
     assert bench.get(module, name) == default
     assert bench.at(module, name, allowed) == b"\x00"
     assert bench.get(module, name) == allowed
@@ -186,21 +182,18 @@ def test_registers(
 
 def test_the_network_closes_after_the_time_in_nj(bench: XBeeAir) -> None:
     coordinator = bench.add(hardware="zigbee", CE="1", NJ="0")
-    late = bench.add(hardware="zigbee")
-    bench.settle()
+    late = bench.settled(hardware="zigbee")
     assert bench.get(late, b"AI") == b"\x23"
     bench.at(coordinator, b"NJ", b"\x3c")
     bench.settle()
     assert bench.get(late, b"AI") == b"\x00"
     bench.run(58_000)
-    in_time = bench.add(hardware="zigbee")
-    bench.settle()
+    in_time = bench.settled(hardware="zigbee")
     assert bench.get(in_time, b"AI") == b"\x00"
     bench.at(in_time, b"NJ", b"\x00")
     bench.at(late, b"NJ", b"\x00")
     bench.run(2_000)
-    too_late = bench.add(hardware="zigbee")
-    bench.settle()
+    too_late = bench.settled(hardware="zigbee")
     assert bench.get(too_late, b"AI") == b"\x23"
 
 
@@ -217,14 +210,12 @@ def test_network_reset_of_one_module_and_of_all(
     bench.run(300)
     assert b"\x8a\x06" in bench.frames(coordinator)
     assert b"\x8a\x02" in bench.frames(router)
-    plain = bench.add(hardware="xbee3")
-    bench.settle()
+    plain = bench.settled(hardware="xbee3")
     assert bench.at(plain, b"NR", b"\x00") == b"\x02"
 
 
 def test_an_energy_scan_takes_its_time(bench: XBeeAir) -> None:
-    module = bench.add(hardware="zigbee", noise_dbm=-87)
-    bench.settle()
+    module = bench.settled(hardware="zigbee", noise_dbm=-87)
     assert bench.ask(module, b"\x08\x01ED\x01\x00", 250) == []
     bench.run(20)
     assert bench.frames(module) == [b"\x88\x01ED\x00" + bytes((87,)) * 16]
@@ -247,8 +238,7 @@ def register(bench: XBeeAir, module: Module, address: int, key: bytes, kind: int
 
 def test_a_registered_key_admits_its_module_until_it_expires(bench: XBeeAir) -> None:
     coordinator = bench.add(hardware="zigbee", CE="1", EE="1", KY=KEY_1, NK=KEY_2, KT="1E")
-    router = bench.add(hardware="zigbee", EE="1", KY=KEY_2)
-    bench.settle()
+    router = bench.settled(hardware="zigbee", EE="1", KY=KEY_2)
     assert bench.get(router, b"AI") == b"\x22"
     assert register(bench, coordinator, router.address + 1, bytes.fromhex(KEY_2)) == 0
     assert bench.get(router, b"AI") == b"\x22"
@@ -278,14 +268,12 @@ def test_a_registered_key_admits_its_module_until_it_expires(bench: XBeeAir) -> 
 def test_refused_registrations(
     bench: XBeeAir, address: int, key: bytes, kind: int, status: int
 ) -> None:
-    coordinator = bench.add(hardware="zigbee", CE="1", EE="1", KY=KEY_1)
-    bench.settle()
+    coordinator = bench.settled(hardware="zigbee", CE="1", EE="1", KY=KEY_1)
     assert register(bench, coordinator, address, key, kind) == status
 
 
 def test_registrations_are_removed_and_limited(bench: XBeeAir) -> None:
-    coordinator = bench.add(hardware="zigbee", CE="1", EE="1", KY=KEY_1)
-    bench.settle()
+    coordinator = bench.settled(hardware="zigbee", CE="1", EE="1", KY=KEY_1)
     statuses = [register(bench, coordinator, 1 + number, b"\x01") for number in range(11)]
     assert statuses == [0] * 10 + [0x18]
     assert register(bench, coordinator, 1, b"") == 0
@@ -343,8 +331,7 @@ def test_a_client_that_takes_zdo_requests_gets_them(
 
 
 def test_a_module_that_joined_announces_itself(bench: XBeeAir) -> None:
-    coordinator = bench.add(hardware="zigbee", CE="1", AO="1")
-    bench.settle()
+    coordinator = bench.settled(hardware="zigbee", CE="1", AO="1")
     router = bench.add(hardware="zigbee", position=(1, 0, 0))
     bench.run(300)
     (announcement,) = bench.frames(coordinator)
