@@ -169,6 +169,22 @@ def test_a_flood_as_fast_as_the_line() -> None:
         assert line_free - at <= 5 * MS + frame * 10 * S // 9600 + len(data) * 10 * S // 9600
 
 
+def test_a_word_starts_a_flood() -> None:
+    bench = OneNode(flood_on="go", rate=50, count=3)
+    bench.send(frames("cobs-crc16", b"go"))
+    bench.run_to(S)
+    assert [int(text[:6]) for text in packets("cobs-crc16", bench.out)] == [1, 2, 3]
+
+
+def test_without_frames_it_echoes_bytes_and_noise_at_another_rate() -> None:
+    bench = OneNode(framing="raw", mode="echo")
+    bench.send(b"H\0")
+    assert bench.out == b"H\0"
+    bench.node.host_baud = 9600
+    bench.send(b"hello")
+    assert len(bench.out) > 2 and b"hello" not in bench.out
+
+
 def test_a_flood_whose_packets_cannot_be_framed_ends() -> None:
     bench = OneNode(mode="flood", framing={"framing": "lines", "terminator": "a"})
     bench.run_to(S)

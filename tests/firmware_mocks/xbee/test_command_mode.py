@@ -10,6 +10,7 @@ from tests.firmware_mocks.bench import XBeeAir
 def test_the_manuals_session(bench: XBeeAir) -> None:
     module = bench.add(api_mode=0, hardware="s1")
     bench.command_mode(module)
+    assert bench.type(module, "AT\r") == "OK\r"
     assert bench.type(module, "ATAP\r") == "0\r"
     assert bench.type(module, "ATDL1A0D\r") == "OK\r"
     assert bench.type(module, "ATDL\r") == "1A0D\r"

@@ -100,6 +100,12 @@ def test_a_reset_forgets_what_was_not_written(bench: XBeeAir) -> None:
     assert bench.get(module, b"NI") == b"after"
 
 
+def test_re_restores_the_factory_values(bench: XBeeAir) -> None:
+    module = bench.settled(channel=13)
+    assert bench.at(module, b"RE") == OK
+    assert module.registers.number("CH") == 12
+
+
 def test_answers_take_three_milliseconds_at_least(bench: XBeeAir) -> None:
     """A client that sends first and listens second would miss a quicker one."""
     one, two = bench.pair(baudRate=115200)
