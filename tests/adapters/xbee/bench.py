@@ -66,6 +66,10 @@ class FakeModule:
         self.log: list[bytes] = []
         self.texts: list[bytes] = []
 
+    def silenced(self) -> FakeModule:
+        self.silent = True
+        return self
+
     def answer(self, wire: bytes) -> bytes:
         if self.silent:
             return b""
@@ -133,6 +137,10 @@ class ModuleSession(SessionBench):
                     queue += more
         self.events += seen
         return seen
+
+    def opened(self) -> ModuleSession:
+        self.open()
+        return self
 
     def ready(self) -> ModuleSession:
         self.open()

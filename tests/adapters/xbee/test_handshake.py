@@ -90,8 +90,7 @@ def test_a_module_without_np_is_an_s1() -> None:
 
 
 def test_another_module_is_refused_before_anything_is_set() -> None:
-    bench = ModuleSession(channel=20, pan_id=1, my_address=2, module="0013a200deadbeef")
-    bench.open()
+    bench = ModuleSession(channel=20, pan_id=1, my_address=2, module="0013a200deadbeef").opened()
     error = error_of(bench)
     assert isinstance(error, MismatchError)
     assert SERIAL in str(error)
@@ -136,8 +135,7 @@ def test_hardware_with_802_15_4(hv: int, vr: int, series: str) -> None:
 
 @pytest.mark.parametrize(("configured", "actual"), [(1, 2), (2, 1)])
 def test_the_other_api_mode_is_recognised(configured: int, actual: int) -> None:
-    bench = ModuleSession(FakeModule(actual), api_mode=configured)
-    bench.open()
+    bench = ModuleSession(FakeModule(actual), api_mode=configured).opened()
     error = error_of(bench)
     assert isinstance(error, MismatchError)
     assert f"is in API mode {actual}" in str(error)
@@ -148,8 +146,7 @@ def test_the_other_api_mode_is_recognised(configured: int, actual: int) -> None:
 
 @pytest.mark.parametrize(("mode", "word"), [(0, "transparent"), (4, "MicroPython"), (7, "mode 7")])
 def test_a_module_outside_api_mode_is_recognised_and_the_fix_named(mode: int, word: str) -> None:
-    bench = ModuleSession(FakeModule(mode), api_mode=2)
-    bench.open()
+    bench = ModuleSession(FakeModule(mode), api_mode=2).opened()
     bench.pass_time(10)
     error = error_of(bench)
     assert isinstance(error, MismatchError)
@@ -164,10 +161,8 @@ def test_a_module_outside_api_mode_is_recognised_and_the_fix_named(mode: int, wo
 
 
 def test_nothing_is_written_in_the_guard_time_behind_plus_plus_plus() -> None:
-    module = FakeModule(0)
-    module.silent = True
-    bench = ModuleSession(module)
-    bench.open()
+    module = FakeModule(0).silenced()
+    bench = ModuleSession(module).opened()
     bench.pass_time(30)
     plus = next(at for at, wire in bench.written if wire == b"+++")
     assert [wire for at, wire in bench.written if at >= plus] == [b"+++"]
@@ -175,10 +170,8 @@ def test_nothing_is_written_in_the_guard_time_behind_plus_plus_plus() -> None:
 
 
 def test_ok_may_come_after_the_modules_own_guard_time() -> None:
-    module = FakeModule(0)
-    module.silent = True
-    bench = ModuleSession(module)
-    bench.open()
+    module = FakeModule(0).silenced()
+    bench = ModuleSession(module).opened()
     while bench.written[-1][1] != b"+++":
         bench.pass_time(0.1)
     bench.pass_time(1.5)
@@ -193,8 +186,7 @@ def test_command_mode_without_an_answer_to_atap_is_a_peer_error() -> None:
         def command_mode(self, wire: bytes) -> bytes:
             return b"" if wire == b"ATAP\r" else super().command_mode(wire)
 
-    bench = ModuleSession(Mute(0))
-    bench.open()
+    bench = ModuleSession(Mute(0)).opened()
     bench.pass_time(20)
     error = error_of(bench)
     assert isinstance(error, PeerError)
@@ -202,17 +194,14 @@ def test_command_mode_without_an_answer_to_atap_is_a_peer_error() -> None:
 
 
 def test_a_module_that_reports_api_in_command_mode_only_is_a_peer_error() -> None:
-    bench = ModuleSession(FakeModule(0, AP=b"\x01"))
-    bench.open()
+    bench = ModuleSession(FakeModule(0, AP=b"\x01")).opened()
     bench.pass_time(20)
     assert isinstance(error_of(bench), PeerError)
 
 
 def test_nothing_connected_names_the_likely_causes() -> None:
-    module = FakeModule()
-    module.silent = True
-    bench = ModuleSession(module)
-    bench.open()
+    module = FakeModule().silenced()
+    bench = ModuleSession(module).opened()
     bench.pass_time(10)
     error = error_of(bench)
     assert isinstance(error, PeerError)
@@ -221,10 +210,8 @@ def test_nothing_connected_names_the_likely_causes() -> None:
 
 
 def test_noise_alone_points_at_the_baud_rate() -> None:
-    module = FakeModule()
-    module.silent = True
-    bench = ModuleSession(module)
-    bench.open()
+    module = FakeModule().silenced()
+    bench = ModuleSession(module).opened()
     for _ in range(20):
         bench.take_in(bytes.fromhex("F8E07E00FF80"))
         bench.pass_time(0.5)
@@ -232,10 +219,8 @@ def test_noise_alone_points_at_the_baud_rate() -> None:
 
 
 def test_packets_without_answers_point_at_the_wire_to_the_module() -> None:
-    module = FakeModule()
-    module.silent = True
-    bench = ModuleSession(module)
-    bench.open()
+    module = FakeModule().silenced()
+    bench = ModuleSession(module).opened()
     for _ in range(20):
         bench.frames("81 0001 28 00 6869")
         bench.pass_time(0.5)
@@ -259,8 +244,7 @@ def test_a_module_that_stops_in_the_middle_is_a_peer_error() -> None:
             self.silent = data[2:4] == b"SL"
             return super().at_command(data)
 
-    bench = ModuleSession(Dying())
-    bench.open()
+    bench = ModuleSession(Dying()).opened()
     bench.pass_time(10)
     error = error_of(bench)
     assert isinstance(error, PeerError)
@@ -287,11 +271,9 @@ def test_a_set_without_effect_is_found() -> None:
 def test_a_read_refused_or_empty_is_a_peer_error() -> None:
     module = FakeModule()
     del module.registers["HV"]
-    bench = ModuleSession(module)
-    bench.open()
+    bench = ModuleSession(module).opened()
     assert "ATHV with: bad command" in str(error_of(bench))
-    bench = ModuleSession(FakeModule(VR=b""))
-    bench.open()
+    bench = ModuleSession(FakeModule(VR=b"")).opened()
     assert "ATVR" in str(error_of(bench))
 
 
@@ -306,10 +288,8 @@ def test_a_restart_in_the_handshake_begins_anew() -> None:
 
 
 def test_a_module_that_keeps_restarting_is_given_up() -> None:
-    module = FakeModule()
-    module.silent = True
-    bench = ModuleSession(module)
-    bench.open()
+    module = FakeModule().silenced()
+    bench = ModuleSession(module).opened()
     for _ in range(50):
         bench.frames(RESET)
     error = error_of(bench)
@@ -319,10 +299,8 @@ def test_a_module_that_keeps_restarting_is_given_up() -> None:
 
 
 def test_a_slow_module_is_found_while_command_mode_is_probed() -> None:
-    module = FakeModule()
-    module.silent = True
-    bench = ModuleSession(module)
-    bench.open()
+    module = FakeModule().silenced()
+    bench = ModuleSession(module).opened()
     bench.pass_time(2)
     module.silent = False
     bench.frames("8801 4150 00 01")
@@ -342,8 +320,7 @@ def test_answers_that_were_not_asked_for_change_nothing() -> None:
 
 
 def test_after_a_failure_nothing_moves_until_it_is_opened_again() -> None:
-    bench = ModuleSession(module="0013A20000000001")
-    bench.open()
+    bench = ModuleSession(module="0013A20000000001").opened()
     bench.events.clear()
     assert bench.frames(RESET, "8801 4150 00 01", "81 0001 28 00 6869") == []
     assert bench.send(b"x") is None
@@ -383,8 +360,7 @@ def _no_frame(bench: ModuleSession) -> list[str]:
     ],
 )
 def test_what_is_not_an_xbee_is_named_once_per_connection(data: bytes, looks: str) -> None:
-    module = FakeModule()
-    module.silent = True
+    module = FakeModule().silenced()
     bench = ModuleSession(module)
     for connection in (1, 2):
         bench.open()

@@ -110,8 +110,7 @@ def test_other_firmware_is_named_with_its_fix(
 @pytest.mark.parametrize("status", ["8A02", "8A06"])
 def test_an_unassociated_module_waits_for_its_network(state: int, word: str, status: str) -> None:
     module = zigbee(AI=bytes((state,)))
-    bench = ModuleSession(module, firmware="zigbee", mapping=ByHeader())
-    bench.open()
+    bench = ModuleSession(module, firmware="zigbee", mapping=ByHeader()).opened()
     (notice,) = bench.of(base.Notice)
     assert word in notice.text
     assert f"AI = {state:02X}" in notice.text
@@ -129,8 +128,7 @@ def test_an_unassociated_module_waits_for_its_network(state: int, word: str, sta
 
 def test_a_join_without_a_word_is_noticed() -> None:
     module = zigbee(AI=b"\xff")
-    bench = ModuleSession(module, firmware="zigbee", mapping=ByHeader())
-    bench.open()
+    bench = ModuleSession(module, firmware="zigbee", mapping=ByHeader()).opened()
     module.registers["AI"] = b"\x22"
     bench.pass_time(3)
     assert len(bench.of(base.Notice)) == 2

@@ -48,8 +48,7 @@ class Typist(FakeModule):
 
 
 def opened(module: Typist | None = None, **settings_: Any) -> ModuleSession:
-    bench = ModuleSession(module or Typist(), api_mode=0, **settings_)
-    bench.open()
+    bench = ModuleSession(module or Typist(), api_mode=0, **settings_).opened()
     bench.pass_time(4)
     return bench
 
@@ -121,8 +120,7 @@ def test_another_module_is_left_alone() -> None:
 
 def test_a_value_refused_is_a_mismatch_and_command_mode_is_left() -> None:
     module = Typist()
-    bench = ModuleSession(module, api_mode=0, channel=20)
-    bench.open()
+    bench = ModuleSession(module, api_mode=0, channel=20).opened()
     while "CH" not in module.typed:
         bench.pass_time(0.1)
     assert not bench.of(base.Failed)
@@ -215,8 +213,7 @@ def test_gap_framing_keeps_its_pause_and_its_size() -> None:
 
 @given(st.binary(max_size=200))
 def test_noise_at_any_time_raises_nothing(noise: bytes) -> None:
-    bench = ModuleSession(Typist(), api_mode=0)
-    bench.open()
+    bench = ModuleSession(Typist(), api_mode=0).opened()
     bench.take_in(noise)
     bench.pass_time(5)
     bench.take_in(noise)
