@@ -42,7 +42,7 @@ class World(CoSimulation):
         self.common = {"port": "/dev/null", "channel": 12} | common
 
     def add(self, mock: dict[str, Any] | None = None, **settings: Any) -> Side:
-        """mock: parameters in place of those that the adapter names for these settings."""
+        """Start another side. mock: parameters in place of those that the adapter names."""
         of_station = settings.keys() & {"baudRate", "channel", "parity"}
         common = StationSettings(**self.common | {each: settings.pop(each) for each in of_station})
         chosen = self.adapter.Settings(**settings)

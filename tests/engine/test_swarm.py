@@ -87,9 +87,9 @@ def play(
 
 
 @cache
-def played(seconds: float, *overrides: str) -> History:
-    """The swarm, which plays the same each time: once for all tests that look at it."""
-    return play(load(*overrides), seconds)[0]
+def played(seconds: float) -> History:
+    """Return the history of the swarm, played once for all tests that look at it."""
+    return play(load(), seconds)[0]
 
 
 def reported(config: GatewayConfig, seconds: float) -> dict[str, Any]:

@@ -124,7 +124,7 @@ class XBeeAir(AirBench):
         return two
 
     def settled(self, name: str = "", **parameters: Any) -> Module:
-        """One more module; all have booted."""
+        """Add a module, let all boot, and return it."""
         module: Module = self.add(name, **parameters)
         self.settle()
         return module

@@ -43,12 +43,12 @@ class TestSetByALine(Variant, TestHc12):
 
 
 def line(mock: dict[str, Any], **settings: Any) -> Side:
-    """A session and a mock at both ends of a wire without delay."""
+    """Return a session and a mock at both ends of a wire without delay."""
     return World(ADAPTER, baudRate=9600).add(mock, **{"set_line": "dtr", **settings})
 
 
 def after(seconds: float, mock: dict[str, Any], **settings: Any) -> Side:
-    """Both at this time."""
+    """Return both after this time."""
     side = line(mock, **settings)
     side.world.run(seconds)
     return side

@@ -67,6 +67,7 @@ class FakeModule:
         self.texts: list[bytes] = []
 
     def silenced(self) -> FakeModule:
+        """Make it receive nothing; return this one."""
         self.silent = True
         return self
 
@@ -139,6 +140,7 @@ class ModuleSession(SessionBench):
         return seen
 
     def opened(self) -> ModuleSession:
+        """Open the session; return this one."""
         self.open()
         return self
 
