@@ -367,21 +367,6 @@ def notices(events: list[base.Event]) -> list[str]:
     return [event.text for event in events if isinstance(event, base.Notice)]
 
 
-def test_text_on_a_cobs_line_is_named_after_two_seconds_once_per_connection() -> None:
-    made = opened()
-    for connection in (0, 10 * SILENCE):
-        made.open(connection)
-        for at in range(10):
-            assert made.receive(b"temp=20\r\n", connection + at * MS) == []
-        assert made.next_deadline() == connection + SILENCE
-        assert notices(made.expire(connection + SILENCE)) == [
-            '90 bytes, no frame yet; begins "temp=20\\r\\n": framing lines?'
-        ]
-        made.receive(b"temp=20\r\n", connection + SILENCE)
-        assert made.next_deadline() is None
-        made.close()
-
-
 def test_a_frame_in_time_is_all_the_other_end_needs() -> None:
     made = opened()
     made.receive(b"booting", 0)

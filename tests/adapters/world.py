@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from hilgw.adapters.base import Transmission
+from hilgw.adapters.base import StationSettings, Transmission
 from hilgw.medium.packet import Packet
+from hilgw.plugins import load_mock
 from hilgw.testing import co_simulation
 from hilgw.testing.co_simulation import CoSimulation
 
@@ -27,3 +28,29 @@ class Side(co_simulation.Side):
         if isinstance(sent, Transmission):
             self.put(sent.data)
         return sent
+
+    def send(self, data: bytes, channel: int = 12) -> Any:
+        return self.transmit(Packet(data=data, channel=channel, type="radio", source="s"))
+
+
+class World(CoSimulation):
+    """Sides of one adapter. common: its station settings, unless `add` has others."""
+
+    def __init__(self, adapter: Any, **common: Any) -> None:
+        super().__init__()
+        self.adapter = adapter
+        self.common = {"port": "/dev/null", "channel": 12} | common
+
+    def add(self, mock: dict[str, Any] | None = None, **settings: Any) -> Side:
+        """Start another side. mock: parameters in place of those that the adapter names."""
+        of_station = settings.keys() & {"baudRate", "channel", "parity"}
+        common = StationSettings(**self.common | {each: settings.pop(each) for each in of_station})
+        chosen = self.adapter.Settings(**settings)
+        spec = self.adapter.mock(chosen, common)
+        parameters = {**spec.parameters, **(mock or {})}
+        made = load_mock(spec.name).create(
+            f"m{len(self.sides)}", self.air, parameters, position=(0.0, 0.0, 0.0)
+        )
+        side = Side(self, self.adapter.session(chosen, common), made)
+        self.start(side)
+        return side

@@ -338,10 +338,14 @@ def test_the_lines_of_all_parts_pass_here(config: Path) -> None:
     assert times == sorted(times)
 
 
-@pytest.mark.parametrize("config", SHIPPED, ids=lambda path: path.stem)
-def test_every_line_whose_wrapping_failed_is_opened_again(config: Path) -> None:
+# An adapter, robots on a line and on TCP, and each kind of server.
+EACH_KIND = ("uart", "shadow", "wc2ec", "webots", "webots-controller", "webots-proxy")
+
+
+@pytest.mark.parametrize("config", EACH_KIND)
+def test_every_line_whose_wrapping_failed_is_opened_again(config: str) -> None:
     first, log = BrokenAtFirst(), Recorder()
-    _, _, gateway = run_observed(config, first, log=log, run_s=4)
+    _, _, gateway = run_observed(CONFIGS / f"{config}.yaml", first, log=log, run_s=4)
     ended = first.failed - first.opened  # as a Webots controller does that is disconnected
     assert ended <= {name for name, port in gateway.supervisors.items() if type(port) in WEBOTS}
     assert not any(state is State.UP for name, state, _ in log.states if name in ended)

@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,12 @@ def play(
     return history, gateway.report(), gateway
 
 
+@cache
+def played(seconds: float) -> History:
+    """Return the history of the swarm, played once for all tests that look at it."""
+    return play(load(), seconds)[0]
+
+
 def reported(config: GatewayConfig, seconds: float) -> dict[str, Any]:
     return play(config, seconds)[1]
 
@@ -94,14 +101,14 @@ def load(*overrides: str) -> GatewayConfig:
 
 
 def test_the_swarm_twice_is_the_same_to_the_byte() -> None:
-    first, second = play(load(), 20)[0], play(load(), 20)[0]
-    assert len(first.lines) > 500
+    first, second = play(load(), 10)[0], played(10)
+    assert len(first.lines) > 250
     assert first.lines == second.lines
 
 
 def test_another_seed_changes_the_noise_and_nothing_else() -> None:
     """Who receives whom is geometry; what a receiver measures has its own noise."""
-    one, other = play(load(), 10)[0], play(load("medium.seed=8"), 10)[0]
+    one, other = played(10), play(load("medium.seed=8"), 10)[0]
     assert one.lines != other.lines
     who = [line for line in one.lines if ".ir" in line or ".tx" in line]
     assert who == [line for line in other.lines if ".ir" in line or ".tx" in line]
@@ -111,10 +118,8 @@ def test_a_timer_that_is_late_changes_not_who_receives_whom() -> None:
     def receptions(history: History) -> set[tuple[str, ...]]:
         return {tuple(line.split(" ", 1)[1:]) for line in history.lines if "[" in line}
 
-    on_time, late = (
-        receptions(play(load(), 10)[0]),
-        receptions(play(load(), 10, late_ns=300_000)[0]),
-    )
+    late = receptions(play(load(), 10, late_ns=300_000)[0])
+    on_time = receptions(played(10))
     assert len(on_time) > 90
     assert len(on_time ^ late) <= 10  # packets at the very end, due and not yet sent
 
@@ -136,7 +141,7 @@ def test_in_steps_the_swarm_sends_the_same_packets_each_at_the_end_of_its_step()
     def sent(history: History) -> list[tuple[str, ...]]:
         return sorted(tuple(line.split()[1:4]) for line in history.lines if ".tx" in line)
 
-    free, stepped = play(load(), 10)[0], play(load("medium.step_ms=32"), 10)[0]
+    free, stepped = played(10), play(load("medium.step_ms=32"), 10)[0]
     missing = set(sent(free)) - set(sent(stepped))
     assert len(missing) <= 10  # those of the last step
     assert set(sent(stepped)) <= set(sent(free))

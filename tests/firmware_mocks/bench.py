@@ -111,7 +111,7 @@ class AirBench(CoSimulation):
         return self.side(module).taken()
 
 
-class XBeeBench(AirBench):
+class XBeeAir(AirBench):
     """XBee modules, whose bytes are frames."""
 
     def __init__(self, seed: int = 0, loss: float = 0.0) -> None:
@@ -122,6 +122,12 @@ class XBeeBench(AirBench):
         two = self.add(**parameters), self.add(position=(1, 0, 0), **parameters)
         self.settle()
         return two
+
+    def settled(self, name: str = "", **parameters: Any) -> Module:
+        """Add a module, let all boot, and return it."""
+        module: Module = self.add(name, **parameters)
+        self.settle()
+        return module
 
     def settle(self) -> None:
         """Let modules boot (and join); forget their output."""

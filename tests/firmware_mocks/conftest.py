@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.firmware_mocks.bench import XBeeBench
+from tests.firmware_mocks.bench import XBeeAir
 
 
 @pytest.fixture
-def bench() -> XBeeBench:
-    return XBeeBench()
+def bench() -> XBeeAir:
+    return XBeeAir()

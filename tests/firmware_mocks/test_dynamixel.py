@@ -215,3 +215,25 @@ def test_during_a_shutdown_error_no_write_switches_the_torque_on(bits: int) -> N
     assert not made.servos[1].torque
     made.set("hardware_error", "0")
     assert ask(made, 0, 3, TORQUE, 0, 1) == (0, b"") and made.servos[1].torque
+
+
+@pytest.mark.parametrize(
+    ("instruction", "parameters", "error"),
+    [
+        (0x33, (), 2),  # there is none
+        (2, (1,), 5),  # a read of no length
+        (0x10, (1, 0x44, 0x58, 0x4C, 0x22), 0),  # clear
+    ],
+)
+def test_instructions_that_are_answered_without_data(
+    instruction: int, parameters: tuple[int, ...], error: int
+) -> None:
+    assert ask(bus(), 0, instruction, *parameters) == (error, b"")
+
+
+def test_a_damaged_packet_is_answered_with_the_error_of_its_crc() -> None:
+    made = bus()
+    made.receive(packets.packet(1, 1, b"")[:-1] + b"\0", 0)
+    due = made.uart.next_deadline()
+    assert due is not None
+    assert made.take(due) == bytes.fromhex("ff ff fd 00 01 04 00 55 03 ab 0c")

@@ -97,3 +97,27 @@ def test_bytes_take_their_time_on_the_line() -> None:
     line.robot.receive(letters("NO") + b"\0", line.now)
     line.robot.receive(letters("E") + b"\0", line.now)
     assert line.robot.uart.idle_at(line.now) - line.now == pytest.approx(36 * 86_805, abs=200_000)
+
+
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        (b"H", b"\nA B C D E F H I J K L M N O P Q R S U V\r\n"),
+        (b"K", b"k, Calibration finished\r\n"),
+        (b"M", b"m,700,700,700\r\n"),
+        (b"P,320,-5", b"p\r\n"),
+    ],
+)
+def test_commands_in_text(command: bytes, answer: bytes) -> None:
+    assert Line(ground=700).ask(command + b"\n") == answer
+
+
+def test_encoders_and_the_lights_of_the_body_are_set() -> None:
+    line = Line()
+    line.ask(b"P,320,-5\n")
+    assert line.ask(b"Q\n") == b"q,320,-5\r\n"
+    line.ask(letters("P") + b"\x01\x00\x02\x00\0")
+    assert line.ask(b"Q\n") == b"q,1,2\r\n"
+    line.ask(b"B,1\n")
+    line.ask(b"F,1\n")
+    assert (line.robot.leds[8], line.robot.leds[9]) == (1, 1)

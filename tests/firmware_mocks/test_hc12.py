@@ -115,9 +115,10 @@ def test_the_parameter_set_does_what_the_pin_does() -> None:
 
 
 def test_the_parameter_set_without_power_is_the_level_at_power_up() -> None:
-    bench = powered({"B": 19200})
+    bench = powered({"B": 19200}, {"B": 19200})
     module = bench.modules[0]
     module.switch_off()
+    assert send(bench, b"off") == b""
     module.set("set", "low")
     bench.run(100)
     module.reset(bench.now)

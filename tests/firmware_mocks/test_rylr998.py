@@ -40,7 +40,9 @@ def ask(bench: AirBench, command: bytes, at: int = 0, ms: float = 50) -> Any:
         (b"AT+CPIN?", b"+CPIN=No Password!"),
         (b"AT+MODE=2,10,3000", b"+ERR=20"),
         (b"AT+NONSENSE?", b"+ERR=4"),
+        (b"AT+NONSENSE=1", b"+ERR=4"),
         (b"HELLO", b"+ERR=2"),
+        (b"AT+SEND=x,1,y", b"+ERR=5"),
         (b"AT+SEND=0,5,HELL", b"+ERR=5"),
         (b"AT+SEND=0,241," + b"x" * 241, b"+ERR=13"),
         (b"AT+FACTORY", b"+FACTORY"),
@@ -92,3 +94,19 @@ def test_what_is_too_long_for_the_buffer_is_lost() -> None:
     assert ask(bench, b"x" * 600) == b"+ERR=13\r\n"
     assert bench.modules[0].overruns == 90
     assert ask(bench, b"AT") == b"+OK\r\n"
+
+
+def test_another_preamble_needs_network_18() -> None:
+    bench = powered({"NETWORKID": 6})
+    assert ask(bench, b"AT+PARAMETER=8,7,2,10") == b"+ERR=18\r\n"
+
+
+def test_in_mode_2_it_sleeps_by_turns_until_a_packet_reaches_it() -> None:
+    bench = powered({}, {})
+    assert ask(bench, b"AT+MODE=2,2000,2000", 1) == b"+OK\r\n"
+    bench.run(2500)
+    ask(bench, b"AT+SEND=0,2,hi", ms=1000)
+    assert bench.taken(1) == b""
+    bench.run(700)
+    ask(bench, b"AT+SEND=0,2,ho", ms=1000)
+    assert bench.taken(1) == b"+MODE=0\r\n+RCV=0,2,ho,-40,12\r\n"

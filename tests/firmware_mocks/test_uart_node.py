@@ -26,7 +26,7 @@ MS = 1_000_000
 S = 1000 * MS
 
 
-class NodeBench(AirBench):
+class OneNode(AirBench):
     """One node: bytes go in at a time, what comes out is kept with its time."""
 
     def __init__(self, seed: int = 0, **parameters: Any) -> None:
@@ -86,7 +86,7 @@ def test_the_adapter_and_the_mock_exchange_packets(spec: Any, data: bytes, cut: 
     settings = ADAPTER.Settings(framing=spec, mock={"mode": "echo"})
     session = ADAPTER.session(settings, common)
     session.open(0)
-    bench = NodeBench(**ADAPTER.mock(settings, common).parameters)
+    bench = OneNode(**ADAPTER.mock(settings, common).parameters)
     sent = session.send(Packet(data=data, channel=5, type="serial", source="tx"), 0)
     if not isinstance(sent, Transmission):
         return
@@ -104,7 +104,7 @@ def test_the_adapter_and_the_mock_exchange_packets(spec: Any, data: bytes, cut: 
 @pytest.mark.parametrize("spec", ["cobs-crc16", "slip-crc16", "hdlc", "length", "length-crc32"])
 @given(noise=st.binary(max_size=300))
 def test_it_finds_its_way_back_after_noise(spec: str, noise: bytes) -> None:
-    bench = NodeBench(framing=spec)
+    bench = OneNode(framing=spec)
     bench.send(noise)
     bench.run_to(S)  # a length frame begun in the noise is given up
     bench.log.clear()
@@ -115,7 +115,7 @@ def test_it_finds_its_way_back_after_noise(spec: str, noise: bytes) -> None:
 
 def test_a_frame_too_long_costs_no_memory_and_nothing_behind_it() -> None:
     for spec in ("cobs-crc16", "lines", "slip"):
-        bench = NodeBench(framing=spec)
+        bench = OneNode(framing=spec)
         size = size_of(bench.node)
         for _ in range(50):
             bench.send(b"x" * 1000)
@@ -123,7 +123,7 @@ def test_a_frame_too_long_costs_no_memory_and_nothing_behind_it() -> None:
         bench.send(framing_of(spec).idle + frames(spec, b"after"))
         assert packets(spec, bench.out) == [b"after"]
         assert bench.node.bad == 1
-    bench = NodeBench(framing="gap:20ms")
+    bench = OneNode(framing="gap:20ms")
     size = size_of(bench.node)
     for at in range(50):
         bench.send(b"x" * 1000, at * MS)
@@ -136,7 +136,7 @@ def test_a_frame_too_long_costs_no_memory_and_nothing_behind_it() -> None:
 def test_a_gap_is_measured_on_the_wire_not_between_deliveries() -> None:
     spec = GapSettings(gap_ms=5)
     byte_ns = 10 * S // 9600
-    bench = NodeBench(framing={"framing": "gap", "gap_ms": spec.gap_ms}, baudRate=9600)
+    bench = OneNode(framing={"framing": "gap", "gap_ms": spec.gap_ms}, baudRate=9600)
     bench.send(b"abcdefgh", 8 * byte_ns)
     bench.send(b"ijklmnop", 16 * byte_ns)  # handed over 8.3 ms later, without a pause before it
     bench.send(b"qr", 18 * byte_ns + 6 * MS)
@@ -149,7 +149,7 @@ def test_a_gap_is_measured_on_the_wire_not_between_deliveries() -> None:
 
 
 def test_an_answer_the_framing_cannot_carry_is_not_sent() -> None:
-    bench = NodeBench(framing="lines", replies={"ping": "two\nlines"})
+    bench = OneNode(framing="lines", replies={"ping": "two\nlines"})
     bench.send(b"ping\n")
     assert (bench.out, bench.node.sent) == (b"", 0)
 
@@ -158,7 +158,7 @@ def test_an_answer_the_framing_cannot_carry_is_not_sent() -> None:
 
 
 def test_a_flood_as_fast_as_the_line() -> None:
-    bench = NodeBench(mode="flood", baudRate=9600, size=12)
+    bench = OneNode(mode="flood", baudRate=9600, size=12)
     bench.run_to(10 * S)
     frame = len(frames("cobs-crc16", b"x" * 12))
     assert abs(len(bench.out) - 9600) <= 2 * frame  # 960 bytes/s, one frame ahead at most
@@ -169,14 +169,30 @@ def test_a_flood_as_fast_as_the_line() -> None:
         assert line_free - at <= 5 * MS + frame * 10 * S // 9600 + len(data) * 10 * S // 9600
 
 
+def test_a_word_starts_a_flood() -> None:
+    bench = OneNode(flood_on="go", rate=50, count=3)
+    bench.send(frames("cobs-crc16", b"go"))
+    bench.run_to(S)
+    assert [int(text[:6]) for text in packets("cobs-crc16", bench.out)] == [1, 2, 3]
+
+
+def test_without_frames_it_echoes_bytes_and_noise_at_another_rate() -> None:
+    bench = OneNode(framing="raw", mode="echo")
+    bench.send(b"H\0")
+    assert bench.out == b"H\0"
+    bench.node.host_baud = 9600
+    bench.send(b"hello")
+    assert len(bench.out) > 2 and b"hello" not in bench.out
+
+
 def test_a_flood_whose_packets_cannot_be_framed_ends() -> None:
-    bench = NodeBench(mode="flood", framing={"framing": "lines", "terminator": "a"})
+    bench = OneNode(mode="flood", framing={"framing": "lines", "terminator": "a"})
     bench.run_to(S)
     assert bench.out == b""
 
 
 def test_noise_fills_the_line_and_can_be_repeated() -> None:
-    first, second, other = (NodeBench(seed=seed, mode="noise", baudRate=9600) for seed in (1, 1, 2))
+    first, second, other = (OneNode(seed=seed, mode="noise", baudRate=9600) for seed in (1, 1, 2))
     for bench in (first, second, other):
         bench.run_to(S)
     assert 950 <= len(first.out) <= 970
@@ -189,7 +205,7 @@ def test_noise_fills_the_line_and_can_be_repeated() -> None:
 
 def test_what_comes_during_a_stall_waits_as_far_as_there_is_room() -> None:
     frame = frames("cobs-crc16", b"12345")
-    bench = NodeBench(stall_on="hold", stall_ms=100, buffer=5 * len(frame) + 3)
+    bench = OneNode(stall_on="hold", stall_ms=100, buffer=5 * len(frame) + 3)
     bench.send(frames("cobs-crc16", b"hold"))
     for at in range(8):
         bench.send(frame, at * MS)
@@ -205,7 +221,7 @@ def test_what_comes_during_a_stall_waits_as_far_as_there_is_room() -> None:
 def test_a_stall_for_good() -> None:
     both: tuple[dict[str, Any], ...] = ({"mode": "stall"}, {"stall_on": "x"})
     for parameters in both:
-        bench = NodeBench(buffer=100, **parameters)
+        bench = OneNode(buffer=100, **parameters)
         bench.send(frames("cobs-crc16", b"x"))
         for at in range(100):
             bench.send(b"y" * 50, at * MS)
@@ -216,7 +232,7 @@ def test_a_stall_for_good() -> None:
 
 
 def test_a_stalled_flood_goes_on_where_it_stopped() -> None:
-    bench = NodeBench(mode="flood", rate=1000, stall_on="hold", stall_ms=100)
+    bench = OneNode(mode="flood", rate=1000, stall_on="hold", stall_ms=100)
     bench.run_to(49 * MS)
     bench.send(frames("cobs-crc16", b"hold"))
     before = len(bench.sent)
@@ -229,8 +245,8 @@ def test_a_stalled_flood_goes_on_where_it_stopped() -> None:
 
 
 def test_flow_control_holds_the_client_before_anything_is_lost() -> None:
-    with_it = NodeBench(mode="stall", buffer=100, rtscts=1)
-    without = NodeBench(mode="stall", buffer=100)
+    with_it = OneNode(mode="stall", buffer=100, rtscts=1)
+    without = OneNode(mode="stall", buffer=100)
     for bench in (with_it, without):
         bench.send(b"x" * 50)
         assert bench.node.clear_to_send
@@ -244,7 +260,7 @@ def test_flow_control_holds_the_client_before_anything_is_lost() -> None:
 
 def test_a_full_transmit_buffer_holds_up_its_reading() -> None:
     """The answers are eight times as long as the questions: the line out is the bottleneck."""
-    bench = NodeBench(replies={"ask": "x" * 400}, baudRate=9600, buffer=300)
+    bench = OneNode(replies={"ask": "x" * 400}, baudRate=9600, buffer=300)
     question = frames("cobs-crc16", b"ask")
     for n in range(200):
         bench.send(question, n * 10 * MS)
@@ -262,8 +278,8 @@ def test_a_full_transmit_buffer_holds_up_its_reading() -> None:
 BANNER = b"\r\nboot v1\r\n"
 
 
-def rebooting(**parameters: Any) -> NodeBench:
-    return NodeBench(banner="\\r\\nboot v1\\r\\n", boot_ms=20, **parameters)
+def rebooting(**parameters: Any) -> OneNode:
+    return OneNode(banner="\\r\\nboot v1\\r\\n", boot_ms=20, **parameters)
 
 
 def test_a_reboot_in_the_middle_of_an_answer() -> None:
@@ -343,7 +359,7 @@ def test_parameters_that_do_not_fit_are_named(name: str, value: Any, words: str)
 
 
 def test_set_takes_effect_and_refuses_without_a_change() -> None:
-    bench = NodeBench()
+    bench = OneNode()
     bench.send(b"\x03h")
     bench.node.set("baudRate", "9600")
     assert bench.node.baud_rate == 9600

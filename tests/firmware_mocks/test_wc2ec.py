@@ -134,6 +134,15 @@ def test_the_full_dialect_answers_errors_and_obeys_the_starred_commands() -> Non
     assert shown == [5, 7, 9, 11]
 
 
+def test_the_beacon_of_the_room_repeats_a_packet_one_step_later() -> None:
+    mock = robot(dialect="full", lift="yes")
+    mock.take(0)
+    mock.receive(struct.pack("<BBBiI", 130, 39, 6, 7, 5) + b"hello", 1)
+    assert b"hello" not in step(mock, 1)
+    repeated = step(mock, 2)
+    assert struct.pack("<BBBi", 1, 52, 7, 7) in repeated and repeated.count(b"hello") == 1
+
+
 @pytest.mark.parametrize(("period_ms", "expected"), [(50, [3, 6, 9]), (60, [3, 6, 9]), (1, [1, 2])])
 def test_a_period_elapses_in_simulated_time(period_ms: float, expected: list[int]) -> None:
     """A sample begins the next period (WbSensor); a late step of the host changes nothing."""

@@ -512,3 +512,15 @@ def test_the_simulator_runs_controllers_of_its_own_and_starts_them_again() -> No
     for wrong in ({"c": "step 32"}, {"b": "dance"}, 5):
         with pytest.raises(ValueError, match="script"):
             simulator(robots="a,b", scripts=wrong)
+
+
+def test_what_names_no_device_is_counted_or_closes_the_connection() -> None:
+    client = controller("led nothing 1; step 32")
+    Pair(simulator(), client).run()
+    assert client.ended == "left" and client.library.counts["unknown device"] == 1
+    client.connect(0)
+    assert client.closing  # it has left for good
+    peer = joined(simulator(devices="a:LED"))
+    ask(peer, b"CTR")
+    ask(peer, FIRST)
+    assert ask(peer, struct.pack("<iIHi", 15, 0, 99, 1) + b"\1") == b"" and peer.closing

@@ -36,26 +36,6 @@ def test_the_mock_reads_the_same_bytes(payload: bytes) -> None:
     assert other_reading.unwrap(wire[11:-1]) == payload
 
 
-@given(st.lists(PAYLOAD, min_size=1, max_size=4), st.lists(st.integers(1, 30), max_size=40))
-def test_any_chunking_gives_the_same(payloads: list[bytes], cuts: list[int]) -> None:
-    sir = Sir()
-    stream = b"".join(map(sir.encode, payloads))
-    received: list[bytes] = []
-    for size in cuts:
-        received += sir.feed(stream[:size])
-        stream = stream[size:]
-    received += sir.feed(stream)
-    assert received == payloads
-    assert sir.held == 0
-
-
-@given(st.binary(max_size=200), PAYLOAD)
-def test_after_noise_the_next_frame_comes(noise: bytes, payload: bytes) -> None:
-    sir = Sir()
-    received = sir.feed(noise + sir.encode(payload) + sir.encode(payload))
-    assert received[-2:] == [payload, payload]
-
-
 def test_a_frame_begun_anew_gives_the_second_one_alone() -> None:
     sir = Sir()
     good = sir.encode(b"good")

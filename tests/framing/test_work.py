@@ -117,12 +117,15 @@ SYNCS: list[Callable[[int], bytes]] = [
 
 
 @pytest.mark.parametrize(
-    ("crc", "chunk"),
-    [("crc-ccitt-false", 1), ("crc-ccitt-false", 1 << 20), ("crc-64-we", TURN_BYTES)],
+    ("syncs", "crc", "chunk"),
+    [
+        (SYNCS[0], "crc-ccitt-false", 1),
+        (SYNCS[1], "crc-ccitt-false", 1 << 20),
+        (SYNCS[2], "crc-64-we", TURN_BYTES),
+    ],
 )
-@pytest.mark.parametrize("syncs", SYNCS)
 def test_twice_the_syncs_are_twice_the_calls(
-    crc: str, syncs: Callable[[int], bytes], chunk: int
+    syncs: Callable[[int], bytes], crc: str, chunk: int
 ) -> None:
     layout = replace(LONG, crc=crc)
     half, whole = (calls_of(layout, syncs(size), chunk) for size in (SIZE, 2 * SIZE))

@@ -12,9 +12,8 @@ from hilgw.adapters.hc12 import ADAPTER
 from hilgw.errors import MismatchError, PeerError
 from hilgw.medium.packet import Packet
 from hilgw.testing import AdapterConformance, Vector
-from hilgw.testing.co_simulation import CoSimulation
 from tests.adapters.variants import Variant
-from tests.adapters.world import Side
+from tests.adapters.world import Side, World
 
 SECOND = 1_000_000_000
 
@@ -43,54 +42,41 @@ class TestSetByALine(Variant, TestHc12):
     far_mock = mock
 
 
-class ModuleLine(Side):
-    """A session and a mock at both ends of a wire without delay."""
+def line(mock: dict[str, Any], **settings: Any) -> Side:
+    """Return a session and a mock at both ends of a wire without delay."""
+    return World(ADAPTER, baudRate=9600).add(mock, **{"set_line": "dtr", **settings})
 
-    def __init__(self, mock: dict[str, Any], **settings: Any) -> None:
-        common: dict[str, Any] = {"baudRate": 9600, "channel": 12}
-        common |= {
-            key: settings.pop(key) for key in ("baudRate", "channel", "parity") if key in settings
-        }
-        self.common = base.StationSettings(port="x", **common)
-        self.settings = ADAPTER.Settings(**{"set_line": "dtr", **settings})
-        spec = ADAPTER.mock(self.settings, self.common)
-        world = CoSimulation()
-        module = hc12.create("m", world.air, spec.parameters | mock)
-        super().__init__(world, ADAPTER.session(self.settings, self.common), module)
-        world.start(self)
 
-    def run(self, seconds: float) -> ModuleLine:
-        self.world.run(seconds)
-        return self
-
-    @property
-    def texts(self) -> list[bytes]:
-        """What the session wrote, line by line."""
-        return self.writes
+def after(seconds: float, mock: dict[str, Any], **settings: Any) -> Side:
+    """Return both after this time."""
+    side = line(mock, **settings)
+    side.world.run(seconds)
+    return side
 
 
 def test_a_module_that_does_not_answer_may_have_another_serial_mode() -> None:
     """No command reads it, so the fix names it."""
-    bench = ModuleLine({"B": 4800}, parity="even")
+    bench = line({"B": 4800}, parity="even")
     bench.mock.host_baud = 9600
-    (failed,) = bench.run(5).of(base.Failed)
+    bench.world.run(5)
+    (failed,) = bench.of(base.Failed)
     assert "its serial mode (AT+U)" in failed.error.fix and "rate is 9600" in failed.error.fix
 
 
 def test_what_the_file_does_not_ask_for_is_not_written() -> None:
     """All settings of a module survive its power-off."""
-    bench = ModuleLine({"C": 12, "FU": 1, "P": 3}).run(5)
+    bench = after(5, {"C": 12, "FU": 1, "P": 3})
     (ready,) = bench.of(base.Ready)
     assert "FU1, 9600 baud, +5 dBm" in ready.identity
-    assert not [text for text in bench.texts if text[3:4] in (b"B", b"C", b"F", b"P", b"U")]
+    assert not [text for text in bench.writes if text[3:4] in (b"B", b"C", b"F", b"P", b"U")]
 
 
 @pytest.mark.parametrize("spelling", ["plain", "2.3B", "module", "long"])
 def test_what_differs_is_set_and_read_back(spelling: str) -> None:
-    bench = ModuleLine({"spelling": spelling}, mode="FU1", power_dbm=8).run(5)
+    bench = after(5, {"spelling": spelling}, mode="FU1", power_dbm=8)
     (ready,) = bench.of(base.Ready)
     assert "channel 012 (437.8 MHz), FU1, 9600 baud, +8 dBm" in ready.identity
-    assert [text for text in bench.texts if text[3:4] in (b"C", b"P", b"F")] == [
+    assert [text for text in bench.writes if text[3:4] in (b"C", b"P", b"F")] == [
         b"AT+C012",
         b"AT+P4",
     ]
@@ -99,68 +85,70 @@ def test_what_differs_is_set_and_read_back(spelling: str) -> None:
 
 
 def test_a_module_that_is_right_is_not_written_to() -> None:
-    bench = ModuleLine({"C": 12}).run(5)
+    bench = after(5, {"C": 12})
     assert bench.of(base.Ready)
-    assert bench.texts == [b"AT", b"AT+V", b"AT+RB", b"AT+RC", b"AT+RF", b"AT+RP"]
+    assert bench.writes == [b"AT", b"AT+V", b"AT+RB", b"AT+RC", b"AT+RF", b"AT+RP"]
 
 
 def test_range_becomes_the_least_power_that_reaches_it() -> None:
-    near, far = ModuleLine({}, range_m=300.0).run(5), ModuleLine({}, range_m=3000.0).run(5)
+    near, far = after(5, {}, range_m=300.0), after(5, {}, range_m=3000.0)
     assert near.mock.settings.power == 1
     assert far.mock.settings.power == 8
-    too_far = ADAPTER.check(ADAPTER.Settings(range_m=1e5), near.common)
+    too_far = ADAPTER.check(
+        ADAPTER.Settings(range_m=1e5), base.StationSettings(port="x", channel=12)
+    )
     assert [problem[0] for problem in too_far] == ["range_m"]
 
 
 def test_without_command_mode_nothing_is_sent_and_that_is_reported() -> None:
-    bench = ModuleLine({}, set_line="manual").run(2)
+    bench = after(2, {}, set_line="manual")
     assert bench.of(base.Ready)
-    assert not bench.texts
+    assert not bench.writes
     (notice,) = bench.of(base.Notice)
     assert "settings cannot be verified" in notice.text
     assert "(set_line is manual)" in notice.text
     assert "AT+B9600, AT+C012, AT+FU3, AT+U8N1" in notice.text
-    silent = ModuleLine({"set": "high", "C": 12}, set_line="held").run(10)
+    silent = after(10, {"set": "high", "C": 12}, set_line="held")
     assert "(set_line is held)" in silent.of(base.Notice)[0].text
 
 
 def test_held_by_hand_it_only_verifies() -> None:
-    bench = ModuleLine({"set": "low", "C": 12}, set_line="held").run(3)
+    bench = after(3, {"set": "low", "C": 12}, set_line="held")
     assert not bench.of(base.Ready)
     assert "release SET" in bench.of(base.Notice)[-1].text
-    assert not [text for text in bench.texts if text[3:4] not in (b"", b"R", b"V")]
+    assert not [text for text in bench.writes if text[3:4] not in (b"", b"R", b"V")]
     bench.mock.set("set", "high")
     bench.mock.reset(bench.world.now)
-    bench.run(4)
+    bench.world.run(4)
     assert bench.of(base.Ready)
-    wrong = ModuleLine({"set": "low", "C": 13}, set_line="held").run(3)
+    wrong = after(3, {"set": "low", "C": 13}, set_line="held")
     (failed,) = wrong.of(base.Failed)
     assert isinstance(failed.error, MismatchError)
     assert "AT+C012" in str(failed.error)
 
 
 def test_a_module_that_does_not_answer_is_reported() -> None:
-    bench = ModuleLine({"set_by": "rts"}).run(10)
+    bench = after(10, {"set_by": "rts"})
     (failed,) = bench.of(base.Failed)
     assert isinstance(failed.error, PeerError)
     assert "DTR pulls SET low" in str(failed.error)
 
 
 def test_packets_pass_after_command_mode() -> None:
-    bench = ModuleLine({}).run(5)
+    bench = after(5, {})
     other = hc12.create("o", bench.world.air, {"C": 12, "replies": "ping:pong"}, (10.0, 0, 0))
     other.advance(bench.world.now)
     sent = bench.session.send(Packet(b"ping 1", 12, "radio", "t"), bench.world.now)
     bench.mock.receive(sent.data, bench.world.now)  # type: ignore[union-attr]
     for _ in range(100):
-        bench.run(0.01)
+        bench.world.run(0.01)
         other.advance(bench.world.now)
         other.take(bench.world.now)
     assert bench.of(base.Received) == [base.Received(b"pong 1", 12)]
 
 
 def test_fu4_refuses_what_its_framing_makes_too_long() -> None:
-    bench = ModuleLine({"FU": 4, "B": 1200}, mode="FU4", baudRate=1200, framing="slip").run(8)
+    bench = after(8, {"FU": 4, "B": 1200}, mode="FU4", baudRate=1200, framing="slip")
     assert bench.of(base.Ready), bench.events
     twice_as_long = Packet(b"\xc0" * 50, 12, "radio", "t")
     refused = bench.session.send(twice_as_long, bench.world.now)
@@ -172,7 +160,7 @@ def test_fu4_refuses_what_its_framing_makes_too_long() -> None:
 
 
 def test_fu4_sends_little_and_seldom() -> None:
-    bench = ModuleLine({"FU": 4, "B": 1200}, mode="FU4", baudRate=1200).run(8)
+    bench = after(8, {"FU": 4, "B": 1200}, mode="FU4", baudRate=1200)
     assert bench.of(base.Ready), bench.events
     assert (
         bench.session.send(Packet(bytes(51), 12, "radio", "t"), bench.world.now).reason

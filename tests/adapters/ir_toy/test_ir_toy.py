@@ -76,7 +76,7 @@ def writes(events: list[base.Event]) -> list[bytes]:
     return [event.data for event in of(base.Write, events)]
 
 
-class ToyBench(SessionBench):
+class ToySession(SessionBench):
     """A session whose toy is the test."""
 
     def __init__(self, line: base.StationSettings | None = None, **settings: Any) -> None:
@@ -85,7 +85,7 @@ class ToyBench(SessionBench):
     def wait(self, ms: float) -> list[base.Event]:
         return self.pass_time(ms / 1000)
 
-    def up(self) -> ToyBench:
+    def up(self) -> ToySession:
         """Shake hands, as a toy does it."""
         self.open()
         assert writes(self.wait(25)) == [b"v"]
@@ -125,7 +125,7 @@ class ToyBench(SessionBench):
 
 
 def test_reset_version_sample_mode() -> None:
-    bench = ToyBench()
+    bench = ToySession()
     assert bench.take(bench.session.open(bench.now)) == [base.Write(RESET)]
     assert bench.session.next_deadline() == bench.now + 20 * MS
     assert bench.wait(19) == []
@@ -139,7 +139,7 @@ def test_reset_version_sample_mode() -> None:
 
 def test_what_it_sends_before_it_is_reset_is_not_an_answer() -> None:
     """A toy left in sample mode under a fluorescent tube streams on."""
-    bench = ToyBench()
+    bench = ToySession()
     bench.session.open(bench.now)
     for _ in range(20):
         assert bench.take_in(nec(1, 2)) == []
@@ -153,7 +153,7 @@ def test_what_it_sends_before_it_is_reset_is_not_an_answer() -> None:
 
 
 def test_light_that_never_ends_holds_nothing_up() -> None:
-    bench = ToyBench()
+    bench = ToySession()
     bench.session.open(bench.now)
     asked = []
     for _ in range(60):
@@ -175,7 +175,7 @@ def test_text_in_place_of_its_answers_is_shown() -> None:
 
 
 def test_no_answer_is_asked_for_again_and_given_up() -> None:
-    bench = ToyBench()
+    bench = ToySession()
     bench.take(bench.session.open(bench.now))
     bench.wait(10_000)
     assert writes(bench.events) == [RESET, b"v"] * 3
@@ -189,7 +189,7 @@ def test_no_answer_is_asked_for_again_and_given_up() -> None:
 
 def test_a_toy_that_somebody_left_in_the_middle_of_a_transmission() -> None:
     """The first reset ends it, and the toy drops what came with it; the second one counts."""
-    bench = ToyBench()
+    bench = ToySession()
     bench.session.open(bench.now)
     bench.take_in(b"t\x00\x02C")
     assert writes(bench.wait(30)) == [b"v"]
@@ -207,7 +207,7 @@ def test_a_toy_that_somebody_left_in_the_middle_of_a_transmission() -> None:
     ],
 )
 def test_a_toy_that_will_not_do(answers: tuple[bytes, ...], words: str) -> None:
-    bench = ToyBench()
+    bench = ToySession()
     bench.session.open(bench.now)
     bench.wait(25)
     for answer in answers:
@@ -219,7 +219,7 @@ def test_a_toy_that_will_not_do(answers: tuple[bytes, ...], words: str) -> None:
 
 
 def test_nothing_passes_before_ready_and_after_close() -> None:
-    bench = ToyBench()
+    bench = ToySession()
     assert bench.send(b"\4\10") is None
     assert bench.take_in(nec(4, 8)) == []
     bench.up()
@@ -236,7 +236,7 @@ def test_nothing_passes_before_ready_and_after_close() -> None:
 
 def test_a_press_and_how_it_is_held() -> None:
     stream = nec(4, 8) + PAUSE + (HELD + b"\x10\x00") * 3 + HELD + OVER
-    once, every = ToyBench().up(), ToyBench(held_keys="every").up()
+    once, every = ToySession().up(), ToySession(held_keys="every").up()
     for bench in (once, every):
         bench.take_in(stream)
     assert of(base.Received, once.events) == [base.Received(b"\x04\x08", 4, address="04")]
@@ -245,7 +245,7 @@ def test_a_press_and_how_it_is_held() -> None:
 
 
 def test_sirc_is_known_by_the_gap_or_the_silence_behind_it() -> None:
-    bench = ToyBench(code="sirc").up()
+    bench = ToySession(code="sirc").up()
     wire = encode_burst((2400, *(us for _ in range(12) for us in (600, 600))))[:-2]
     assert bench.take_in(wire) == []
     assert bench.wait(119) == []
@@ -255,7 +255,7 @@ def test_sirc_is_known_by_the_gap_or_the_silence_behind_it() -> None:
 
 
 def test_other_light_is_counted() -> None:
-    bench = ToyBench(code="sirc").up()
+    bench = ToySession(code="sirc").up()
     bench.take_in(encode_burst((2400, 600, 1200, 600, 600)))
     bench.take_in(encode_burst([500] * 301))
     bench.take_in(OVER * 3)
@@ -265,7 +265,7 @@ def test_other_light_is_counted() -> None:
 
 @pytest.mark.parametrize("end", [PAUSE, OVER, b""])
 def test_a_code_of_another_kind_is_named_and_still_counted(end: bytes) -> None:
-    bench = ToyBench(code="rc5").up()
+    bench = ToySession(code="rc5").up()
     bench.take_in(nec(0x04, 0x52) + end)
     bench.wait(2_000)
     assert [each.text for each in of(base.Notice, bench.events)] == [
@@ -276,7 +276,7 @@ def test_a_code_of_another_kind_is_named_and_still_counted(end: bytes) -> None:
 
 
 def test_half_a_count_is_given_up() -> None:
-    bench = ToyBench().up()
+    bench = ToySession().up()
     bench.take_in(b"\x01")
     assert [event.reason for event in bench.wait(100)] == ["bad_sample"]
     assert bench.wait(400) == []
@@ -286,7 +286,7 @@ def test_half_a_count_is_given_up() -> None:
 
 
 def test_a_lost_byte_costs_one_burst() -> None:
-    bench = ToyBench().up()
+    bench = ToySession().up()
     wire = nec(4, 8) + OVER
     bench.take_in(wire[:21] + wire[22:] + wire)
     assert of(base.Received, bench.events) == [base.Received(b"\x04\x08", 4, address="04")]
@@ -294,7 +294,7 @@ def test_a_lost_byte_costs_one_burst() -> None:
 
 
 def test_a_toy_back_in_its_default_mode_is_noticed_by_what_it_sends() -> None:
-    bench = ToyBench().up()
+    bench = ToySession().up()
     bench.take_in(nec(4, 8) + OVER)
     bench.wait(1_000)
     bench.take_in(b"\x05\x0c\0\0\0\0")
@@ -310,7 +310,7 @@ def test_a_toy_back_in_its_default_mode_is_noticed_by_what_it_sends() -> None:
 
 
 def test_a_transmission_byte_by_byte() -> None:
-    bench = ToyBench().up()
+    bench = ToySession().up()
     assert bench.send(b"\4\10") == base.Transmission(b"\0", 1)
     assert bench.send(b"\4\11") is None
     assert bench.take_in(b"late samples") == []
@@ -331,7 +331,7 @@ def test_a_transmission_byte_by_byte() -> None:
 
 
 def test_blocks_are_as_long_as_there_is_room_and_even() -> None:
-    bench = ToyBench().up()
+    bench = ToySession().up()
     bench.start(b"\4\10")
     sizes = [len(writes(bench.take_in(bytes((room,))))[0]) for room in (62, 5, 64, 2)]
     assert sizes == [62, 4, 62, 2]
@@ -342,7 +342,7 @@ def test_blocks_are_as_long_as_there_is_room_and_even() -> None:
     [(b"t\x00\x88F", "underrun"), (b"t\x00\x86C", "count"), (b"t\x00\x88C", "")],
 )
 def test_how_a_transmission_ends(result: bytes, reason: str) -> None:
-    bench = ToyBench().up()
+    bench = ToySession().up()
     bench.play(b"\4\10")
     events = bench.take_in(result)
     assert events == [base.Refused(1, reason) if reason else base.Delivered(1), base.Write(b"\0")]
@@ -363,7 +363,7 @@ def test_how_a_transmission_ends(result: bytes, reason: str) -> None:
     ],
 )
 def test_answers_that_are_none_end_in_a_reset(answers: tuple[bytes, ...], reason: str) -> None:
-    bench = ToyBench().up()
+    bench = ToySession().up()
     bench.start(b"\4\10")
     for answer in answers:
         bench.take_in(answer)
@@ -377,7 +377,7 @@ def test_answers_that_are_none_end_in_a_reset(answers: tuple[bytes, ...], reason
 
 @pytest.mark.parametrize("silent_after", range(7))
 def test_silence_at_any_step_is_noticed(silent_after: int) -> None:
-    bench = ToyBench().up()
+    bench = ToySession().up()
     bench.send(b"\4\10")
     for answer in (b"S01", ROOM, ROOM, ROOM, ROOM, b"t\x00")[:silent_after]:
         bench.wait(5)
@@ -391,7 +391,7 @@ def test_silence_at_any_step_is_noticed(silent_after: int) -> None:
 
 def test_sample_mode_is_asked_for_again() -> None:
     """A zero and an s in one USB packet: the s is lost."""
-    bench = ToyBench().up()
+    bench = ToySession().up()
     bench.send(b"\4\10")
     assert writes(bench.wait(5)) == [b"s"]
     assert writes(bench.wait(149)) == []
@@ -402,7 +402,7 @@ def test_sample_mode_is_asked_for_again() -> None:
 
 def test_24h_never_goes_to_a_toy_that_has_not_reported_s01() -> None:
     """In the default mode it starts the bootloader."""
-    bench = ToyBench().up()
+    bench = ToySession().up()
     bench.send(b"\4\10")
     bench.wait(60_000)
     bench.take(bench.session.open(bench.now))
@@ -412,7 +412,7 @@ def test_24h_never_goes_to_a_toy_that_has_not_reported_s01() -> None:
 
 
 def test_the_next_code_waits_for_the_end_of_this_one_s_time() -> None:
-    bench = ToyBench().up()
+    bench = ToySession().up()
     bench.play(b"\4\10")
     begun = bench.now
     bench.take_in(b"t\x00\x88C")
@@ -436,20 +436,20 @@ def test_the_next_code_waits_for_the_end_of_this_one_s_time() -> None:
 def test_how_long_a_packet_is_in_the_air_at_most(
     settings: dict[str, Any], data: bytes, least_ms: int, most_ms: int
 ) -> None:
-    bench = ToyBench(**settings).up()
+    bench = ToySession(**settings).up()
     bench.send(data)
     assert least_ms <= bench.air_time_ns / MS <= most_ms
 
 
 def test_it_waits_half_a_second_after_received_light() -> None:
-    bench = ToyBench().up()
+    bench = ToySession().up()
     bench.take_in(nec(4, 8)[:30])
     assert bench.send(b"\4\10") is None
     bench.wait(50)
     bench.take_in(nec(4, 8)[30:])
     assert bench.send(b"\4\10") == base.Transmission(b"\0", 1)
 
-    jammed = ToyBench().up()
+    jammed = ToySession().up()
     jammed.take_in(b"\x00\x20")
     waited = 0
     while jammed.send(b"\4\10") is None:
@@ -465,7 +465,7 @@ def test_it_waits_half_a_second_after_received_light() -> None:
 def test_carriers(hz: int, period: int) -> None:
     """3 MHz / (period + 1)."""
     assert period_of(hz) == period
-    bench = ToyBench(carrier_hz=hz).up()
+    bench = ToySession(carrier_hz=hz).up()
     bench.start(b"\4\10")
     assert bytes((6, period, 0)) + START in writes(bench.events)
 
@@ -570,7 +570,7 @@ def test_settings_that_fit() -> None:
 def test_packets_that_can_never_go_out(
     settings: dict[str, Any], data: bytes, channel: int, reason: str
 ) -> None:
-    answer = ToyBench(**settings).up().send(data, channel)
+    answer = ToySession(**settings).up().send(data, channel)
     assert isinstance(answer, base.CannotSend)
     assert answer.reason == reason
     assert answer.text

@@ -66,6 +66,11 @@ class FakeModule:
         self.log: list[bytes] = []
         self.texts: list[bytes] = []
 
+    def silenced(self) -> FakeModule:
+        """Make it receive nothing; return this one."""
+        self.silent = True
+        return self
+
     def answer(self, wire: bytes) -> bytes:
         if self.silent:
             return b""
@@ -102,7 +107,7 @@ class FakeModule:
         return b"OK\r" if wire in (b"+++", b"ATCN\r") else b""
 
 
-class ModuleBench(SessionBench):
+class ModuleSession(SessionBench):
     """A session and a module."""
 
     common_fields: ClassVar[dict[str, Any]] = {}
@@ -134,7 +139,12 @@ class ModuleBench(SessionBench):
         self.events += seen
         return seen
 
-    def ready(self) -> ModuleBench:
+    def opened(self) -> ModuleSession:
+        """Open the session; return this one."""
+        self.open()
+        return self
+
+    def ready(self) -> ModuleSession:
         self.open()
         self.events.clear()
         self.written.clear()

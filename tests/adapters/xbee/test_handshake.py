@@ -10,7 +10,7 @@ from hilgw.adapters.xbee.module import hardware_of
 from hilgw.adapters.xbee.settings import ByDestination, ByHeader, Mapping
 from hilgw.errors import HilgwError, MismatchError, PeerError
 from tests.adapters.session_bench import SECOND
-from tests.adapters.xbee.bench import SERIAL, FakeModule, ModuleBench, frame
+from tests.adapters.xbee.bench import SERIAL, FakeModule, ModuleSession, frame
 
 RESET = "8A00"
 
@@ -23,7 +23,7 @@ def asked(module: FakeModule) -> list[str]:
     ]
 
 
-def error_of(bench: ModuleBench) -> HilgwError:
+def error_of(bench: ModuleSession) -> HilgwError:
     (failed,) = bench.of(Failed)
     assert bench.session.next_deadline() is None
     assert isinstance(failed, Failed)
@@ -31,7 +31,7 @@ def error_of(bench: ModuleBench) -> HilgwError:
 
 
 def test_reads_everything_and_sets_nothing_that_fits() -> None:
-    bench = ModuleBench(pan_id=0x3332)
+    bench = ModuleSession(pan_id=0x3332)
     assert bench.open()[-1] == Ready(
         f"XBee 3 802.15.4 {SERIAL} MY FFFF CH 0C PAN 3332 NP 102", (SERIAL,)
     )
@@ -42,7 +42,7 @@ def test_reads_everything_and_sets_nothing_that_fits() -> None:
 
 @pytest.mark.parametrize("api_mode", [1, 2])
 def test_sets_what_differs_and_only_for_now(api_mode: int) -> None:
-    bench = ModuleBench(
+    bench = ModuleSession(
         FakeModule(api_mode), channel=0x11, api_mode=api_mode, pan_id=0x7D13, my_address=0x1234
     )
     (ready,) = [event for event in bench.open() if isinstance(event, Ready)]
@@ -59,7 +59,7 @@ def test_sets_what_differs_and_only_for_now(api_mode: int) -> None:
 
 @pytest.mark.parametrize("mapping", [ByDestination(table={3: "1234"}), ByHeader()])
 def test_ch_is_left_alone_when_it_is_not_the_channel(mapping: Mapping) -> None:
-    bench = ModuleBench(channel=3, mapping=mapping)
+    bench = ModuleSession(channel=3, mapping=mapping)
     assert isinstance(bench.open()[-1], Ready)
     assert all("=" not in item for item in asked(bench.module))
 
@@ -71,7 +71,7 @@ def test_ch_is_left_alone_when_it_is_not_the_channel(mapping: Mapping) -> None:
 def test_a_16_bit_address_counts_as_own_only_when_it_names_one(
     my: str, addresses: tuple[str, ...]
 ) -> None:
-    bench = ModuleBench(FakeModule(MY=bytes.fromhex(my)))
+    bench = ModuleSession(FakeModule(MY=bytes.fromhex(my)))
     ready = bench.open()[-1]
     assert isinstance(ready, Ready)
     assert ready.addresses == (SERIAL, *addresses)
@@ -80,18 +80,17 @@ def test_a_16_bit_address_counts_as_own_only_when_it_names_one(
 def test_a_module_without_np_is_an_s1() -> None:
     module = FakeModule(HV=b"\x17\x44", VR=b"\x10\xef", EE=b"\x00")
     del module.registers["NP"]
-    bench = ModuleBench(module)
+    bench = ModuleSession(module)
     assert "XBee S1 802.15.4" in bench.open()[-1].identity  # type: ignore[union-attr]
     assert "NP 100" in bench.of(Ready)[0].identity
     module.registers["EE"] = b"\x01"
-    assert "NP 95" in ModuleBench(module).open()[-1].identity  # type: ignore[union-attr]
+    assert "NP 95" in ModuleSession(module).open()[-1].identity  # type: ignore[union-attr]
     del module.registers["EE"]
-    assert "NP 100" in ModuleBench(module).open()[-1].identity  # type: ignore[union-attr]
+    assert "NP 100" in ModuleSession(module).open()[-1].identity  # type: ignore[union-attr]
 
 
 def test_another_module_is_refused_before_anything_is_set() -> None:
-    bench = ModuleBench(channel=20, pan_id=1, my_address=2, module="0013a200deadbeef")
-    bench.open()
+    bench = ModuleSession(channel=20, pan_id=1, my_address=2, module="0013a200deadbeef").opened()
     error = error_of(bench)
     assert isinstance(error, MismatchError)
     assert SERIAL in str(error)
@@ -100,7 +99,7 @@ def test_another_module_is_refused_before_anything_is_set() -> None:
 
 
 def test_the_module_named_is_accepted_in_any_case() -> None:
-    assert isinstance(ModuleBench(module=SERIAL.lower()).open()[-1], Ready)
+    assert isinstance(ModuleSession(module=SERIAL.lower()).open()[-1], Ready)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +111,9 @@ def test_the_module_named_is_accepted_in_any_case() -> None:
     ],
 )  # fmt: skip
 def test_firmware_that_is_not_802_15_4_is_named(hv: int, vr: int, protocol: str) -> None:
-    bench = ModuleBench(FakeModule(HV=hv.to_bytes(2, "big"), VR=vr.to_bytes(2, "big")), channel=20)
+    bench = ModuleSession(
+        FakeModule(HV=hv.to_bytes(2, "big"), VR=vr.to_bytes(2, "big")), channel=20
+    )
     bench.open()
     error = error_of(bench)
     assert isinstance(error, MismatchError)
@@ -134,8 +135,7 @@ def test_hardware_with_802_15_4(hv: int, vr: int, series: str) -> None:
 
 @pytest.mark.parametrize(("configured", "actual"), [(1, 2), (2, 1)])
 def test_the_other_api_mode_is_recognised(configured: int, actual: int) -> None:
-    bench = ModuleBench(FakeModule(actual), api_mode=configured)
-    bench.open()
+    bench = ModuleSession(FakeModule(actual), api_mode=configured).opened()
     error = error_of(bench)
     assert isinstance(error, MismatchError)
     assert f"is in API mode {actual}" in str(error)
@@ -146,8 +146,7 @@ def test_the_other_api_mode_is_recognised(configured: int, actual: int) -> None:
 
 @pytest.mark.parametrize(("mode", "word"), [(0, "transparent"), (4, "MicroPython"), (7, "mode 7")])
 def test_a_module_outside_api_mode_is_recognised_and_the_fix_named(mode: int, word: str) -> None:
-    bench = ModuleBench(FakeModule(mode), api_mode=2)
-    bench.open()
+    bench = ModuleSession(FakeModule(mode), api_mode=2).opened()
     bench.pass_time(10)
     error = error_of(bench)
     assert isinstance(error, MismatchError)
@@ -162,10 +161,8 @@ def test_a_module_outside_api_mode_is_recognised_and_the_fix_named(mode: int, wo
 
 
 def test_nothing_is_written_in_the_guard_time_behind_plus_plus_plus() -> None:
-    module = FakeModule(0)
-    module.silent = True
-    bench = ModuleBench(module)
-    bench.open()
+    module = FakeModule(0).silenced()
+    bench = ModuleSession(module).opened()
     bench.pass_time(30)
     plus = next(at for at, wire in bench.written if wire == b"+++")
     assert [wire for at, wire in bench.written if at >= plus] == [b"+++"]
@@ -173,10 +170,8 @@ def test_nothing_is_written_in_the_guard_time_behind_plus_plus_plus() -> None:
 
 
 def test_ok_may_come_after_the_modules_own_guard_time() -> None:
-    module = FakeModule(0)
-    module.silent = True
-    bench = ModuleBench(module)
-    bench.open()
+    module = FakeModule(0).silenced()
+    bench = ModuleSession(module).opened()
     while bench.written[-1][1] != b"+++":
         bench.pass_time(0.1)
     bench.pass_time(1.5)
@@ -191,8 +186,7 @@ def test_command_mode_without_an_answer_to_atap_is_a_peer_error() -> None:
         def command_mode(self, wire: bytes) -> bytes:
             return b"" if wire == b"ATAP\r" else super().command_mode(wire)
 
-    bench = ModuleBench(Mute(0))
-    bench.open()
+    bench = ModuleSession(Mute(0)).opened()
     bench.pass_time(20)
     error = error_of(bench)
     assert isinstance(error, PeerError)
@@ -200,17 +194,14 @@ def test_command_mode_without_an_answer_to_atap_is_a_peer_error() -> None:
 
 
 def test_a_module_that_reports_api_in_command_mode_only_is_a_peer_error() -> None:
-    bench = ModuleBench(FakeModule(0, AP=b"\x01"))
-    bench.open()
+    bench = ModuleSession(FakeModule(0, AP=b"\x01")).opened()
     bench.pass_time(20)
     assert isinstance(error_of(bench), PeerError)
 
 
 def test_nothing_connected_names_the_likely_causes() -> None:
-    module = FakeModule()
-    module.silent = True
-    bench = ModuleBench(module)
-    bench.open()
+    module = FakeModule().silenced()
+    bench = ModuleSession(module).opened()
     bench.pass_time(10)
     error = error_of(bench)
     assert isinstance(error, PeerError)
@@ -219,10 +210,8 @@ def test_nothing_connected_names_the_likely_causes() -> None:
 
 
 def test_noise_alone_points_at_the_baud_rate() -> None:
-    module = FakeModule()
-    module.silent = True
-    bench = ModuleBench(module)
-    bench.open()
+    module = FakeModule().silenced()
+    bench = ModuleSession(module).opened()
     for _ in range(20):
         bench.take_in(bytes.fromhex("F8E07E00FF80"))
         bench.pass_time(0.5)
@@ -230,10 +219,8 @@ def test_noise_alone_points_at_the_baud_rate() -> None:
 
 
 def test_packets_without_answers_point_at_the_wire_to_the_module() -> None:
-    module = FakeModule()
-    module.silent = True
-    bench = ModuleBench(module)
-    bench.open()
+    module = FakeModule().silenced()
+    bench = ModuleSession(module).opened()
     for _ in range(20):
         bench.frames("81 0001 28 00 6869")
         bench.pass_time(0.5)
@@ -243,7 +230,7 @@ def test_packets_without_answers_point_at_the_wire_to_the_module() -> None:
 
 @pytest.mark.parametrize("lost", [1, 2])
 def test_lost_answers_are_asked_for_again(lost: int) -> None:
-    bench = ModuleBench()
+    bench = ModuleSession()
     bench.module.deaf_for = lost
     bench.open()
     bench.pass_time(5)
@@ -257,8 +244,7 @@ def test_a_module_that_stops_in_the_middle_is_a_peer_error() -> None:
             self.silent = data[2:4] == b"SL"
             return super().at_command(data)
 
-    bench = ModuleBench(Dying())
-    bench.open()
+    bench = ModuleSession(Dying()).opened()
     bench.pass_time(10)
     error = error_of(bench)
     assert isinstance(error, PeerError)
@@ -266,7 +252,7 @@ def test_a_module_that_stops_in_the_middle_is_a_peer_error() -> None:
 
 
 def test_a_set_is_refused_in_words() -> None:
-    bench = ModuleBench(channel=11)
+    bench = ModuleSession(channel=11)
     bench.module.refuse["CH"] = 3
     bench.open()
     error = error_of(bench)
@@ -276,7 +262,7 @@ def test_a_set_is_refused_in_words() -> None:
 
 
 def test_a_set_without_effect_is_found() -> None:
-    bench = ModuleBench(channel=11)
+    bench = ModuleSession(channel=11)
     bench.module.stuck = True
     bench.open()
     assert "keeps CH = C" in str(error_of(bench))
@@ -285,16 +271,14 @@ def test_a_set_without_effect_is_found() -> None:
 def test_a_read_refused_or_empty_is_a_peer_error() -> None:
     module = FakeModule()
     del module.registers["HV"]
-    bench = ModuleBench(module)
-    bench.open()
+    bench = ModuleSession(module).opened()
     assert "ATHV with: bad command" in str(error_of(bench))
-    bench = ModuleBench(FakeModule(VR=b""))
-    bench.open()
+    bench = ModuleSession(FakeModule(VR=b"")).opened()
     assert "ATVR" in str(error_of(bench))
 
 
 def test_a_restart_in_the_handshake_begins_anew() -> None:
-    bench = ModuleBench()
+    bench = ModuleSession()
     bench.module.deaf_for = 1
     bench.open()
     bench.frames(RESET)
@@ -304,10 +288,8 @@ def test_a_restart_in_the_handshake_begins_anew() -> None:
 
 
 def test_a_module_that_keeps_restarting_is_given_up() -> None:
-    module = FakeModule()
-    module.silent = True
-    bench = ModuleBench(module)
-    bench.open()
+    module = FakeModule().silenced()
+    bench = ModuleSession(module).opened()
     for _ in range(50):
         bench.frames(RESET)
     error = error_of(bench)
@@ -317,10 +299,8 @@ def test_a_module_that_keeps_restarting_is_given_up() -> None:
 
 
 def test_a_slow_module_is_found_while_command_mode_is_probed() -> None:
-    module = FakeModule()
-    module.silent = True
-    bench = ModuleBench(module)
-    bench.open()
+    module = FakeModule().silenced()
+    bench = ModuleSession(module).opened()
     bench.pass_time(2)
     module.silent = False
     bench.frames("8801 4150 00 01")
@@ -328,7 +308,7 @@ def test_a_slow_module_is_found_while_command_mode_is_probed() -> None:
 
 
 def test_answers_that_were_not_asked_for_change_nothing() -> None:
-    bench = ModuleBench()
+    bench = ModuleSession()
     bench.module.deaf_for = 1
     bench.open()
     before = bench.session.next_deadline()
@@ -340,8 +320,7 @@ def test_answers_that_were_not_asked_for_change_nothing() -> None:
 
 
 def test_after_a_failure_nothing_moves_until_it_is_opened_again() -> None:
-    bench = ModuleBench(module="0013A20000000001")
-    bench.open()
+    bench = ModuleSession(module="0013A20000000001").opened()
     bench.events.clear()
     assert bench.frames(RESET, "8801 4150 00 01", "81 0001 28 00 6869") == []
     assert bench.send(b"x") is None
@@ -350,7 +329,7 @@ def test_after_a_failure_nothing_moves_until_it_is_opened_again() -> None:
 
 
 def test_opening_again_begins_from_nothing() -> None:
-    bench = ModuleBench()
+    bench = ModuleSession()
     bench.module.deaf_for = 1
     bench.open()
     bench.take_in(frame("81 1234 28 00" + "55" * 100)[:9])
@@ -359,7 +338,7 @@ def test_opening_again_begins_from_nothing() -> None:
 
 
 def test_a_closed_session_is_silent() -> None:
-    bench = ModuleBench()
+    bench = ModuleSession()
     assert bench.frames(RESET) == []
     assert bench.send(b"x") is None
     bench.ready()
@@ -369,7 +348,7 @@ def test_a_closed_session_is_silent() -> None:
     assert [event for event in bench.events if isinstance(event, Write)] == []
 
 
-def _no_frame(bench: ModuleBench) -> list[str]:
+def _no_frame(bench: ModuleSession) -> list[str]:
     return [each.text for each in bench.of(Notice) if "no frame yet" in each.text]
 
 
@@ -381,9 +360,8 @@ def _no_frame(bench: ModuleBench) -> list[str]:
     ],
 )
 def test_what_is_not_an_xbee_is_named_once_per_connection(data: bytes, looks: str) -> None:
-    module = FakeModule()
-    module.silent = True
-    bench = ModuleBench(module)
+    module = FakeModule().silenced()
+    bench = ModuleSession(module)
     for connection in (1, 2):
         bench.open()
         for _ in range(30):
@@ -395,7 +373,7 @@ def test_what_is_not_an_xbee_is_named_once_per_connection(data: bytes, looks: st
 
 
 def test_a_module_that_answers_has_no_such_notice() -> None:
-    bench = ModuleBench()
+    bench = ModuleSession()
     bench.take_in(b"boot")
     bench.open()
     bench.take_in(b"noise" * 9)

@@ -13,7 +13,7 @@ from hilgw.adapters.xbee.module import hardware_of
 from hilgw.adapters.xbee.packets import DATA_ENDPOINTS, MeshFrames
 from hilgw.adapters.xbee.settings import ByDestination, ByHeader, EndpointSettings
 from hilgw.errors import MismatchError
-from tests.adapters.xbee.bench import SERIAL, FakeModule, ModuleBench, frame, unframe
+from tests.adapters.xbee.bench import SERIAL, FakeModule, ModuleSession, frame, unframe
 
 REMOTE = "0013A20040A1B2C3"
 OTHER = "0013A20040000001"
@@ -36,19 +36,19 @@ def zigbee(**registers: bytes) -> FakeModule:
     return FakeModule(1, **(fresh | registers))
 
 
-def on_digimesh(**settings: Any) -> ModuleBench:
-    return ModuleBench(digimesh(), firmware="digimesh", **settings).ready()
+def on_digimesh(**settings: Any) -> ModuleSession:
+    return ModuleSession(digimesh(), firmware="digimesh", **settings).ready()
 
 
-def on_zigbee(**settings: Any) -> ModuleBench:
-    return ModuleBench(zigbee(), firmware="zigbee", mapping=ByHeader(), **settings).ready()
+def on_zigbee(**settings: Any) -> ModuleSession:
+    return ModuleSession(zigbee(), firmware="zigbee", mapping=ByHeader(), **settings).ready()
 
 
 # --- the handshake --------------------------------------------------------------------------------
 
 
 def test_digimesh_is_found_and_set() -> None:
-    bench = ModuleBench(digimesh(CH=b"\x0b"), firmware="digimesh", pan_id=0x1234)
+    bench = ModuleSession(digimesh(CH=b"\x0b"), firmware="digimesh", pan_id=0x1234)
     ready = bench.open()[-1]
     assert ready == base.Ready(f"XBee 3 DigiMesh {SERIAL} CH 0C PAN 1234 NP 73", (SERIAL,))
     assert bench.module.registers["ID"] == b"\x12\x34"
@@ -58,11 +58,11 @@ def test_digimesh_is_found_and_set() -> None:
 def test_a_hopping_module_has_no_channel() -> None:
     module = digimesh(HV=b"\x23\x00", VR=b"\x80\x71", NP=b"\x01\x00")
     del module.registers["CH"]
-    bench = ModuleBench(module, firmware="digimesh", mapping=ByHeader())
+    bench = ModuleSession(module, firmware="digimesh", mapping=ByHeader())
     ready = bench.open()[-1]
     assert isinstance(ready, base.Ready)
     assert ready.identity == f"XBee-PRO 900HP DigiMesh {SERIAL} PAN 7FFF NP 256"
-    bench = ModuleBench(module, firmware="digimesh")
+    bench = ModuleSession(module, firmware="digimesh")
     (failed,) = [event for event in bench.open() if isinstance(event, base.Failed)]
     assert isinstance(failed.error, MismatchError)
     assert "has no CH" in str(failed.error)
@@ -91,7 +91,7 @@ def test_sub_ghz_hardware(hv: int, vr: int, protocol: str) -> None:
 def test_other_firmware_is_named_with_its_fix(
     module: FakeModule, firmware: str, remedy: str
 ) -> None:
-    bench = ModuleBench(module, firmware=firmware)
+    bench = ModuleSession(module, firmware=firmware)
     (failed,) = [event for event in bench.open() if isinstance(event, base.Failed)]
     assert isinstance(failed.error, MismatchError)
     assert remedy in failed.error.fix
@@ -110,8 +110,7 @@ def test_other_firmware_is_named_with_its_fix(
 @pytest.mark.parametrize("status", ["8A02", "8A06"])
 def test_an_unassociated_module_waits_for_its_network(state: int, word: str, status: str) -> None:
     module = zigbee(AI=bytes((state,)))
-    bench = ModuleBench(module, firmware="zigbee", mapping=ByHeader())
-    bench.open()
+    bench = ModuleSession(module, firmware="zigbee", mapping=ByHeader()).opened()
     (notice,) = bench.of(base.Notice)
     assert word in notice.text
     assert f"AI = {state:02X}" in notice.text
@@ -129,8 +128,7 @@ def test_an_unassociated_module_waits_for_its_network(state: int, word: str, sta
 
 def test_a_join_without_a_word_is_noticed() -> None:
     module = zigbee(AI=b"\xff")
-    bench = ModuleBench(module, firmware="zigbee", mapping=ByHeader())
-    bench.open()
+    bench = ModuleSession(module, firmware="zigbee", mapping=ByHeader()).opened()
     module.registers["AI"] = b"\x22"
     bench.pass_time(3)
     assert len(bench.of(base.Notice)) == 2
@@ -152,15 +150,15 @@ def test_a_module_that_leaves_its_network_is_not_ready() -> None:
 
 
 def test_with_module_channel_the_networks_channel_is_checked() -> None:
-    assert isinstance(ModuleBench(zigbee(), channel=15, firmware="zigbee").open()[-1], base.Ready)
-    bench = ModuleBench(zigbee(), channel=12, firmware="zigbee")
+    assert isinstance(ModuleSession(zigbee(), channel=15, firmware="zigbee").open()[-1], base.Ready)
+    bench = ModuleSession(zigbee(), channel=12, firmware="zigbee")
     (failed,) = [event for event in bench.open() if isinstance(event, base.Failed)]
     assert "CH 0F, channel 15" in str(failed.error)
     assert all(data[2:4] != b"CH" or len(data) == 4 for data in bench.module.log)
 
 
 def test_the_zigbee_id_has_64_bits() -> None:
-    bench = ModuleBench(
+    bench = ModuleSession(
         zigbee(), firmware="zigbee", mapping=ByHeader(), extended_pan_id=0x1122334455667788
     )
     bench.open()
@@ -169,7 +167,7 @@ def test_the_zigbee_id_has_64_bits() -> None:
 
 def test_flow_control_is_switched_on_where_it_is_asked_for() -> None:
     module = FakeModule(1, D7=b"\x00", D6=b"\x01")
-    bench = ModuleBench(module)
+    bench = ModuleSession(module)
     bench.common = base.StationSettings(port="/dev/null", channel=12, rtscts=True)
     bench.session = ADAPTER.session(bench.settings, bench.common)
     assert isinstance(bench.open()[-1], base.Ready)
@@ -199,7 +197,7 @@ def test_frames_10(destination: str, expected: str) -> None:
 
 
 def test_ao_of_the_module_asks_for_frames_11() -> None:
-    bench = ModuleBench(digimesh(AO=b"\x01"), firmware="digimesh", destination=REMOTE).ready()
+    bench = ModuleSession(digimesh(AO=b"\x01"), firmware="digimesh", destination=REMOTE).ready()
     data = unframe(bench.send(b"hi").data)
     assert data[2:] == bytes.fromhex(f"{REMOTE} FFFE E8 E8 0011 C105 00 00 {PING}")
     assert data[0] == 0x11
@@ -214,7 +212,7 @@ def test_ao_of_the_module_asks_for_frames_11() -> None:
 
 def test_endpoints_asked_for_set_ao_and_filter() -> None:
     ends = EndpointSettings(source=1, destination=2, cluster=6, profile=0x0104)
-    bench = ModuleBench(zigbee(), firmware="zigbee", mapping=ByHeader(), endpoints=ends)
+    bench = ModuleSession(zigbee(), firmware="zigbee", mapping=ByHeader(), endpoints=ends)
     assert isinstance(bench.open()[-1], base.Ready)
     assert bench.module.registers["AO"] == b"\x01"
     data = unframe(bench.send(b"hi", channel=0).data)
@@ -228,7 +226,7 @@ def test_endpoints_asked_for_set_ao_and_filter() -> None:
 
 
 def test_an_ao_that_asks_for_more_is_left_as_it_is() -> None:
-    bench = ModuleBench(
+    bench = ModuleSession(
         zigbee(AO=b"\x03"), firmware="zigbee", mapping=ByHeader(), endpoints=EndpointSettings()
     )
     bench.open()
@@ -243,7 +241,7 @@ def test_zigbee_limits(encryption: int, np: int, one: int, everybody: int) -> No
     module = zigbee(EE=bytes((encryption,)), NP=np.to_bytes(2, "big"))
     table = ByDestination(table={1: REMOTE})
     for channel, limit in ((1, one), (-1, everybody)):
-        bench = ModuleBench(module, firmware="zigbee", mapping=table).ready()
+        bench = ModuleSession(module, firmware="zigbee", mapping=table).ready()
         assert not isinstance(bench.send(bytes(limit), channel), base.CannotSend)
         refused = bench.send(bytes(limit + 1), channel)
         assert isinstance(refused, base.CannotSend)
@@ -255,7 +253,7 @@ def test_zigbee_limits(encryption: int, np: int, one: int, everybody: int) -> No
 def test_digimesh_without_np(encryption: bytes, limit: int) -> None:
     module = digimesh(EE=encryption)
     del module.registers["NP"]
-    bench = ModuleBench(module, firmware="digimesh").ready()
+    bench = ModuleSession(module, firmware="digimesh").ready()
     assert not isinstance(bench.send(bytes(limit)), base.CannotSend)
     assert isinstance(bench.send(bytes(limit + 1)), base.CannotSend)
 
@@ -366,7 +364,7 @@ def test_what_waits_is_bounded_and_survives_a_reset_and_the_end() -> None:
 def test_it_can_be_switched_off_and_on() -> None:
     off = on_digimesh(rssi_from_db=False)
     assert off.frames(packet()) == [base.Received(b"hi", 12, None, REMOTE)]
-    on = ModuleBench(FakeModule(1, DB=b"\x40"), rssi_from_db=True).ready()
+    on = ModuleSession(FakeModule(1, DB=b"\x40"), rssi_from_db=True).ready()
     assert rssi(on.frames(packet())) == [(-64, True)]
     assert rssi(on.frames(f"80 {REMOTE} 28 00 {PING}")) == [(-40, False)]
 

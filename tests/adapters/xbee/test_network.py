@@ -8,15 +8,16 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hilgw.adapters.base import Node, Notice, Ready, RemoteAnswer, SearchEnded, Write
+from hilgw.adapters.xbee import ADAPTER
 from hilgw.adapters.xbee.network import AT_ONCE, parse_node
 from hilgw.adapters.xbee.settings import ByHeader
-from tests.adapters.xbee.bench import ModuleBench, unframe
-from tests.adapters.xbee.world import World
+from tests.adapters.world import World
+from tests.adapters.xbee.bench import ModuleSession, unframe
 
 REMOTE = "0013A20040A1B2C3"
 
 
-def ask(bench: ModuleBench, events: list[Any]) -> bytes:
+def ask(bench: ModuleSession, events: list[Any]) -> bytes:
     """The frame of the one question among the events."""
     (write,) = events
     assert isinstance(write, Write)
@@ -24,7 +25,7 @@ def ask(bench: ModuleBench, events: list[Any]) -> bytes:
 
 
 def test_a_search_names_every_node_and_ends() -> None:
-    bench = ModuleBench().ready()
+    bench = ModuleSession().ready()
     data = ask(bench, bench.session.discover(bench.now))
     assert data[0:1] + data[2:] == b"\x08ND"
     head = f"88 {data[1]:02X} 4E44 00"
@@ -40,7 +41,7 @@ def test_a_search_names_every_node_and_ends() -> None:
 
 
 def test_a_search_that_never_ends_is_ended() -> None:
-    bench = ModuleBench().ready()
+    bench = ModuleSession().ready()
     bench.session.discover(bench.now)
     assert bench.pass_time(29) == []
     (ended,) = bench.pass_time(2)
@@ -50,7 +51,7 @@ def test_a_search_that_never_ends_is_ended() -> None:
 
 
 def test_a_search_refused_or_broken_off_reports_why() -> None:
-    bench = ModuleBench().ready()
+    bench = ModuleSession().ready()
     data = ask(bench, bench.session.discover(bench.now))
     assert bench.frames(f"88 {data[1]:02X} 4E44 01") == [SearchEnded("error")]
     bench.session.discover(bench.now)
@@ -62,7 +63,7 @@ def test_a_search_refused_or_broken_off_reports_why() -> None:
     [(REMOTE.lower(), f"{REMOTE} FFFE"), ("1234", "FFFFFFFFFFFFFFFF 1234")],
 )
 def test_a_remote_command_and_its_answer(address: str, target: str) -> None:
-    bench = ModuleBench().ready()
+    bench = ModuleSession().ready()
     data = ask(bench, bench.session.command(address, "NI", b"x", 7, bench.now))
     assert data[2:] == bytes.fromhex(target) + b"\x02NIx"
     number = f"{data[1]:02X}"
@@ -74,7 +75,7 @@ def test_a_remote_command_and_its_answer(address: str, target: str) -> None:
 
 
 def test_remote_commands_fail_in_words_and_are_bounded() -> None:
-    bench = ModuleBench().ready()
+    bench = ModuleSession().ready()
     command = bench.session.command
     data = ask(bench, command(REMOTE, "D0", b"\x09", 7, bench.now))
     assert bench.frames(f"97 {data[1]:02X} {REMOTE} FFFE 4430 03") == [
@@ -93,7 +94,7 @@ def test_remote_commands_fail_in_words_and_are_bounded() -> None:
 
 def test_the_frame_id_of_what_is_outstanding_is_not_used_again() -> None:
     """Neither that of a remote command nor that of a search, however many frames pass meanwhile."""
-    bench = ModuleBench().ready()
+    bench = ModuleSession().ready()
     session: Any = bench.session
     search = ask(bench, session.discover(bench.now))[1]
     first = ask(bench, session.command(REMOTE, "NI", b"", 1, bench.now))[1]
@@ -109,7 +110,7 @@ def test_the_frame_id_of_what_is_outstanding_is_not_used_again() -> None:
 
 
 def test_nothing_is_asked_before_the_module_is_ready() -> None:
-    bench = ModuleBench()
+    bench = ModuleSession()
     assert bench.session.discover(0) == []
     assert bench.session.command(REMOTE, "NI", b"", 0, 0) == []
 
@@ -141,7 +142,7 @@ def test_records_of_mesh_networks(tail: str, rssi: int | None) -> None:
     ],
 )
 def test_the_mock_is_found_and_answers(firmware: str, mocks: tuple[Any, Any]) -> None:
-    world = World()
+    world = World(ADAPTER)
     one = world.add(mocks[0], firmware=firmware, mapping=ByHeader())
     two = world.add({**mocks[1], "ni": "far"}, firmware=firmware, mapping=ByHeader())
     world.run(10)

@@ -12,8 +12,8 @@ from hilgw.adapters.xbee import ADAPTER
 from hilgw.adapters.xbee.settings import ByHeader
 from hilgw.errors import MismatchError, PeerError
 from tests.adapters.session_bench import SECOND
-from tests.adapters.xbee.bench import SERIAL, FakeModule, ModuleBench
-from tests.adapters.xbee.world import Side, World
+from tests.adapters.world import Side, World
+from tests.adapters.xbee.bench import SERIAL, FakeModule, ModuleSession
 
 
 class Typist(FakeModule):
@@ -47,14 +47,13 @@ class Typist(FakeModule):
         return b"%X\r" % int.from_bytes(self.registers[name], "big")
 
 
-def opened(module: Typist | None = None, **settings_: Any) -> ModuleBench:
-    bench = ModuleBench(module or Typist(), api_mode=0, **settings_)
-    bench.open()
+def opened(module: Typist | None = None, **settings_: Any) -> ModuleSession:
+    bench = ModuleSession(module or Typist(), api_mode=0, **settings_).opened()
     bench.pass_time(4)
     return bench
 
 
-def failure(bench: ModuleBench) -> Any:
+def failure(bench: ModuleSession) -> Any:
     (failed,) = bench.of(base.Failed)
     return failed.error
 
@@ -93,7 +92,7 @@ def test_the_guard_times_are_kept() -> None:
 
 
 def test_a_module_in_api_mode_is_a_mismatch() -> None:
-    bench = ModuleBench(FakeModule(1), api_mode=0)
+    bench = ModuleSession(FakeModule(1), api_mode=0)
     bench.module.answer = _only_frames(bench.module)  # type: ignore[method-assign]
     bench.open()
     bench.pass_time(5)
@@ -111,7 +110,7 @@ def _only_frames(module: FakeModule) -> Any:
 def test_another_module_is_left_alone() -> None:
     bench = opened(module=None, pan_id=1)  # set
     assert isinstance(bench.module, Typist)
-    named = ModuleBench(Typist(), api_mode=0, pan_id=1, module="0013A200DEADBEEF")
+    named = ModuleSession(Typist(), api_mode=0, pan_id=1, module="0013A200DEADBEEF")
     named.open()
     named.pass_time(4)
     assert isinstance(failure(named), MismatchError)
@@ -121,8 +120,7 @@ def test_another_module_is_left_alone() -> None:
 
 def test_a_value_refused_is_a_mismatch_and_command_mode_is_left() -> None:
     module = Typist()
-    bench = ModuleBench(module, api_mode=0, channel=20)
-    bench.open()
+    bench = ModuleSession(module, api_mode=0, channel=20).opened()
     while "CH" not in module.typed:
         bench.pass_time(0.1)
     assert not bench.of(base.Failed)
@@ -215,8 +213,7 @@ def test_gap_framing_keeps_its_pause_and_its_size() -> None:
 
 @given(st.binary(max_size=200))
 def test_noise_at_any_time_raises_nothing(noise: bytes) -> None:
-    bench = ModuleBench(Typist(), api_mode=0)
-    bench.open()
+    bench = ModuleSession(Typist(), api_mode=0).opened()
     bench.take_in(noise)
     bench.pass_time(5)
     bench.take_in(noise)
@@ -236,7 +233,7 @@ def test_describe_and_a_closed_session() -> None:
 
 
 def pair(**more: Any) -> tuple[World, Side, Side]:
-    world = World()
+    world = World(ADAPTER)
     one = world.add(api_mode=0, pan_id=0x1111, channel=13, **more)
     two = world.add(api_mode=0, pan_id=0x1111, channel=13, **more)
     world.run(5)
@@ -260,7 +257,7 @@ def test_two_modules_both_ways(hardware: str) -> None:
 
 
 def test_with_an_api_module_on_the_other_side() -> None:
-    world = World()
+    world = World(ADAPTER)
     stream = world.add(api_mode=0, framing="gap:50ms")
     frames = world.add()
     world.run(5)

@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 
 from hilgw.adapters import base
+from hilgw.adapters.xbee import ADAPTER
 from hilgw.errors import MismatchError, PeerError
-from tests.adapters.xbee.world import World
+from tests.adapters.world import World
 
 
 @pytest.mark.parametrize("api_mode", [1, 2])
 @pytest.mark.parametrize("hardware", ["s1", "xbee3"])
 def test_packets_both_ways(api_mode: int, hardware: str) -> None:
-    world = World()
+    world = World(ADAPTER)
     one = world.add({"hardware": hardware}, api_mode=api_mode, pan_id=0x7E11, my_address=0x0001)
     two = world.add(
         {"hardware": hardware}, api_mode=api_mode, pan_id=0x7E11, my_address=2, destination="1"
@@ -36,24 +37,6 @@ def test_packets_both_ways(api_mode: int, hardware: str) -> None:
     assert [event.data for event in one.of(base.Received)] == [b"pong"]
 
 
-def test_a_power_cycle_under_traffic() -> None:
-    world = World()
-    one = world.add(pan_id=0x1234)
-    two = world.add(pan_id=0x1234)
-    world.run(1)
-    sent = [one.send(b"lost") for _ in range(3)]
-    one.mock.reset(world.now)
-    world.run(3)
-    ended = {event.token for event in one.of(base.Refused) + one.of(base.Delivered)}
-    assert ended == {item.token for item in sent}
-    assert len(one.of(base.NotReady)) == 1
-    assert len(one.of(base.Ready)) == 2
-    assert "PAN 1234" in one.of(base.Ready)[-1].identity
-    one.send(b"back")
-    world.run(1)
-    assert two.of(base.Received)[-1].data == b"back"
-
-
 @pytest.mark.parametrize(
     ("mock", "settings", "error", "words"),
     [
@@ -70,7 +53,7 @@ def test_a_power_cycle_under_traffic() -> None:
 def test_what_is_wrong_with_a_module_is_named(
     mock: dict[str, Any], settings: dict[str, Any], error: type[Exception], words: list[str]
 ) -> None:
-    world = World()
+    world = World(ADAPTER)
     one = world.add(mock, **settings)
     if "BD" in mock:
         one.mock.host_baud = 9600
@@ -79,22 +62,3 @@ def test_what_is_wrong_with_a_module_is_named(
     assert isinstance(failed.error, error)
     shown = f"{failed.error.what} {failed.error.fix}"
     assert all(word.lower() in shown.lower() for word in words), shown
-
-
-def test_a_busy_minute_adds_up() -> None:
-    world = World()
-    one, two = (world.add(pan_id=0x2222) for _ in range(2))
-    world.run(1)
-    offered: list[bytes] = []
-    tokens = set()
-    for index in range(400):
-        data = b"%d" % index
-        sent = one.send(data)
-        if sent is not None:
-            offered.append(data)
-            tokens.add(sent.token)
-        world.run(0.025)  # the receiving UART needs 18 ms for one
-    world.run(5)
-    assert len(offered) == 400
-    assert {event.token for event in one.of(base.Delivered) + one.of(base.Refused)} == tokens
-    assert [event.data for event in two.of(base.Received)] == offered

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from hilgw.assemble.gateway import build
 from hilgw.client.connection import ask, line_of
 from hilgw.config.load import load_text
 from hilgw.engine.control_socket.control_server import ControlServer
+from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import Observer
 from hilgw.engine.station.tapped_session import TappedSession
 from hilgw.errors import HilgwError
@@ -29,23 +32,34 @@ robots:
 """
 
 
+@asynccontextmanager
+async def served(
+    folder: Path, config: str = CONFIG
+) -> AsyncIterator[tuple[Gateway, ControlServer]]:
+    """A gateway and its control socket, which is the file `control` of the folder."""
+    gateway = build(load_text(config, "f").config, asyncio.get_running_loop(), Observer())
+    server = ControlServer(gateway, str(folder / "control"))
+    await server.start()
+    try:
+        yield gateway, server
+    finally:
+        await server.close()
+        gateway.close()
+
+
 class ServedGateway:
     """A gateway and its socket; `answers` asks one after the other."""
 
     def __init__(self, tmp_path: Path, config: str = CONFIG) -> None:
         self.config = config
-        self.path = tmp_path / "control"
+        self.folder = tmp_path
         self.pose: Pose | None = None
         self.state: tuple[float, int] = (0.0, 0)
 
     def answers(self, *requests: Any) -> list[dict[str, Any]]:
         async def main() -> list[dict[str, Any]]:
-            config = load_text(self.config, "f").config
-            gateway = build(config, asyncio.get_running_loop(), Observer())
-            server = ControlServer(gateway, str(self.path))
-            await server.start()
-            try:
-                found = [await asyncio.to_thread(ask, self.path, each) for each in requests]
+            async with served(self.folder, self.config) as (gateway, server):
+                found = [await asyncio.to_thread(ask, server.path, each) for each in requests]
                 if robot := gateway.robots.get("rover"):
                     self.pose = gateway.scene.pose_of("rover")
                     self.state = (
@@ -53,9 +67,6 @@ class ServedGateway:
                         robot.receivers["rx"].receiver.getChannel(),
                     )
                 return found
-            finally:
-                await server.close()
-                gateway.close()
 
         return asyncio.run(main())
 
@@ -151,13 +162,10 @@ def test_a_path_no_socket_can_have_is_reported_with_what_to_do(tmp_path: Path) -
         ServedGateway(folder).answers()
 
 
-def test_a_gateway_that_never_ran_took_no_time() -> None:
+def test_a_gateway_that_never_ran_took_no_time(tmp_path: Path) -> None:
     async def main() -> Any:
-        gateway = build(load_text(CONFIG, "f").config, asyncio.get_running_loop(), Observer())
-        try:
+        async with served(tmp_path) as (gateway, _):
             return gateway.report()["duration_s"]
-        finally:
-            gateway.close()
 
     assert asyncio.run(main()) == 0
 
@@ -169,12 +177,9 @@ def exchange(tmp_path: Path, *requests: Any) -> list[dict[str, Any]]:
     """Sends the requests on one connection, and a packet after each; what comes back."""
 
     async def main() -> list[dict[str, Any]]:
-        gateway = build(load_text(CONFIG, "f").config, asyncio.get_running_loop(), Observer())
-        server = ControlServer(gateway, str(tmp_path / "control"))
-        await server.start()
-        reader, writer = await asyncio.open_unix_connection(str(tmp_path / "control"))
-        messages = []
-        try:
+        async with served(tmp_path) as (gateway, server):
+            reader, writer = await asyncio.open_unix_connection(server.path)
+            messages = []
             for request in requests:
                 writer.write(line_of(request))
                 messages.append(json.loads(await reader.readline()))
@@ -182,11 +187,8 @@ def exchange(tmp_path: Path, *requests: Any) -> list[dict[str, Any]]:
                 gateway.observer.output("other", "a line")
             writer.write_eof()
             messages += [json.loads(line) for line in (await reader.read()).splitlines()]
-            return messages
-        finally:
             writer.close()
-            await server.close()
-            gateway.close()
+            return messages
 
     return asyncio.run(main())
 
@@ -209,22 +211,18 @@ def test_a_second_choice_takes_the_place_of_the_first(tmp_path: Path) -> None:
 
 async def test_nothing_is_tapped_once_the_last_connection_has_died(tmp_path: Path) -> None:
     text = "version: 1\nadapters: {a: {kind: uart, port: ./none, framing: slip}}\n"
-    gateway = build(load_text(text, "f").config, asyncio.get_running_loop(), Observer())
-    server = ControlServer(gateway, str(tmp_path / "control"))
-    await server.start()
     found = []
-    for _ in range(2):
-        reader, writer = await asyncio.open_unix_connection(str(tmp_path / "control"))
-        writer.write(line_of({"do": "watch", "kinds": ["frame", "mode"]}) * 2)
-        await reader.readline()
-        found.append(isinstance(gateway.stations["a"].session, TappedSession))
-        writer.transport.abort()
-        while server.status()["clients"]["control socket"]:
-            await asyncio.sleep(0)
-        found.append(isinstance(gateway.stations["a"].session, TappedSession))
-        found.append(gateway.observer.frame is not None)
-    await server.close()
-    gateway.close()
+    async with served(tmp_path, text) as (gateway, server):
+        for _ in range(2):
+            reader, writer = await asyncio.open_unix_connection(server.path)
+            writer.write(line_of({"do": "watch", "kinds": ["frame", "mode"]}) * 2)
+            await reader.readline()
+            found.append(isinstance(gateway.stations["a"].session, TappedSession))
+            writer.transport.abort()
+            while server.status()["clients"]["control socket"]:
+                await asyncio.sleep(0)
+            found.append(isinstance(gateway.stations["a"].session, TappedSession))
+            found.append(gateway.observer.frame is not None)
     assert found == [True, False, False] * 2
 
 
@@ -232,24 +230,20 @@ async def test_a_second_choice_cuts_no_line_of_the_first_and_forgets_no_loss(
     tmp_path: Path,
 ) -> None:
     """The client reads nothing until then."""
-    gateway = build(load_text(CONFIG, "f").config, asyncio.get_running_loop(), Observer())
-    server = ControlServer(gateway, str(tmp_path / "control"))
-    await server.start()
-    reader, writer = await asyncio.open_unix_connection(str(tmp_path / "control"))
-    writer.write(line_of({"do": "watch", "kinds": ["output"]}))
-    await reader.readline()
-    for number in range(200):
-        gateway.observer.output("rover", f"{number} {'x' * 5000}")
-        await asyncio.sleep(0)
-    writer.write(line_of({"do": "watch", "kinds": ["notice"]}))
-    messages = [json.loads(await reader.readline())]
-    while "ok" not in messages[-1]:
-        messages.append(json.loads(await reader.readline()))
-    while messages[-1].get("event") != "left_out":
-        messages.append(json.loads(await reader.readline()))
-    writer.close()
-    await server.close()
-    gateway.close()
+    async with served(tmp_path) as (gateway, server):
+        reader, writer = await asyncio.open_unix_connection(server.path)
+        writer.write(line_of({"do": "watch", "kinds": ["output"]}))
+        await reader.readline()
+        for number in range(200):
+            gateway.observer.output("rover", f"{number} {'x' * 5000}")
+            await asyncio.sleep(0)
+        writer.write(line_of({"do": "watch", "kinds": ["notice"]}))
+        messages = [json.loads(await reader.readline())]
+        while "ok" not in messages[-1]:
+            messages.append(json.loads(await reader.readline()))
+        while messages[-1].get("event") != "left_out":
+            messages.append(json.loads(await reader.readline()))
+        writer.close()
     numbers = [int(each["line"].split()[0]) for each in messages if "line" in each]
     assert numbers == list(range(len(numbers)))
     assert sum(each.get("slow", 0) for each in messages) + len(numbers) == 200

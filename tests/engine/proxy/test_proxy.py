@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
 from typing import Any, cast
@@ -107,19 +107,10 @@ async def running(*robots: str, webots: bool = True) -> AsyncIterator[World]:
         world.gateway.close()
 
 
-def in_a_loop(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
-    def run() -> None:
-        asyncio.run(test())
-
-    run.__name__, run.__doc__ = test.__name__, test.__doc__
-    return run
-
-
 def steps(controller: webots_controller.Controller) -> int:
     return controller.counts["steps"]
 
 
-@in_a_loop
 async def test_robots_on_one_port_are_distinguished_by_their_names() -> None:
     async with running("rob", "rob 2") as world:
         first, second = world.controller("rob"), world.controller("rob 2")
@@ -134,7 +125,6 @@ async def test_robots_on_one_port_are_distinguished_by_their_names() -> None:
         assert len([text for text in world.log.notices if "names no robot" in text]) == 1
 
 
-@in_a_loop
 async def test_garbage_of_a_controller_harms_itself_only() -> None:
     async with running("a", "b") as world:
         good, bad = world.controller("a"), world.controller("b", "step 32 x 3; garbage")
@@ -145,7 +135,6 @@ async def test_garbage_of_a_controller_harms_itself_only() -> None:
         await until(lambda: again.ended == "left")
 
 
-@in_a_loop
 async def test_one_notice_stands_for_all_peers_that_are_not_controllers() -> None:
     async with running("a") as world:
         peers = []
@@ -159,7 +148,6 @@ async def test_one_notice_stands_for_all_peers_that_are_not_controllers() -> Non
         assert text == f"{peers[0]}: the peer is not a Webots controller"
 
 
-@in_a_loop
 async def test_a_server_that_ends_while_it_opens_does_not_listen_later() -> None:
     listening = Listening(HOST, 0)
     server, place = (
@@ -177,7 +165,6 @@ async def test_a_server_that_ends_while_it_opens_does_not_listen_later() -> None
     assert listening.where == ""
 
 
-@in_a_loop
 async def test_a_controller_is_ended_when_webots_goes() -> None:
     async with running("a") as world:
         pilot = world.controller("a")
@@ -187,7 +174,6 @@ async def test_a_controller_is_ended_when_webots_goes() -> None:
         await until(lambda: not world.report("a")["connected"])
 
 
-@in_a_loop
 async def test_a_controller_is_ended_when_the_gateway_ends() -> None:
     async with running("a") as world:
         pilot = world.controller("a")
@@ -196,7 +182,6 @@ async def test_a_controller_is_ended_when_the_gateway_ends() -> None:
         await until(lambda: pilot.ended == "quit")
 
 
-@in_a_loop
 async def test_without_webots_a_controller_tries_again() -> None:
     async with running("a", webots=False) as world:
         pilot = world.controller("a", "step 32 x 5")
@@ -206,7 +191,6 @@ async def test_without_webots_a_controller_tries_again() -> None:
         assert len([text for text in world.log.notices if "refused" in text]) == 1
 
 
-@in_a_loop
 async def test_the_mock_of_webots_has_the_devices_of_the_configuration() -> None:
     """Those of all robots behind one address, as they share the mock; settings name others."""
     script = "mock: {script: \"enable rx 32; send '%s' ping; step 32 x 0\"}}}\n"
@@ -271,7 +255,6 @@ async def raw() -> AsyncIterator[Ends]:
             server.close()
 
 
-@in_a_loop
 async def test_the_word_comes_at_once_and_nothing_follows_it_before_the_first_request() -> None:
     async with raw() as (reader, writer, webots, to_controller):
         to_controller.write(b"CONN")
@@ -284,7 +267,6 @@ async def test_the_word_comes_at_once_and_nothing_follows_it_before_the_first_re
         assert await early == encode_answer(0, b"\3\0\1early")
 
 
-@in_a_loop
 async def test_the_goodbye_reaches_webots_before_the_end() -> None:
     async with raw() as (reader, writer, webots, to_controller):
         to_controller.write(b"CONNECTED")
@@ -295,7 +277,6 @@ async def test_the_goodbye_reaches_webots_before_the_end() -> None:
         assert await webots.read() == FIRST + goodbye
 
 
-@in_a_loop
 async def test_a_controller_that_reads_slowly_loses_nothing() -> None:
     """Webots waits for it, as without a proxy: images of 40 MB pass."""
     async with raw() as (reader, writer, _, to_controller):

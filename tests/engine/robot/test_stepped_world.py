@@ -154,7 +154,7 @@ def test_a_stepped_gateway_is_the_model(
 # --- golden cases ---------------------------------------------------------------------------------
 
 
-class SteppedBench(GoldenBench):
+class SteppedDevice(GoldenBench):
     """Robot `a` has the Emitter, robot `b` the Receiver; the clock moves from step end to step end,
     where the controllers act."""
 
@@ -184,7 +184,7 @@ class SteppedBench(GoldenBench):
         return [text for source, text in notices if source == self.device]
 
 
-class SteppedEmitter(SteppedBench):
+class SteppedEmitter(SteppedDevice):
     def __init__(self, step_ms: int, **emitter: Any) -> None:
         super().__init__(step_ms, emitter, {"channel": -1}, "a.tx")
 
@@ -206,7 +206,7 @@ class SteppedEmitter(SteppedBench):
         return [len(packet.data) for packet in self.left]
 
 
-class SteppedReceiver(SteppedBench):
+class SteppedReceiver(SteppedDevice):
     def __init__(self, step_ms: int, **receiver: Any) -> None:
         receiver = {"sampling_period_ms": 0, **receiver}
         super().__init__(step_ms, {"channel": -1}, receiver, "b.rx")

@@ -84,6 +84,7 @@ class Machine(RuleBasedStateMachine):
         self.receivers: dict[str, ReceiverPort] = {}
         self.stations: dict[str, Station] = {}
         self.transports: dict[str, FakeTransport] = {}
+        self.buffers: dict[str, int] = {}
         self.answers: dict[str, int] = dict.fromkeys(ROBOTS, 0)
 
     @initialize(
@@ -141,6 +142,7 @@ class Machine(RuleBasedStateMachine):
         session = Fragile(tokens=tokens)
         station = Station(session, common, 3, receive_filter, statistics, self.scheduler)
         self.stations[name] = station
+        self.buffers[name] = buffer
         station.supervisor = self.auditor
         self.medium.attach(station.listener)
 
@@ -225,6 +227,8 @@ class Machine(RuleBasedStateMachine):
     def adds_up(self) -> None:
         self.auditor.look()
         assert self.auditor.wrong == []
+        for name, station in self.stations.items():
+            assert self.buffers[name] < 0 or station.queued_bytes <= self.buffers[name]
 
     def teardown(self) -> None:
         for end in (*self.emitters.values(), *self.receivers.values(), *self.stations.values()):

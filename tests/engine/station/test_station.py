@@ -3,9 +3,6 @@
 import asyncio
 import socket
 
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-
 from hilgw.adapters.base import Dropped
 from hilgw.engine.station.station import SILENT_FRAMES
 from hilgw.engine.supervisor import PortListener
@@ -222,57 +219,6 @@ def test_an_adapter_that_raises_is_reported_and_the_packet_does_not_come_again()
     assert len(failures) == 2
     assert "a bug" in str(failures[1])
     assert bench.balanced()
-
-
-class StationMachine(RuleBasedStateMachine):
-    """Anything in any order: the ledger adds up at every instant."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.bench = StationBench(tokens=True, window=3, bufferSize=40)
-        self.up = False
-
-    @rule(data=st.binary(min_size=1, max_size=30))
-    def send(self, data: bytes) -> None:
-        self.bench.send(data)
-
-    @precondition(lambda self: not self.up)
-    @rule()
-    def attach(self) -> None:
-        self.bench.attach()
-        self.up = True
-
-    @precondition(lambda self: self.up)
-    @rule()
-    def detach(self) -> None:
-        self.bench.station.detach()
-        self.up = False
-
-    @precondition(lambda self: self.up and self.bench.session.open_tokens)
-    @rule(answer=st.sampled_from([b"ack", b"nak"]))
-    def answer(self, answer: bytes) -> None:
-        self.bench.station.data_received(answer)
-
-    @precondition(lambda self: self.up)
-    @rule(data=st.binary(min_size=1, max_size=5).filter(lambda data: data[:3] not in b"acknak"))
-    def receive(self, data: bytes) -> None:
-        self.bench.station.data_received(data)
-
-    @rule(full=st.booleans())
-    def choke(self, full: bool) -> None:
-        self.bench.transport.full = full
-
-    @rule(ms=st.integers(1, 50))
-    def wait(self, ms: int) -> None:
-        self.bench.scheduler.run_until(self.bench.scheduler.now() + ms * 1_000_000)
-
-    @invariant()
-    def adds_up(self) -> None:
-        assert self.bench.ledger.violations() == []
-        assert self.bench.station.queued_bytes <= 40
-
-
-TestStation = StationMachine.TestCase
 
 
 def test_what_is_in_flight_at_the_end_of_the_run_is_not_lost() -> None:

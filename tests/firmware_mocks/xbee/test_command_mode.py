@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.firmware_mocks.bench import XBeeBench
+from tests.firmware_mocks.bench import XBeeAir
 
 
-def test_the_manuals_session(bench: XBeeBench) -> None:
+def test_the_manuals_session(bench: XBeeAir) -> None:
     module = bench.add(api_mode=0, hardware="s1")
     bench.command_mode(module)
+    assert bench.type(module, "AT\r") == "OK\r"
     assert bench.type(module, "ATAP\r") == "0\r"
     assert bench.type(module, "ATDL1A0D\r") == "OK\r"
     assert bench.type(module, "ATDL\r") == "1A0D\r"
@@ -23,14 +24,14 @@ def test_the_manuals_session(bench: XBeeBench) -> None:
 @pytest.mark.parametrize(
     "line", ["ATQQ\r", "ATCHFF\r", "ATCH0x\r", "ATCHxyz\r", "hello\r", "ATHV1\r", "ATA\r"]
 )
-def test_what_is_wrong_is_an_error(bench: XBeeBench, line: str) -> None:
+def test_what_is_wrong_is_an_error(bench: XBeeAir, line: str) -> None:
     module = bench.add(api_mode=0)
     bench.command_mode(module)
     assert bench.type(module, line) == "ERROR\r"
     assert bench.type(module, "ATCH\r") == "C\r"
 
 
-def test_a_line_too_long_is_an_error_and_bounded(bench: XBeeBench) -> None:
+def test_a_line_too_long_is_an_error_and_bounded(bench: XBeeAir) -> None:
     module = bench.add(api_mode=0)
     bench.command_mode(module)
     bench.put(module, b"AT" + b"A" * 5000 + b"\r")
@@ -39,10 +40,9 @@ def test_a_line_too_long_is_an_error_and_bounded(bench: XBeeBench) -> None:
     assert bench.type(module, "ATCH\r") == "C\r"
 
 
-def test_values_take_effect_on_ac(bench: XBeeBench) -> None:
+def test_values_take_effect_on_ac(bench: XBeeAir) -> None:
     one = bench.add()
-    two = bench.add(api_mode=0)
-    bench.settle()
+    two = bench.settled(api_mode=0)
     bench.command_mode(two)
     assert bench.type(two, "ATCHD\r") == "OK\r"
     assert bench.tx64(one, two.address, b"x") == 0
@@ -50,7 +50,7 @@ def test_values_take_effect_on_ac(bench: XBeeBench) -> None:
     assert bench.tx64(one, two.address, b"x") == 1
 
 
-def test_the_timeout_applies_and_leaves_silently(bench: XBeeBench) -> None:
+def test_the_timeout_applies_and_leaves_silently(bench: XBeeAir) -> None:
     module = bench.add(api_mode=0, CT="14")  # 20 x 100 ms
     bench.command_mode(module)
     assert bench.type(module, "ATID1234\r") == "OK\r"
@@ -62,7 +62,7 @@ def test_the_timeout_applies_and_leaves_silently(bench: XBeeBench) -> None:
     assert bench.type(module, "ATID\r") == ""
 
 
-def test_only_valid_commands_restart_the_timeout(bench: XBeeBench) -> None:
+def test_only_valid_commands_restart_the_timeout(bench: XBeeAir) -> None:
     module = bench.add(api_mode=0, CT="0A")
     bench.command_mode(module)
     for _ in range(4):
@@ -78,9 +78,8 @@ def test_only_valid_commands_restart_the_timeout(bench: XBeeBench) -> None:
     [(900, 10, 1100), (1100, 1100, 1100), (1100, 10, 900)],
     ids=["no silence before", "too slow", "no silence after"],
 )
-def test_no_silence_no_command_mode(bench: XBeeBench, before: int, gaps: int, after: int) -> None:
-    module = bench.add(api_mode=0, RO="FF")
-    bench.settle()
+def test_no_silence_no_command_mode(bench: XBeeAir, before: int, gaps: int, after: int) -> None:
+    module = bench.settled(api_mode=0, RO="FF")
     bench.run(2000)
     bench.put(module, b"x")
     bench.run(before)
@@ -94,10 +93,9 @@ def test_no_silence_no_command_mode(bench: XBeeBench, before: int, gaps: int, af
 
 
 @pytest.mark.parametrize("text", [b"+", b"++", b"++++", b"++x", b"+++x"])
-def test_characters_that_do_not_lead_there_are_data(bench: XBeeBench, text: bytes) -> None:
+def test_characters_that_do_not_lead_there_are_data(bench: XBeeAir, text: bytes) -> None:
     one = bench.add(api_mode=0, DL="FFFF")
-    two = bench.add(api_mode=0)
-    bench.settle()
+    two = bench.settled(api_mode=0)
     bench.run(1500)
     bench.put(one, text)
     bench.run(2000)
@@ -105,17 +103,16 @@ def test_characters_that_do_not_lead_there_are_data(bench: XBeeBench, text: byte
     assert bench.taken(two) == text
 
 
-def test_what_comes_by_radio_waits_until_command_mode_ends(bench: XBeeBench) -> None:
+def test_what_comes_by_radio_waits_until_command_mode_ends(bench: XBeeAir) -> None:
     one = bench.add()
-    two = bench.add(api_mode=0)
-    bench.settle()
+    two = bench.settled(api_mode=0)
     bench.command_mode(two)
     assert bench.tx64(one, two.address, b"from afar") == 0
     assert bench.taken(two) == b""
     assert bench.type(two, "ATCN\r") == "OK\rfrom afar"
 
 
-def test_fr_answers_and_restarts(bench: XBeeBench) -> None:
+def test_fr_answers_and_restarts(bench: XBeeAir) -> None:
     module = bench.add(api_mode=0)
     bench.command_mode(module)
     bench.type(module, "ATCHD\r")
@@ -125,7 +122,7 @@ def test_fr_answers_and_restarts(bench: XBeeBench) -> None:
     assert bench.type(module, "ATCH\r") == "C\r"
 
 
-def test_the_key_cannot_be_read(bench: XBeeBench) -> None:
+def test_the_key_cannot_be_read(bench: XBeeAir) -> None:
     module = bench.add(api_mode=0)
     bench.command_mode(module)
     assert bench.type(module, "ATKY00112233445566778899AABBCCDDEEFF\r") == "OK\r"

@@ -5,15 +5,14 @@ from __future__ import annotations
 import pytest
 
 from firmware_mocks.xbee.hardware import KINDS
-from tests.firmware_mocks.bench import XBeeBench, wrap
+from tests.firmware_mocks.bench import XBeeAir, wrap
 
 OK, BAD_COMMAND, BAD_PARAMETER = b"\0", b"\2", b"\3"
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_register_reads_and_takes_its_own_value(bench: XBeeBench, kind: str) -> None:
-    module = bench.add(hardware=kind)
-    bench.settle()
+def test_every_register_reads_and_takes_its_own_value(bench: XBeeAir, kind: str) -> None:
+    module = bench.settled(hardware=kind)
     for name, register in KINDS[kind].registers.items():
         answer = bench.at(module, name.encode(), kind=9)
         assert answer[:1] == OK, name
@@ -51,10 +50,9 @@ def test_every_register_reads_and_takes_its_own_value(bench: XBeeBench, kind: st
     ],
 )
 def test_ranges(
-    bench: XBeeBench, kind: str, command: bytes, allowed: list[int], refused: list[int]
+    bench: XBeeAir, kind: str, command: bytes, allowed: list[int], refused: list[int]
 ) -> None:
-    module = bench.add(hardware=kind)
-    bench.settle()
+    module = bench.settled(hardware=kind)
     for value in refused:
         assert bench.at(module, command, value.to_bytes(4, "big"), kind=9) == BAD_PARAMETER
     for value in allowed:
@@ -62,14 +60,13 @@ def test_ranges(
 
 
 @pytest.mark.parametrize("name", [b"twenty-one characters", b" leading", b"bell\x07", b"\xe9"])
-def test_a_bad_name_is_refused(bench: XBeeBench, name: bytes) -> None:
-    module = bench.add("good")
-    bench.settle()
+def test_a_bad_name_is_refused(bench: XBeeAir, name: bytes) -> None:
+    module = bench.settled("good")
     assert bench.at(module, b"NI", name) == BAD_PARAMETER
     assert bench.get(module, b"NI") == b"good"
 
 
-def test_a_queued_value_waits_for_ac(bench: XBeeBench) -> None:
+def test_a_queued_value_waits_for_ac(bench: XBeeAir) -> None:
     one, two = bench.pair()
     assert bench.at(two, b"CH", b"\x0d", kind=9) == OK
     assert bench.at(two, b"CH", kind=9) == OK + b"\x0d"  # reads give what was set
@@ -79,22 +76,21 @@ def test_a_queued_value_waits_for_ac(bench: XBeeBench) -> None:
     assert bench.tx64(one, two.address, b"x") == 1
 
 
-def test_any_frame_08_applies_what_was_queued(bench: XBeeBench) -> None:
+def test_any_frame_08_applies_what_was_queued(bench: XBeeAir) -> None:
     one, two = bench.pair()
     bench.at(two, b"CH", b"\x0d", kind=9)
     bench.at(two, b"AP")
     assert bench.tx64(one, two.address, b"x") == 1
 
 
-def reset(bench: XBeeBench, module: object) -> None:
+def reset(bench: XBeeAir, module: object) -> None:
     answer, boot = bench.ask(module, b"\x08\x01FR", 500)  # type: ignore[arg-type]
     assert answer == b"\x88\x01FR\x00"
     assert boot == b"\x8a\x00"
 
 
-def test_a_reset_forgets_what_was_not_written(bench: XBeeBench) -> None:
-    module = bench.add("before")
-    bench.settle()
+def test_a_reset_forgets_what_was_not_written(bench: XBeeAir) -> None:
+    module = bench.settled("before")
     bench.at(module, b"NI", b"after")
     reset(bench, module)
     assert bench.get(module, b"NI") == b"before"
@@ -104,7 +100,13 @@ def test_a_reset_forgets_what_was_not_written(bench: XBeeBench) -> None:
     assert bench.get(module, b"NI") == b"after"
 
 
-def test_answers_take_three_milliseconds_at_least(bench: XBeeBench) -> None:
+def test_re_restores_the_factory_values(bench: XBeeAir) -> None:
+    module = bench.settled(channel=13)
+    assert bench.at(module, b"RE") == OK
+    assert module.registers.number("CH") == 12
+
+
+def test_answers_take_three_milliseconds_at_least(bench: XBeeAir) -> None:
     """A client that sends first and listens second would miss a quicker one."""
     one, two = bench.pair(baudRate=115200)
     for frame in (b"\x08\x01AP", b"\x00\x01" + two.address.to_bytes(8, "big") + b"\x00x"):
@@ -116,9 +118,8 @@ def test_answers_take_three_milliseconds_at_least(bench: XBeeBench) -> None:
         assert when - asked >= 3_000_000
 
 
-def test_user_data_relay(bench: XBeeBench) -> None:
-    module = bench.add()
-    bench.settle()
+def test_user_data_relay(bench: XBeeAir) -> None:
+    module = bench.settled()
     assert bench.ask(module, b"\x2d\x01\x00hello") == [b"\xad\x00hello"]
     assert bench.ask(module, b"\x2d\x05\x02hello") == [b"\x89\x05\x7d"]
     assert bench.ask(module, b"\x2d\x05\x09hello") == [b"\x89\x05\x7c"]
@@ -136,10 +137,9 @@ def test_user_data_relay(bench: XBeeBench) -> None:
     ],
 )
 def test_pp_is_the_actual_power(
-    bench: XBeeBench, kind: str, level: int, channel: int, power: int
+    bench: XBeeAir, kind: str, level: int, channel: int, power: int
 ) -> None:
-    module = bench.add(hardware=kind, power=level, channel=channel)
-    bench.settle()
+    module = bench.settled(hardware=kind, power=level, channel=channel)
     assert bench.get(module, b"PP") == power.to_bytes(1, "big", signed=True)
 
 
@@ -147,9 +147,8 @@ def test_pp_is_the_actual_power(
     ("raw", "achieved", "line"),
     [(0x12C, 0x12B, 299), (0x1C200, 0x1B207, 111111), (7, 7, 111111), (3, 3, 9615)],
 )
-def test_s1_divides_its_clock(bench: XBeeBench, raw: int, achieved: int, line: int) -> None:
-    module = bench.add(hardware="s1")
-    bench.settle()
+def test_s1_divides_its_clock(bench: XBeeAir, raw: int, achieved: int, line: int) -> None:
+    module = bench.settled(hardware="s1")
     assert bench.at(module, b"BD", raw.to_bytes(4, "big"), kind=9) == OK
     assert bench.at(module, b"BD", kind=9) == OK + achieved.to_bytes(4, "big")
     bench.at(module, b"AC", kind=9)

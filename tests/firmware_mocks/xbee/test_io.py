@@ -7,39 +7,37 @@ from typing import Any
 import pytest
 
 from firmware_mocks.xbee.module import Module
-from tests.firmware_mocks.bench import XBeeBench
+from tests.firmware_mocks.bench import XBeeAir
 
 SH = 0x0013A200
 MESHES = ["zigbee", "digimesh", "900hp"]
 
 
-def point(bench: XBeeBench, module: Module, to: Module) -> None:
+def point(bench: XBeeAir, module: Module, to: Module) -> None:
     """DH and DL of `module`, as digi-xbee's set_dest_address."""
     assert bench.at(module, b"DH", (to.address >> 32).to_bytes(4, "big")) == b"\0"
     assert bench.at(module, b"DL", (to.address & 0xFFFFFFFF).to_bytes(4, "big")) == b"\0"
 
 
-def samples(bench: XBeeBench, module: Module) -> list[bytes]:
+def samples(bench: XBeeAir, module: Module) -> list[bytes]:
     return [frame for frame in bench.frames(module) if frame[0] in (0x82, 0x83, 0x91, 0x92)]
 
 
-def test_is_as_in_the_zigbee_manual(bench: XBeeBench) -> None:
+def test_is_as_in_the_zigbee_manual(bench: XBeeAir) -> None:
     """User guide XBee 3 Zigbee, On-demand sampling: DIO3, DIO10 high, DIO2, DIO11 low, AD0, AD1."""
     uses = {"D0": "2", "D1": "2", "D2": "3", "D3": "3", "P0": "5", "P1": "4"}
     circuit = {"D0": 0x3D0, "D1": 0x124, "D2": "low", "D3": "high"}
-    module = bench.add(hardware="zigbee", CE="1", pins=circuit, **uses)
-    bench.settle()
+    module = bench.settled(hardware="zigbee", CE="1", pins=circuit, **uses)
     (answer,) = bench.ask(module, bytes.fromhex("08 53 49 53"))
     assert answer == bytes.fromhex("88 53 49 53 00 01 0C 0C 03 04 08 03 D0 01 24")
     bench.command_mode(module)
     assert bench.type(module, "ATIS\r") == "01\r0C0C\r03\r0408\r03D0\r0124\r\r"
 
 
-def test_is_in_the_standard_format(bench: XBeeBench) -> None:
+def test_is_in_the_standard_format(bench: XBeeAir) -> None:
     """802.15.4: one mask, as in a forum's explanation of the S1's print (D0, D1, D5; D0 high)."""
     uses = {"D0": "3", "D1": "4", "D5": "3", "D7": "0", "D6": "0"}
-    module = bench.add(hardware="s1", pins="D0:high, D5:low", **uses)
-    bench.settle()
+    module = bench.settled(hardware="s1", pins="D0:high, D5:low", **uses)
     status, sample = bench.ask(module, bytes.fromhex("08 53 49 53"))
     assert status == bytes.fromhex("88 53 49 53 00")
     source = module.address.to_bytes(8, "big")
@@ -49,28 +47,24 @@ def test_is_in_the_standard_format(bench: XBeeBench) -> None:
 
 
 @pytest.mark.parametrize("hardware", ["s1", "s2c", "xbee3", *MESHES])
-def test_without_an_enabled_line_is_fails(bench: XBeeBench, hardware: str) -> None:
-    module = bench.add(hardware=hardware, CE="1")
-    bench.settle()
+def test_without_an_enabled_line_is_fails(bench: XBeeAir, hardware: str) -> None:
+    module = bench.settled(hardware=hardware, CE="1")
     assert bench.ask(module, b"\x08\x01IS") == [b"\x88\x01IS\x01"]
 
 
-def test_analog_lines_and_the_standard_mask(bench: XBeeBench) -> None:
-    s1 = bench.add(hardware="s1", D1="2", D5="2", pins={"D1": 0x225, "D5": "high"})
-    bench.settle()
+def test_analog_lines_and_the_standard_mask(bench: XBeeAir) -> None:
+    s1 = bench.settled(hardware="s1", D1="2", D5="2", pins={"D1": 0x225, "D5": "high"})
     sample = bench.ask(s1, b"\x08\x01IS")[1]
     assert sample[11:] == bytes.fromhex("01 44 00 02 25 03 FF")
-    xbee3 = bench.add(AO="0", D2="2", P2="3", pins={"P2": "high", "D2": 1})
-    bench.settle()
+    xbee3 = bench.settled(AO="0", D2="2", P2="3", pins={"P2": "high", "D2": 1})
     sample = bench.ask(xbee3, b"\x08\x01IS")[1]
     assert sample[0] == 0x92
     assert sample[12:] == bytes.fromhex("01 10 00 04 10 00 00 01")
 
 
-def test_open_inputs_follow_their_resistors(bench: XBeeBench) -> None:
+def test_open_inputs_follow_their_resistors(bench: XBeeAir) -> None:
     """PR 1 is the resistor of D4, PR 10 of D0; PD gives its direction."""
-    module = bench.add(hardware="zigbee", CE="1", D0="3", D4="3")
-    bench.settle()
+    module = bench.settled(hardware="zigbee", CE="1", D0="3", D4="3")
 
     def levels() -> int:
         return bench.get(module, b"IS")[5]
@@ -87,9 +81,7 @@ def test_open_inputs_follow_their_resistors(bench: XBeeBench) -> None:
 
 
 @pytest.mark.parametrize("hardware", ["s1", "xbee3", *MESHES])
-def test_periodic_samples_and_changes_go_to_the_destination(
-    bench: XBeeBench, hardware: str
-) -> None:
+def test_periodic_samples_and_changes_go_to_the_destination(bench: XBeeAir, hardware: str) -> None:
     coordinator = {"CE": "1"} if hardware == "zigbee" else {}
     here = bench.add(hardware=hardware, **coordinator)
     there = bench.add(
@@ -125,7 +117,7 @@ def test_periodic_samples_and_changes_go_to_the_destination(
     assert samples(bench, here) == []
 
 
-def test_an_output_that_changes_is_reported_too(bench: XBeeBench) -> None:
+def test_an_output_that_changes_is_reported_too(bench: XBeeAir) -> None:
     here, there = bench.pair()
     point(bench, there, here)
     assert bench.at(there, b"IC", b"\0\x12") == b"\0"
@@ -138,7 +130,7 @@ def test_an_output_that_changes_is_reported_too(bench: XBeeBench) -> None:
     assert there.sampler.pins.level("D4")
 
 
-def test_several_samples_in_one_packet(bench: XBeeBench) -> None:
+def test_several_samples_in_one_packet(bench: XBeeAir) -> None:
     here, there = bench.pair(hardware="s1")
     point(bench, there, here)
     for letters, value in ((b"D3", b"\x03"), (b"IT", b"\x03"), (b"IR", b"\x64")):
@@ -153,7 +145,7 @@ def test_several_samples_in_one_packet(bench: XBeeBench) -> None:
     assert frame[11:].hex(" ") == "03 00 08 00 08 00 08 00 00"
 
 
-def test_explicit_output_names_the_cluster_of_samples(bench: XBeeBench) -> None:
+def test_explicit_output_names_the_cluster_of_samples(bench: XBeeAir) -> None:
     here = bench.add(hardware="zigbee", CE="1", AO="1")
     there = bench.add(hardware="zigbee", position=(1, 0, 0), D0="5", IR="64")
     bench.run(1000)
@@ -165,9 +157,8 @@ def test_explicit_output_names_the_cluster_of_samples(bench: XBeeBench) -> None:
     assert explicit[0][18:] == bytes.fromhex("01 00 01 00 00 01")
 
 
-def test_the_supply_voltage_is_added_when_it_is_low(bench: XBeeBench) -> None:
-    module = bench.add(hardware="zigbee", CE="1", D0="3")
-    bench.settle()
+def test_the_supply_voltage_is_added_when_it_is_low(bench: XBeeAir) -> None:
+    module = bench.settled(hardware="zigbee", CE="1", D0="3")
     assert bench.get(module, b"IS").hex() == "010001000001"
     assert bench.at(module, b"V+", b"\xff\xff") == b"\0"
     assert bench.get(module, b"IS").hex() == "0100018000010ce4"
@@ -177,7 +168,7 @@ def test_the_supply_voltage_is_added_when_it_is_low(bench: XBeeBench) -> None:
     ("silenced", "where"), [({"IU": "0"}, "here"), ({"AP": 0}, "here"), ({"MM": "1"}, "there")]
 )
 def test_who_shows_and_sends_no_samples(
-    bench: XBeeBench, silenced: dict[str, Any], where: str
+    bench: XBeeAir, silenced: dict[str, Any], where: str
 ) -> None:
     here = bench.add(hardware="s1", my=1, **(silenced if where == "here" else {}))
     bench.add(
@@ -190,7 +181,7 @@ def test_who_shows_and_sends_no_samples(
     assert "IU" in here.registers
 
 
-def test_a_known_short_address_is_the_source(bench: XBeeBench) -> None:
+def test_a_known_short_address_is_the_source(bench: XBeeAir) -> None:
     here = bench.add(hardware="s1", my=1)
     bench.add(hardware="s1", my=2, position=(10, 0, 0), DL="1", D0="3", IR="64")
     bench.run(200)
@@ -201,14 +192,13 @@ def test_a_known_short_address_is_the_source(bench: XBeeBench) -> None:
 # --- AS, VL ---------------------------------------------------------------------------------------
 
 
-def test_active_scan_of_802_15_4(bench: XBeeBench) -> None:
+def test_active_scan_of_802_15_4(bench: XBeeAir) -> None:
     """A PanDescriptor for each coordinator in reach, on every channel of SC."""
     module = bench.add()
     bench.add(CE="1", my=0x1234, pan_id=0x5678, channel=20, A2="4", position=(10, 0, 0))
     far = bench.add(CE="1", channel=15, position=(0, 10, 0))
     bench.add(position=(0, 1, 0))  # no coordinator
-    bench.add(CE="1", channel=13, position=(1e6, 0, 0))
-    bench.settle()
+    bench.settled(CE="1", channel=13, position=(1e6, 0, 0))
     first, second, end = bench.ask(module, b"\x08\x01AS", 3000)
     assert first == b"\x88\x01AS\0" + bytes.fromhex("1234 5678 02 14 00 00 00 CFFF 00 3C 000000")
     long = far.address.to_bytes(8, "big")
@@ -224,7 +214,7 @@ def test_active_scan_of_802_15_4(bench: XBeeBench) -> None:
     assert text == f"{far.address:X}\r3332\r3\rF\r0\r0\r0\r4FFF\r0\r3C\r0\r\r\r"
 
 
-def test_active_scan_of_zigbee(bench: XBeeBench) -> None:
+def test_active_scan_of_zigbee(bench: XBeeAir) -> None:
     coordinator = bench.add(hardware="zigbee", CE="1", ID="77", II="1234", ZS="2", NJ="FF")
     module = bench.add(hardware="zigbee", position=(10, 0, 0))
     assert bench.ask(module, b"\x08\x01AS", 20)[-1:] == [b"\x88\x01AS\x01"]  # it still joins
@@ -236,10 +226,9 @@ def test_active_scan_of_zigbee(bench: XBeeBench) -> None:
     assert bench.ask(module, b"\x08\x01AS", 5000)[0][-4] == 0
 
 
-def test_version_long(bench: XBeeBench) -> None:
+def test_version_long(bench: XBeeAir) -> None:
     xbee3, s1 = bench.add(), bench.add(hardware="s1")
-    mesh = bench.add(hardware="digimesh")
-    bench.settle()
+    mesh = bench.settled(hardware="digimesh")
     assert bench.get(xbee3, b"VL").startswith(b"VR 2014, HV 4142")
     assert bench.at(xbee3, b"VL", b"x") == b"\x03"
     assert bench.at(s1, b"VL") == b"\x02"  # removed from its firmware with 10C9
@@ -259,13 +248,13 @@ def test_version_long(bench: XBeeBench) -> None:
         (7, "PIN:LEVEL"),
     ],
 )
-def test_wrong_pins(bench: XBeeBench, value: Any, words: str) -> None:
+def test_wrong_pins(bench: XBeeAir, value: Any, words: str) -> None:
     with pytest.raises(ValueError, match="pins: ") as wrong:
         bench.add(pins=value)
     assert words in str(wrong.value)
 
 
-def test_pins_as_a_fixture_sets_them(bench: XBeeBench) -> None:
+def test_pins_as_a_fixture_sets_them(bench: XBeeAir) -> None:
     module = bench.add(hardware="zigbee", CE="1", D0="3", D1="2", pins={"D0": True, "d1": 9})
     assert module.settings.pins == {"D0": 1023, "D1": 9}
     module.set("pins", str({"D0": "low", "D1": "open"}))

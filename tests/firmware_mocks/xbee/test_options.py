@@ -6,7 +6,7 @@ import pytest
 
 from firmware_mocks.xbee.hardware import KINDS
 from firmware_mocks.xbee.network.options import OPTIONS, RESERVED
-from tests.firmware_mocks.bench import XBeeBench
+from tests.firmware_mocks.bench import XBeeAir
 
 BITS = [1 << bit for bit in range(8)]
 MODERN = {"802.15.4": "xbee3", "DigiMesh": "digimesh", "Zigbee": "zigbee"}
@@ -25,11 +25,10 @@ def test_the_table_has_every_bit_of_every_family() -> None:
 
 @pytest.mark.parametrize("family", MODERN)
 @pytest.mark.parametrize("bit", BITS)
-def test_a_bit_does_what_the_table_has(bench: XBeeBench, family: str, bit: int) -> None:
+def test_a_bit_does_what_the_table_has(bench: XBeeAir, family: str, bit: int) -> None:
     more = {"CE": "1"} if family == "Zigbee" else {}
     one = bench.add(hardware=MODERN[family], **more)
-    two = bench.add(hardware=MODERN[family], position=(1, 0, 0))
-    bench.settle()
+    two = bench.settled(hardware=MODERN[family], position=(1, 0, 0))
     plain = bench.tx(one, two.address, b"data")
     (received,) = bench.frames(two)
     again = bench.tx(one, two.address, b"data")  # its route is known now
@@ -51,11 +50,10 @@ def test_a_bit_does_what_the_table_has(bench: XBeeBench, family: str, bit: int) 
         assert [frame[-4:] for frame in got] == [b"data"]
 
 
-def test_a_multicast_goes_to_the_group_of_this_number_and_to_no_module(bench: XBeeBench) -> None:
+def test_a_multicast_goes_to_the_group_of_this_number_and_to_no_module(bench: XBeeAir) -> None:
     """Its 16-bit address is a group's, though a module has the same one."""
     one = bench.add(hardware="zigbee", CE="1")
-    two = bench.add(hardware="zigbee", position=(1, 0, 0))
-    bench.settle()
+    two = bench.settled(hardware="zigbee", position=(1, 0, 0))
     short = two.addressing.source16
     assert bench.tx(one, 0xFFFFFFFFFFFFFFFF, b"x", to16=short)[3] == SUCCESS
     assert len(bench.frames(two)) == 1

@@ -6,10 +6,10 @@ import pytest
 
 from firmware_mocks.air import Signal
 from firmware_mocks.xbee.network.packets import Request
-from tests.firmware_mocks.bench import BROADCAST, XBeeBench, wrap
+from tests.firmware_mocks.bench import BROADCAST, XBeeAir, wrap
 
 
-def test_the_strength_at_1_m_can_be_calibrated(bench: XBeeBench) -> None:
+def test_the_strength_at_1_m_can_be_calibrated(bench: XBeeAir) -> None:
     one, two = bench.add(rssi_at_1m_dbm=-52), bench.add(position=(1, 0, 0))
     bench.settle()
     bench.tx64(one, BROADCAST, b"x")
@@ -19,11 +19,10 @@ def test_the_strength_at_1_m_can_be_calibrated(bench: XBeeBench) -> None:
 @pytest.mark.parametrize(
     ("kind", "reach"), [("s1", 398), ("s1pro", 1000), ("xbee3", 1412), ("900hp", 1122)]
 )
-def test_too_weak_is_not_received(bench: XBeeBench, kind: str, reach: float) -> None:
+def test_too_weak_is_not_received(bench: XBeeAir, kind: str, reach: float) -> None:
     one = bench.add(hardware=kind)
     near = bench.add(hardware=kind, position=(reach, 0, 0))
-    far = bench.add(hardware=kind, position=(reach * 1.01, 0, 0))
-    bench.settle()
+    far = bench.settled(hardware=kind, position=(reach * 1.01, 0, 0))
     frame = b"\x10\x00" if kind == "900hp" else b"\x00\x00"
     frame += BROADCAST.to_bytes(8, "big") + (b"\xff\xfe\x00" if kind == "900hp" else b"") + b"\x00x"
     bench.ask(one, frame, 500)
@@ -31,7 +30,7 @@ def test_too_weak_is_not_received(bench: XBeeBench, kind: str, reach: float) -> 
     assert bench.frames(far) == []
 
 
-def test_a_packet_takes_its_time_on_the_air(bench: XBeeBench) -> None:
+def test_a_packet_takes_its_time_on_the_air(bench: XBeeAir) -> None:
     one, two = bench.pair(baudRate=921600)
     bench.put(one, wrap(b"\x00\x01" + BROADCAST.to_bytes(8, "big") + b"\x00" + bytes(100)))
     begin = bench.now
@@ -42,7 +41,7 @@ def test_a_packet_takes_its_time_on_the_air(bench: XBeeBench) -> None:
     assert arrived - begin == 320_000 + (100 + 25) * 32_000
 
 
-def test_one_at_a_time_on_a_channel_and_independent_of_others(bench: XBeeBench) -> None:
+def test_one_at_a_time_on_a_channel_and_independent_of_others(bench: XBeeAir) -> None:
     senders = [bench.add(channel=12, baudRate=921600) for _ in range(2)]
     other = bench.add(channel=13, baudRate=921600)
     receivers = [bench.add(channel=channel, baudRate=921600) for channel in (12, 13)]
@@ -63,7 +62,7 @@ def test_one_at_a_time_on_a_channel_and_independent_of_others(bench: XBeeBench) 
 
 
 def test_loss_is_met_by_retries_and_duplicates_are_dropped() -> None:
-    bench = XBeeBench(seed=5, loss=0.3)
+    bench = XBeeAir(seed=5, loss=0.3)
     one, two = bench.pair(RR="6", baudRate=115200)
     for number in range(100):
         assert bench.tx64(one, two.address, b"%d" % number) == 0
@@ -71,7 +70,7 @@ def test_loss_is_met_by_retries_and_duplicates_are_dropped() -> None:
 
 
 def test_without_digis_header_a_lost_acknowledgement_makes_a_duplicate() -> None:
-    bench = XBeeBench(seed=5, loss=0.3)
+    bench = XBeeAir(seed=5, loss=0.3)
     one, two = bench.pair(MM="2", baudRate=115200)
     for number in range(50):
         bench.tx64(one, two.address, b"%d" % number)
@@ -81,7 +80,7 @@ def test_without_digis_header_a_lost_acknowledgement_makes_a_duplicate() -> None
 
 def test_loss_of_broadcasts_is_the_airs_and_repeats_with_its_seed() -> None:
     def arrived(seed: int) -> list[bytes]:
-        bench = XBeeBench(seed=seed, loss=0.25)
+        bench = XBeeAir(seed=seed, loss=0.25)
         one, two = bench.pair(baudRate=115200)
         for number in range(200):
             assert bench.tx64(one, BROADCAST, b"%d" % number, ms=20) == 0
@@ -92,7 +91,7 @@ def test_loss_of_broadcasts_is_the_airs_and_repeats_with_its_seed() -> None:
     assert 130 <= len(arrived(1)) <= 170
 
 
-def test_a_module_without_power_neither_receives_nor_acknowledges(bench: XBeeBench) -> None:
+def test_a_module_without_power_neither_receives_nor_acknowledges(bench: XBeeAir) -> None:
     one, two = bench.pair()
     two.switch_off()
     assert bench.tx64(one, two.address, b"x") == 1
@@ -105,7 +104,7 @@ def test_a_module_without_power_neither_receives_nor_acknowledges(bench: XBeeBen
     assert bench.tx64(one, two.address, b"x") == 0
 
 
-def test_a_reset_forgets_what_was_being_sent(bench: XBeeBench) -> None:
+def test_a_reset_forgets_what_was_being_sent(bench: XBeeAir) -> None:
     one, two = bench.pair(RR="6")
     bench.put(one, wrap(b"\x00\x01" + bytes(8) + b"\x00lost"))
     assert one.radio.busy
@@ -118,7 +117,7 @@ def test_a_reset_forgets_what_was_being_sent(bench: XBeeBench) -> None:
     assert bench.get(one, b"EA") == b"\x00\x01"
 
 
-def test_db_begins_anew_with_a_restart_even_after_wr(bench: XBeeBench) -> None:
+def test_db_begins_anew_with_a_restart_even_after_wr(bench: XBeeAir) -> None:
     one, two = bench.pair()
     bench.tx64(one, two.address, b"x")
     bench.taken(two)
@@ -129,13 +128,11 @@ def test_db_begins_anew_with_a_restart_even_after_wr(bench: XBeeBench) -> None:
     assert bench.get(two, b"DB") == b"\x00"
 
 
-def test_the_firmwares_own_queue_is_bounded(bench: XBeeBench) -> None:
+def test_the_firmwares_own_queue_is_bounded(bench: XBeeAir) -> None:
     """A node that answers faster than it can send drops, and does not grow."""
     chatty = bench.add(replies={"": "x" * 40}, RR="6")
-    talker = bench.add(baudRate=115200, position=(1, 0, 0))
-    bench.settle()
-    gone = bench.add("gone", baudRate=921600)
-    bench.settle()
+    talker = bench.settled(baudRate=115200, position=(1, 0, 0))
+    gone = bench.settled("gone", baudRate=921600)
     for number in range(60):
         packet = gone.addressing.packet(Request(b"%d" % number, BROADCAST))
         chatty.radio.signal_received(

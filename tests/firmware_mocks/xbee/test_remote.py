@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from firmware_mocks.xbee.module import Module
-from tests.firmware_mocks.bench import BROADCAST, XBeeBench
+from tests.firmware_mocks.bench import BROADCAST, XBeeAir
 
 
 def ask(
-    bench: XBeeBench,
+    bench: XBeeAir,
     module: Module,
     to: int,
     command: bytes,
@@ -25,7 +25,7 @@ def head(module: Module, my: int = 0xFFFE) -> bytes:
     return b"\x97\x05" + module.address.to_bytes(8, "big") + my.to_bytes(2, "big")
 
 
-def test_reading_and_setting(bench: XBeeBench) -> None:
+def test_reading_and_setting(bench: XBeeAir) -> None:
     one, two = bench.pair()
     assert ask(bench, one, two.address, b"NI") == [head(two) + b"NI\x00m1"]
     assert ask(bench, one, two.address, b"NIfar") == [head(two) + b"NI\x00"]
@@ -36,7 +36,7 @@ def test_reading_and_setting(bench: XBeeBench) -> None:
     assert bench.frames(two) == []  # its own client sees nothing of it
 
 
-def test_by_16_bit_address_as_clients_ask_for_an_unknown_source(bench: XBeeBench) -> None:
+def test_by_16_bit_address_as_clients_ask_for_an_unknown_source(bench: XBeeAir) -> None:
     one, two = bench.add(), bench.add(my=0x22, address="0013A20040A1B2C3")
     bench.settle()
     for command, value in ((b"SH", "0013A200"), (b"SL", "40A1B2C3")):
@@ -44,7 +44,7 @@ def test_by_16_bit_address_as_clients_ask_for_an_unknown_source(bench: XBeeBench
         assert answers == [head(two, 0x22) + command + b"\x00" + bytes.fromhex(value)]
 
 
-def test_without_the_apply_option_the_value_waits_for_ac(bench: XBeeBench) -> None:
+def test_without_the_apply_option_the_value_waits_for_ac(bench: XBeeAir) -> None:
     one, two = bench.pair()
     assert ask(bench, one, two.address, b"CH\x0d", options=0) == [head(two) + b"CH\x00"]
     assert ask(bench, one, two.address, b"CH", options=0) == [head(two) + b"CH\x00\x0d"]
@@ -52,7 +52,7 @@ def test_without_the_apply_option_the_value_waits_for_ac(bench: XBeeBench) -> No
     assert ask(bench, one, two.address, b"CH")[0][-1] == 4
 
 
-def test_the_answer_to_a_new_channel_comes_on_the_old_one(bench: XBeeBench) -> None:
+def test_the_answer_to_a_new_channel_comes_on_the_old_one(bench: XBeeAir) -> None:
     one, two = bench.pair()
     assert ask(bench, one, two.address, b"CH\x0d") == [head(two) + b"CH\x00"]
     assert ask(bench, one, two.address, b"CH")[0][-1] == 4
@@ -60,53 +60,50 @@ def test_the_answer_to_a_new_channel_comes_on_the_old_one(bench: XBeeBench) -> N
     assert ask(bench, one, two.address, b"CH") == [head(two) + b"CH\x00\x0d"]
 
 
-def test_an_absent_node(bench: XBeeBench) -> None:
-    one = bench.add()
-    bench.settle()
+def test_an_absent_node(bench: XBeeAir) -> None:
+    one = bench.settled()
     unknown = b"\x97\x05" + bytes(7) + b"\x09\xff\xfe"
     assert ask(bench, one, 9, b"NI") == [unknown + b"NI\x04"]
 
 
-def test_a_broadcast_command_is_answered_by_all(bench: XBeeBench) -> None:
+def test_a_broadcast_command_is_answered_by_all(bench: XBeeAir) -> None:
     one, two = bench.pair()
-    three = bench.add(position=(2, 0, 0))
-    bench.settle()
+    three = bench.settled(position=(2, 0, 0))
     assert ask(bench, one, BROADCAST, b"NI") == [head(two) + b"NI\x00m1", head(three) + b"NI\x00m2"]
 
 
-def test_frame_id_0_is_obeyed_and_not_answered(bench: XBeeBench) -> None:
+def test_frame_id_0_is_obeyed_and_not_answered(bench: XBeeAir) -> None:
     one, two = bench.pair()
     assert ask(bench, one, two.address, b"NIquiet", frame_id=0) == []
     assert bench.get(two, b"NI") == b"quiet"
 
 
 @pytest.mark.parametrize("command", [b"ND", b"DN", b"CN"])
-def test_what_makes_no_sense_from_afar_is_an_error(bench: XBeeBench, command: bytes) -> None:
+def test_what_makes_no_sense_from_afar_is_an_error(bench: XBeeAir, command: bytes) -> None:
     one, two = bench.pair()
     assert ask(bench, one, two.address, command) == [head(two) + command + b"\x01"]
 
 
-def test_a_remote_reset_answers_first(bench: XBeeBench) -> None:
+def test_a_remote_reset_answers_first(bench: XBeeAir) -> None:
     one, two = bench.pair()
     assert ask(bench, one, two.address, b"FR") == [head(two) + b"FR\x00"]
     assert bench.frames(two) == [b"\x8a\x00"]
 
 
-def test_a_remote_change_of_rate(bench: XBeeBench) -> None:
+def test_a_remote_change_of_rate(bench: XBeeAir) -> None:
     one, two = bench.pair()
     assert ask(bench, one, two.address, b"BD\x07") == [head(two) + b"BD\x00"]
     assert two.baud_rate == 115200
 
 
-def test_without_digis_header_it_cannot_be_sent(bench: XBeeBench) -> None:
+def test_without_digis_header_it_cannot_be_sent(bench: XBeeAir) -> None:
     one, two = bench.pair(MM="2")
     assert ask(bench, one, two.address, b"NI")[0][-1] == 4
 
 
 @pytest.mark.parametrize("kind", ["s1", "digimesh", "zigbee", "900hp"])
-def test_every_firmware_answers(bench: XBeeBench, kind: str) -> None:
+def test_every_firmware_answers(bench: XBeeAir, kind: str) -> None:
     one = bench.add(hardware=kind, **({"CE": "1"} if kind == "zigbee" else {}))
-    two = bench.add(hardware=kind, position=(1, 0, 0))
-    bench.settle()
+    two = bench.settled(hardware=kind, position=(1, 0, 0))
     (answer,) = ask(bench, one, two.address, b"NI")
     assert answer == head(two, two.addressing.source16) + b"NI\x00m1"

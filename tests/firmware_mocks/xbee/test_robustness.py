@@ -12,7 +12,7 @@ from firmware_mocks.air import Air
 from firmware_mocks.xbee.hardware import KINDS
 from firmware_mocks.xbee.module import Module
 from tests.cases import cases
-from tests.firmware_mocks.bench import XBeeBench, wrap
+from tests.firmware_mocks.bench import XBeeAir, wrap
 
 QUICK = cases(1, suppress_health_check=[HealthCheck.too_slow])
 FRAME_TYPES = (0x00, 0x01, 0x08, 0x09, 0x10, 0x11, 0x17, 0x2D)
@@ -38,7 +38,7 @@ LINES = st.builds(
 CHUNKS = st.one_of(st.binary(max_size=300), frames(), LINES, st.just(b"+++"))
 
 
-def is_sane(bench: XBeeBench, module: Module) -> None:
+def is_sane(bench: XBeeAir, module: Module) -> None:
     assert module.input.held <= module.settings.hardware.uart_buffer
     assert module.uart.held(bench.now) < 4 * module.settings.hardware.uart_buffer + 600
     assert module.radio.waiting <= 16
@@ -55,7 +55,7 @@ def is_sane(bench: XBeeBench, module: Module) -> None:
 def test_random_bytes_never_upset_a_module(
     kind: str, mode: int, chunks: list[tuple[bytes, int]]
 ) -> None:
-    bench = XBeeBench(loss=0.1)
+    bench = XBeeAir(loss=0.1)
     module = bench.add(hardware=kind, api_mode=mode, CE="1" if kind == "zigbee" else "0", GT="A")
     other = bench.add(hardware=kind, replies={"": "x"})
     for chunk, pause in chunks:
@@ -117,7 +117,7 @@ def test_what_is_wrong_with_a_parameter_is_reported(parameters: dict[str, Any], 
         xbee.create("m", Air(), parameters)
 
 
-def test_parameters_in_human_terms_and_at_names(bench: XBeeBench) -> None:
+def test_parameters_in_human_terms_and_at_names(bench: XBeeAir) -> None:
     human = bench.add(
         "named",
         channel="13",
@@ -135,7 +135,7 @@ def test_parameters_in_human_terms_and_at_names(bench: XBeeBench) -> None:
     assert human.address == 0x0013A20040A1B2C3
 
 
-def test_parameters_are_saved_and_can_be_set_while_it_runs(bench: XBeeBench) -> None:
+def test_parameters_are_saved_and_can_be_set_while_it_runs(bench: XBeeAir) -> None:
     one, two = bench.pair()
     two.set("channel", "13")
     two.set("position", "5, 0, 0")
@@ -151,7 +151,7 @@ def test_parameters_are_saved_and_can_be_set_while_it_runs(bench: XBeeBench) -> 
     assert one.registers.number("CH") == 12
 
 
-def test_addresses_are_of_the_name_and_differ(bench: XBeeBench) -> None:
+def test_addresses_are_of_the_name_and_differ(bench: XBeeAir) -> None:
     names = [f"xbee{index}" for index in range(50)]
     addresses = [xbee.create(name, Air(), {}).address for name in names]
     assert addresses == [xbee.create(name, Air(seed=9), {}).address for name in names]

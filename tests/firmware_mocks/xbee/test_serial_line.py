@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from tests.firmware_mocks.bench import BROADCAST, XBeeBench, wrap
+from tests.firmware_mocks.bench import BROADCAST, XBeeAir, wrap
 
 MS = 1_000_000
 
 
-def transparent(bench: XBeeBench, **parameters: object) -> tuple:  # type: ignore[type-arg]
+def transparent(bench: XBeeAir, **parameters: object) -> tuple:  # type: ignore[type-arg]
     one = bench.add(api_mode=0, DL="FFFF", **parameters)
-    two = bench.add(position=(1, 0, 0), baudRate=115200)
-    bench.settle()
+    two = bench.settled(position=(1, 0, 0), baudRate=115200)
     return one, two
 
 
-def packets(bench: XBeeBench, module: object) -> list[bytes]:
+def packets(bench: XBeeAir, module: object) -> list[bytes]:
     return [frame[11:] for frame in bench.frames(module)]  # type: ignore[arg-type]
 
 
-def test_silence_of_ro_characters_ends_a_packet(bench: XBeeBench) -> None:
+def test_silence_of_ro_characters_ends_a_packet(bench: XBeeAir) -> None:
     one, two = transparent(bench)
     bench.put(one, b"first")
     bench.run(3.2)  # three characters at 9600 baud take 3.1 ms
@@ -31,7 +30,7 @@ def test_silence_of_ro_characters_ends_a_packet(bench: XBeeBench) -> None:
     assert packets(bench, two) == [b"first", b"second, continued"]
 
 
-def test_a_packet_handed_over_in_lumps_stays_one(bench: XBeeBench) -> None:
+def test_a_packet_handed_over_in_lumps_stays_one(bench: XBeeAir) -> None:
     """At 115200 baud a lump of 5 ms is 57 characters; the next one is not a new packet."""
     one, two = transparent(bench, baudRate=115200)
     data = bytes(range(100))
@@ -41,7 +40,7 @@ def test_a_packet_handed_over_in_lumps_stays_one(bench: XBeeBench) -> None:
     assert packets(bench, two) == [data]
 
 
-def test_ro_0_sends_each_byte_as_it_comes(bench: XBeeBench) -> None:
+def test_ro_0_sends_each_byte_as_it_comes(bench: XBeeAir) -> None:
     one, two = transparent(bench, RO="0")
     for byte in b"abc":
         bench.put(one, bytes((byte,)))
@@ -50,7 +49,7 @@ def test_ro_0_sends_each_byte_as_it_comes(bench: XBeeBench) -> None:
 
 
 @pytest.mark.parametrize(("kind", "most"), [("s1", 100), ("xbee3", 102)])
-def test_a_full_packet_leaves_at_once(bench: XBeeBench, kind: str, most: int) -> None:
+def test_a_full_packet_leaves_at_once(bench: XBeeAir, kind: str, most: int) -> None:
     one, two = transparent(bench, hardware=kind)
     bench.put(one, bytes(most))
     bench.run(8)
@@ -60,7 +59,7 @@ def test_a_full_packet_leaves_at_once(bench: XBeeBench, kind: str, most: int) ->
     assert packets(bench, two) == [b"x" * most, b"x" * 5]
 
 
-def test_transparent_to_a_16_and_a_64_bit_address(bench: XBeeBench) -> None:
+def test_transparent_to_a_16_and_a_64_bit_address(bench: XBeeAir) -> None:
     one = bench.add(api_mode=0, DL="1234")
     two, three = bench.add(my=0x1234, api_mode=0), bench.add(api_mode=0)
     bench.settle()
@@ -77,7 +76,7 @@ def test_transparent_to_a_16_and_a_64_bit_address(bench: XBeeBench) -> None:
 # --- buffers ------------------------------------------------------------------------------------
 
 
-def test_the_input_buffer_of_s1_has_202_bytes_and_drops_what_is_too_much(bench: XBeeBench) -> None:
+def test_the_input_buffer_of_s1_has_202_bytes_and_drops_what_is_too_much(bench: XBeeAir) -> None:
     one, two = bench.pair(hardware="s1", baudRate=115200)
     frame = wrap(b"\x00\x00" + two.address.to_bytes(8, "big") + b"\x00" + bytes(100))
     one.receive(frame, bench.now)  # on the air; the next ones wait
@@ -87,7 +86,7 @@ def test_the_input_buffer_of_s1_has_202_bytes_and_drops_what_is_too_much(bench: 
     assert len(bench.frames(two)) == 2
 
 
-def test_clear_to_send_falls_17_bytes_before_full_and_comes_back_at_34(bench: XBeeBench) -> None:
+def test_clear_to_send_falls_17_bytes_before_full_and_comes_back_at_34(bench: XBeeAir) -> None:
     one, two = bench.pair(hardware="s1")
     one.receive(wrap(b"\x00\x00" + two.address.to_bytes(8, "big") + b"\x00x"), bench.now)
     assert one.radio.busy
@@ -100,11 +99,10 @@ def test_clear_to_send_falls_17_bytes_before_full_and_comes_back_at_34(bench: XB
     assert one.clear_to_send  # without rtscts the client ignores CTS
 
 
-def test_a_client_that_obeys_cts_never_overruns_the_buffer(bench: XBeeBench) -> None:
+def test_a_client_that_obeys_cts_never_overruns_the_buffer(bench: XBeeAir) -> None:
     """Retries make the radio slower than the line; the host holds the client meanwhile."""
     one = bench.add(hardware="s1", baudRate=115200, rtscts="true", RR="2")
-    without = bench.add(hardware="s1", baudRate=115200, rtscts="true", RR="2", D7="0")
-    bench.settle()
+    without = bench.settled(hardware="s1", baudRate=115200, rtscts="true", RR="2", D7="0")
     frames = b"".join(wrap(bytes((0, n)) + bytes(8) + b"\x00" + bytes(80)) for n in range(1, 30))
     lump = 5 * MS // one.uart.byte_ns
     held = 0
@@ -123,7 +121,7 @@ def test_a_client_that_obeys_cts_never_overruns_the_buffer(bench: XBeeBench) -> 
 
 
 def test_a_radio_packet_that_does_not_fit_the_transmit_buffer_is_dropped_whole(
-    bench: XBeeBench,
+    bench: XBeeAir,
 ) -> None:
     fast, slow = bench.add(baudRate=115200), bench.add(baudRate=1200, position=(1, 0, 0))
     bench.settle()
@@ -135,9 +133,8 @@ def test_a_radio_packet_that_does_not_fit_the_transmit_buffer_is_dropped_whole(
     assert slow.line.overflows == 2
 
 
-def test_answers_wait_for_room_and_nothing_grows(bench: XBeeBench) -> None:
-    module = bench.add(baudRate=1200, ni="twenty characters!!!")
-    bench.settle()
+def test_answers_wait_for_room_and_nothing_grows(bench: XBeeAir) -> None:
+    module = bench.settled(baudRate=1200, ni="twenty characters!!!")
     for _ in range(200):
         module.receive(wrap(b"\x08\x01NI"), bench.now)
     assert module.uart.held(bench.now) <= 2 * 202
@@ -148,10 +145,9 @@ def test_answers_wait_for_room_and_nothing_grows(bench: XBeeBench) -> None:
     assert bench.ask(module, b"\x08\x02CH", 1000) == [b"\x88\x02CH\x00\x0c"]
 
 
-def test_a_frame_half_read_when_the_radio_gets_busy_is_not_given_up(bench: XBeeBench) -> None:
+def test_a_frame_half_read_when_the_radio_gets_busy_is_not_given_up(bench: XBeeAir) -> None:
     talker = bench.add(hardware="900hp", BR="0", MT="0")
-    node = bench.add(hardware="900hp", BR="0", replies={"ping": "x" * 200})
-    bench.settle()
+    node = bench.settled(hardware="900hp", BR="0", replies={"ping": "x" * 200})
     bench.ask(talker, b"\x10\x00" + BROADCAST.to_bytes(8, "big") + b"\xff\xfe\x00\x00ping", 1)
     question = wrap(b"\x08\x01CE")
     node.receive(question[:4], bench.now)
@@ -176,12 +172,12 @@ def test_a_frame_half_read_when_the_radio_gets_busy_is_not_given_up(bench: XBeeB
         (250000, 250000),
     ],
 )
-def test_rate_codes_and_raw_rates(bench: XBeeBench, code: int, rate: int) -> None:
+def test_rate_codes_and_raw_rates(bench: XBeeAir, code: int, rate: int) -> None:
     assert bench.add(BD=f"{code:X}").baud_rate == rate
     assert bench.add(baudRate=rate).baud_rate == rate
 
 
-def test_a_client_at_another_rate_sends_and_gets_noise(bench: XBeeBench) -> None:
+def test_a_client_at_another_rate_sends_and_gets_noise(bench: XBeeAir) -> None:
     one, two = bench.pair()
     one.host_baud = 115200
     bench.put(one, wrap(b"\x08\x01NIchanged"))

@@ -5,53 +5,48 @@ from __future__ import annotations
 
 import pytest
 
-from tests.firmware_mocks.bench import XBeeBench
+from tests.firmware_mocks.bench import XBeeAir
 
 FN, HEAD = b"\x08\x01FN", b"\x88\x01FN\x00"
 
 
 @pytest.mark.parametrize("kind", ["digimesh", "900hp"])
-def test_fn_lists_the_nodes_in_reach_and_ends_without_a_frame(bench: XBeeBench, kind: str) -> None:
+def test_fn_lists_the_nodes_in_reach_and_ends_without_a_frame(bench: XBeeAir, kind: str) -> None:
     one = bench.add(hardware=kind, NT="20", NO="2")
     two = bench.add("two", hardware=kind, position=(1, 0, 0))
-    bench.add("far", hardware=kind, position=(1e6, 0, 0))
-    bench.settle()
+    bench.settled("far", hardware=kind, position=(1e6, 0, 0))
     plain = (
         b"\xff\xfe" + two.address.to_bytes(8, "big") + b"two\x00\xff\xfe\x01\x00\xc1\x05\x10\x1e"
     )
     assert bench.ask(one, FN, 4000) == [HEAD + plain]
 
 
-def test_fn_of_another_module_lists_its_neighbours(bench: XBeeBench) -> None:
+def test_fn_of_another_module_lists_its_neighbours(bench: XBeeAir) -> None:
     one = bench.add("one", hardware="digimesh")
-    two = bench.add("two", hardware="digimesh", position=(1, 0, 0), NT="20")
-    bench.settle()
+    two = bench.settled("two", hardware="digimesh", position=(1, 0, 0), NT="20")
     request = b"\x17\x01" + two.address.to_bytes(8, "big") + b"\xff\xfe\x00FN"
     (answer,) = bench.ask(one, request, 4000)
     assert answer[:15] == b"\x97\x01" + two.address.to_bytes(8, "big") + b"\xff\xfeFN\x00"
     assert answer[17:25] == one.address.to_bytes(8, "big") and b"one\0" in answer
 
 
-def test_fn_in_command_mode_ends_with_an_empty_line(bench: XBeeBench) -> None:
-    one = bench.add(hardware="digimesh", api_mode=0, NT="20")
-    bench.settle()
+def test_fn_in_command_mode_ends_with_an_empty_line(bench: XBeeAir) -> None:
+    one = bench.settled(hardware="digimesh", api_mode=0, NT="20")
     bench.command_mode(one)
     assert bench.type(one, "ATFN\r", 4000) == "\r"
 
 
 @pytest.mark.parametrize("kind", ["s1", "xbee3", "zigbee"])
-def test_fn_and_ag_are_digimeshs(bench: XBeeBench, kind: str) -> None:
-    one = bench.add(hardware=kind)
-    bench.settle()
+def test_fn_and_ag_are_digimeshs(bench: XBeeAir, kind: str) -> None:
+    one = bench.settled(hardware=kind)
     assert bench.at(one, b"FN") == b"\x02"
     assert bench.at(one, b"AG", bytes(8)) == b"\x02"
 
 
-def test_ag_becomes_the_destination_of_those_with_this_one(bench: XBeeBench) -> None:
+def test_ag_becomes_the_destination_of_those_with_this_one(bench: XBeeAir) -> None:
     one = bench.add(hardware="digimesh")
     two = bench.add(hardware="digimesh", DH="13A200", DL="40521234", position=(1, 0, 0))
-    three = bench.add(hardware="digimesh", DH="0", DL="FFFF", position=(2, 0, 0))
-    bench.settle()
+    three = bench.settled(hardware="digimesh", DH="0", DL="FFFF", position=(2, 0, 0))
     assert bench.at(one, b"AG") == b"\x01"
     assert bench.at(one, b"AG", bytes.fromhex("0013a20040521234")) == b"\x00"
     bench.run(200)
@@ -75,24 +70,22 @@ def test_ag_becomes_the_destination_of_those_with_this_one(bench: XBeeBench) -> 
     ids=["digimesh", "802.15.4"],
 )
 def test_ed_takes_its_time(
-    bench: XBeeBench,
+    bench: XBeeAir,
     parameters: dict[str, str],
     time: bytes,
     ms: float,
     channels: int,
     too_long: bytes,
 ) -> None:
-    one = bench.add(noise_dbm=-87, **parameters)
-    bench.settle()
+    one = bench.settled(noise_dbm=-87, **parameters)
     assert bench.ask(one, b"\x08\x01ED" + time, ms) == []
     bench.run(20)
     assert bench.frames(one) == [b"\x88\x01ED\x00" + bytes((87,)) * channels]
     assert bench.at(one, b"ED", too_long) == b"\x03"
 
 
-def test_ed_in_command_mode(bench: XBeeBench) -> None:
-    one = bench.add(hardware="s1", api_mode=0, noise_dbm=-87, SC="3")
-    bench.settle()
+def test_ed_in_command_mode(bench: XBeeAir) -> None:
+    one = bench.settled(hardware="s1", api_mode=0, noise_dbm=-87, SC="3")
     bench.command_mode(one)
     assert bench.type(one, "ATED\r", 100) == "57\r57\r\r"
 
@@ -100,7 +93,7 @@ def test_ed_in_command_mode(bench: XBeeBench) -> None:
 # --- Zigbee's tables ------------------------------------------------------------------------------
 
 
-def zdo(bench: XBeeBench, asking: object, target: bytes, cluster: int, start: int = 0) -> bytes:
+def zdo(bench: XBeeAir, asking: object, target: bytes, cluster: int, start: int = 0) -> bytes:
     """Status of the transmission and payload of the answer."""
     head = b"\x11\x05" + target + b"\xff\xfe\x00\x00" + cluster.to_bytes(2, "big") + bytes(4)
     status, *answers = bench.ask(asking, head + bytes((0x77, start)), 600)  # type: ignore[arg-type]
@@ -111,13 +104,12 @@ def zdo(bench: XBeeBench, asking: object, target: bytes, cluster: int, start: in
     return status[5:6] + answer[18:]
 
 
-def test_mgmt_lqi_and_mgmt_rtg(bench: XBeeBench) -> None:
+def test_mgmt_lqi_and_mgmt_rtg(bench: XBeeAir) -> None:
     one = bench.add("c", hardware="zigbee", CE="1", AO="1")
     modules = [one, *(bench.add(hardware="zigbee", position=(at, 0, 0)) for at in range(1, 6))]
     bench.settle()
     bench.add(hardware="zigbee", CE="1", ID="99", position=(3, 0, 0))  # another network
-    end = bench.add(hardware="zigbee", SM="4", position=(2, 0, 0))
-    bench.settle()
+    end = bench.settled(hardware="zigbee", SM="4", position=(2, 0, 0))
     own = one.address.to_bytes(8, "big")
     listed = []
     for start, count in ((0, 3), (3, 3), (6, 0)):
@@ -142,24 +134,21 @@ def test_mgmt_lqi_and_mgmt_rtg(bench: XBeeBench) -> None:
     assert zdo(bench, one, own, 0x0032) == b"\x23\x77\x00\x01\x00\x01" + short + b"\x00" + short
 
 
-def test_an_end_device_lists_its_parent_alone(bench: XBeeBench) -> None:
+def test_an_end_device_lists_its_parent_alone(bench: XBeeAir) -> None:
     one = bench.add("c", hardware="zigbee", CE="1", AO="1")
-    bench.add(hardware="zigbee", position=(1, 0, 0))
-    bench.settle()
-    end = bench.add(hardware="zigbee", SM="4", position=(2, 0, 0))
-    bench.settle()
+    bench.settled(hardware="zigbee", position=(1, 0, 0))
+    end = bench.settled(hardware="zigbee", SM="4", position=(2, 0, 0))
     answer = zdo(bench, one, end.address.to_bytes(8, "big"), 0x0031)
     assert answer[3:6] == b"\x01\x00\x01"
 
 
 @pytest.mark.parametrize("alone", [False, True])
-def test_a_parent_that_restarts_is_not_a_child_of_its_child(bench: XBeeBench, alone: bool) -> None:
+def test_a_parent_that_restarts_is_not_a_child_of_its_child(bench: XBeeAir, alone: bool) -> None:
     """A joined the coordinator, B joined A; then A looks for a network again: it joins the
     coordinator, or through B where it has B alone in reach. Every neighbour table can be read."""
     a = bench.add(hardware="zigbee", NJ="FF", AO="3")
     b = bench.add(hardware="zigbee", NJ="FF", position=(1, 0, 0), AO="3")
-    coordinator = bench.add(hardware="zigbee", CE="1", NJ="FF", position=(0, 1, 0), AO="3")
-    bench.settle()
+    coordinator = bench.settled(hardware="zigbee", CE="1", NJ="FF", position=(0, 1, 0), AO="3")
     if alone:
         coordinator.set("position", "1e6,0,0")
     for _ in range(3):

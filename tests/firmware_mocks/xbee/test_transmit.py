@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.firmware_mocks.bench import BROADCAST, XBeeBench
+from tests.firmware_mocks.bench import BROADCAST, XBeeAir
 
 SUCCESS, NO_ACK, CCA, TOO_LARGE = 0x00, 0x01, 0x02, 0x74
 
@@ -16,14 +16,14 @@ def address(module: Any) -> bytes:
 
 
 @pytest.mark.parametrize("kind", ["s1", "s2c", "xbee3"])
-def test_by_64_bit_address_from_a_module_without_a_short_one(bench: XBeeBench, kind: str) -> None:
+def test_by_64_bit_address_from_a_module_without_a_short_one(bench: XBeeAir, kind: str) -> None:
     one, two = bench.pair(hardware=kind)
     assert bench.tx64(one, two.address, b"\x00\xff~data") == SUCCESS
     # 80, source, RSSI as positive -dBm (28h = -40 dBm at 1 m), options, data
     assert bench.frames(two) == [b"\x80" + address(one) + b"\x28\x00" + b"\x00\xff~data"]
 
 
-def test_by_16_bit_address(bench: XBeeBench) -> None:
+def test_by_16_bit_address(bench: XBeeAir) -> None:
     one = bench.add()
     two, three = bench.add(my=2, position=(1, 0, 0)), bench.add(my=3)
     bench.settle()
@@ -33,19 +33,18 @@ def test_by_16_bit_address(bench: XBeeBench) -> None:
     assert bench.tx16(one, 4, b"nobody") == NO_ACK
 
 
-def test_factory_fresh_modules_all_have_the_short_address_0(bench: XBeeBench) -> None:
+def test_factory_fresh_modules_all_have_the_short_address_0(bench: XBeeAir) -> None:
     one, two = bench.pair(my=0)
     assert bench.tx64(one, two.address, b"x") == SUCCESS
     assert bench.frames(two) == [b"\x81\x00\x00\x28\x00x"]
 
 
 @pytest.mark.parametrize("how", ["64", "16", "10", "10 by 16"])
-def test_broadcast_reaches_all_and_is_never_acknowledged(bench: XBeeBench, how: str) -> None:
+def test_broadcast_reaches_all_and_is_never_acknowledged(bench: XBeeAir, how: str) -> None:
     one, two = bench.pair()
     three = bench.add(position=(0, 1, 0))
     elsewhere = bench.add(channel=13)
-    foreign = bench.add(pan_id=1)
-    bench.settle()
+    foreign = bench.settled(pan_id=1)
     if how == "64":
         assert bench.tx64(one, BROADCAST, b"all") == SUCCESS
     elif how == "16":
@@ -64,7 +63,7 @@ def test_broadcast_reaches_all_and_is_never_acknowledged(bench: XBeeBench, how: 
 @pytest.mark.parametrize(
     "difference", [{"channel": 13}, {"pan_id": 0x1234}, {"position": (2e3, 0, 0)}]
 )
-def test_a_unicast_that_is_not_received(bench: XBeeBench, difference: dict[str, Any]) -> None:
+def test_a_unicast_that_is_not_received(bench: XBeeAir, difference: dict[str, Any]) -> None:
     one, two = bench.add(), bench.add(**difference)
     bench.settle()
     assert bench.tx64(one, two.address, b"x") == NO_ACK
@@ -74,14 +73,13 @@ def test_a_unicast_that_is_not_received(bench: XBeeBench, difference: dict[str, 
 
 @pytest.mark.parametrize(("mode", "status"), [(0, NO_ACK), (1, SUCCESS), (2, NO_ACK), (3, SUCCESS)])
 def test_mac_modes_1_and_3_ask_for_no_acknowledgement(
-    bench: XBeeBench, mode: int, status: int
+    bench: XBeeAir, mode: int, status: int
 ) -> None:
-    module = bench.add(MM=f"{mode}")
-    bench.settle()
+    module = bench.settled(MM=f"{mode}")
     assert bench.tx64(module, 1, b"x") == status
 
 
-def test_mac_modes_with_and_without_digis_header_do_not_mix(bench: XBeeBench) -> None:
+def test_mac_modes_with_and_without_digis_header_do_not_mix(bench: XBeeAir) -> None:
     one, two = bench.add(MM="2"), bench.add(MM="0")
     bench.settle()
     bench.tx64(one, two.address, b"x")
@@ -92,11 +90,10 @@ def test_mac_modes_with_and_without_digis_header_do_not_mix(bench: XBeeBench) ->
 
 
 @pytest.mark.parametrize("kind", ["00", "10"])
-def test_pan_broadcast_crosses_pans_but_not_channels(bench: XBeeBench, kind: str) -> None:
+def test_pan_broadcast_crosses_pans_but_not_channels(bench: XBeeAir, kind: str) -> None:
     one = bench.add()
     two = bench.add(pan_id=0x1234, position=(1, 0, 0))
-    elsewhere = bench.add(channel=13)
-    bench.settle()
+    elsewhere = bench.settled(channel=13)
     if kind == "00":
         assert bench.tx64(one, BROADCAST, b"all", options=0x04) == SUCCESS
     else:
@@ -105,7 +102,7 @@ def test_pan_broadcast_crosses_pans_but_not_channels(bench: XBeeBench, kind: str
     assert bench.frames(elsewhere) == []
 
 
-def test_frame_id_0_gets_no_status(bench: XBeeBench) -> None:
+def test_frame_id_0_gets_no_status(bench: XBeeAir) -> None:
     one, two = bench.pair()
     assert bench.ask(one, b"\x00\x00" + address(two) + b"\x00x") == []
     assert len(bench.frames(two)) == 1
@@ -126,11 +123,10 @@ def test_frame_id_0_gets_no_status(bench: XBeeBench) -> None:
     ],
 )
 def test_the_largest_payload(
-    bench: XBeeBench, kind: str, parameters: dict[str, Any], to16: bool, most: int
+    bench: XBeeAir, kind: str, parameters: dict[str, Any], to16: bool, most: int
 ) -> None:
     sender = bench.add(hardware=kind, **parameters)
-    receiver = bench.add(hardware=kind, **(parameters | {"my": 2}))
-    bench.settle()
+    receiver = bench.settled(hardware=kind, **(parameters | {"my": 2}))
     for size, status in ((most, SUCCESS), (most + 1, TOO_LARGE)):
         if to16:
             assert bench.tx16(sender, 2, bytes(size)) == status
@@ -139,7 +135,7 @@ def test_the_largest_payload(
     assert len(bench.frames(receiver)) == 1
 
 
-def test_encrypted_packets_need_the_same_key_and_show_a_long_source(bench: XBeeBench) -> None:
+def test_encrypted_packets_need_the_same_key_and_show_a_long_source(bench: XBeeAir) -> None:
     secret = {"EE": "1", "KY": "0123456789ABCDEF0123456789ABCDEF", "my": 5}
     one, friend = bench.add(**secret), bench.add(**(secret | {"my": 6, "position": (1, 0, 0)}))
     stranger, plain = bench.add(EE="1", KY="FF" * 16), bench.add()
@@ -149,14 +145,14 @@ def test_encrypted_packets_need_the_same_key_and_show_a_long_source(bench: XBeeB
     assert bench.frames(stranger) == bench.frames(plain) == []
 
 
-def test_s1_has_no_frame_10(bench: XBeeBench) -> None:
+def test_s1_has_no_frame_10(bench: XBeeAir) -> None:
     one, two = bench.pair(hardware="s1")
     head = b"\x10\x01" + address(two) + b"\xff\xfe\x00\x00"
     assert bench.ask(one, head + b"x") == []
     assert bench.frames(two) == []
 
 
-def test_a_secure_session_is_not_there(bench: XBeeBench) -> None:
+def test_a_secure_session_is_not_there(bench: XBeeAir) -> None:
     one, two = bench.pair()
     assert bench.tx(one, two.address, b"x", options=0x10)[3] == 0x34
 
@@ -170,7 +166,7 @@ def test_a_secure_session_is_not_there(bench: XBeeBench) -> None:
     ],
 )
 def test_ao_chooses_the_receive_frame(
-    bench: XBeeBench, output: str, head: bytes, tail: bytes
+    bench: XBeeAir, output: str, head: bytes, tail: bytes
 ) -> None:
     one, two = bench.add(), bench.add(AO=output, position=(1, 0, 0))
     bench.settle()
@@ -179,7 +175,7 @@ def test_ao_chooses_the_receive_frame(
     assert bench.get(two, b"DB") == b"\x28"  # the RSSI that 90 and 91 do not carry
 
 
-def test_explicit_frames_carry_their_endpoints(bench: XBeeBench) -> None:
+def test_explicit_frames_carry_their_endpoints(bench: XBeeAir) -> None:
     one, two = bench.add(), bench.add(AO="1", position=(1, 0, 0))
     bench.settle()
     head = b"\x11\x07" + address(two) + b"\xff\xfe"
@@ -189,7 +185,7 @@ def test_explicit_frames_carry_their_endpoints(bench: XBeeBench) -> None:
     assert frame == b"\x91" + address(one) + b"\xff\xfe\xa0\xa1\x15\x54\xc1\x05\x01hello"
 
 
-def test_the_loopback_cluster_comes_back(bench: XBeeBench) -> None:
+def test_the_loopback_cluster_comes_back(bench: XBeeAir) -> None:
     one, two = bench.pair()
     head = b"\x11\x07" + address(two) + b"\xff\xfe"
     answers = bench.ask(one, head + b"\xe8\xe8\x00\x12\xc1\x05\x00\x00echo")
@@ -200,10 +196,9 @@ def test_the_loopback_cluster_comes_back(bench: XBeeBench) -> None:
     assert bench.frames(two) == []
 
 
-def test_a_node_with_replies_answers_its_sender_by_itself(bench: XBeeBench) -> None:
+def test_a_node_with_replies_answers_its_sender_by_itself(bench: XBeeAir) -> None:
     one = bench.add()
-    node = bench.add(position=(1, 0, 0), replies={"ping": "pong", "who": "me"})
-    bench.settle()
+    node = bench.settled(position=(1, 0, 0), replies={"ping": "pong", "who": "me"})
     answers = bench.ask(one, b"\x00\x01" + BROADCAST.to_bytes(8, "big") + b"\x00ping 7")
     assert answers == [b"\x89\x01\x00", b"\x80" + address(node) + b"\x28\x00pong 7"]
     answers = bench.ask(one, b"\x00\x02" + address(node) + b"\x00whoever")
@@ -216,7 +211,7 @@ def test_a_node_with_replies_answers_its_sender_by_itself(bench: XBeeBench) -> N
     [r'{"\\xff": "b,c:d"}', {"\\xff": "b,c:d"}],
     ids=["JSON", "a mapping with an escape"],
 )
-def test_replies_may_have_any_byte(bench: XBeeBench, replies: object) -> None:
+def test_replies_may_have_any_byte(bench: XBeeAir, replies: object) -> None:
     one, node = bench.add(), bench.add(position=(1, 0, 0), replies=replies)
     bench.settle()
     assert "answers" in node.describe()
@@ -224,9 +219,8 @@ def test_replies_may_have_any_byte(bench: XBeeBench, replies: object) -> None:
     assert answers[1].endswith(b"b,c:d")
 
 
-def test_noise_over_the_threshold_is_a_cca_failure(bench: XBeeBench) -> None:
-    module = bench.add(noise_dbm=-60)
-    bench.settle()
+def test_noise_over_the_threshold_is_a_cca_failure(bench: XBeeAir) -> None:
+    module = bench.settled(noise_dbm=-60)
     assert bench.tx64(module, BROADCAST, b"x") == CCA
     assert bench.get(module, b"EC") == b"\x00\x01"
     bench.at(module, b"CA", b"\x00")  # off
@@ -235,9 +229,8 @@ def test_noise_over_the_threshold_is_a_cca_failure(bench: XBeeBench) -> None:
     assert bench.get(module, b"EC") == b"\x00\x00"
 
 
-def test_xbee3_takes_a_new_threshold_with_the_next_restart(bench: XBeeBench) -> None:
-    module = bench.add(noise_dbm=-60)
-    bench.settle()
+def test_xbee3_takes_a_new_threshold_with_the_next_restart(bench: XBeeAir) -> None:
+    module = bench.settled(noise_dbm=-60)
     bench.at(module, b"CA", b"\x28")
     assert bench.tx64(module, BROADCAST, b"x") == CCA
     bench.at(module, b"WR")

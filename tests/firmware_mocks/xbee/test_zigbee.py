@@ -5,21 +5,20 @@ from __future__ import annotations
 import pytest
 
 from firmware_mocks.xbee.module import Module
-from tests.firmware_mocks.bench import BROADCAST, XBeeBench
+from tests.firmware_mocks.bench import BROADCAST, XBeeAir
 
 COORDINATOR, ANY = 0, 0xFFFFFFFFFFFFFFFF
 
 
 @pytest.fixture
-def network(bench: XBeeBench) -> tuple[Module, Module]:
+def network(bench: XBeeAir) -> tuple[Module, Module]:
     """A coordinator and a router 1 m away."""
     coordinator = bench.add(hardware="zigbee", CE="1")
-    router = bench.add(hardware="zigbee", position=(1, 0, 0))
-    bench.settle()
+    router = bench.settled(hardware="zigbee", position=(1, 0, 0))
     return coordinator, router
 
 
-def test_forming_and_joining(bench: XBeeBench) -> None:
+def test_forming_and_joining(bench: XBeeAir) -> None:
     router = bench.add(hardware="zigbee")
     bench.run(300)
     assert bench.frames(router) == [b"\x8a\x00"]
@@ -52,17 +51,16 @@ def test_forming_and_joining(bench: XBeeBench) -> None:
     ],
 )
 def test_why_a_router_does_not_join(
-    bench: XBeeBench, router: dict[str, object], coordinator: dict[str, object], reason: int
+    bench: XBeeAir, router: dict[str, object], coordinator: dict[str, object], reason: int
 ) -> None:
     bench.add(hardware="zigbee", CE="1", **coordinator)
-    module = bench.add(hardware="zigbee", **router)
-    bench.settle()
+    module = bench.settled(hardware="zigbee", **router)
     assert bench.get(module, b"AI") == bytes((reason,))
     assert bench.tx(module, BROADCAST, b"x")[3] == 0x22
 
 
 def test_a_new_network_id_leaves_and_joins_again(
-    bench: XBeeBench, network: tuple[Module, Module]
+    bench: XBeeAir, network: tuple[Module, Module]
 ) -> None:
     _, router = network
     bench.at(router, b"ID", b"\x01")
@@ -74,7 +72,7 @@ def test_a_new_network_id_leaves_and_joins_again(
     assert bench.frames(router) == [b"\x8a\x02"]
 
 
-def test_unicast_by_long_address(bench: XBeeBench, network: tuple[Module, Module]) -> None:
+def test_unicast_by_long_address(bench: XBeeAir, network: tuple[Module, Module]) -> None:
     coordinator, router = network
     short = router.addressing.source16.to_bytes(2, "big")
     assert bench.tx(coordinator, router.address, b"x") == short + b"\x00\x00\x03"
@@ -84,7 +82,7 @@ def test_unicast_by_long_address(bench: XBeeBench, network: tuple[Module, Module
 
 
 def test_unicast_by_short_address_and_to_the_coordinator(
-    bench: XBeeBench, network: tuple[Module, Module]
+    bench: XBeeAir, network: tuple[Module, Module]
 ) -> None:
     coordinator, router = network
     short = router.addressing.source16
@@ -96,7 +94,7 @@ def test_unicast_by_short_address_and_to_the_coordinator(
 
 
 @pytest.mark.parametrize("to16", [0xFFFE, 0xFFFC, 0xFFFD, 0xFFFF])
-def test_broadcast(bench: XBeeBench, network: tuple[Module, Module], to16: int) -> None:
+def test_broadcast(bench: XBeeAir, network: tuple[Module, Module], to16: int) -> None:
     coordinator, router = network
     to = BROADCAST if to16 == 0xFFFE else ANY
     assert bench.tx(coordinator, to, b"all", to16=to16)[3] == 0
@@ -104,7 +102,7 @@ def test_broadcast(bench: XBeeBench, network: tuple[Module, Module], to16: int) 
     assert bench.frames(router) == [source + b"all"]
 
 
-def test_undeliverable(bench: XBeeBench, network: tuple[Module, Module]) -> None:
+def test_undeliverable(bench: XBeeAir, network: tuple[Module, Module]) -> None:
     coordinator, router = network
     assert bench.tx(coordinator, 0x1234, b"x") == b"\xff\xfd\x00\x24\x01"
     assert bench.tx(coordinator, 0x1234, b"x", to16=0x5678) == b"\xff\xfd\x0b\x21\x00"
@@ -117,7 +115,7 @@ def test_undeliverable(bench: XBeeBench, network: tuple[Module, Module]) -> None
     assert bench.tx(coordinator, router.address, b"x")[3] == 0x21
 
 
-def test_payloads(bench: XBeeBench, network: tuple[Module, Module]) -> None:
+def test_payloads(bench: XBeeAir, network: tuple[Module, Module]) -> None:
     coordinator, router = network
     assert bench.get(coordinator, b"NP") == b"\x00\xff"
     assert bench.tx(coordinator, router.address, bytes(255))[3] == 0  # in fragments
@@ -127,15 +125,14 @@ def test_payloads(bench: XBeeBench, network: tuple[Module, Module]) -> None:
     assert len(bench.frames(router)) == 2
 
 
-def test_aps_encryption_needs_ee(bench: XBeeBench, network: tuple[Module, Module]) -> None:
+def test_aps_encryption_needs_ee(bench: XBeeAir, network: tuple[Module, Module]) -> None:
     coordinator, router = network
     assert bench.tx(coordinator, router.address, b"x", options=0x20)[3] == 0x2E
     assert bench.tx(coordinator, BROADCAST, b"x", options=0x20)[3] == 0x2D
 
 
-def test_the_channel_parameter_is_the_scan_mask(bench: XBeeBench) -> None:
-    coordinator = bench.add(hardware="zigbee", CE="1", channel=20)
-    bench.settle()
+def test_the_channel_parameter_is_the_scan_mask(bench: XBeeAir) -> None:
+    coordinator = bench.settled(hardware="zigbee", CE="1", channel=20)
     assert bench.get(coordinator, b"CH") == bytes((20,))
 
 
@@ -144,7 +141,7 @@ def test_the_channel_parameter_is_the_scan_mask(bench: XBeeBench) -> None:
 
 @pytest.mark.parametrize("to", [0xFFFC, 0xFFFD])
 def test_broadcast_with_the_same_address_in_64_and_16_bits(
-    bench: XBeeBench, network: tuple[Module, Module], to: int
+    bench: XBeeAir, network: tuple[Module, Module], to: int
 ) -> None:
     coordinator, router = network
     short = to.to_bytes(2, "big")
@@ -173,10 +170,9 @@ REGISTERS = [
 
 @pytest.mark.parametrize(("name", "default", "allowed", "refused"), REGISTERS)
 def test_registers(
-    bench: XBeeBench, name: bytes, default: bytes, allowed: bytes, refused: bytes
+    bench: XBeeAir, name: bytes, default: bytes, allowed: bytes, refused: bytes
 ) -> None:
-    module = bench.add(hardware="zigbee")
-    bench.settle()
+    module = bench.settled(hardware="zigbee")
     assert bench.get(module, name) == default
     assert bench.at(module, name, allowed) == b"\x00"
     assert bench.get(module, name) == allowed
@@ -184,28 +180,25 @@ def test_registers(
         assert bench.at(module, name, refused) == b"\x03"
 
 
-def test_the_network_closes_after_the_time_in_nj(bench: XBeeBench) -> None:
+def test_the_network_closes_after_the_time_in_nj(bench: XBeeAir) -> None:
     coordinator = bench.add(hardware="zigbee", CE="1", NJ="0")
-    late = bench.add(hardware="zigbee")
-    bench.settle()
+    late = bench.settled(hardware="zigbee")
     assert bench.get(late, b"AI") == b"\x23"
     bench.at(coordinator, b"NJ", b"\x3c")
     bench.settle()
     assert bench.get(late, b"AI") == b"\x00"
     bench.run(58_000)
-    in_time = bench.add(hardware="zigbee")
-    bench.settle()
+    in_time = bench.settled(hardware="zigbee")
     assert bench.get(in_time, b"AI") == b"\x00"
     bench.at(in_time, b"NJ", b"\x00")
     bench.at(late, b"NJ", b"\x00")
     bench.run(2_000)
-    too_late = bench.add(hardware="zigbee")
-    bench.settle()
+    too_late = bench.settled(hardware="zigbee")
     assert bench.get(too_late, b"AI") == b"\x23"
 
 
 def test_network_reset_of_one_module_and_of_all(
-    bench: XBeeBench, network: tuple[Module, Module]
+    bench: XBeeAir, network: tuple[Module, Module]
 ) -> None:
     coordinator, router = network
     assert bench.at(router, b"NR", b"\x02") == b"\x03"
@@ -217,14 +210,12 @@ def test_network_reset_of_one_module_and_of_all(
     bench.run(300)
     assert b"\x8a\x06" in bench.frames(coordinator)
     assert b"\x8a\x02" in bench.frames(router)
-    plain = bench.add(hardware="xbee3")
-    bench.settle()
+    plain = bench.settled(hardware="xbee3")
     assert bench.at(plain, b"NR", b"\x00") == b"\x02"
 
 
-def test_an_energy_scan_takes_its_time(bench: XBeeBench) -> None:
-    module = bench.add(hardware="zigbee", noise_dbm=-87)
-    bench.settle()
+def test_an_energy_scan_takes_its_time(bench: XBeeAir) -> None:
+    module = bench.settled(hardware="zigbee", noise_dbm=-87)
     assert bench.ask(module, b"\x08\x01ED\x01\x00", 250) == []
     bench.run(20)
     assert bench.frames(module) == [b"\x88\x01ED\x00" + bytes((87,)) * 16]
@@ -237,7 +228,7 @@ def test_an_energy_scan_takes_its_time(bench: XBeeBench) -> None:
 KEY_1, KEY_2 = "11" * 16, "22" * 16
 
 
-def register(bench: XBeeBench, module: Module, address: int, key: bytes, kind: int = 0) -> int:
+def register(bench: XBeeAir, module: Module, address: int, key: bytes, kind: int = 0) -> int:
     """Frame 24; the status of its A4."""
     head = b"\x24\x05" + address.to_bytes(8, "big") + b"\xff\xfe" + bytes((kind,))
     answer = next(frame for frame in bench.ask(module, head + key) if frame[0] != 0x91)
@@ -245,10 +236,9 @@ def register(bench: XBeeBench, module: Module, address: int, key: bytes, kind: i
     return answer[2]
 
 
-def test_a_registered_key_admits_its_module_until_it_expires(bench: XBeeBench) -> None:
+def test_a_registered_key_admits_its_module_until_it_expires(bench: XBeeAir) -> None:
     coordinator = bench.add(hardware="zigbee", CE="1", EE="1", KY=KEY_1, NK=KEY_2, KT="1E")
-    router = bench.add(hardware="zigbee", EE="1", KY=KEY_2)
-    bench.settle()
+    router = bench.settled(hardware="zigbee", EE="1", KY=KEY_2)
     assert bench.get(router, b"AI") == b"\x22"
     assert register(bench, coordinator, router.address + 1, bytes.fromhex(KEY_2)) == 0
     assert bench.get(router, b"AI") == b"\x22"
@@ -276,16 +266,14 @@ def test_a_registered_key_admits_its_module_until_it_expires(bench: XBeeBench) -
     ],
 )
 def test_refused_registrations(
-    bench: XBeeBench, address: int, key: bytes, kind: int, status: int
+    bench: XBeeAir, address: int, key: bytes, kind: int, status: int
 ) -> None:
-    coordinator = bench.add(hardware="zigbee", CE="1", EE="1", KY=KEY_1)
-    bench.settle()
+    coordinator = bench.settled(hardware="zigbee", CE="1", EE="1", KY=KEY_1)
     assert register(bench, coordinator, address, key, kind) == status
 
 
-def test_registrations_are_removed_and_limited(bench: XBeeBench) -> None:
-    coordinator = bench.add(hardware="zigbee", CE="1", EE="1", KY=KEY_1)
-    bench.settle()
+def test_registrations_are_removed_and_limited(bench: XBeeAir) -> None:
+    coordinator = bench.settled(hardware="zigbee", CE="1", EE="1", KY=KEY_1)
     statuses = [register(bench, coordinator, 1 + number, b"\x01") for number in range(11)]
     assert statuses == [0] * 10 + [0x18]
     assert register(bench, coordinator, 1, b"") == 0
@@ -295,7 +283,7 @@ def test_registrations_are_removed_and_limited(bench: XBeeBench) -> None:
 # --- ZDO ------------------------------------------------------------------------------------------
 
 
-def zdo(bench: XBeeBench, client: Module, to: Module, cluster: int, payload: bytes) -> list[bytes]:
+def zdo(bench: XBeeAir, client: Module, to: Module, cluster: int, payload: bytes) -> list[bytes]:
     """Send a ZDO request with frame 11; the frames 91 that came back, without type and source."""
     addresses = to.address.to_bytes(8, "big") + b"\xff\xfe"
     service = b"\0\0" + cluster.to_bytes(2, "big") + b"\0\0"
@@ -304,7 +292,7 @@ def zdo(bench: XBeeBench, client: Module, to: Module, cluster: int, payload: byt
     return [frame[11:] for frame in frames]
 
 
-def test_zdo_answers(bench: XBeeBench, network: tuple[Module, Module]) -> None:
+def test_zdo_answers(bench: XBeeAir, network: tuple[Module, Module]) -> None:
     coordinator, router = network
     bench.at(coordinator, b"AO", b"\x03")
     short = router.addressing.source16.to_bytes(2, "little")
@@ -330,7 +318,7 @@ def test_zdo_answers(bench: XBeeBench, network: tuple[Module, Module]) -> None:
 
 
 def test_a_client_that_takes_zdo_requests_gets_them(
-    bench: XBeeBench, network: tuple[Module, Module]
+    bench: XBeeAir, network: tuple[Module, Module]
 ) -> None:
     coordinator, router = network
     bench.at(coordinator, b"AO", b"\x01")
@@ -342,9 +330,8 @@ def test_a_client_that_takes_zdo_requests_gets_them(
     assert len(zdo(bench, coordinator, router, 0x0002, b"\x07" + short)) == 1
 
 
-def test_a_module_that_joined_announces_itself(bench: XBeeBench) -> None:
-    coordinator = bench.add(hardware="zigbee", CE="1", AO="1")
-    bench.settle()
+def test_a_module_that_joined_announces_itself(bench: XBeeAir) -> None:
+    coordinator = bench.settled(hardware="zigbee", CE="1", AO="1")
     router = bench.add(hardware="zigbee", position=(1, 0, 0))
     bench.run(300)
     (announcement,) = bench.frames(coordinator)
