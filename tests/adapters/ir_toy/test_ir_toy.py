@@ -163,7 +163,7 @@ def test_light_that_never_ends_holds_nothing_up() -> None:
 
 
 def test_text_in_place_of_its_answers_is_shown() -> None:
-    bench = ToyBench()
+    bench = ToySession()
     bench.take(bench.session.open(bench.now))
     for _ in range(60):
         bench.take_in(b"\r\nraspberrypi login: \r\n")

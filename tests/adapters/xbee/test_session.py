@@ -95,13 +95,13 @@ def test_a_missing_status_is_a_reason_and_a_late_one_is_ignored() -> None:
     assert bench.session.next_deadline() is None
 
 
-class SlowBench(ModuleBench):
+class SlowModule(ModuleSession):
     common_fields: ClassVar[dict[str, Any]] = {"baudRate": 300}
 
 
 def test_a_status_after_long_frames_on_a_slow_line_is_in_time() -> None:
     """Ours and one that came in between may take 34 s."""
-    bench = SlowBench(status_timeout_s=1.5).ready()
+    bench = SlowModule(status_timeout_s=1.5).ready()
     sent = bench.send(b"one")
     assert bench.pass_time(33) == []
     assert bench.frames("890100") == [base.Delivered(sent.token)]
@@ -110,7 +110,7 @@ def test_a_status_after_long_frames_on_a_slow_line_is_in_time() -> None:
 def test_a_long_frame_before_the_first_answer_on_a_slow_line_is_no_riddle() -> None:
     module = FakeModule()
     module.silent = True
-    bench = SlowBench(module)
+    bench = SlowModule(module)
     bench.open()
     for byte in frame(b"\x90" + random.Random(1).randbytes(460))[:-1]:
         bench.take_in(bytes((byte,)))
