@@ -30,7 +30,7 @@ class Service:
         self._clock = clock
 
     def ready(self) -> None:
-        """Say that the gateway runs, and commands reach it; ports may still be absent."""
+        """State that the gateway runs, and commands reach it; ports may still be absent."""
         self._send("READY=1")
         if self._period_ns and self._address:
             self._beat()

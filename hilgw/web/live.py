@@ -63,7 +63,7 @@ class Live:
                     _begin(partial(self._read_more, view, kind))
 
     def close(self) -> None:
-        """Tell the threads to end soon."""
+        """Ask the threads to end soon."""
         self._ended.set()
 
     def _find(self) -> None:

@@ -97,7 +97,7 @@ class Recorded:
             threading.Thread(target=work, daemon=True).start()
 
     def close(self) -> None:
-        """Tell the threads to end soon."""
+        """Ask the threads to end soon."""
         self._ended.set()
 
     def need(self, kind: str) -> None:

@@ -19,7 +19,7 @@ BYTE_NS, ANSWER_NS, QUIET_NS = MS // 100, 20 * MS, 100 * MS
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Answer:
     """An answer on the line. number: of its question, which only the test sees."""
 
     form: str
@@ -27,7 +27,7 @@ class Said:
 
 
 @dataclass(slots=True, eq=False)
-class Asked(Question[Said]):
+class Asked(Question[Answer]):
     """A question with so many answers of this form. got: the numbers in those that it took."""
 
     number: int
@@ -37,7 +37,7 @@ class Asked(Question[Said]):
     got: list[int] = field(default_factory=list)
     must_be_answered: bool = False
 
-    def take(self, answer: Said) -> bool:
+    def take(self, answer: Answer) -> bool:
         if answer.form != self.form:
             return False
         self.got.append(answer.number)
@@ -53,20 +53,20 @@ class Asked(Question[Said]):
         return self.missing == 0
 
 
-class Fenced(Exchange[Asked, Said]):
+class Fenced(Exchange[Asked, Answer]):
     fences: ClassVar[bool] = True
 
 
-Kind = type[Exchange[Asked, Said]]
+Kind = type[Exchange[Asked, Answer]]
 Plain: Kind = Exchange
 
 
-def made(kind: Kind = Plain, window: int = 1, window_bytes: int = 0) -> Exchange[Asked, Said]:
+def made(kind: Kind = Plain, window: int = 1, window_bytes: int = 0) -> Exchange[Asked, Answer]:
     return kind(Counter(), BYTE_NS, ANSWER_NS, QUIET_NS, window, window_bytes)
 
 
 def asked(
-    exchange: Exchange[Asked, Said], number: int, now: int = 0, size: int = 0, **given: object
+    exchange: Exchange[Asked, Answer], number: int, now: int = 0, size: int = 0, **given: object
 ) -> Asked:
     question = Asked(bytes(size), number, **given)  # type: ignore[arg-type]
     assert exchange.may_ask(question, now)
@@ -94,19 +94,19 @@ FATES = st.builds(Fate, st.tuples(DELAYS, DELAYS, DELAYS))
 
 
 def run(
-    exchange: Exchange[Asked, Said], fates: Iterator[Fate], stops: set[int], answers: int
+    exchange: Exchange[Asked, Answer], fates: Iterator[Fate], stops: set[int], answers: int
 ) -> list[Asked]:
     """Ask whenever that is allowed, for as long as there are fates, and return all questions.
     stops: steps of 1 ms at which a stop is written."""
-    coming: list[tuple[int, Said]] = []
+    coming: list[tuple[int, Answer]] = []
     questions: list[Asked] = []
     free_ns = 0  # the robot answers in order
     now = step = 0
     owed = False
     while True:
-        for due, said in [each for each in coming if each[0] <= now]:
-            coming.remove((due, said))
-            if exchange.take(said, now) is None:
+        for due, late in [each for each in coming if each[0] <= now]:
+            coming.remove((due, late))
+            if exchange.take(late, now) is None:
                 exchange.late(1, now)
         exchange.end_late(now)
         if exchange.repeat_stop(now):
@@ -134,7 +134,7 @@ def run(
             for delay_ms in fate.delays_ms[: question.missing]:
                 if delay_ms is not None:
                     free_ns = max(free_ns, now) + delay_ms * MS
-                    coming.append((free_ns, Said(question.form, question.number)))
+                    coming.append((free_ns, Answer(question.form, question.number)))
         step, now = step + 1, now + MS
         assert step < 100_000, "nothing may be asked any more"
 
@@ -185,7 +185,7 @@ def test_one_question_alone_may_be_longer_than_the_window() -> None:
 def test_the_answer_to_a_later_question_shows_that_those_before_are_lost() -> None:
     exchange = made(window=3)
     first, second, third = (asked(exchange, at, form=form) for at, form in enumerate("abc"))
-    assert exchange.take(Said("b", 1), 0) == (second, [first])
+    assert exchange.take(Answer("b", 1), 0) == (second, [first])
     assert exchange.waiting == [third]
 
 
@@ -193,7 +193,7 @@ def test_a_real_time_question_is_answered_at_any_time() -> None:
     exchange = made()
     line = asked(exchange, 0)
     status = asked(exchange, 1, form="status", realtime=True)
-    assert exchange.take(Said("status", 1), 0) == (status, [])
+    assert exchange.take(Answer("status", 1), 0) == (status, [])
     assert exchange.waiting == [line]
 
 
@@ -204,12 +204,12 @@ def test_answers_are_late_after_the_time_of_all_bytes_and_the_longest_delay() ->
     slow = asked(exchange, 1, size=100, timeout_ns=500 * MS)
     assert slow.until_ns == 500 * MS
     assert exchange.end_late(ANSWER_NS + 150 * BYTE_NS - 1) == []
-    assert len(exchange.end_late(ANSWER_NS + 150 * BYTE_NS)) == 2  # both: none can be told apart
+    assert len(exchange.end_late(ANSWER_NS + 150 * BYTE_NS)) == 2  # both: they look the same
 
 
 def test_late_answers_are_counted_and_prolong_the_silence_but_not_for_ever() -> None:
     counts: Counter[str] = Counter()
-    exchange: Exchange[Asked, Said] = Exchange(counts, BYTE_NS, ANSWER_NS, QUIET_NS)
+    exchange: Exchange[Asked, Answer] = Exchange(counts, BYTE_NS, ANSWER_NS, QUIET_NS)
     asked(exchange, 0)
     begun = exchange.next_deadline()
     assert begun is not None and exchange.end_late(begun)

@@ -180,7 +180,7 @@ class _Page:
         )
 
     def federation(self, config: FederationConfig) -> Iterator[str]:
-        """Say where other gateways are, and how."""
+        """State where other gateways are, and how."""
         yield f"federation, as {config.name} in the network {config.network}"
         meant = {
             "peer": "with each gateway that it connects to or that connects to it",
@@ -214,7 +214,7 @@ class _Page:
 
 
 def _place(connection: Connection) -> list[str]:
-    """Say where a part is, and what is there instead."""
+    """State where a part is, and what is there instead."""
     lines = {
         "port": [connection.address],
         "connect": [connection.address],

@@ -150,7 +150,7 @@ class LiveTable:
         return [*lines, ""]
 
     def _past(self, event: Event) -> str:
-        """Say what has happened since: the end that it is about is lost, or the motor was
+        """State what has happened since: the end that it is about is lost, or the motor was
         stopped."""
         if self._cells.is_lost(event):
             return "DOWN"

@@ -67,7 +67,7 @@ def _link(count: Mapping[str, Any]) -> str:
 
 
 def _taken(count: Mapping[str, Any], port: Mapping[str, Any] | None) -> str:
-    """Say what became of the packets for a station. port: of hardware; None: a Receiver."""
+    """State what became of the packets for a station. port: of hardware; None: a Receiver."""
     if port is None or not _never_up(count, port):
         return f"received {count['accepted']}, delivered {count['delivered']}"
     waits = count["accepted"] - sum(count["refused"].values())
@@ -79,7 +79,7 @@ def _never_up(count: Mapping[str, Any], port: Mapping[str, Any] | None) -> bool:
 
 
 def _expired(count: Mapping[str, Any]) -> str:
-    """Say what was still there at the end of the run."""
+    """State what was still there at the end of the run."""
     in_flight = count.get("expired_by", {}).get(ExpiredReason.IN_FLIGHT, 0)
     waited = count["expired"] - in_flight
     text = f", {in_flight} in flight at the end" if in_flight else ""

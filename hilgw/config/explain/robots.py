@@ -421,7 +421,7 @@ def _of_gateway(
 
 
 def _of_guardian(body: Facts, of_body: str, guardian_ms: int) -> list[Facts | None]:
-    """Say what the guardian does for a real body; nothing for any other."""
+    """State what the guardian does for a real body; nothing for any other."""
     if body["safety"]["simulated"] or body["connection"].mock is not None:
         return []
     by = f"; robot-guard stops the robot{of_body}"
@@ -468,7 +468,7 @@ def _of_body(body: Facts, of_body: str) -> list[Facts | None]:
 
 
 def _alone(body: Facts) -> str:
-    """Say what the robot does where hilgw cannot stop it."""
+    """State what the robot does where hilgw cannot stop it."""
     return f"hilgw cannot stop it then: {body['stop'].alone}"
 
 

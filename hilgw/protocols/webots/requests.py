@@ -63,7 +63,7 @@ def encode_request(duration_ms: int, blocks: Iterable[tuple[int, bytes]] = ()) -
 
 
 def uneven_step(duration_ms: int, basic_ms: float) -> str:
-    """Say what a step that is no multiple of the basic time step takes; empty for a multiple."""
+    """State what a step costs that does not divide by the basic time step; empty for a multiple."""
     takes_ms = math.ceil(duration_ms / basic_ms) * basic_ms
     if takes_ms == duration_ms:
         return ""

@@ -174,7 +174,7 @@ def _why(kind: str, reason: str, text: str = "") -> str:
 
 
 def _usual(at: Capture, hop: str, part: str) -> str:
-    """Say how long it takes here, as measured so far."""
+    """State how long it takes here, as measured so far."""
     measured = at.status.get("latency", {}).get(hop, {}).get(part, {"count": 0})
     bounds = at.status.get("latency_bounds_s", [])
     return f"p99 {at_most(bounds, measured, 0.99)}" if measured["count"] else ""

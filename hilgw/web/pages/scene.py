@@ -160,7 +160,7 @@ class Section:
 
 
 def _about(drawing: Drawing) -> Markup:
-    """Say what the plan does not show, and what to do."""
+    """State what the plan does not show, and what to do."""
     rows = [
         (name, packets, element("code", shlex.join(["hilgw", "place", name, "0", "0", "0"])))
         for name, packets in drawing.nowhere.items()

@@ -98,7 +98,7 @@ class Traffic:
         return table("Decoded frames", ("time", "station", "frame"), rows)
 
     def amount(self, views: Sequence[GatewayView], now: int) -> Markup:
-        """Say how many are shown of those that passed."""
+        """State how many are shown of those that passed."""
         got, passed = (sum(view.rate("packet", now)[part] for view in views) for part in (0, 1))
         sampled = f"sampled: {got} of {passed} packets/s" if got < passed else f"{passed} packets/s"
         kept = sum(len(at.packets) for at in self.captures.values())

@@ -107,7 +107,7 @@ def test_a_status_after_long_frames_on_a_slow_line_is_in_time() -> None:
     assert bench.frames("890100") == [base.Delivered(sent.token)]
 
 
-def test_a_long_frame_before_the_first_answer_on_a_slow_line_is_no_riddle() -> None:
+def test_a_long_frame_before_the_first_answer_on_a_slow_line_is_waited_for() -> None:
     module = FakeModule()
     module.silent = True
     bench = SlowModule(module)
