@@ -134,7 +134,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("listens", "connects", "authority", "there", "here"),
     [
-        ("wrong", "good", "lab", f"{REFERS}*(simulator.lab)", f"not valid for '{HOST}'"),
+        ("wrong", "good", "lab", f"{REFERS}*(simulator.lab)", "not valid for 'HOST'"),
         ("expired", "good", "lab", ", of this gateway, fails: * expired", "has expired"),
         ("foreign", "good", "lab", ", of this gateway, fails: * issuer", "issuer certificate"),
         ("good", "good", "other", REFERS, "issuer certificate"),
@@ -158,7 +158,7 @@ def test_both_ends_name_what_tls_refuses(
     for part in there.split("*"):
         assert part in found[0][1]
     assert found[1][1].startswith(f"TLS with tls/{HOST}:")
-    assert here in found[1][1]
+    assert here.replace("HOST", HOST) in found[1][1]
 
 
 def test_certificates_that_both_ends_take_are_no_refusal(certificates: Path) -> None:
