@@ -78,13 +78,14 @@ class EmergencySwitch:
             self._thread = None
 
     def demand_released(self) -> None:
-        """SafetyError while it is pressed."""
+        """Raise SafetyError while the switch is pressed."""
         if self.pressed:
             what = f"not armed: the emergency-stop switch is pressed: {self.cause}"
             raise SafetyError(what, where=NAME, fix="release it, then arm")
 
     def judge(self, closed: bool, cause: str) -> None:
-        """The switch was read, or could not be read for this cause."""
+        """Take a reading of the switch: disarm all robots when it was pressed, for this cause,
+        or could not be read."""
         if closed:
             if self.pressed and self.cause != UNREAD:
                 self._observer.notice(NAME, "released; `hilgw arm` lets the motors move again")
@@ -102,7 +103,7 @@ class EmergencySwitch:
         self._observer.notice(NAME, text)
 
     def report(self) -> dict[str, Any]:
-        """The part `estop` of the gateway's report."""
+        """Return the part `estop` of the gateway's report."""
         return {
             "line": self.where,
             "pressed": self.pressed,
@@ -123,7 +124,7 @@ class EmergencySwitch:
     # --- in the thread ----------------------------------------------------------------------------
 
     def _read(self) -> None:
-        """Opens the port again as often as it is lost."""
+        """Read the switch, and open its port again each time it is lost."""
         while not self._end.is_set():
             line: ModemLine | None = None
             try:
@@ -138,7 +139,7 @@ class EmergencySwitch:
                     start_thread(line.close)  # which may block
 
     def read_until_lost(self, line: ModemLine) -> None:
-        """Raises what the port raises."""
+        """Read the line until the end, and raise what the port raises."""
         while not self._end.is_set():
             closed = line.is_on()
             self.reads += 1
@@ -146,7 +147,7 @@ class EmergencySwitch:
             self._end.wait(PERIOD_S)
 
     def pass_on(self, closed: bool, cause: str) -> None:
-        """A change goes to the event loop. One that is late does not delay the stop."""
+        """Pass a change on to the event loop. One that is late does not delay the stop."""
         if self._reported == (closed, cause) or self._end.is_set():
             return
         self._reported = closed, cause
@@ -166,7 +167,7 @@ class EmergencySwitch:
 
 
 def in_words(error: Exception) -> str:
-    """The error in one clause."""
+    """Return the error in one clause."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error) or type(error).__name__
