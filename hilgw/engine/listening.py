@@ -54,7 +54,8 @@ class Listening:
     async def open(
         self, on_client: ClientHandler, limits: Limits, notify: Callable[[str], None]
     ) -> None:
-        """Listens. Raises PortError. notify: gets the reason when it listens on another port."""
+        """Start to listen. Raises PortError. notify: gets the reason when it listens on another
+        port."""
         listener = self._new_listener(
             self.host, self._number, on_client, self.check_token is None, limits, tls=self.tls
         )
@@ -86,6 +87,6 @@ class Listening:
         return over, failed, listener.tls_failure
 
     def close(self) -> None:
-        """Stops listening. Accepted connections stay open."""
+        """Stop listening. Accepted connections stay open."""
         if self._listener is not None:
             self._listener.close()

@@ -30,7 +30,7 @@ class Mocap(asyncio.DatagramProtocol):
         self._datagrams = self._poses = self._malformed = self._unknown = 0
 
     async def start(self) -> None:
-        """Listens. PortError when it cannot listen on the address."""
+        """Start to listen. PortError when it cannot listen on the address."""
         loop = asyncio.get_running_loop()
         try:
             self._transport, _ = await loop.create_datagram_endpoint(
@@ -73,10 +73,10 @@ class Mocap(asyncio.DatagramProtocol):
                 )
 
     def error_received(self, exc: Exception) -> None:
-        """Answers to datagrams of ours, which do not exist: nothing to do."""
+        """Ignore the answers to datagrams of ours, which do not exist."""
 
     def report(self) -> dict[str, Any]:
-        """Counts, for `--report`."""
+        """Return the counts, for `--report`."""
         return {
             "listen": self._address_text(),
             "datagrams": self._datagrams,

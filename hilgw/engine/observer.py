@@ -183,20 +183,21 @@ class Observer:
     def notice(self, source: str, text: str) -> None: ...
 
     def output(self, source: str, line: str) -> None:
-        """A child process printed a line. It may contain any characters."""
+        """Take a line that a child process printed. It may contain any characters."""
 
     def stopped(self, robot: str, reason: str, text: str) -> None:
-        """The motors of a robot were sent their stop. reason: a word; text: the same for people."""
+        """Take the stop that the motors of a robot were sent. reason: a word; text: the same for
+        people."""
 
     def armed(self, robot: str, armed: bool, text: str) -> None:
-        """The motors of a robot may move from now on, or not. text: for people; empty where
-        `stopped` or a notice contains it."""
+        """Take whether the motors of a robot may move from now on.
+        text: for people; empty where `stopped` or a notice contains it."""
 
     def mode(self, robot: str, mode: RobotMode) -> None:
-        """The controller of a robot with two bodies has another of its modes from now on."""
+        """Take the mode that the controller of a robot with two bodies has from now on."""
 
     def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
-        """Once a second, for each control loop."""
+        """Take the status of each control loop, once a second."""
 
 
 KINDS = tuple(name for name in vars(Observer) if not name.startswith("_"))
@@ -226,27 +227,30 @@ class Observers(Observer):
             self.add(observer)
 
     def add(self, observer: Observer, kinds: Iterable[str] | None = None) -> None:
-        """From now on it gets the events of these kinds that it overrides, None: of those that it
-        names as `observed`, or of all; instead of those that it got before."""
+        """Give the observer, from now on, the events of these kinds that it overrides.
+        kinds: None: those that it names as `observed`, or all. They replace those that it got
+        before."""
         kinds = observer.observed if kinds is None else kinds
         taken = frozenset(kind for kind in kinds if _takes(observer, kind))
         self._kinds[id(observer)] = observer, taken
         self._bind()
 
     def remove(self, observer: Observer) -> None:
-        """It gets no further events. Nothing happens to one that was not added."""
+        """Remove the observer, which gets no further events. Nothing happens to one that was not
+        added."""
         self._kinds.pop(id(observer), None)
         self._faulty.discard(id(observer))
         self._bind()
 
     def switch(self, kind: str, on: Callable[[Callable[..., None] | None], None]) -> None:
-        """Calls `on` with what reports this kind to those that take it, None where none does: now,
-        and after each change. For a kind whose events cost something before they are reported."""
+        """Call `on` with what reports this kind to those that take it, None where none does:
+        now, and after each change.
+        For a kind whose events cost something before they are reported."""
         self._switches[kind] = on
         on(vars(self).get(kind))
 
     def _bind(self) -> None:
-        """Sets the method of each kind to what reaches those that take it, and no others."""
+        """Set the method of each kind to what reaches those that take it, and no others."""
         for kind in KINDS:
             takers = [each for each, kinds in self._kinds.values() if kind in kinds]
             sinks = [self._contained(each, kind) for each in takers]
@@ -271,7 +275,7 @@ class Observers(Observer):
 
 
 def _takes(observer: Observer, kind: str) -> bool:
-    """Whether the observer overrides this event."""
+    """Return whether the observer overrides this event."""
     usual = getattr(Observer, kind)
     return bool(getattr(observer, kind) != (usual and MethodType(usual, observer)))
 
