@@ -24,7 +24,7 @@ class DirectJumpingSelector(DirectSelector):
         self._over: int | None = None  # the end of this select()
 
     def advance(self, end: int) -> bool:
-        """See `JumpingSelector.advance`: where no event, deadline or hold comes before."""
+        """Advance as `JumpingSelector.advance`: where no event, deadline or hold comes before."""
         jumps, over = self._jumps, self._over
         if not self._is_serving or self.wanted or jumps.pace.passes:
             return False
@@ -55,7 +55,7 @@ class DirectJumpingSelector(DirectSelector):
         return self.others()
 
     def _serve(self, poll: Poll) -> None:
-        """Until the event loop has something to do."""
+        """Serve until the event loop has something to do."""
         jumps, over = self._jumps, self._over
         asks = 1 if jumps.pace.passes else ASKS
         while not self.wanted or (self.after_round and self.goes_on()):

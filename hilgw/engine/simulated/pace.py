@@ -30,10 +30,10 @@ class Pace(Protocol):
         only an event from outside ends this wait."""
 
     def reached(self, now: int, end: int) -> int:
-        """The simulated time at which an event from outside comes during such a wait."""
+        """Return the simulated time at which an event from outside comes during such a wait."""
 
     def waited(self) -> None:
-        """Nothing came during such a wait."""
+        """Take the end of such a wait, during which nothing came."""
 
 
 class Factor:
@@ -73,15 +73,18 @@ class Hold:
     __slots__ = ("_holds", "deadline_ns", "holder", "longest_ns")
 
     def __init__(self, holds: Holds, holder: str, longest_ns: int = 0) -> None:
-        """holder: its name, for the user. longest_ns: how long at most, in real time, so many
-        times as the holds have patience; 0: until it is released."""
+        """Create a hold that has not begun.
+
+        holder: its name, for the user. longest_ns: how long at most, in real time, this many
+        times as
+        the holds have patience; 0: until it is released."""
         self._holds = holds
         self.holder = holder
         self.longest_ns = longest_ns * holds.patience
         self.deadline_ns = 0
 
     def begin(self) -> None:
-        """From now on, for longest_ns of real time at most."""
+        """Hold from now on, for longest_ns of real time at most."""
         holds = self._holds
         holds.held.add(self)
         if self.longest_ns:
@@ -119,11 +122,11 @@ class Holds:
         self.patience, self.late = 1, dict[str, int]()
 
     def wait_longer(self, patience: int, late: dict[str, int]) -> None:
-        """Sets both, before there are holds."""
+        """Set both, before there are holds."""
         self.patience, self.late = patience, late
 
     def hold(self, holder: str, longest_ns: int = 0) -> Hold:
-        """A `Hold` that has begun."""
+        """Return a `Hold` that has begun."""
         hold = Hold(self, holder, longest_ns)
         hold.begin()
         return hold
@@ -143,7 +146,7 @@ class Holds:
         return now
 
     def waited(self) -> None:
-        """Holds expire here: what a holder has sent in time is read before."""
+        """Expire the holds that are over: what a holder has sent in time is read before."""
         real_ns = self.real_now()
         if self.first_ns is None or self.first_ns > real_ns:
             return
@@ -178,7 +181,8 @@ class SpeedMeter:
         self._ended, self._running = (self._now(), self._real_now()), False
 
     def report(self) -> dict[str, Any]:
-        """achieved: simulated time per real time; None before any has passed."""
+        """Return the speed of the run. achieved: simulated time per real time; None before any
+        has passed."""
         now, real_now = (self._now(), self._real_now()) if self._running else self._ended
         simulated_ns, real_ns = now - self._began[0], real_now - self._began[1]
         return {
@@ -200,12 +204,12 @@ class Jumps:
         self.pace = pace
 
     def over(self, timeout: float | None) -> int | None:
-        """The time at which a select() with this timeout is over; None: never."""
+        """Return the time at which a select() with this timeout is over; None: never."""
         return None if timeout is None else self.clock.time + round(timeout * NS_PER_S)
 
     def next(self, over: int | None) -> tuple[int, float | None]:
-        """Where the next jump ends, and the real seconds until it may be made: 0: now; None: only
-        an event from outside ends the wait."""
+        """Return where the next jump ends, and the real seconds until it may be made.
+        0: now; None: only an event from outside ends the wait."""
         clock = self.clock
         time, end = clock.time, clock.next()
         if end is None or (over is not None and over < end):
@@ -219,7 +223,7 @@ class Jumps:
         self.clock.time = self.pace.reached(self.clock.time, end)
 
     def jump(self, end: int) -> None:
-        """Runs the first callback that is due then, or advances the time without one."""
+        """Run the first callback that is due then, or advance the time without one."""
         try:
             self.clock.step(end)
         except Exception as error:

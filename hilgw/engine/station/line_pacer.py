@@ -29,7 +29,7 @@ class LinePacer:
         return now >= self.free_ns
 
     def duration_ns(self, size: int) -> int:
-        """How long the line takes for `size` bytes, rounded down."""
+        """Return how long the line takes for `size` bytes, rounded down."""
         return size * self._bits * NS_PER_S // self.baudRate
 
     def occupy(self, size: int, now: int, *, backlog: bool = False) -> int:
@@ -45,5 +45,5 @@ class LinePacer:
         return self.free_ns
 
     def reset(self) -> None:
-        """The port was closed: the bytes under way are gone."""
+        """Forget the bytes under way, which are gone: the port was closed."""
         self._free = self._rest = 0

@@ -56,7 +56,8 @@ class StationWatch:
         self._first_ns = 0
 
     def look(self, now: int, traffic: Traffic, *, is_listening: bool) -> str:
-        """The line for the user; mostly empty. is_listening: something waits for its packets."""
+        """Return the line for the user; mostly empty. is_listening: something waits for its
+        packets."""
         if traffic.state is not State.UP:
             text = self._waiting(now, traffic) if traffic.queued else ""
         else:
@@ -66,7 +67,8 @@ class StationWatch:
         return text
 
     def _waiting(self, now: int, traffic: Traffic) -> str:
-        """A port that is down while packets wait for it: reported again and again."""
+        """Return the line about a port that is down while packets wait for it: reported again
+        and again."""
         if self._waits_since is None:
             self._waits_since, self._shown_ns = now, now - REPEAT_NS
         if now - self._waits_since < WAITS_NS or now - self._shown_ns < REPEAT_NS:

@@ -63,7 +63,7 @@ class TappedSession:
         return self.session.describe(frame)
 
     def flush(self) -> None:
-        """Reports the received bytes without an event."""
+        """Report the received bytes without an event."""
         if self._received:
             data, self._received = self._received, b""
             self._on_frame(Direction.RECEIVED, data)
@@ -88,6 +88,6 @@ class TappedNetworkSession(TappedSession):
 
 
 def tapped(session: AdapterSession, on_frame: OnFrame) -> TappedSession:
-    """This session, whose frames are reported from now on."""
+    """Return this session, whose frames are reported from now on."""
     is_network = isinstance(session, NetworkSession)
     return (TappedNetworkSession if is_network else TappedSession)(session, on_frame)
