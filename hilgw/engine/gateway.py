@@ -152,7 +152,7 @@ class Gateway:
         """Run until `stop` is set or the duration is over; raise the first fatal error.
         Replays in simulated time last as long as their recordings where there is no duration.
 
-        on_ready: called once, when every port is up but those of bodies beside."""
+        on_ready: called once, when every port is up but those of unused bodies."""
         self._on_ready, self._stop_event = on_ready, stop
         self._started_ns = self.timer.now()
         if self._speed is not None:
@@ -243,7 +243,7 @@ class Gateway:
                 raise error or PeerError("was never up", where=supervisor.name)
 
     def check_ready(self) -> None:
-        """Call `on_ready`, once, when every port is up but those of bodies beside."""
+        """Call `on_ready`, once, when every port is up but those of unused bodies."""
         if self._on_ready is None:
             return
         if all(each.ready for each in self.required()):
@@ -408,7 +408,7 @@ class Gateway:
     # --- what happened -----------------------------------------------------------------------
 
     def required(self) -> list[ObservedPort]:
-        """Return the ports that the gateway needs: all but those of bodies beside and of other
+        """Return the ports that the gateway needs: all but those of unused bodies and of other
         gateways."""
         beside = {*self.control_loops.unused(shadows=False), *(e.name for e in self.neighbours())}
         return [each for name, each in self.supervisors.items() if name not in beside]

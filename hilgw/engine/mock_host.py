@@ -80,7 +80,7 @@ class WholeMock(Mock, Protocol):
         notify: Callable[[str, str], object],
         show: Callable[[str, str], object],
     ) -> None:
-        """Begin, for a mock with I/O of its own.
+        """Start a mock with I/O of its own.
         wake: when `take` has more. show: gets its name, and a line that it prints. Raises
         ConfigError."""
 
@@ -91,7 +91,7 @@ class WholeMock(Mock, Protocol):
         """End a mock with I/O of its own; return when it has ended."""
 
     def connect(self, now: int) -> None:
-        """Note that the connection of a network peer is open; `disconnect` is its end."""
+        """Open the connection of a network peer, which `disconnect` closes."""
 
     def disconnect(self, now: int) -> None: ...
 
@@ -100,7 +100,7 @@ class WholeMock(Mock, Protocol):
 
     @property
     def clear_to_send(self) -> bool:
-        """Of firmware with flow control: whether the client may send now."""
+        """Whether the client of firmware with flow control may send now."""
 
     def set_modem_line(self, name: str, on: bool, now: int) -> None:
         """Take a modem line of hardware with a pin on it: the client switched its "dtr" or
@@ -271,7 +271,7 @@ class MockHost:
         return [cast(WholeMock, each).finish() for each in self.mocks if part_of(each, "finish")]
 
     def close(self) -> None:
-        """Stop, and close the devices. May be repeated."""
+        """Stop the mocks and close the devices. May be repeated."""
         self._closed = True
         self._wakeup.set(None)
         for hosted in self._all:

@@ -126,7 +126,7 @@ class Neighbour(ObservedPort):
 
     @property
     def ready(self) -> bool:
-        """Whatever it is: the gateway needs none."""
+        """True whatever its state is: the gateway needs none."""
         return True
 
     @property
@@ -134,7 +134,7 @@ class Neighbour(ObservedPort):
         return self.state is State.UP
 
     def listen(self, channels: Mapping[str, Channels]) -> None:
-        """Note that the gateway is there, and listen to these channels of these types."""
+        """Mark the gateway as up, and listen to these channels of these types."""
         if not self.is_up:
             self.was_up = True
             self.opened += 1

@@ -392,8 +392,9 @@ class Supervisor(AttachedPort):
             await self._back_off(error)
 
     async def _stay_down(self, error: HilgwError) -> None:
-        """Until another device is behind the path. At the start the gateway ends: the user must
-        act. A ConfigError shows only once the device is up, and has reported what it has."""
+        """Keep the port down until another device is behind the path.
+
+        At the start the gateway ends: the user must act. A ConfigError shows only once the device is up, and has reported what it has."""
         is_first = self.opened == 1 and self._lived_s < START_S
         is_fatal = not self.was_up or (is_first and isinstance(error, ConfigError))
         if is_fatal and self._must_open:
@@ -425,7 +426,7 @@ class Supervisor(AttachedPort):
             await asyncio.sleep(POLL_S)
 
     async def _wait_for_another(self, longest_s: float) -> None:
-        """Until another device is behind the path, or for at most `longest_s`."""
+        """Wait until another device is behind the path, or for at most `longest_s`."""
         loop = asyncio.get_running_loop()
         end = loop.time() + longest_s
         while (left := end - loop.time()) > RESOLUTION_S:

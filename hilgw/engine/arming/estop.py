@@ -112,7 +112,7 @@ class EmergencySwitch:
         }
 
     def watch(self) -> None:
-        """While the event loop runs in time, readings must come."""
+        """Take the switch as pressed when no readings come while the event loop runs in time."""
         now, reads = self._clock.now(), self.reads
         self._missed = 0 if reads != self._seen else self._missed + 1
         self._seen = reads

@@ -40,7 +40,7 @@ Answer = dict[str, Any] | Done
 
 
 class ControlServer(LookServer):
-    """Answers all requests, for a gateway."""
+    """A control socket that answers all requests, for a gateway."""
 
     suffix = GATEWAY
 

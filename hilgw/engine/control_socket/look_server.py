@@ -119,7 +119,7 @@ or a dictionary where it has keys of its own, such as `refused`. Raises HilgwErr
 class LookServer:
     """Serves a control socket. handlers: by the class of their request; a subclass adds its own.
 
-    A client has IDLE_S, in real time, for each request and IDLE_S to read its answer; beside
+    A client has IDLE_S, in real time, for each request and IDLE_S to read its answer; besides
     MAX_CLIENTS connections further ones may disarm, and are else refused and counted: of those that
     send nothing, the oldest one gives its place to a new one. One turn of the event loop answers
     one request, and any that is urgent. path: where the socket is; None: in the folder of

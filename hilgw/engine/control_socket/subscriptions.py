@@ -42,14 +42,14 @@ last: each time a reader wakes, it takes the processor from others."""
 Times = tuple[int, int, float, int]
 """Its number among all events, mono_ns, wall_s and time_ns."""
 EVENT_BYTES = 512
-"""What an event takes beside its data, about."""
+"""What an event takes besides its data, about."""
 
 
 @record
 class Filter:
     """Which events a subscriber takes. kinds: their names. names: of robots, stations, other parts,
     and devices as ROBOT.DEVICE; none: all. lost: only packets and requests that were lost.
-    per_second: so many of each kind of TRAFFIC are enough."""
+    per_second: this many of each kind of TRAFFIC are enough."""
 
     kinds: frozenset[str] = frozenset(events.LIVE)
     names: frozenset[str] = frozenset()
@@ -134,7 +134,7 @@ class Subscriber:
         return len(self._waiting) <= BUFFER_BYTES // 4
 
     def owe(self, state: Any, times: Times) -> None:
-        """Note that the subscriber gets this state later; of two of the same, keep the newer one
+        """Owe the subscriber this state, which it gets later; of two of the same, keep the newer one
         and count the other."""
         known = self.owed.pop(key := events.cell_of(state), None)
         self.sampled[events.NAMES[key[0]]] += known is not None
@@ -184,7 +184,7 @@ class Subscriber:
 
 
 class Subscriptions(EventStream):
-    """All subscribers of one gateway. scheduler: of the gateway's time, simulated or not; clock: of
+    """The subscribers of one gateway. scheduler: of the gateway's time, simulated or not; clock: of
     real time. device: that of a robot, by both names; None where it is not known."""
 
     def __init__(

@@ -58,11 +58,11 @@ class Restarts:
         self._dismissed = False
 
     def begin(self, now: int) -> None:
-        """Note the start of the program."""
+        """Record the start of the program."""
         self._begun_ns, self._dismissed = now, False
 
     def dismiss(self) -> None:
-        """Note that hilgw ends the program, which runs: its body is lost, or hilgw was late."""
+        """Record that hilgw ends the program, which runs: its body is lost, or hilgw was late."""
         self._dismissed = True
 
     def end(self, code: int, now: int) -> Verdict:
@@ -167,7 +167,7 @@ class Child:
         return self._process is not None and self._process.returncode is None
 
     def dismissed(self) -> None:
-        """Note that hilgw ends the program; `quit_sent` follows. A program that has ended did so
+        """Record that hilgw ends the program; `quit_sent` follows. A program that has ended did so
         by itself."""
         if self.is_alive:
             self._restarts.dismiss()

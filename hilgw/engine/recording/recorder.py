@@ -260,7 +260,7 @@ class PlainEvents(EventStream):
 class Recorder(PlainEvents):
     """One recording: all events go to its process. In simulated time the gateway waits for it.
 
-    on_report: as of `RecordingProcess`, which raises. poses_hz: of each object that moves, so many
+    on_report: as of `RecordingProcess`, which raises. poses_hz: of each object that moves, this many
     poses a second at most, the newest ones; 0: all. poses_left_out: the others, so far.
     """
 
@@ -308,13 +308,13 @@ class Recorder(PlainEvents):
             self.emit(True, events.LeftOut({events.NAMES[events.Placed]: count}, 0))
 
     async def stop(self) -> None:
-        """Stop; return when all is written, or as `RecordingProcess.stop`."""
+        """Stop the process; return when all is written, or as `RecordingProcess.stop`."""
         if self._tick is not None:
             self._tick.cancel()
         await self.process.stop()
 
     def _put_clock(self) -> None:
-        """Record, once a second, the other times of an instant, and what no event has."""
+        """Record once a second the other times of an instant, and what no event has."""
         now = self._clock.now()
         self._put((CLOCK, self._now(), now, time.time()))
         self._put_status()

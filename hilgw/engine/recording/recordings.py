@@ -29,7 +29,7 @@ class Recordings:
     """The recordings of one gateway, by their names.
 
     folder: of those that a client names; made when it is needed. head: makes what the head of each
-    has beside its times (`Writer`). limits: `max_bytes`, `max_s`, `files` and `free_bytes` of
+    has besides its times (`Writer`). limits: `max_bytes`, `max_s`, `files` and `free_bytes` of
     `Settings`. at_start: a recording begins with the run.
     """
 

@@ -128,7 +128,7 @@ class Schedule(LazyHeap[tuple[int, tuple[int, int], int, Entry]]):
         self._deliveries.append((at, controller))
 
     def moved(self, entry: Entry, had_time: bool) -> None:
-        """Note the changed time of an entry, which calls this; had_time: it had one before."""
+        """Queue an entry whose time has changed. had_time: it had one before."""
         entry.number = 0
         if entry.due is not None:
             self._count = entry.number = self._count + 1

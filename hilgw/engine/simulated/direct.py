@@ -1,7 +1,7 @@
 """The selector of a simulated event loop that serves its descriptors by itself (Linux).
 
 As `hilgw.engine.event_loop.direct_loop` does in real time. A step of a controller is two system
-calls beside its read and its write: one that finds nothing before time jumps to the end of the
+calls besides its read and its write: one that finds nothing before time jumps to the end of the
 step, and one that waits for the next request. That request is mostly a few microseconds away, and
 to sleep and to be woken takes longer: so the selector asks some times before it sleeps.
 """

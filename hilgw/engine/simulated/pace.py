@@ -1,4 +1,4 @@
-"""How fast simulated time advances: so many times real time, or as fast as the machine can; and
+"""How fast simulated time advances: a number of times as fast as real time, or as fast as the machine can; and
 the speed that was achieved. `Jumps`: when the clock may jump, and how far."""
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ class Pace(Protocol):
     passes: bool
 
     def wait_s(self, now: int, end: int) -> float | None:
-        """Real seconds until simulated time may advance from `now` to `end`; 0: at once; None:
-        only an event from outside ends this wait."""
+        """Return the real seconds until simulated time may advance from `now` to `end`.
+
+        0: at once; None: only an event from outside ends this wait.
+        """
 
     def reached(self, now: int, end: int) -> int:
         """Return the simulated time at which an event from outside comes during such a wait."""
@@ -106,7 +108,7 @@ class Holds:
     Where simulated time has another pace, or time is real, nothing asks this object: holds have no
     effect and never expire.
 
-    patience: all may hold so many times as long. late: holders, and the simulated time before which
+    patience: all may hold this many times as long. late: holders, and the simulated time before which
     they hold nothing: a program begins then.
 
     held: those that hold now. first_ns: no hold expires before this real time; None: none does.
@@ -219,7 +221,7 @@ class Jumps:
         return end, 0.0 if end <= time else self.pace.wait_s(time, end)
 
     def interrupted(self, end: int) -> None:
-        """Something came from outside during the wait for this jump."""
+        """Set the time at which something came from outside during the wait for this jump."""
         self.clock.time = self.pace.reached(self.clock.time, end)
 
     def jump(self, end: int) -> None:

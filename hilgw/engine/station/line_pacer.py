@@ -33,7 +33,7 @@ class LinePacer:
         return size * self._bits * NS_PER_S // self.baudRate
 
     def occupy(self, size: int, now: int, *, backlog: bool = False) -> int:
-        """`size` bytes are written; returns when the last one has left.
+        """Take `size` bytes as written; return when the last one has left, in nanoseconds.
 
         They start when the line is free. With `backlog` they were waiting for that moment, so a
         late timer does not delay the schedule.

@@ -45,7 +45,7 @@ NOTHING = Traffic(State.CLOSED, "", 0, 0, 0, 0, 0, 0)
 
 
 class StationWatch:
-    """Judges one station. causes: what is likely wrong where nothing comes back."""
+    """The judge of one station. causes: what is likely wrong where nothing comes back."""
 
     def __init__(self, causes: str) -> None:
         self._causes = causes
@@ -78,8 +78,10 @@ class StationWatch:
         return f"queued {traffic.queued}, sent {traffic.sent}: waits for its port ({why})"
 
     def _unanswered(self, now: int, traffic: Traffic, *, is_listening: bool) -> str:
-        """Many packets out and nothing back: reported once for each connection. Bytes that are no
-        packet are reported by the session."""
+        """Return the line about many packets sent and nothing back, once for each connection.
+
+        Bytes that are no packet are reported by the session.
+        """
         if traffic.connections != self._before.connections:
             # The bytes of the handshake are no answer to a packet.
             self._first = replace(self._before, received_ns=traffic.received_ns)
