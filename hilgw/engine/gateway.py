@@ -54,7 +54,9 @@ COMMAND_SOURCE = "command"  # the emitter that counts the packets of `hilgw send
 
 
 class Gateway:
-    """Everything that runs. `hilgw.assemble.gateway` adds the parts of a configuration.
+    """A gateway, with everything that runs in it.
+
+    `hilgw.assemble.gateway` adds the parts of a configuration.
 
     timer: the clock of all that it simulates. real_timer: for deadlines of other processes, the
     same clock unless time is simulated. holds: where a synchronized controller holds simulated

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 class Listening:
-    """Listens from `open` to `close`. any_port: on any free port when this one is busy.
+    """An address that is listened to from `open` to `close`.
+
+    any_port: on any free port when this one is busy.
 
     check_token: why the token of a connection lets it command no robot; None: a loopback address,
     where none is needed. new_listener: how it listens, on TCP or in this process. aims: each is

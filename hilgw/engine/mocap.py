@@ -19,7 +19,10 @@ UNKNOWN_SHOWN = 64  # unknown names shown, each once
 
 
 class Mocap(asyncio.DatagramProtocol):
-    """One port. `start` it in a running event loop; port 0 is any free one."""
+    """The port of the motion capture.
+
+    `start` it in a running event loop; port 0 is any free one.
+    """
 
     def __init__(self, address: tuple[str, int], scene: Scene, observer: Observer) -> None:
         self.address = address

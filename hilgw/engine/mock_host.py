@@ -179,7 +179,8 @@ class _HostedMock(Observable):
 
 
 class MockHost:
-    """Runs mocks that share one air on a scheduler: bytes in and out, deadlines in order of time.
+    """The host of mocks that share one air on a scheduler: bytes in and out, deadlines in order
+    of time.
 
     One timer is set to the earliest deadline of all; nothing is polled. `close` closes the
     devices, too. lines: the mocks' ends of their lines, by the name of each mock. notify: gets the

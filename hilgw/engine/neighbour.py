@@ -108,9 +108,12 @@ class Outlet:
 
 
 class Neighbour(ObservedPort):
-    """Another gateway. carry: takes a copy and its outlet, returns None or why it does not; it
-    calls `Outlet.settle` when it has a report on the copy. latency: from the time a packet was
-    sent there until it came here."""
+    """Another gateway of the federation.
+
+    carry: takes a copy and its outlet, returns None or why it does not; it calls `Outlet.settle`
+    when it has a report on the copy. latency: from the time a packet was sent there until it came
+    here.
+    """
 
     def __init__(self, name: str, lines: Lines, where: str, carry: Carry, medium: Medium) -> None:
         super().__init__(f"gateway@{name}", lines, where)

@@ -42,7 +42,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ControlLoopStatus:
-    """State of a control loop: last values of sensors and last commands of motors (setting ->
+    """The state of a control loop: last values of sensors and last commands of motors (setting ->
     value) by device name; rates since the last status; latency from sensor in to motor out of the
     whole run; the devices, by name; whether the motors may move; whether a controller runs. mode:
     of a robot with two bodies, else empty; divergences: of its shadow, by sensor. past_sensors,
@@ -66,7 +66,7 @@ class ControlLoopStatus:
 
 @record
 class CommandEvent:
-    """A controller gave a motor command.
+    """A motor command that a controller gave.
 
     robot, body, device: names; body is "" for the only body of a robot. command: in Webots' units,
     its index is that of the controller's session. outcome: a command that waits is reported again
@@ -85,9 +85,11 @@ class CommandEvent:
 
 @record
 class ValueEvent:
-    """A value of a sensor was passed on to the controller. robot ROBOT.body, ROBOT.remote: it was
-    compared with that of the other body. value: in the units of the device's `reports`. now:
-    nanoseconds of the gateway's clock."""
+    """A value of a sensor that was passed on to the controller.
+
+    robot ROBOT.body, ROBOT.remote: it was compared with that of the other body. value: in the units
+    of the device's `reports`. now: nanoseconds of the gateway's clock.
+    """
 
     robot: str
     device: str
@@ -129,7 +131,7 @@ class FrameEvent:
 
 @record
 class PoseEvent:
-    """An object of the scene has another pose: of its motion, when a packet is sent or a mock
+    """Another pose of an object of the scene: of its motion, when a packet is sent or a mock
     follows it; or set by a request or by motion capture.
 
     pose: metres and a unit quaternion; None: unknown. now: nanoseconds of the gateway's clock, from
@@ -142,7 +144,9 @@ class PoseEvent:
 
 
 class Observer:
-    """Does nothing; override the events of interest. Called in the event loop: must be quick.
+    """An observer that does nothing: override the events of interest.
+
+    The event loop calls it: it must be quick.
 
     The events that are None here are reported often, or cost something to build: where no observer
     overrides one, nothing is built. Who reports such an event tests for None first:

@@ -173,7 +173,7 @@ class ObservedPort(PortListener, ABC):
 
 
 class AttachedPort(ObservedPort):
-    """Of a port with one user, to which its connection is attached."""
+    """A supervised port with one user, to which its connection is attached."""
 
     def __init__(self, supervised: Supervised, lines: Lines, where: str) -> None:
         super().__init__(supervised.name, lines, where)
@@ -195,7 +195,8 @@ class AttachedPort(ObservedPort):
 
 
 class StallDetector:
-    """Detects a port that takes no bytes: output is pending, and none of it leaves for `stall_s`.
+    """The detector of a port that takes no bytes: output is pending, and none of it leaves for
+    `stall_s`.
 
     stall_s None: never, as of a `Port`.
     """
@@ -223,8 +224,11 @@ class StallDetector:
 
 
 class Supervisor(AttachedPort):
-    """Keeps one port open. `run` ends only by cancellation or a fatal first start. lent_to: the
-    program that has it; empty while none has."""
+    """The supervisor that keeps one port open.
+
+    `run` ends only by cancellation or a fatal first start. lent_to: the program that has it; empty
+    while none has.
+    """
 
     def __init__(
         self,
@@ -394,7 +398,9 @@ class Supervisor(AttachedPort):
     async def _stay_down(self, error: HilgwError) -> None:
         """Keep the port down until another device is behind the path.
 
-        At the start the gateway ends: the user must act. A ConfigError shows only once the device is up, and has reported what it has."""
+        At the start the gateway ends: the user must act. A ConfigError shows only once the
+        device is up, and has reported what it has.
+        """
         is_first = self.opened == 1 and self._lived_s < START_S
         is_fatal = not self.was_up or (is_first and isinstance(error, ConfigError))
         if is_fatal and self._must_open:

@@ -36,7 +36,9 @@ UNREAD = "it has not been read yet"
 
 
 class EmergencySwitch:
-    """pressed: whether the robots are kept disarmed, for this `cause`; at the start they are, until
+    """The emergency switch of the gateway, on a modem line.
+
+    pressed: whether the robots are kept disarmed, for this `cause`; at the start they are, until
     the first reading. open_line: opens the line, in the thread. event_loop: gets what the thread
     reads. where: the line in words. clock: in real time."""
 

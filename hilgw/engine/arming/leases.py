@@ -22,8 +22,10 @@ LATE_NS = 5 * NS_PER_MS
 
 
 class Lease:
-    """Arms these robots and holds them. ended: why it has ended; None: it goes on. not_sent: robots
-    to which no stop could be sent at its end, as their bodies are down.
+    """The lease of one holder: it arms these robots and holds them armed.
+
+    ended: why it has ended; None: it goes on. not_sent: robots to which no stop could be sent at
+    its end, as their bodies are down.
 
     clock: in real time. limit_s: how long it lasts at most. accepted: as of `ControlLoops.arm`.
     HilgwError as `ControlLoops.arm`: then there is no lease, and nothing is armed.

@@ -27,7 +27,8 @@ ClientHandler = Callable[[socket.socket], None]
 
 
 class ControlListener:
-    """Accepts connections and calls on_client(connection) for each; they do not block.
+    """A listener that accepts connections and calls on_client(connection) for each; they do not
+    block.
 
     path: where the socket is; None: PID and the suffix in the control folder, or PID-N where a
     gateway of another container has the same number. It has mode 0600. group: its

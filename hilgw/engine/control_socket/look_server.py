@@ -50,9 +50,12 @@ SUGGESTED = 4  # unknown names of one request that get a suggestion each
 
 @dataclass(slots=True)
 class Client:
-    """One connection. lease: of the robots that it holds armed. subscriber: that gets events.
-    handover: of the port that is released to it. is_extra: it may only disarm; yields: it has
-    sent nothing, and gives its place to a new one."""
+    """A connection to the control socket.
+
+    lease: of the robots that it holds armed. subscriber: that gets events. handover: of the port
+    that is released to it. is_extra: it may only disarm; yields: it has sent nothing, and gives its
+    place to a new one.
+    """
 
     connection: socket.socket
     is_extra: bool = False
@@ -117,7 +120,9 @@ or a dictionary where it has keys of its own, such as `refused`. Raises HilgwErr
 
 
 class LookServer:
-    """Serves a control socket. handlers: by the class of their request; a subclass adds its own.
+    """The server of a control socket.
+
+    handlers: by the class of their request; a subclass adds its own.
 
     A client has IDLE_S, in real time, for each request and IDLE_S to read its answer; besides
     MAX_CLIENTS connections further ones may disarm, and are else refused and counted: of those that

@@ -42,14 +42,17 @@ last: each time a reader wakes, it takes the processor from others."""
 Times = tuple[int, int, float, int]
 """Its number among all events, mono_ns, wall_s and time_ns."""
 EVENT_BYTES = 512
-"""What an event takes besides its data, about."""
+"""What an event takes beside its data, about."""
 
 
 @record
 class Filter:
-    """Which events a subscriber takes. kinds: their names. names: of robots, stations, other parts,
-    and devices as ROBOT.DEVICE; none: all. lost: only packets and requests that were lost.
-    per_second: this many of each kind of TRAFFIC are enough."""
+    """The choice of events that a subscriber takes.
+
+    kinds: their names. names: of robots, stations, other parts, and devices as ROBOT.DEVICE; none:
+    all. lost: only packets and requests that were lost. per_second: this many of each kind of
+    TRAFFIC are enough.
+    """
 
     kinds: frozenset[str] = frozenset(events.LIVE)
     names: frozenset[str] = frozenset()
@@ -75,10 +78,13 @@ IN_WINDOW = in_window(RATE)
 
 
 class Subscriber:
-    """One connection. slow: how many events it lost since the last `left_out`, as it reads too
-    slowly; sampled: those of each kind that it would have got, as more came than may pass. states:
-    those of all parts that it has asked for and does not have yet; owed: the newest states that did
-    not pass, with their times. is_served: some of them follow soon."""
+    """A connection that gets events.
+
+    slow: how many events it lost since the last `left_out`, as it reads too slowly; sampled: those
+    of each kind that it would have got, as more came than may pass. states: those of all parts that
+    it has asked for and does not have yet; owed: the newest states that did not pass, with their
+    times. is_served: some of them follow soon.
+    """
 
     def __init__(
         self, connection: socket.socket, chosen: Filter, loop: asyncio.AbstractEventLoop
@@ -134,8 +140,10 @@ class Subscriber:
         return len(self._waiting) <= BUFFER_BYTES // 4
 
     def owe(self, state: Any, times: Times) -> None:
-        """Owe the subscriber this state, which it gets later; of two of the same, keep the newer one
-        and count the other."""
+        """Owe the subscriber this state, which it gets later.
+
+        Of two of the same, the newer one is kept, and the other is counted.
+        """
         known = self.owed.pop(key := events.cell_of(state), None)
         self.sampled[events.NAMES[key[0]]] += known is not None
         self.owed[key] = (state, times) if known is None or known[1] <= times else known

@@ -156,7 +156,7 @@ class DirectSelector(selectors.EpollSelector):
 
 
 class DirectLoop(asyncio.SelectorEventLoop):
-    """See the module. In all other respects it is asyncio's own event loop. expect_event: see
+    """The event loop of the module, in all other respects asyncio's own. expect_event: see
     `hilgw.engine.timing.event_expectation`."""
 
     def __init__(self, selector: DirectSelector | None = None) -> None:

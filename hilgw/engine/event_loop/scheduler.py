@@ -204,7 +204,7 @@ class _TimerfdAlarm:
 
 
 class _LoopAlarm:
-    """For systems without timerfd: a timer of the event loop, early by at most its resolution."""
+    """A timer of the event loop, for systems without timerfd: early by at most its resolution."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, ring: Callable[[], None]) -> None:
         self._loop = loop

@@ -34,7 +34,9 @@ _AGAIN = "start hilgw again"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """pause_s: the least time until it starts again, which waits for the body, too; None: it stays
+    """The decision on a program that has ended.
+
+    pause_s: the least time until it starts again, which waits for the body, too; None: it stays
     down. why: what keeps it down, where it did not end by itself; fix: what to do then."""
 
     pause_s: float | None
@@ -106,7 +108,9 @@ _ABSENT = re.compile(r'"(.{1,60}?)" (?:device (?:was )?|was )not found')
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """command: the first is the program. latches: as of `Restarts`. folder: where it runs. line: of
+    """A program that hilgw starts.
+
+    command: the first is the program. latches: as of `Restarts`. folder: where it runs. line: of
     one whose standard input and output are not shown: its end of a new line for each run."""
 
     command: Sequence[str]

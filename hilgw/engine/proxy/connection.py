@@ -25,7 +25,9 @@ FLUSH_S = 2.0
 
 
 class ProxyConnection:
-    """Runs until one of both ends is gone. on_end: called once, with the reason.
+    """The connection of a controller to Webots, until one of both ends is gone.
+
+    on_end: called once, with the reason.
 
     webots: has accepted the controller.
     """

@@ -26,7 +26,9 @@ from hilgw.transports.base import Transport
 
 
 class ProxyReceiverPort(ReceiverPort):
-    """Copies wait in the proxy's session for the sampling period in Webots' time: this Receiver is
+    """A Receiver of a proxied robot.
+
+    Copies wait in the proxy's session for the sampling period in Webots' time: this Receiver is
     on the medium only, as the controller enables and tunes it.
 
     hold: takes a copy, returns None or why not; None: no controller is connected.

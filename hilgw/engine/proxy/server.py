@@ -30,7 +30,7 @@ STOP_S = 0.5  # for controllers to leave when the gateway ends
 
 
 class ProxyServer(ObservedPort):
-    """Listens on one address.
+    """A proxy that listens on one address.
 
     robots: distinguished by the name in the controller's line, which may be missing when there is
     one.
@@ -119,8 +119,10 @@ RETRY_S = 1.0
 
 
 class ProxyPlace:
-    """Asks Webots for the robot as long as a controller waits for it. What Webots gives is for the
-    controller that sends its first request, whichever of the line that is.
+    """The place of a robot, which asks Webots for it as long as a controller waits for it.
+
+    What Webots gives is for the controller that sends its first request, whichever of the line that
+    is.
 
     on_taken: called with that one. on_refused: with who refuses or is refused, and why.
     """

@@ -44,9 +44,11 @@ OBSERVED = {
 
 
 class EventStream(Observer, ABC):
-    """Makes an event of the socket of each event of the engine. device: that of a robot, by both
-    names; None where it is not known. kinds: names of those that it takes where it is added to
-    `Observers`."""
+    """An observer that makes an event of the socket of each event of the engine.
+
+    device: that of a robot, by both names; None where it is not known. kinds: names of those that
+    it takes where it is added to `Observers`.
+    """
 
     def __init__(
         self,

@@ -258,10 +258,12 @@ class PlainEvents(EventStream):
 
 
 class Recorder(PlainEvents):
-    """One recording: all events go to its process. In simulated time the gateway waits for it.
+    """One recording: all events go to its process.
 
-    on_report: as of `RecordingProcess`, which raises. poses_hz: of each object that moves, this many
-    poses a second at most, the newest ones; 0: all. poses_left_out: the others, so far.
+    In simulated time the gateway waits for it.
+
+    on_report: as of `RecordingProcess`, which raises. poses_hz: of each object that moves, this
+    many poses a second at most, the newest ones; 0: all. poses_left_out: the others, so far.
     """
 
     def __init__(

@@ -18,7 +18,7 @@ _BOUNDS_NS = tuple(round(bound * NS_PER_S) for bound in BOUNDS_S)
 
 
 class Latency:
-    """Counts durations in nanoseconds; percentiles to 1.6 %, sum and maximum exact."""
+    """The counts of durations in nanoseconds: percentiles to 1.6 %, sum and maximum exact."""
 
     __slots__ = ("_buckets", "max_ns", "total_ns")
 

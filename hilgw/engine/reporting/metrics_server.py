@@ -31,7 +31,7 @@ _TOKEN = re.compile(rb"\r\nauthorization:[ \t]*bearer +(\S+)[ \t]*\r\n", re.IGNO
 
 
 class MetricsServer:
-    """text: the answer. clock: of real time."""
+    """The HTTP server of the metrics. text: the answer. clock: of real time."""
 
     def __init__(self, listening: Listening, text: Callable[[], str], clock: Scheduler) -> None:
         self.listening, self._text, self._clock = listening, text, clock

@@ -19,7 +19,10 @@ Sample = dict[str, tuple[int, ...]]  # the counters of each port: those of COUNT
 
 
 class PortHistory(Observer):
-    """clock: of real time. sample: reads the counters. began_ns: when the gateway was made."""
+    """The history of all ports.
+
+    clock: of real time. sample: reads the counters. began_ns: when the gateway was made.
+    """
 
     def __init__(self, clock: Scheduler, sample: Callable[[], Sample]) -> None:
         self._clock, self._now, self._sample = clock, clock.now, sample

@@ -20,7 +20,7 @@ REFUSED = "refused_"
 
 
 class NoticeFilter:
-    """Remembers the notices that were shown, so that each is shown once."""
+    """The notices that were shown, so that each is shown once."""
 
     __slots__ = ("_texts",)
 

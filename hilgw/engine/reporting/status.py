@@ -85,10 +85,13 @@ def _ports(gateway: Gateway) -> dict[str, Any]:
 
 
 def _scene(gateway: Gateway) -> dict[str, Any]:
-    """Return what is where, and how far it sends. mono_ns: when it was so, as events have it. up: the axis
-    that points up; cone: the one of a device that is the axis of its cone. objects: what
-    can be placed, null: at an unknown pose. Emitters, listeners and obstacles: the object that each
-    is on, and its pose there; half: of an obstacle, half extents along its axes."""
+    """Return what is where, and how far it sends.
+
+    mono_ns: when it was so, as events have it. up: the axis that points up; cone: the one of a
+    device that is the axis of its cone. objects: what can be placed, null: at an unknown pose.
+    Emitters, listeners and obstacles: the object that each is on, and its pose there; half: of an
+    obstacle, half extents along its axes.
+    """
     scene, medium = gateway.scene, gateway.medium
     poses = {name: scene.pose_of(name) for name in scene.objects}
     return {

@@ -44,7 +44,7 @@ def _is_void(entry: tuple[int, tuple[int, int], int, Entry]) -> bool:
 
 
 class Schedule(LazyHeap[tuple[int, tuple[int, int], int, Entry]]):
-    """All devices of one gateway."""
+    """The schedule of all devices of one gateway."""
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ from hilgw.engine.simulated.pace import Jumps
 
 
 class DirectJumpingSelector(DirectSelector):
-    """See `hilgw.engine.simulated.event_loop.JumpingSelector`, whose order this one keeps. The
+    """A `hilgw.engine.simulated.event_loop.JumpingSelector` with direct descriptors. The
     event loop gets its turn only when it has something to do. What it has to do already comes
     before descriptors, as in asyncio's own: they are served by `call_soon` then."""
 

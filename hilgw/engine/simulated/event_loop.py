@@ -19,7 +19,9 @@ Ready = list[tuple[selectors.SelectorKey, int]]
 
 
 class JumpingSelector(selectors.DefaultSelector):
-    """Descriptors that are ready come first, then callbacks that are due; only when there is
+    """A selector that jumps.
+
+    Descriptors that are ready come first, then callbacks that are due; only when there is
     neither, the clock jumps to the next deadline, as soon as the pace allows it."""
 
     def __init__(self, jumps: Jumps) -> None:
@@ -27,8 +29,10 @@ class JumpingSelector(selectors.DefaultSelector):
         self.jumps = jumps
 
     def advance(self, end: int) -> bool:
-        """Called from a descriptor's callback: sets simulated time to `end` at once, where nothing
-        else could happen before. Returns whether it did: this selector never does."""
+        """Set simulated time to `end` at once, where nothing else could happen before.
+
+        A descriptor's callback calls it. Returns whether it did: this selector never does.
+        """
         return False
 
     def select(self, timeout: float | None = None) -> Ready:

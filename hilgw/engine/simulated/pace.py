@@ -1,5 +1,5 @@
-"""How fast simulated time advances: a number of times as fast as real time, or as fast as the machine can; and
-the speed that was achieved. `Jumps`: when the clock may jump, and how far."""
+"""How fast simulated time advances: a number of times as fast as real time, or as fast as the
+machine can; and the speed that was achieved. `Jumps`: when the clock may jump, and how far."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ SHORTEST_S = 1e-6  # of a wait: 0 would let time advance
 
 
 class Pace(Protocol):
-    """Asked by the event loop before each jump of its clock. It sleeps for `wait_s` at most, then
-    calls `reached` when something came from outside, `waited` when nothing did.
+    """The pace that the event loop asks before each jump of its clock.
+
+    It sleeps for `wait_s` at most, then calls `reached` when something came from outside, `waited`
+    when nothing did.
 
     passes: whether simulated time passes during a wait.
     """
@@ -39,7 +41,9 @@ class Pace(Protocol):
 
 
 class Factor:
-    """Simulated time advances `factor` times as fast as real time; slower where the machine is."""
+    """The pace at which simulated time advances `factor` times as fast as real time.
+
+    It is slower where the machine is."""
 
     passes = True
 
@@ -99,7 +103,7 @@ class Hold:
 
 
 class Holds:
-    """Simulated time advances at once, unless a controller holds it. The pace `max`.
+    """The pace `max`: simulated time advances at once, unless a controller holds it.
 
     A synchronized controller holds from the moment that it gets an answer until it asks for its
     next step. A holder that keeps its hold longer than it may, in real time, loses it: `on_expired`
@@ -108,8 +112,8 @@ class Holds:
     Where simulated time has another pace, or time is real, nothing asks this object: holds have no
     effect and never expire.
 
-    patience: all may hold this many times as long. late: holders, and the simulated time before which
-    they hold nothing: a program begins then.
+    patience: all may hold this many times as long. late: holders, and the simulated time before
+    which they hold nothing: a program begins then.
 
     held: those that hold now. first_ns: no hold expires before this real time; None: none does.
     """
@@ -161,8 +165,10 @@ class Holds:
 
 
 class SpeedMeter:
-    """From start() to stop(). speed: the one that was set, a factor or "max". now: of the simulated
-    clock, ns."""
+    """The meter of the speed from start() to stop().
+
+    speed: the one that was set, a factor or "max". now: of the simulated clock, ns.
+    """
 
     def __init__(
         self,

@@ -105,7 +105,7 @@ class StationWatch:
 
 
 class StationWatches:
-    """Looks at all stations once a second."""
+    """The watch that looks at all stations once a second."""
 
     def __init__(self, scheduler: Scheduler, observer: Observer) -> None:
         self._scheduler = scheduler

@@ -21,8 +21,8 @@ OnFrame = Callable[[Direction, bytes], None]
 
 
 class TappedSession:
-    """Reports the frames that the session sends, and the bytes that it receives up to the next
-    event. session: the one that it stands for."""
+    """A session that reports the frames that it sends, and the bytes that it receives up to the
+    next event. session: the one that it stands for."""
 
     def __init__(self, session: AdapterSession, on_frame: OnFrame) -> None:
         self.session = session
@@ -76,7 +76,7 @@ class TappedSession:
 
 
 class TappedNetworkSession(TappedSession):
-    """The same of a `NetworkSession`."""
+    """A `TappedSession` of a `NetworkSession`."""
 
     session: NetworkSession
 
