@@ -46,7 +46,7 @@ class Listening:
 
     @property
     def where(self) -> str:
-        """HOST:PORT; empty before."""
+        """The address as HOST:PORT; empty before it is open."""
         return "" if self._listener is None else self._listener.where
 
     @property
@@ -75,7 +75,7 @@ class Listening:
 
     @property
     def clients(self) -> int:
-        """Connections that are open."""
+        """The number of open connections."""
         return 0 if self._listener is None else len(self._listener.clients)
 
     def take_refused(self) -> tuple[int, int, str]:

@@ -37,8 +37,7 @@ class Federated(ObservedPort):
 
     @abstractmethod
     def packets(self) -> dict[str, tuple[int, int]]:
-        """Return, by the name of the port of each, how many packets came from it and how many it
-        has confirmed."""
+        """Return how many packets each sent and has confirmed, by the name of its port."""
 
     @abstractmethod
     def parts(self) -> Iterable[str]:

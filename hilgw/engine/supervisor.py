@@ -67,10 +67,10 @@ class PortListener:
         return ""
 
     def on_ready(self, identity: str) -> None:
-        """Take the peer or the module as there."""
+        """Mark the peer or the module as present."""
 
     def on_not_ready(self, reason: str) -> None:
-        """Take the peer or the module as gone, though the port is open."""
+        """Mark the peer or the module as gone, though the port is open."""
 
     def on_failed(self, error: HilgwError) -> None:
         """Close the port soon; it may be opened again."""
@@ -118,7 +118,7 @@ class ObservedPort(PortListener, ABC):
 
     @property
     def ready(self) -> bool:
-        """It is up; of a server, which stays up: a controller may connect."""
+        """Whether the port is up; of a server, which stays up: whether a controller may connect."""
         return self.was_up
 
     @property
@@ -256,7 +256,7 @@ class Supervisor(AttachedPort):
 
     @property
     def ready(self) -> bool:
-        """It is up."""
+        """Whether the port is up."""
         return self.state is State.UP
 
     async def run(

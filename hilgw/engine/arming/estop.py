@@ -86,8 +86,11 @@ class EmergencySwitch:
             raise SafetyError(what, where=NAME, fix="release it, then arm")
 
     def judge(self, closed: bool, cause: str) -> None:
-        """Take a reading of the switch: disarm all robots when it was pressed, for this cause,
-        or could not be read."""
+        """Disarm all robots when the switch was pressed, or could not be read for this cause.
+
+        While it is not pressed, the robots whose arming was held back are armed, unless they were
+        disarmed meanwhile.
+        """
         if closed:
             if self.pressed and self.cause != UNREAD:
                 self._observer.notice(NAME, "released; `hilgw arm` lets the motors move again")

@@ -156,7 +156,10 @@ class LookServer:
 
     @cached_property
     def subscriptions(self) -> Subscriptions:
-        """Those who watch. Its methods may be called for events that no other observer gets."""
+        """The subscriptions of those who watch.
+
+        Its methods may be called for events that no other observer gets.
+        """
         shown = self._shown
         return Subscriptions(shown.observer, shown.timer, shown.real_timer, shown.device_of)
 
@@ -169,8 +172,8 @@ class LookServer:
         self._listener.start()
 
     async def start_beside(self, inform: Callable[[str], None]) -> None:
-        """Start to listen, for a program that also runs without the socket; tell the user when
-        it cannot be made."""
+        """Start to listen, for a program that also runs without the socket; report when it
+        cannot be made."""
         try:
             self._listener.start()
         except HilgwError as error:

@@ -102,8 +102,7 @@ class ProxyServer(ObservedPort):
         connection.start(request, early)
 
     def _refuse(self, peer: str, text: str) -> None:
-        """Tell the user why a controller is refused: it tries again every second, so once for
-        each reason."""
+        """Report why a controller is refused, once for each reason: it tries again every second."""
         if text not in self._reported and len(self._reported) < MOST_REPORTED:
             self._reported.add(text)
             self.notify(f"{peer}: {text}")

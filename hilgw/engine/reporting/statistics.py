@@ -160,7 +160,7 @@ class ControlLoopStatistics:
         self._show(command)
 
     def stopped(self, commands: Iterable[Command]) -> None:
-        """Count and show these commands of a stop, which were written to the body."""
+        """Show these commands of a stop, which were written to the body."""
         for command in commands:
             self._show(command)
 

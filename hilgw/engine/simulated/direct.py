@@ -13,7 +13,7 @@ from hilgw.engine.simulated.pace import Jumps
 
 
 class DirectJumpingSelector(DirectSelector):
-    """A `hilgw.engine.simulated.event_loop.JumpingSelector` with direct descriptors. The
+    """A selector that keeps the order of `hilgw.engine.simulated.event_loop.JumpingSelector`. The
     event loop gets its turn only when it has something to do. What it has to do already comes
     before descriptors, as in asyncio's own: they are served by `call_soon` then."""
 

@@ -106,12 +106,12 @@ class Station:
 
     @property
     def queued(self) -> int:
-        """Copies accepted and neither delivered nor refused: waiting or in flight."""
+        """The number of copies accepted and neither delivered nor refused: waiting or in flight."""
         return len(self._queue)
 
     @property
     def queued_bytes(self) -> int:
-        """Bytes of the copies that wait; at most bufferSize."""
+        """The bytes of the copies that wait; at most bufferSize."""
         return self._queue.bytes
 
     # --- called by the medium -----------------------------------------------------------------
