@@ -54,7 +54,9 @@ COMMAND_SOURCE = "command"  # the emitter that counts the packets of `hilgw send
 
 
 class Gateway:
-    """Everything that runs. `hilgw.assemble.gateway` adds the parts of a configuration.
+    """A gateway, with everything that runs in it.
+
+    `hilgw.assemble.gateway` adds the parts of a configuration.
 
     timer: the clock of all that it simulates. real_timer: for deadlines of other processes, the
     same clock unless time is simulated. holds: where a synchronized controller holds simulated
@@ -74,7 +76,9 @@ class Gateway:
         mocap: Mocap | None = None,
         guardian_ms: int = DEFAULT_GUARDIAN_MS,
     ) -> None:
-        """paced: the event loop at another speed than real time, whose clock is `timer`.
+        """Create the gateway without parts.
+
+        paced: the event loop at another speed than real time, whose clock is `timer`.
         guardian_ms: as of `GatewayConfig`."""
         self.timer = timer
         self.medium = medium
@@ -115,7 +119,7 @@ class Gateway:
         self._started_ns: int | None = None
 
     def _tap_stations(self, report: object) -> None:
-        """From now on the frames of all stations are events; None: they are not."""
+        """Make the frames of all stations events from now on; None: stop that."""
         was, self._taps_stations = self._taps_stations, report is not None
         for station in self.stations.values() if was is not self._taps_stations else ():
             if self._taps_stations:
@@ -135,7 +139,7 @@ class Gateway:
         self.observer.notice(hold.holder, text)
 
     def join(self, federation: Federated) -> None:
-        """It is among other gateways when it runs."""
+        """Make this gateway run as one of a federation."""
         self.federation = self.supervisors[federation.name] = federation
         self.reports[federation.name] = federation.summary
 
@@ -147,11 +151,10 @@ class Gateway:
         duration_s: float | None = None,
         on_ready: Callable[[], None] = lambda: None,
     ) -> None:
-        """Runs until `stop` is set or the duration is over; raises the first fatal error. Replays
-        in simulated time last as long as their recordings where there is no duration.
+        """Run until `stop` is set or the duration is over; raise the first fatal error.
+        Replays in simulated time last as long as their recordings where there is no duration.
 
-        on_ready: called once, when every port is up but those of bodies beside.
-        """
+        on_ready: called once, when every port is up but those of unused bodies."""
         self._on_ready, self._stop_event = on_ready, stop
         self._started_ns = self.timer.now()
         if self._speed is not None:
@@ -189,7 +192,7 @@ class Gateway:
             self._demand_all_up()
 
     async def _supervise(self, supervisor: ObservedPort, *, is_needed: bool) -> None:
-        """Runs one supervisor. An error that ends it ends the gateway without delaying others."""
+        """Run one supervisor. An error that ends it ends the gateway without delaying others."""
         try:
             await self.control_loops.await_bodies(limit_ns=START_NS)  # for the guardian alone
             await supervisor.run(self.check_ready, is_needed=is_needed)
@@ -199,7 +202,7 @@ class Gateway:
             self.end(AdapterError(f"fault: {error!r:.200}", where=supervisor.name))
 
     def end(self, error: HilgwError) -> None:
-        """Ends the run, which raises the first error."""
+        """End the run, which raises the first error."""
         self._fatal.append(error)
         if self._stop_event is not None:
             self._stop_event.set()
@@ -242,7 +245,7 @@ class Gateway:
                 raise error or PeerError("was never up", where=supervisor.name)
 
     def check_ready(self) -> None:
-        """Calls `on_ready`, once, when every port is up but those of bodies beside."""
+        """Call `on_ready`, once, when every port is up but those of unused bodies."""
         if self._on_ready is None:
             return
         if all(each.ready for each in self.required()):
@@ -255,9 +258,11 @@ class Gateway:
         self.timer.close()
 
     def states(self) -> Iterator[Cell]:
-        """How all is now, as the events that have led to it, each with the time of its origin:
-        ports, robots, other gateways and poses, then the devices of each robot. Each is made when
-        it is asked for."""
+        """Yield the present states, as the events that have led to them, each with the time of
+        its origin.
+
+        The order: ports, robots, other gateways and poses, then the devices of each robot. Each is
+        made when it is asked for."""
         since, now = self._newest.since, self.timer.now()
         for name, port in list(self.supervisors.items()):
             yield since(Port(name, str(port.state), str(port.reason)))
@@ -281,10 +286,9 @@ class Gateway:
     # --- traffic -----------------------------------------------------------------------------
 
     def send(self, station: str, data: bytes, channel: int | None) -> str | None:
-        """A packet from the user, through a robot's Emitter or a hardware station.
+        """Send a packet of the user through a robot's Emitter or a hardware station.
 
-        Returns None when it was queued, else the reason. Raises HilgwError for an unknown name.
-        """
+        Returns None when it was queued, else the reason. Raises HilgwError for an unknown name."""
         robot, _, device = station.partition(".")
         if robot in self.robots and device in self.robots[robot].emitters:
             return self.robots[robot].emitters[device].send(data, channel)
@@ -293,7 +297,7 @@ class Gateway:
         return self._send_through(self.stations[station], data, channel)
 
     def sendable(self) -> list[str]:
-        """The names `send` takes."""
+        """Return the names `send` takes."""
         devices = [f"{name}.{d}" for name, robot in self.robots.items() for d in robot.emitters]
         return [*devices, *self.stations]
 
@@ -316,20 +320,18 @@ class Gateway:
         return self.medium.send_to(packet, station.name) or next(iter(refused - before), None)
 
     def place(self, name: str, pose: Pose | None) -> None:
-        """Sets the pose of a robot, a module or an obstacle from now on; None: it is unknown.
+        """Set the pose of a robot, a module or an obstacle from now on; None: it is unknown.
 
-        Raises HilgwError for a name that is not an object of the scene.
-        """
+        Raises HilgwError for a name that is not an object of the scene."""
         if self.scene.place(name, pose):
             self.observer.notice(name, "its pose is set from now on; its motion ends")
 
     def set(
         self, device: str, channel: int | None = None, range: float | None = None
     ) -> str | None:
-        """Sets channel or range of a robot's device; None when it was set, else the reason.
+        """Set channel or range of a robot's device; return None when it was set, else the reason.
 
-        Raises HilgwError for an unknown name, or a Receiver's range.
-        """
+        Raises HilgwError for an unknown name, or a Receiver's range."""
         robot, _, name = device.partition(".")
         port = self.robots[robot].device(name) if robot in self.robots else None
         if port is None:
@@ -342,11 +344,11 @@ class Gateway:
         return "channel" if channel is not None and not port.setChannel(channel) else None
 
     def settable(self) -> list[str]:
-        """The names `set` takes."""
+        """Return the names `set` takes."""
         return [f"{name}.{d}" for name, robot in self.robots.items() for d in robot.devices()]
 
     def names(self, kind: str) -> Iterable[str]:
-        """The names of one kind of thing that requests take; none of an unknown kind."""
+        """Return the names of one kind of thing that requests take; none of an unknown kind."""
         match kind:
             case "robot":
                 return self.control_loops
@@ -368,7 +370,7 @@ class Gateway:
         return ()
 
     def _parts(self) -> Iterable[str]:
-        """The names of all that events are about."""
+        """Yield the names of all that events are about."""
         loops = self.control_loops
         yield from (*self.robots, *loops, *self.sendable(), *self.settable(), *self.scene.objects)
         yield from (f"{robot}.{name}" for robot in loops for name in loops[robot].devices())
@@ -378,21 +380,21 @@ class Gateway:
             yield from self.federation.parts()
 
     def device_of(self, robot: str, name: str) -> Device | None:
-        """As of `ControlLoops`."""
+        """Return the device of this robot, as `ControlLoops.device_of` does."""
         return self.control_loops.device_of(robot, name)
 
     def pose_of(self, name: str) -> Pose | None:
-        """The pose of an object; None: it is unknown. HilgwError for a name that is none here."""
+        """Return the pose of an object; None: it is unknown. HilgwError for a name that is none
+        here."""
         if name not in self.robots and name not in self.scene.objects:
             raise HilgwError(f"no object {name!r} here", fix=suggest(name, self.scene.objects))
         return self.scene.pose_of(name)
 
     async def command(self, station: str, address: str, name: str, value: bytes) -> RemoteAnswer:
-        """Sends an AT command to another module of a station's network, and its answer.
+        """Send an AT command to another module of a station's network; return its answer.
 
         address: 16 or 4 hexadecimal digits. HilgwError for a station that has no such commands,
-        or is not up.
-        """
+        or is not up."""
         if station not in self.stations:
             what = f"no station {station!r} with hardware here"
             raise HilgwError(what, fix=suggest(station, self.stations))
@@ -408,17 +410,18 @@ class Gateway:
     # --- what happened -----------------------------------------------------------------------
 
     def required(self) -> list[ObservedPort]:
-        """The ports that it needs: all but those of bodies beside and of other gateways."""
+        """Return the ports that the gateway needs: all but those of unused bodies and of other
+        gateways."""
         beside = {*self.control_loops.unused(shadows=False), *(e.name for e in self.neighbours())}
         return [each for name, each in self.supervisors.items() if name not in beside]
 
     def neighbours(self) -> list[Neighbour]:
-        """The other gateways of the federation."""
+        """Return the other gateways of the federation."""
         return [each for each in self.supervisors.values() if isinstance(each, Neighbour)]
 
     def counters(self) -> dict[str, tuple[int, ...]]:
-        """Bytes and packets of each port: received, sent, received, sent. The packets of a body are
-        its values and commands, those of a controller its commands and values."""
+        """Return the bytes and packets of each port: received, sent, received, sent. The packets
+        of a body are its values and commands, those of a controller its commands and values."""
         packets = {
             name: (count.inbound - count.dropped.total(), count.delivered)
             for name, count in ((n, each.statistics.count) for n, each in self.stations.items())
@@ -433,7 +436,7 @@ class Gateway:
         }
 
     def hops(self) -> dict[str, dict[str, Latency]]:
-        """The latency of each hop, by what counts it; docs/status.md defines them."""
+        """Return the latency of each hop, by what counts it; docs/status.md defines them."""
         robots, stations, loops = self.robots.values(), self.stations.items(), self.control_loops
         return {
             "emitter": {e.name: e.latency for each in robots for e in each.emitters.values()},
@@ -446,8 +449,9 @@ class Gateway:
         }
 
     def report(self) -> dict[str, Any]:
-        """Statistics of the run, for `--report`: plain JSON types, no NaN. Of a replay without the
-        speed, which is the machine's: the same run has the same report."""
+        """Return the statistics of the run, for `--report`: plain JSON types, no NaN.
+        Those of a replay lack the speed, which is the machine's: the same run has the same
+        report."""
         now, violations = self.timer.now(), self.ledger.violations()
         begin = now if self._started_ns is None else self._started_ns
         latency: dict[str, Any] = {}

@@ -84,9 +84,10 @@ class Lines:
         self._waiting: deque[LineEvent] = deque()  # for the next turn
 
     def opened(self, name: str, line: L, received: bytes = b"") -> L:
-        """The connection that the part of this name uses from now on. received: what its peer sent
-        before it was known whose connection it is. Raises PortError, and has closed the connection,
-        when a wrapping raises."""
+        """Return the connection that the part of this name uses from now on.
+        received: what its peer sent before it was known whose connection it is. Raises
+        PortError, and
+        has closed the connection, when a wrapping raises."""
         wrapped = line
         try:
             for wrap in self.wrappings:
@@ -102,31 +103,30 @@ class Lines:
         return wrapped
 
     def observe(self, on_bytes: OnBytes | None) -> None:
-        """Begins to observe the bytes of all lines, those included that are open now; None: ends.
+        """Begin to observe the bytes of all lines, including those open now; None: stop that.
 
         on_bytes is called after the write, by the event loop, in the order of the bytes: it delays
         no write, and none fails with it. `sent` bytes were accepted by the transport. Not among
-        them: the emergency stop of a gateway whose event loop hangs.
-        """
+        them: the emergency stop of a gateway whose event loop hangs."""
         was, self._on_bytes = self._on_bytes, on_bytes
         if (was is None) is not (on_bytes is None):
             self._follow_all()
 
     def tap(self, put: Tap) -> None:
-        """From now on `put` gets the bytes of all lines, as it is in a write or a read of theirs:
-        it may neither raise, nor write, nor wait, as the emergency stop of the watchdog's thread
-        waits for that write. For a recording, which gathers them; all others observe."""
+        """Pass the bytes of all lines to `put` from now on, during each write or read.
+        It may neither raise, nor write, nor wait, as the emergency stop of the watchdog's thread
+        waits for that write. This is for a recording, which gathers them; all others observe."""
         self._taps = (*self._taps, put)
         self._follow_all()
 
     def untap(self, put: Tap) -> None:
-        """Ends it."""
+        """Stop passing bytes to `put`."""
         self._taps = tuple(each for each in self._taps if each != put)
         self._follow_all()
 
     def report_to(self, observers: Observers) -> None:
-        """From now on the bytes are the event `line_bytes` of these observers, while one takes
-        it."""
+        """Report the bytes as the event `line_bytes` of these observers from now on, while one
+        takes it."""
         observers.switch("line_bytes", self.observe)
 
     def _follow_all(self) -> None:
@@ -134,7 +134,7 @@ class Lines:
             self._follow(name, line)
 
     def _follow(self, name: str, line: LineEnd, received: bytes = b"") -> None:
-        """Observes this line for all who want its bytes now."""
+        """Observe this line for all who want its bytes now."""
         followers = [_tapped(put, self._now, name) for put in self._taps]
         if self._on_bytes is not None:
             followers.append(self._observed(name))
@@ -164,7 +164,8 @@ class Lines:
         return sent, received
 
     def _report(self) -> None:
-        """What has waited since the last turn; what an observer causes waits for another one."""
+        """Report what has waited since the last turn; what an observer causes waits for another
+        one."""
         waiting = self._waiting
         try:
             for _ in range(len(waiting)):

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 class Listening:
-    """Listens from `open` to `close`. any_port: on any free port when this one is busy.
+    """An address that is listened to from `open` to `close`.
+
+    any_port: on any free port when this one is busy.
 
     check_token: why the token of a connection lets it command no robot; None: a loopback address,
     where none is needed. new_listener: how it listens, on TCP or in this process. aims: each is
@@ -44,7 +46,7 @@ class Listening:
 
     @property
     def where(self) -> str:
-        """HOST:PORT; empty before."""
+        """The address as HOST:PORT; empty before it is open."""
         return "" if self._listener is None else self._listener.where
 
     @property
@@ -54,7 +56,8 @@ class Listening:
     async def open(
         self, on_client: ClientHandler, limits: Limits, notify: Callable[[str], None]
     ) -> None:
-        """Listens. Raises PortError. notify: gets the reason when it listens on another port."""
+        """Start to listen. Raises PortError. notify: gets the reason when it listens on another
+        port."""
         listener = self._new_listener(
             self.host, self._number, on_client, self.check_token is None, limits, tls=self.tls
         )
@@ -72,7 +75,7 @@ class Listening:
 
     @property
     def clients(self) -> int:
-        """Connections that are open."""
+        """The number of open connections."""
         return 0 if self._listener is None else len(self._listener.clients)
 
     def take_refused(self) -> tuple[int, int, str]:
@@ -86,6 +89,6 @@ class Listening:
         return over, failed, listener.tls_failure
 
     def close(self) -> None:
-        """Stops listening. Accepted connections stay open."""
+        """Stop listening. Accepted connections stay open."""
         if self._listener is not None:
             self._listener.close()

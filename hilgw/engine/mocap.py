@@ -19,7 +19,10 @@ UNKNOWN_SHOWN = 64  # unknown names shown, each once
 
 
 class Mocap(asyncio.DatagramProtocol):
-    """One port. `start` it in a running event loop; port 0 is any free one."""
+    """The port of the motion capture.
+
+    `start` it in a running event loop; port 0 is any free one.
+    """
 
     def __init__(self, address: tuple[str, int], scene: Scene, observer: Observer) -> None:
         self.address = address
@@ -30,7 +33,7 @@ class Mocap(asyncio.DatagramProtocol):
         self._datagrams = self._poses = self._malformed = self._unknown = 0
 
     async def start(self) -> None:
-        """Listens. PortError when it cannot listen on the address."""
+        """Start to listen. PortError when it cannot listen on the address."""
         loop = asyncio.get_running_loop()
         try:
             self._transport, _ = await loop.create_datagram_endpoint(
@@ -73,10 +76,10 @@ class Mocap(asyncio.DatagramProtocol):
                 )
 
     def error_received(self, exc: Exception) -> None:
-        """Answers to datagrams of ours, which do not exist: nothing to do."""
+        """Ignore the answers to datagrams of ours, which do not exist."""
 
     def report(self) -> dict[str, Any]:
-        """Counts, for `--report`."""
+        """Return the counts, for `--report`."""
         return {
             "listen": self._address_text(),
             "datagrams": self._datagrams,

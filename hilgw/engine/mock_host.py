@@ -80,33 +80,34 @@ class WholeMock(Mock, Protocol):
         notify: Callable[[str, str], object],
         show: Callable[[str, str], object],
     ) -> None:
-        """Of one with I/O of its own: it begins. wake: when `take` has more. show: gets its name,
-        and a line that it prints. Raises ConfigError."""
+        """Start a mock with I/O of its own.
+        wake: when `take` has more. show: gets its name, and a line that it prints. Raises
+        ConfigError."""
 
     def freeze(self, frozen: bool) -> None:
-        """Of one that runs by itself: it halts, as its line does; or it goes on."""
+        """Halt a mock that runs by itself, as its line does, or let it go on."""
 
     async def finish(self) -> None:
-        """Of one with I/O of its own: it ends; returns when it has."""
+        """End a mock with I/O of its own; return when it has ended."""
 
     def connect(self, now: int) -> None:
-        """Of a network peer, as `disconnect`: its connection is open."""
+        """Open the connection of a network peer, which `disconnect` closes."""
 
     def disconnect(self, now: int) -> None: ...
 
     def accept(self, now: int) -> Mock:
-        """Of a TCP server with many clients: its end of a new connection, a network peer of its
-        own."""
+        """Return a TCP server's end of a new connection, a network peer of its own."""
 
     @property
     def clear_to_send(self) -> bool:
-        """Of firmware with flow control: whether the client may send now."""
+        """Whether the client of firmware with flow control may send now."""
 
     def set_modem_line(self, name: str, on: bool, now: int) -> None:
-        """Of hardware with a pin on a modem line: the client switched its "dtr" or "rts"."""
+        """Take a modem line of hardware with a pin on it: the client switched its "dtr" or
+        "rts"."""
 
     def take_notice(self) -> str:
-        """What a user should know, once; "": nothing."""
+        """Return what a user should know, once; "": nothing."""
 
 
 class Air(Protocol):
@@ -126,7 +127,7 @@ def create_mock(
     parameters: Mapping[str, Any],
     position: Position = (0.0, 0.0, 0.0),
 ) -> Mock:
-    """A mock of this kind in `air`. ConfigError names the parameter that does not fit."""
+    """Return a mock of this kind in `air`. ConfigError names the parameter that does not fit."""
     found = load_mock(kind)
     try:
         mock: Mock = found.create(name, air, dict(parameters), position=position)
@@ -178,7 +179,8 @@ class _HostedMock(Observable):
 
 
 class MockHost:
-    """Runs mocks that share one air on a scheduler: bytes in and out, deadlines in order of time.
+    """The host of mocks that share one air on a scheduler: bytes in and out, deadlines in order
+    of time.
 
     One timer is set to the earliest deadline of all; nothing is polled. `close` closes the
     devices, too. lines: the mocks' ends of their lines, by the name of each mock. notify: gets the
@@ -205,11 +207,11 @@ class MockHost:
         return [hosted.mock for hosted in self._all]
 
     def device_of(self, mock: Mock) -> DeviceSide | None:
-        """The device that the client of this mock opens; None: it has no client."""
+        """Return the device that the client of this mock opens; None: it has no client."""
         return self._hosted(mock).device
 
     def add(self, mock: Mock, device: DeviceSide | None = None) -> None:
-        """Powers up a mock behind `device`. Without a device it has no client and acts alone."""
+        """Power up a mock behind `device`. Without a device it has no client and acts alone."""
         hosted = self.lines.opened(mock.name, _HostedMock(mock, device))
         whole, connection = hosted.whole, hosted.connection
         self._all.append(hosted)
@@ -229,7 +231,7 @@ class MockHost:
         self._run()
 
     def stall(self, mock: Mock, stalled: bool = True) -> None:
-        """Freezes a mock as firmware that hangs, or lets it go on: the client's bytes wait."""
+        """Freeze a mock as firmware that hangs, or let it go on: the client's bytes wait."""
         device = self._hosted(mock).device
         if device is not None:
             device.stall() if stalled else device.unstall()
@@ -237,14 +239,14 @@ class MockHost:
             cast(WholeMock, mock).freeze(stalled)
 
     def unplug(self, mock: Mock) -> None:
-        """Pulls the cable: the client's port is gone, the module has no power."""
+        """Pull the cable: the client's port is gone, the module has no power."""
         mock.switch_off()
         device = self._hosted(mock).device
         if device is not None:
             device.unplug()
 
     def plug(self, mock: Mock) -> None:
-        """Plugs the cable in: the module powers up and the port is there again."""
+        """Plug the cable in: the module powers up and the port is there again."""
         hosted = self._hosted(mock)
         mock.host_baud = None
         mock.reset(self._scheduler.now())
@@ -254,13 +256,13 @@ class MockHost:
         self._run()
 
     def reset(self, mock: Mock) -> None:
-        """Switches the power off and on with the cable in place: output that waits is lost."""
+        """Switch the power off and on with the cable in place: output that waits is lost."""
         mock.reset(self._scheduler.now())
         self._follow_line(self._hosted(mock))
         self._run()
 
     def set(self, mock: Mock, name: str, value: str) -> None:
-        """Sets a parameter of a running mock. ValueError lists the values allowed."""
+        """Set a parameter of a running mock. ValueError lists the values allowed."""
         self._catch_up()
         mock.set(name, value)
         self._run()
@@ -270,7 +272,7 @@ class MockHost:
         return [cast(WholeMock, each).finish() for each in self.mocks if part_of(each, "finish")]
 
     def close(self) -> None:
-        """Stops, and closes the devices. May be repeated."""
+        """Stop the mocks and close the devices. May be repeated."""
         self._closed = True
         self._wakeup.set(None)
         for hosted in self._all:
@@ -291,14 +293,15 @@ class MockHost:
             self._run()
 
     def _act(self, action: Callable[[int], None]) -> None:
-        """An event beside bytes: a connection of a network peer, or a modem line."""
+        """Run the action of an event other than bytes: a connection of a network peer, or a
+        modem line."""
         if not self._closed:
             self._catch_up()
             action(self._time)
             self._run()
 
     def _run(self) -> None:
-        """Runs the deadlines that are due, then sleeps until the next."""
+        """Run the deadlines that are due, then sleep until the next."""
         try:
             self._catch_up()
             self._disconnect()
@@ -306,7 +309,7 @@ class MockHost:
             self._sleep()
 
     def _serve(self, server: WholeMock, client: ConnectionSide) -> None:
-        """A client of a server: hosted from now to the end of its connection."""
+        """Host a client of a server from now to the end of its connection."""
         end = server.accept(self._scheduler.now())
         self.add(end, client)
         leave = client.on_close
@@ -319,13 +322,13 @@ class MockHost:
         client.on_close = on_close
 
     def _disconnect(self) -> None:
-        """Closes the connections that network peers want closed."""
+        """Close the connections that network peers want closed."""
         for hosted in list(self._all):
             if hosted.connection is not None and hosted.whole.closing:
                 hosted.connection.hang_up()
 
     def _catch_up(self) -> None:
-        """Runs all deadlines up to now, one after the other, each at its own time."""
+        """Run all deadlines up to now, one after the other, each at its own time."""
         now = self._scheduler.now()
         for _ in range(STEPS):
             due = self._next_deadline()
@@ -348,14 +351,14 @@ class MockHost:
                 self._notify(hosted.mock.name, text)
 
     def _follow_line(self, hosted: _HostedMock) -> None:
-        """Sets the port to the rate that the firmware has set."""
+        """Set the port to the rate that the firmware has set."""
         line = (hosted.mock.baud_rate, hosted.mock.bits_per_byte)
         if line != hosted.line and hosted.device is not None:
             hosted.device.set_line(*line)
         hosted.line = line
 
     def _follow_flow(self, hosted: _HostedMock) -> None:
-        """Stalls the port while firmware with flow control holds its client off."""
+        """Stall the port while firmware with flow control holds its client off."""
         if not hosted.has_flow or hosted.whole.clear_to_send == hosted.clear_to_send:
             return
         hosted.clear_to_send = not hosted.clear_to_send

@@ -33,23 +33,23 @@ class Federated(ObservedPort):
 
     @abstractmethod
     def status(self) -> dict[str, Any]:
-        """Who is there, what they have, and the counts of each link."""
+        """Return who is there, what they have, and the counts of each link."""
 
     @abstractmethod
     def packets(self) -> dict[str, tuple[int, int]]:
-        """By the name of the port of each: packets from it, and that it has confirmed."""
+        """Return how many packets each sent and has confirmed, by the name of its port."""
 
     @abstractmethod
     def parts(self) -> Iterable[str]:
-        """The names of all that packets are from and for."""
+        """Return the names of all that packets are from and for."""
 
     @abstractmethod
     def summary(self) -> dict[str, Any]:
-        """For `--report`."""
+        """Return the summary for `--report`."""
 
     @abstractmethod
     async def network(self) -> dict[str, Any]:
-        """The counts of each gateway by name; None: it did not answer."""
+        """Return the counts of each gateway by name; None: it did not answer."""
 
 
 class Outlet:
@@ -69,7 +69,7 @@ class Outlet:
         self.count: StationCount = medium.ledger.station(self.listener.name, lambda: self.waiting)
 
     def tune(self, channels: Channels) -> None:
-        """It listens to these channels from now on."""
+        """Listen to these channels from now on."""
         listener = self.listener
         if self.is_attached:
             if listener.channels != channels:
@@ -80,7 +80,7 @@ class Outlet:
         self.is_attached = True
 
     def detach(self) -> None:
-        """It listens to nothing."""
+        """Listen to nothing."""
         if self.is_attached:
             self._medium.detach(self.listener.name)
             self.is_attached = False
@@ -93,23 +93,26 @@ class Outlet:
             self.count.refuse(reason)
 
     def settle(self, delivered: int, lost: int, reason: RefusedReason = PacketRefused.LINK) -> None:
-        """The neighbour has received so many of those that wait, and so many are lost; less than 0:
-        so many that were lost for this reason wait again."""
+        """Count what the neighbour reports of the waiting copies: received, and lost.
+        Less than 0: this many that were lost for this reason wait again."""
         self.waiting -= delivered + lost
         self.count.delivered += delivered
         if lost:
             self.count.refuse(reason, lost)
 
     def expire(self) -> None:
-        """The gateway ends: what becomes of those that wait is not known."""
+        """Expire the waiting copies as the gateway ends: what becomes of them is not known."""
         self.count.expire(self.waiting, ExpiredReason.IN_FLIGHT)
         self.waiting = 0
 
 
 class Neighbour(ObservedPort):
-    """Another gateway. carry: takes a copy and its outlet, returns None or why it does not; it
-    calls `Outlet.settle` when it has a report on the copy. latency: from the time a packet was
-    sent there until it came here."""
+    """Another gateway of the federation.
+
+    carry: takes a copy and its outlet, returns None or why it does not; it calls `Outlet.settle`
+    when it has a report on the copy. latency: from the time a packet was sent there until it came
+    here.
+    """
 
     def __init__(self, name: str, lines: Lines, where: str, carry: Carry, medium: Medium) -> None:
         super().__init__(f"gateway@{name}", lines, where)
@@ -120,12 +123,12 @@ class Neighbour(ObservedPort):
         self._medium = medium
 
     async def run(self, on_up: Callable[[], None], *, is_needed: bool = True) -> None:
-        """Nothing to do: it is not opened from here."""
+        """Wait for ever: the link is not opened from here."""
         await asyncio.get_running_loop().create_future()
 
     @property
     def ready(self) -> bool:
-        """Whatever it is: the gateway needs none."""
+        """True whatever its state is: the gateway needs none."""
         return True
 
     @property
@@ -133,7 +136,7 @@ class Neighbour(ObservedPort):
         return self.state is State.UP
 
     def listen(self, channels: Mapping[str, Channels]) -> None:
-        """It is there, and listens to these channels of these types."""
+        """Mark the gateway as up, and listen to these channels of these types."""
         if not self.is_up:
             self.was_up = True
             self.opened += 1
@@ -145,13 +148,13 @@ class Neighbour(ObservedPort):
         self._enter(State.UP, "")
 
     def outlet(self, type: str) -> Outlet:
-        """The one of this type."""
+        """Return the outlet of this type, made if needed."""
         if type not in self.outlets:
             self.outlets[type] = Outlet(self.member, type, self._carry, self._medium)
         return self.outlets[type]
 
     def leave(self, state: State, reason: str) -> None:
-        """It is not there, or cannot be used: it listens to nothing."""
+        """Detach all outlets: the gateway is not there, or cannot be used."""
         for outlet in self.outlets.values():
             outlet.detach()
         self._enter(state, reason)

@@ -42,7 +42,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ControlLoopStatus:
-    """State of a control loop: last values of sensors and last commands of motors (setting ->
+    """The state of a control loop: last values of sensors and last commands of motors (setting ->
     value) by device name; rates since the last status; latency from sensor in to motor out of the
     whole run; the devices, by name; whether the motors may move; whether a controller runs. mode:
     of a robot with two bodies, else empty; divergences: of its shadow, by sensor. past_sensors,
@@ -66,7 +66,7 @@ class ControlLoopStatus:
 
 @record
 class CommandEvent:
-    """A controller gave a motor command.
+    """A motor command that a controller gave.
 
     robot, body, device: names; body is "" for the only body of a robot. command: in Webots' units,
     its index is that of the controller's session. outcome: a command that waits is reported again
@@ -85,9 +85,11 @@ class CommandEvent:
 
 @record
 class ValueEvent:
-    """A value of a sensor was passed on to the controller. robot ROBOT.body, ROBOT.remote: it was
-    compared with that of the other body. value: in the units of the device's `reports`. now:
-    nanoseconds of the gateway's clock."""
+    """A value of a sensor that was passed on to the controller.
+
+    robot ROBOT.body, ROBOT.remote: it was compared with that of the other body. value: in the units
+    of the device's `reports`. now: nanoseconds of the gateway's clock.
+    """
 
     robot: str
     device: str
@@ -129,7 +131,7 @@ class FrameEvent:
 
 @record
 class PoseEvent:
-    """An object of the scene has another pose: of its motion, when a packet is sent or a mock
+    """Another pose of an object of the scene: of its motion, when a packet is sent or a mock
     follows it; or set by a request or by motion capture.
 
     pose: metres and a unit quaternion; None: unknown. now: nanoseconds of the gateway's clock, from
@@ -142,7 +144,9 @@ class PoseEvent:
 
 
 class Observer:
-    """Does nothing; override the events of interest. Called in the event loop: must be quick.
+    """An observer that does nothing: override the events of interest.
+
+    The event loop calls it: it must be quick.
 
     The events that are None here are reported often, or cost something to build: where no observer
     overrides one, nothing is built. Who reports such an event tests for None first:
@@ -183,20 +187,21 @@ class Observer:
     def notice(self, source: str, text: str) -> None: ...
 
     def output(self, source: str, line: str) -> None:
-        """A child process printed a line. It may contain any characters."""
+        """Take a line that a child process printed. It may contain any characters."""
 
     def stopped(self, robot: str, reason: str, text: str) -> None:
-        """The motors of a robot were sent their stop. reason: a word; text: the same for people."""
+        """Take the stop that the motors of a robot were sent. reason: a word; text: the same for
+        people."""
 
     def armed(self, robot: str, armed: bool, text: str) -> None:
-        """The motors of a robot may move from now on, or not. text: for people; empty where
-        `stopped` or a notice contains it."""
+        """Take whether the motors of a robot may move from now on.
+        text: for people; empty where `stopped` or a notice contains it."""
 
     def mode(self, robot: str, mode: RobotMode) -> None:
-        """The controller of a robot with two bodies has another of its modes from now on."""
+        """Take the mode that the controller of a robot with two bodies has from now on."""
 
     def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
-        """Once a second, for each control loop."""
+        """Take the status of each control loop, once a second."""
 
 
 KINDS = tuple(name for name in vars(Observer) if not name.startswith("_"))
@@ -226,27 +231,30 @@ class Observers(Observer):
             self.add(observer)
 
     def add(self, observer: Observer, kinds: Iterable[str] | None = None) -> None:
-        """From now on it gets the events of these kinds that it overrides, None: of those that it
-        names as `observed`, or of all; instead of those that it got before."""
+        """Give the observer, from now on, the events of these kinds that it overrides.
+        kinds: None: those that it names as `observed`, or all. They replace those that it got
+        before."""
         kinds = observer.observed if kinds is None else kinds
         taken = frozenset(kind for kind in kinds if _takes(observer, kind))
         self._kinds[id(observer)] = observer, taken
         self._bind()
 
     def remove(self, observer: Observer) -> None:
-        """It gets no further events. Nothing happens to one that was not added."""
+        """Remove the observer, which gets no further events. Nothing happens to one that was not
+        added."""
         self._kinds.pop(id(observer), None)
         self._faulty.discard(id(observer))
         self._bind()
 
     def switch(self, kind: str, on: Callable[[Callable[..., None] | None], None]) -> None:
-        """Calls `on` with what reports this kind to those that take it, None where none does: now,
-        and after each change. For a kind whose events cost something before they are reported."""
+        """Call `on` with what reports this kind to those that take it, None where none does:
+        now, and after each change.
+        For a kind whose events cost something before they are reported."""
         self._switches[kind] = on
         on(vars(self).get(kind))
 
     def _bind(self) -> None:
-        """Sets the method of each kind to what reaches those that take it, and no others."""
+        """Set the method of each kind to what reaches those that take it, and no others."""
         for kind in KINDS:
             takers = [each for each, kinds in self._kinds.values() if kind in kinds]
             sinks = [self._contained(each, kind) for each in takers]
@@ -271,7 +279,7 @@ class Observers(Observer):
 
 
 def _takes(observer: Observer, kind: str) -> bool:
-    """Whether the observer overrides this event."""
+    """Return whether the observer overrides this event."""
     usual = getattr(Observer, kind)
     return bool(getattr(observer, kind) != (usual and MethodType(usual, observer)))
 

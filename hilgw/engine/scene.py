@@ -59,7 +59,7 @@ class Scene:
     # --- the objects --------------------------------------------------------------------------
 
     def add(self, name: str, where: Pose | Motion | None) -> None:
-        """An object at a fixed pose, in motion, or at an unknown pose."""
+        """Add an object at a fixed pose, in motion, or at an unknown pose."""
         self._objects[name] = None
         if where is None or isinstance(where, Pose):
             self._put(name, where, self._origin_ns)
@@ -69,7 +69,7 @@ class Scene:
             self._put(name, where.at(0, self.up), self._origin_ns)
 
     def follow(self, name: str, mount: Pose, follower: Follower) -> None:
-        """Calls `follower` with the pose of a device mounted there: now, and after each move."""
+        """Call `follower` with the pose of a device mounted there: now, and after each move."""
         self._followers.setdefault(name, []).append((mount, follower))
         pose = self._medium.pose_of(name, mount)
         if pose is not None:
@@ -85,8 +85,9 @@ class Scene:
     # --- what happens ------------------------------------------------------------------------
 
     def place(self, name: str, pose: Pose | None) -> bool:
-        """Sets the pose of an object from now on (None: unknown); True when that ended its
-        motion. Raises HilgwError for a name that is not an object here."""
+        """Set the pose of an object from now on (None: unknown); return whether that ended its
+        motion.
+        Raises HilgwError for a name that is not an object here."""
         if name not in self._objects:
             raise HilgwError(f"no object {name!r} here", fix=suggest(name, self._objects))
         self._catch_up()
@@ -95,13 +96,13 @@ class Scene:
         return ended
 
     def pose_of(self, name: str) -> Pose | None:
-        """The present pose of an object; None when it is unknown."""
+        """Return the present pose of an object; None when it is unknown."""
         self._move(self._scheduler.now())
         return self._medium.pose_of(name)
 
     def transmit(self, packet: Packet, mount: Mount) -> None:
-        """Puts a packet on the medium, from a device mounted there. All poses are those at the
-        time it was sent; packets that departed before it come first."""
+        """Put a packet on the medium, from a device mounted there.
+        All poses are those at the time it was sent; packets that departed before it come first."""
         self._catch_up()
         if self._motions:
             self._move(packet.sent_ns)
@@ -109,7 +110,7 @@ class Scene:
         self._medium.transmit(packet, self._medium.pose_of(name, pose), mounted_on=name)
 
     def transmit_from(self, packet: Packet, pose: Pose | None, on: str | None, now: int) -> None:
-        """Puts a packet of another gateway on the medium, which arrives now: sent from this pose
+        """Put a packet of another gateway on the medium, which arrives now: sent from this pose
         (None: unknown) by a device on the object `on`."""
         self._catch_up()
         if self._motions:
@@ -117,7 +118,7 @@ class Scene:
         self._medium.transmit(packet, pose, now, on)
 
     def close(self) -> None:
-        """Followers are called no more."""
+        """Stop calling the followers."""
         self._wakeup.set(None)
 
     # --- inside ------------------------------------------------------------------------------
@@ -143,7 +144,7 @@ class Scene:
                 follower(pose.compose(mount))
 
     def _call_followers(self) -> None:
-        """Goes on as long as an object in motion has followers."""
+        """Call the followers, again and again as long as an object in motion has any."""
         now = self._scheduler.now()
         self._move(now)
         if not self._motions.keys().isdisjoint(self._followers):

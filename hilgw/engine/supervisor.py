@@ -46,7 +46,7 @@ class Passed:
         self.last_ns: int | None = None
 
     def age_s(self, now: int) -> float | None:
-        """Since the last byte."""
+        """Return the seconds since the last byte."""
         return None if self.last_ns is None else round(ns_to_s(now - self.last_ns), 3)
 
 
@@ -67,17 +67,17 @@ class PortListener:
         return ""
 
     def on_ready(self, identity: str) -> None:
-        """The peer or the module is there."""
+        """Mark the peer or the module as present."""
 
     def on_not_ready(self, reason: str) -> None:
-        """It is gone, though the port is open."""
+        """Mark the peer or the module as gone, though the port is open."""
 
     def on_failed(self, error: HilgwError) -> None:
-        """The port must be closed soon; it may be opened again."""
+        """Close the port soon; it may be opened again."""
 
     def disconnect(self, error: HilgwError) -> bool:
-        """Closes the connection at once. False, and nothing happens, where the port stays open for
-        another peer, as a serial line does."""
+        """Close the connection at once. False, and nothing happens, where the port stays open
+        for another peer, as a serial line does."""
         return False
 
 
@@ -118,7 +118,7 @@ class ObservedPort(PortListener, ABC):
 
     @property
     def ready(self) -> bool:
-        """It is up; of a server, which stays up: a controller may connect."""
+        """Whether the port is up; of a server, which stays up: whether a controller may connect."""
         return self.was_up
 
     @property
@@ -138,11 +138,12 @@ class ObservedPort(PortListener, ABC):
 
     @abstractmethod
     async def run(self, on_up: Callable[[], None], *, is_needed: bool = True) -> None:
-        """Ends only by cancellation, or with the error that ends the gateway. on_up: called each
-        time the port is up. is_needed: the gateway ends when it cannot open the port at first."""
+        """Run until cancellation, or until the error that ends the gateway.
+        on_up: called each time the port is up. is_needed: the gateway ends when it cannot open
+        the port at first."""
 
     def report(self) -> dict[str, Any]:
-        """For `--report`."""
+        """Return the state and the counts, for `--report`."""
         return {
             "state": self.state.value,
             "reason": self.reason,
@@ -153,12 +154,12 @@ class ObservedPort(PortListener, ABC):
         }
 
     def notify(self, text: str) -> None:
-        """A remark for the user about this port."""
+        """Show the user a remark about this port."""
         self._observer.notice(self.name, text)
 
     def _accepted(self, name: str, stream: Transport, received: bytes = b"") -> Transport | None:
-        """The accepted connection as this part uses it, see `Lines.opened`. None: its opening
-        failed, which the user reads, and it is closed."""
+        """Return the accepted connection as this part uses it, see `Lines.opened`.
+        None: its opening failed, which the user reads, and it is closed."""
         try:
             return self.lines.opened(name, stream, received)
         except PortError as error:
@@ -172,7 +173,7 @@ class ObservedPort(PortListener, ABC):
 
 
 class AttachedPort(ObservedPort):
-    """Of a port with one user, to which its connection is attached."""
+    """A supervised port with one user, to which its connection is attached."""
 
     def __init__(self, supervised: Supervised, lines: Lines, where: str) -> None:
         super().__init__(supervised.name, lines, where)
@@ -185,7 +186,8 @@ class AttachedPort(ObservedPort):
         return self.supervised.identity
 
     def _may_restart(self, error: HilgwError) -> bool:
-        """Whether the port is opened again; enters FAILED when its session raised too often."""
+        """Return whether the port is opened again; enter FAILED when its session raised too
+        often."""
         if self._faults <= FAULTS_ALLOWED:
             return True
         self._enter(State.FAILED, f"{error}; given up after {FAULTS_ALLOWED} restarts")
@@ -193,7 +195,8 @@ class AttachedPort(ObservedPort):
 
 
 class StallDetector:
-    """Detects a port that takes no bytes: output is pending, and none of it leaves for `stall_s`.
+    """The detector of a port that takes no bytes: output is pending, and none of it leaves for
+    `stall_s`.
 
     stall_s None: never, as of a `Port`.
     """
@@ -221,8 +224,11 @@ class StallDetector:
 
 
 class Supervisor(AttachedPort):
-    """Keeps one port open. `run` ends only by cancellation or a fatal first start. lent_to: the
-    program that has it; empty while none has."""
+    """The supervisor that keeps one port open.
+
+    `run` ends only by cancellation or a fatal first start. lent_to: the program that has it; empty
+    while none has.
+    """
 
     def __init__(
         self,
@@ -250,7 +256,7 @@ class Supervisor(AttachedPort):
 
     @property
     def ready(self) -> bool:
-        """It is up."""
+        """Whether the port is up."""
         return self.state is State.UP
 
     async def run(
@@ -280,7 +286,7 @@ class Supervisor(AttachedPort):
     # --- lent to another program -------------------------------------------------------------
 
     async def lend(self, to: str) -> None:
-        """Closes the port, and leaves it closed until `take_back`. to: who has it."""
+        """Close the port, and leave it closed until `take_back`. to: who has it."""
         self.lent_to, self._closed, self._back = to, asyncio.Event(), asyncio.Event()
         self._must_open = False  # what another program does to it ends no gateway
         if self._pause is not None:
@@ -289,14 +295,14 @@ class Supervisor(AttachedPort):
         await self._closed.wait()
 
     def take_back(self) -> None:
-        """The port is opened anew, as at the start."""
+        """Open the port anew, as at the start."""
         self.lent_to = ""
         self._back.set()
 
     # --- one life of the port ----------------------------------------------------------------
 
     async def _live_once(self) -> HilgwError:
-        """Opens the port, attaches its user and waits until it breaks; returns the reason."""
+        """Open the port, attach its user and wait until it breaks; return the reason."""
         again = self.port.retry_s is not None or self._unanswered
         if not again or self.state is not State.WAITING:
             self._enter(State.OPENING, self.where)
@@ -346,7 +352,7 @@ class Supervisor(AttachedPort):
     async def _await_boot(
         self, transport: Transport, broken: asyncio.Future[HilgwError]
     ) -> HilgwError | None:
-        """Reads and writes nothing while the board starts; the error when the port breaks."""
+        """Read and write nothing while the board starts; return the error when the port breaks."""
         self._discarded = 0
         self._enter(State.HANDSHAKE, f"{self.port.boot_s:g} s for the board to start")
         transport.start(self._receive, self.on_failed)
@@ -357,14 +363,14 @@ class Supervisor(AttachedPort):
         return broken.result() if done else None
 
     def _receive(self, data: bytes) -> None:
-        """With `boot_s`."""
+        """Discard the bytes that come while the board starts, and pass on those after it."""
         if self._discarded is None:
             self.supervised.data_received(data)
         else:
             self._discarded += len(data)
 
     async def _watch(self, transport: Transport, broken: asyncio.Future[HilgwError]) -> HilgwError:
-        """Waits until the port breaks, or is stalled."""
+        """Wait until the port breaks, or is stalled."""
         loop, detector = asyncio.get_running_loop(), StallDetector(self.port.stall_s)
         while True:
             done, _ = await asyncio.wait({broken}, timeout=STALL_POLL_S)
@@ -375,7 +381,7 @@ class Supervisor(AttachedPort):
                 return error
 
     async def _after(self, error: HilgwError) -> None:
-        """Shows the reason, and waits for the right moment to try again."""
+        """Show the reason, and wait for the right moment to try again."""
         if isinstance(error, MismatchError | ConfigError):
             await self._stay_down(error)
         elif isinstance(error, AdapterError):
@@ -390,8 +396,11 @@ class Supervisor(AttachedPort):
             await self._back_off(error)
 
     async def _stay_down(self, error: HilgwError) -> None:
-        """Until another device is behind the path. At the start the gateway ends: the user must
-        act. A ConfigError shows only once the device is up, and has reported what it has."""
+        """Keep the port down until another device is behind the path.
+
+        At the start the gateway ends: the user must act. A ConfigError shows only once the
+        device is up, and has reported what it has.
+        """
         is_first = self.opened == 1 and self._lived_s < START_S
         is_fatal = not self.was_up or (is_first and isinstance(error, ConfigError))
         if is_fatal and self._must_open:
@@ -423,7 +432,7 @@ class Supervisor(AttachedPort):
             await asyncio.sleep(POLL_S)
 
     async def _wait_for_another(self, longest_s: float) -> None:
-        """Until another device is behind the path, or for at most `longest_s`."""
+        """Wait until another device is behind the path, or for at most `longest_s`."""
         loop = asyncio.get_running_loop()
         end = loop.time() + longest_s
         while (left := end - loop.time()) > RESOLUTION_S:

@@ -20,6 +20,7 @@ class Expecting(Protocol):
 
 
 def event_expectation(loop: AbstractEventLoop) -> Callable[[], None]:
-    """What to call where the next event is a few microseconds away, and to sleep and to be woken
-    would take longer: an event loop that can asks for events for a while before it sleeps."""
+    """Return what to call where the next event is a few microseconds away, and to sleep and to
+    be woken would take longer.
+    An event loop that can asks for events for a while before it sleeps."""
     return loop.expect_event if isinstance(loop, Expecting) else lambda: None

@@ -36,7 +36,9 @@ UNREAD = "it has not been read yet"
 
 
 class EmergencySwitch:
-    """pressed: whether the robots are kept disarmed, for this `cause`; at the start they are, until
+    """The emergency switch of the gateway, on a modem line.
+
+    pressed: whether the robots are kept disarmed, for this `cause`; at the start they are, until
     the first reading. open_line: opens the line, in the thread. event_loop: gets what the thread
     reads. where: the line in words. clock: in real time."""
 
@@ -78,13 +80,17 @@ class EmergencySwitch:
             self._thread = None
 
     def demand_released(self) -> None:
-        """SafetyError while it is pressed."""
+        """Raise SafetyError while the switch is pressed."""
         if self.pressed:
             what = f"not armed: the emergency-stop switch is pressed: {self.cause}"
             raise SafetyError(what, where=NAME, fix="release it, then arm")
 
     def judge(self, closed: bool, cause: str) -> None:
-        """The switch was read, or could not be read for this cause."""
+        """Disarm all robots when the switch was pressed, or could not be read for this cause.
+
+        While it is not pressed, the robots whose arming was held back are armed, unless they were
+        disarmed meanwhile.
+        """
         if closed:
             if self.pressed and self.cause != UNREAD:
                 self._observer.notice(NAME, "released; `hilgw arm` lets the motors move again")
@@ -102,7 +108,7 @@ class EmergencySwitch:
         self._observer.notice(NAME, text)
 
     def report(self) -> dict[str, Any]:
-        """The part `estop` of the gateway's report."""
+        """Return the part `estop` of the gateway's report."""
         return {
             "line": self.where,
             "pressed": self.pressed,
@@ -111,7 +117,7 @@ class EmergencySwitch:
         }
 
     def watch(self) -> None:
-        """While the event loop runs in time, readings must come."""
+        """Take the switch as pressed when no readings come while the event loop runs in time."""
         now, reads = self._clock.now(), self.reads
         self._missed = 0 if reads != self._seen else self._missed + 1
         self._seen = reads
@@ -123,7 +129,7 @@ class EmergencySwitch:
     # --- in the thread ----------------------------------------------------------------------------
 
     def _read(self) -> None:
-        """Opens the port again as often as it is lost."""
+        """Read the switch, and open its port again each time it is lost."""
         while not self._end.is_set():
             line: ModemLine | None = None
             try:
@@ -138,7 +144,7 @@ class EmergencySwitch:
                     start_thread(line.close)  # which may block
 
     def read_until_lost(self, line: ModemLine) -> None:
-        """Raises what the port raises."""
+        """Read the line until the end, and raise what the port raises."""
         while not self._end.is_set():
             closed = line.is_on()
             self.reads += 1
@@ -146,7 +152,7 @@ class EmergencySwitch:
             self._end.wait(PERIOD_S)
 
     def pass_on(self, closed: bool, cause: str) -> None:
-        """A change goes to the event loop. One that is late does not delay the stop."""
+        """Pass a change on to the event loop. One that is late does not delay the stop."""
         if self._reported == (closed, cause) or self._end.is_set():
             return
         self._reported = closed, cause
@@ -166,7 +172,7 @@ class EmergencySwitch:
 
 
 def in_words(error: Exception) -> str:
-    """The error in one clause."""
+    """Return the error in one clause."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error) or type(error).__name__

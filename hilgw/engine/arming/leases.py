@@ -22,8 +22,10 @@ LATE_NS = 5 * NS_PER_MS
 
 
 class Lease:
-    """Arms these robots and holds them. ended: why it has ended; None: it goes on. not_sent: robots
-    to which no stop could be sent at its end, as their bodies are down.
+    """The lease of one holder: it arms these robots and holds them armed.
+
+    ended: why it has ended; None: it goes on. not_sent: robots to which no stop could be sent at
+    its end, as their bodies are down.
 
     clock: in real time. limit_s: how long it lasts at most. accepted: as of `ControlLoops.arm`.
     HilgwError as `ControlLoops.arm`: then there is no lease, and nothing is armed.
@@ -49,15 +51,15 @@ class Lease:
         self._timer: Handle = clock.call_at(self._due(), self._check)
 
     def renew(self) -> StopReason | None:
-        """The holder lives. Returns why the lease has ended, None while it goes on."""
+        """Renew the lease; return why it has ended, or None while it goes on."""
         self._look()
         if self.ended is None:
             self._renewed_ns = self._clock.now()
         return self.ended
 
     def end(self, reason: StopReason) -> None:
-        """Disarms the robots, which the end of the gateway has stopped for good. A second end does
-        nothing."""
+        """Disarm the robots, which the end of the gateway has stopped for good. A second end
+        does nothing."""
         if self.ended is not None:
             return
         self.ended = reason
@@ -68,7 +70,7 @@ class Lease:
             self.not_sent = self._loops.disarm(*self.robots, reason=reason)
 
     def _count(self) -> int:
-        """Changes when one of the robots is disarmed."""
+        """Return a count that changes when one of the robots is disarmed."""
         return sum(self._loops[robot].disarms for robot in self.robots)
 
     def _due(self) -> int:
@@ -76,7 +78,8 @@ class Lease:
         return due if self._end_ns is None else min(due, self._end_ns)
 
     def _check(self, waited: bool = False) -> None:
-        """Time for the event loop to read a renewal that waited while it was late itself."""
+        """End the lease that is not renewed; the event loop gets time to read a renewal that
+        waited while it was late itself."""
         self._look()
         if self.ended is not None:
             return
@@ -89,7 +92,7 @@ class Lease:
             self.end(StopReason.LEASE_EXPIRED)
 
     def _look(self) -> None:
-        """Ends the lease when its time is over, or one of its robots was disarmed."""
+        """End the lease when its time is over, or one of its robots was disarmed."""
         if self.ended is not None:
             return
         if self._end_ns is not None and self._clock.now() >= self._end_ns:

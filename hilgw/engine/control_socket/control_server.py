@@ -40,7 +40,7 @@ Answer = dict[str, Any] | Done
 
 
 class ControlServer(LookServer):
-    """Answers all requests, for a gateway."""
+    """A control socket that answers all requests, for a gateway."""
 
     suffix = GATEWAY
 
@@ -82,7 +82,7 @@ class ControlServer(LookServer):
             }
 
     def status(self) -> dict[str, Any]:
-        """The answer to `status`."""
+        """Return the answer to `status`."""
         made = status_of(self._gateway, self._config, len(self._clients))
         if self._recordings is not None:
             made["recordings"] = self._recordings.status()
@@ -93,7 +93,8 @@ class ControlServer(LookServer):
         return self._gateway.control_loops
 
     def _at_end(self, client: Client) -> Any:
-        """The motors have been stopped before: who holds robots reads that."""
+        """End the client's lease, and return what its holder reads. The motors have been stopped
+        before."""
         if client.lease is None:
             return None
         client.lease.end(StopReason.ENDED)
@@ -107,7 +108,7 @@ class ControlServer(LookServer):
             client.handover.end()
 
     def _unknown(self, names: Sequence[str], known: Container[str]) -> list[str]:
-        """A robot whose devices are not registered yet may have any."""
+        """Return the unknown names. A robot whose devices are not registered yet may have any."""
         empty = {robot for robot in self._loops if not list(self._loops[robot].devices())}
         unknown = super()._unknown(names, known)
         return [name for name in unknown if name.partition(".")[0] not in empty]
@@ -139,7 +140,7 @@ class ControlServer(LookServer):
     async def _release_port(
         self, request: requests.ReleasePort, client: Client
     ) -> requests.PortReleased:
-        """Another program gets this port, for as long as the connection lives."""
+        """Release a port to another program for as long as the connection lives."""
         for each in self._clients.values():
             other = each.handover
             if other is not None and (each is client or other.name == request.port):
@@ -162,7 +163,7 @@ class ControlServer(LookServer):
         return requests.NetworkMade(added_up(before, await federation.network()))
 
     async def _command(self, request: requests.Command, client: Client) -> requests.RemoteValue:
-        """An AT command for another module of a station's network."""
+        """Send an AT command to another module of a station's network."""
         name = request.name
         answer = await self._gateway.command(request.station, request.address, name, request.value)
         if answer.problem:
@@ -184,7 +185,8 @@ class ControlServer(LookServer):
         return Done()
 
     def _mode(self, request: requests.Mode, client: Client) -> requests.RobotState:
-        """Sets the mode of a robot; None leaves it. The mode, and which bodies are there."""
+        """Set the mode of a robot (None leaves it), and return the mode and which bodies are
+        there."""
         modes = self._loops[request.robot].modes
         if request.mode is not None:
             modes.switch(RobotMode(request.mode))
@@ -196,7 +198,7 @@ class ControlServer(LookServer):
         return found
 
     async def _hold(self, request: requests.Hold, client: Client) -> requests.MayMove:
-        """Arms these robots for as long as the client renews its lease."""
+        """Arm these robots for as long as the client renews its lease."""
         found = await self._armable(request)
         if client.lease is not None:
             raise UsageError("this connection holds robots already")
@@ -229,7 +231,7 @@ class ControlServer(LookServer):
         return self._end_of(lease)
 
     def _end_of(self, lease: Lease) -> requests.LeaseState:
-        """What the holder reads of a lease that has ended: all its robots are disarmed."""
+        """Return what the holder reads of a lease that has ended: all its robots are disarmed."""
         reason, estop = lease.ended or StopReason.LEASE_ENDED, self._loops.estop
         cause = "" if estop is None or reason is not StopReason.ESTOP else estop.cause
         text = f"{reason.doc}: {cause}" if cause else reason.doc
@@ -237,8 +239,8 @@ class ControlServer(LookServer):
         return requests.LeaseState(reason, text, lease.robots, not_sent)
 
     async def _disarm(self, request: requests.Disarm, client: Client) -> Any:
-        """Disarms those of these robots that are here (all: all); the answer follows when the stops
-        have left."""
+        """Disarm those of these robots that are here (all: all); the answer follows when the
+        stops have left."""
         known = dict.fromkeys(self._loops)
         robots = list(known) if request.all else list(dict.fromkeys(request.robots))
         stopped = [robot for robot in robots if robot in known]

@@ -36,9 +36,9 @@ class Handover:
         self._body = end if isinstance(end, BodyEnd) else None
 
     async def begin(self) -> PortReleased:
-        """Returns when no process of this gateway has the port open any more: the path of the
-        device, and a note for the user. HilgwError, and the port is kept, when a stop of its motors
-        was not sent."""
+        """Close the port in all processes of this gateway; return the path of the device, and a
+        note for the user.
+        HilgwError, and the port is kept, when a stop of its motors was not sent."""
         path, body = await asyncio.to_thread(self._path), self._body
         note = "" if body is None else await self._stop(body)
         await self._port.lend(self.to)
@@ -47,7 +47,7 @@ class Handover:
         return PortReleased(path, note)
 
     async def _stop(self, body: BodyEnd) -> str:
-        """Disarms the robot; returns when the stop has left. Nothing arms it until `end`."""
+        """Disarm the robot; return when the stop has left. Nothing arms it until `end`."""
         link, was_up, transport = body.link, body.is_up, body.link.transport
         robot, left_s = self.name.rpartition(".")[0], STOP_S
         body.safety.released = f"to {self.to}"
@@ -68,7 +68,7 @@ class Handover:
         return f"; {robot} is stopped, and disarmed until `hilgw arm {robot}`{more}"
 
     def end(self) -> None:
-        """The gateway takes the port back."""
+        """Take the port back for the gateway."""
         self._port.take_back()
         if self._body is not None:
             self._body.safety.released = ""

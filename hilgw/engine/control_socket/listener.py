@@ -27,7 +27,8 @@ ClientHandler = Callable[[socket.socket], None]
 
 
 class ControlListener:
-    """Accepts connections and calls on_client(connection) for each; they do not block.
+    """A listener that accepts connections and calls on_client(connection) for each; they do not
+    block.
 
     path: where the socket is; None: PID and the suffix in the control folder, or PID-N where a
     gateway of another container has the same number. It has mode 0600. group: its
@@ -55,7 +56,7 @@ class ControlListener:
         self._file = (0, 0)
 
     def start(self) -> None:
-        """Starts listening. HilgwError when the socket cannot be made; then nothing is left."""
+        """Start to listen. HilgwError when the socket cannot be made; then nothing is left."""
         try:
             listening = self._listen_at_path() if self._given else self._listen_in_folder()
         except OSError as error:
@@ -70,7 +71,7 @@ class ControlListener:
         self._accepting = Accepting(listening, lambda connection, _: self._on_client(connection))
 
     def close(self) -> None:
-        """Removes the socket and stops listening. Accepted connections stay open."""
+        """Remove the socket and stop listening. Accepted connections stay open."""
         if self._accepting is None:
             return
         if _file(self.path) == self._file:
@@ -111,10 +112,9 @@ class ControlListener:
         raise HilgwError("too many control sockets", where=str(folder), fix="remove some")
 
     def _listen(self) -> socket.socket:
-        """A socket that listens at `path`. FileExistsError when there is something already.
+        """Return a socket that listens at `path`. FileExistsError when there is something already.
 
-        It listens under another name first: at `path` nothing refuses connections, ever.
-        """
+        It listens under another name first: at `path` nothing refuses connections, ever."""
         first = self.path.with_name(f".{secrets.token_hex(3)}")
         listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -136,8 +136,8 @@ class ControlListener:
 
 
 def open_to(path: Path, name: str) -> None:
-    """Lets the users of a group use this socket, or pass this folder. ConfigError when there is no
-    such group, or this user is not in it."""
+    """Let the users of a group use this socket, or pass this folder. ConfigError when there is
+    no such group, or this user is not in it."""
     import grp  # not on Windows
 
     where = "control.group"
@@ -155,7 +155,8 @@ def open_to(path: Path, name: str) -> None:
 
 
 def closed_to(path: Path) -> Path | None:
-    """The first folder above this socket of a group that its users cannot pass; None: they can."""
+    """Return the first folder above this socket of a group that its users cannot pass; None:
+    they can."""
     group = path.lstat().st_gid
     for folder in reversed(path.absolute().parents):
         status = folder.stat()
@@ -166,11 +167,10 @@ def closed_to(path: Path) -> Path | None:
 
 
 def remove_dead(sockets: Iterable[Path]) -> None:
-    """Removes the dead sockets among these files of one folder.
+    """Remove the dead sockets among these files of one folder.
 
-    Under a lock of the folder: between the test of one and its removal no other gateway may
-    replace it. When another gateway has the lock or a file cannot be removed, it stays.
-    """
+    The folder is locked: between the test of a socket and its removal no other gateway may replace
+    it. When another gateway has the lock or a file cannot be removed, it stays."""
     import fcntl  # not on Windows
 
     for path in sockets:
@@ -191,7 +191,7 @@ def remove_dead(sockets: Iterable[Path]) -> None:
 
 
 def _file(path: Path) -> tuple[int, int]:
-    """What distinguishes this file from any other; (0, 0) when there is none."""
+    """Return what distinguishes this file from any other; (0, 0) when there is none."""
     try:
         status = path.lstat()
     except OSError:
@@ -200,10 +200,9 @@ def _file(path: Path) -> tuple[int, int]:
 
 
 def control_folder() -> Path:
-    """The folder for a new control socket, made if needed.
+    """Return the folder for a new control socket, made if needed.
 
-    HilgwError when the folder of this user is open to others, or when none can be made.
-    """
+    HilgwError when the folder of this user is open to others, or when none can be made."""
     user = os.getuid()
     for folder in folders(user, os.environ, Path.stat, Path.glob):
         try:

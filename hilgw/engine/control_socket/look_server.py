@@ -50,9 +50,12 @@ SUGGESTED = 4  # unknown names of one request that get a suggestion each
 
 @dataclass(slots=True)
 class Client:
-    """One connection. lease: of the robots that it holds armed. subscriber: that gets events.
-    handover: of the port that is released to it. is_extra: it may only disarm; yields: it has
-    sent nothing, and gives its place to a new one."""
+    """A connection to the control socket.
+
+    lease: of the robots that it holds armed. subscriber: that gets events. handover: of the port
+    that is released to it. is_extra: it may only disarm; yields: it has sent nothing, and gives its
+    place to a new one.
+    """
 
     connection: socket.socket
     is_extra: bool = False
@@ -73,15 +76,16 @@ class Shown(Protocol):
     @property
     def real_timer(self) -> Scheduler: ...
     def names(self, kind: str) -> Iterable[str]:
-        """The names of one kind of `requests.NAMED`."""
+        """Return the names of one kind of `requests.NAMED`."""
         ...
 
     def device_of(self, robot: str, name: str) -> Device | None:
-        """The device of a robot; None while it is not known."""
+        """Return the device of a robot; None while it is not known."""
         ...
 
     def states(self) -> Iterable[Cell]:
-        """How all its parts are now, as the events that have led to it, with `since_ns`."""
+        """Return the present states of all parts, as the events that have led to them, with
+        `since_ns`."""
         ...
 
     def report(self) -> dict[str, Any]: ...
@@ -116,9 +120,11 @@ or a dictionary where it has keys of its own, such as `refused`. Raises HilgwErr
 
 
 class LookServer:
-    """Serves a control socket. handlers: by the class of their request; a subclass adds its own.
+    """The server of a control socket.
 
-    A client has IDLE_S, in real time, for each request and IDLE_S to read its answer; beside
+    handlers: by the class of their request; a subclass adds its own.
+
+    A client has IDLE_S, in real time, for each request and IDLE_S to read its answer; besides
     MAX_CLIENTS connections further ones may disarm, and are else refused and counted: of those that
     send nothing, the oldest one gives its place to a new one. One turn of the event loop answers
     one request, and any that is urgent. path: where the socket is; None: in the folder of
@@ -145,12 +151,15 @@ class LookServer:
         }
 
     def report(self) -> dict[str, Any]:
-        """The part `control_socket` of the gateway's report."""
+        """Return the part `control_socket` of the gateway's report."""
         return {"refused": self._refused}
 
     @cached_property
     def subscriptions(self) -> Subscriptions:
-        """Those who watch. Its methods may be called for events that no other observer gets."""
+        """The subscriptions of those who watch.
+
+        Its methods may be called for events that no other observer gets.
+        """
         shown = self._shown
         return Subscriptions(shown.observer, shown.timer, shown.real_timer, shown.device_of)
 
@@ -159,18 +168,19 @@ class LookServer:
         return self._listener.path
 
     async def start(self) -> None:
-        """Starts listening. HilgwError when the socket cannot be made; then nothing is left."""
+        """Start to listen. HilgwError when the socket cannot be made; then nothing is left."""
         self._listener.start()
 
     async def start_beside(self, inform: Callable[[str], None]) -> None:
-        """Starts listening, for a program that runs without it, too."""
+        """Start to listen, for a program that also runs without the socket; report when it
+        cannot be made."""
         try:
             self._listener.start()
         except HilgwError as error:
             inform(f"it cannot be watched: {error}")
 
     async def close(self) -> None:
-        """Stops listening, removes the socket, and closes the connections."""
+        """Stop listening, remove the socket, and close the connections."""
         self._listener.close()
         for task, client in self._clients.items():
             task.cancel()
@@ -183,10 +193,10 @@ class LookServer:
         await asyncio.gather(*self._clients, return_exceptions=True)
 
     def _at_end(self, client: Client) -> Any:
-        """The last message for this client, if there is one."""
+        """Return the last message for this client, if there is one."""
 
     def _left(self, client: Client) -> None:
-        """The connection has ended."""
+        """Remove the subscriber of an ended connection."""
         if client.subscriber is not None:
             self.subscriptions.remove(client.subscriber)
 
@@ -225,7 +235,8 @@ class LookServer:
             self._left(client)
 
     async def _next_line(self, client: Client, received: bytearray) -> bytes:
-        """A client that reads events, or has a port, may have no further request for long."""
+        """Return the client's next line. One that reads events, or has a port, may have no
+        further request for long."""
         line = _read_line(client.connection, received)
         is_patient = client.subscriber is not None or client.handover is not None
         if is_patient:
@@ -233,7 +244,7 @@ class LookServer:
         return await in_real_time(line, STOP_S if client.is_extra else IDLE_S)
 
     async def _send(self, client: Client, line: bytes) -> None:
-        """An answer; between events, where the client gets them."""
+        """Send an answer; between events, where the client gets them."""
         if client.subscriber is None:
             loop = asyncio.get_running_loop()
             await in_real_time(loop.sock_sendall(client.connection, line), IDLE_S)
@@ -243,7 +254,7 @@ class LookServer:
             raise TimeoutError  # it reads neither its events nor its answers
 
     def _line(self, answer: Any) -> bytes:
-        """The line of an answer, which names its gateway."""
+        """Return the line of an answer, which names its gateway."""
         keys = answer if isinstance(answer, dict) else {"ok": True, **keys_of(answer)}
         config = {"config": self._config} if self._config else {}
         return encode({**keys, "version": VERSION, **config})
@@ -276,7 +287,7 @@ class LookServer:
     # --- requests ---------------------------------------------------------------------------------
 
     def _find(self, request: requests.Find, client: Client) -> requests.Found:
-        """Which of these names are here; with a fix for the others."""
+        """Return which of these names are here, with a fix for the others."""
         known = dict.fromkeys(self._shown.names(request.kind))
         names = dict.fromkeys(request.names)
         unknown = [name for name in names if name not in known]
@@ -287,7 +298,7 @@ class LookServer:
         return requests.Found(found, suggestions(unknown, known))
 
     def _watch(self, request: requests.Watch, client: Client) -> requests.Done:
-        """The client gets the events that it chooses; instead of those of its last request."""
+        """Send the client the events that it chooses, instead of those of its last request."""
         known = self._shown.names("part") if request.names else ()
         if unknown := self._unknown(request.names, known := dict.fromkeys(known)):
             what = f"nothing here has the name {quoted(unknown[0])}"
@@ -305,12 +316,12 @@ class LookServer:
         return requests.Done()
 
     def _unknown(self, names: Sequence[str], known: Container[str]) -> list[str]:
-        """Those of these names that are not here."""
+        """Return those of these names that are not here."""
         return [name for name in names if name not in known]
 
 
 def suggestions(unknown: Sequence[str], known: Iterable[str]) -> str:
-    """The fix for these names; of many, without comparing each with all that are known."""
+    """Return the fix for these names; of many, without comparing each with all that are known."""
     names = list(known)
     if len(unknown) > SUGGESTED:
         return known_here(names)
@@ -318,8 +329,9 @@ def suggestions(unknown: Sequence[str], known: Iterable[str]) -> str:
 
 
 async def _read_line(connection: socket.socket, received: bytearray) -> bytes:
-    """The next line, or TOO_LONG for one of more than LINE_BYTES; at the end what came after the
-    last one. received: bytes that came in and were not returned yet."""
+    """Return the next line, or TOO_LONG for one of more than LINE_BYTES; at the end, what came
+    after the last one.
+    received: bytes that came in and were not returned yet."""
     searched, is_long = 0, False
     while (end := received.find(b"\n", searched)) < 0:
         if len(received) > LINE_BYTES:

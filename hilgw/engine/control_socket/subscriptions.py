@@ -47,9 +47,12 @@ EVENT_BYTES = 512
 
 @record
 class Filter:
-    """Which events a subscriber takes. kinds: their names. names: of robots, stations, other parts,
-    and devices as ROBOT.DEVICE; none: all. lost: only packets and requests that were lost.
-    per_second: so many of each kind of TRAFFIC are enough."""
+    """The choice of events that a subscriber takes.
+
+    kinds: their names. names: of robots, stations, other parts, and devices as ROBOT.DEVICE; none:
+    all. lost: only packets and requests that were lost. per_second: this many of each kind of
+    TRAFFIC are enough.
+    """
 
     kinds: frozenset[str] = frozenset(events.LIVE)
     names: frozenset[str] = frozenset()
@@ -57,7 +60,8 @@ class Filter:
     per_second: int = RATE
 
     def takes(self, kind: str, names: Sequence[str], *, lost: bool) -> bool:
-        """Whether an event of this kind about these names passes. lost: it reports a loss."""
+        """Return whether an event of this kind about these names passes. lost: it reports a
+        loss."""
         if kind not in self.kinds or (self.lost and not lost):
             return False
         return not self.names or any(
@@ -66,7 +70,7 @@ class Filter:
 
 
 def in_window(per_second: int) -> int:
-    """How many of so many a second pass in one window: they do not come evenly."""
+    """Return how many of this many a second pass in one window: they do not come evenly."""
     return max(per_second * 5 // 4 * WINDOW_NS // NS_PER_S, 1)
 
 
@@ -74,10 +78,13 @@ IN_WINDOW = in_window(RATE)
 
 
 class Subscriber:
-    """One connection. slow: how many events it lost since the last `left_out`, as it reads too
-    slowly; sampled: those of each kind that it would have got, as more came than may pass. states:
-    those of all parts that it has asked for and does not have yet; owed: the newest states that did
-    not pass, with their times. is_served: some of them follow soon."""
+    """A connection that gets events.
+
+    slow: how many events it lost since the last `left_out`, as it reads too slowly; sampled: those
+    of each kind that it would have got, as more came than may pass. states: those of all parts that
+    it has asked for and does not have yet; owed: the newest states that did not pass, with their
+    times. is_served: some of them follow soon.
+    """
 
     def __init__(
         self, connection: socket.socket, chosen: Filter, loop: asyncio.AbstractEventLoop
@@ -94,8 +101,10 @@ class Subscriber:
         self._passed: Counter[Any] = Counter()  # in this window: of each kind, and of each name
 
     def passes(self, kind: type[Any], name: str, *, lost: bool) -> bool:
-        """Whether it gets an event that it takes, or has enough of this kind. The first of each
-        name, and the first lost one, always pass: who sends much hides no one who sends little."""
+        """Return whether the subscriber gets an event that it takes: false when it has enough of
+        this kind.
+        The first of each name, and the first lost one, always pass: who sends much hides no one
+        who sends little."""
         if kind not in TRAFFIC or (most := self.chosen.per_second) == RATE:
             return True
         self._passed[kind] += 1
@@ -106,12 +115,12 @@ class Subscriber:
         return False
 
     def next_window(self) -> None:
-        """It has had nothing in the new one."""
+        """Begin a new window, in which nothing has passed yet."""
         self._passed.clear()
 
     def put(self, line: bytes, room: int = BUFFER_BYTES) -> bool:
-        """The line waits for `send_soon`, or until enough of them do. False: it is lost, as too
-        much waits. room: for it, in bytes."""
+        """Queue the line for `send_soon`, or until enough of them wait. False: it is lost, as
+        too much waits. room: for it, in bytes."""
         if len(self._waiting) + len(line) > room:
             return False
         self._waiting += line
@@ -120,7 +129,7 @@ class Subscriber:
         return True
 
     def send_soon(self) -> None:
-        """Sends what waits, in a later turn of the event loop."""
+        """Send what waits, in a later turn of the event loop."""
         if self._waiting and not (self._will_send or self._is_blocked):
             self._will_send = True
             self._loop.call_soon(self._send)
@@ -131,20 +140,24 @@ class Subscriber:
         return len(self._waiting) <= BUFFER_BYTES // 4
 
     def owe(self, state: Any, times: Times) -> None:
-        """It gets this state later; of two of the same, the newer one, and the other is counted."""
+        """Owe the subscriber this state, which it gets later.
+
+        Of two of the same, the newer one is kept, and the other is counted.
+        """
         known = self.owed.pop(key := events.cell_of(state), None)
         self.sampled[events.NAMES[key[0]]] += known is not None
         self.owed[key] = (state, times) if known is None or known[1] <= times else known
 
     def settle(self, state: Any, times: Times) -> None:
-        """It gets this state: an older one of the same is void."""
+        """Drop an older state of the same that is still owed: the subscriber gets this one."""
         known = self.owed.get(key := events.cell_of(state))
         if known is not None and known[1] <= times:
             del self.owed[key]
             self.sampled[events.NAMES[key[0]]] += 1
 
     def lose(self, event: Any, times: Times) -> None:
-        """It does not get this event: counts it, or what it counts. A state it gets later."""
+        """Count an event that the subscriber does not get, or what it counts. A state it gets
+        later."""
         if type(event) in events.CELLS:
             self.owe(event, times)
             return
@@ -153,8 +166,7 @@ class Subscriber:
         self.slow += left.slow
 
     def close(self) -> None:
-        """Sends what waits, as far as it can be sent now, and then nothing any more; its connection
-        stays open."""
+        """Send what can be sent now, and then nothing any more; the connection stays open."""
         self._send()
         if self._is_blocked:
             self._loop.remove_writer(self._connection)
@@ -180,7 +192,7 @@ class Subscriber:
 
 
 class Subscriptions(EventStream):
-    """All subscribers of one gateway. scheduler: of the gateway's time, simulated or not; clock: of
+    """The subscribers of one gateway. scheduler: of the gateway's time, simulated or not; clock: of
     real time. device: that of a robot, by both names; None where it is not known."""
 
     def __init__(
@@ -204,7 +216,8 @@ class Subscriptions(EventStream):
         self._waiting_bytes = 0  # about
 
     def add(self, subscriber: Subscriber) -> None:
-        """From now on it gets its events; of one that was added before: as `chosen` is now."""
+        """Give the subscriber its events from now on; one that was added before, as `chosen` is
+        now."""
         if subscriber not in self._subscribers:
             self._subscribers.append(subscriber)
         self._observe()
@@ -212,13 +225,13 @@ class Subscriptions(EventStream):
             self._next_window()
 
     def show(self, subscriber: Subscriber, states: Iterable[events.Cell]) -> None:
-        """It gets those of these states that it takes, as fast as it reads them."""
+        """Give the subscriber those of these states that it takes, as fast as it reads them."""
         subscriber.states = iter(states)
         self._serve(subscriber)
 
     def _serve(self, subscriber: Subscriber, is_due: bool = False) -> None:
-        """It gets some states that it is owed or has asked for, and more in a later turn of the
-        event loop. is_due: this is such a turn."""
+        """Give the subscriber some states that it is owed or has asked for, and more in a later
+        turn of the event loop. is_due: this is such a turn."""
         if subscriber not in self._subscribers or (subscriber.is_served and not is_due):
             return
         subscriber.is_served, most = True, TOGETHER if subscriber.has_room else 0
@@ -242,7 +255,7 @@ class Subscriptions(EventStream):
             self._clock.call_at(self._clock.now() + SEND_NS, again)
 
     def remove(self, subscriber: Subscriber) -> None:
-        """It gets no more. Nothing happens to one that was not added."""
+        """Remove the subscriber, which gets no more. Nothing happens to one that was not added."""
         if subscriber in self._subscribers:
             self.encode()
             self._subscribers.remove(subscriber)
@@ -250,7 +263,7 @@ class Subscriptions(EventStream):
             self._observe()
 
     def _observe(self) -> None:
-        """Takes the kinds of events that some subscriber takes, and no others."""
+        """Take the kinds of events that some subscriber takes, and no others."""
         taken = {name for each in self._subscribers for name in each.chosen.kinds}
         kinds = [method for name, method in OBSERVED.items() if name in taken]
         if kinds:
@@ -259,7 +272,7 @@ class Subscriptions(EventStream):
             self._observers.remove(self)
 
     def _next_window(self) -> None:
-        """Reports what was left out, and begins to count anew."""
+        """Report what was left out, and begin to count anew."""
         self._passed.clear()
         if not self._subscribers:
             self._timer = None
@@ -274,7 +287,7 @@ class Subscriptions(EventStream):
         self._timer = self._clock.call_at(self._clock.now() + WINDOW_NS, self._next_window)
 
     def takers(self, kind: type[Any], *names: str, lost: bool = False) -> list[Subscriber]:
-        """Who takes an event of this kind about these names; none where it is left out."""
+        """Return who takes an event of this kind about these names; none where it is left out."""
         name = events.NAMES[kind]
         takers = [
             each
@@ -301,7 +314,7 @@ class Subscriptions(EventStream):
             self._wait(takers, event, times, len(data))
 
     def _times(self, event: Any = None) -> Times:
-        """Those of now; of a state that is repeated, those of its origin."""
+        """Return the present times; for a state that is repeated, those of its origin."""
         mono_ns, wall_s, time_ns = self._clock.now(), self._wall(), self._scheduler.now()
         is_old = type(event) in events.CELLS and event.since_ns is not None
         age_ns = time_ns - event.since_ns if is_old else 0
@@ -322,7 +335,7 @@ class Subscriptions(EventStream):
             self.encode(1)
 
     def encode(self, most: int = sys.maxsize) -> None:
-        """Encodes so many of the events that wait for it."""
+        """Encode at most this many of the events that wait for it."""
         for _ in range(min(most, len(self._waiting))):
             takers, event, size, times = self._waiting.popleft()
             _, mono_ns, wall_s, time_ns = times

@@ -84,12 +84,12 @@ class DirectSelector(selectors.EpollSelector):
                     return []
 
     def begin(self) -> Poll:
-        """A select() begins; returns what waits for descriptors, for `dispatch`."""
+        """Begin a select(); return what waits for descriptors, for `dispatch`."""
         self.wanted = self._others_ready = False
         return self._direct.poll
 
     def goes_on(self) -> bool:
-        """Ends a round: calls what waits for that. False: the event loop has more to do."""
+        """End a round: call what waits for that. False: the event loop has more to do."""
         if self.wanted is _ROUND:
             self.wanted = False
         callbacks, self.after_round = self.after_round, []
@@ -110,7 +110,7 @@ class DirectSelector(selectors.EpollSelector):
         return []
 
     def dispatch(self, events: Events) -> None:
-        """Calls the callbacks of these descriptors."""
+        """Call the callbacks of these descriptors."""
         for fd, event in events:
             # An error or a hang-up goes to both callbacks. Either may have been removed by now.
             callback = self.readers.get(fd) if event & ~_WRITE else None
@@ -123,7 +123,7 @@ class DirectSelector(selectors.EpollSelector):
                 self.on_fault(error, callback)
 
     def others(self) -> Ready:
-        """What is ready for asyncio itself: the end of a select()."""
+        """End a select(): return what is ready for asyncio itself."""
         return super().select(0) if self._others_ready else []
 
     def serve(self, table: _Table, fd: int, callback: Callable[[], Any]) -> None:
@@ -156,7 +156,7 @@ class DirectSelector(selectors.EpollSelector):
 
 
 class DirectLoop(asyncio.SelectorEventLoop):
-    """See the module. In all other respects it is asyncio's own event loop. expect_event: see
+    """The event loop of the module, in all other respects asyncio's own. expect_event: see
     `hilgw.engine.timing.event_expectation`."""
 
     def __init__(self, selector: DirectSelector | None = None) -> None:
@@ -166,8 +166,8 @@ class DirectLoop(asyncio.SelectorEventLoop):
         super().__init__(self._serving)
 
     def call_after_round(self, callback: Callable[[], object]) -> None:
-        """As call_soon, but sooner and cheaper: after the callbacks of the descriptors that are
-        ready now, without a turn of the event loop."""
+        """Call it as call_soon does, but sooner and cheaper: after the callbacks of the
+        descriptors that are ready now, without a turn of the event loop."""
         self._serving.after_round.append(callback)
         self._serving.wanted = self._serving.wanted or _ROUND
 

@@ -56,7 +56,7 @@ class LazyHeap(Generic[Due]):
         self._is_void = is_void
 
     def _forget(self) -> None:
-        """An entry became void."""
+        """Count an entry that became void; remove the void ones when they are too many."""
         self._void += 1
         heap = self._heap
         if _COMPACT_FROM < self._void > len(heap) // 2:
@@ -88,8 +88,9 @@ class Deadlines(LazyHeap[tuple[int, int, Deadline]]):
     def call_at(
         self, when: int, callback: Callable[[], object], *, is_last: bool = False
     ) -> Deadline:
-        """Runs `callback` at or after `when` (nanoseconds). is_last: after all others of that time,
-        in simulated time also after what they have led to."""
+        """Run `callback` at or after `when` (nanoseconds).
+        is_last: after all others of that time, in simulated time also after what they have led
+        to."""
         if self._closed:
             return Deadline(None, when, None)
         deadline = Deadline(self, when, callback)
@@ -101,14 +102,14 @@ class Deadlines(LazyHeap[tuple[int, int, Deadline]]):
         return deadline
 
     def clear(self) -> None:
-        """Cancels all deadlines."""
+        """Cancel all deadlines."""
         for _, _, deadline in self._heap:
             deadline.callback = None
         self._heap.clear()
         self._void = 0
 
     def close(self) -> None:
-        """Cancels all deadlines; later ones are cancelled at once."""
+        """Cancel all deadlines; later ones are cancelled at once."""
         self._closed = True
         self.clear()
 
@@ -130,17 +131,16 @@ class Timer(Deadlines):
         self.now: Callable[[], int] = time.monotonic_ns
 
     def close(self) -> None:
-        """Cancels all deadlines and closes the descriptor."""
+        """Cancel all deadlines and close the descriptor."""
         if not self._closed:
             super().close()
             self._alarm.close()
 
     def _fire(self) -> None:
-        """The alarm rang: runs the deadlines that are due, then sets the alarm for the next.
+        """Run the deadlines that are due, then set the alarm for the next.
 
         Deadlines that the callbacks add wait for the next round, so a callback that is always
-        late cannot keep the event loop from its descriptors.
-        """
+        late cannot keep the event loop from its descriptors."""
         heap = self._heap
         now = time.monotonic_ns()
         due: list[Deadline] = []
@@ -204,7 +204,7 @@ class _TimerfdAlarm:
 
 
 class _LoopAlarm:
-    """For systems without timerfd: a timer of the event loop, early by at most its resolution."""
+    """A timer of the event loop, for systems without timerfd: early by at most its resolution."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, ring: Callable[[], None]) -> None:
         self._loop = loop
@@ -231,10 +231,9 @@ def _new_alarm(loop: asyncio.AbstractEventLoop, ring: Callable[[], None]) -> _Al
 
 
 def _timerfd() -> tuple[int, Callable[[int], Any]]:
-    """A new timerfd, and the function that sets its absolute time in nanoseconds.
+    """Return a new timerfd, and the function that sets its absolute time in nanoseconds.
 
-    AttributeError or OSError where the system has none.
-    """
+    AttributeError or OSError where the system has none."""
     if sys.version_info >= (3, 13):
         fd = os.timerfd_create(time.CLOCK_MONOTONIC, flags=os.TFD_NONBLOCK | os.TFD_CLOEXEC)
         settime, absolute = os.timerfd_settime_ns, os.TFD_TIMER_ABSTIME
@@ -247,7 +246,7 @@ def _timerfd() -> tuple[int, Callable[[int], Any]]:
 
 
 def _libc_settime(libc: ctypes.CDLL, fd: int) -> Callable[[int], Any]:
-    """timerfd_settime(fd, TFD_TIMER_ABSTIME, ...) with its argument block allocated once."""
+    """Return timerfd_settime(fd, TFD_TIMER_ABSTIME, ...) with its argument block allocated once."""
     block = bytearray(struct.calcsize("@4l"))  # struct itimerspec: interval, then value
     address = (ctypes.c_char * len(block)).from_buffer(block)
     pack, settime = struct.Struct("@4l").pack_into, libc.timerfd_settime

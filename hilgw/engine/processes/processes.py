@@ -34,7 +34,9 @@ _AGAIN = "start hilgw again"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """pause_s: the least time until it starts again, which waits for the body, too; None: it stays
+    """The decision on a program that has ended.
+
+    pause_s: the least time until it starts again, which waits for the body, too; None: it stays
     down. why: what keeps it down, where it did not end by itself; fix: what to do then."""
 
     pause_s: float | None
@@ -47,7 +49,9 @@ class Restarts:
     whatever ended it: neither a program nor a body that comes and goes restarts it for ever."""
 
     def __init__(self, restart: Restart, *, latches: bool = True) -> None:
-        """latches: what makes hilgw end the program disarms the robot, or the body is simulated.
+        """Create the policy for one program.
+
+        latches: what makes hilgw end the program disarms the robot, or the body is simulated.
         Else a program that was dismissed stays down: it would move the robot without a human."""
         self._restart = restart
         self._latches = latches
@@ -56,15 +60,15 @@ class Restarts:
         self._dismissed = False
 
     def begin(self, now: int) -> None:
-        """The program starts."""
+        """Record the start of the program."""
         self._begun_ns, self._dismissed = now, False
 
     def dismiss(self) -> None:
-        """hilgw ends the program, which runs: its body is lost, or hilgw was late."""
+        """Record that hilgw ends the program, which runs: its body is lost, or hilgw was late."""
         self._dismissed = True
 
     def end(self, code: int, now: int) -> Verdict:
-        """The program has ended with this exit code."""
+        """Return what follows the end of the program with this exit code."""
         steady = now - self._begun_ns >= STEADY_NS
         self._failures = 1 if steady else self._failures + 1
         if (verdict := self._stays_down(code)) is not None:
@@ -74,7 +78,7 @@ class Restarts:
         return Verdict(BACKOFF_S[min(self._failures, len(BACKOFF_S)) - 1])
 
     def _stays_down(self, code: int) -> Verdict | None:
-        """Why such an end is none after which it starts again; else None."""
+        """Return the verdict of an end after which it does not start again; else None."""
         if self._dismissed:
             if not self._latches:
                 return Verdict(None, "stays down: the body is real, with `latch: false`", _AGAIN)
@@ -104,7 +108,9 @@ _ABSENT = re.compile(r'"(.{1,60}?)" (?:device (?:was )?|was )not found')
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """command: the first is the program. latches: as of `Restarts`. folder: where it runs. line: of
+    """A program that hilgw starts.
+
+    command: the first is the program. latches: as of `Restarts`. folder: where it runs. line: of
     one whose standard input and output are not shown: its end of a new line for each run."""
 
     command: Sequence[str]
@@ -137,7 +143,7 @@ class Child:
         observer: Observer,
         body_is_up: Callable[[], bool] = lambda: True,
     ) -> None:
-        """body_is_up: asked before it starts again."""
+        """Create the process. body_is_up: asked before it starts again."""
         self.name = name
         self.state = ProgramState.RUNNING
         self.reason = ""
@@ -154,7 +160,7 @@ class Child:
         self._absent = ""  # the last device that it asked for in vain, as libController prints it
 
     def start(self, environment: Mapping[str, str]) -> None:
-        """Starts the program with these variables and no others, once."""
+        """Start the program with these variables and no others, once."""
         if self._task is None:
             self._environment = environment
             self._task = asyncio.ensure_future(self._run())
@@ -165,18 +171,19 @@ class Child:
         return self._process is not None and self._process.returncode is None
 
     def dismissed(self) -> None:
-        """hilgw ends it; `quit_sent` follows. A program that has ended did so by itself."""
+        """Record that hilgw ends the program; `quit_sent` follows. A program that has ended did so
+        by itself."""
         if self.is_alive:
             self._restarts.dismiss()
 
     def quit_sent(self) -> None:
-        """The program's step returned -1: as in Webots, it has END_S to end by itself."""
+        """Give the program END_S to end by itself, as in Webots: its step returned -1."""
         process = self._process
         if process is not None and self.is_alive and self._ending is None:
             self._ending = asyncio.ensure_future(self._end(process, END_S))
 
     async def stop(self) -> None:
-        """Ends the process group; returns when none of it is left, after at most LEAVE_S +
+        """End the process group; return when none of it is left, after at most LEAVE_S +
         TERMINATE_S and what the kernel needs."""
         if self._ending is not None:
             self._ending.cancel()
@@ -187,12 +194,12 @@ class Child:
             self._enter(ProgramState.DOWN, "the gateway ended")
 
     async def join(self) -> None:
-        """Waits until the program stays down."""
+        """Wait until the program stays down."""
         if self._task is not None:
             await asyncio.wait([self._task])
 
     async def _run(self) -> None:
-        """Runs the program, again when the policy allows it; returns when it stays down."""
+        """Run the program, again when the policy allows it; return when it stays down."""
         while True:
             self._restarts.begin(time.monotonic_ns())
             code = await self._run_once()
@@ -206,7 +213,7 @@ class Child:
             self._enter(ProgramState.RUNNING, "")
 
     def report(self) -> dict[str, object]:
-        """For the report of the gateway."""
+        """Return the part of the process in the report of the gateway."""
         return {
             "state": self.state.value,
             "reason": self.reason,
@@ -272,7 +279,7 @@ class Child:
         return process.returncode or 0
 
     async def _end(self, process: asyncio.subprocess.Process, leave_s: float) -> None:
-        """Waits for the program, then asks, then kills."""
+        """Wait for the program, then ask it to end, then kill it."""
         for wait_s, number in ((leave_s, signal.SIGTERM), (TERMINATE_S, signal.SIGKILL)):
             with contextlib.suppress(TimeoutError):
                 await in_real_time(process.wait(), wait_s)
@@ -281,7 +288,7 @@ class Child:
         await process.wait()
 
     async def _show(self, process: asyncio.subprocess.Process) -> None:
-        """Passes the output on, a line at a time."""
+        """Pass the output on, a line at a time."""
         stream = process.stdout or process.stderr
         assert stream is not None
         rest = b""
@@ -308,7 +315,7 @@ class Child:
             self._observer.output(self.name, piece)
 
     def _show_end(self, code: int, verdict: Verdict) -> None:
-        """How it ended, and what comes next."""
+        """Show how the program ended, and what comes next."""
         what = f"ended by {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
         if -code in CRASHES and self._absent:
             what += f" after it asked for a device that the robot does not have: {self._absent}"
@@ -328,7 +335,7 @@ class Child:
 
 
 def _signal(group: int, number: int) -> None:
-    """To every process of the group that is left."""
+    """Send the signal to every process of the group that is left."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
 

@@ -25,7 +25,9 @@ FLUSH_S = 2.0
 
 
 class ProxyConnection:
-    """Runs until one of both ends is gone. on_end: called once, with the reason.
+    """The connection of a controller to Webots, until one of both ends is gone.
+
+    on_end: called once, with the reason.
 
     webots: has accepted the controller.
     """
@@ -48,7 +50,8 @@ class ProxyConnection:
         self._quitting: HilgwError | None = None
 
     def start(self, request: bytes, early: bytes) -> None:
-        """request: the first of the controller. early: what Webots has sent before it."""
+        """Start to pass bytes on. request: the first of the controller. early: what Webots has
+        sent before it."""
         controller, webots = self._controller, self._webots
         self.robot.begin(self.session)
         webots.on_drained = controller.resume_reading
@@ -62,7 +65,7 @@ class ProxyConnection:
     # --- bytes --------------------------------------------------------------------------------
 
     def from_controller(self, data: bytes) -> None:
-        """Bytes of the controller, behind its hello."""
+        """Pass on bytes of the controller, behind its hello."""
         session = self.session
         if self.ended.done():
             return
@@ -116,14 +119,15 @@ class ProxyConnection:
     # --- the end ------------------------------------------------------------------------------
 
     def controller_lost(self, error: HilgwError) -> None:
-        """The controller has closed. What it has sent before reaches Webots."""
+        """End the connection that the controller has closed. What it has sent before reaches
+        Webots."""
         self._end(error)
 
     def _webots_lost(self, error: HilgwError) -> None:
         self.quit(PeerError(f"Webots: {error.what}"))
 
     def quit(self, error: HilgwError) -> None:
-        """Ends the controller in order: libController spins for ever when a connection closes
+        """End the controller in order: libController spins for ever when a connection closes
         without QUIT."""
         session = self.session
         if self._quitting is not None or self.ended.done():
@@ -156,7 +160,7 @@ class ProxyConnection:
         self._on_end(self, error)
 
     def _close(self, stream: Transport) -> None:
-        """Closes a connection when its last bytes have left."""
+        """Close a connection when its last bytes have left."""
         if not stream.pending:
             stream.close()
             return

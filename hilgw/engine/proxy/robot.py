@@ -26,7 +26,9 @@ from hilgw.transports.base import Transport
 
 
 class ProxyReceiverPort(ReceiverPort):
-    """Copies wait in the proxy's session for the sampling period in Webots' time: this Receiver is
+    """A Receiver of a proxied robot.
+
+    Copies wait in the proxy's session for the sampling period in Webots' time: this Receiver is
     on the medium only, as the controller enables and tunes it.
 
     hold: takes a copy, returns None or why not; None: no controller is connected.
@@ -36,7 +38,7 @@ class ProxyReceiverPort(ReceiverPort):
     _held = 0
 
     def deliver(self, copy: Copy) -> None:
-        """The medium hands over one copy."""
+        """Take one copy of the medium."""
         reason = PacketRefused.DISABLED if self.hold is None else self.hold(copy)
         if reason is not None:
             self._statistics.refuse(reason, "not taken by the receiver")
@@ -44,24 +46,24 @@ class ProxyReceiverPort(ReceiverPort):
             self._held += 1
 
     def queued(self) -> int:
-        """Copies that wait in the session."""
+        """Return how many copies wait in the session."""
         return self._held
 
     def delivered(self, copies: Sequence[Copy]) -> None:
-        """These copies went to the controller."""
+        """Count these copies, which went to the controller, as delivered."""
         self._held -= len(copies)
         now = self._schedule.now()
         for copy in copies:
             self._statistics.deliver(copy, now)
 
     def lost(self, copies: Sequence[Copy]) -> None:
-        """These copies waited for a Receiver whose controller is gone."""
+        """Count these copies, which waited for a Receiver whose controller is gone, as lost."""
         self._held -= len(copies)
         text = "its controller is gone"
         self._statistics.refuse(PacketRefused.DISABLED, text, len(copies))
 
     def close(self) -> None:
-        """The gateway ends: copies that were not delivered expire."""
+        """Expire the copies that were not delivered: the gateway ends."""
         held, self._held = self._held, 0
         self._statistics.expire(held)
         super().close()
@@ -97,7 +99,7 @@ class ProxiedRobot:
         self._session: ProxySession | None = None
 
     def begin(self, session: ProxySession) -> None:
-        """A controller has the robot now: Webots has accepted it."""
+        """Give the robot to a controller that Webots has accepted."""
         if self._session is not None:
             self.end(self._session)
         self.counts["connections"] += 1
@@ -109,7 +111,7 @@ class ProxiedRobot:
             port.hold = partial(session.hold, name)
 
     def end(self, session: ProxySession) -> None:
-        """Its connection is gone."""
+        """Close the session of a connection that is gone."""
         self.act(session.close())
         if self._session is session:
             self._session = None
@@ -117,7 +119,7 @@ class ProxiedRobot:
                 port.hold = None
 
     def act(self, events: Iterable[ProxyEvent]) -> None:
-        """What passed through the session."""
+        """Act on what passed through the session."""
         for event in events:
             match event:
                 case Sent(device, channel, range, data):
@@ -135,7 +137,7 @@ class ProxiedRobot:
                     self._observer.notice(self.name, text)
 
     def report(self) -> dict[str, Any]:
-        """For `--report`."""
+        """Return the state and the counts, for `--report`."""
         return {"connected": self._session is not None, **self.counts}
 
     def _send(self, device: str, channel: int, range: float, data: bytes) -> None:

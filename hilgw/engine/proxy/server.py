@@ -30,7 +30,7 @@ STOP_S = 0.5  # for controllers to leave when the gateway ends
 
 
 class ProxyServer(ObservedPort):
-    """Listens on one address.
+    """A proxy that listens on one address.
 
     robots: distinguished by the name in the controller's line, which may be missing when there is
     one.
@@ -72,7 +72,8 @@ class ProxyServer(ObservedPort):
             self._enter(State.CLOSED, "")
 
     async def _stop(self) -> None:
-        """QUIT to every controller; those that need longer to leave find it in their socket."""
+        """Send QUIT to every controller; those that need longer to leave find it in their
+        socket."""
         open_ones = list(self._connections)
         for connection in open_ones:
             connection.quit(PeerError("the gateway ends"))
@@ -86,7 +87,7 @@ class ProxyServer(ObservedPort):
     def _taken(
         self, handshake: Handshake, robot: ProxiedRobot, webots: Transport, early: bytes
     ) -> None:
-        """The controller has the robot."""
+        """Connect the controller, which has the robot now, with Webots."""
         self.opened += 1
         request = handshake.take()
         stream = self._accepted(f"{robot.name}.controller", handshake.stream, request)
@@ -101,7 +102,7 @@ class ProxyServer(ObservedPort):
         connection.start(request, early)
 
     def _refuse(self, peer: str, text: str) -> None:
-        """A controller tries again every second: one line for each reason."""
+        """Report why a controller is refused, once for each reason: it tries again every second."""
         if text not in self._reported and len(self._reported) < MOST_REPORTED:
             self._reported.add(text)
             self.notify(f"{peer}: {text}")
@@ -117,8 +118,10 @@ RETRY_S = 1.0
 
 
 class ProxyPlace:
-    """Asks Webots for the robot as long as a controller waits for it. What Webots gives is for the
-    controller that sends its first request, whichever of the line that is.
+    """The place of a robot, which asks Webots for it as long as a controller waits for it.
+
+    What Webots gives is for the controller that sends its first request, whichever of the line that
+    is.
 
     on_taken: called with that one. on_refused: with who refuses or is refused, and why.
     """
@@ -143,7 +146,7 @@ class ProxyPlace:
         self._asking: asyncio.Task[None] | None = None
 
     def word(self, first: Handshake) -> Acknowledgement | None:
-        """As of a `Place`: None while Webots is asked."""
+        """Return the answer of Webots as of a `Place`: None while Webots is asked."""
         if self._word is None and self._asking is None:
             hello = first.line
             if not first.name or first.token is not None:
@@ -169,11 +172,11 @@ class ProxyPlace:
         self._loop.call_later(FLUSH_S, stream.close)
 
     def turned_away(self, peer: str, reason: RequestRefused, text: str) -> None:
-        """As of a `Place`."""
+        """Report a refused controller, as of a `Place`."""
         self._on_refused(peer, text)
 
     def all_left(self) -> None:
-        """Webots has its robot free again."""
+        """Close the connection to Webots, which has its robot free again."""
         webots, self._webots = self._webots, None
         asking, self._asking = self._asking, None
         self._word, self._received = None, b""
@@ -212,7 +215,7 @@ class ProxyPlace:
             self._refused(PeerError(f"Webots answers {word}"), word)
 
     def _refused(self, error: HilgwError, word: Acknowledgement = Acknowledgement.FAILED) -> None:
-        """Those who wait try again, as without the proxy."""
+        """Refuse the controllers that wait, who try again as without the proxy."""
         self._on_refused(self.robot, str(error))
         self._word = word
         self.line.advance()

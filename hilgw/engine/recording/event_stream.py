@@ -44,9 +44,11 @@ OBSERVED = {
 
 
 class EventStream(Observer, ABC):
-    """Makes an event of the socket of each event of the engine. device: that of a robot, by both
-    names; None where it is not known. kinds: names of those that it takes where it is added to
-    `Observers`."""
+    """An observer that makes an event of the socket of each event of the engine.
+
+    device: that of a robot, by both names; None where it is not known. kinds: names of those that
+    it takes where it is added to `Observers`.
+    """
 
     def __init__(
         self,
@@ -61,19 +63,20 @@ class EventStream(Observer, ABC):
                 setattr(self, method, partial(self._report, events.KINDS[name]))
 
     def _report(self, kind: events.Kind, *values: Any) -> None:
-        """An event that is observed with the values of its fields."""
+        """Emit an event that is observed with the values of its fields."""
         name = ".".join(values[place] for place in kind.places)
         if takers := self.takers(kind.form, name, lost=kind.form is events.Refused):
             plain = (str(each) if isinstance(each, str) else each for each in values)
             self.emit(takers, kind.form(*plain))
 
     def takers(self, kind: type[Any], *names: str, lost: bool = False) -> Any:
-        """Who takes an event of this kind about these names, for `emit`; false: it is not taken."""
+        """Return who takes an event of this kind about these names, for `emit`; false: it is not
+        taken."""
         return True
 
     @abstractmethod
     def emit(self, takers: Any, event: Any) -> None:
-        """The event, one of `hilgw.events.kinds`; its values are plain ones."""
+        """Emit the event, one of `hilgw.events.kinds`; its values are plain ones."""
 
     def transmitted(
         self,
@@ -92,8 +95,9 @@ class EventStream(Observer, ABC):
         self.pass_on(events.Delivered, (station, copy.packet.source, copy.packet.data))
 
     def pass_on(self, kind: type[Any], values: tuple[Any, ...]) -> None:
-        """What comes with each packet: its event has these values, but `data` is bytes and `missed`
-        its items. It may be kept so, and the event made later, elsewhere."""
+        """Emit what comes with each packet: its event has these values, but `data` is bytes and
+        `missed` its items.
+        It may be kept so, and the event made later, elsewhere."""
         if takers := self.takers_of(kind, values):
             event = kind(*values)
             event = replace(event, data=event.data.hex())
@@ -103,7 +107,7 @@ class EventStream(Observer, ABC):
             self.emit(takers, event)
 
     def takers_of(self, kind: type[Any], values: tuple[Any, ...]) -> Any:
-        """Who takes an event of `pass_on`."""
+        """Return who takes an event of `pass_on`."""
         if kind is events.Delivered:
             return self.takers(kind, *values[:2])
         source, _, _, _, listeners, not_received, *_ = values
@@ -149,20 +153,20 @@ class Newest(EventStream):
         self.known[events.cell_of(event)] = replace(event, since_ns=self._now())
 
     def since(self, state: events.Cell) -> events.Cell:
-        """The state with the time at which it became so."""
+        """Return the state with the time at which it became so."""
         known = self.known.get(events.cell_of(state))
         return replace(state, since_ns=known.since_ns if known else self._began_ns)
 
 
 def placed(name: str, pose: Pose | None) -> events.Placed:
-    """An object of the scene at this pose; None: it is unknown."""
+    """Return the event of an object of the scene at this pose; None: it is unknown."""
     if pose is None:
         return events.Placed(name, None, None)
     return events.Placed(name, list(pose.position), [list(row) for row in pose.rows])
 
 
 def state_of(event: ValueEvent | CommandEvent, device: Device | None) -> events.Cell:
-    """The value of or the command to this device."""
+    """Return the value of or the command to this device."""
     robot, name = event.robot, event.device
     if isinstance(event, ValueEvent):
         reports = () if device is None else device.reports
@@ -175,7 +179,7 @@ def state_of(event: ValueEvent | CommandEvent, device: Device | None) -> events.
 
 
 def given_by(command: Command) -> dict[str, Any]:
-    """The settings of a command by name, as Webots spells them."""
+    """Return the settings of a command by name, as Webots spells them."""
     if isinstance(command, MotorCommand):
         return {str(command.field): wire.number(command.value)}
     values = {each.name: getattr(command, each.name) for each in fields(command)}
@@ -187,7 +191,7 @@ def given_by(command: Command) -> dict[str, Any]:
 
 
 def outcome_of(outcome: Accepted | Refusal) -> tuple[str, str]:
-    """The word of an outcome, and the reason of a refusal."""
+    """Return the word of an outcome, and the reason of a refusal."""
     if isinstance(outcome, Accepted):
         return str(outcome), ""
     return "refused", str(outcome.reason)
@@ -196,7 +200,7 @@ def outcome_of(outcome: Accepted | Refusal) -> tuple[str, str]:
 def units_and_limits(
     device: Device | None, settings: Iterable[str]
 ) -> tuple[dict[str, str], dict[str, list[float]]]:
-    """The units of these settings of a motor, and the limits of those that have both."""
+    """Return the units of these settings of a motor, and the limits of those that have both."""
     if device is None or device.kind not in KINDS:
         return {}, {}
     units, limits, known = {}, {}, KINDS[device.kind].quantity

@@ -71,7 +71,7 @@ class RecordingProcess:
         waits: bool = False,
         command: tuple[str, ...] = COMMAND,
     ) -> None:
-        """Makes the file and starts the process. HilgwError when that is not possible."""
+        """Make the file and start the process. HilgwError when that is not possible."""
         self._written = Report(settings.path, 0, 0, "")
         self._lost, self._error = 0, ""  # what the process never got, and why
         self._clock, self._waits, self._on_report = clock, waits, on_report
@@ -111,13 +111,13 @@ class RecordingProcess:
         self._flush_soon()
 
     def report(self) -> Report:
-        """What is written and lost so far."""
+        """Return what is written and lost so far."""
         written, error = self._written, self._written.error or self._error
         return replace(written, lost=written.lost + self._lost, error=error)
 
     def put(self, event: Event) -> None:
-        """Records this event soon. As `add`, which no more than appends it to a list, and has time
-        for what is gathered."""
+        """Record this event soon, as `add` does, which only appends it to a list, and encode
+        what is gathered when there is enough of it."""
         gathered = self._gathered
         gathered.append(event)
         if len(gathered) >= TOGETHER:
@@ -126,8 +126,8 @@ class RecordingProcess:
                 self._flush()
 
     async def stop(self) -> None:
-        """Hands over what is left, and waits until it is written: for END_S at most. Then the
-        process is killed: `report()` has what it had written before."""
+        """Hand over what is left, and wait until it is written: for END_S at most.
+        Then the process is killed: `report()` has what it had written before."""
         if self._timer is not None:
             self._timer.cancel()
         self._flush()
@@ -196,7 +196,7 @@ class RecordingProcess:
         self._taken += len(data)
 
     def _read(self) -> None:
-        """The reports of the process, and its end."""
+        """Read the reports of the process, and its end."""
         assert self._process.stdout is not None
         with self._process.stdout as lines:
             for line in lines:
@@ -228,8 +228,8 @@ class PlainEvents(EventStream):
         self._gateway, self._now, self._put, self._add = gateway, gateway.timer.now, put, add
 
     def begin(self) -> None:
-        """From now on; the states that the parts have now come first, those of many devices in
-        later turns of the event loop."""
+        """Begin to record. The states that the parts have now come first, those of many devices
+        in later turns of the event loop."""
         self._states = self._gateway.states()
         self._put_states()
         self._gateway.observer.add(self)
@@ -258,10 +258,12 @@ class PlainEvents(EventStream):
 
 
 class Recorder(PlainEvents):
-    """One recording: all events go to its process. In simulated time the gateway waits for it.
+    """One recording: all events go to its process.
 
-    on_report: as of `RecordingProcess`, which raises. poses_hz: of each object that moves, so many
-    poses a second at most, the newest ones; 0: all. poses_left_out: the others, so far.
+    In simulated time the gateway waits for it.
+
+    on_report: as of `RecordingProcess`, which raises. poses_hz: of each object that moves, this
+    many poses a second at most, the newest ones; 0: all. poses_left_out: the others, so far.
     """
 
     def __init__(
@@ -283,7 +285,7 @@ class Recorder(PlainEvents):
         self._put_clock()
 
     def end(self) -> None:
-        """Ends with the status: at another speed the second since the last one has not passed."""
+        """End with the status: at another speed the second since the last one has not passed."""
         self._put_status()
         super().end()
 
@@ -299,7 +301,7 @@ class Recorder(PlainEvents):
         super().pose_change(event)
 
     def _put_held(self) -> None:
-        """Records where objects stand that moved on after their last pose, and what is left out."""
+        """Record where objects stand that moved on after their last pose, and what is left out."""
         for event in self._held.values():
             self._put_pose(event)
         self._held.clear()
@@ -308,13 +310,13 @@ class Recorder(PlainEvents):
             self.emit(True, events.LeftOut({events.NAMES[events.Placed]: count}, 0))
 
     async def stop(self) -> None:
-        """Returns when all is written, or as `RecordingProcess.stop`."""
+        """Stop the process; return when all is written, or as `RecordingProcess.stop`."""
         if self._tick is not None:
             self._tick.cancel()
         await self.process.stop()
 
     def _put_clock(self) -> None:
-        """Once a second, the other times of an instant, and what no event has."""
+        """Record once a second the other times of an instant, and what no event has."""
         now = self._clock.now()
         self._put((CLOCK, self._now(), now, time.time()))
         self._put_status()
@@ -337,7 +339,7 @@ class KeptEvents(PlainEvents):
         self.begin()
 
     def write(self, path: Path) -> Report:
-        """Writes them to a file; what became of it."""
+        """Write the events to a file; return what became of it."""
         reports: list[Report] = []
         now, wall_ns = self._now(), time.time_ns()
         settings = Settings(str(path), self._head, [*self._gateway.supervisors], wall_ns - now)

@@ -29,7 +29,7 @@ class Recordings:
     """The recordings of one gateway, by their names.
 
     folder: of those that a client names; made when it is needed. head: makes what the head of each
-    has beside its times (`Writer`). limits: `max_bytes`, `max_s`, `files` and `free_bytes` of
+    has besides its times (`Writer`). limits: `max_bytes`, `max_s`, `files` and `free_bytes` of
     `Settings`. at_start: a recording begins with the run.
     """
 
@@ -51,20 +51,21 @@ class Recordings:
         self._ended: dict[str, Recorded] = {}
 
     def report(self) -> dict[str, Any]:
-        """The part `recordings` of the gateway's report, by the paths of the first files."""
+        """Return the part `recordings` of the gateway's report, by the paths of the first files."""
         running = {str(each.process.path): _report(each) for each in self._recorders.values()}
         return {path: asdict(each) for path, each in (self._ended | running).items()}
 
     def status(self) -> dict[str, Any]:
-        """The folder of those that a client names, and those that run, by name."""
+        """Return the folder of the recordings that a client names, and those that run, by name."""
         running = {name: asdict(_report(each)) for name, each in self._recorders.items()}
         for each in running.values():
             each["file"] = str(Path(each["file"]).absolute())  # clients run elsewhere
         return {"folder": str(self._folder.absolute()), "running": running}
 
     def begin_at_start(self, path: str | None) -> str | None:
-        """Begins the recording of the whole run, if there is one: in this file, or in one of its
-        time in the folder. Its file. HilgwError when that is not possible."""
+        """Begin the recording of the whole run, if there is one, and return its file: this one,
+        or one of its time in the folder.
+        HilgwError when that is not possible."""
         if path is not None:
             self.begin(Path(path).stem, Path(path))
             return path
@@ -73,7 +74,7 @@ class Recordings:
         return None
 
     def begin_named(self, name: str) -> Recorded:
-        """Begins a recording that a client names (`requests.RecordingName`), in the folder.
+        """Begin a recording that a client names (`requests.RecordingName`), in the folder.
         HilgwError when its file is there."""
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -85,7 +86,7 @@ class Recordings:
         return Recorded(str(path))
 
     def begin(self, name: str, path: Path) -> None:
-        """Begins a recording in this file. HilgwError when that is not possible."""
+        """Begin a recording in this file. HilgwError when that is not possible."""
         from hilgw.engine.recording.recorder import Recorder
         from hilgw.record.writer import Settings
 
@@ -113,8 +114,8 @@ class Recordings:
         recorder.begin()
 
     def end(self, name: str) -> Recorded:
-        """Ends a recording; its file is complete soon after. Its report. HilgwError for a name
-        that is none."""
+        """End a recording and return its report; its file is complete soon after. HilgwError for
+        a name that is none."""
         recorder = self._recorders.pop(name.removesuffix(SUFFIX), None)
         if recorder is None:
             what = f"no recording {quoted(name)} is running"
@@ -126,7 +127,7 @@ class Recordings:
         return _report(recorder)
 
     async def close(self) -> None:
-        """Ends all; returns when they are complete."""
+        """End all recordings; return when they are complete."""
         for name in list(self._recorders):
             self.end(name)
         await asyncio.gather(*self._ending)

@@ -18,7 +18,7 @@ _BOUNDS_NS = tuple(round(bound * NS_PER_S) for bound in BOUNDS_S)
 
 
 class Latency:
-    """Counts durations in nanoseconds; percentiles to 1.6 %, sum and maximum exact."""
+    """The counts of durations in nanoseconds: percentiles to 1.6 %, sum and maximum exact."""
 
     __slots__ = ("_buckets", "max_ns", "total_ns")
 
@@ -31,7 +31,7 @@ class Latency:
         return sum(self._buckets.values())
 
     def clear(self) -> None:
-        """Another connection begins."""
+        """Forget all durations: another connection begins."""
         self._buckets.clear()
         self.max_ns = self.total_ns = 0
 
@@ -47,7 +47,7 @@ class Latency:
             self.max_ns = duration_ns
 
     def percentile_ns(self, percent: float) -> int | None:
-        """The duration that `percent` of all stay at or below; None without any."""
+        """Return the duration that `percent` of all stay at or below; None without any."""
         if not self._buckets:
             return None
         wanted = max(1, -(-self.count * percent // 100))
@@ -59,8 +59,9 @@ class Latency:
         return self.max_ns
 
     def histogram(self) -> dict[str, Any]:
-        """For each bound of BOUNDS_S how many took at most so long; a duration within 1.6 % of a
-        bound may count above it. Then the count and the sum of all."""
+        """Return for each bound of BOUNDS_S how many took at most this long, then the count and
+        the sum of all.
+        A duration within 1.6 % of a bound may count above it."""
         counts = [0] * (len(_BOUNDS_NS) + 1)
         for key, count in self._buckets.items():
             counts[bisect_left(_BOUNDS_NS, _upper_ns(key))] += count
@@ -68,7 +69,7 @@ class Latency:
         return {"count": count, "sum_s": ns_to_s(self.total_ns), "buckets": buckets}
 
     def as_dict(self) -> dict[str, float | int | None]:
-        """p50, p99 and max in milliseconds, None without a sample."""
+        """Return p50, p99 and max in milliseconds, None without a sample."""
 
         def ms(value: int | None) -> float | None:
             return None if value is None else round(ns_to_ms(value), 4)
@@ -82,6 +83,6 @@ class Latency:
 
 
 def _upper_ns(key: int) -> int:
-    """The longest duration in this bucket."""
+    """Return the longest duration in this bucket."""
     shift = key >> (_SUB_BITS + 1)
     return ((key - (shift << (_SUB_BITS + 1)) + 1) << shift) - 1

@@ -31,25 +31,25 @@ _TOKEN = re.compile(rb"\r\nauthorization:[ \t]*bearer +(\S+)[ \t]*\r\n", re.IGNO
 
 
 class MetricsServer:
-    """text: the answer. clock: of real time."""
+    """The HTTP server of the metrics. text: the answer. clock: of real time."""
 
     def __init__(self, listening: Listening, text: Callable[[], str], clock: Scheduler) -> None:
         self.listening, self._text, self._clock = listening, text, clock
         self._open: set[Transport] = set()
 
     async def start(self, notify: Callable[[str], None]) -> str:
-        """Listens, and returns where. Raises PortError."""
+        """Start to listen, and return where. Raises PortError."""
         await self.listening.open(self._serve, LIMITS, notify)
         return f"http{'s' if self.listening.tls else ''}://{self.listening.where}/metrics"
 
     def close(self) -> None:
-        """Stops listening, and ends the connections."""
+        """Stop listening, and end the connections."""
         self.listening.close()
         for stream in self._open:
             stream.close()
 
     def _serve(self, stream: Transport, peer: str) -> None:
-        """One connection: a request, its answer, the end."""
+        """Serve one connection: a request, its answer, the end."""
         received = bytearray()
 
         def close(_error: PortError | None = None) -> None:
@@ -73,7 +73,7 @@ class MetricsServer:
         stream.start(take, close)
 
     def answer(self, request: bytes, peer: str) -> tuple[HTTPStatus, str]:
-        """The status and the text for a request; "": that of the status."""
+        """Return the status and the text for a request; "": that of the status."""
         head, end, _ = request.partition(b"\r\n\r\n")
         found = _REQUEST.match(head + b"\r\n")
         if len(head) > REQUEST_BYTES or not end:

@@ -19,7 +19,10 @@ Sample = dict[str, tuple[int, ...]]  # the counters of each port: those of COUNT
 
 
 class PortHistory(Observer):
-    """clock: of real time. sample: reads the counters. began_ns: when the gateway was made."""
+    """The history of all ports.
+
+    clock: of real time. sample: reads the counters. began_ns: when the gateway was made.
+    """
 
     def __init__(self, clock: Scheduler, sample: Callable[[], Sample]) -> None:
         self._clock, self._now, self._sample = clock, clock.now, sample
@@ -30,13 +33,13 @@ class PortHistory(Observer):
         self._timer: Handle | None = None
 
     def start(self) -> None:
-        """Samples now, and then once a second."""
+        """Sample the counters now, and then once a second."""
         now = self._now()
         self._samples.append((now, self._sample()))
         self._timer = self._clock.call_at(now + NS_PER_S, self.start)
 
     def close(self) -> None:
-        """Samples nothing any more."""
+        """Stop sampling."""
         if self._timer is not None:
             self._timer.cancel()
 
@@ -51,7 +54,7 @@ class PortHistory(Observer):
         self._losses[station] = self._now(), "packet", reason
 
     def of(self, port: str, counts: tuple[int, ...]) -> dict[str, Any]:
-        """counts: of the port, now."""
+        """Return what the status shows of a port. counts: of the port, now."""
         _, since_ns = self._since.get(port, (State.CLOSED, self.began_ns))
         loss_ns, what, reason = self._losses.get(port, (0, "", ""))
         then_ns, then = self._samples[0] if self._samples else (self._now(), {})

@@ -20,7 +20,7 @@ REFUSED = "refused_"
 
 
 class NoticeFilter:
-    """Remembers the notices that were shown, so that each is shown once."""
+    """The notices that were shown, so that each is shown once."""
 
     __slots__ = ("_texts",)
 
@@ -28,7 +28,7 @@ class NoticeFilter:
         self._texts: set[str] = set()
 
     def is_due(self, text: str, once: bool) -> bool:
-        """Whether to show it (again); `once`: not if it was shown before."""
+        """Return whether to show the text (again); `once`: not if it was shown before."""
         if once and text in self._texts:
             return False
         if len(self._texts) < NOTICES_REMEMBERED:
@@ -56,35 +56,35 @@ class StationStatistics:
         self._notices = NoticeFilter()
 
     def deliver(self, copy: Copy, now: int) -> None:
-        """A copy reached its end: read, last byte out, or acknowledged."""
+        """Count a copy that reached its end: read, last byte out, or acknowledged."""
         self.count.deliver()
         self.left[copy.packet.source] += 1
         self.latency.add(now - copy.arrived_ns)
         self.observer.delivered(self.name, copy)
 
     def refuse(self, reason: str, text: str, copies: int = 1) -> None:
-        """Copies are lost. reason: a word to count; text: the same for people."""
+        """Count copies that are lost. reason: a word to count; text: the same for people."""
         if copies:
             self.count.refuse(reason, copies)
         for _ in range(copies):
             self.observer.refused(self.name, reason, text)
 
     def echo(self) -> None:
-        """The hardware received a packet that another module of this gateway had sent."""
+        """Count a packet that the hardware received and another module of this gateway had sent."""
         self.count.echo()
         self.observer.refused(self.name, PacketRefused.OWN_ECHO, "sent by a module of this gateway")
 
     def drop(self, reason: str, text: str, count: int = 1) -> None:
-        """The hardware received something that cannot become a packet."""
+        """Count what the hardware received and cannot become a packet."""
         self.count.drop(reason, count)
         self.observer.refused(self.name, reason, text)
 
     def expire(self, copies: int, reason: ExpiredReason = ExpiredReason.STOPPED) -> None:
-        """The gateway ends before these copies were delivered."""
+        """Count these copies, which were not delivered before the gateway ends, as expired."""
         self.count.expire(copies, reason)
 
     def notice(self, text: str, once: bool = False) -> None:
-        """A notice for the user."""
+        """Show the user a notice. once: not if it was shown before."""
         if self._notices.is_due(text, once):
             self.observer.notice(self.name, text)
 
@@ -95,7 +95,7 @@ class ControlLoopStatistics:
     steps that ended late. past_sensors, past_motors: what was the last before the body was lost."""
 
     def __init__(self, of: ControlLoopStatistics | None = None) -> None:
-        """of: another one that has the same devices."""
+        """Create the statistics of one control loop. of: another one that has the same devices."""
         self.counts: Counter[str] = Counter(
             values_in=0, values_superseded=0, commands_in=0, commands_out=0
         )
@@ -115,34 +115,36 @@ class ControlLoopStatistics:
         self.devices[device.name] = device
 
     def keep(self, devices: Iterable[Device]) -> None:
-        """Drops the values of all other devices, which belong to a body that is gone."""
+        """Drop the values of all other devices, which belong to a body that is gone."""
         names = {device.name for device in devices}
         for shown in (self.sensors, self.motors, self.past_sensors, self.past_motors):
             for name in shown.keys() - names:
                 del shown[name]
 
     def lost(self) -> None:
-        """The body is gone: what it reported and what it was given is not current any more."""
+        """Move the values of a lost body to the past ones: what it reported and was given is not
+        current any more."""
         self.past_sensors, self.sensors = self.past_sensors | self.sensors, {}
         self.past_motors, self.motors = self.last_motors(), {}
 
     def last_motors(self) -> dict[str, dict[str, float]]:
-        """The last settings of each motor, also those of before the body was lost."""
+        """Return the last settings of each motor, also those of before the body was lost."""
         past, motors = self.past_motors, self.motors
         return {name: past.get(name, {}) | motors.get(name, {}) for name in past | motors}
 
     def forget_values(self) -> None:
-        """The body is exchanged: its values are not those of the next one."""
+        """Forget the values of an exchanged body: they are not those of the next one."""
         self.keep(())
         self._values_ns = None
 
     def begin_connection(self) -> None:
-        """A controller or a body has connected: the latency is that of this connection."""
+        """Begin the latency anew: it is that of the connection that a controller or a body has
+        opened."""
         self.latency.clear()
         self._values_ns = None
 
     def received(self, values: Sequence[tuple[int, Value]], now: int) -> None:
-        """Values came from the body."""
+        """Count and keep the values that came from the body."""
         sensors, names = self.sensors, self._names
         for index, value in values:
             sensors[names.get(index) or str(index)] = value
@@ -150,7 +152,7 @@ class ControlLoopStatistics:
         self._values_ns = now
 
     def commanded(self, command: Command, now: int) -> None:
-        """A command was written to the body."""
+        """Count and show a command that was written to the body."""
         self.counts["commands_out"] += 1
         if self._values_ns is not None:
             self.latency.add(now - self._values_ns)
@@ -158,7 +160,7 @@ class ControlLoopStatistics:
         self._show(command)
 
     def stopped(self, commands: Iterable[Command]) -> None:
-        """These commands of a stop were written to the body."""
+        """Show these commands of a stop, which were written to the body."""
         for command in commands:
             self._show(command)
 
@@ -177,11 +179,12 @@ class ControlLoopStatistics:
             motor |= {"P": command.p, "I": command.i, "D": command.d}
 
     def name_of(self, index: int) -> str:
-        """The device's name; its index where it has none."""
+        """Return the device's name; its index where it has none."""
         return self._names.get(index, str(index))
 
     def status(self, seconds: float, *, armed: bool = True) -> ControlLoopStatus:
-        """What happened since the last call, `seconds` ago. armed: whether motors may move."""
+        """Return what happened since the last call, `seconds` ago. armed: whether motors may
+        move."""
         values, commands = (
             (self.counts[name] - self._shown[name]) / seconds
             for name in ("values_in", "commands_out")
@@ -200,7 +203,7 @@ class ControlLoopStatistics:
         )
 
     def named_values(self) -> dict[str, Any]:
-        """The last value of each sensor: a number, or its numbers by name."""
+        """Return the last value of each sensor: a number, or its numbers by name."""
         return {
             name: {
                 quantity.name: number
@@ -215,7 +218,7 @@ class ControlLoopStatistics:
         return self.devices[name].reports if name in self.devices else ()
 
     def units(self) -> dict[str, str | dict[str, str]]:
-        """The units of the same numbers; those without one are left out."""
+        """Return the units of the same numbers; those without one are left out."""
         found: dict[str, str | dict[str, str]] = {}
         for name, value in (self.past_sensors | self.sensors).items():
             quantities = self._reports(name)
@@ -235,8 +238,8 @@ def _without(past: Mapping[str, V], newer: Mapping[str, object]) -> dict[str, V]
 
 
 def motions(motors: Mapping[str, Mapping[str, float]], devices: Mapping[str, Device]) -> list[str]:
-    """What the motors that do not rest follow, such as "left 5 rad/s" and "lift to 0.25 m", with
-    the numbers of their last commands."""
+    """Return what the motors that do not rest follow, such as "left 5 rad/s" and "lift to 0.25
+    m", with the numbers of their last commands."""
     return [
         f"{name} {motion(settings, devices.get(name))}"
         for name, settings in motors.items()
@@ -245,8 +248,8 @@ def motions(motors: Mapping[str, Mapping[str, float]], devices: Mapping[str, Dev
 
 
 def motion(settings: Mapping[str, float], device: Device | None) -> str:
-    """What one motor follows: a finite position, a velocity, or a force or torque; without any,
-    its settings by name."""
+    """Return what one motor follows: a finite position, a velocity, or a force or torque;
+    without any, its settings by name."""
     words = with_units(settings, device)
     if math.isfinite(settings.get("position", math.inf)):
         return f"to {words['position']}"
@@ -268,7 +271,8 @@ def with_units(settings: Mapping[str, float], device: Device | None) -> dict[str
 
 
 def refusals(counts: Mapping[str, int]) -> dict[str, int]:
-    """Refusals by reason among a session's counts, where they are named "refused_REASON"."""
+    """Return the refusals by reason among a session's counts, where they are named
+    "refused_REASON"."""
     return {
         name.removeprefix(REFUSED): count
         for name, count in counts.items()
@@ -277,7 +281,7 @@ def refusals(counts: Mapping[str, int]) -> dict[str, int]:
 
 
 def merged(*counts: Mapping[str, int]) -> dict[str, int]:
-    """Counts of the same names added up."""
+    """Return the sums of the counts of the same names."""
     total: Counter[str] = Counter()
     for each in counts:
         total.update(each)
@@ -285,7 +289,7 @@ def merged(*counts: Mapping[str, int]) -> dict[str, int]:
 
 
 def finite(values: Mapping[str, Any]) -> dict[str, Any]:
-    """For JSON: a number that is not finite is null."""
+    """Return the values for JSON: a number that is not finite is null."""
     return {
         name: finite(value) if isinstance(value, Mapping) else _finite(value)
         for name, value in values.items()

@@ -15,8 +15,8 @@ from hilgw.units import ns_to_s
 
 
 def status_of(gateway: Gateway, config: str, clients: int) -> dict[str, Any]:
-    """In plain JSON types. config: the file that the gateway runs. clients: of its control
-    socket."""
+    """Return the status of the gateway in plain JSON types.
+    config: the file that the gateway runs. clients: of its control socket."""
     history = gateway.history
     listening = {each.where: each.clients for each in gateway.listening if each.where}
     return {
@@ -33,7 +33,8 @@ def status_of(gateway: Gateway, config: str, clients: int) -> dict[str, Any]:
 
 
 def counts_of(gateway: Gateway) -> dict[str, Any]:
-    """What recordings have of it once a second: ports, robots, losses, queues and latencies."""
+    """Return what recordings have of the status once a second: ports, robots, losses, queues and
+    latencies."""
     loops = gateway.control_loops
     return {
         "ports": _ports(gateway),
@@ -54,8 +55,8 @@ def counts_of(gateway: Gateway) -> dict[str, Any]:
 
 
 def layout_of(gateway: Gateway) -> dict[str, Any]:
-    """What its parts are, and where, in plain JSON types: the part of `status_of` that has no
-    counts."""
+    """Return what the gateway's parts are, and where, in plain JSON types: the part of
+    `status_of` that has no counts."""
     return {
         "topology": {
             "robots": {name: robot.devices() for name, robot in gateway.robots.items()},
@@ -67,7 +68,7 @@ def layout_of(gateway: Gateway) -> dict[str, Any]:
 
 
 def _ports(gateway: Gateway) -> dict[str, Any]:
-    """down: it is not up, and the gateway needs it."""
+    """Return the status of each port. down: it is not up, and the gateway needs it."""
     now, counts, needed = gateway.timer.now(), gateway.counters(), gateway.required()
     return {
         name: {
@@ -84,10 +85,13 @@ def _ports(gateway: Gateway) -> dict[str, Any]:
 
 
 def _scene(gateway: Gateway) -> dict[str, Any]:
-    """What is where, and how far it sends. mono_ns: when it was so, as events have it. up: the axis
-    that points up; cone: the one of a device that is the axis of its cone. objects: what
-    can be placed, null: at an unknown pose. Emitters, listeners and obstacles: the object that each
-    is on, and its pose there; half: of an obstacle, half extents along its axes."""
+    """Return what is where, and how far it sends.
+
+    mono_ns: when it was so, as events have it. up: the axis that points up; cone: the one of a
+    device that is the axis of its cone. objects: what can be placed, null: at an unknown pose.
+    Emitters, listeners and obstacles: the object that each is on, and its pose there; half: of an
+    obstacle, half extents along its axes.
+    """
     scene, medium = gateway.scene, gateway.medium
     poses = {name: scene.pose_of(name) for name in scene.objects}
     return {
@@ -132,7 +136,7 @@ def _pose(pose: Pose) -> dict[str, Any]:
 
 
 def resident_bytes() -> int | None:
-    """The memory that this process has now; None where the system does not show it."""
+    """Return the memory that this process has now; None where the system does not show it."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except OSError:

@@ -44,10 +44,9 @@ class EmitterPort:
         self._departure = schedule.add(DEPARTURE, self._depart)
 
     def send(self, data: bytes, channel: int | None = None) -> RejectedReason | None:
-        """Queues a packet; returns None when it was accepted, else the reason.
+        """Queue a packet; return None when it was accepted, else the reason.
 
-        channel: for this packet only, as a setChannel before and after it would.
-        """
+        channel: for this packet only, as a setChannel before and after it would."""
         self._schedule.catch_up()
         now = self._schedule.now()
         emitter = self.emitter
@@ -65,21 +64,21 @@ class EmitterPort:
         return None
 
     def setChannel(self, channel: int) -> bool:
-        """Sets the channel of packets sent from now on; False when it is not allowed."""
+        """Set the channel of packets sent from now on; False when it is not allowed."""
         return self.emitter.setChannel(channel)
 
     def setRange(self, range: float) -> bool:
-        """Sets the range of packets sent from now on, at most maxRange; False when it is not
+        """Set the range of packets sent from now on, at most maxRange; False when it is not
         allowed."""
         return self.emitter.setRange(range)
 
     def restore(self) -> None:
-        """Sets channel and range as in the configuration."""
+        """Set channel and range as in the configuration."""
         self.emitter.restore()
 
     def _depart(self, due: int) -> None:
-        """Puts the packets that have left at `due` on the medium. A late timer changes neither the
-        time nor the poses of their departure."""
+        """Put the packets that have left at `due` on the medium.
+        A late timer changes neither the time nor the poses of their departure."""
         emitter, now = self.emitter, self._schedule.now()
         stepped = self._schedule.steps.step_ns > 0
         range = emitter.reach(due)
@@ -95,13 +94,14 @@ class EmitterPort:
             self._departure.set(emitter.next_departure())
 
     def discard(self) -> None:
-        """The packets that were to leave are void: they expire."""
+        """Expire the packets that were to leave: they are void."""
         self._departure.set(None)
         self._count.expire(self.emitter.expire_all(), ExpiredReason.BODY_GONE)
 
     def pass_on(self, data: bytes, channel: int, range: float) -> RejectedReason | None:
-        """A packet that has left the Emitter's queue elsewhere, in Webots' library: it enters the
-        medium at once. Returns None, or the reason why not."""
+        """Put a packet that has left the Emitter's queue elsewhere, in Webots' library, on the
+        medium at once.
+        Returns None, or the reason why not."""
         reason = None
         if not data:
             reason = RejectedReason.INVALID
@@ -129,7 +129,7 @@ class EmitterPort:
         )
 
     def close(self) -> None:
-        """The gateway ends: queued packets expire."""
+        """Expire the queued packets: the gateway ends."""
         self._departure.set(None)
         self._count.expire(self.emitter.expire_all(), ExpiredReason.STOPPED)
 
@@ -180,21 +180,21 @@ class ReceiverPort:
         medium.attach(self._listener)
 
     def queued(self) -> int:
-        """Copies that were taken and not read yet."""
+        """Return how many copies were taken and not read yet."""
         return self.receiver.queued
 
     def queue_length(self) -> int:
-        """Packets that can be read."""
+        """Return how many packets can be read."""
         self._schedule.catch_up()
         return self.receiver.getQueueLength()
 
     def head(self) -> Copy | None:
-        """The packet that `next_packet` would take; None when there is none."""
+        """Return the packet that `next_packet` would take; None when there is none."""
         self._schedule.catch_up()
         return self.receiver.head
 
     def next_packet(self) -> Copy | None:
-        """Takes the head packet out of the queue, which frees its part of bufferSize."""
+        """Take the head packet out of the queue, which frees its part of bufferSize."""
         self._schedule.catch_up()
         copy = self.receiver.nextPacket()
         if copy is not None:
@@ -202,7 +202,7 @@ class ReceiverPort:
         return copy
 
     def setChannel(self, channel: int) -> bool:
-        """Listens to another channel, -1 to all, from now on; False when it is not allowed."""
+        """Listen to another channel, -1 to all, from now on; False when it is not allowed."""
         self._schedule.catch_up()
         accepted = self.receiver.setChannel(channel)
         requested = self.receiver.take_channel()
@@ -211,18 +211,19 @@ class ReceiverPort:
         return accepted
 
     def tune(self, channel: int) -> None:
-        """Listens to this channel, -1 to all, from now on, whether or not it is allowed."""
+        """Listen to this channel, -1 to all, from now on, whether or not it is allowed."""
         self.receiver.adopt_channel(channel)
         self._medium.retune(self.name, _channels(channel))
 
     def takes(self, type: str, channels: frozenset[int] | None) -> bool:
-        """Whether it listens to signals of this type on one of these channels; None: any."""
+        """Return whether the Receiver listens to signals of this type on one of these channels;
+        None: any."""
         own, listener = self._listener.channels, self._listener
         meets = own is None or channels is None or not own.isdisjoint(channels)
         return listener.enabled and listener.type == type and meets
 
     def enable(self, period_ms: int) -> bool:
-        """Samples at this period from now on; 0 stops listening and keeps the queue."""
+        """Sample at this period from now on; 0 stops listening and keeps the queue."""
         self._schedule.catch_up()
         steps, now = self._schedule.steps, self._schedule.now()
         accepted = self.receiver.enable(period_ms, steps.last(now))
@@ -231,13 +232,13 @@ class ReceiverPort:
         return accepted
 
     def restore(self) -> None:
-        """Sets channel and period as in the configuration."""
+        """Set channel and period as in the configuration."""
         self.setChannel(self.receiver.fields.channel)
         if self.receiver.getSamplingPeriod() != self.receiver.initial_period_ms:
             self.enable(self.receiver.initial_period_ms)
 
     def deliver(self, copy: Copy) -> None:
-        """The medium hands over one copy."""
+        """Take one copy of the medium."""
         reason = self.receiver.receive(copy, copy.arrived_ns)
         if reason is not None:
             self._statistics.refuse(reason, "not taken by the receiver")
@@ -251,8 +252,9 @@ class ReceiverPort:
         signal_strength: float,
         direction: tuple[float, float, float],
     ) -> None:
-        """The robot's body reports a packet for the device of this name. The body has matched it;
-        buffer and sampling are those of this Receiver, as for a copy of the medium."""
+        """Take a packet that the robot's body reports for the device of this name.
+        The body has matched it; buffer and sampling are those of this Receiver, as for a copy of
+        the medium."""
         now = self._schedule.now()
         packet = Packet(
             data=data,
@@ -274,11 +276,11 @@ class ReceiverPort:
             self._statistics.refuse(reason, "the receiver's buffer is full", copies)
 
     def close(self) -> None:
-        """The gateway ends: copies that were not read expire."""
+        """Expire the copies that were not read: the gateway ends."""
         self._sampling.set(None)
         self._statistics.expire(self.receiver.expire_all())
 
 
 def _channels(channel: int) -> frozenset[int] | None:
-    """What a listener of this channel listens to."""
+    """Return what a listener of this channel listens to."""
     return None if channel == BROADCAST else frozenset({channel})

@@ -32,11 +32,11 @@ class Robot:
         self._wakeup = Wakeup(scheduler, self._wake)
 
     def devices(self) -> list[str]:
-        """The names of its Emitters and Receivers."""
+        """Return the names of the robot's Emitters and Receivers."""
         return [*self.emitters, *self.receivers]
 
     def device(self, name: str) -> EmitterPort | ReceiverPort | None:
-        """The Emitter or Receiver of this name."""
+        """Return the Emitter or Receiver of this name."""
         return self.emitters.get(name) or self.receivers.get(name)
 
     def start(self) -> None:
@@ -44,7 +44,7 @@ class Robot:
             self._act(self.session.start(self._scheduler.now(), self.receivers))
 
     def readable(self, receiver: ReceiverPort) -> None:
-        """Packets of this Receiver have become readable."""
+        """Pass the packets of this Receiver on, which have become readable."""
         if self.session is not None:
             self._act(self.session.readable(receiver.device, self._scheduler.now()))
             return

@@ -33,7 +33,7 @@ class Entry:
         self.number = 0  # of its place in the heap; any other one is void
 
     def set(self, due: int | None) -> None:
-        """Acts at this time and at no other; None: not at all."""
+        """Act at this time and at no other; None: not at all."""
         if due != self.due:
             was, self.due = self.due, due
             self._schedule.moved(self, was is not None)
@@ -44,7 +44,7 @@ def _is_void(entry: tuple[int, tuple[int, int], int, Entry]) -> bool:
 
 
 class Schedule(LazyHeap[tuple[int, tuple[int, int], int, Entry]]):
-    """All devices of one gateway."""
+    """The schedule of all devices of one gateway."""
 
     def __init__(
         self,
@@ -52,7 +52,9 @@ class Schedule(LazyHeap[tuple[int, tuple[int, int], int, Entry]]):
         steps: StepClock,
         advance: Callable[[int], bool] = lambda end: False,
     ) -> None:
-        """advance(end): sets simulated time to `end` at once, where nothing else is due by then;
+        """Create the schedule without entries.
+
+        advance(end): sets simulated time to `end` at once, where nothing else is due by then;
         returns whether it did."""
         super().__init__(_is_void)
         self.steps = steps
@@ -65,18 +67,20 @@ class Schedule(LazyHeap[tuple[int, tuple[int, int], int, Entry]]):
         self._wakeup = Wakeup(scheduler, self._wake)
 
     def advance(self, end: int) -> bool:
-        """Sets simulated time to `end` at once, where nothing else is due by then. Returns whether
-        it did; never while it does what is due, which is not on the clock."""
+        """Set simulated time to `end` at once, where nothing else is due by then.
+        Returns whether it did; never while it does what is due, which is not on the clock."""
         return not self._is_awake and self._advance(end)
 
     def add(self, phase: int, act: Callable[[int], None]) -> Entry:
-        """A device that acts in this phase; of one phase, those that were added first."""
+        """Add a device that acts in this phase; of one phase, those that were added first act
+        first."""
         self._entries += 1
         return Entry(self, (phase, self._entries), act)
 
     def catch_up(self) -> None:
-        """Does all that is due by now. Controllers get what is theirs afterwards, from the timer:
-        so this may be called in the middle of what a controller does."""
+        """Do all that is due by now.
+        Controllers get what is theirs afterwards, from the timer: so this may be called in the
+        middle of what a controller does."""
         heap = self._heap
         if self._acting or not heap or heap[0][0] > (now := self.now()):
             return  # for each packet, and mostly nothing is due
@@ -86,7 +90,7 @@ class Schedule(LazyHeap[tuple[int, tuple[int, int], int, Entry]]):
             self._arm()
 
     def set_and_catch_up(self, entry: Entry, due: int | None) -> None:
-        """Sets the time of an entry, then does as `catch_up`: without an alarm for what is due
+        """Set the time of an entry, then do as `catch_up`: without an alarm for what is due
         already, which costs a lone packet more than all else here."""
         if self._acting:
             entry.set(due)
@@ -100,8 +104,8 @@ class Schedule(LazyHeap[tuple[int, tuple[int, int], int, Entry]]):
             self._arm()
 
     def _act(self, now: int, *, by_instant: bool = False) -> None:
-        """Does all that is due by `now`; by_instant: up to the first instant at which something is
-        delivered to a controller."""
+        """Do all that is due by `now`.
+        by_instant: up to the first instant at which something is delivered to a controller."""
         self._acting = True
         heap, deliveries = self._heap, self._deliveries
         try:
@@ -118,12 +122,13 @@ class Schedule(LazyHeap[tuple[int, tuple[int, int], int, Entry]]):
             self._acting = False
 
     def deliver(self, controller: Callable[[], None], at: int) -> None:
-        """Calls it when all that is due by `at` is done; a timer that is late for several instants
-        delivers what belongs to each before it does what is due at the next."""
+        """Call the controller when all that is due by `at` is done.
+        A timer that is late for several instants delivers what belongs to each before it does
+        what is due at the next."""
         self._deliveries.append((at, controller))
 
     def moved(self, entry: Entry, had_time: bool) -> None:
-        """Called by an entry when its time has changed; had_time: it had one before."""
+        """Queue an entry whose time has changed. had_time: it had one before."""
         entry.number = 0
         if entry.due is not None:
             self._count = entry.number = self._count + 1

@@ -24,7 +24,7 @@ class SimulatedClock(Deadlines):
         return self.time
 
     def next(self) -> int | None:
-        """The time of the first callback that waits; None: there is none."""
+        """Return the time of the first callback that waits; None: there is none."""
         heap = self._heap
         while heap and heap[0][2].callback is None:
             heapq.heappop(heap)
@@ -32,7 +32,7 @@ class SimulatedClock(Deadlines):
         return heap[0][0] if heap else None
 
     def step(self, end: int) -> bool:
-        """Runs the first callback that is due by `end`; returns whether there was one. If not, the
+        """Run the first callback that is due by `end`; return whether there was one. If not, the
         time is `end`."""
         heap = self._heap
         while heap and heap[0][0] <= end:

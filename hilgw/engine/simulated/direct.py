@@ -1,7 +1,7 @@
 """The selector of a simulated event loop that serves its descriptors by itself (Linux).
 
 As `hilgw.engine.event_loop.direct_loop` does in real time. A step of a controller is two system
-calls beside its read and its write: one that finds nothing before time jumps to the end of the
+calls besides its read and its write: one that finds nothing before time jumps to the end of the
 step, and one that waits for the next request. That request is mostly a few microseconds away, and
 to sleep and to be woken takes longer: so the selector asks some times before it sleeps.
 """
@@ -13,7 +13,7 @@ from hilgw.engine.simulated.pace import Jumps
 
 
 class DirectJumpingSelector(DirectSelector):
-    """See `hilgw.engine.simulated.event_loop.JumpingSelector`, whose order this one keeps. The
+    """A selector that keeps the order of `hilgw.engine.simulated.event_loop.JumpingSelector`. The
     event loop gets its turn only when it has something to do. What it has to do already comes
     before descriptors, as in asyncio's own: they are served by `call_soon` then."""
 
@@ -24,7 +24,7 @@ class DirectJumpingSelector(DirectSelector):
         self._over: int | None = None  # the end of this select()
 
     def advance(self, end: int) -> bool:
-        """See `JumpingSelector.advance`: where no event, deadline or hold comes before."""
+        """Advance as `JumpingSelector.advance`: where no event, deadline or hold comes before."""
         jumps, over = self._jumps, self._over
         if not self._is_serving or self.wanted or jumps.pace.passes:
             return False
@@ -55,7 +55,7 @@ class DirectJumpingSelector(DirectSelector):
         return self.others()
 
     def _serve(self, poll: Poll) -> None:
-        """Until the event loop has something to do."""
+        """Serve until the event loop has something to do."""
         jumps, over = self._jumps, self._over
         asks = 1 if jumps.pace.passes else ASKS
         while not self.wanted or (self.after_round and self.goes_on()):

@@ -19,7 +19,9 @@ Ready = list[tuple[selectors.SelectorKey, int]]
 
 
 class JumpingSelector(selectors.DefaultSelector):
-    """Descriptors that are ready come first, then callbacks that are due; only when there is
+    """A selector that jumps.
+
+    Descriptors that are ready come first, then callbacks that are due; only when there is
     neither, the clock jumps to the next deadline, as soon as the pace allows it."""
 
     def __init__(self, jumps: Jumps) -> None:
@@ -27,8 +29,10 @@ class JumpingSelector(selectors.DefaultSelector):
         self.jumps = jumps
 
     def advance(self, end: int) -> bool:
-        """Called from a descriptor's callback: sets simulated time to `end` at once, where nothing
-        else could happen before. Returns whether it did: this selector never does."""
+        """Set simulated time to `end` at once, where nothing else could happen before.
+
+        A descriptor's callback calls it. Returns whether it did: this selector never does.
+        """
         return False
 
     def select(self, timeout: float | None = None) -> Ready:
@@ -46,7 +50,7 @@ class JumpingSelector(selectors.DefaultSelector):
         return ready
 
     def wait(self, wait_s: float | None) -> Ready:
-        """For an event from outside. None: nothing else ends this wait."""
+        """Wait for an event from outside. None: nothing else ends this wait."""
         return super().select(wait_s)
 
 
@@ -127,25 +131,26 @@ class _LoopTime:
 
 
 def _real_timer(loop: asyncio.AbstractEventLoop) -> Scheduler:
-    """Deadlines of other processes: in real time, or what is real time to this event loop."""
+    """Return the timer for deadlines of other processes: in real time, or what is real time to
+    this event loop."""
     return loop.real_timer if isinstance(loop, PacedLoop) else _LoopTime(loop)
 
 
 def call_in_real_time(
     loop: asyncio.AbstractEventLoop, delay_s: float, callback: Callable[[], None]
 ) -> Handle:
-    """call_later() for what another process does, also where the loop's time is simulated."""
+    """Do as call_later() for what another process does, also where the loop's time is simulated."""
     timer = _real_timer(loop)
     return timer.call_at(timer.now() + s_to_ns(delay_s), callback)
 
 
 def real_time(loop: asyncio.AbstractEventLoop) -> float:
-    """The clock of call_in_real_time(), in seconds."""
+    """Return the time of the clock of call_in_real_time(), in seconds."""
     return _real_timer(loop).now() / NS_PER_S
 
 
 async def sleep_in_real_time(delay_s: float) -> None:
-    """asyncio.sleep(), also where the loop's time is simulated."""
+    """Sleep in real time, also where the loop's time is simulated."""
     loop = asyncio.get_running_loop()
     over = asyncio.Event()
     deadline = call_in_real_time(loop, delay_s, over.set)
@@ -156,8 +161,9 @@ async def sleep_in_real_time(delay_s: float) -> None:
 
 
 async def in_real_time(awaitable: Awaitable[T], timeout_s: float) -> T:
-    """The result of what another process does. TimeoutError when it takes longer, in real time
-    also where that of the event loop is simulated."""
+    """Return the result of what another process does.
+    TimeoutError when it takes longer, in real time also where that of the event loop is
+    simulated."""
     loop = asyncio.get_running_loop()
     timer = _real_timer(loop)
     async with asyncio.timeout(None) as patience:

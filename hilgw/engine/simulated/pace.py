@@ -1,5 +1,5 @@
-"""How fast simulated time advances: so many times real time, or as fast as the machine can; and
-the speed that was achieved. `Jumps`: when the clock may jump, and how far."""
+"""How fast simulated time advances: a number of times as fast as real time, or as fast as the
+machine can; and the speed that was achieved. `Jumps`: when the clock may jump, and how far."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ SHORTEST_S = 1e-6  # of a wait: 0 would let time advance
 
 
 class Pace(Protocol):
-    """Asked by the event loop before each jump of its clock. It sleeps for `wait_s` at most, then
-    calls `reached` when something came from outside, `waited` when nothing did.
+    """The pace that the event loop asks before each jump of its clock.
+
+    It sleeps for `wait_s` at most, then calls `reached` when something came from outside, `waited`
+    when nothing did.
 
     passes: whether simulated time passes during a wait.
     """
@@ -26,18 +28,22 @@ class Pace(Protocol):
     passes: bool
 
     def wait_s(self, now: int, end: int) -> float | None:
-        """Real seconds until simulated time may advance from `now` to `end`; 0: at once; None:
-        only an event from outside ends this wait."""
+        """Return the real seconds until simulated time may advance from `now` to `end`.
+
+        0: at once; None: only an event from outside ends this wait.
+        """
 
     def reached(self, now: int, end: int) -> int:
-        """The simulated time at which an event from outside comes during such a wait."""
+        """Return the simulated time at which an event from outside comes during such a wait."""
 
     def waited(self) -> None:
-        """Nothing came during such a wait."""
+        """Take the end of such a wait, during which nothing came."""
 
 
 class Factor:
-    """Simulated time advances `factor` times as fast as real time; slower where the machine is."""
+    """The pace at which simulated time advances `factor` times as fast as real time.
+
+    It is slower where the machine is."""
 
     passes = True
 
@@ -73,15 +79,18 @@ class Hold:
     __slots__ = ("_holds", "deadline_ns", "holder", "longest_ns")
 
     def __init__(self, holds: Holds, holder: str, longest_ns: int = 0) -> None:
-        """holder: its name, for the user. longest_ns: how long at most, in real time, so many
-        times as the holds have patience; 0: until it is released."""
+        """Create a hold that has not begun.
+
+        holder: its name, for the user. longest_ns: how long at most, in real time, this many
+        times as
+        the holds have patience; 0: until it is released."""
         self._holds = holds
         self.holder = holder
         self.longest_ns = longest_ns * holds.patience
         self.deadline_ns = 0
 
     def begin(self) -> None:
-        """From now on, for longest_ns of real time at most."""
+        """Hold from now on, for longest_ns of real time at most."""
         holds = self._holds
         holds.held.add(self)
         if self.longest_ns:
@@ -94,7 +103,7 @@ class Hold:
 
 
 class Holds:
-    """Simulated time advances at once, unless a controller holds it. The pace `max`.
+    """The pace `max`: simulated time advances at once, unless a controller holds it.
 
     A synchronized controller holds from the moment that it gets an answer until it asks for its
     next step. A holder that keeps its hold longer than it may, in real time, loses it: `on_expired`
@@ -103,8 +112,8 @@ class Holds:
     Where simulated time has another pace, or time is real, nothing asks this object: holds have no
     effect and never expire.
 
-    patience: all may hold so many times as long. late: holders, and the simulated time before which
-    they hold nothing: a program begins then.
+    patience: all may hold this many times as long. late: holders, and the simulated time before
+    which they hold nothing: a program begins then.
 
     held: those that hold now. first_ns: no hold expires before this real time; None: none does.
     """
@@ -119,11 +128,11 @@ class Holds:
         self.patience, self.late = 1, dict[str, int]()
 
     def wait_longer(self, patience: int, late: dict[str, int]) -> None:
-        """Sets both, before there are holds."""
+        """Set both, before there are holds."""
         self.patience, self.late = patience, late
 
     def hold(self, holder: str, longest_ns: int = 0) -> Hold:
-        """A `Hold` that has begun."""
+        """Return a `Hold` that has begun."""
         hold = Hold(self, holder, longest_ns)
         hold.begin()
         return hold
@@ -143,7 +152,7 @@ class Holds:
         return now
 
     def waited(self) -> None:
-        """Holds expire here: what a holder has sent in time is read before."""
+        """Expire the holds that are over: what a holder has sent in time is read before."""
         real_ns = self.real_now()
         if self.first_ns is None or self.first_ns > real_ns:
             return
@@ -156,8 +165,10 @@ class Holds:
 
 
 class SpeedMeter:
-    """From start() to stop(). speed: the one that was set, a factor or "max". now: of the simulated
-    clock, ns."""
+    """The meter of the speed from start() to stop().
+
+    speed: the one that was set, a factor or "max". now: of the simulated clock, ns.
+    """
 
     def __init__(
         self,
@@ -178,7 +189,8 @@ class SpeedMeter:
         self._ended, self._running = (self._now(), self._real_now()), False
 
     def report(self) -> dict[str, Any]:
-        """achieved: simulated time per real time; None before any has passed."""
+        """Return the speed of the run. achieved: simulated time per real time; None before any
+        has passed."""
         now, real_now = (self._now(), self._real_now()) if self._running else self._ended
         simulated_ns, real_ns = now - self._began[0], real_now - self._began[1]
         return {
@@ -200,12 +212,12 @@ class Jumps:
         self.pace = pace
 
     def over(self, timeout: float | None) -> int | None:
-        """The time at which a select() with this timeout is over; None: never."""
+        """Return the time at which a select() with this timeout is over; None: never."""
         return None if timeout is None else self.clock.time + round(timeout * NS_PER_S)
 
     def next(self, over: int | None) -> tuple[int, float | None]:
-        """Where the next jump ends, and the real seconds until it may be made: 0: now; None: only
-        an event from outside ends the wait."""
+        """Return where the next jump ends, and the real seconds until it may be made.
+        0: now; None: only an event from outside ends the wait."""
         clock = self.clock
         time, end = clock.time, clock.next()
         if end is None or (over is not None and over < end):
@@ -215,11 +227,11 @@ class Jumps:
         return end, 0.0 if end <= time else self.pace.wait_s(time, end)
 
     def interrupted(self, end: int) -> None:
-        """Something came from outside during the wait for this jump."""
+        """Set the time at which something came from outside during the wait for this jump."""
         self.clock.time = self.pace.reached(self.clock.time, end)
 
     def jump(self, end: int) -> None:
-        """Runs the first callback that is due then, or advances the time without one."""
+        """Run the first callback that is due then, or advance the time without one."""
         try:
             self.clock.step(end)
         except Exception as error:

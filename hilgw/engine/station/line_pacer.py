@@ -29,11 +29,11 @@ class LinePacer:
         return now >= self.free_ns
 
     def duration_ns(self, size: int) -> int:
-        """How long the line takes for `size` bytes, rounded down."""
+        """Return how long the line takes for `size` bytes, rounded down."""
         return size * self._bits * NS_PER_S // self.baudRate
 
     def occupy(self, size: int, now: int, *, backlog: bool = False) -> int:
-        """`size` bytes are written; returns when the last one has left.
+        """Take `size` bytes as written; return when the last one has left, in nanoseconds.
 
         They start when the line is free. With `backlog` they were waiting for that moment, so a
         late timer does not delay the schedule.
@@ -45,5 +45,5 @@ class LinePacer:
         return self.free_ns
 
     def reset(self) -> None:
-        """The port was closed: the bytes under way are gone."""
+        """Forget the bytes under way, which are gone: the port was closed."""
         self._free = self._rest = 0

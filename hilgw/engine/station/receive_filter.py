@@ -40,7 +40,7 @@ class ReceiveFilter:
         return self._sources.get(normal(address)) if address else None
 
     def receive(self, event: Received, now: int) -> None:
-        """One packet came in from the hardware."""
+        """Put a received packet on the medium, unless it is an unwanted echo or a duplicate."""
         airs, air, name = self.airs, self.air, self._statistics.name
         origin, owner = airs.origin(air, name, event.address, event.data, now)
         if (travelled_ns := airs.travelled_ns) is not None:

@@ -106,18 +106,18 @@ class Station:
 
     @property
     def queued(self) -> int:
-        """Copies accepted and neither delivered nor refused: waiting or in flight."""
+        """The number of copies accepted and neither delivered nor refused: waiting or in flight."""
         return len(self._queue)
 
     @property
     def queued_bytes(self) -> int:
-        """Bytes of the copies that wait; at most bufferSize."""
+        """The bytes of the copies that wait; at most bufferSize."""
         return self._queue.bytes
 
     # --- called by the medium -----------------------------------------------------------------
 
     def deliver(self, copy: Copy) -> None:
-        """The medium delivers one copy, to be sent."""
+        """Queue one copy of the medium, to be sent."""
         queue = self._queue
         if not queue.add(copy):
             reason = queue.full_reason if self.ready else PacketRefused.DOWN
@@ -130,8 +130,9 @@ class Station:
     def command(
         self, address: str, name: str, value: bytes, answer: Callable[[RemoteAnswer], None]
     ) -> None:
-        """Sends a command to another module of the network; `answer` is called once, with its
-        answer or the problem. HilgwError when this hardware cannot send commands now."""
+        """Send a command to another module of the network; `answer` is called once, with its
+        answer or the problem.
+        HilgwError when this hardware cannot send commands now."""
         session = self.session
         if not isinstance(session, NetworkSession):
             raise HilgwError("has no remote commands", where=self.name)
@@ -144,7 +145,7 @@ class Station:
     # --- called by the supervisor -------------------------------------------------------------
 
     def attach(self, transport: Transport) -> None:
-        """The port is open: the handshake starts."""
+        """Start the handshake on the open port."""
         self.statistics.latency.clear()
         self._transport = transport
         transport.read_bytes = TURN_BYTES
@@ -154,8 +155,8 @@ class Station:
         self._call(now, self.session.open, now)
 
     def detach(self) -> None:
-        """The port is gone: copies in flight are lost and counted, the queue is kept. At the end of
-        the gateway they are not lost: what becomes of them is not known."""
+        """Give up the copies in flight, lost and counted, and keep the queue: the port is gone.
+        At the end of the gateway they are not lost: what becomes of them is not known."""
         self._transport = None
         self.ready = False
         now = self._scheduler.now()
@@ -173,7 +174,8 @@ class Station:
             answer(RemoteAnswer("", "", problem="the port went down", token=token))
 
     def _ended(self) -> list[Event]:
-        """A frame that the end of the gateway cut off is not lost."""
+        """Close the session, and return its events. A frame that the end of the gateway cut off
+        is not lost."""
         return [
             each
             for each in self.session.close()
@@ -181,17 +183,18 @@ class Station:
         ]
 
     def end(self) -> None:
-        """The gateway ends, and closes the port soon."""
+        """Prepare for the end of the gateway, which closes the port soon."""
         self._ending = True
 
     def close(self) -> None:
-        """The gateway has ended: waiting copies expire."""
+        """Expire the waiting copies: the gateway has ended."""
         self.end()
         self.detach()
         self.statistics.expire(self._queue.drop_waiting())
 
     def fault(self, error: Exception) -> None:
-        """The adapter itself failed: the supervisor closes its port and opens it again."""
+        """Report that the adapter itself failed: the supervisor closes its port and opens it
+        again."""
         self.ready = False
         self.supervisor.on_failed(
             AdapterError(f"the adapter failed: {error!r:.200}", where=self.name)
@@ -213,7 +216,7 @@ class Station:
     # --- events of the session ----------------------------------------------------------------
 
     def _call(self, now: int, ask: Callable[[*Given], list[Event]], *given: *Given) -> None:
-        """Contains an error that the adapter raises."""
+        """Ask the adapter, handle its events, and contain an error that it raises."""
         try:
             self._handle(ask(*given), now)
         except Exception as error:  # noqa: BLE001 - adapters of other distributions raise anything
@@ -277,7 +280,7 @@ class Station:
     # --- to the transport ---------------------------------------------------------------------
 
     def _pump(self, now: int, *, backlog: bool = False) -> None:
-        """Sends waiting copies while the line is free and the window is open."""
+        """Send waiting copies while the line is free and the window is open."""
         queue = self._queue
         self._settle(now)
         while queue.waiting and self.ready and len(queue.outstanding) < self._window:
@@ -321,7 +324,7 @@ class Station:
                 self.statistics.refuse(lost, "not delivered")
 
     def _write(self, data: bytes, now: int) -> bool:
-        """Whether the port took the bytes."""
+        """Write the bytes; return whether the port took them."""
         if self._transport is None:
             return False
         try:
@@ -335,7 +338,7 @@ class Station:
         return True
 
     def _set_modem_line(self, name: str, on: bool) -> None:
-        """name: "dtr" or "rts"."""
+        """Set a modem line of the port. name: "dtr" or "rts"."""
         transport = self._transport
         if transport is None:
             return
@@ -359,8 +362,9 @@ class Station:
         self._wakeup.set(due)
 
     def _expires(self, now: int) -> bool:
-        """Whether the session's deadline has passed. If the event loop was late, what it has not
-        read yet may have come in time: it is read first, in the next turn."""
+        """Return whether the session's deadline has passed.
+        If the event loop was late, what it has not read yet may have come in time: it is read
+        first, in the next turn."""
         deadline = self.session.next_deadline()
         if deadline is None or deadline > now or self._transport is None:
             return False
@@ -402,11 +406,11 @@ class TransmitQueue:
         self.bytes = 0
 
     def __len__(self) -> int:
-        """Copies accepted and neither delivered nor refused."""
+        """Return how many copies are accepted and neither delivered nor refused."""
         return len(self.waiting) + len(self.outstanding) + len(self.on_wire)
 
     def add(self, copy: Copy) -> bool:
-        """Queues a copy; False when it does not fit."""
+        """Queue a copy; False when it does not fit."""
         size = len(copy.packet.data)
         if self.bytes + size > self.limit:
             return False
@@ -415,7 +419,7 @@ class TransmitQueue:
         return True
 
     def take(self) -> Copy:
-        """Removes the head; the caller sends it or gives it up."""
+        """Remove the head; the caller sends it or gives it up."""
         copy = self.waiting.popleft()
         self.bytes -= len(copy.packet.data)
         return copy
@@ -423,15 +427,15 @@ class TransmitQueue:
     def sent(
         self, copy: Copy, token: int | None, ends_ns: int, lost: RefusedReason | None = None
     ) -> None:
-        """A copy is in flight: under a token, or until its last byte has left. lost: the reason
-        why it does not count as delivered then."""
+        """Keep a copy in flight: under a token, or until its last byte has left.
+        lost: the reason why it does not count as delivered then."""
         if token is None:
             self.on_wire.append((ends_ns, copy, lost))
         else:
             self.outstanding[token] = copy, ends_ns
 
     def take_sent(self, now: int) -> tuple[Copy, RefusedReason | None] | None:
-        """Removes a copy whose last byte has left by now, with the reason why it is lost, if it
+        """Remove a copy whose last byte has left by now, with the reason why it is lost, if it
         is; None when there is no such copy."""
         if self.on_wire and self.on_wire[0][0] <= now:
             _, copy, lost = self.on_wire.popleft()
@@ -439,14 +443,14 @@ class TransmitQueue:
         return None
 
     def drop_in_flight(self) -> int:
-        """Gives up the copies in flight; returns their number."""
+        """Give up the copies in flight; return their number."""
         count = len(self.outstanding) + len(self.on_wire)
         self.outstanding.clear()
         self.on_wire.clear()
         return count
 
     def drop_waiting(self) -> int:
-        """Gives up the copies that wait; returns their number."""
+        """Give up the copies that wait; return their number."""
         count = len(self.waiting)
         self.waiting.clear()
         self.bytes = 0

@@ -45,7 +45,7 @@ NOTHING = Traffic(State.CLOSED, "", 0, 0, 0, 0, 0, 0)
 
 
 class StationWatch:
-    """Judges one station. causes: what is likely wrong where nothing comes back."""
+    """The judge of one station. causes: what is likely wrong where nothing comes back."""
 
     def __init__(self, causes: str) -> None:
         self._causes = causes
@@ -56,7 +56,8 @@ class StationWatch:
         self._first_ns = 0
 
     def look(self, now: int, traffic: Traffic, *, is_listening: bool) -> str:
-        """The line for the user; mostly empty. is_listening: something waits for its packets."""
+        """Return the line for the user; mostly empty. is_listening: something waits for its
+        packets."""
         if traffic.state is not State.UP:
             text = self._waiting(now, traffic) if traffic.queued else ""
         else:
@@ -66,7 +67,8 @@ class StationWatch:
         return text
 
     def _waiting(self, now: int, traffic: Traffic) -> str:
-        """A port that is down while packets wait for it: reported again and again."""
+        """Return the line about a port that is down while packets wait for it: reported again
+        and again."""
         if self._waits_since is None:
             self._waits_since, self._shown_ns = now, now - REPEAT_NS
         if now - self._waits_since < WAITS_NS or now - self._shown_ns < REPEAT_NS:
@@ -76,8 +78,10 @@ class StationWatch:
         return f"queued {traffic.queued}, sent {traffic.sent}: waits for its port ({why})"
 
     def _unanswered(self, now: int, traffic: Traffic, *, is_listening: bool) -> str:
-        """Many packets out and nothing back: reported once for each connection. Bytes that are no
-        packet are reported by the session."""
+        """Return the line about many packets sent and nothing back, once for each connection.
+
+        Bytes that are no packet are reported by the session.
+        """
         if traffic.connections != self._before.connections:
             # The bytes of the handshake are no answer to a packet.
             self._first = replace(self._before, received_ns=traffic.received_ns)
@@ -101,7 +105,7 @@ class StationWatch:
 
 
 class StationWatches:
-    """Looks at all stations once a second."""
+    """The watch that looks at all stations once a second."""
 
     def __init__(self, scheduler: Scheduler, observer: Observer) -> None:
         self._scheduler = scheduler

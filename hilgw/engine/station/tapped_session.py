@@ -21,8 +21,8 @@ OnFrame = Callable[[Direction, bytes], None]
 
 
 class TappedSession:
-    """Reports the frames that the session sends, and the bytes that it receives up to the next
-    event. session: the one that it stands for."""
+    """A session that reports the frames that it sends, and the bytes that it receives up to the
+    next event. session: the one that it stands for."""
 
     def __init__(self, session: AdapterSession, on_frame: OnFrame) -> None:
         self.session = session
@@ -63,7 +63,7 @@ class TappedSession:
         return self.session.describe(frame)
 
     def flush(self) -> None:
-        """Reports the received bytes without an event."""
+        """Report the received bytes without an event."""
         if self._received:
             data, self._received = self._received, b""
             self._on_frame(Direction.RECEIVED, data)
@@ -76,7 +76,7 @@ class TappedSession:
 
 
 class TappedNetworkSession(TappedSession):
-    """The same of a `NetworkSession`."""
+    """A `TappedSession` of a `NetworkSession`."""
 
     session: NetworkSession
 
@@ -88,6 +88,6 @@ class TappedNetworkSession(TappedSession):
 
 
 def tapped(session: AdapterSession, on_frame: OnFrame) -> TappedSession:
-    """This session, whose frames are reported from now on."""
+    """Return this session, whose frames are reported from now on."""
     is_network = isinstance(session, NetworkSession)
     return (TappedNetworkSession if is_network else TappedSession)(session, on_frame)
