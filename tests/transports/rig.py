@@ -125,7 +125,10 @@ def descriptors() -> dict[str, str]:
 
 
 def call_threads() -> list[threading.Thread]:
-    return [each for each in threading.enumerate() if each.name.startswith(("hilgw", "pySerial"))]
+    """Return the threads of `transports.threads` and of pySerial. A client of a federation that was
+    refused has one of its own, in Zenoh, to the end of the process."""
+    ours = ("hilgw-call", "pySerial")
+    return [each for each in threading.enumerate() if each.name.startswith(ours)]
 
 
 def with_timer(
