@@ -175,7 +175,7 @@ class Stops:
         self._wakeup.set(None if is_over else now + LOOK_NS)
 
     def _has_left(self) -> bool:
-        """Return whether the stop has left; one that the session keeps for its next request has not."""
+        """Return whether the stop has left, and the session keeps none for its next request."""
         return self._body.has_drained() and not self._waits
 
     def _look(self, due: int) -> None:
