@@ -74,7 +74,7 @@ class PeerListener:
         """Handle that all that was written has left, after `congested`."""
 
     def swamped(self, now: int) -> bool:
-        """Handle a peer that sends faster than it is read; return whether it was dropped for that."""
+        """Handle a peer that sends faster than it is read; return whether it was dropped."""
         return False
 
 
@@ -374,7 +374,7 @@ class PeerLink(Generic[S]):
         return late_ns > BUSY_NS
 
     def discard_unsent(self, now: int) -> bool:
-        """Discard what would hold up a stop on a serial line. Return whether anything was discarded:
+        """Discard what would hold up a stop on a serial line. Return whether anything was:
         a frame may be cut then."""
         transport, pacer = self.transport, self._pacer
         if transport is None or pacer is None:
