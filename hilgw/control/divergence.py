@@ -153,7 +153,7 @@ class Comparison:
             series.estimate_delay()
 
     def divergences(self) -> Mapping[str, Divergence]:
-        """Return the divergences by sensor, of a vector by SENSOR.NUMBER; delays as last estimated."""
+        """Return the divergences by sensor, of a vector by SENSOR.NUMBER."""
         return {name: self._series[name].divergence() for name in sorted(self._series)}
 
     def _of(self, key: str) -> Series:
@@ -263,7 +263,7 @@ def _best_lag(first: list[float], second: list[float], most: int) -> float | Non
 
 
 def _hills(found: Mapping[int, float], peak: float) -> list[list[int]]:
-    """Return the lags with about the greatest correlation, in rows: a repeated motion has several."""
+    """Return the lags with about the greatest correlation, in rows."""
     hills: list[list[int]] = [[]]
     for lag, height in found.items():
         if height > peak - LEAST_DROP:

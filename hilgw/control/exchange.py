@@ -71,7 +71,8 @@ class Exchange(Generic[QuestionT, AnswerT]):
     ) -> None:
         """Create it. byte_ns, answer_ns: time of a byte on the line, and of an answer besides its
         bytes. quiet_ns: silence after a missing answer, or after that of a fence. window,
-        window_bytes: this many questions and bytes may wait for their answers; 0 bytes: any number."""
+        window_bytes: this many questions and bytes may wait for their answers;
+        0 bytes: any number."""
         self._counts = counts
         self._byte_ns = byte_ns
         self._answer_ns = answer_ns

@@ -27,7 +27,8 @@ class EmergencyStop:
     def __init__(
         self, name: str = "", guardian: Guardian | None = None, *, is_line: bool = False
     ) -> None:
-        """Create it. name: of the body. is_line: it is on a line, perhaps behind a serial server."""
+        """Create it. name: of the body. is_line: it is on a line, perhaps behind a serial
+        server."""
         self.lock = threading.Lock()
         self.flag: Flag = NOT_SET
         self.is_final = False
@@ -140,7 +141,8 @@ class EmergencyStop:
             connection.detach()  # the descriptor stays ours; for another one there may be no room
 
     def _stop_on_line(self) -> None:
-        """Discard what waits in the kernel, and write the stop twice, as the robot may take the first copy
+        """Discard what waits in the kernel. Write
+        the stop twice, as the robot may take the first copy
         for the end of a frame that was cut."""
         from hilgw.transports.serial import tty
 
