@@ -141,9 +141,8 @@ class EmergencyStop:
             connection.detach()  # the descriptor stays ours; for another one there may be no room
 
     def _stop_on_line(self) -> None:
-        """Discard what waits in the kernel. Write
-        the stop twice, as the robot may take the first copy
-        for the end of a frame that was cut."""
+        """Discard what waits in the kernel, and write the stop twice, as the robot may take the
+        first copy for the end of a frame that was cut."""
         from hilgw.transports.serial import tty
 
         tty.discard(self._fd)

@@ -43,7 +43,8 @@ class Presence:
 
     def body_up(self) -> None:
         """Handle a body that has registered its devices. Where it comes back and the controller
-        does not, the user gets a notice. A program that waits for its body starts now, without one."""
+        does not, the user gets a notice. A program that waits for its body starts now, without
+        one."""
         was_lost, self._body_was_lost = self._body_was_lost, False
         if not was_lost:
             return
