@@ -78,7 +78,7 @@ class Series:
         self._sum = self._squares = self._first_sum = 0.0  # of the differences; of the first body
 
     def first(self, value: float, now: int) -> None:
-        """A value of the first body."""
+        """Take a value of the first body."""
         if not math.isfinite(value):
             self._skipped += 1
             return
@@ -86,7 +86,7 @@ class Series:
         _sample(self._first, value, now)
 
     def second(self, value: float, now: int) -> None:
-        """A value of the second body."""
+        """Take a value of the second body."""
         if not math.isfinite(value):
             self._skipped += 1
             return
@@ -103,11 +103,11 @@ class Series:
             self._skipped += 1
 
     def estimate_delay(self) -> None:
-        """Takes a few milliseconds at most."""
+        """Estimate delay and gain, in a few milliseconds at most."""
         self._delay_ns, self._gain = likeness_of(list(self._first), list(self._second))
 
     def divergence(self) -> Divergence:
-        """What is known now; delay and gain as they were last estimated."""
+        """Return what is known now; delay and gain as they were last estimated."""
         pairs, delay_ns = self._pairs, self._delay_ns
         beside = 0.0 if self._gain is None else 1 - self._gain
         beside = beside if abs(beside) > SCALE_ERROR else 0.0
@@ -129,21 +129,21 @@ class Comparison:
         self._turn = 0
 
     def first(self, name: str, value: Value, reports: Sequence[Quantity], now: int) -> None:
-        """A value of this sensor of the first body. reports: the names of its numbers."""
+        """Take a value of this sensor of the first body. reports: the names of its numbers."""
         for key, number in _numbers(name, value, reports):
             self._of(key).first(number, now)
 
     def second(self, name: str, value: Value, reports: Sequence[Quantity], now: int) -> None:
-        """A value of this sensor of the second body."""
+        """Take a value of this sensor of the second body."""
         for key, number in _numbers(name, value, reports):
             self._of(key).second(number, now)
 
     def forget(self) -> None:
-        """The pairs that come next are of bodies that began anew."""
+        """Forget all pairs: those that come next are of bodies that began anew."""
         self._series.clear()
 
     def estimate_one_delay(self) -> None:
-        """Of one number after the other: for a caller that must be quick."""
+        """Estimate the delay of one number after the other: for a caller that must be quick."""
         if self._series:
             self._turn = (self._turn + 1) % len(self._series)
             list(self._series.values())[self._turn].estimate_delay()
@@ -153,7 +153,7 @@ class Comparison:
             series.estimate_delay()
 
     def divergences(self) -> Mapping[str, Divergence]:
-        """By sensor; of a vector by SENSOR.NUMBER. The delays as they were last estimated."""
+        """Return the divergences by sensor, of a vector by SENSOR.NUMBER."""
         return {name: self._series[name].divergence() for name in sorted(self._series)}
 
     def _of(self, key: str) -> Series:
@@ -164,7 +164,7 @@ class Comparison:
 
 
 def as_dict(divergence: Divergence) -> dict[str, Any]:
-    """For `--report`."""
+    """Return the divergence as a dictionary for `--report`."""
     return {
         "offset": divergence.offset,
         "gain": divergence.gain,
@@ -185,7 +185,7 @@ def _numbers(name: str, value: Value, reports: Sequence[Quantity]) -> list[tuple
 
 
 def _sample(points: Samples, value: float, now: int) -> None:
-    """Keeps the value, if the last sample is old enough."""
+    """Keep the value, if the last sample is old enough."""
     if not points or now - points[-1][0] >= SPACING_NS:
         points.append((now, value))
 
@@ -193,8 +193,8 @@ def _sample(points: Samples, value: float, now: int) -> None:
 def likeness_of(
     first: Sequence[tuple[int, float]], second: Sequence[tuple[int, float]]
 ) -> tuple[int | None, float | None]:
-    """By how many ns `second` is later than `first`, and its gain, both as (time, value) with times
-    that increase; None when they do not show it."""
+    """Return by how many ns `second` is later than `first`, and its gain; None when they do not
+    show it. first, second: (time, value) with times that increase."""
     if min(len(first), len(second)) < LEAST_SAMPLES:
         return None, None
     begin, end = max(first[0][0], second[0][0]), min(first[-1][0], second[-1][0])
@@ -214,7 +214,7 @@ def likeness_of(
 
 
 def _slope(first: list[float], second: list[float]) -> float | None:
-    """Of the straight line through the pairs; None when they do not lie about on one."""
+    """Return the slope of the line through the pairs; None when they do not lie about on one."""
     pairs = list(zip(first, second, strict=True))
     mean1, mean2 = math.fsum(first) / len(pairs), math.fsum(second) / len(pairs)
     moments = [((v - mean1) ** 2, (v - mean1) * (w - mean2), (w - mean2) ** 2) for v, w in pairs]
@@ -227,13 +227,13 @@ def _slope(first: list[float], second: list[float]) -> float | None:
 
 
 def _spacing(points: Sequence[tuple[int, float]]) -> int:
-    """The usual time between two samples."""
+    """Return the usual time between two samples."""
     gaps = sorted(later[0] - earlier[0] for earlier, later in itertools.pairwise(points))
     return gaps[len(gaps) // 2]
 
 
 def _at(points: Sequence[tuple[int, float]], times: Sequence[int]) -> list[float]:
-    """The values at these times, on straight lines between the samples."""
+    """Return the values at these times, on straight lines between the samples."""
     sampled = [point[0] for point in points]
     found = []
     for time in times:
@@ -244,8 +244,8 @@ def _at(points: Sequence[tuple[int, float]], times: Sequence[int]) -> list[float
 
 
 def _best_lag(first: list[float], second: list[float], most: int) -> float | None:
-    """The lag, in points, of the greatest correlation; of those about as great, as a motion that
-    repeats has them, the least."""
+    """Return the lag, in points, of the greatest correlation; of those about as great, as a
+    motion that repeats has them, the least."""
     scale = max(map(abs, (*first, *second)), default=0.0)
     if scale == 0.0 or not math.isfinite(scale):
         return None
@@ -263,7 +263,7 @@ def _best_lag(first: list[float], second: list[float], most: int) -> float | Non
 
 
 def _hills(found: Mapping[int, float], peak: float) -> list[list[int]]:
-    """The lags with about the greatest correlation, in rows: one that repeats has several."""
+    """Return the lags with about the greatest correlation, in rows."""
     hills: list[list[int]] = [[]]
     for lag, height in found.items():
         if height > peak - LEAST_DROP:
@@ -274,7 +274,7 @@ def _hills(found: Mapping[int, float], peak: float) -> list[list[int]]:
 
 
 def _between_points(found: Mapping[int, float], top: int) -> tuple[float, float]:
-    """Where and how high the greatest correlation beside this lag is, by a parabola."""
+    """Return where and how high the greatest correlation next to this lag is, by a parabola."""
     left, height, right = (found[top + side] for side in (-1, 0, 1))
     bend = left - 2 * height + right
     if bend >= 0:
@@ -284,8 +284,8 @@ def _between_points(found: Mapping[int, float], top: int) -> tuple[float, float]
 
 
 def _changes(row: list[float]) -> list[float]:
-    """By how much the value changed over some points: between two of them, the resolution of a
-    sensor shows."""
+    """Return by how much the value changed over some points: between two of them, the resolution
+    of a sensor shows."""
     return [later - earlier for earlier, later in zip(row, row[CHANGE:], strict=False)]
 
 
@@ -302,7 +302,7 @@ class _Correlation:
         ]
 
     def at(self, lag: int) -> float:
-        """Of first[i] and second[i + lag], where both are; 0 where one is constant."""
+        """Return the correlation of first[i] and second[i + lag]; 0 where one is constant."""
         count = len(self._first)
         begin, end = max(0, -lag), min(count, count - lag)
         n = end - begin

@@ -69,9 +69,10 @@ class Exchange(Generic[QuestionT, AnswerT]):
         window: int = 1,
         window_bytes: int = 0,
     ) -> None:
-        """byte_ns, answer_ns: time of a byte on the line, and of an answer beside its bytes.
-        quiet_ns: silence after a missing answer, or after that of a fence. window, window_bytes:
-        so many questions and bytes may wait for their answers; 0 bytes: any number."""
+        """Create it. byte_ns, answer_ns: time of a byte on the line, and of an answer besides its
+        bytes. quiet_ns: silence after a missing answer, or after that of a fence. window,
+        window_bytes: this many questions and bytes may wait for their answers;
+        0 bytes: any number."""
         self._counts = counts
         self._byte_ns = byte_ns
         self._answer_ns = answer_ns
@@ -95,7 +96,7 @@ class Exchange(Generic[QuestionT, AnswerT]):
         return [*self._lines, *self._realtime]
 
     def may_ask(self, question: QuestionT, now: int) -> bool:
-        """Whether a question may be asked now."""
+        """Return whether a question may be asked now."""
         fenced = self.needs_fence or any(each.is_fence for each in self._lines)
         if now < self.silent_ns or (fenced and not question.is_fence):
             return False
@@ -106,7 +107,7 @@ class Exchange(Generic[QuestionT, AnswerT]):
         return len(self._lines) < self._window and fits
 
     def next_deadline(self) -> int | None:
-        """When answers are late; None: none are awaited."""
+        """Return when answers are late; None: none are awaited."""
         return min([each.until_ns for each in (*self._lines[:1], *self._realtime)], default=None)
 
     # --- traffic ------------------------------------------------------------------------------

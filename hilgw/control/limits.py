@@ -32,7 +32,7 @@ REST_RAD, REST_M = 0.01, 0.0005  # how far a motor that holds its limit may be b
 
 
 def check_command(device: Device, command: Command) -> Refusal | None:
-    """Checks a command to this motor; None: allowed."""
+    """Check a command to this motor; None: allowed."""
     if isinstance(command, MotorCommand):
         return _check_setting(device, command.field, command.value)
     if isinstance(command, MotorPid):
@@ -56,7 +56,7 @@ def _check_setting(device: Device, name: str, value: float) -> Refusal | None:
 
 
 def check_value(device: Device, command: LedValue | BrakeDamping) -> Refusal | None:
-    """Checks a value for an LED or a brake; None: allowed."""
+    """Check a value for an LED or a brake; None: allowed."""
     wanted = LED if isinstance(command, LedValue) else BRAKE
     if device.kind != wanted:
         return Refusal(
@@ -75,7 +75,7 @@ def _check_pid(device: Device, command: MotorPid) -> Refusal | None:
 
 
 def check_settings(device: Device, values: tuple[float, ...]) -> Refusal | None:
-    """Checks all settings of the device at once, in the order of its kind; None: allowed."""
+    """Check all settings of the device at once, in the order of its kind; None: allowed."""
     known = KINDS.get(device.kind)
     if known is None or len(values) != len(known.settings):
         return Refusal(
@@ -125,7 +125,7 @@ def beyond(motor: Device, position: Value) -> str:
 
 
 def limit_errors(limits: MotorLimits, default: float | None) -> list[tuple[str, str]]:
-    """The errors in one motor's configuration: (setting, message) each."""
+    """Return the errors in one motor's configuration: (setting, message) each."""
     errors = []
     for name in ("position", "velocity"):
         low, high = limits.bounds(name)
@@ -156,7 +156,7 @@ class Slew:
         self._moved_ns: int | None = None
 
     def aim(self, target: float, now: int) -> float:
-        """Sets the target; returns the value to command now. Infinity selects a mode and passes."""
+        """Set the target; return the value to command now. Infinity selects a mode and passes."""
         self._target = target
         if self._rate == math.inf:
             self.value = target
@@ -164,7 +164,7 @@ class Slew:
         return self._move(now)
 
     def expire(self, now: int) -> float | None:
-        """The next value on the way to the target, when it is due."""
+        """Return the next value on the way to the target, when it is due."""
         due = self.next_deadline()
         return None if due is None or now < due else self._move(now)
 
@@ -174,7 +174,7 @@ class Slew:
         return self._moved_ns + STEP_NS
 
     def settle(self, value: float = 0.0) -> None:
-        """The value was set without the limit, by a safety stop."""
+        """Take the value that a safety stop set without the limit."""
         self.value = self._target = value
 
     def _move(self, now: int) -> float:

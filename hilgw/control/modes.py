@@ -25,8 +25,8 @@ class RobotMode(StrEnum):
 
 
 def differing(first: Iterable[Device], second: Iterable[Device]) -> list[str]:
-    """The devices that have one name in both bodies and are not the same, in words: another kind,
-    or other units. first, second: of the simulated and the remote body."""
+    """Return the devices that have one name in both bodies and are not the same, in words:
+    another kind, or other units. first, second: of the simulated and the remote body."""
     others = {device.name: device for device in second}
     found = []
     for device in first:
@@ -41,12 +41,12 @@ def differing(first: Iterable[Device], second: Iterable[Device]) -> list[str]:
 
 
 def is_same(device: Device, other: Device) -> bool:
-    """Whether a controller may read and command one in the place of the other."""
+    """Return whether a controller may read and command one in the place of the other."""
     return device.kind == other.kind and _units(device) == _units(other)
 
 
 def of_one_only(devices: Iterable[Device], others: Iterable[Device]) -> list[str]:
-    """The names of the devices that the other body does not have, in order."""
+    """Return the names of the devices that the other body does not have, in order."""
     names = {device.name for device in others}
     return [device.name for device in devices if device.name not in names]
 

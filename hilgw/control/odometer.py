@@ -7,19 +7,19 @@ class Odometer:
     """Between two readings the counter moves by less than half its span."""
 
     def __init__(self, span: float, start: float | None = None) -> None:
-        """span: after so many steps the counter shows the same number again. start: what the first
-        reading stands for; None: itself."""
+        """Create it. span: after this many steps the counter shows the same number again. start:
+        what the first reading stands for; None: itself."""
         self._span = span
         self._total = start
         self._raw: float | None = None
         self._offset = 0.0
 
     def rebase(self) -> None:
-        """The counter may have started again: its next reading stands for the present total."""
+        """Let the next reading stand for the present total: the counter may have started again."""
         self._raw = None
 
     def read(self, raw: float) -> float:
-        """The total after this reading of the counter."""
+        """Return the total after this reading of the counter."""
         if self._raw is None:
             self._offset = 0.0 if self._total is None else self._total - raw
         else:

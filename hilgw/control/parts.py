@@ -15,7 +15,7 @@ LARGEST_W = 1e9
 
 
 def url_setting(doc: str, default: str | None, example: str) -> Any:
-    """A setting with the address of a TCP server."""
+    """Return a setting with the address of a TCP server."""
     pattern = r"tcp://(\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):[0-9]{1,5}"
     return setting(doc, default, pattern=pattern, example=example)
 

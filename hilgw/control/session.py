@@ -24,22 +24,22 @@ class LinkSession(Protocol):
     def counts(self) -> dict[str, int]: ...
 
     def open(self, now: int) -> list[Event]:
-        """The connection is up."""
+        """Begin the session on a new connection."""
 
     def close(self) -> list[Event]:
-        """The connection is gone: Disconnected when a peer was there."""
+        """End the session: Disconnected when a peer was there."""
 
     def receive(self, data: bytes, now: int) -> list[Event]:
-        """Bytes from the peer, in any chunks."""
+        """Take bytes from the peer, in any chunks."""
 
     def next_deadline(self) -> int | None:
-        """When `expire` must be called, or None."""
+        """Return when `expire` must be called, or None."""
 
     def expire(self, now: int) -> list[Event]:
-        """The deadline has come (calls before it are harmless)."""
+        """Do what is due at the deadline (calls before it are harmless)."""
 
     def describe(self, data: bytes, *, received: bool) -> str:
-        """Bytes in words, for people; never raises."""
+        """Return the bytes in words, for people; never raises."""
 
 
 @runtime_checkable

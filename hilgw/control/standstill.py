@@ -43,7 +43,7 @@ class Standstill:
         ]
 
     def _goes_on(self, device: Device, position: float, now: int) -> bool:
-        """Whether it goes on one way, and not to the default that a stop sends it to."""
+        """Return whether it goes on one way, and not to the default that a stop sends it to."""
         before, since_ns, stretches = self._courses.setdefault(device.index, (position, now, 0))
         if now - since_ns < STRETCH_NS:
             return False
@@ -57,7 +57,7 @@ class Standstill:
         return abs(stretches) >= STRETCHES
 
     def is_due(self, now: int) -> bool:
-        """Whether the stop is written again now; it counts as written."""
+        """Return whether the stop is written again now; it counts as written."""
         if now < self._next_ns:
             return False
         self._stops = 1 if now >= self._next_ns + LATER_NS else self._stops + 1

@@ -17,18 +17,18 @@ class Notices:
     """The notices of one control loop for the user. A notice that repeats is shown once."""
 
     def __init__(self, name: str, observer: Observer) -> None:
-        """name: of the robot."""
+        """Create it. name: of the robot."""
         self._name = name
         self._observer = observer
         self._filter = NoticeFilter()
 
     def add(self, text: str, key: str = "") -> None:
-        """Shows this text about the robot. key: texts with the same key are shown once."""
+        """Show this text about the robot. key: texts with the same key are shown once."""
         if self._filter.is_due(key, once=bool(key)):
             self._observer.notice(self._name, text)
 
     def show(self, name: str, event: Event) -> None:
-        """Shows an event of the link of this name: refusals, notices and failures, no others."""
+        """Show an event of the link of this name: refusals, notices and failures, no others."""
         match event:
             case Refused(_, reason, text):
                 self._observer.refused(name, reason, text)
@@ -56,8 +56,8 @@ class LoopContext:
         object.__setattr__(self, "notices", Notices(self.name, self.observer))
 
     def refuse(self, reason: str, text: str) -> None:
-        """A request of the controller is refused: counts and shows it. text: empty where the text
-        of an earlier refusal was shown."""
+        """Count and show a refused request of the controller. text: empty where the text of an
+        earlier refusal was shown."""
         self.statistics.refused[reason] += 1
         if text:
             self.observer.refused(self.name, reason, text)

@@ -39,7 +39,7 @@ class Interlock(Protocol):
     def stop(self) -> None: ...
 
     def demand_released(self) -> None:
-        """Raises SafetyError while no robot may be armed."""
+        """Raise SafetyError while no robot may be armed."""
         ...
 
 
@@ -53,7 +53,8 @@ class ControlLoops:
         simulated: bool = False,
         guardian_ms: int = DEFAULT_GUARDIAN_MS,
     ) -> None:
-        """simulated: whether the scheduler's time is. guardian_ms: as of `GatewayConfig`."""
+        """Create it. simulated: whether the scheduler's time is. guardian_ms: as of
+        `GatewayConfig`."""
         self.watchdog = Watchdog(scheduler, threaded=not simulated, guardian_ms=guardian_ms)
         self._scheduler = scheduler
         self._loops: dict[str, ControlLoop] = {}
@@ -70,13 +71,13 @@ class ControlLoops:
             self.watchdog.watch(safety)
 
     def __getitem__(self, robot: str) -> ControlLoop:
-        """Returns the control loop of this robot. HilgwError for a robot without one."""
+        """Return the control loop of this robot. HilgwError for a robot without one."""
         if robot not in self._loops:
             raise self._unknown(robot)
         return self._loops[robot]
 
     def __iter__(self) -> Iterator[str]:
-        """The robots with a control loop."""
+        """Return the robots with a control loop."""
         return iter(self._loops)
 
     def _unknown(self, *robots: str) -> HilgwError:
@@ -85,28 +86,29 @@ class ControlLoops:
         return HilgwError(what, fix=suggest(robots[0], self._loops))
 
     def unused(self, *, shadows: bool) -> set[str]:
-        """The names of the links to bodies that no controller moves. shadows: with the shadows'."""
+        """Return the names of the links to bodies that no controller moves. shadows: with the
+        shadows'."""
         return set().union(*(loop.modes.unused(shadows=shadows) for loop in self._loops.values()))
 
     def names(self) -> list[str]:
-        """The robots with a control loop. HilgwError when there is none."""
+        """Return the robots with a control loop. HilgwError when there is none."""
         if not self._loops:
             raise HilgwError("no robot with a control loop here")
         return list(self._loops)
 
     def device_of(self, robot: str, name: str) -> Device | None:
-        """The device of a robot, or of one body as ROBOT.remote, that has this name; None while it
-        is not registered."""
+        """Return the device of a robot, or of one body as ROBOT.remote, that has this name; None
+        while it is not registered."""
         return self._loops[robot.partition(".")[0]].statistics.devices.get(name)
 
     def show_file(self, file: str) -> None:
-        """The configuration file, which Webots' controllers learn as their world."""
+        """Show Webots' controllers the configuration file as their world."""
         path = Path(file).absolute()
         for loop in self._loops.values():
             loop.steps.show_paths(str(path.parent), str(path))
 
     def start(self) -> None:
-        """Raises SafetyError where there are real bodies, and their guardian cannot start."""
+        """Raise SafetyError where there are real bodies, and their guardian cannot start."""
         self.watchdog.guardian.demand()
         self.hold_back()
         if self.arm_within_s is not None:
@@ -120,7 +122,7 @@ class ControlLoops:
             loop.start()
 
     def end(self, *, by_hand: bool = False) -> None:
-        """Stops all motors for good, and writes it now, while the connections are still up; the
+        """Stop all motors for good, and write it now, while the connections are still up; the
         first step of a shutdown. A second call does nothing. by_hand: a person ends the run."""
         for name, loop in self._loops.items():
             if name not in self._ended:
@@ -130,7 +132,7 @@ class ControlLoops:
                     self.unstopped.add(name)
 
     async def stop_motors(self) -> None:
-        """`end`, and what the bodies' connections could not take at once."""
+        """Stop all motors for good, and wait until the bodies' connections have taken the stops."""
         self.end()
         end_ns = self._scheduler.now() + s_to_ns(DRAIN_S)
         while not all(loop.has_drained() for loop in self._loops.values()):
@@ -142,8 +144,8 @@ class ControlLoops:
             self.unconfirmed |= loop.unconfirmed
 
     async def stops_left(self, *robots: str) -> dict[str, str]:
-        """Return when the last stops of these robots have left: the robots of which that is not
-        known, with the reason."""
+        """Wait until the last stops of these robots have left. Return the robots of which that is
+        not known, with the reason."""
         loops = {robot: self._loops[robot] for robot in robots}
         while any(each.stops.is_leaving for loop in loops.values() for each in loop.safeties):
             await sleep_in_real_time(POLL_S)
@@ -161,15 +163,15 @@ class ControlLoops:
     # --- armed from the start -----------------------------------------------------------------
 
     def hold_back(self) -> None:
-        """No robot is armed from here on before the emergency-stop switch was read: closed; no real
-        one before it is up for the first time."""
+        """Keep robots disarmed until the emergency-stop switch was read as closed, and real ones
+        until they are up for the first time."""
         for safety in self.safeties():
             if safety.state.armed and (safety.is_guarded or self.estop is not None):
                 safety.state.armed, safety.on_up = False, self.arm_held
                 self._held[safety] = safety.state.disarms
 
     def arm_held(self) -> None:
-        """Arms those that are held back no more, unless they were disarmed meanwhile."""
+        """Arm those that are held back no more, unless they were disarmed meanwhile."""
         if not self.watchdog.guardian.confirmed() or (self.estop is not None and self.estop.cause):
             return
         for safety, disarms in list(self._held.items()):
@@ -179,7 +181,7 @@ class ControlLoops:
                     safety.arm()
 
     def _give_up(self) -> None:
-        """The time of `--arm` is over."""
+        """Give up arming the bodies that are not up within the time of `--arm`."""
         for safety in [each for each in self._held if each.away]:
             del self._held[safety]
             safety.gave_up(self.arm_within_s or 0)
@@ -187,7 +189,7 @@ class ControlLoops:
     # --- by the user --------------------------------------------------------------------------
 
     async def await_bodies(self, *robots: str, limit_ns: int = HANDSHAKE_NS) -> None:
-        """Returns when the guardian has answered and no real body of these robots is on its way;
+        """Return when the guardian has answered and no real body of these robots is on its way;
         SafetyError where one was disarmed meanwhile. After this time it returns in any case."""
         self.watchdog.guardian.demand()
         loops = [self[robot] for robot in robots]
@@ -202,7 +204,7 @@ class ControlLoops:
             raise SafetyError("not armed: it was disarmed meanwhile", fix="arm it again")
 
     def arm(self, *robots: str, accepted: Collection[str] = ()) -> None:
-        """Lets the motors of these robots move. accepted: motors whose position counts, though
+        """Let the motors of these robots move. accepted: motors whose position counts, though
         their zero was lost. HilgwError for a robot without a control loop, with
         a hardware fault, or whose real body is down, while the guardian has not answered, and while
         the emergency-stop switch is pressed: none is armed then.
@@ -232,7 +234,7 @@ class ControlLoops:
         return {robot: "; ".join(filter(None, some)) for robot, some in found.items() if any(some)}
 
     def disarm(self, *robots: str, reason: StopReason = StopReason.DISARMED) -> list[str]:
-        """Stops these robots; their motors do not move until `arm`. HilgwError for robots without
+        """Stop these robots; their motors do not move until `arm`. HilgwError for robots without
         a control loop; the others are stopped then. Returns those whose body took no stop:
         it is lost."""
         now = self._scheduler.now()
@@ -243,19 +245,19 @@ class ControlLoops:
         return down
 
     def safeties(self) -> Iterator[Safety]:
-        """Of all bodies."""
+        """Yield the `Safety` of each body."""
         for loop in self._loops.values():
             yield from loop.safeties
 
     def emergency_stop(self) -> None:
-        """In another thread: the event loop is late, and all robots must stop now. No command
+        """Stop all robots from another thread, as the event loop is late. No command
         passes until `disarm`, which the event loop calls as soon as it goes on."""
         for safety in self.safeties():
             safety.state.armed = False
             safety.emergency()
 
     def demand_none_latched(self) -> None:
-        """Raises SafetyError for the first control loop with a latched stop."""
+        """Raise SafetyError for the first control loop with a latched stop."""
         for name, loop in self._loops.items():
             if latched := next(filter(None, (each.state.latched for each in loop.safeties)), None):
                 what = f"safety stop latched: {latched.replace('_', ' ')}"

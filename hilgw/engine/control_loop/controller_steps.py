@@ -25,31 +25,31 @@ class NoSteps:
         self._context = context
 
     def expect(self) -> None:
-        """The controller is free to compute: simulated time waits for its next request."""
+        """Let simulated time wait for the next request: the controller is free to compute."""
 
     def request(self, event: StepRequest, now: int) -> None:
-        """The controller asks for a step."""
+        """Take the controller's request for a step."""
 
     def reset(self, now: int) -> None:
-        """The controller is gone."""
+        """Forget the steps of the controller, which is gone."""
 
     def end(self, now: int) -> None:
-        """The gateway ends: has the controller end, too."""
+        """Have the controller end, as the gateway ends."""
 
     def has_left(self) -> bool:
-        """Whether the controller has disconnected after `end`."""
+        """Return whether the controller has disconnected after `end`."""
         return True
 
     def press(self, keys: Sequence[int], hold_ns: int) -> None:
-        """Keys are down for so long of simulated time. HilgwError when nothing reads them."""
+        """Hold keys down for this long of simulated time. HilgwError when nothing reads them."""
         raise self._unknown()
 
     def say(self, text: str) -> None:
-        """A text for the controller, as from its robot window. HilgwError when it takes none."""
+        """Send the controller a text, as from its robot window. HilgwError when it takes none."""
         raise self._unknown()
 
     def charge(self, energy_j: float) -> None:
-        """The battery has this energy. HilgwError when it cannot have it."""
+        """Set the energy of the battery. HilgwError when it cannot have it."""
         raise self._unknown()
 
     def _unknown(self) -> HilgwError:
@@ -57,10 +57,10 @@ class NoSteps:
         return HilgwError("the robot has no Webots controller", where=self._context.name, fix=fix)
 
     def show_paths(self, project: str, world: str) -> None:
-        """Gives the controller the paths of its project and world."""
+        """Give the controller the paths of its project and world."""
 
     def report(self) -> dict[str, Any]:
-        """What a controller that is stepped adds to the control loop's report."""
+        """Return what a controller that is stepped adds to the control loop's report."""
         return {}
 
 
@@ -151,7 +151,7 @@ class ControllerSteps(NoSteps):
 
 
 def steps_of(context: LoopContext, controller: LoopController, bodies: BodyEnds) -> NoSteps:
-    """The steps of this controller, which may ask for none."""
+    """Return the steps of this controller, which may ask for none."""
     if controller.stepping is None:
         return NoSteps(context)
     return ControllerSteps(context, controller.link, bodies, controller.stepping)

@@ -27,7 +27,8 @@ class EmergencyStop:
     def __init__(
         self, name: str = "", guardian: Guardian | None = None, *, is_line: bool = False
     ) -> None:
-        """name: of the body. is_line: it is on a line, perhaps behind a serial server."""
+        """Create it. name: of the body. is_line: it is on a line, perhaps behind a serial
+        server."""
         self.lock = threading.Lock()
         self.flag: Flag = NOT_SET
         self.is_final = False
@@ -43,7 +44,7 @@ class EmergencyStop:
         self._stop_bytes = b""
 
     def attach(self, transport: Transport) -> None:
-        """A connection is up. One without a descriptor (a pipe in memory) cannot be stopped."""
+        """Take a new connection. One without a descriptor (a pipe in memory) cannot be stopped."""
         self.detach()
         fd = transport.fileno()
         with self.lock:
@@ -51,7 +52,7 @@ class EmergencyStop:
             self._fd = os.dup(fd) if fd >= 0 else -1
 
     def guard(self) -> None:
-        """Gives the connection to a guardian that runs now, with the stop that the last one kept:
+        """Give the connection to a guardian that runs now, with the stop that the last one kept:
         it may be on its way."""
         if self._guardian is not None and self._fd >= 0:
             self.flag = self._guardian.flag
@@ -59,7 +60,7 @@ class EmergencyStop:
             self._guardian.keep(self._name, self._kept)
 
     def detach(self) -> None:
-        """The connection is gone: close our descriptor too, or the port would stay open."""
+        """Forget the lost connection, and close our descriptor too, or the port would stay open."""
         self.flag, self._kept = NOT_SET, b""
         self._has_guardian = self.is_final = False
         with self.lock:
@@ -72,15 +73,15 @@ class EmergencyStop:
                 os.close(fd)
 
     async def release(self) -> None:
-        """Before the connection is closed: returns when the guardian has let go of it. No motor
+        """Return when the guardian has let go of the connection, which is closed next. No motor
         moves from here on."""
         if self._guardian is not None and self._has_guardian:
             self._has_guardian = False
             await self._guardian.drop(self._name)
 
     def prepare(self, stop_bytes: bytes) -> bool:
-        """The bytes that stop the motors as they are now; empty when none moves. False where there
-        is a guardian that could not take them.
+        """Take the bytes that stop the motors as they are now; empty when none moves. Return False
+        where there is a guardian that could not take them.
 
         The guardian keeps the last ones until `forget`: the stop itself may still be on its way.
         """
@@ -90,7 +91,7 @@ class EmergencyStop:
         return self._has_guardian and self._keep(stop_bytes)
 
     def forget(self) -> None:
-        """The stop has left: the guardian would stop nothing."""
+        """Have the guardian stop nothing any more, as the stop has left."""
         self._keep(b"")
 
     @property
@@ -111,7 +112,7 @@ class EmergencyStop:
         return True
 
     def trigger(self) -> None:
-        """In the watchdog's thread: writes the stop bytes, or closes the connection."""
+        """Write the stop bytes, or close the connection; called in the watchdog's thread."""
         with self.lock:
             if self._fd < 0 or not self._stop_bytes:
                 return
@@ -125,7 +126,7 @@ class EmergencyStop:
                 pass  # the connection is gone, and the robot stops by itself
 
     def _stop_on_stream(self) -> None:
-        """Where half a message still waits in the event loop, only closing stops the robot."""
+        """Write the stop, or close the connection where half a message waits in the event loop."""
         stop = self._stop_bytes
         pending = 0 if self._transport is None else self._transport.pending
         with suppress(BlockingIOError):
@@ -140,8 +141,8 @@ class EmergencyStop:
             connection.detach()  # the descriptor stays ours; for another one there may be no room
 
     def _stop_on_line(self) -> None:
-        """Discards what waits in the kernel. Writes twice, as the robot may take the first copy
-        for the end of a frame that was cut."""
+        """Discard what waits in the kernel, and write the stop twice, as the robot may take the
+        first copy for the end of a frame that was cut."""
         from hilgw.transports.serial import tty
 
         tty.discard(self._fd)

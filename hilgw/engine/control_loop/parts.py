@@ -62,12 +62,12 @@ class LoopController:
 
 
 def no_body(context: LoopContext, safety: SafetyState) -> LoopBody:
-    """Stands for the body of a robot that has none: it never connects, and refuses all requests."""
+    """Return a stand-in for a missing body: it never connects, and refuses all requests."""
     return LoopBody(_absent(context.name, _NoBodySession(), context), safety)
 
 
 def no_controller(context: LoopContext, advice: str = "") -> LoopController:
-    """Stands for a controller that is not a peer: it never connects."""
+    """Return a stand-in for a controller that is not a peer: it never connects."""
     link = _absent(f"{context.name}.controller", _NoControllerSession(), context)
     return LoopController(link, context.scheduler, advice)
 

@@ -53,28 +53,28 @@ class PeerListener:
         return True
 
     def attached(self, transport: Transport) -> None:
-        """The connection is up; the session opens next."""
+        """Handle a new connection; the session opens next."""
 
     async def release(self) -> None:
-        """The connection is closed next: returns when no other process holds it."""
+        """Return when no other process holds the connection, which is closed next."""
 
     def alarmed(self) -> None:
-        """The flag of the connection is set: nothing may be written to it any more."""
+        """Handle the flag of the connection: nothing may be written to it any more."""
 
     def detached(self, now: int) -> None:
-        """The connection is gone, and the session is closed."""
+        """Handle the end of the connection; the session is closed."""
 
     def events(self, events: list[Event], now: int) -> None:
-        """The session reports these events, in order: all but Write."""
+        """Handle these events of the session, in order: all but Write."""
 
     def faulted(self, now: int) -> None:
-        """The session raised an exception; its connection will be closed."""
+        """Handle an exception of the session, whose connection will be closed."""
 
     def drained(self, now: int) -> None:
-        """All that was written has left, after `congested`."""
+        """Handle that all that was written has left, after `congested`."""
 
     def swamped(self, now: int) -> bool:
-        """The peer sends faster than it is read; True when it was dropped for that."""
+        """Handle a peer that sends faster than it is read; return whether it was dropped."""
         return False
 
 
@@ -102,7 +102,7 @@ class PeerLink(Generic[S]):
         pacer: LinePacer | None = None,
         dropped: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
-        """dropped: frames of a line that were damaged, by reason."""
+        """Create it. dropped: frames of a line that were damaged, by reason."""
         self.name = name
         self.session = session
         self.identity = ""
@@ -131,7 +131,7 @@ class PeerLink(Generic[S]):
     # --- called by the supervisor or the TCP server -------------------------------------------
 
     def attach(self, transport: Transport) -> None:
-        """The connection is up."""
+        """Prepare for a new peer, and open the session."""
         now = self.checked_now()
         self.transport = transport
         self._is_remote = self.is_on_line and "://" in transport.name
@@ -154,7 +154,7 @@ class PeerLink(Generic[S]):
         await self.listener.release()
 
     def detach(self) -> None:
-        """The connection is gone."""
+        """Close the session of the lost connection, and tell the listener."""
         now = self._scheduler.now()
         self.transport = None
         self._wakeup.set(None)
@@ -200,7 +200,7 @@ class PeerLink(Generic[S]):
         self.handle(events, now)
 
     def _is_doubled(self, checked: bytearray, data: bytes) -> bool:
-        """Whether the answers of the peer have each FF twice."""
+        """Return whether the answers of the peer have each FF twice."""
         is_due = len(checked) % CHECKED_BYTES + len(data) >= CHECKED_BYTES
         checked += data
         if not is_due or not isinstance(self.session, ChecksFrames):
@@ -212,7 +212,7 @@ class PeerLink(Generic[S]):
         return single >= good + FEWEST_DOUBLED
 
     def _watch(self, data: bytes, events: list[Event], now: int) -> None:
-        """Called for all bytes on a serial line up to the first that are a frame of the session."""
+        """Look for the session's first frame in the bytes of a serial line, until it is found."""
         if all(type(event) is Notice for event in events):
             self._first_frame.take(data, now)
         else:
@@ -226,7 +226,7 @@ class PeerLink(Generic[S]):
         self._first_frame_wakeup.set(self._first_frame.deadline)
 
     def _is_swamped(self, now: int) -> bool:
-        """After a full read: whether input has been waiting for too long, and the peer was
+        """Return whether input has been waiting for too long after a full read, and the peer was
         dropped for that."""
         if not self.has_unread():
             self._full_since = None
@@ -241,30 +241,30 @@ class PeerLink(Generic[S]):
     # --- called by the control loop -----------------------------------------------------------
 
     def checked_now(self) -> int:
-        """The time, at each entry from outside. Stops the motors first when the event loop was
-        late."""
+        """Return the time, at each entry from outside. Stops the motors first when the event loop
+        was late."""
         now = self._scheduler.now()
         self._watchdog.check(now)
         return now
 
     def was_late(self) -> bool:
-        """Whether the event loop was late a moment ago: what comes now may have waited for it."""
+        """Return whether the event loop was late a moment ago: input may have waited for it."""
         return self.checked_now() < self._watchdog.late_until_ns
 
     def unanswered_ns(self) -> int:
-        """For how long the peer has answered nothing valid; 0 while it waits for the first bytes
-        from here."""
+        """Return for how long the peer has answered nothing valid; 0 while it waits for the first
+        bytes from here."""
         if self.peer_confirmed or self._asked_ns is None:
             return 0
         return self._scheduler.now() - self._asked_ns
 
     def has_unread(self) -> bool:
-        """Whether bytes of the peer have arrived that the event loop has not read yet."""
+        """Return whether bytes of the peer have arrived that the event loop has not read yet."""
         return self.transport is not None and self.transport.in_waiting > 0
 
     def ask(self, otherwise: F, method: Callable[..., T], *arguments: Any) -> T | F:
-        """What the session answers. An error that it raises is contained here, and reported; the
-        answer is `otherwise` then."""
+        """Return what the session answers. An error that it raises is contained here, and reported;
+        the answer is `otherwise` then."""
         try:
             return method(*arguments)
         except Exception as error:  # noqa: BLE001 - sessions of other distributions raise anything
@@ -272,7 +272,7 @@ class PeerLink(Generic[S]):
             return otherwise
 
     def call(self, now: int, method: Callable[..., list[Event]], *arguments: Any) -> bool:
-        """Asks the session, and handles the events that it answers. Returns whether it raised no
+        """Ask the session, and handle the events that it answers. Returns whether it raised no
         error, and the connection took all that it wrote."""
         try:
             events = method(*arguments)
@@ -282,7 +282,7 @@ class PeerLink(Generic[S]):
         return self.handle(events, now)
 
     def handle(self, events: list[Event], now: int) -> bool:
-        """Writes what the session wants to write, and passes its other events on. Returns whether
+        """Write what the session wants to write, and pass its other events on. Returns whether
         the connection took all bytes."""
         others: list[Event] | None = None
         written = True
@@ -302,25 +302,25 @@ class PeerLink(Generic[S]):
         return written
 
     def ready(self, identity: str) -> None:
-        """The peer is there."""
+        """Report the peer as ready, with this identity."""
         self.identity = identity
         self.peer_confirmed |= self.is_on_line  # on TCP the connection alone is enough for that
         self.supervisor.on_ready(identity)
 
     def not_ready(self, reason: str) -> None:
-        """The peer is gone, though the connection is up: one on the network may be dead all the
-        same, with somebody who acknowledges its bytes."""
+        """Report the peer as gone, though the connection is up: one on the network may be dead all
+        the same, with somebody who acknowledges its bytes."""
         if self.transport is not None:
             self.supervisor.on_not_ready(reason)
             if self._is_remote:
                 self.fail(PeerError(reason, where=self.name))
 
     def fail(self, error: HilgwError) -> None:
-        """Has the connection closed soon; it may be opened again."""
+        """Have the connection closed soon; it may be opened again."""
         self.supervisor.on_failed(error)
 
     def fault(self, error: Exception, *, by_peer: bool = False) -> None:
-        """The session itself failed; reported once per connection. by_peer: at bytes of the peer,
+        """Report once per connection that the session itself failed. by_peer: at bytes of the peer,
         which must not use up the restarts: then it is an error of the peer."""
         if self._has_faulted:
             return
@@ -330,7 +330,7 @@ class PeerLink(Generic[S]):
         self.fail(kind(f"the session failed: {error!r:.200}", where=self.name))
 
     def dismiss(self, text: str, *, restarts: bool = False) -> None:
-        """Ends the peer's session now; nothing it has sent counts any more. A serial line cannot
+        """End the peer's session now; nothing it has sent counts any more. A serial line cannot
         be closed for that: its peer has to show itself anew. restarts: a program is not to blame,
         and its `restart` decides whether it starts again."""
         if self.transport is None:
@@ -347,7 +347,7 @@ class PeerLink(Generic[S]):
         self.not_ready(text)
 
     def discard_stale_input(self, now: int) -> None:
-        """Discards what a peer on a line sends before it can have read what was written just now:
+        """Discard what a peer on a line sends before it can have read what was written just now:
         it means devices that are gone."""
         if self._pacer is not None:
             self._discard_until_ns = max(now, self._pacer.free_ns) + STALE_INPUT_NS
@@ -355,18 +355,18 @@ class PeerLink(Generic[S]):
     # --- writing ------------------------------------------------------------------------------
 
     def write_delay_ns(self, now: int) -> int:
-        """How long bytes that are written now wait for the line."""
+        """Return how long bytes that are written now wait for the line."""
         return 0 if self._pacer is None else max(0, self._pacer.free_ns - now)
 
     def is_busy(self, now: int) -> bool:
-        """Whether a serial line has so much to send that a newer command may come before one that
-        is written now. Never on TCP."""
+        """Return whether a serial line has so much to send that a newer command may come before one
+        that is written now. Never on TCP."""
         if self._pacer is None or self.transport is None:
             return False
         return self._pacer.free_ns - now > BUSY_NS or self._is_stalled(now)
 
     def _is_stalled(self, now: int) -> bool:
-        """Whether bytes wait in the transport that the line should have sent before."""
+        """Return whether bytes wait in the transport that the line should have sent before."""
         transport, pacer = self.transport, self._pacer
         if transport is None or pacer is None or not transport.pending:
             return False
@@ -374,7 +374,7 @@ class PeerLink(Generic[S]):
         return late_ns > BUSY_NS
 
     def discard_unsent(self, now: int) -> bool:
-        """Before a stop: discards what would hold it up on a serial line. Whether anything was:
+        """Discard what would hold up a stop on a serial line. Return whether anything was:
         a frame may be cut then."""
         transport, pacer = self.transport, self._pacer
         if transport is None or pacer is None:
@@ -388,8 +388,8 @@ class PeerLink(Generic[S]):
         return True
 
     def congested(self, now: int) -> bool:
-        """Whether bytes that are written now would wait. The listener's `drained` is called once
-        they would not."""
+        """Return whether bytes that are written now would wait. The listener's `drained` is called
+        once they would not."""
         transport = self.transport
         if transport is None:
             return False
@@ -402,7 +402,7 @@ class PeerLink(Generic[S]):
         return True
 
     def has_drained(self) -> bool:
-        """Whether no written byte waits any more, in the transport or in a tty's driver."""
+        """Return whether no written byte waits any more, in the transport or in a tty's driver."""
         transport = self.transport
         if transport is None:
             return True
@@ -445,7 +445,7 @@ class PeerLink(Generic[S]):
     # --- time ---------------------------------------------------------------------------------
 
     def _rearm(self) -> None:
-        """Wakes at the session's next deadline or before: deadlines mostly move away."""
+        """Wake at the session's next deadline or before: deadlines mostly move away."""
         try:
             due = self.session.next_deadline() if self.transport is not None else None
         except Exception as error:  # noqa: BLE001 - as in ask, without its call for each message

@@ -26,7 +26,7 @@ class Presence:
         self._wakeup = Wakeup(controller.clock, lambda due: self._show())
 
     def absence(self) -> str:
-        """States that no controller runs, and what to do; empty where one runs, or is a part of the
+        """State that no controller runs, and what to do; empty where one runs, or is a part of the
         gateway. A program runs before it connects, too."""
         program = self._link.supervisor.program
         if program is not None:
@@ -42,8 +42,9 @@ class Presence:
         self.close()
 
     def body_up(self) -> None:
-        """The body has registered its devices. Where the body comes back and the controller does
-        not, the user gets a notice. A program that waits for its body starts now, without one."""
+        """Handle a body that has registered its devices. Where it comes back and the controller
+        does not, the user gets a notice. A program that waits for its body starts now, without
+        one."""
         was_lost, self._body_was_lost = self._body_was_lost, False
         if not was_lost:
             return
@@ -53,7 +54,7 @@ class Presence:
             self._show()
 
     def close(self) -> None:
-        """Shows nothing any more."""
+        """Show nothing any more."""
         self._wakeup.set(None)
 
     def _show(self) -> None:

@@ -43,7 +43,7 @@ class Stops:
     def __init__(
         self, body: PeerLink[BodySession], scheduler: Scheduler, inform: Callable[[str], None]
     ) -> None:
-        """inform: shows the user a line about this body."""
+        """Create it. inform: shows the user a line about this body."""
         self.took = True
         self.unconfirmed = ""
         self._body = body
@@ -94,9 +94,9 @@ class Stops:
         return plan.commands
 
     def _is_fresh(self, reason: StopReason, now: int) -> bool:
-        """Whether the stop before, of the same event, serves for this one. One by hand never does,
-        since the controller stays after it; nor any for a fault, before which the session may have
-        written a command."""
+        """Return whether the stop before, of the same event, serves for this one. One by hand
+        never does, since the controller stays after it; nor any for a fault, before which the
+        session may have written a command."""
         by_hand = {reason, self._reason} & {None, *BY_HAND}
         is_apart = by_hand or reason is StopReason.FAULT
         return not is_apart and now < self._written_ns + REPEAT_NS
@@ -135,7 +135,7 @@ class Stops:
             self._on_left = report
 
     def left(self) -> None:
-        """The session has written the stop that it kept."""
+        """Wait for the stop to leave, as the session has written the one that it kept."""
         if self._waits:
             self._waits = False
             if self._has_left():
@@ -161,7 +161,7 @@ class Stops:
         self._again.clear()
 
     def lost(self) -> None:
-        """The connection is gone."""
+        """Give up a stop that has not left, as the connection is gone."""
         self._reason = None
         if not self.is_over:
             self._give_up(LOST)
@@ -175,7 +175,7 @@ class Stops:
         self._wakeup.set(None if is_over else now + LOOK_NS)
 
     def _has_left(self) -> bool:
-        """It is not kept by the session either, for its next request."""
+        """Return whether the stop has left, and the session keeps none for its next request."""
         return self._body.has_drained() and not self._waits
 
     def _look(self, due: int) -> None:
@@ -207,7 +207,7 @@ class Stops:
             self._give_up(STALLED)
 
     def _give_up(self, why: str) -> None:
-        """The stop is not known to have left."""
+        """Report that the stop is not known to have left, and end its copies."""
         self.unconfirmed = why
         self.end()
         self._wakeup.set(None)

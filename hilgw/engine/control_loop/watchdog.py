@@ -35,13 +35,13 @@ class Watched(Protocol):
     late_ns: int
 
     def in_time(self) -> None:
-        """In the event loop, which is in time: prepare what `emergency` needs."""
+        """Prepare what `emergency` needs, in the event loop, which is in time."""
 
     def was_late(self, now: int, gap_ns: int) -> None:
-        """In the event loop, which did nothing for so long: called before anything else happens."""
+        """Stop before anything else happens, in the event loop, which did nothing for this long."""
 
     def emergency(self) -> None:
-        """In the watchdog's thread: the event loop is late, and may go on at any moment."""
+        """Stop, in the watchdog's thread: the event loop is late, and may go on at any moment."""
 
 
 class Watchdog:
@@ -85,7 +85,7 @@ class Watchdog:
             self._thread = None
 
     def check(self, now: int) -> None:
-        """Calls `was_late` of all watched for which the event loop was late until now."""
+        """Call `was_late` of all watched for which the event loop was late until now."""
         gap = now - self.checked_ns
         self.checked_ns = now
         if not self.shortest_ns or gap < self.shortest_ns:
@@ -107,7 +107,7 @@ class Watchdog:
         self._timer = self._scheduler.call_at(now + period_ns, self._check_periodically)
 
     def _guard(self) -> None:
-        """The thread: sleeps until the event loop would be late, and looks."""
+        """Run the thread: sleep until the event loop would be late, and look."""
         with suppress(OSError, AttributeError):  # not permitted; not POSIX
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), PRIORITY)
         longest_ns = min(self.shortest_ns, BEAT_NS) if self.guardian.guarded else self.shortest_ns
