@@ -62,12 +62,12 @@ class LoopController:
 
 
 def no_body(context: LoopContext, safety: SafetyState) -> LoopBody:
-    """Return a stand-in for a missing body: it never connects, and refuses all requests."""
+    """Return an absent end for a missing body: it never connects, and refuses all requests."""
     return LoopBody(_absent(context.name, _NoBodySession(), context), safety)
 
 
 def no_controller(context: LoopContext, advice: str = "") -> LoopController:
-    """Return a stand-in for a controller that is not a peer: it never connects."""
+    """Return an absent end for a controller that is not a peer: it never connects."""
     link = _absent(f"{context.name}.controller", _NoControllerSession(), context)
     return LoopController(link, context.scheduler, advice)
 

@@ -154,7 +154,7 @@ class PeerLink(Generic[S]):
         await self.listener.release()
 
     def detach(self) -> None:
-        """Close the session of the lost connection, and tell the listener."""
+        """Close the session of the lost connection, and notify the listener."""
         now = self._scheduler.now()
         self.transport = None
         self._wakeup.set(None)
