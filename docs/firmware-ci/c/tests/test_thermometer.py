@@ -12,10 +12,10 @@ TEMP_21_5 = bytes.fromhex("0c 74 65 6d 70 20 32 31 2e 35 8e 73 00")
 
 def test_it_answers(firmware):
     board = firmware(ELF, machine="uno", framing="cobs-crc16")
-    with serial.Serial(board.port, 115200, timeout=20) as line:
-        assert line.read_until(b"\0")  # ready
+    with serial.Serial(board.port, 115200, timeout=10) as line:
         line.write(bytes(range(255, 0, -1)) + b"\0" + TEMP_ASKED)
-        assert line.read_until(b"\0") == TEMP_21_5
+        answers = iter(lambda: line.read_until(b"\0"), b"")
+        assert TEMP_21_5 in answers  # after "ready", unless the board booted before
 
 
 def test_the_robot_asks_for_the_temperature(gateway):
