@@ -36,62 +36,85 @@ class BodySession(LinkSession, Protocol):
     """
 
     def command(self, command: Command, now: int) -> tuple[Outcome, list[Event]]:
-        """A command to a motor: SENT or DROPPED, or a Refusal where the robot cannot execute it;
-        and the events, which are the bytes that leave now, if any, and notices. The control loop
-        has checked the command (`hilgw.control.limits`), and that it can be stopped. The session
-        counts its refusals; the control loop shows them."""
+        """Execute a command to a motor.
+
+        Returns SENT or DROPPED, or a Refusal where the robot cannot execute it; and the events,
+        which are the bytes that leave now, if any, and notices. The control loop has checked the
+        command (`hilgw.control.limits`), and that it can be stopped. The session counts its
+        refusals; the control loop shows them.
+        """
 
     def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
-        """Sets the period of a sensor; None: every step, 0: off."""
+        """Set the period of a sensor; None: every step, 0: off."""
 
     def own_period(self, index: int) -> float | None:
-        """The period of a sensor that no controller has set; None: every step, 0: off."""
+        """Return the period of a sensor that no controller has set; None: every step, 0: off."""
 
     def send(self, packet: PacketOut, now: int) -> list[Event]:
-        """Sends one packet through an Emitter of the robot itself."""
+        """Send one packet through an Emitter of the robot itself."""
 
     def tune(self, settings: DeviceSettings, now: int) -> list[Event]:
-        """Sets a device of the robot itself that moves no motor: the bytes for it, or Refused where
-        the robot does not have it. The control loop has checked the value of an LED or a brake."""
+        """Set a device of the robot itself that moves no motor.
+
+        Returns the bytes for it, or Refused where the robot does not have it. The control loop has
+        checked the value of an LED or a brake.
+        """
 
     def can_stop(self, index: int, mode: Mode | None) -> bool:
-        """Whether something stops this motor in this mode now; else the control loop refuses every
-        command that selects the mode. None: as it is; False also of a motor that has no power, such
-        as a servo without torque."""
+        """Return whether a stop of this motor exists in this mode now.
+
+        Otherwise the control loop refuses every command that selects the mode. None: as it is;
+        False also of a motor that has no power, such as a servo without torque.
+        """
 
     def stop(self, reason: StopReason, now: int) -> StopPlan:
-        """Set every motor to its default. The control loop decides when a stop is due: the session
-        writes each, also to a robot that it has never commanded."""
+        """Set every motor to its default.
+
+        The control loop decides when a stop is due: the session writes each, also to a robot that
+        it has never commanded.
+        """
 
     def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
-        """Write the last stop once more: the same bytes, also where it holds a position. motors:
-        the indices of those that it still holds; None: all."""
+        """Write the last stop once more: the same bytes, also where it holds a position.
+
+        motors: the indices of those that it still holds; None: all.
+        """
 
     def stop_motor(self, index: int, now: int) -> StopPlan | None:
-        """Stop one motor as `stop` does. None: the robot has no such motor, and nothing is done.
-        The session writes goals only (velocity 0, or the last position), never torque or a
-        mode, and never refuses: this has to work when the motor refuses every command."""
+        """Stop one motor as `stop` does.
+
+        None: the robot has no such motor, and nothing is done. The session writes goals only
+        (velocity 0, or the last position), never torque or a mode, and never refuses: this has to
+        work when the motor refuses every command.
+        """
 
     def emergency(self) -> bytes:
-        """Return the bytes that stop every motor now, whatever was cut before them, for a thread
-        and for the guardian. They need no answer, and may end the use of the connection. Changes
-        nothing."""
+        """Return the bytes that stop every motor now, whatever was cut before them.
+
+        They are for a thread and for the guardian, need no answer, and may end the use of the
+        connection. Changes nothing.
+        """
 
     def leave(self, now: int) -> list[Event]:
         """Leave the robot, as the gateway ends: what is written after the last stop."""
 
     def faults(self) -> list[str]:
-        """The hardware faults that the robot has reported and still has, in words."""
+        """Return the hardware faults that the robot has reported and still has, in words."""
 
     def is_idle(self) -> bool:
-        """Whether nothing waits in the session to be written: no stop, no repetition of one, and no
-        goodbye; the gateway ends a little later for it. A session that may write only when the
-        robot has answered keeps them, and reports `StopSent` where `stop` has written nothing."""
+        """Whether nothing waits in the session to be written.
+
+        No stop, no repetition of one, and no goodbye; the gateway ends a little later for it. A
+        session that may write only when the robot has answered keeps them, and reports `StopSent`
+        where `stop` has written nothing.
+        """
         return True
 
     def simulated_s(self) -> float | None:
-        """The time of the simulation that the robot is in; None: it is in none, or does not show
-        its time."""
+        """Return the time of the simulation that the robot is in.
+
+        None: it is in none, or does not show its time.
+        """
         return None
 
 
@@ -129,8 +152,9 @@ def current(session: Any) -> Any:
 
 
 class Body(Protocol):
-    """A kind of body, which `hilgw.bodies.NAME` exports as `BODY`. A kind inherits this class, or
-    declares all of it.
+    """A kind of body, which `hilgw.bodies.NAME` exports as `BODY`.
+
+    A kind inherits this class, or declares all of it.
 
     Settings inherit `Connects` for a robot on TCP, and `OnLine` for one on a serial line
     (`hilgw.control.parts`); one of connect and port is set. They have `limits`, `mock` and
@@ -147,17 +171,18 @@ class Body(Protocol):
     framing: ClassVar[str] = ""
 
     def mock(self, settings: Any, version: str) -> MockSpec:
-        """The firmware mock that behaves like the robot of these settings, under this Webots
-        version."""
+        """Return the firmware mock that behaves like the robot of these settings."""
 
     def mocked_devices(self, settings: Any, devices: Mapping[str, DeviceFields]) -> dict[str, Any]:
-        """Parameters with which the mock has the devices that the file lists for the robot: their
-        fields by name, without Emitters and Receivers. Those of a mock are made by
-        `hilgw.devices.properties.mocked`."""
+        """Return the parameters with which the mock has the devices that the file lists.
+
+        Fields by name, without Emitters and Receivers. Those of a mock are made by
+        `hilgw.devices.properties.mocked`.
+        """
         return {}
 
     def check(self, settings: Any) -> list[Problem]:
-        """Errors that span fields."""
+        """Return the errors that span fields."""
         return []
 
     def doubts(self, settings: Any) -> list[Problem]:
@@ -165,18 +190,23 @@ class Body(Protocol):
         return []
 
     def line_load(self, settings: Any) -> LineLoad | None:
-        """What one period needs on a serial line; None where it is not known before the robot has
-        connected, or there is no line."""
+        """Return the load of one period on a serial line.
+
+        None where it is not known before the robot has connected, or there is no line.
+        """
         return None
 
     def stop_frame(self, settings: Any) -> StopFrame:
-        """What stops the motors of the robot of these settings, and what it does alone."""
+        """Return what stops the motors of the robot, and what the robot does alone."""
 
     def session(self, settings: Any, version: str, framing: Framing | None) -> BodySession:
-        """A session under this Webots version. framing: for a serial line, None on TCP."""
+        """Create a session under this Webots version.
+
+        framing: for a serial line, None on TCP.
+        """
 
     def forwarding(self, settings: Any) -> Forwarding:
-        """Which packets of the robot go to the medium, and the other way."""
+        """Return which packets of the robot go to the medium, and the other way."""
         return Forwarding()
 
     def default_positions(self, settings: Any) -> Mapping[str, float]:
@@ -189,7 +219,7 @@ DECLARED = ("simulated", "retry_s", "framing", "forwarding", "default_positions"
 
 
 def check_kind(body: Any) -> None:
-    """Raises ConfigError for a kind of another distribution that does not declare what it is."""
+    """Raise ConfigError for a kind of another distribution that does not declare what it is."""
     if missing := [name for name in DECLARED if name not in dir(body)]:
         fix = "inherit hilgw.bodies.base.Body, or write what it lacks"
         raise ConfigError(f"it does not declare {', '.join(missing)}", fix=fix)

@@ -1,5 +1,6 @@
-"""What a body of another distribution builds on, besides `hilgw.bodies.base`: the settings and the
-session of a robot on a serial line, and of one with two wheels.
+"""What a body of another distribution builds on, besides `hilgw.bodies.base`.
+
+The settings and the session of a robot on a serial line, and of one with two wheels.
 """
 
 from __future__ import annotations

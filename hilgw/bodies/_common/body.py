@@ -24,13 +24,13 @@ class SerialRobot(Body, Protocol):
     Session: ClassVar[type[Any]]
 
     def session(self, settings: Any, version: str, framing: Framing | None = None) -> BodySession:
-        """The bytes of these robots have no framing, and no Webots version changes them."""
+        """Create the session; these bytes have no framing, and one form in all versions."""
         made: BodySession = self.Session(settings)
         return made
 
 
 def device_problems(settings: RobotSettings, devices: Iterable[Device]) -> Iterator[Problem]:
-    """Limits of motors, and names of sensors, that the robot does not have; impossible limits."""
+    """Return the problems of motor limits and sensor names: absent from the robot or impossible."""
     names: dict[str, list[str]] = {MOTOR: [], SENSOR: []}
     for device in devices:
         names.setdefault(device.role, []).append(device.name)
@@ -47,13 +47,13 @@ def device_problems(settings: RobotSettings, devices: Iterable[Device]) -> Itera
 
 
 def table_problems(tables: Mapping[str, LookupTable]) -> Iterator[Problem]:
-    """Tables whose rows have no order: sensor -> table."""
+    """Return the problems of tables (by sensor) whose rows have no order."""
     for name, table in tables.items():
         if wrong := check_table(table):
             yield f"sensors.{name}.table", wrong, "sort the rows"
 
 
 def load_problems(load: LineLoad, path: str, fix: str) -> Iterator[Problem]:
-    """A line that cannot carry what one period needs."""
+    """Return the problems of a line that cannot carry what one period needs."""
     if load.overload:
         yield path, load.overload, fix

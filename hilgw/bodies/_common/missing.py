@@ -28,28 +28,35 @@ DEFAULT_AVAILABLE = 10.0
 
 
 class MissingSettings:
-    """What is missing is named once for each motor, and counted as `dropped_SETTING` each time a
-    controller changes it. An available force or torque of 0, which a robot cannot be given, stops
-    the motor until there is more."""
+    """The settings that a robot lacks: each is reported once for each motor, and counted.
+
+    The count is `dropped_SETTING`, each time a controller changes it.
+    An available force or torque of 0, which a robot cannot be given, stops the motor until there is
+    more.
+    """
 
     def __init__(self, missing: Iterable[str], counts: Counter[str]) -> None:
-        """missing: of ACCELERATION, AVAILABLE and GAINS."""
+        """Create it for the missing ones of ACCELERATION, AVAILABLE and GAINS."""
         self._missing = frozenset(missing)
         self._counts = counts
         self._known: dict[tuple[int, str], float] = {}  # by the index of a motor
 
     def stopped(self, reason: StopReason) -> None:
-        """The motors were stopped. Where the controller leaves, the next one begins anew."""
+        """Remember that the motors stopped.
+
+        Where the controller leaves, the next one begins anew.
+        """
         if reason not in _CONTROLLER_STAYS:
             self.forget()
 
     def forget(self) -> None:
-        """Nothing was set."""
         self._known.clear()
 
     def reduce(self, device: Device, command: Command, events: list[Event]) -> Command | None:
-        """Return what the robot can do of a command to this motor; None where it lacks all that the
-        command sets. events: gets the notices."""
+        """Return what the robot can do of a command to this motor.
+
+        None where it lacks all that the command sets. events: gets the notices.
+        """
         if isinstance(command, MotorPid):
             if GAINS not in self._missing:
                 return command
@@ -67,7 +74,7 @@ class MissingSettings:
         return None if self.stops(command) and mode_of(command) is not None else command
 
     def stops(self, command: Command) -> bool:
-        """Whether the motor of this command has no force or torque to move with."""
+        """Return whether the motor of this command has no force or torque to move with."""
         is_powerless = self._known.get((command.index, AVAILABLE)) == 0
         return is_powerless and not isinstance(command, MotorPid)
 
@@ -89,7 +96,7 @@ def _limits_in(command: MotorCommand | MotorSettings) -> list[tuple[str, float]]
 
 
 def _default(device: Device, name: str) -> float:
-    """What a controller starts with, which it did not set."""
+    """Return the value that a motor has until a controller sets it."""
     fields = device.fields
     if not isinstance(fields, LinearMotorFields | RotationalMotorFields):
         fields = None
@@ -101,8 +108,11 @@ def _default(device: Device, name: str) -> float:
 
 
 def without_default_velocity(command: Command) -> Command:
-    """Position +infinity alone selects velocity control; the velocity is then 0, not the motor's
-    default, which is its largest: a robot on the floor must not run away for one call."""
+    """Position +infinity alone selects velocity control.
+
+    The velocity is then 0, not the motor's default, which is its largest: a robot on the floor must
+    not run away for one call.
+    """
     if (
         isinstance(command, MotorSettings)
         and command.position == math.inf

@@ -58,7 +58,7 @@ class MotorSession(ABC):
     _commanded: ClassVar[set[int]] = set()  # sessions of other distributions clear it
 
     def __init__(self, devices: Devices, missing: Iterable[str]) -> None:
-        """missing: the settings of motors that the robot lacks (`hilgw.bodies._common.missing`)."""
+        """Create it without the settings of motors that the robot lacks (see `missing.py`)."""
         self.devices = devices
         self.counts: Counter[str] = Counter()
         self._missing = MissingSettings(missing, self.counts)
@@ -67,7 +67,7 @@ class MotorSession(ABC):
 
     @abstractmethod
     def _takes_requests(self, now: int) -> bool:
-        """Whether the robot is there, and a request may be written."""
+        """Return whether the robot is there, and a request may be written."""
 
     @property
     @abstractmethod
@@ -78,14 +78,16 @@ class MotorSession(ABC):
         return device.role == MOTOR
 
     def _has_motor(self, index: int) -> bool:
-        """Whether the robot has this motor."""
         device = self.devices.by_index(index)
         return device is not None and self._is_motor(device)
 
     @abstractmethod
     def _move(self, device: Device, command: Command, now: int) -> list[Event] | Refusal:
-        """A command to a motor of the robot, which takes requests: the bytes that leave now, none
-        where they follow; or why the robot cannot execute it."""
+        """Execute a command to a motor of the robot, which takes requests.
+
+        Returns the bytes that leave now (none where they follow), or why the robot cannot execute
+        it.
+        """
 
     @abstractmethod
     def _halt(self, reason: StopReason, now: int) -> StopPlan | list[Event]:
@@ -97,12 +99,15 @@ class MotorSession(ABC):
 
     @abstractmethod
     def _stop_data(self) -> bytes:
-        """The bytes that stop the motors in any case. Changes nothing."""
+        """Return the bytes that stop the motors in any case.
+
+        Changes nothing.
+        """
 
     # --- motors -------------------------------------------------------------------------------
 
     def command(self, command: Command, now: int) -> tuple[Outcome, list[Event]]:
-        """A command to a motor, which the control loop has checked."""
+        """Execute or refuse a command to a motor, which the control loop has checked."""
         index = command.index
         device = self._find(index, now)
         if not isinstance(device, Refusal) and not self._is_motor(device):
@@ -159,7 +164,10 @@ class MotorSession(ABC):
         return [event for plan in plans if plan is not None for event in plan.events]
 
     def emergency(self) -> bytes:
-        """The bytes that stop the motors now. Changes nothing."""
+        """Return the bytes that stop the motors now.
+
+        Changes nothing.
+        """
         return self._stop_data() if self._can_stop else b""
 
     def leave(self, now: int) -> list[Event]:
@@ -167,25 +175,28 @@ class MotorSession(ABC):
         return []
 
     def is_idle(self) -> bool:
-        """Nothing that this session writes waits, unless the robot's own session reports it."""
+        """Return True: nothing waits, unless the robot's own session reports it."""
         return True
 
     def simulated_s(self) -> float | None:
-        """The time of the robot's simulation; None: it is in none, or does not show its time."""
+        """Return the time of the robot's simulation; None: it has none, or does not show it."""
         return None
 
     def faults(self) -> list[str]:
-        """The hardware faults of the robot; most robots report none."""
+        """Return the hardware faults of the robot; most robots report none."""
         return []
 
     # --- requests -----------------------------------------------------------------------------
 
     def own_period(self, index: int) -> float | None:
-        """The period of a sensor without a controller. None: the robot enables all of them."""
+        """Return the period of a sensor without a controller.
+
+        None: the robot enables all of them.
+        """
         return None
 
     def _find(self, index: int, now: int) -> Device | Refusal:
-        """The device of a request, or why the request cannot be sent."""
+        """Return the device of a request, or why the request cannot be sent."""
         if not self._takes_requests(now):
             return Refusal(RequestRefused.DOWN, self.down)
         return self.devices.by_index(index) or self._unknown(index, "")
@@ -198,20 +209,20 @@ class MotorSession(ABC):
         return Refusal(RequestRefused.NOT_SETTABLE, f"{device.kind} '{device.name}' {text}")
 
     def _answer(self, index: int, answer: list[Event] | Refusal) -> list[Event]:
-        """The events of a request that moves no motor, or of its refusal."""
+        """Return the events of a request that moves no motor, or of its refusal."""
         if not isinstance(answer, Refusal):
             return answer
         return [refused(self.counts, index, answer.reason, answer.text)]
 
 
 def counted(counts: Counter[str], refusal: Refusal) -> Refusal:
-    """The refusal of a command, after it was counted."""
+    """Count the refusal of a command, and return it."""
     counts[f"refused_{refusal.reason}"] += 1
     return refusal
 
 
 def refused(counts: Counter[str], index: int | None, reason: str, text: str) -> Refused:
-    """What a session reports of a request that it refuses, and counts."""
+    """Count a request that the session refuses, and return what it reports."""
     counts[f"refused_{reason}"] += 1
     return Refused(index, reason, text)
 
@@ -250,15 +261,15 @@ class RobotSession(MotorSession):
     # --- the robot ----------------------------------------------------------------------------
 
     def _end(self) -> None:
-        """The port is closed."""
+        """Forget what the open port had."""
         return
 
     @abstractmethod
     def _enable(self, index: int, period_ms: float | None, now: int) -> list[Event]:
-        """Sets the period of a sensor of the robot; None: every step, 0: off."""
+        """Set the period of a sensor of the robot; None: every step, 0: off."""
 
     def _set_led(self, led: Device, value: int, now: int) -> list[Event]:
-        """Sets an LED of the robot, which is up."""
+        """Set an LED of the robot, which is up."""
         return self._answer(led.index, self._unknown(led.index, "cannot be set so"))
 
     # --- the connection -----------------------------------------------------------------------
@@ -281,7 +292,7 @@ class RobotSession(MotorSession):
         return self._phase is Phase.UP
 
     def close(self) -> list[Event]:
-        """The connection is gone: what the robot does now is in its own hands."""
+        """Forget the connection: what the robot does now is in its own hands."""
         was_up = self._is_up
         self._phase = Phase.CLOSED
         self._missing.forget()
@@ -291,17 +302,17 @@ class RobotSession(MotorSession):
     # --- motors -------------------------------------------------------------------------------
 
     def command(self, command: Command, now: int) -> tuple[Outcome, list[Event]]:
-        """A command to a motor, which the control loop has checked."""
+        """Execute or refuse a command to a motor, which the control loop has checked."""
         return super().command(without_default_velocity(command), now)
 
     def can_stop(self, index: int, mode: Mode | None) -> bool:
-        """Whether something stops this motor: it does so in any mode."""
+        """Return whether a stop of this motor exists: here there is one in any mode."""
         return self._has_motor(index)
 
     # --- other devices ------------------------------------------------------------------------
 
     def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
-        """The period of a sensor; None: every step, 0: off."""
+        """Set the period of a sensor; None: every step, 0: off."""
         device = self.devices.by_index(index)
         if device is None or device.role != SENSOR:
             return self._answer(index, self._unknown(index, "is not a sensor"))
@@ -310,16 +321,16 @@ class RobotSession(MotorSession):
         return self._enable(index, period_ms, now)
 
     def own_period(self, index: int) -> float | None:
-        """Off, unless the configuration has the sensor always on."""
+        """Return 0 (off), unless the configuration has the sensor always on."""
         return None if index in self._always_on else 0.0
 
     def send(self, packet: PacketOut, now: int) -> list[Event]:
-        """The protocol carries no packets of the robot's radios."""
+        """Refuse a packet: the protocol carries none of the robot's radios."""
         index = packet.index
         return self._answer(index, self._unknown(index, "is not an Emitter of the robot"))
 
     def tune(self, settings: DeviceSettings, now: int) -> list[Event]:
-        """Sets an LED; the robot has nothing else to set."""
+        """Set an LED, or refuse: the robot has nothing else to set."""
         index = settings.index
         device = self.devices.by_index(index)
         if not isinstance(settings, LedValue) or device is None or device.kind != LED:

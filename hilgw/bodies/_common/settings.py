@@ -14,8 +14,7 @@ from hilgw.settings import setting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RobotSettings(OnLine):
-    """The serial line to the robot, the sensors that are always on, and the limits of its
-    motors."""
+    """The serial line to the robot, the sensors always on, and the limits of its motors."""
 
     port: str = setting("serial device path", example="/dev/ttyUSB0")
     byteSize: int = setting(
@@ -40,7 +39,7 @@ class RobotSettings(OnLine):
 def numbered(
     parts: Iterable[tuple[str, str, DeviceFields]], limits: Mapping[str, MotorLimits]
 ) -> list[Device]:
-    """Devices with indices from 0: name, kind and fields of each."""
+    """Give the devices indices from 0: name, kind and fields of each."""
     return [
         Device(name=name, kind=kind, index=index, limits=limits.get(name, NO_LIMITS), fields=fields)
         for index, (name, kind, fields) in enumerate(parts)

@@ -27,7 +27,7 @@ class Wheel(Slew):
         self.device = device
 
     def command(self, command: Command, now: int) -> Refusal | None:
-        """Follows a command that the control loop has checked, or refuses it."""
+        """Follow a command that the control loop has checked, or refuse it."""
         wanted = _velocity_of(command, self.value)
         if wanted is None:
             text = f"'{self.device.name}': the robot has velocity control only"
@@ -37,9 +37,11 @@ class Wheel(Slew):
 
 
 def _velocity_of(command: Command, present: float) -> float | None:
-    """The velocity that a command selects; None: the robot cannot follow it. Position +infinity
-    alone selects velocity control and leaves the velocity. At velocity 0 a motor stands still, also
-    on its way to a position."""
+    """Return the velocity that a command selects; None: the robot cannot follow it.
+
+    Position +infinity alone selects velocity control and leaves the velocity. At velocity 0 a motor
+    stands still, also on its way to a position.
+    """
     if isinstance(command, MotorCommand):
         if command.field == MotorField.VELOCITY:
             return command.value
@@ -53,7 +55,10 @@ def _velocity_of(command: Command, present: float) -> float | None:
 
 
 def wheel_devices(sides: Iterable[str], fastest: float) -> Iterator[tuple[str, str, DeviceFields]]:
-    """Name, kind and fields of the motor and the encoder of each wheel. fastest: in rad/s."""
+    """Return name, kind and fields of the motor and the encoder of each wheel.
+
+    fastest: in rad/s.
+    """
     for side in sides:
         joint = f"{side} wheel"
         motor = RotationalMotorFields(maxVelocity=fastest, joint=joint)
@@ -62,8 +67,10 @@ def wheel_devices(sides: Iterable[str], fastest: float) -> Iterator[tuple[str, s
 
 
 class WheeledSession(RobotSession):
-    """fastest: the largest velocity of a wheel in rad/s. cut_from: the velocity from which on it
-    is reported that the robot cuts it."""
+    """fastest: the largest velocity of a wheel in rad/s.
+
+    cut_from: the velocity from which on it is reported that the robot cuts it.
+    """
 
     missing: ClassVar[tuple[str, ...]] = (ACCELERATION, AVAILABLE, GAINS)
 
@@ -75,7 +82,7 @@ class WheeledSession(RobotSession):
         fastest: float,
         cut_from: float,
     ) -> None:
-        """names: of the left wheel's motor, then of the right one's."""
+        """Create it with the names of the left wheel's motor, then of the right one's."""
         super().__init__(settings, devices)
         motors = [self.devices.by_name(name) for name in names]
         self._wheels = {each.index: Wheel(each) for each in motors if each is not None}
@@ -84,8 +91,7 @@ class WheeledSession(RobotSession):
 
     @abstractmethod
     def _drive_on(self, now: int) -> list[Event]:
-        """The velocities of the wheels were commanded: the bytes that leave now, none where they
-        follow."""
+        """Return the bytes that leave now for the commanded velocities; none where they follow."""
 
     def _move(self, device: Device, command: Command, now: int) -> list[Event] | Refusal:
         wheel = self._wheels[command.index]
@@ -103,15 +109,15 @@ class WheeledSession(RobotSession):
         return self._at_rest(self._drive_on(now), index)
 
     def _rest(self) -> None:
-        """The wheels were stopped."""
+        """Forget the commanded velocities: the wheels were stopped."""
         for wheel in self._wheels.values():
             wheel.settle()
 
     def _wheels_due(self) -> int | None:
-        """When the rate of a wheel allows its next velocity."""
+        """Return the time when the rate of a wheel allows its next velocity."""
         return earliest(*(wheel.next_deadline() for wheel in self._wheels.values()))
 
     def _speed_up(self, now: int) -> bool:
-        """Whether the velocity of a wheel changed on its way to the one commanded."""
+        """Change the velocities on their way to the commanded ones; return whether one changed."""
         changed = [wheel.expire(now) for wheel in self._wheels.values()]
         return any(value is not None for value in changed)

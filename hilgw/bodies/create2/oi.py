@@ -86,7 +86,10 @@ def drive_direct(left: int, right: int) -> bytes:
 
 
 def drive(left: float, right: float, radius_m: float) -> bytes:
-    """The same for two velocities in rad/s. One beyond the robot's 500 mm/s is cut to it."""
+    """Return the drive command for two velocities in rad/s, each cut to the robot's 500 mm/s.
+
+    One beyond the robot's 500 mm/s is cut to it.
+    """
     return drive_direct(_mm_s(left, radius_m), _mm_s(right, radius_m))
 
 
@@ -100,8 +103,10 @@ this twice, which is longer than any command of ours, and the 0 completes a coun
 
 
 def leds(bits: int, colour: int, intensity: int) -> bytes:
-    """Command 139. bits: debris, spot, dock, check robot; colour: of the power LED, 0 green to 255
-    red."""
+    """Command 139.
+
+    bits: debris, spot, dock, check robot; colour: of the power LED, 0 green to 255 red.
+    """
     return bytes((139, bits, colour, intensity))
 
 
@@ -112,7 +117,7 @@ def stream(packets: Iterable[int]) -> bytes:
 
 
 def frame_size(packets: Iterable[int]) -> int:
-    """Bytes of a frame of the stream with these packets."""
+    """Return the number of bytes of a frame of the stream with these packets."""
     return OVERHEAD + sum(1 + SIZES[packet] for packet in packets)
 
 
@@ -129,7 +134,7 @@ class StreamReader:
     """
 
     def __init__(self, packets: Iterable[int]) -> None:
-        """packets: all that may be requested."""
+        """Create it for all packets that may be requested."""
         self.dropped: Counter[str] = Counter()
         self.known = frozenset(packets)
         self._longest = frame_size(self.known)
@@ -144,7 +149,7 @@ class StreamReader:
         self._buffer.clear()
 
     def feed(self, data: bytes) -> list[dict[int, int]]:
-        """The values of each frame by packet, in order."""
+        """Return the values of each frame by packet, in order."""
         buffer, frames = self._buffer, []
         buffer += data
         at = 0

@@ -110,7 +110,7 @@ class Create2Session(WheeledSession):
     # --- the connection -----------------------------------------------------------------------
 
     def open(self, now: int) -> list[Event]:
-        """The port is open: the angles of the wheels begin at 0."""
+        """Set the angles of the wheels to 0: the port is open."""
         self._bind_sensors()
         self._led_values = dict.fromkeys(LEDS, 0)
         self._mode_ns = None
@@ -152,7 +152,7 @@ class Create2Session(WheeledSession):
         return oi.describe(data, received=received)
 
     def _end(self) -> None:
-        """**The robot drives on**: it has no watchdog."""
+        """Forget the connection. **The robot drives on**: it has no watchdog."""
         self._dialogue = None
 
     # --- the handshake ------------------------------------------------------------------------
@@ -169,8 +169,10 @@ class Create2Session(WheeledSession):
         return [Disconnected(text), *self._begin(now)]
 
     def _handshake(self, pause_ns: int) -> Script[Event, Frame, None]:
-        """Start, which ends every motion; then the mode, a stop and the stream, until a frame
-        reports the mode."""
+        """Send the start, which ends every motion, then the mode, a stop and the stream.
+
+        It ends when a frame reports the mode.
+        """
         mode = oi.SAFE if self._wanted_mode == oi.SAFE_MODE else oi.FULL
         while True:
             self._rest()
@@ -267,7 +269,7 @@ class Create2Session(WheeledSession):
         return oi.STOP
 
     def _enable(self, index: int, period_ms: float | None, now: int) -> list[Event]:
-        """Only enabled sensors are in the stream, which comes every 15 ms."""
+        """Request the packets of the enabled sensors; the stream comes every 15 ms."""
         before = self._request()
         if period_ms == 0:
             self._enabled.discard(index)
@@ -279,7 +281,7 @@ class Create2Session(WheeledSession):
         return [Write(request)]
 
     def _set_led(self, led: Device, value: int, now: int) -> list[Event]:
-        """One that is on shines red (led_on) or in its own colour."""
+        """Set an LED: one that is on shines red (led_on) or in its own colour."""
         self._led_values[led.name] = value
         return [Write(self._leds())]
 
@@ -290,12 +292,14 @@ class Create2Session(WheeledSession):
         return oi.drive(left, right, self._settings.wheel_radius)
 
     def _request(self) -> bytes:
-        """The mode, the overcurrents, and the packets of the enabled sensors."""
+        """Request the mode, the overcurrents, and the packets of the enabled sensors."""
         packets = {self._sources[index].packet for index in self._enabled}
         return oi.stream([oi.MODE, *sorted({oi.OVERCURRENT, *packets})])
 
     def _leds(self) -> bytes:
-        """led_play is the spot light, led_step the one of check robot (on a Create 1: play and
-        advance, the same bits)."""
+        """Return the LEDs: led_play is the spot light, led_step the one of check robot.
+
+        On a Create 1 these bits are play and advance.
+        """
         power, play, step = (bool(self._led_values[name]) for name in LEDS)
         return oi.leds(play << 1 | step << 3, 255, 255 * power)

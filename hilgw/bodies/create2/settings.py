@@ -102,13 +102,13 @@ _CLIFF_FIELDS = DistanceSensorFields(
 
 
 def sensors_of(settings: Create2Settings) -> dict[str, Create2Sensor]:
-    """The sensors of the robot by device name, in order."""
+    """Return the sensors of the robot by device name, in order."""
     found = {**DEFAULT_SENSORS, **settings.sensors}
     return {name: sensor for name, sensor in found.items() if sensor.packet != OFF}
 
 
 def devices_of(settings: Create2Settings) -> list[Device]:
-    """All devices in order, with the fields of their nodes."""
+    """Return all devices in order, with the fields of their nodes."""
     parts = [*wheel_devices(("right", "left"), 16.129)]
     sensors = sensors_of(settings)
     names = [name for name in _TOUCH if name in sensors]

@@ -61,8 +61,10 @@ class DynamixelBody(SerialRobot):
         return [*errors, *load_problems(self.line_load(settings), "period_ms", fix)]
 
     def line_load(self, settings: DynamixelSettings) -> LineLoad:
-        """A command to each servo, a sync or bulk read, and the answers with feedback; and the
-        share of a period in what is read back in each cycle."""
+        """A command to each servo, a sync or bulk read, and the answers with feedback.
+
+        And the share of a period in what is read back in each cycle.
+        """
         count = len(servos_of(settings))
         command = OVERHEAD + 4 + 1 + 4
         request = OVERHEAD + (5 * count if self._is_mixed(settings) else 4 + count)

@@ -18,9 +18,12 @@ QUIET_NS = 100 * NS_PER_MS
 
 @dataclass(slots=True, eq=False)
 class Transaction(Question[Status]):
-    """A request. numbers: the servos whose answers are missing. answered: called for each answer,
-    with the time. data_bytes: of one answer. vital: part of a change of mode of this servo; a
-    missing answer is a failure at once."""
+    """A request.
+
+    numbers: the servos whose answers are missing. answered: called for each answer, with the time.
+    data_bytes: of one answer. vital: part of a change of mode of this servo; a missing answer is a
+    failure at once.
+    """
 
     numbers: list[int]
     answered: Answered | None = None
@@ -45,8 +48,11 @@ class Transaction(Question[Status]):
 
 
 class Bus(Exchange[Transaction, Status]):
-    """Requests in their order. lag_ns: the time of the last answers without their bytes. free_ns:
-    when the line has carried all that was written. The fence is a ping."""
+    """Requests in their order.
+
+    lag_ns: the time of the last answers without their bytes. free_ns: when the line has carried all
+    that was written. The fence is a ping.
+    """
 
     fences: ClassVar[bool] = True
 
@@ -67,8 +73,10 @@ class Bus(Exchange[Transaction, Status]):
             each.answered = each.vital = None
 
     def drop_change(self, number: int) -> bool:
-        """Drops what waits of the change of mode of this servo; whether an answer is awaited, which
-        may not come."""
+        """Drops what waits of the change of mode of this servo.
+
+        Whether an answer is awaited, which may not come.
+        """
         self._queue = deque(each for each in self._queue if each.vital != number)
         awaited = [each for each in self.waiting if each.vital == number]
         for each in awaited:
@@ -123,8 +131,10 @@ class Bus(Exchange[Transaction, Status]):
         self.free_ns = max(now, self.free_ns) + self.duration_ns(size)
 
     def bytes_due(self, data: bytes, now: int) -> bytes:
-        """What is written now, when the bus is free: these bytes, and the requests up to the next
-        one that is answered."""
+        """What is written now, when the bus is free.
+
+        These bytes, and the requests up to the next one that is answered.
+        """
         if self.needs_fence and self._alive is not None:
             ping = packet(self._alive, PING)
             self._queue.appendleft(Transaction(ping, [self._alive], None, 3, is_fence=True))

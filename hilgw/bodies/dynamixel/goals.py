@@ -14,8 +14,10 @@ Refused = Callable[[Servo, str, int], None]
 
 
 class Goals:
-    """Goals are not answered, and wait until the line is free: a servo keeps the newest. A stop
-    never waits. refused: called with a servo that refuses another mode, why, and the time."""
+    """Goals are not answered, and wait until the line is free: a servo keeps the newest.
+
+    A stop never waits. refused: called with a servo that refuses another mode, why, and the time.
+    """
 
     def __init__(
         self, bus: Bus, servos: Mapping[int, Servo], period_ns: int, refused: Refused
@@ -38,9 +40,12 @@ class Goals:
         return bool(self._ready)
 
     def due(self, now: int, room_ns: int) -> bytes:
-        """The goals that are written now, before the next request. room_ns: until the positions are
-        read: goals that would delay that wait for the end of it, but not for longer than two
-        periods. Settings that the servos have are written again where there is room."""
+        """The goals that are written now, before the next request.
+
+        room_ns: until the positions are read: goals that would delay that wait for the end of it,
+        but not for longer than two periods. Settings that the servos have are written again where
+        there is room.
+        """
         ready = self._ready
         if not ready:
             self._since_ns = None
@@ -82,8 +87,10 @@ class Goals:
                 self._change(servo)
 
     def _change(self, servo: Servo) -> None:
-        """A mode needs the torque off. The goals of a stop come before the torque, which may resume
-        old ones."""
+        """A mode needs the torque off.
+
+        The goals of a stop come before the torque, which may resume old ones.
+        """
         mode, settings = servo.change()
         self._ask(servo, packet.TORQUE, 0)
         self._ask(servo, packet.MODE, mode)
@@ -111,8 +118,11 @@ class Goals:
     # --- stops --------------------------------------------------------------------------------
 
     def drop(self, servo: Servo) -> None:
-        """Nothing that waits for this servo is written any more. In the middle of a change of mode
-        it has no torque, and its next command begins the change anew."""
+        """Nothing that waits for this servo is written any more.
+
+        In the middle of a change of mode it has no torque, and its next command begins the change
+        anew.
+        """
         servo.stop()
         if self._bus.drop_change(servo.number):
             servo.torque = None

@@ -33,8 +33,11 @@ class Ask(Step):
 
 
 class Handshake(Dialogue[Transaction | ProtocolFailure, Status, None]):
-    """models: of the servos that have answered. failure: a servo is another one than configured.
-    clears: the bits of Drive Mode that cannot be used, in the servo."""
+    """models: of the servos that have answered.
+
+    failure: a servo is another one than configured. clears: the bits of Drive Mode that cannot be
+    used, in the servo.
+    """
 
     def __init__(
         self, bus: Bus, servos: Iterable[Servo], steps: int, *, holds: bool, clears: bool
@@ -52,8 +55,10 @@ class Handshake(Dialogue[Transaction | ProtocolFailure, Status, None]):
 
     @property
     def is_complete(self) -> bool:
-        """Whether every servo stands, and has its watchdog. What was written for that has had no
-        answer: it is read back next."""
+        """Whether every servo stands, and has its watchdog.
+
+        What was written for that has had no answer: it is read back next.
+        """
         return not self.unset()
 
     def missing(self) -> list[int]:

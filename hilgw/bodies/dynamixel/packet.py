@@ -91,8 +91,11 @@ def read(number: int, register: int, size: int, offset: int = 0) -> bytes:
 
 
 def write_all(register: int, amounts: Mapping[int, int], offsets: Mapping[int, int]) -> bytes:
-    """Sets a register of several servos, which do not answer, in one packet: a sync write, or a
-    bulk write where they have it at different addresses. amounts, offsets: by the servos' ids."""
+    """Sets a register of several servos, which do not answer, in one packet.
+
+    A sync write, or a bulk write where they have it at different addresses. amounts, offsets: by
+    the servos' ids.
+    """
     places = {number: _place(register, offsets[number]) for number in amounts}
     size = SIZES[register].to_bytes(2, "little")
     data = {number: value(register, amount) for number, amount in amounts.items()}
@@ -105,8 +108,11 @@ def write_all(register: int, amounts: Mapping[int, int], offsets: Mapping[int, i
 
 
 def read_all(register: int, size: int, offsets: Mapping[int, int]) -> bytes:
-    """Reads adjacent registers of several servos, which answer in this order: a sync read, or a
-    bulk read where they have them at different addresses. offsets: by the servos' ids."""
+    """Reads adjacent registers of several servos, which answer in this order.
+
+    A sync read, or a bulk read where they have them at different addresses. offsets: by the servos'
+    ids.
+    """
     places = {number: _place(register, offset) for number, offset in offsets.items()}
     length = size.to_bytes(2, "little")
     if len(set(places.values())) > 1:
@@ -120,8 +126,11 @@ def signed(data: bytes) -> int:
 
 
 class StatusReader:
-    """Status packets from bytes in any chunks. Other packets are skipped: on a half-duplex adapter
-    that echoes, those of the gateway itself. dropped: damaged packets, and bytes of none."""
+    """Status packets from bytes in any chunks.
+
+    Other packets are skipped: on a half-duplex adapter that echoes, those of the gateway itself.
+    dropped: damaged packets, and bytes of none.
+    """
 
     def __init__(self) -> None:
         self.dropped: Counter[str] = Counter()
@@ -175,9 +184,11 @@ _RPM2 = math.tau / 3600
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """offset: what is added to an address in the RAM of series X. zero: the pulse in the middle.
-    reach: the largest pulse beyond one turn. rad_s, rad_s2: units of velocity and acceleration.
-    turns: model -> pulses of one turn; other models have `pulses`."""
+    """offset: what is added to an address in the RAM of series X.
+
+    zero: the pulse in the middle. reach: the largest pulse beyond one turn. rad_s, rad_s2: units of
+    velocity and acceleration. turns: model -> pulses of one turn; other models have `pulses`.
+    """
 
     name: str
     offset: int

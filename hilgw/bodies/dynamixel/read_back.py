@@ -25,8 +25,10 @@ TRIPPED = 255
 
 
 class ReadBack:
-    """differs: called with a servo, the difference in words, and the time. due_ns: of the next
-    request."""
+    """differs: called with a servo, the difference in words, and the time.
+
+    due_ns: of the next request.
+    """
 
     def __init__(
         self,
@@ -107,8 +109,10 @@ class ReadBack:
 
 
 class Faults:
-    """The hardware errors that are present now: servos whose answers have the alert bit, and the
-    numbers of their register."""
+    """The hardware errors that are present now.
+
+    Servos whose answers have the alert bit, and the numbers of their register.
+    """
 
     def __init__(self) -> None:
         self._found: dict[int, str] = {}  # by the id of the servo; empty: not read yet

@@ -37,9 +37,11 @@ Writes = dict[int, int]
 
 class Servo:
     """mode: the operating mode of the servo now, None while it is unknown or the torque is off.
-    changing: the mode that it is being set to. torque: as it was set last, None: unknown.
-    pulses: its last position. held: the goal of the last stop, None after a command. waiting:
-    what is to be written of the newest command. offset: of its registers (`packet`)."""
+
+    changing: the mode that it is being set to. torque: as it was set last, None: unknown. pulses:
+    its last position. held: the goal of the last stop, None after a command. waiting: what is to be
+    written of the newest command. offset: of its registers (`packet`).
+    """
 
     def __init__(self, device: Device, settings: ServoSettings, counts: Counter[str]) -> None:
         self.device = device
@@ -285,8 +287,10 @@ class Servo:
         return stands_still(command)
 
     def still(self, command: Command) -> None:
-        """Velocity 0 after another command. It needs a goal only, and no other mode: under position
-        control the last position."""
+        """Velocity 0 after another command.
+
+        It needs a goal only, and no other mode: under position control the last position.
+        """
         self._rest()
         if isinstance(command, MotorSettings):
             self._keep(command)
@@ -300,8 +304,11 @@ class Servo:
         self.waiting, self._target = goal, mode
 
     def held_pulses(self) -> int:
-        """The goal that holds the position: that of the last stop as long as the servo is there,
-        else its last position, within its limits, beyond which it takes none. Changes nothing."""
+        """The goal that holds the position.
+
+        That of the last stop as long as the servo is there, else its last position, within its
+        limits, beyond which it takes none. Changes nothing.
+        """
         assert self.pulses is not None
         sag = SAG_RAD / self._rad_per_pulse
         if self.held is not None and self.torque and abs(self.pulses - self.held) <= sag:

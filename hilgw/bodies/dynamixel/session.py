@@ -385,8 +385,10 @@ class DynamixelSession(RobotSession):
         return self._flush(now)
 
     def _halt_motor(self, index: int, now: int) -> StopPlan:
-        """It stops at once, unless it was stopped before and got no command since: then when the
-        line is free, as such stops may come in a flood."""
+        """It stops at once, unless it was stopped before and got no command since.
+
+        Then when the line is free, as such stops may come in a flood.
+        """
         commands = self._commands([index])
         if index not in self._stopped:
             self._halt_now([index], now)

@@ -49,7 +49,7 @@ class EPuckBody(SerialRobot):
     Session: ClassVar[type[Any]] = EPuckSession
 
     def check(self, settings: EPuckSettings) -> list[Problem]:
-        """Errors that span fields: (path below the body, message, fix)."""
+        """Return the errors that span fields: (path below the body, message, fix)."""
         fix = (
             "raise period_ms or baudRate, or leave sensors out (sensors: {NAME: {present: false}})"
         )
@@ -82,7 +82,7 @@ class EPuckBody(SerialRobot):
         return MockSpec("epuck", given | settings.mock)
 
     def stop_frame(self, settings: EPuckSettings) -> StopFrame:
-        """The same for both models."""
+        """Return the stop, which is the same for both models."""
         return StopFrame(
             "the line D,0,0; before it five bytes 00 and a line feed, which end a broken line",
             sercom.STOP.hex(" "),

@@ -48,7 +48,7 @@ LONGEST_LINE = 256
 
 
 def command(letter: str) -> int:
-    """The byte of a command in a binary request."""
+    """Return the byte of a command in a binary request."""
     return 256 - ord(letter)
 
 
@@ -58,8 +58,11 @@ def drive(left: int, right: int) -> bytes:
 
 
 def drive_line(left: int, right: int) -> bytes:
-    """The same as a line of text, which the robot answers with `d`. Before it: five bytes 00, which
-    complete a binary request that was cut, and a line feed, which ends a line."""
+    """Return the same request as a line of text, which the robot answers with `d`.
+
+    Before it: five bytes 00, which complete a binary request that was cut, and a line feed, which
+    ends a line.
+    """
     return 5 * END + f"\nD,{left},{right}\n".encode()
 
 
@@ -73,18 +76,21 @@ def led(number: int, state: int) -> bytes:
 
 
 def ask(letters: str) -> bytes:
-    """The commands that are answered, and the end of the request."""
+    """Return the commands that are answered, and the end of the request."""
     return bytes(map(command, letters)) + END
 
 
 def answer_size(letters: str, ground_values: int = 3) -> int:
-    """Bytes of the answer. ground_values: what command M answers; some firmware adds two cliff
-    sensors to the three of the ground."""
+    """Return the number of bytes of the answer.
+
+    ground_values: what command M answers; some firmware adds two cliff sensors to the three of the
+    ground.
+    """
     return sum(2 * _count(letter, ground_values) for letter in letters)
 
 
 def decode(letters: str, data: bytes, ground_values: int = 3) -> dict[str, tuple[int, ...]]:
-    """The numbers of each command; data has `answer_size` bytes."""
+    """Return the numbers of each command; data has `answer_size` bytes."""
     found: dict[str, tuple[int, ...]] = {}
     at = 0
     for letter in letters:
@@ -100,12 +106,12 @@ def _count(letter: str, ground_values: int) -> int:
 
 
 def is_own(line: bytes) -> bool:
-    """Whether sercom sends such a line, to whatever it was asked before, or an echo has it."""
+    """Return whether sercom sends this line by itself, or as an echo."""
     return _OWN.fullmatch(line) is not None or any(word in line for word in WELCOME)
 
 
 def describe(data: bytes, *, received: bool) -> str:
-    """Bytes in words, for people; never raises."""
+    """Describe bytes in words, for people; never raises."""
     text = data.strip(b"\r\n\0\f\a")
     if not text:
         return data.hex(" ")
@@ -152,12 +158,12 @@ _G = 9.81
 
 
 def steps_s(velocity: float, limit: int) -> int:
-    """Steps per second for rad/s, cut towards zero, and to the limit of the robot."""
+    """Return steps per second for rad/s, cut towards zero and to the limit of the robot."""
     return int(max(-limit, min(limit, velocity / RAD_PER_STEP)))
 
 
 def acceleration(raw: tuple[int, ...], model: str) -> tuple[float, ...]:
-    """m/s^2 of the three axes; the robot's x axis points the other way."""
+    """Return the m/s^2 of the three axes; the robot's x axis points the other way."""
     zero, per_g = _ACCELEROMETERS[model]
     x, y, z = ((number - zero) * _G / per_g for number in raw)
     return 0.0 - x, y, z
@@ -186,7 +192,9 @@ class Found:
 def handshake(
     seen: deque[bytes], answer_s: float, *, at_first: bool
 ) -> LineScript[Event, Found | None]:
-    """Stops the robot, and asks it who it is. None: it is silent, or what comes is not text.
+    """Stop the robot, and ask for its identity.
+
+    None: it is silent, or what comes is not text.
 
     seen: the last lines that came, which the session keeps. at_first: the encoders begin at 0.
     Raises MismatchError for another device.

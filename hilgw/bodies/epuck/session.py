@@ -79,7 +79,7 @@ class EPuckSession(WheeledSession):
         self._forget()
 
     def _forget(self) -> None:
-        """The port was opened: nothing is enabled, the angles begin at 0."""
+        """Disable all sensors and set the angles to 0: the port was opened."""
         self._sensors.reset()
         self._lights = dict.fromkeys(range(len(LEDS)), 0)
         self._at_first = True
@@ -91,7 +91,7 @@ class EPuckSession(WheeledSession):
         return self._begin(now)
 
     def _end(self) -> None:
-        """**The robot drives on**: it has no watchdog."""
+        """Forget the connection. **The robot drives on**: it has no watchdog."""
         self._dialogue = None
         self._exchange.clear()
 
@@ -141,7 +141,7 @@ class EPuckSession(WheeledSession):
     # --- lines of text ------------------------------------------------------------------------
 
     def _begin(self, now: int) -> list[Event]:
-        """Stops the robot, whatever it is, and asks it who it is."""
+        """Stop the robot, whatever it is, and ask for its identity."""
         self._begin_setup()
         self._rest()
         self._lines_seen.clear()
@@ -168,7 +168,7 @@ class EPuckSession(WheeledSession):
         return events
 
     def _follow(self, events: list[Event], now: int) -> list[Event]:
-        """What the dialogue did, and what comes after its end."""
+        """Report what the dialogue did, and begin what comes after its end."""
         if self._dialogue is None or not self._dialogue.over:
             return events
         result, self._dialogue = self._dialogue.result, None
@@ -185,7 +185,7 @@ class EPuckSession(WheeledSession):
         return [*events, Notice(STRANGE if self._lines_seen else SILENT), *self._begin(now)]
 
     def _reset_seen(self, text: bytes, now: int) -> list[Event]:
-        """Whether the robot shows that it has just started."""
+        """Return whether the robot shows that it has just started."""
         if self._phase is not Phase.UP or not any(word in text for word in sercom.WELCOME):
             return []
         self.counts["resets"] += 1
@@ -194,13 +194,15 @@ class EPuckSession(WheeledSession):
     # --- exchanges ----------------------------------------------------------------------------
 
     def _check(self, now: int) -> list[Event]:
-        """Begin the first exchange: no wheel turns before its answer is valid. The encoders, from
-        which the angles count, and the ground, whose numbers are counted."""
+        """Begin the first exchange: no wheel turns before its answer is valid.
+
+        The encoders, from which the angles count, and the ground, whose numbers are counted.
+        """
         self._ground_values = sercom.GROUND_VALUES[-1]
         return self._begin_exchange(sercom.GROUND * self._sensors.has_ground + "QE", [], now)
 
     def _ask(self, now: int) -> list[Event]:
-        """Begins an exchange: what changed, then the sensors that are due."""
+        """Begin an exchange: what changed, then the sensors that are due."""
         indices = self._sensors.take_due(now)
         return self._begin_exchange(self._sensors.letters(indices), indices, now)
 
@@ -217,7 +219,7 @@ class EPuckSession(WheeledSession):
         return [Write(request)]
 
     def _changes(self) -> bytes:
-        """The speeds and LEDs that the robot does not have yet."""
+        """Return the requests for the speeds and LEDs that the robot does not have yet."""
         data = b""
         if (speeds := self._speeds()) != self._sent:
             data, self._sent = sercom.drive(*speeds), speeds
@@ -232,7 +234,7 @@ class EPuckSession(WheeledSession):
         return sercom.steps_s(left.value, self._limit), sercom.steps_s(right.value, self._limit)
 
     def _hurry(self, now: int) -> None:
-        """The next exchange begins at once, where none is under way."""
+        """Begin the next exchange at once, where none is under way."""
         self._is_hurried = True
         if not self._exchange.waiting:
             self._due_ns = min(self._due_ns, now)
@@ -278,7 +280,7 @@ class EPuckSession(WheeledSession):
         )
 
     def _missed(self, now: int) -> list[Event]:
-        """No valid answer came."""
+        """Count an exchange without a valid answer, and resynchronise or give up."""
         self.counts["misses"] += 1
         if self._phase is Phase.CHECK:
             return [Notice("no answer to a binary request"), *self._begin(now)]
@@ -288,7 +290,7 @@ class EPuckSession(WheeledSession):
         return self._resync(now, has_missed=True)
 
     def _resync(self, now: int, *, has_missed: bool = False) -> list[Event]:
-        """Gets back into step with the robot; what it should do now is set again."""
+        """Synchronise with the robot again; what it should do now is set again."""
         self.counts["resyncs"] += 1
         self._sent = self._speeds()
         self._unasked = b""
@@ -315,7 +317,7 @@ class EPuckSession(WheeledSession):
     # --- from the control loop ----------------------------------------------------------------
 
     def _drive_on(self, now: int) -> list[Event]:
-        """The bytes follow in the next exchange, which begins at once where the line is free."""
+        """Begin the next exchange, which carries the velocities, at once where the line is free."""
         if self._speeds() != self._sent or now >= self._begun_ns + self._period_ns // 2:
             self._hurry(now)  # the step of the controller and the exchange begin together
         return []
@@ -335,19 +337,19 @@ class EPuckSession(WheeledSession):
         return [] if self._phase is Phase.UP else super().stop_again(motors, now)
 
     def is_idle(self) -> bool:
-        """Whether the robot has shown that it got the last stop."""
+        """Return whether the robot has shown that it got the last stop."""
         return not (self._phase is Phase.UP and self._is_stopping)
 
     def _stop_data(self) -> bytes:
         return sercom.STOP
 
     def _enable(self, index: int, period_ms: float | None, now: int) -> list[Event]:
-        """The next exchange asks for it, and after each period the one that is nearest."""
+        """Set the period of a sensor: the next exchange asks for it, later ones at their times."""
         self._sensors.switch(index, period_ms, now)
         return []
 
     def _set_led(self, led: Device, value: int, now: int) -> list[Event]:
-        """The LED is off at 0, and on at any other value."""
+        """Set an LED: off at 0, on at any other value."""
         self._lights[LEDS.index(led.name)] = int(value != 0)
         if self._lights != self._shown:
             self._hurry(now)
@@ -356,8 +358,10 @@ class EPuckSession(WheeledSession):
 
 @dataclass(slots=True, eq=False)
 class Fence(Question[bytes]):
-    """A line of text that ends whatever the robot is in the middle of. has_missed: an answer before
-    it did not come in time."""
+    """A line of text that ends whatever the robot is in the middle of.
+
+    has_missed: an answer before it did not come in time.
+    """
 
     has_missed: bool
     received: bytes = b""
@@ -377,9 +381,12 @@ class Fence(Question[bytes]):
 
 @dataclass(slots=True, eq=False)
 class Request(Question[bytes]):
-    """A request that was written. letters: its commands that are answered, the speeds last.
-    speeds: those that the robot has then. indices: the sensors whose values are wanted. echo: the
-    line returns the request before the answer."""
+    """A request that was written.
+
+    letters: its commands that are answered, the speeds last. speeds: those that the robot has then.
+    indices: the sensors whose values are wanted. echo: the line returns the request before the
+    answer.
+    """
 
     letters: str
     speeds: tuple[int, int]
@@ -399,8 +406,10 @@ class Request(Question[bytes]):
         return answer + (len(self.request) if self.echo else 0)
 
     def count_ground(self) -> bool:
-        """Count the ground's numbers in an answer that is over; return whether the count is one of
-        `GROUND_VALUES`."""
+        """Count the ground's numbers in an answer that is over.
+
+        Return whether the count is one of `GROUND_VALUES`.
+        """
         count = self.ground_values - (self.answer_bytes - len(self.received)) // 2
         if sercom.GROUND not in self.letters or count not in sercom.GROUND_VALUES:
             return False
@@ -412,8 +421,11 @@ class Request(Question[bytes]):
         return len(self.received) >= self.answer_bytes
 
     def values(self) -> dict[str, tuple[int, ...]] | None:
-        """The numbers of each command; None: bytes were lost or added on the way, as the speeds at
-        the end are not those that were set."""
+        """Return the numbers of each command.
+
+        None: bytes were lost or added on the way, as the speeds at the end are not those that were
+        set.
+        """
         received = bytes(self.received)
         if len(received) != self.answer_bytes or (
             self.echo and not received.startswith(self.request)
@@ -428,8 +440,10 @@ Numbers = dict[str, tuple[int, ...]]
 
 
 class Sensors:
-    """The sensors of one robot, by device index: which are enabled and due, and their values in
-    Webots' units."""
+    """The sensors of one robot, by device index.
+
+    Which are enabled and due, and their values in Webots' units.
+    """
 
     def __init__(
         self,
@@ -438,7 +452,7 @@ class Sensors:
         always_on: list[int],
         odometers: dict[int, Odometer],
     ) -> None:
-        """odometers: gets those of the wheels, by the indices of their sensors."""
+        """Create it with the odometers of the wheels, by the indices of their sensors."""
         given = sensors_of(settings)
         sources = {**SOURCES, **WHEEL_SOURCES}
         found = devices.of_role(SENSOR)
@@ -455,7 +469,7 @@ class Sensors:
         return any(source.letter == sercom.GROUND for source in self._sources.values())
 
     def reset(self) -> None:
-        """The port was opened: the angles begin at 0, and what is always on is enabled."""
+        """Set the angles to 0 and enable what is always on: the port was opened."""
         for index, source in self._sources.items():
             if source.letter == sercom.ENCODERS:
                 self._odometers[index] = Odometer(0x10000, start=0)
@@ -463,12 +477,15 @@ class Sensors:
         self._periods_ns = dict.fromkeys(self._always_on, 0)
 
     def begin(self, numbers: Numbers) -> None:
-        """The robot is there: its counters stand for the angles from before, 0 at first."""
+        """Rebase the odometers on the counters of the robot; the angles are those from before."""
         for index, odometer in self._odometers.items():
             odometer.read(numbers[sercom.ENCODERS][self._sources[index].place])
 
     def switch(self, index: int, period_ms: float | None, now: int) -> None:
-        """Sets a period; None: each exchange, 0: off. The next exchange asks for it."""
+        """Set a period; None: each exchange, 0: off. The next exchange asks for the sensor.
+
+        The next exchange asks for it.
+        """
         if period_ms == 0:
             self._next_ns.pop(index, None)
             return
@@ -476,7 +493,7 @@ class Sensors:
         self._next_ns[index] = now
 
     def take_due(self, now: int) -> list[int]:
-        """The enabled sensors whose period ends nearer to this exchange than to the next."""
+        """Take the enabled sensors whose period ends nearer to this exchange than to the next."""
         near_ns = now + self._period_ns // 2
         due = [index for index, at in self._next_ns.items() if at <= near_ns]
         for index in due:
@@ -484,12 +501,15 @@ class Sensors:
         return due
 
     def letters(self, indices: list[int]) -> str:
-        """The commands that ask for these sensors, in the order of a request; the speeds last."""
+        """Return the commands that ask for these sensors, in the order of a request.
+
+        The speeds come last.
+        """
         wanted = {self._sources[index].letter for index in indices} | {sercom.SPEEDS}
         return "".join(letter for letter in sercom.LETTERS if letter in wanted)
 
     def values(self, indices: list[int], numbers: Numbers) -> list[SensorValue]:
-        """The values of those of these sensors that are still enabled."""
+        """Return the values of those of these sensors that are still enabled."""
         return [
             SensorValue(index, self._value(index, numbers))
             for index in indices

@@ -132,7 +132,7 @@ _GYRO = 13.315805  # rad/s, for 100000
 
 
 def sensors_of(settings: EPuckSettings) -> dict[str, EPuckSensor]:
-    """The sensors of the robot beside its encoders, by name, in order."""
+    """Return the sensors of the robot besides its encoders, by name, in order."""
     absent = () if settings.model == EPUCK2 else ("gyro",)
     found = {name: EPuckSensor() for name in SOURCES if name not in _GROUND and name not in absent}
     found |= {name: sensor for name, sensor in settings.sensors.items() if name in SOURCES}
@@ -140,13 +140,13 @@ def sensors_of(settings: EPuckSettings) -> dict[str, EPuckSensor]:
 
 
 def letters_of(settings: EPuckSettings) -> set[str]:
-    """The commands for all sensors of the robot."""
+    """Return the commands for all sensors of the robot."""
     letters = {SOURCES[name].letter for name in sensors_of(settings)}
     return letters | {source.letter for source in WHEEL_SOURCES.values()}
 
 
 def devices_of(settings: EPuckSettings) -> list[Device]:
-    """All devices in order, with the fields of their nodes."""
+    """Return all devices in order, with the fields of their nodes."""
     parts = [*wheel_devices(SIDES, MAX_STEPS_S[settings.model] * RAD_PER_STEP)]
     sensors = sensors_of(settings)
     near = [name for name in sensors if name in _PROXIMITY or name in _LIGHT]
@@ -157,7 +157,7 @@ def devices_of(settings: EPuckSettings) -> list[Device]:
 
 
 def _node(name: str, sensor: EPuckSensor) -> tuple[str, DeviceFields]:
-    """The Webots node of a sensor, with the robot's own table unless the file has another."""
+    """Return the Webots node of a sensor, with the robot's table unless the file has another."""
     if name in _LIGHT:
         table = sensor.table or ((1.0, 4095.0, 0.01), (2.0, 0.0, 0.01))
         return LIGHT_SENSOR, LightSensorFields(lookupTable=table)

@@ -55,7 +55,7 @@ def latching_stops(settings: TextBodySettings) -> Iterator[Problem]:
 
 
 def _lines(settings: TextBodySettings) -> Iterator[tuple[str, Line]]:
-    """Every line and its path."""
+    """Yield every line and its path."""
     for name, lines in (
         ("commands", settings.commands),
         ("stop", settings.stop),
@@ -79,7 +79,7 @@ def _patterns(settings: TextBodySettings) -> Iterator[Problem]:
 
 
 def _texts(settings: TextBodySettings) -> Iterator[Problem]:
-    """What is sent: bytes, without a line end inside."""
+    """Check what is sent: bytes, without a line end inside."""
     sent = [(f"setup.{at}.send", step.send) for at, step in enumerate(settings.setup)]
     sent += [(f"{path}.send", line.send) for path, line in _lines(settings)]
     sent += [(f"motors.{name}.text", motor.text) for name, motor in settings.motors.items()]
@@ -163,7 +163,7 @@ def _rates(settings: TextBodySettings) -> Iterator[Problem]:
 
 
 def _devices(settings: TextBodySettings) -> Iterator[Problem]:
-    """Names of devices, and what refers to them."""
+    """Check the names of devices, and what refers to them."""
     groups: dict[str, Iterable[str]] = {
         "motors": settings.motors,
         "sensors": settings.sensors,
@@ -195,7 +195,7 @@ def _devices(settings: TextBodySettings) -> Iterator[Problem]:
 
 
 def _sensors(settings: TextBodySettings) -> Iterator[Problem]:
-    """Each sensor has its groups in one line of the robot."""
+    """Check that each sensor has its groups in one line of the robot."""
     found = []
     for at, unasked in enumerate(settings.unasked):
         if not unasked.expect:
@@ -221,7 +221,7 @@ def _sensors(settings: TextBodySettings) -> Iterator[Problem]:
 
 
 def line_load(settings: TextBodySettings) -> LineLoad:
-    """A line of each motion, and all requests with their answers."""
+    """Return the load of a line of each motion, and of all requests with their answers."""
     needed, there, back = 0, 0, 0
     end = len(settings.line_end)
     for motion in settings.commands:

@@ -30,12 +30,12 @@ class Sensor:
         self._odometer = Odometer(settings.wraps or NO_END, start) if counts else None
 
     def rebase(self) -> None:
-        """The robot was set up again: a counter that starts at 0 goes on where it was."""
+        """Rebase a counter that starts at 0 again: the robot was set up again."""
         if self._odometer is not None and self._settings.starts_at_zero:
             self._odometer.rebase()
 
     def read(self, groups: Mapping[str, bytes | None]) -> Value | None:
-        """Its value; None when a number of it is missing, is none, or is not finite."""
+        """Return its value; None when a number of it is missing, invalid, or not finite."""
         values = [self._read(groups.get(name)) for name in self.groups]
         found = [value for value in values if value is not None]
         if len(found) < len(values):
@@ -68,14 +68,17 @@ class RequestLine:
         self._own_ns = own_ns
 
     def period_ns(self, enabled: dict[int, int]) -> int | None:
-        """The shortest period of its enabled sensors (index -> period); None: none is enabled."""
+        """Return the shortest period of its enabled sensors; None: none is enabled.
+
+        enabled: index -> period.
+        """
         periods = [
             enabled[each.device.index] for each in self.sensors if each.device.index in enabled
         ]
         return max(self._own_ns, min(periods)) if periods else None
 
     def left(self, now: int, enabled: dict[int, int]) -> bool:
-        """The line was sent; whether it was a period late."""
+        """Note that the line was sent; return whether it was a period late."""
         period_ns = self.period_ns(enabled) or self._own_ns
         late = now - self.due_ns >= period_ns
         self.due_ns = now + period_ns if late else self.due_ns + period_ns
@@ -119,18 +122,18 @@ class Requests:
         ]
 
     def asked(self) -> list[RequestLine]:
-        """The lines with an enabled sensor."""
+        """Return the lines with an enabled sensor."""
         return [line for line in self.lines if line.period_ns(self.enabled) is not None]
 
     def restart(self, now: int) -> None:
-        """The robot was set up: all of them are due now."""
+        """Make all lines due now: the robot was set up."""
         for sensor in self._sensors:
             sensor.rebase()
         for line in self.lines:
             line.due_ns = now
 
     def switch(self, index: int, period_ms: float | None, now: int) -> None:
-        """None: every step, 0: off. A line that was not asked before is due now."""
+        """Set a period; None: every step, 0: off. A line that was not asked before is due now."""
         before = self.asked()
         if period_ms == 0:
             self.enabled.pop(index, None)
@@ -162,14 +165,14 @@ class Leds:
         self._waiting.clear()
 
     def restart(self) -> None:
-        """The robot was set up again: it gets all values anew."""
+        """Send all values again: the robot was set up again."""
         self._waiting = dict(self._values)
 
     def set(self, name: str, value: int) -> None:
         self._values[name] = self._waiting[name] = value
 
     def due(self) -> list[tuple[Sendable, bytes, str]]:
-        """Line, bytes and name of each that waits."""
+        """Return line, bytes and name of each LED that waits."""
         return [
             (self._lines[name], self._lines[name].filled(_words(value)), name)
             for name, value in self._waiting.items()
@@ -179,7 +182,7 @@ class Leds:
         self._waiting.pop(name, None)
 
     def lost(self, name: str) -> None:
-        """Its line was not answered: it is sent again."""
+        """Send its line again, which was not answered."""
         self._waiting.setdefault(name, self._values[name])
 
 

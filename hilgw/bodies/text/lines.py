@@ -21,17 +21,20 @@ SHOWN = 96  # bytes of a line, for people
 
 
 def to_bytes(text: str) -> bytes:
-    """Each character is one byte. UnicodeEncodeError for one beyond \\xff."""
+    r"""Return the text with each character as one byte.
+
+    UnicodeEncodeError for one beyond \xff.
+    """
     return text.encode("latin-1")
 
 
 def shown(line: bytes) -> str:
-    """A line of the robot, for people."""
+    """Return a line of the robot, for people."""
     return repr(line[:SHOWN].decode("latin-1"))
 
 
 def number_of(text: bytes, *, hexadecimal: bool = False) -> float | None:
-    """The number that a group holds; None when it holds none, or one that is not finite."""
+    """Return the number that a group holds; None when it is invalid or not finite."""
     if len(text) > LONGEST_NUMBER:
         return None
     if hexadecimal:
@@ -43,15 +46,17 @@ def number_of(text: bytes, *, hexadecimal: bool = False) -> float | None:
 
 
 def splitter(line_end: bytes, longest: int) -> LineSplitter:
-    """A splitter for the robot's lines: they end at CR, LF or both where ours do, else as ours."""
+    """Return a splitter of the robot's lines."""
     ends = [line_end] if line_end.strip(b"\r\n") else [b"\r", b"\n"]
     return LineSplitter(ends, longest)
 
 
 @dataclass(frozen=True, slots=True)
 class Sendable:
-    """A declared line: the parts of its text (odd ones are placeholders), and its patterns. after:
-    of a line that has to come before it."""
+    """A declared line: the parts of its text (odd ones are placeholders), and its patterns.
+
+    after: of a line that has to come before it.
+    """
 
     parts: tuple[str, ...]
     end: bytes
@@ -62,13 +67,13 @@ class Sendable:
     after: Pattern | None = None
 
     def filled(self, value_of: Callable[[str], str] | Mapping[str, str]) -> bytes:
-        """The bytes, with each placeholder replaced."""
+        """Return the bytes, with each placeholder replaced."""
         look = value_of.__getitem__ if isinstance(value_of, Mapping) else value_of
         pieces = [look(part) if at % 2 else part for at, part in enumerate(self.parts)]
         return to_bytes("".join(pieces)) + self.end
 
     def answers(self, line: bytes) -> Match | None:
-        """The match of a line that answers it."""
+        """Return the match of a line that answers it."""
         return None if self.expect is None else self.expect.search(line)
 
     def refuses(self, line: bytes) -> bool:
@@ -76,7 +81,10 @@ class Sendable:
 
 
 def sendable(line: Line, end: bytes, failed: str, *, fills: bool = False) -> Sendable:
-    """failed: the pattern where the line has none of its own. fills: its text has placeholders."""
+    """Create it with `failed`, the pattern of a line without one of its own.
+
+    fills: its text has placeholders.
+    """
     refusal = line.failed or failed
     return Sendable(
         tuple(PLACEHOLDER.split(line.send)) if fills else (line.send,),
@@ -91,8 +99,11 @@ def sendable(line: Line, end: bytes, failed: str, *, fills: bool = False) -> Sen
 
 @dataclass(slots=True, eq=False)
 class Sent(Question[bytes]):
-    """A line that was sent. subject: what it was for, as its owner named it. match: of its answer;
-    None: the robot refused it."""
+    """A line that was sent.
+
+    subject: what it was for, as its owner named it. match: of its answer; None: the robot refused
+    it.
+    """
 
     line: Sendable
     subject: object

@@ -19,10 +19,12 @@ LARGEST_NUMBER = 1e15  # on a line
 
 
 class Motor(Slew):
-    """value: a velocity in rad/s or m/s; with position control the largest. target: the position
-    that was commanded since the last stop, None without one. sent: how its number was written since
-    then. cut: its last number was beyond the limits of the line. zeros: the number of the work
-    zero, by motor."""
+    """value: a velocity in rad/s or m/s; with position control the largest.
+
+    target: the position that was commanded since the last stop, None without one. sent: how its
+    number was written since then. cut: its last number was beyond the limits of the line. zeros:
+    the number of the work zero, by motor.
+    """
 
     def __init__(self, device: Device, settings: TextMotor, zeros: Mapping[str, float]) -> None:
         self.device = device
@@ -39,14 +41,13 @@ class Motor(Slew):
         self.rest()
 
     def rest(self) -> None:
-        """It was stopped."""
         self.settle(self._settings.maxVelocity if self.by_position else 0.0)
         self.target: float | None = None
         self.sent: str | None = None
         self.is_held = False
 
     def hold(self) -> None:
-        """It stops where it is, until the next command moves it."""
+        """Stop it where it is, until the next command moves it."""
         if self.by_position:
             self.is_held = True
         else:
@@ -54,8 +55,10 @@ class Motor(Slew):
 
     @property
     def largest_velocity(self) -> float:
-        """With position control: the velocity, within the limits of velocity and rate, which also
-        hold before a controller has set one."""
+        """Return the velocity of position control, within the limits of velocity and rate.
+
+        The limits also hold before a controller has set one.
+        """
         return min(abs(self.value), self._fastest)
 
     @property
@@ -64,7 +67,7 @@ class Motor(Slew):
         return self.target is not None and self.value != 0 and not self.is_held
 
     def command(self, command: Command, now: int) -> Refusal | None:
-        """Follows a command that the control loop has checked, or refuses it."""
+        """Follow a command that the control loop has checked, or refuse it."""
         position, velocity = _wanted(command)
         if position is None and velocity is None:
             return self._refuse("has no force and torque control")
@@ -93,7 +96,7 @@ class Motor(Slew):
         return Refusal(RequestRefused.OUT_OF_RANGE, text)
 
     def _number(self, amount: float) -> float:
-        """The number on the line, cut to its limits; notes whether it was."""
+        """Return the number on the line, cut to its limits, and note whether it was cut."""
         settings = self._settings
         number = amount * self._scale + settings.offset + self._zeros.get(self.device.name, 0.0)
         low = -math.inf if settings.smallest is None else settings.smallest
@@ -102,7 +105,7 @@ class Motor(Slew):
         return min(max(number, low), high)
 
     def text(self) -> str:
-        """Its number as it is written on the line."""
+        """Return its number as it is written on the line."""
         amount = (self.target or 0.0) if self.by_position else self.value
         number = written(self._number(amount), self._settings.decimals)
         return self._settings.text.replace("{}", number)
@@ -116,8 +119,11 @@ class Halted(Enum):
 
 
 class MotionLine:
-    """A line for several motors. active: it was sent since the last stop. last: its bytes then,
-    None when the robot may not have obeyed them."""
+    """A line for several motors.
+
+    active: it was sent since the last stop. last: its bytes then, None when the robot may not have
+    obeyed them.
+    """
 
     def __init__(self, settings: Motion, motors: dict[str, Motor], end: bytes, failed: str) -> None:
         self.line: Sendable = sendable(settings, end, failed, fills=True)
@@ -130,12 +136,10 @@ class MotionLine:
         self._settings = settings
 
     def rest(self) -> None:
-        """Its motors were stopped."""
         self.active = False
         self.last: bytes | None = None
 
     def data(self) -> bytes | Halted:
-        """Its bytes now."""
         positioned = [motor for motor in self.motors if motor.by_position]
         if any(motor.target is None and not motor.optional for motor in positioned):
             return Halted.INCOMPLETE
@@ -163,7 +167,7 @@ class MotionLine:
 
 
 def written(number: float, decimals: int) -> str:
-    """With so many digits after the point; never -0, nor an exponent."""
+    """Write a number with this many digits after the point; never -0, nor an exponent."""
     text = f"{number:.{decimals}f}"
     return text.removeprefix("-") if not float(text) else text
 
@@ -181,8 +185,10 @@ def _wanted(command: Command) -> tuple[float | None, float | None]:
 
 
 class Motions:
-    """motors: by the index of the device. stops: the lines that stop all of them. lines: those that
-    move them. zeros: as of `Motor`."""
+    """motors: by the index of the device.
+
+    stops: the lines that stop all of them. lines: those that move them. zeros: as of `Motor`.
+    """
 
     def __init__(
         self, settings: TextBodySettings, devices: Devices, end: bytes, zeros: Mapping[str, float]
@@ -203,22 +209,24 @@ class Motions:
     # --- motions ------------------------------------------------------------------------------
 
     def command(self, motor: Motor, command: Command, now: int) -> Refusal | None:
-        """Follows a command that the control loop has checked, or refuses it."""
+        """Follow a command that the control loop has checked, or refuse it."""
         refusal = motor.command(command, now)
         if refusal is None:
             self._wait(self._line_of[motor.device.index])
         return refusal
 
     def hold(self, motor: Motor) -> None:
-        """One motor stops: its line is sent with velocity 0, or the stop, which holds a position,
-        and then the line again for its other motors."""
+        """Stop one motor: its line is sent with velocity 0.
+
+        Or the stop, which holds a position, and then the line again for its other motors.
+        """
         line = self._line_of[motor.device.index]
         motor.hold()
         self._must_halt |= motor.by_position and line.active
         self._wait(line)
 
     def hold_again(self, index: int) -> None:
-        """The line of a motor that was stopped may be damaged on its way: it is sent again."""
+        """Send the line of a stopped motor again: it may have been damaged on its way."""
         line = self._line_of[index]
         if line.active:
             self.lost(line)
@@ -226,16 +234,14 @@ class Motions:
             self._must_halt = True
 
     def line_of(self, index: int) -> MotionLine:
-        """The line of this motor."""
         return self._line_of[index]
 
     def demand_halt(self) -> None:
-        """A stop is due: a line may not wait."""
+        """Make a stop due: a line may not wait."""
         self._must_halt = True
 
     def refused(self, line: MotionLine) -> None:
-        """The robot refused this line, and goes on with the one before: a stop is due, and its
-        motors wait for another command."""
+        """Make a stop due: the robot refused this line, and its motors wait for another command."""
         for motor in line.motors:
             motor.hold()
         line.rest()
@@ -246,12 +252,12 @@ class Motions:
         self._waiting[self.lines.index(line)] = line
 
     def next_deadline(self) -> int | None:
-        """When the rate of a motor allows its next velocity, or a watchdog needs a line again."""
+        """Return when a rate allows the next velocity, or a watchdog needs a line again."""
         rates = (motor.next_deadline() for motor in self.motors.values())
         return earliest(*rates, *(line.again_ns for line in self._guarded()))
 
     def _guarded(self) -> list[MotionLine]:
-        """The lines that the watchdog of the robot needs again."""
+        """Return the lines that the watchdog of the robot needs again."""
         if not self._again_ns:
             return []
         waiting = self._waiting.values()
@@ -271,8 +277,10 @@ class Motions:
         return bool(self._waiting)
 
     def due(self) -> list[tuple[MotionLine, bytes]]:
-        """The lines to send and their bytes, in the order of the file. Those that change nothing
-        are forgotten."""
+        """Return the lines to send and their bytes, in the order of the file.
+
+        Those that change nothing are forgotten.
+        """
         found = []
         for place, line in sorted(self._waiting.items()):
             data = line.data()
@@ -283,7 +291,7 @@ class Motions:
         return found
 
     def left(self, line: MotionLine, data: bytes, now: int) -> list[str]:
-        """The line was sent; the names of the motors whose number was cut."""
+        """Note that the line was sent; return the names of the motors whose number was cut."""
         line.active, line.last, line.again_ns = True, data, now + self._again_ns
         for motor in line.motors:
             if not motor.by_position or motor.moves:
@@ -292,7 +300,7 @@ class Motions:
         return [motor.device.name for motor in line.motors if motor.cut]
 
     def lost(self, line: MotionLine) -> None:
-        """The line was not answered: it is sent again, with the numbers of then."""
+        """Send a line without an answer again, with the numbers of then."""
         line.last = None
         if line.active:
             self._wait(line)
@@ -300,8 +308,11 @@ class Motions:
     # --- stops --------------------------------------------------------------------------------
 
     def halt(self) -> bool:
-        """Whether the stop is due because a motor under position control is held, or all motors of
-        a line got velocity 0. It stops every motor: lines whose motors may move on wait again."""
+        """Return whether the stop is due.
+
+        It is when a motor under position control is held, or all motors of a line got velocity 0.
+        It stops every motor: lines whose motors may move on wait again.
+        """
         halted = {
             place: line for place, line in self._waiting.items() if line.data() is Halted.STOPPED
         }
@@ -316,13 +327,13 @@ class Motions:
         return True
 
     def repeat(self) -> None:
-        """A stop leaves that was not meant for the motions that were sent since: they follow it."""
+        """Send the motions again that follow a stop which was not meant for them."""
         for line in (each for each in self.lines if each.active):
             line.rest()
             self._wait(line)
 
     def rest(self) -> None:
-        """The motors were stopped: what was commanded before is void."""
+        """Make void what was commanded before: the motors were stopped."""
         self._waiting.clear()
         self._must_halt = False
         for motor in self.motors.values():
@@ -331,5 +342,5 @@ class Motions:
             line.rest()
 
     def stop_data(self, *, whole: bool = False) -> bytes:
-        """The stop lines; whole: with those that an answer decides."""
+        """Return the stop lines; whole: with those that an answer decides."""
         return b"".join(line.filled({}) for line in self.stops if whole or line.after is None)

@@ -57,7 +57,7 @@ class TextBodySession(RobotSession):
     # --- the connection -----------------------------------------------------------------------
 
     def open(self, now: int) -> list[Event]:
-        """The port is open: counters that wrap around begin anew."""
+        """Begin counters that wrap around anew: the port is open."""
         self._traffic.forget()
         self._reported_unexpected = False
         return self._begin(now)
@@ -66,7 +66,7 @@ class TextBodySession(RobotSession):
         self._traffic.exchange.clear()
 
     def _begin(self, now: int) -> list[Event]:
-        """Ends a line that was cut, and stops a robot that still moves; then the setup."""
+        """End a line that was cut, stop a robot that still moves, and begin the setup."""
         self._phase = Phase.QUIET
         self._traffic.rest()
         self._traffic.exchange.clear()
@@ -127,12 +127,12 @@ class TextBodySession(RobotSession):
         return self._traffic.expire(now)
 
     def describe(self, data: bytes, *, received: bool) -> str:
-        """The lines, with every byte that is not text escaped."""
+        """Return the lines, with every byte that is not text escaped."""
         shown = data[:SHOWN].decode("latin-1").encode("unicode_escape").decode()
         return shown + ("..." if len(data) > SHOWN else "")
 
     def is_idle(self) -> bool:
-        """Whether no stop waits to be written again, and none for its answer."""
+        """Return whether no stop waits to be written again, and none for its answer."""
         return self._phase is not Phase.UP or not self._traffic.is_stopping
 
     # --- setup --------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ class TextBodySession(RobotSession):
         return self._after_setup(self._setup.start(now), now)
 
     def _after_setup(self, events: list[Event], now: int) -> list[Event]:
-        """Its events, and what follows once it is over."""
+        """Return the events of the setup, and of what follows once it is over."""
         setup = self._setup
         if not setup.over:
             return events
@@ -163,7 +163,7 @@ class TextBodySession(RobotSession):
         return events + self._traffic.pump(now)
 
     def _take(self, line: bytes, now: int) -> list[Event]:
-        """A line of the robot."""
+        """Take a line of the robot."""
         if self._phase is Phase.SETUP:
             return self._after_setup(self._setup.take_line(line, now) or [], now)
         if self._phase is not Phase.UP:
@@ -185,7 +185,7 @@ class TextBodySession(RobotSession):
     # --- from the control loop ----------------------------------------------------------------
 
     def _move(self, device: Device, command: Command, now: int) -> list[Event] | Refusal:
-        """The line leaves at once when the window has room, with all commands of this instant."""
+        """Write the line at once when the window has room, with all commands of this instant."""
         data = self._traffic.command(command, now)
         return data if isinstance(data, Refusal) else _written(data)
 
@@ -205,19 +205,19 @@ class TextBodySession(RobotSession):
         return self._traffic.stop_again(motors, now) if self._is_up else []
 
     def _halt_motor(self, index: int, now: int) -> StopPlan:
-        """The line leaves as that of a command; where positions are controlled, the stop does."""
+        """Stop a motor by its line; where positions are controlled, by the stop."""
         return self._at_rest(_written(self._traffic.hold(index, now)), index)
 
     def _stop_data(self) -> bytes:
         return self._traffic.stop_data(after_cut=True)
 
     def _enable(self, index: int, period_ms: float | None, now: int) -> list[Event]:
-        """Only lines with an enabled sensor are sent, at its period."""
+        """Enable a sensor: only lines with an enabled one are sent, at its period."""
         self._traffic.switch(index, period_ms, now)
         return []
 
     def _set_led(self, led: Device, value: int, now: int) -> list[Event]:
-        """The newest value of each LED leaves when the window has room."""
+        """Set an LED: its newest value leaves when the window has room."""
         self._traffic.shine(led.name, value, now)
         return []
 
@@ -230,8 +230,11 @@ IDENTITY = "identity"
 
 
 class Setup(LineDialogue[Event, str | None]):
-    """The steps of the setup, one after the other; their result is the identity of the robot, None
-    when a step has failed. zeros: the number of the work zero, by motor."""
+    """The steps of the setup, one after the other.
+
+    Their result is the identity of the robot, None when a step has failed. zeros: the number of the
+    work zero, by motor.
+    """
 
     def __init__(self, settings: TextBodySettings, traffic: Traffic) -> None:
         byte_ns = LineSettings(settings.baudRate).duration_ns(1)
@@ -242,8 +245,10 @@ class Setup(LineDialogue[Event, str | None]):
         self.zeros: dict[str, float | None] = {}
 
     def _steps(self) -> LineScript[Event, str | None]:
-        """Returns the identity; None when the robot does not answer, or rejects a step. Raises
-        MismatchError when another robot answers."""
+        """Return the identity; None when the robot does not answer, or rejects a step.
+
+        Raises MismatchError when another robot answers.
+        """
         identity = self._settings.name
         for step in self._settings.setup:
             text = to_bytes(step.send) + (
@@ -278,8 +283,11 @@ class Setup(LineDialogue[Event, str | None]):
         return identity
 
     def _silence(self, step: Step, asked: AskLine) -> Event:
-        """Why a step has no answer. Raises MismatchError when another robot answered; bytes that
-        are no text are not an answer, but what another baud rate looks like."""
+        """Why a step has no answer.
+
+        Raises MismatchError when another robot answered; bytes that are no text are not an answer,
+        but what another baud rate looks like.
+        """
         name = self._settings.name
         if not self.other:
             return Notice(

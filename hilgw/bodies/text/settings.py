@@ -68,8 +68,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Motion(Line):
-    """A line that moves motors: {NAME} is the number of the motor of that name, {velocity} the
-    smallest velocity of the motors with position control that it moves."""
+    """A line that moves motors: {NAME} is the number of the motor of that name.
+
+    {velocity} is the smallest velocity of the motors with position control that it moves.
+    """
 
     velocity_scale: float = setting(
         "{velocity} for 1 rad/s or 1 m/s", 1.0, ge=-_LARGEST, le=_LARGEST
@@ -196,8 +198,11 @@ class TextSensor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextBodySettings(RobotSettings):
-    """The serial line to the robot, its lines of text, and its devices. Patterns are regular
-    expressions (Python's, without lookaround and backreferences) for one whole line."""
+    """The serial line to the robot, its lines of text, and its devices.
+
+    Patterns are regular expressions (Python's, without lookaround and backreferences) for one whole
+    line.
+    """
 
     byteSize: int = setting(
         "cost of one byte on the line: 10 is 8N1, 11 is 8N2, 8 counts as 10",
@@ -290,14 +295,14 @@ class TextBodySettings(RobotSettings):
 
 
 def groups_of_sensor(name: str, sensor: TextSensor) -> tuple[str, ...]:
-    """The groups with its numbers."""
+    """Return the groups with its numbers."""
     if isinstance(sensor.group, tuple):
         return sensor.group
     return (sensor.group or name,)
 
 
 def devices_of(settings: TextBodySettings) -> list[Device]:
-    """Motors, sensors and LEDs, each in the order of the file."""
+    """Return motors, sensors and LEDs, each in the order of the file."""
     parts: list[tuple[str, str, DeviceFields]] = [
         (name, *_motor(name, motor)) for name, motor in settings.motors.items()
     ]

@@ -35,8 +35,11 @@ class TextRobotRefused(RequestReason):
 
 
 class Traffic:
-    """end: of a line. exchange: nothing but a stop is written in its silence. counts: those of the
-    session. silence_ns: without an answer for so long the robot is gone."""
+    """end: of a line.
+
+    exchange: nothing but a stop is written in its silence. counts: those of the session.
+    silence_ns: without an answer for so long the robot is gone.
+    """
 
     def __init__(
         self,
@@ -68,8 +71,10 @@ class Traffic:
         self._alive = self._alive_line()
 
     def _alive_line(self) -> tuple[Sendable, bytes]:
-        """The line that is asked while nothing else is: the first that asks for sensors, or the
-        first of the setup with an answer."""
+        """Return the line that is asked while nothing else is.
+
+        The first that asks for sensors, or the first of the setup with an answer.
+        """
         if self._requests.lines:
             return self._requests.lines[0].line, self._requests.lines[0].data
         (step, *_) = [each for each in self._settings.setup if each.expect]
@@ -87,11 +92,10 @@ class Traffic:
         self._leds.forget()
 
     def rest(self) -> None:
-        """The motors were stopped."""
         self._motions.rest()
 
     def start(self, zeros: Mapping[str, float | None], now: int) -> None:
-        """The setup has ended: LEDs and sensors are due. zeros: of the motors, as it read them."""
+        """Make LEDs and sensors due: the setup has ended. zeros: of the motors, as it read them."""
         self._zeros.update({name: zero or 0.0 for name, zero in zeros.items()})
         self.exchange.clear()
         self._answered_ns = self._asked_ns = self._work_ns = now
@@ -102,8 +106,10 @@ class Traffic:
     # --- what is wanted of the robot ----------------------------------------------------------
 
     def command(self, command: Command, now: int) -> Refusal | bytes:
-        """A command to a motor of the robot: the bytes to write at once, where it stands still and
-        its line would have to wait."""
+        """Execute a command to a motor of the robot.
+
+        Returns the bytes to write at once, where it stands still and its line would have to wait.
+        """
         refusal = self._motions.command(self._motions.motors[command.index], command, now)
         if refusal is not None:
             return refusal
@@ -111,21 +117,26 @@ class Traffic:
         return self._halt(command.index, now) if stands_still(command) else b""
 
     def hold(self, index: int, now: int) -> bytes:
-        """One motor stops; the others go on. The bytes to write at once."""
+        """Stop one motor, the others go on; return the bytes to write at once."""
         self._motions.hold(self._motions.motors[index])
         self._work_ns = now
         return self._halt(index, now)
 
     @property
     def stop_copies(self) -> int:
-        """How often the control loop writes a stop: not where all lines that stop a motor are
-        answered, as those without an answer are written again here."""
+        """How often the control loop writes a stop.
+
+        Not where all lines that stop a motor are answered, as those without an answer are written
+        again here.
+        """
         lines = [*self._motions.stops, *(each.line for each in self._motions.lines)]
         return self._settings.stop_repeats if any(each.expect is None for each in lines) else 0
 
     def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
-        """The stop once more; motors: the line of each, and the stop where all motors of a line
-        stand."""
+        """Return the stop once more.
+
+        For these motors: the line of each, and the stop where all motors of a line stand.
+        """
         if motors is None:
             return [Write(self._send_stop(now))]
         for index in motors:
@@ -135,8 +146,10 @@ class Traffic:
         return [*([Write(stop)] if stop else []), *self.pump(now)]
 
     def _halt(self, index: int, now: int) -> bytes:
-        """The stop, which leaves beside the window, where a motor may not wait for its line; the
-        lines of the other motors follow it."""
+        """Return the bytes of the stop, which leaves outside the window.
+
+        A motor may not wait for its line; the lines of the other motors follow it.
+        """
         line = self._motions.line_of(index)
         waits = self.exchange.repeats_stop or self._is_blocked
         data = line.data()
@@ -153,16 +166,22 @@ class Traffic:
         self._work_ns = now
 
     def stop(self, now: int) -> bytes:
-        """The stop lines, which leave beside the window; again when a line that was on its way has
-        been answered: it may move a motor after the stop."""
+        """Return the stop lines, which leave outside the window.
+
+        They leave again when a line that was on its way has been answered: it may move a motor
+        after the stop.
+        """
         self._motions.rest()
         self._stop_tries = 0
         self._work_ns = now
         return self._send_stop(now)
 
     def stop_data(self, *, after_cut: bool = False, whole: bool = False) -> bytes:
-        """The stop lines. after_cut: a line that may have been cut is ended first, where the stop
-        is not in real time. whole: with those that an answer decides. Changes nothing."""
+        """Return the stop lines.
+
+        after_cut: a line that may have been cut is ended first, where the stop is not in real time.
+        whole: with those that an answer decides. Changes nothing.
+        """
         in_lines = after_cut and any(not line.realtime for line in self._motions.stops)
         return (self.end if in_lines else b"") + self._motions.stop_data(whole=whole)
 
@@ -182,7 +201,7 @@ class Traffic:
         return min(due for due in dues if due is not None)
 
     def is_lost(self, now: int) -> bool:
-        """Whether the robot has answered nothing for too long."""
+        """Return whether the robot has answered nothing for too long."""
         return now - self._answered_ns >= self.silence_ns
 
     def expire(self, now: int) -> list[Event]:
@@ -197,7 +216,7 @@ class Traffic:
     # --- lines of the robot -------------------------------------------------------------------
 
     def take(self, line: bytes, now: int) -> list[Event] | None:
-        """What an answer brings; None for a line that answers nothing."""
+        """Return what an answer brings; None for a line that answers nothing."""
         answer = self.exchange.take(line, now)
         if answer is None:
             found = self._requests.unasked(line)
@@ -226,8 +245,11 @@ class Traffic:
         return events
 
     def _follow(self, match: Match) -> list[Event]:
-        """Take the work zeros of an answer. A motor whose zero is another one stops: the position
-        that was commanded is another place now."""
+        """Take the work zeros of an answer.
+
+        A motor whose zero is another one stops: the position that was commanded is another place
+        now.
+        """
         events: list[Event] = []
         for name, known in self._zeros.items():
             zero = number_of(match.groupdict().get(self._settings.motors[name].zero) or b"")
@@ -258,8 +280,10 @@ class Traffic:
         return events
 
     def _refused_line(self, subject: object, line: bytes) -> list[Event]:
-        """The robot refused a line, in its own words. Motors stop, or they would go on with the
-        line before."""
+        """Report a line that the robot refused, in its own words.
+
+        Motors stop, or they would go on with the line before.
+        """
         text = f"the robot answered {shown(line)}"
         if subject is _STOP:
             self.exchange.repeats_stop = self._stop_tries < self._settings.stop_repeats
@@ -281,7 +305,10 @@ class Traffic:
         return [refused(self._counts, index, TextRobotRefused.FAILED, text)]
 
     def _not_answered(self, sent: Sent) -> list[Event]:
-        """The line may be lost, or its answer: it is sent again. A sensor is asked at its time."""
+        """Send a line again that was lost, or whose answer was.
+
+        A sensor is asked at its time.
+        """
         self._counts["unanswered"] += 1
         subject = sent.subject
         if isinstance(subject, MotionLine):
@@ -299,7 +326,7 @@ class Traffic:
     # --- lines to the robot -------------------------------------------------------------------
 
     def pump(self, now: int) -> list[Event]:
-        """Writes the lines that are due, as far as the window has room."""
+        """Write the lines that are due, as far as the window has room."""
         if now < self.exchange.silent_ns:
             return []
         data = b""
@@ -325,7 +352,7 @@ class Traffic:
         return [Write(data), *events] if data else events
 
     def _next_work_ns(self) -> int | None:
-        """When a line is due that the window has room for; None: there is none."""
+        """Return the time when a line is due that the window has room for; None: there is none."""
         if self.exchange.repeats_stop:
             return None if self.exchange.waiting else self._work_ns
         dues = [
@@ -346,7 +373,7 @@ class Traffic:
         return max(self._answered_ns, self._asked_ns) + self.silence_ns // 3
 
     def _due_lines(self, now: int) -> list[tuple[Sendable, bytes, object]]:
-        """Lines that are due, in their order: bytes and subject of each."""
+        """Return the lines that are due, in their order: bytes and subject of each."""
         found: list[tuple[Sendable, bytes, object]] = [
             (motion.line, data, motion) for motion, data in self._motions.due()
         ]
@@ -361,11 +388,10 @@ class Traffic:
         return found
 
     def _asked_requests(self) -> list[RequestLine]:
-        """The requests with an enabled sensor whose last answer is not awaited."""
+        """Return the requests with an enabled sensor whose last answer is not awaited."""
         return [each for each in self._requests.asked() if not self._awaits(each)]
 
     def _left(self, subject: object, data: bytes, now: int) -> list[Event]:
-        """A line has left."""
         self._asked_ns = now
         if isinstance(subject, MotionLine):
             cut = self._motions.left(subject, data, now)
@@ -379,12 +405,14 @@ class Traffic:
         return []
 
     def _awaits(self, subject: object) -> bool:
-        """Whether a line for this subject has no answer yet."""
+        """Return whether a line for this subject has no answer yet."""
         return any(each.subject == subject for each in self.exchange.waiting)
 
     def _send_stop(self, now: int) -> bytes:
-        """The bytes of all stop lines, whose answers are expected from now on, but not in the
-        silence: after it they are written again."""
+        """Return the bytes of all stop lines, whose answers are expected from now on.
+
+        But not in the silence: after it they are written again.
+        """
         self._stop_tries += 1
         self.exchange.stopped(now)
         for line in self._motions.stops:

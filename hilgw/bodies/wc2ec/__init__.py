@@ -39,7 +39,7 @@ class Wc2ecBody(Body):
     framing: ClassVar[str] = "cobs-crc16"
 
     def check(self, settings: Wc2ecBodySettings) -> list[Problem]:
-        """Errors that span fields: (path below the body, message, fix)."""
+        """Return the errors that span fields: (path below the body, message, fix)."""
         errors: list[Problem] = []
         if (settings.connect is None) == (settings.port is None):
             what = "exactly one of connect and port must be set"
@@ -62,7 +62,7 @@ class Wc2ecBody(Body):
         return errors
 
     def default_positions(self, settings: Wc2ecBodySettings) -> Mapping[str, float]:
-        """Those of the settings."""
+        """Return those of the settings."""
         return settings.default_position
 
     def mock(self, settings: Wc2ecBodySettings, version: str) -> MockSpec:
@@ -76,7 +76,7 @@ class Wc2ecBody(Body):
     def mocked_devices(
         self, settings: Wc2ecBodySettings, devices: Mapping[str, DeviceFields]
     ) -> dict[str, Any]:
-        """Those that WC2EC can carry, unless the mock has them all by itself."""
+        """Return those that WC2EC can carry, unless the mock has them all by itself."""
         kinds = (DISTANCE_SENSOR, ROTATIONAL_MOTOR, LINEAR_MOTOR)
         found = {
             name: mocked(fields, {"lookupTable": "lookupTable"})
@@ -89,13 +89,13 @@ class Wc2ecBody(Body):
         return {"devices": dict.fromkeys(SENSORS, DISTANCE_SENSOR) | tables} if tables else {}
 
     def line_load(self, settings: Wc2ecBodySettings) -> LineLoad | None:
-        """A value of one sensor in each step of the robot, and a command to one motor."""
+        """Return the load of a value of one sensor in each step, and of a command to one motor."""
         if settings.port is None:
             return None
         return dataclasses.replace(line_load(settings, 1, create(self.framing)), each_device=True)
 
     def stop_frame(self, settings: Wc2ecBodySettings) -> StopFrame:
-        """The stop of a rotational motor; a linear one gets its default position."""
+        """Return the stop of a rotational motor; a linear one gets its default position."""
         framed = f", in a {self.framing} frame" if settings.port is not None else ""
         return StopFrame(
             "setValue (type, index, double) of each motor: velocity 0 of a rotational motor, the "
@@ -110,7 +110,10 @@ class Wc2ecBody(Body):
     def session(
         self, settings: Wc2ecBodySettings, version: str, framing: Framing | None = None
     ) -> Wc2ecBodySession:
-        """framing: cobs-crc16 for a serial line, None on TCP. ConfigError: unknown version."""
+        """Create the session.
+
+        ConfigError: unknown version.
+        """
         return Wc2ecBodySession(settings, version, framing)
 
 

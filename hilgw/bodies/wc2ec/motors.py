@@ -30,7 +30,7 @@ class _Motor:
     last: Sent | None = None
 
     def settle(self) -> None:
-        """The rate limit begins anew at the value that was sent."""
+        """Begin the rate limit anew at the value that was sent."""
         if not math.isnan(self.settings[self.shown]):
             self.slew.settle(self.settings[self.shown])
 
@@ -48,7 +48,7 @@ class Motors:
         self._limited.clear()
 
     def add(self, device: Device, number: int) -> None:
-        """number: the type byte of the motor's registration, which commands to it carry, too."""
+        """Add a motor with the type byte of its registration, which commands to it carry, too."""
         linear = device.kind == LINEAR_MOTOR
         start = [math.nan if linear else math.inf, 0.0, -1.0, AVAILABLE]
         assert device.value is not None
@@ -59,14 +59,17 @@ class Motors:
             self._limited.append(motor)
 
     def lacks(self, names: Iterable[str]) -> list[str]:
-        """The names that no motor has."""
+        """Return the names that no motor has."""
         return sorted(set(names) - {motor.device.name for motor in self._motors.values()})
 
     def command(
         self, device: Device, command: Command, reported: float | None, now: int
     ) -> Sent | Refusal:
-        """The message for a command: setValue where it sets the device's value, else setSensor with
-        the other settings as last sent. reported: the last position of a linear motor, or None."""
+        """Return the message for a command.
+
+        It is setValue where it sets the device's value, else setSensor with the other settings as
+        last sent. reported: the last position of a linear motor, or None.
+        """
         motor = self._motors[device.index]
         if isinstance(command, MotorSettings):
             settings = [command.position, command.velocity, command.acceleration, command.available]
@@ -88,8 +91,10 @@ class Motors:
         return check_settings(device, tuple(settings)) or self._all(motor, settings, now)
 
     def stop_command(self, index: int, mode: Mode | None, reported: float | None) -> Command | None:
-        """The command that stops this motor in this mode. reported: the last position that a
-        linear motor reported. None: there is none."""
+        """Return the command that stops this motor in this mode.
+
+        reported: the last position that a linear motor reported. None: there is none.
+        """
         motor = self._motors[index]
         default = default_command(motor.device, reported)
         if default is not None or mode is Mode.POSITION or self._original_peer:
@@ -97,13 +102,18 @@ class Motors:
         return MotorSettings(index, math.inf, 0.0, motor.settings[2], motor.settings[3])
 
     def stop_commands(self, reported: Mapping[int, float]) -> list[Command]:
-        """The commands that set every motor to its default. Changes nothing."""
+        """Return the commands that set every motor to its default.
+
+        Changes nothing.
+        """
         commands = (self.stop_now(index, reported.get(index)) for index in self._motors)
         return [command for command in commands if command is not None]
 
     def stop_now(self, index: int, reported: float | None) -> Command | None:
-        """The command that stops this motor in its present mode; None: there is none, or the robot
-        has no such motor. Changes nothing."""
+        """Return the command that stops this motor in its present mode, and change nothing.
+
+        None: it has no such command, or the robot has no such motor. Changes nothing.
+        """
         motor = self._motors.get(index)
         if motor is None:
             return None
@@ -111,7 +121,7 @@ class Motors:
         return self.stop_command(index, mode, reported)
 
     def message(self, command: Command) -> SetValue | SetMotor:
-        """One command of a stop on the wire."""
+        """Return one command of a stop on the wire."""
         number = self._motors[command.index].type
         if isinstance(command, MotorCommand):
             return SetValue(number, command.index, command.value)
@@ -131,7 +141,7 @@ class Motors:
         return message
 
     def last(self) -> list[Sent]:
-        """The last message to each motor."""
+        """Return the last message to each motor."""
         return [motor.last for motor in self._motors.values() if motor.last is not None]
 
     def next_deadline(self) -> int | None:
@@ -140,7 +150,7 @@ class Motors:
         return earliest(*(motor.slew.next_deadline() for motor in self._limited))
 
     def expire(self, now: int) -> list[Sent]:
-        """The next values of motors with a rate limit."""
+        """Return the next values of motors with a rate limit."""
         messages: list[Sent] = []
         for motor in self._limited:
             value = motor.slew.expire(now)

@@ -85,7 +85,7 @@ class Wc2ecBodySession(MotorSession):
     # --- the connection -----------------------------------------------------------------------
 
     def open(self, now: int) -> list[Event]:
-        """The connection is up: devices of an earlier robot are forgotten."""
+        """Forget the devices of an earlier robot: the connection is up."""
         self.devices.clear()
         self.positions.clear()
         self._held.clear()
@@ -99,7 +99,7 @@ class Wc2ecBodySession(MotorSession):
         return [] if self._link.framed else [Connected("WC2EC robot")]
 
     def close(self) -> list[Event]:
-        """The connection is gone: the robot stops its motors itself."""
+        """Forget the connection: the robot stops its motors itself."""
         was_there = self._link.alive
         self._link.close()
         self._missing.forget()
@@ -161,7 +161,7 @@ class Wc2ecBodySession(MotorSession):
         return self._motors.stop_command(index, mode, self._resting().get(index)) is not None
 
     def _halt(self, reason: StopReason, now: int) -> StopPlan:
-        """Sets every motor to its default."""
+        """Set every motor to its default."""
         self._held = self._resting()
         return self._plan(self._motors.stop_commands(self._held), now)
 
@@ -175,7 +175,7 @@ class Wc2ecBodySession(MotorSession):
         return super()._copies if self._link.framed else 0
 
     def _halt_motor(self, index: int, now: int) -> StopPlan | None:
-        """Sets one motor to its default; None where it has none."""
+        """Set one motor to its default; None where it has none."""
         position = self._resting().get(index)
         command = self._motors.stop_now(index, position)
         if command is None:
@@ -189,7 +189,10 @@ class Wc2ecBodySession(MotorSession):
         return b"".join(self._link.wrap(self._motors.message(each)) for each in commands)
 
     def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
-        """The period of a sensor; None: every step, 0: off. Refused for an original peer."""
+        """Set the period of a sensor; None: every step, 0: off.
+
+        Refused for an original peer.
+        """
 
         def make(device: Device, number: int) -> wc2ec.Sent | Refusal:
             if self._settings.original_peer:
@@ -200,13 +203,15 @@ class Wc2ecBodySession(MotorSession):
         return self._request(index, make, now)
 
     def send(self, packet: PacketOut, now: int) -> list[Event]:
-        """One packet through an Emitter of the robot (extension)."""
+        """Send one packet through an Emitter of the robot (extension)."""
         make = partial(send_message, packet=packet)
         return self._request(packet.index, make, now, extension=True)
 
     def tune(self, settings: DeviceSettings, now: int) -> list[Event]:
-        """Channel and range, or channel and period, of a radio of the robot (extension). WC2EC
-        carries no other settings."""
+        """Channel and range, or channel and period, of a radio of the robot (extension).
+
+        WC2EC carries no other settings.
+        """
         make = partial(tune_message, settings=settings)
         radio = isinstance(settings, EmitterSettings | ReceiverSettings)
         return self._request(settings.index, make, now, extension=radio)
@@ -219,7 +224,7 @@ class Wc2ecBodySession(MotorSession):
         *,
         extension: bool = False,
     ) -> list[Event]:
-        """Writes the message that `make` returns for the device and its type byte, or refuses."""
+        """Write the message that `make` returns for the device and its type byte, or refuse."""
         device = self._find(index, now)
         if isinstance(device, Refusal):
             return self._answer(index, device)
@@ -297,7 +302,7 @@ class Wc2ecBodySession(MotorSession):
         return [Registered(device)]
 
     def _early(self) -> list[Event]:
-        """A value on a line came before the registration, or amid it: the port was opened late."""
+        """Handle a value on a line before or amid the registration: the port was opened late."""
         self.counts[f"refused_{RequestRefused.UNKNOWN_DEVICE}"] += 1
         return [FrameNotice(EARLY)]
 
@@ -308,8 +313,10 @@ class Wc2ecBodySession(MotorSession):
         return [Notice(f"the robot has no motor '{name}'") for name in self._motors.lacks(named)]
 
     def _line_error(self) -> ConfigError | None:
-        """After the registration: whether the line carries a value of each sensor in one step of
-        the robot, and a command to each motor the other way."""
+        """Report whether the line carries one step of the robot, after the registration.
+
+        A step is a value of each sensor, and a command to each motor the other way.
+        """
         if self._framing is None:
             return None
         motors = len(self.devices.of_role(MOTOR))
@@ -334,14 +341,16 @@ class Wc2ecBodySession(MotorSession):
     # --- writing ------------------------------------------------------------------------------
 
     def _greeting(self) -> Sequence[wc2ec.Sent]:
-        """The first frames on a line: the defaults, which the motors have anyway, or a message that
-        changes nothing."""
+        """Return the first frames on a line.
+
+        They are the defaults, which the motors have anyway, or a message that changes nothing.
+        """
         index, number = next(iter(self._types.items()))
         commands = self._motors.stop_commands(self._resting())
         return [*map(self._motors.adopt, commands)] or [wc2ec.EnableSensor(number, index)]
 
     def _resting(self) -> dict[int, float]:
-        """The positions that a stop holds: those of the stop before, where the motors are still."""
+        """Return the positions that a stop holds: those before it, where the motors are still."""
         kept = {
             index: position
             for index, position in self._held.items()
@@ -391,17 +400,17 @@ class Registrations:
         self._highest = max(self._highest, index)
 
     def unknown(self, index: int) -> None:
-        """A message came from a device that was not registered."""
+        """Report a message from a device that was not registered."""
         self._missing.add(index)
 
     def is_complete(self, now: int) -> bool:
-        """Whether the session may send."""
+        """Return whether the session may send."""
         if self._line is None:
             return True
         return self._highest >= 0 and (not self._missing or now >= self._until)
 
     def due(self) -> int:
-        """The latest time from which the session may send."""
+        """Return the latest time from which the session may send."""
         return self._until if self._missing else 0
 
 
@@ -409,7 +418,7 @@ class Registrations:
 
 
 def switch_message(device: Device, number: int, period_ms: float | None) -> wc2ec.Sent | Refusal:
-    """Sets the period of a sensor; None: every step, 0: off."""
+    """Return the message that sets the period of a sensor; None: every step, 0: off."""
     index = device.index
     if period_ms and device.kind == DISTANCE_SENSOR:
         return check_settings(device, (period_ms,)) or wc2ec.SetPeriod(number, index, period_ms)
@@ -419,7 +428,7 @@ def switch_message(device: Device, number: int, period_ms: float | None) -> wc2e
 
 
 def send_message(device: Device, number: int, packet: PacketOut) -> wc2ec.Sent | Refusal:
-    """Sends one packet through an Emitter."""
+    """Return the message that sends one packet through an Emitter."""
     if device.kind != EMITTER:
         return _wrong_kind(device, EMITTER)
     if not packet.data or packet.channel < -1:
@@ -429,7 +438,7 @@ def send_message(device: Device, number: int, packet: PacketOut) -> wc2ec.Sent |
 
 
 def tune_message(device: Device, number: int, settings: DeviceSettings) -> wc2ec.Sent | Refusal:
-    """Sets channel and range of an Emitter, or channel and period of a Receiver."""
+    """Return the message for the settings of an Emitter or a Receiver."""
     if not isinstance(settings, EmitterSettings | ReceiverSettings):
         text = f"WC2EC cannot set {device.kind} '{device.name}'"
         return Refusal(RequestRefused.NOT_SETTABLE, text)

@@ -68,7 +68,7 @@ LOAD_FIX = "raise baudRate, or step_ms where the robot is slower"
 
 
 def line_load(settings: Wc2ecBodySettings, count: int, framing: Framing) -> LineLoad:
-    """The load of so many values in one direction; the other direction runs at the same time."""
+    """Return the load of this many values in one direction; the other one runs at the same time."""
     size = len(framing.encode(encode_value(0, 0, 0.0)))
     bits, period_ns = max(10, settings.byteSize), ms_to_ns(settings.step_ms)
     return LineLoad(size * count, settings.baudRate, bits, period_ns)

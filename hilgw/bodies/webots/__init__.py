@@ -36,7 +36,7 @@ _TOUCH = {"type": "type", "lookupTable": "lookupTable"}
 
 
 def _radios(settings: WebotsBodySettings) -> list[tuple[str, str]]:
-    """Those of the robot in the world, through which packets pass."""
+    """Return the radios of the robot in the world, through which packets pass."""
     receivers = [(name, "Receiver") for name in settings.to_medium]
     return receivers + [(name, "Emitter") for name in settings.from_medium]
 
@@ -51,7 +51,7 @@ class WebotsBody(Body):
     retry_s: ClassVar[float] = 1.0  # as libController
 
     def check(self, settings: WebotsBodySettings) -> list[Problem]:
-        """Errors that span fields: (path below the body, message, fix)."""
+        """Return the errors that span fields: (path below the body, message, fix)."""
         errors = self.forwarding(settings).errors()
         for name, limits in settings.limits.items():
             for where, what in limit_errors(limits, None):
@@ -59,7 +59,7 @@ class WebotsBody(Body):
         return errors
 
     def forwarding(self, settings: WebotsBodySettings) -> Forwarding:
-        """What hilgw forwards between the world and its medium."""
+        """Return what hilgw forwards between the world and its medium."""
         return Forwarding(settings.to_medium, settings.from_medium, settings.channels)
 
     def mock(self, settings: WebotsBodySettings, version: str) -> MockSpec:
@@ -78,7 +78,7 @@ class WebotsBody(Body):
     def mocked_devices(
         self, settings: WebotsBodySettings, devices: Mapping[str, DeviceFields]
     ) -> dict[str, Any]:
-        """In place of those that the mock has by itself, unless these are all."""
+        """Return the devices that replace those of the mock, unless these are all."""
         found = {
             name: mocked(fields, _TOUCH if isinstance(fields, TouchSensorFields) else _FIELDS)
             for name, fields in devices.items()
@@ -90,7 +90,7 @@ class WebotsBody(Body):
         return {"devices": {**dict(_radios(settings)), **found}}
 
     def stop_frame(self, settings: WebotsBodySettings) -> StopFrame:
-        """The stop of a motor in position or velocity control."""
+        """Return the stop of a motor in position or velocity control."""
         return StopFrame(
             "velocity 0 of each motor, which also holds it, in the next request; after force "
             "control position +infinity first",
@@ -104,7 +104,10 @@ class WebotsBody(Body):
     def session(
         self, settings: WebotsBodySettings, version: str, framing: Framing | None = None
     ) -> WebotsBodySession:
-        """framing: never used. ConfigError: unknown version. ProtocolError: a name with a NUL."""
+        """Create the session; framing is never used.
+
+        ConfigError: unknown version. ProtocolError: a name with a NUL.
+        """
         return WebotsBodySession(settings, version)
 
 

@@ -43,7 +43,7 @@ class Motor:
         self._slew = Slew(device.limits.rate, start, brakes=not self._linear)
 
     def apply(self, command: Command, now: int) -> list[codec.Command]:
-        """A command that the control loop has checked, as commands on the wire."""
+        """Return a command that the control loop has checked, as commands on the wire."""
         self._mode = mode_of(command) or self._mode
         tag = self._tag
         if isinstance(command, MotorPid):
@@ -81,8 +81,10 @@ class Motor:
         return made
 
     def _position(self, value: float, now: int) -> list[codec.Command]:
-        """After a stop, a motor that gets a position needs its speed back. One whose own speed is
-        beyond its limit gets the limit."""
+        """After a stop, a motor that gets a position needs its speed back.
+
+        One whose own speed is beyond its limit gets the limit.
+        """
         if self._linear:
             value = self._slew.aim(value, now)
         made: list[codec.Command] = [SetPosition(self._tag, value)]
@@ -98,19 +100,22 @@ class Motor:
         return SetVelocity(self._tag, value)
 
     def expire(self, now: int) -> list[codec.Command]:
-        """The next value of a motor with a rate limit."""
+        """Return the next value of a motor with a rate limit."""
         value = None if self._is_stopped else self._slew.expire(now)
         if value is None:
             return []
         return [SetPosition(self._tag, value) if self._linear else SetVelocity(self._tag, value)]
 
     def stopping(self) -> list[codec.Command]:
-        """The commands on the wire that stop the motor now. Changes nothing."""
+        """Return the commands on the wire that stop the motor now.
+
+        Changes nothing.
+        """
         stop: list[codec.Command] = [SetVelocity(self._tag, 0.0)]
         return [SetPosition(self._tag, math.inf), *stop] if self._mode is Mode.FORCE else stop
 
     def stop(self) -> Command:
-        """The motor gets a stop; returns the command that does it."""
+        """Stop the motor; return the command that does it."""
         index = self.device.index
         command: Command = MotorCommand(index, MotorField.VELOCITY, 0.0)
         if self._mode is Mode.FORCE:

@@ -89,8 +89,10 @@ REQUEST_BYTES = 128 * 1024
 
 
 class WebotsRobot:
-    """codec: it has the kinds of the devices. An index is the tag on the wire less 1. time_s:
-    simulation time of the last answer."""
+    """codec: it has the kinds of the devices.
+
+    An index is the tag on the wire less 1. time_s: simulation time of the last answer.
+    """
 
     def __init__(self, settings: WebotsBodySettings, version: str) -> None:
         self.devices = Devices()
@@ -108,7 +110,6 @@ class WebotsRobot:
         return index + 1
 
     def clear(self) -> None:
-        """Forgets the robot."""
         self.codec.forget()
         self.devices.clear()
         self.motors.clear()
@@ -117,7 +118,7 @@ class WebotsRobot:
         self.time_s = 0.0
 
     def discard(self) -> int:
-        """Forgets all that waits; returns the packets among it."""
+        """Forget all that waits; return the packets among it."""
         discarded = sum(map(len, self.emitters.values()))
         self.emitters.clear()
         self.waiting.take()
@@ -126,9 +127,12 @@ class WebotsRobot:
     # --- from Webots --------------------------------------------------------------------------
 
     def configure(self, robot: RobotConfiguration, messages: list[Message]) -> list[Event]:
-        """The robot's devices. Raises ProtocolError when it cannot be stepped as the settings
-        have it. Every sensor is on, with the period of the step, and every motor stops: nothing
-        else would stop one that an earlier controller left moving."""
+        """Take the robot's devices.
+
+        Raises ProtocolError when it cannot be stepped as the settings have it. Every sensor is on,
+        with the period of the step, and every motor stops: nothing else would stop one that an
+        earlier controller left moving.
+        """
         self.step_ms = self._step_of(robot.basicTimeStep)
         self.time_s = robot.time
         configured = {getattr(each, "tag", 0): each for each in messages}
@@ -173,7 +177,7 @@ class WebotsRobot:
                 self._receivers[index] = message
 
     def _notices(self) -> list[Event]:
-        """Devices in the settings that the robot does not have."""
+        """Return notices of devices in the settings that the robot does not have."""
         settings = self._settings
         wanted: list[tuple[str, Iterable[str]]] = [
             (MOTOR, settings.limits),
@@ -190,7 +194,7 @@ class WebotsRobot:
         ]
 
     def report(self, message: Message) -> Event | None:
-        """The event of a message about a device; None when it is none of a control loop."""
+        """Return the event of a message about a device; None when a control loop has none."""
         match message:
             case Time(time):
                 self.time_s = time
@@ -216,7 +220,7 @@ class WebotsRobot:
     # --- to Webots ----------------------------------------------------------------------------
 
     def command(self, command: Command, now: int) -> bool:
-        """A command to a motor; False when this device is not one."""
+        """Take a command to a motor; return False when this device is another kind."""
         motor = self.motors.get(command.index)
         if motor is None:
             return False
@@ -227,17 +231,17 @@ class WebotsRobot:
         return True
 
     def move(self, now: int) -> None:
-        """Motors with a rate limit go on."""
+        """Continue the motion of motors with a rate limit."""
         for motor in self.motors.values():
             for command in motor.expire(now):
                 self.waiting.put(command)
 
     def stop(self) -> list[Command]:
-        """All motors stop with the next request; returns the commands that do it."""
+        """Stop all motors with the next request; return the commands that do it."""
         return [self.stop_motor(index) for index in self.motors]
 
     def stop_motor(self, index: int) -> Command:
-        """One motor stops with the next request; returns the command that does it."""
+        """Stop one motor with the next request; return the command that does it."""
         motor = self.motors[index]
         self.waiting.drop(SetForce, self.tag(index))
         for command in motor.stopping():
@@ -245,11 +249,14 @@ class WebotsRobot:
         return motor.stop()
 
     def stopping(self) -> list[codec.Command]:
-        """The commands on the wire that stop all motors. Changes nothing."""
+        """Return the commands on the wire that stop all motors.
+
+        Changes nothing.
+        """
         return [each for motor in self.motors.values() for each in motor.stopping()]
 
     def leaving(self, step_ms: int) -> list[Send]:
-        """The packets that leave with a request of a step of this duration."""
+        """Return the packets that leave with a request of a step of this duration."""
         room, packets = REQUEST_BYTES, []
         for emitter in self.emitters.values():
             leaving = emitter.leave(step_ms, room)
@@ -271,8 +278,11 @@ BITS = 8
 
 
 def fields_of(kind: str, model: str, message: Message | None) -> DeviceFields | None:
-    """The fields of a device's node; None where it did not send its configuration, which a node
-    without fields of its own (LED) does not."""
+    """Return the fields of a device's node.
+
+    None where it did not send its configuration, which a node without fields of its own (LED) does
+    not.
+    """
     if message is None and kind != LED:
         return None
     return FIELDS[kind](**_values(kind, message), model=model)
@@ -305,7 +315,7 @@ def _values(kind: str, message: Message | None) -> dict[str, Any]:
 
 
 def _choice(names: tuple[str, ...], number: int) -> str:
-    """The value of a field for its number on the wire; the default for an unknown number."""
+    """Return the value of a field for its number on the wire; the default for an unknown number."""
     return names[number] if 0 <= number < len(names) else names[0]
 
 
@@ -344,7 +354,7 @@ LARGEST_PERIOD_MS = 0xFFFF
 
 
 def set_period(robot: WebotsRobot, device: Device, period_ms: float | None) -> Refusal | None:
-    """Sets the period of a sensor or Receiver; None: every step, 0: off."""
+    """Set the period of a sensor or Receiver; None: every step, 0: off."""
     if device.role != SENSOR and device.kind != RECEIVER:
         return Refusal(RequestRefused.NOT_SETTABLE, f"{device.kind} '{device.name}' has no period")
     period = robot.step_ms if period_ms is None else _period(period_ms)
@@ -353,7 +363,7 @@ def set_period(robot: WebotsRobot, device: Device, period_ms: float | None) -> R
 
 
 def send(robot: WebotsRobot, device: Device, packet: PacketOut) -> Refusal | None:
-    """A packet through an Emitter."""
+    """Send a packet through an Emitter."""
     emitter = robot.emitters.get(packet.index)
     if emitter is None:
         text = f"{device.kind} '{device.name}' is not an Emitter that Webots configured"
@@ -370,7 +380,7 @@ def send(robot: WebotsRobot, device: Device, packet: PacketOut) -> Refusal | Non
 
 
 def tune(robot: WebotsRobot, device: Device, settings: DeviceSettings) -> Refusal | None:
-    """An LED, a brake, a radio, or the period of a motor's feedback."""
+    """Set an LED, a brake, a radio, or the period of a motor's feedback."""
     tag = robot.tag(settings.index)
     match settings:
         case LedValue(_, value) if device.kind == LED:
@@ -394,7 +404,7 @@ def tune(robot: WebotsRobot, device: Device, settings: DeviceSettings) -> Refusa
 
 
 def _period(period_ms: float) -> int:
-    """Webots takes whole ms."""
+    """Return the period in whole ms, as Webots takes it."""
     if not period_ms > 0:
         return 0
     return LARGEST_PERIOD_MS if period_ms > LARGEST_PERIOD_MS else math.ceil(period_ms)

@@ -94,20 +94,19 @@ class WebotsBodySession(MotorSession):
     # --- the connection -----------------------------------------------------------------------
 
     def open(self, now: int) -> list[Event]:
-        """The connection is up: devices, commands and packets of an earlier one are forgotten."""
+        """Forget devices, commands and packets of an earlier connection: a new one is up."""
         self._forget()
         self._state = _State.HELLO
         self._due_ns = now + HELLO_NS
         return [Write(self._hello)]
 
     def close(self) -> list[Event]:
-        """The connection is gone."""
         was_up = self._state in (_State.RUNNING, _State.GOODBYE)
         self._forget()
         return [Disconnected("connection closed")] if was_up else []
 
     def _forget(self) -> None:
-        """Nothing that waited for an earlier world reaches the next one."""
+        """Discard all that waited for an earlier world."""
         self._discard()
         self._robot.clear()
         self._state = _State.CLOSED
@@ -146,11 +145,11 @@ class WebotsBodySession(MotorSession):
         return describe(data, self._robot.codec, received=not received, local=False)
 
     def is_idle(self) -> bool:
-        """Whether nothing waits to be written: no stop, and no last request."""
+        """Return whether nothing waits to be written: no stop, and no last request."""
         return not (self._is_stopping or self._is_leaving)
 
     def simulated_s(self) -> float | None:
-        """The time of the world, as Webots reported it last."""
+        """Return the time of the world, as Webots reported it last."""
         return self._robot.time_s
 
     def _discard(self) -> None:
@@ -174,7 +173,7 @@ class WebotsBodySession(MotorSession):
         events.append(self._request(0, [JoystickSamplingPeriod(0)]))  # as libController
 
     def _configure(self, messages: list[codec.Message], events: list[Event]) -> None:
-        """The first answer configures the robot; the first step follows."""
+        """Configure the robot from the first answer, and take the first step."""
         first = messages[0] if messages else None
         if not isinstance(first, RobotConfiguration):
             raise ProtocolError("the first answer is not the robot's configuration", where="answer")
@@ -191,7 +190,7 @@ class WebotsBodySession(MotorSession):
     # --- answers ------------------------------------------------------------------------------
 
     def _take(self, answer: Answer, events: list[Event], now: int) -> None:
-        """One answer; the next request, unless it is a part of the answer to come."""
+        """Take one answer; return the next request, unless more of the answer is to come."""
         if self._state is _State.OVER:
             return
         messages = self._robot.codec.decode_messages(answer.messages)
@@ -234,7 +233,7 @@ class WebotsBodySession(MotorSession):
         self._ask(step_ms, [*self._robot.waiting.take(), *packets], events)
 
     def _ask(self, step_ms: int, commands: Iterable[codec.Command], events: list[Event]) -> None:
-        """The next request, and the report of a stop that leaves with it."""
+        """Return the next request, and the report of a stop that leaves with it."""
         events.append(self._request(step_ms, commands))
         if self._is_stopping:
             events.append(StopSent())
@@ -244,7 +243,7 @@ class WebotsBodySession(MotorSession):
         return Write(encode_request(step_ms, self._robot.codec.encode_commands(commands)))
 
     def _end(self, text: str, where: str = "", fix: str = "") -> list[Event]:
-        """The simulator or the world is gone; the supervisor connects anew."""
+        """End the session of a simulator or world that is gone; the supervisor connects anew."""
         was_up = self._state in (_State.RUNNING, _State.GOODBYE)
         greeted = self._state is not _State.HELLO
         self._discard()
@@ -276,42 +275,43 @@ class WebotsBodySession(MotorSession):
         return index in self._robot.motors
 
     def _move(self, device: Device, command: Command, now: int) -> list[Event] | Refusal:
-        """The command leaves with the next request."""
+        """Execute a command with the next request."""
         if device.role == MOTOR and self._robot.command(command, now):
             return []
         return self._unknown(device.index, "is not a motor that Webots configured")
 
     def can_stop(self, index: int, mode: Mode | None) -> bool:
-        """By velocity 0, which stops and holds a motor of Webots in every mode."""
+        """Return whether velocity 0 stops it, as it does a motor of Webots in every mode."""
         return self._has_motor(index)
 
     def leave(self, now: int) -> list[Event]:
-        """The controller leaves the robot, with its next request."""
+        """Leave the robot with the next request: its controller left."""
         if self._state is _State.RUNNING:
             self._is_leaving = True
             self._due_ns = now + GOODBYE_NS
         return []
 
     def _halt(self, reason: StopReason, now: int) -> StopPlan:
-        """Every motor stops with the next request. After the gateway was late, the emergency stop
-        may have been written between two requests, so that answers no longer match their requests:
-        the session begins anew."""
+        """Stop every motor with the next request.
+
+        After the gateway was late, the emergency stop may have been written between two requests,
+        so that answers no longer match their requests: the session begins anew.
+        """
         if reason is StopReason.LATE:
             return StopPlan(self._end(reason.doc))
         self._is_stopping = True
         return StopPlan([], tuple(self._robot.stop()))
 
     def _halt_motor(self, index: int, now: int) -> StopPlan:
-        """The motor stops with the next request."""
         self._robot.stop_motor(index)
         return StopPlan([])
 
     def _stop_data(self) -> bytes:
-        """A request of its own that stops the motors: for the time when no other can be written."""
+        """Return a request of its own that stops the motors, for when no other can be written."""
         return self._request(0, self._robot.stopping()).data
 
     def _leave_at_once(self) -> list[Event]:
-        """The answer does not come (Webots is paused): the last request leaves without it."""
+        """Send the last request without the answer, which does not come (Webots is paused)."""
         events: list[Event] = []
         if self._state is _State.RUNNING:
             self._ask(0, [*self._robot.waiting.take(), ClientExitNotify()], events)
@@ -323,21 +323,21 @@ class WebotsBodySession(MotorSession):
     # --- from the control loop: sensors and packets -------------------------------------------
 
     def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
-        """The period of a sensor or Receiver; None: every step, 0: off."""
+        """Set the period of a sensor or Receiver; None: every step, 0: off."""
         if self._is_leaving:  # the robot leaves Webots, and its periods with it
             return []
         return self._set(index, lambda device: set_period(self._robot, device, period_ms), now)
 
     def send(self, packet: PacketOut, now: int) -> list[Event]:
-        """Sends one packet through an Emitter in Webots, with the next request."""
+        """Send one packet through an Emitter in Webots, with the next request."""
         return self._set(packet.index, lambda device: send(self._robot, device, packet), now)
 
     def tune(self, settings: DeviceSettings, now: int) -> list[Event]:
-        """Sets an LED, a brake, a radio, or the period of a motor's feedback."""
+        """Set an LED, a brake, a radio, or the period of a motor's feedback."""
         return self._set(settings.index, lambda device: tune(self._robot, device, settings), now)
 
     def _set(self, index: int, change: Callable[[Device], Refusal | None], now: int) -> list[Event]:
-        """Changes a device with the next request, unless the robot refuses it."""
+        """Change a device with the next request, unless the robot refuses it."""
         device = self._find(index, now)
         refusal = device if isinstance(device, Refusal) else change(device)
         return self._answer(index, refusal or [])
