@@ -102,7 +102,7 @@ class BodySession(LinkSession, Protocol):
         """Return the hardware faults that the robot has reported and still has, in words."""
 
     def is_idle(self) -> bool:
-        """Whether nothing waits in the session to be written.
+        """Return whether nothing waits in the session to be written.
 
         No stop, no repetition of one, and no goodbye; the gateway ends a little later for it. A
         session that may write only when the robot has answered keeps them, and reports `StopSent`

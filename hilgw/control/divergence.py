@@ -52,10 +52,13 @@ every delay."""
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Of one number. offset, rms: in its unit, None without a pair of values. gain: change of the
-    second body for a change of 1 of the first. delay_ms: positive when the second body is later.
-    gain and delay are None when the values do not show them: too few, constant, or not alike.
-    pairs: how many were compared. skipped: values that are not finite."""
+    """The comparison of one number.
+
+    offset, rms: in its unit, None without a pair of values. gain: change of the second body for a
+    change of 1 of the first. delay_ms: positive when the second body is later. gain and delay are
+    None when the values do not show them: too few, constant, or not alike. pairs: how many were
+    compared. skipped: values that are not finite.
+    """
 
     offset: float | None
     gain: float | None
@@ -193,8 +196,10 @@ def _sample(points: Samples, value: float, now: int) -> None:
 def likeness_of(
     first: Sequence[tuple[int, float]], second: Sequence[tuple[int, float]]
 ) -> tuple[int | None, float | None]:
-    """Return by how many ns `second` is later than `first`, and its gain; None when they do not
-    show it. first, second: (time, value) with times that increase."""
+    """Return by how many ns `second` is later than `first`, and its gain.
+
+    None when they do not show it. first, second: (time, value) with times that increase.
+    """
     if min(len(first), len(second)) < LEAST_SAMPLES:
         return None, None
     begin, end = max(first[0][0], second[0][0]), min(first[-1][0], second[-1][0])
@@ -244,8 +249,10 @@ def _at(points: Sequence[tuple[int, float]], times: Sequence[int]) -> list[float
 
 
 def _best_lag(first: list[float], second: list[float], most: int) -> float | None:
-    """Return the lag, in points, of the greatest correlation; of those about as great, as a
-    motion that repeats has them, the least."""
+    """Return the lag, in points, of the greatest correlation.
+
+    Of those about as great, as a motion that repeats has them, the least.
+    """
     scale = max(map(abs, (*first, *second)), default=0.0)
     if scale == 0.0 or not math.isfinite(scale):
         return None
@@ -284,8 +291,10 @@ def _between_points(found: Mapping[int, float], top: int) -> tuple[float, float]
 
 
 def _changes(row: list[float]) -> list[float]:
-    """Return by how much the value changed over some points: between two of them, the resolution
-    of a sensor shows."""
+    """Return by how much the value changed over some points.
+
+    Between two of them, the resolution of a sensor shows.
+    """
     return [later - earlier for earlier, later in zip(row, row[CHANGE:], strict=False)]
 
 

@@ -81,8 +81,10 @@ class Stop:
 
 @record
 class StopSent:
-    """A stop has left that the session had to keep for its next request. reason, commands: of a
-    session of version 1."""
+    """A stop has left that the session had to keep for its next request.
+
+    reason, commands: of a session of version 1.
+    """
 
     reason: StopReason | None = None
     commands: tuple[Command, ...] = ()
@@ -101,9 +103,11 @@ class ProtocolFailure:
 
 @record
 class Refused:
-    """A request of the peer or of the control loop was refused. reason: declared as a
-    RequestReason. moves: it would have moved the motor of this index, which the control loop
-    stops."""
+    """A request of the peer or of the control loop was refused.
+
+    reason: declared as a RequestReason. moves: it would have moved the motor of this index, which
+    the control loop stops.
+    """
 
     index: int | None
     reason: str
@@ -136,8 +140,10 @@ class Registered:
 
 @record
 class SensorValue:
-    """The present value of a sensor (`Device.reports` names its numbers), or of a motor that
-    reports its kind's `value`."""
+    """The present value of a sensor, or of a motor that reports its kind's `value`.
+
+    `Device.reports` names its numbers.
+    """
 
     index: int
     value: Value
@@ -152,8 +158,10 @@ class MotorFeedback:
 
 
 class MotorField(StrEnum):
-    """One setting of a motor, under the name of its quantity (`hilgw.devices.kinds`). A motor
-    applies FORCE or TORQUE until it gets a position or a velocity."""
+    """One setting of a motor, under the name of its quantity (`hilgw.devices.kinds`).
+
+    A motor applies FORCE or TORQUE until it gets a position or a velocity.
+    """
 
     POSITION = "position"
     VELOCITY = "velocity"
@@ -175,10 +183,12 @@ class MotorCommand:
 
 @record
 class MotorSettings:
-    """All settings of a motor at once. available: force in N, or torque in N m. velocity_set: the
-    controller set this velocity; false: it is the motor's default. is_stale: the controller's last
-    position or velocity was refused, and this has the one before: a real motor stands still, a
-    simulated one goes on as in Webots."""
+    """All settings of a motor at once.
+
+    available: force in N, or torque in N m. velocity_set: the controller set this velocity; false:
+    it is the motor's default. is_stale: the controller's last position or velocity was refused, and
+    this has the one before: a real motor stands still, a simulated one goes on as in Webots.
+    """
 
     index: int
     position: float
@@ -300,8 +310,11 @@ class MotorHeld:
 
 @record
 class HardwareFault:
-    """The robot reports a fault of its hardware, at this device, None where the controller does not
-    know it. `BodySession.faults` names it for as long as it is present."""
+    """The robot reports a fault of its hardware, at this device.
+
+    None where the controller does not know the device. `BodySession.faults` has the fault for as
+    long as it is present.
+    """
 
     index: int | None
 

@@ -23,8 +23,11 @@ AnswerT = TypeVar("AnswerT")
 
 @dataclass(slots=True, eq=False)
 class Question(ABC, Generic[AnswerT]):
-    """A question, whose bytes are `request`. timeout_ns: the least time for all answers. is_motion:
-    while it is on its way it may undo a stop. until_ns: answers are late then, once it is asked."""
+    """A question, whose bytes are `request`.
+
+    timeout_ns: the least time for all answers. is_motion: while it is on its way it may undo a
+    stop. until_ns: answers are late then, once it is asked.
+    """
 
     request: bytes
     _: KW_ONLY
@@ -53,9 +56,11 @@ QuestionT = TypeVar("QuestionT", bound=Question[Any])
 
 
 class Exchange(Generic[QuestionT, AnswerT]):
-    """Questions whose answers are awaited. counts: gets `late_answers`. silent_ns: nothing is asked
-    before. needs_fence: nothing else is asked before a fence. repeats_stop: the last stop is
-    written again once nothing is awaited."""
+    """Questions whose answers are awaited.
+
+    counts: gets `late_answers`. silent_ns: nothing is asked before. needs_fence: nothing else is
+    asked before a fence. repeats_stop: the last stop is written again once nothing is awaited.
+    """
 
     fences: ClassVar[bool] = False
     """Whether the robot can be asked for a fence."""
@@ -69,10 +74,12 @@ class Exchange(Generic[QuestionT, AnswerT]):
         window: int = 1,
         window_bytes: int = 0,
     ) -> None:
-        """Create it. byte_ns, answer_ns: time of a byte on the line, and of an answer besides its
-        bytes. quiet_ns: silence after a missing answer, or after that of a fence. window,
-        window_bytes: this many questions and bytes may wait for their answers;
-        0 bytes: any number."""
+        """Create it.
+
+        byte_ns, answer_ns: time of a byte on the line, and of an answer besides its bytes.
+        quiet_ns: silence after a missing answer, or after that of a fence. window, window_bytes:
+        this many questions and bytes may wait for their answers; 0 bytes: any number.
+        """
         self._counts = counts
         self._byte_ns = byte_ns
         self._answer_ns = answer_ns
@@ -123,8 +130,10 @@ class Exchange(Generic[QuestionT, AnswerT]):
         (self._realtime if question.realtime else self._lines).append(question)
 
     def take(self, answer: AnswerT, now: int) -> tuple[QuestionT, list[QuestionT]] | None:
-        """Return the question of this answer, and those before it whose answers were lost; None:
-        it is late, or was not asked for."""
+        """Return the question of this answer, and those before it whose answers were lost.
+
+        None: it is late, or was not asked for.
+        """
         if now < self.silent_ns:
             return None
         for lane in (self._realtime, self._lines):
@@ -142,8 +151,10 @@ class Exchange(Generic[QuestionT, AnswerT]):
             self.silent_ns = min(now + self._quiet_ns, self._latest_ns)
 
     def end_late(self, now: int) -> list[QuestionT]:
-        """Return the questions that were lost: all, once answers to one are late, as these would be
-        taken for those to the next."""
+        """Return the questions that were lost.
+
+        All, once answers to one are late, as these would be taken for those to the next.
+        """
         due = self.next_deadline()
         if due is None or now < due:
             return []

@@ -11,9 +11,11 @@ from hilgw.settings import Problem
 
 @dataclass(frozen=True, slots=True)
 class Forwarding:
-    """to_medium: Receiver of the body -> Emitter of the configuration. from_medium: Emitter of the
-    body -> Receiver of the configuration. channels: of the body -> of the medium; a channel that is
-    not listed is the same on both sides."""
+    """to_medium: Receiver of the body -> Emitter of the configuration.
+
+    from_medium: Emitter of the body -> Receiver of the configuration. channels: of the body -> of
+    the medium; a channel that is not listed is the same on both sides.
+    """
 
     to_medium: Mapping[str, str] = field(default_factory=dict)
     from_medium: Mapping[str, str] = field(default_factory=dict)
@@ -23,7 +25,7 @@ class Forwarding:
         return bool(self.to_medium or self.from_medium)
 
     def errors(self) -> list[Problem]:
-        """Settings that contradict each other: (path, message, fix)."""
+        """Return settings that contradict each other: (path, message, fix)."""
         seen: dict[int, int] = {}
         errors = []
         for world, medium in self.channels.items():
@@ -37,18 +39,18 @@ class Forwarding:
         return errors
 
     def describe(self) -> Iterator[str]:
-        """One text for each pair of radios."""
+        """Return one text for each pair of radios."""
         for world, medium in self.to_medium.items():
             yield f"what the Receiver {world} of the world receives leaves through {medium}"
         for world, medium in self.from_medium.items():
             yield f"what {medium} receives leaves through the Emitter {world} of the world"
 
     def on_medium(self, channel: int) -> int:
-        """The channel on the medium of a packet from the body."""
+        """Return the channel on the medium of a packet from the body."""
         return self.channels.get(channel, channel)
 
     def in_world(self, channel: int) -> int:
-        """The channel for the body of a packet from the medium."""
+        """Return the channel for the body of a packet from the medium."""
         for world, medium in self.channels.items():
             if medium == channel:
                 return world

@@ -9,9 +9,12 @@ from hilgw.units import NS_PER_S
 
 @dataclass(frozen=True, slots=True)
 class LineLoad:
-    """What a body exchanges in one period when everything is asked for. needed: bytes. idle_ns:
-    time of the period in which the line is silent, between a request and its answer. each_device:
-    `needed` is for one sensor, and for one motor the other way; how many there are is not known."""
+    """What a body exchanges in one period when everything is asked for.
+
+    needed: bytes. idle_ns: time of the period in which the line is silent, between a request and
+    its answer. each_device: `needed` is for one sensor, and for one motor the other way; how many
+    there are is not known.
+    """
 
     needed: int
     baud_rate: int

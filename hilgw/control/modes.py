@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 
 class RobotMode(StrEnum):
-    """simulation: the body `body`; remote: the body `remote`; shadow: `body`, while `remote` gets
-    the same commands and is compared."""
+    """simulation: the body `body`; remote: the body `remote`.
+
+    Shadow: `body`, while `remote` gets the same commands and is compared.
+    """
 
     SIMULATION = "simulation"
     REMOTE = "remote"
@@ -25,8 +27,10 @@ class RobotMode(StrEnum):
 
 
 def differing(first: Iterable[Device], second: Iterable[Device]) -> list[str]:
-    """Return the devices that have one name in both bodies and are not the same, in words:
-    another kind, or other units. first, second: of the simulated and the remote body."""
+    """Return the devices that have one name in both bodies and are not the same, in words.
+
+    Another kind, or other units. first, second: of the simulated and the remote body.
+    """
     others = {device.name: device for device in second}
     found = []
     for device in first:

@@ -7,8 +7,11 @@ class Odometer:
     """Between two readings the counter moves by less than half its span."""
 
     def __init__(self, span: float, start: float | None = None) -> None:
-        """Create it. span: after this many steps the counter shows the same number again. start:
-        what the first reading stands for; None: itself."""
+        """Create it.
+
+        span: after this many steps the counter shows the same number again. start: what the first
+        reading stands for; None: itself.
+        """
         self._span = span
         self._total = start
         self._raw: float | None = None

@@ -30,8 +30,11 @@ _VOIDS: dict[str, tuple[str, ...]] = {
 
 @dataclass(slots=True)
 class Set:
-    """A command that holds. order: of all that were set. stops: how often the robot was stopped
-    before; one of before the last stop is void. waits: it is not written yet."""
+    """A command that holds.
+
+    order: of all that were set. stops: how often the robot was stopped before; one of before the
+    last stop is void. waits: it is not written yet.
+    """
 
     command: Command
     order: int
@@ -41,9 +44,12 @@ class Set:
 
 @dataclass(slots=True)
 class MotorRecord:
-    """One motor. sets: the commands that hold, by what they set, and those that wait. is_held: it
-    was stopped alone, and has got no command since. prepared: the mode for which its stop is ready;
-    none since the last stop."""
+    """One motor.
+
+    sets: the commands that hold, by what they set, and those that wait. is_held: it was stopped
+    alone, and has got no command since. prepared: the mode for which its stop is ready; none since
+    the last stop.
+    """
 
     sets: dict[str, Set] = field(default_factory=dict)
     is_held: bool = False
@@ -67,13 +73,15 @@ class MotorRecords:
     # --- commands -----------------------------------------------------------------------------
 
     def has_waiting(self, index: int) -> bool:
-        """Whether a command to this motor waits, which a newer one may not overtake."""
+        """Return whether a command to this motor waits, which a newer one may not overtake."""
         record = self.motors.get(index)
         return record is not None and any(each.waits for each in record.sets.values())
 
     def set(self, command: Command, now: int, *, waits: bool) -> list[Command]:
-        """Keep a command that was written, or that waits for the line. Return those that waited,
-        and whose place this one takes."""
+        """Keep a command that was written, or that waits for the line.
+
+        Return those that waited, and whose place this one takes.
+        """
         record, kind = self.motors[command.index], kind_of(command)
         sets = record.sets
         replaced = []
@@ -89,7 +97,7 @@ class MotorRecords:
         return replaced
 
     def dropped(self, command: Command) -> None:
-        """The robot has nothing of what this command sets; the one before it holds no more."""
+        """Forget what the robot has nothing of, and what was set before it."""
         self.motors[command.index].sets.pop(kind_of(command), None)
 
     def refresh(self, now: int) -> list[Command]:
@@ -100,9 +108,11 @@ class MotorRecords:
         return [each.command for each in self._sets() if not each.waits]
 
     def carry(self) -> list[Command]:
-        """Return what also holds for a body that takes this one's place, as libController sends it
-        then: velocities of motors in velocity control, and what limits or tunes a motor; neither
-        positions nor forces."""
+        """Return what also holds for a body that takes this one's place.
+
+        As libController sends it then: velocities of motors in velocity control, and what limits or
+        tunes a motor; neither positions nor forces.
+        """
         holding = [each.command for each in self._sets() if each.stops == self.stops]
         modes = [(command, mode_of(command)) for command in holding]
         placed = {command.index for command, mode in modes if mode is Mode.POSITION}
@@ -120,27 +130,31 @@ class MotorRecords:
     # --- stops --------------------------------------------------------------------------------
 
     def stop(self) -> None:
-        """All motors are stopped: what was written is void, and so is what waits, which stays until
-        the line has room and is then reported as replaced."""
+        """Make void what was written to all motors, and what waits.
+
+        What waits stays until the line has room, and is then reported as replaced.
+        """
         self.stops += 1
         for record in self.motors.values():
             record.prepared = ()
             record.sets = {kind: each for kind, each in record.sets.items() if each.waits}
 
     def stop_motor(self, index: int) -> list[Command]:
-        """One motor is stopped: its motion is void. Return what waited of it."""
+        """Make void the motion of one motor; return what waited of it."""
         sets = self.motors[index].sets
         voided = [sets.pop(each) for each in _MOVES if each in sets]
         return [each.command for each in voided if each.waits]
 
     def clear(self) -> list[Command]:
-        """The body is gone, or left for another one: it rests when it is back. Return what
-        waited."""
+        """Forget the body, which is gone or left for another one: it rests when it is back.
+
+        Return what waited.
+        """
         waiting = [each.command for each in self._sets() if each.waits]
         self.motors.clear()
         return waiting
 
 
 def kind_of(command: Command) -> str:
-    """What a command sets: a newer one of the same kind takes its place."""
+    """Return what a command sets: a newer one of the same kind takes its place."""
     return command.field if isinstance(command, MotorCommand) else type(command).__name__

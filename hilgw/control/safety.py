@@ -36,17 +36,22 @@ same position: a new one each time would lower the load step by step."""
 
 
 class SafetyState:
-    """The safety of one body. moving: a motor was commanded since the last stop. was_commanded: one
-    was in this run. armed: whether motors may move. latch: whether a stop disarms. latched: the
-    reason of the stop that disarmed it, None without one. disarmed_by: what disarmed it last,
-    None while it is armed; disarms: how often that happened. stops: counted by reason.
-    stops_on_fault: whether a hardware fault of the body stops and latches, whatever `latch` is.
-    enforces_standstill: whether motion after a stop gets the stop again.
-    waits_for_us: a controller that is stepped waits for the end of its step; its silence means
-    nothing."""
+    """The safety of one body.
+
+    moving: a motor was commanded since the last stop. was_commanded: one was in this run. armed:
+    whether motors may move. latch: whether a stop disarms. latched: the reason of the stop that
+    disarmed it, None without one. disarmed_by: what disarmed it last, None while it is armed;
+    disarms: how often that happened. stops: counted by reason. stops_on_fault: whether a hardware
+    fault of the body stops and latches, whatever `latch` is. enforces_standstill: whether motion
+    after a stop gets the stop again. waits_for_us: a controller that is stepped waits for the end
+    of its step; its silence means nothing.
+    """
 
     def __init__(self, settings: SafetySettings, *, simulated: bool, stepped: bool = False) -> None:
-        """simulated: whether the body is. stepped: whether the controller asks for steps."""
+        """Create it for a body, simulated or not, and a controller that asks for steps or does not.
+
+        stepped: whether the controller asks for steps.
+        """
         self.simulated = simulated
         timeout_s = settings.command_timeout_s
         if timeout_s is None:
@@ -73,21 +78,25 @@ class SafetyState:
         return ns_to_s(self.timeout_ns) if self.timeout_ns else None
 
     def alive(self, at: int) -> None:
-        """The controller gave a sign of life. at: now, or later when bytes on a slow line still
-        keep it waiting."""
+        """Note a sign of life of the controller.
+
+        at: now, or later when bytes on a slow line still keep it waiting.
+        """
         self._alive_ns = at
 
     def silent_ns(self, now: int) -> int:
-        """For how long the controller, which is free to compute, has given no sign of life."""
+        """Return for how long a controller that is free to compute has given no sign of life."""
         return 0 if self.waits_for_us else max(0, now - self._alive_ns)
 
     def command(self, now: int) -> None:
-        """A motor was commanded."""
+        """Note that a motor was commanded."""
         self.moving = True
         self._alive_ns = max(self._alive_ns, now)
 
     def stop(self, reason: StopReason, *, latch: bool = True) -> bool:
-        """The motors must stop. True, and counted, when one was commanded since the last stop.
+        """Note that the motors must stop.
+
+        True, and counted, when one was commanded since the last stop.
 
         latch: whether this reason may latch (the orderly end of the gateway does not).
         """
@@ -108,31 +117,39 @@ class SafetyState:
         return True
 
     def owes_stop(self, reason: StopReason, *, by_hand: bool) -> bool:
-        """Return whether a stop for this reason is written. It needs no memory of a command, as a
-        robot may move from before this run, or by another program: only a simulated robot that this
-        run has not commanded gets none, unless a person asks for it (by_hand: ends the run)."""
+        """Return whether a stop for this reason is written.
+
+        It needs no memory of a command, as a robot may move from before this run, or by another
+        program: only a simulated robot that this run has not commanded gets none, unless a person
+        asks for it (by_hand: ends the run).
+        """
         return by_hand or reason in BY_HAND or self.was_commanded or not self.simulated
 
     def arm(self) -> bool:
-        """Lets the motors move; whether they could not before."""
+        """Let the motors move; return whether they could not before."""
         was, self.armed, self.latched, self.disarmed_by = self.armed, True, None, None
         return not was
 
     def disarm(self, reason: StopReason = StopReason.DISARMED) -> bool:
-        """No motor may move until `arm`; whether one could before. A latched stop stays latched."""
+        """Let no motor move until `arm`; return whether one could before.
+
+        A latched stop stays latched.
+        """
         was, self.armed, self.disarmed_by = self.armed, False, reason
         self.disarms += 1
         return was
 
     def deadline(self) -> int | None:
-        """The time by which the next sign of life must come, or None."""
+        """Return the time by which the next sign of life must come, or None."""
         watched = self.moving and self.timeout_ns and not self.waits_for_us
         return self._alive_ns + self.timeout_ns if watched else None
 
 
 class Mode(StrEnum):
-    """What a motor follows: a finite position, a velocity (position +infinity), or a force or
-    torque."""
+    """What a motor follows.
+
+    A finite position, a velocity (position +infinity), or a force or torque.
+    """
 
     POSITION = "position"
     VELOCITY = "velocity"
@@ -148,7 +165,7 @@ _SELECTS = {
 
 
 def mode_of(command: Command) -> Mode | None:
-    """The mode that this command selects; None: it leaves the mode as it is."""
+    """Return the mode that this command selects; None: it leaves the mode as it is."""
     if isinstance(command, MotorCommand):
         mode = _SELECTS.get(command.field)
         return _mode_at(command.value) if mode is Mode.POSITION else mode
@@ -156,7 +173,7 @@ def mode_of(command: Command) -> Mode | None:
 
 
 def stands_still(command: Command) -> bool:
-    """Whether this command has a motor stand still: velocity 0, also on the way to a position."""
+    """Return whether this command stops a motor: velocity 0, also on the way to a position."""
     if isinstance(command, MotorCommand):
         return command.value == 0 and command.field == MotorField.VELOCITY
     return isinstance(command, MotorSettings) and command.velocity == 0
@@ -167,10 +184,10 @@ def _mode_at(position: float) -> Mode:
 
 
 def default_command(device: Device, reported: float | None) -> MotorCommand | None:
-    """The command that sets a motor to its default and stops it in any mode.
+    """Return the command that sets a motor to its default and stops it in any mode.
 
-    Rotational: velocity 0. Linear: its default position; without one, it holds the position that
-    it last reported. None for a linear motor with neither.
+    Rotational: velocity 0. Linear: its default position; without one, it holds the position that it
+    last reported. None for a linear motor with neither.
     """
     if device.kind == ROTATIONAL_MOTOR:
         return MotorCommand(device.index, MotorField.VELOCITY, 0.0)

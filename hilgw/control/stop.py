@@ -8,11 +8,14 @@ from hilgw.records import record
 
 @record
 class StopPlan:
-    """A stop in step with what else the session writes. events: what leaves now; without a Write it
-    leaves with the next request, and `StopSent` reports it then. commands: those that it stands
-    for. copies: how often the control loop writes it, at least 30 ms apart, as a serial line may
-    damage it and the robot acknowledges none; 0: the stream is reliable, or the session itself
-    repeats the stop until the robot has acknowledged it (`is_idle`)."""
+    """A stop in step with what else the session writes.
+
+    events: what leaves now; without a Write it leaves with the next request, and `StopSent` reports
+    it then. commands: those that it stands for. copies: how often the control loop writes it, at
+    least 30 ms apart, as a serial line may damage it and the robot acknowledges none; 0: the stream
+    is reliable, or the session itself repeats the stop until the robot has acknowledged it
+    (`is_idle`).
+    """
 
     events: list[Event]
     commands: tuple[Command, ...] = ()

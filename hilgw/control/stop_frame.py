@@ -19,11 +19,13 @@ UNGUARDED = (
 
 @dataclass(frozen=True, slots=True)
 class StopFrame:
-    """The declared stop of one body. words: the commands in the words of the data sheet. form: the
-    bytes in hexadecimal; `??` is a byte that depends on the robot, `...` any number of them.
-    each_motor: the form comes once for each motor. has_watchdog: the robot stops by itself when
-    nothing comes from here. alone: what the robot does then, as a sentence without its full stop.
-    emergency: the form of what a thread or the guardian writes while hilgw cannot; empty: the same.
+    """The declared stop of one body.
+
+    words: the commands in the words of the data sheet. form: the bytes in hexadecimal; `??` is a
+    byte that depends on the robot, `...` any number of them. each_motor: the form comes once for
+    each motor. has_watchdog: the robot stops by itself when nothing comes from here. alone: what
+    the robot does then, as a sentence without its full stop. emergency: the form of what a thread
+    or the guardian writes while hilgw cannot; empty: the same.
     """
 
     words: str

@@ -45,8 +45,11 @@ Action = Send | Notice
 
 
 class PacketQueue(Protocol):
-    """The queue of a Receiver. As in Webots, a packet takes up room in bufferSize until the
-    controller takes it; a packet that arrives and does not fit is lost."""
+    """The queue of a Receiver.
+
+    As in Webots, a packet takes up room in bufferSize until the controller takes it; a packet that
+    arrives and does not fit is lost.
+    """
 
     def queue_length(self) -> int:
         """Return the number of packets that can be read."""
@@ -99,8 +102,10 @@ PEERS = (Role.PEER, *STEPPED)
 
 
 class Controller(Protocol):
-    """A kind of controller, which `hilgw.controllers.NAME` exports as `CONTROLLER`. A kind inherits
-    the class of its role below, or declares `role` and has all of that class."""
+    """A kind of controller, which `hilgw.controllers.NAME` exports as `CONTROLLER`.
+
+    A kind inherits the class of its role below, or declares `role` and has all of that class.
+    """
 
     kind: ClassVar[str]
     summary: ClassVar[str]
@@ -134,8 +139,10 @@ class InsideController(Controller, Protocol):
 
 
 class PeerSession(LinkSession, Protocol):
-    """A peer that controls a body. `devices` are those of the control loop; `close` brings Stop,
-    too, when a peer was there."""
+    """A peer that controls a body.
+
+    `devices` are those of the control loop; `close` brings Stop, too, when a peer was there.
+    """
 
     def register(self, device: Device) -> list[Event]:
         """Add a device that the control loop has; repeating a registration does nothing."""
@@ -341,8 +348,9 @@ class ProxySession(Protocol):
 
 
 class ProxyController(Controller, Protocol):
-    """A kind of controller that is a peer whose robot is in a simulator behind hilgw: it passes
-    on what they exchange, and uses the devices that the configuration names.
+    """A kind of controller that is a peer whose robot is in a simulator behind hilgw.
+
+    It passes on what they exchange, and uses the devices that the configuration names.
 
     Settings inherit `Listens` and `InWebots` (`hilgw.control.parts`), and have `only` (names of
     devices).
@@ -382,8 +390,10 @@ class ProxyController(Controller, Protocol):
 
 
 class ProgramController(SteppedController, Protocol):
-    """A kind of controller that hilgw starts, and whose connection is its own. Settings inherit
-    `RunsProgram`, and have `restart` and `synchronization`."""
+    """A kind of controller that hilgw starts, and whose connection is its own.
+
+    Settings inherit `RunsProgram`, and have `restart` and `synchronization`.
+    """
 
     role: ClassVar[Role] = Role.PROGRAM
 

@@ -104,10 +104,12 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """value: the single quantity that the device reports, and that a single command sets; None for
-    a vector, and where there is none. settings: the quantities that are set together, in order.
-    direct: quantities that are set one at a time only. reports: the numbers of a value, in order.
-    quantity: all that can be set, by name."""
+    """value: the single quantity that the device reports, and that a single command sets.
+
+    None for a vector, and where there is none. settings: the quantities that are set together, in
+    order. direct: quantities that are set one at a time only. reports: the numbers of a value, in
+    order. quantity: all that can be set, by name.
+    """
 
     node: str
     role: str
@@ -242,8 +244,10 @@ class MotorLimits:
 
     @property
     def bind_motion(self) -> bool:
-        """True if position, velocity, acceleration or rate is limited; a force commanded directly
-        would not keep to that."""
+        """True if position, velocity, acceleration or rate is limited.
+
+        A force commanded directly would not keep to that.
+        """
         unlimited = (-math.inf, math.inf)
         return (
             self.bounds("position") != unlimited
@@ -274,12 +278,15 @@ NO_LIMITS = MotorLimits()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
-    """A device of a robot. index: Webots' device index. default: the position of a linear
-    motor after a stop; None: it holds its position. fields: those of its node; None where neither
-    the configuration nor the body has them: then Webots' defaults hold. zero_within: of a motor
-    that may count from another zero after a restart: so far its position may be from the one before
-    with its zero still the same; infinite: its zero is absolute. may_jump: its position may jump
-    while it is connected, as reports come late or a user sets its zero."""
+    """A device of a robot.
+
+    index: Webots' device index. default: the position of a linear motor after a stop; None: it
+    holds its position. fields: those of its node; None where neither the configuration nor the body
+    has them: then Webots' defaults hold. zero_within: of a motor that may count from another zero
+    after a restart: so far its position may be from the one before with its zero still the same;
+    infinite: its zero is absolute. may_jump: its position may jump while it is connected, as
+    reports come late or a user sets its zero.
+    """
 
     name: str
     kind: str
@@ -301,8 +308,10 @@ class Device:
 
     @property
     def reports(self) -> tuple[Quantity, ...]:
-        """The numbers of the device's `Value`: none where it reports nothing, one for a float,
-        several for a tuple of as many floats."""
+        """The numbers of the device's `Value`.
+
+        None where it reports nothing, one for a float, several for a tuple of as many floats.
+        """
         return _reports(KINDS[self.kind], self.fields) if self.kind in KINDS else ()
 
 

@@ -44,8 +44,10 @@ C = TypeVar("C", bound=ReceivedCopy)
 
 @dataclass(frozen=True, slots=True)
 class Sampled(Generic[C]):
-    """The result of one sample: copies that became readable, and copies that did not fit, with
-    the reason of each in `reasons`."""
+    """The result of one sample: copies that became readable, and copies that did not fit.
+
+    `reasons` has the reason of each that did not fit.
+    """
 
     readable: tuple[C, ...] = ()
     refused: tuple[C, ...] = ()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 
 def c_extensions() -> dict[str, bool]:
-    """Return, for each library, whether its C extension is active."""
+    """Return whether the C extension of each library is active."""
     from cobs import cobs
 
     # The attribute crcmod.crcmod is the package itself; `from` finds the submodule of this name.

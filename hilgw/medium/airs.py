@@ -36,8 +36,10 @@ OnSent = Callable[[str, bytes, str, int, str | None, int], object]
 
 
 class Origin(Enum):
-    """The sender of a received packet: another gateway or device; one of our modules in the same
-    air; one of our modules in another air."""
+    """The sender of a received packet: another gateway or device.
+
+    One of our modules in the same air; one of our modules in another air.
+    """
 
     FOREIGN = "foreign"
     ECHO = "echo"
@@ -113,10 +115,13 @@ class _Air:
 
 
 class Airs:
-    """Airs of one gateway. `now` is integer nanoseconds. travelled_ns: of the packet that
-    `origin` was last asked about, since it left the module that sent it; None: not known. on_sent:
-    called with what `sent` was, without its time, where other gateways may be in the air; on_own:
-    when a module has other addresses."""
+    """Airs of one gateway.
+
+    `now` is integer nanoseconds. travelled_ns: of the packet that `origin` was last asked about,
+    since it left the module that sent it; None: not known. on_sent: called with what `sent` was,
+    without its time, where other gateways may be in the air; on_own: when a module has other
+    addresses.
+    """
 
     def __init__(self) -> None:
         self.travelled_ns: int | None = None

@@ -104,8 +104,10 @@ class EmitterCount(_QueueCount):
 
 
 class SourceCount:
-    """Counts of the packets that one source put on the medium. by_listener: the copies for each, in
-    bounded memory."""
+    """Counts of the packets that one source put on the medium.
+
+    by_listener: the copies for each, in bounded memory.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -190,7 +192,7 @@ class StationCount(_QueueCount):
         self.dropped[DroppedReason.check(reason)] += count
 
     def unaccounted(self) -> int:
-        """Accepted copies that no counter holds; 0 when the counts are consistent."""
+        """Return the accepted copies that no counter holds; 0 when the counts are consistent."""
         known = self.delivered + self.in_flight + self.queued()
         return self.accepted - known - self.refused.total() - self.expired.total()
 

@@ -39,9 +39,12 @@ class MediumObserver(Protocol):
 
     @property
     def transmitted(self) -> Transmitted | None:
-        """Called with each packet, the names of the listeners that receive it, the reason when
-        there are none, and a function that returns the listeners on the channel that do not
-        receive it, with their reasons; it is called before `transmitted` returns, or never."""
+        """What is called with each packet; None: nobody takes them.
+
+        It gets the names of the listeners that receive the packet, the reason when there are none,
+        and a function that returns the listeners on the channel that do not receive it, with their
+        reasons; it calls that before it returns, or never.
+        """
 
     def notice(self, source: str, text: str) -> None:
         """Show a line to the user."""

@@ -30,8 +30,10 @@ _EMPTY = (1.0, 0.0)
 
 
 class Solid(Protocol):
-    """A convex solid in its own frame; its surface belongs to it. half: half extents of its
-    bounding box along the axes. radius: of its bounding sphere."""
+    """A convex solid in its own frame; its surface belongs to it.
+
+    half: half extents of its bounding box along the axes. radius: of its bounding sphere.
+    """
 
     @property
     def half(self) -> Vector: ...
@@ -175,8 +177,11 @@ def _within_circle(u: float, v: float, du: float, dv: float, radius: float) -> t
 
 @dataclass(slots=True, eq=False)
 class Obstacle:
-    """A solid in the scene. attached_to: the object it moves with, None: fixed. mount: its pose on
-    that object, or in the world. radius: of its bounding sphere. pose: None while unknown."""
+    """A solid in the scene.
+
+    attached_to: the object it moves with, None: fixed. mount: its pose on that object, or in the
+    world. radius: of its bounding sphere. pose: None while unknown.
+    """
 
     solid: Solid
     mount: Pose = IDENTITY
@@ -230,8 +235,10 @@ def _solid(settings: ObstacleSettings, upright: int) -> Solid:
 
 
 class Obstacles:
-    """Obstacles of one medium. upright: the world axis that points up; the sectors divide the
-    plane perpendicular to it."""
+    """Obstacles of one medium.
+
+    upright: the world axis that points up; the sectors divide the plane perpendicular to it.
+    """
 
     def __init__(self, upright: int) -> None:
         self._axes = ((upright + 1) % 3, (upright + 2) % 3)

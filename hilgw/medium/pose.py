@@ -1,5 +1,7 @@
-"""The pose of an object: position in metres and orientation, like Webots' `translation` and
-`rotation`."""
+"""The pose of an object, like Webots' `translation` and `rotation`.
+
+Position in metres, and orientation.
+"""
 
 from __future__ import annotations
 

@@ -70,8 +70,10 @@ MOST_STEPS = 200
 
 
 class _Grid:
-    """The instants of a body's steps, from values that come with jitter: the least-squares line
-    through the arrivals. On a grid without jitter it returns `now`."""
+    """The instants of a body's steps, from values that come with jitter.
+
+    The least-squares line through the arrivals. On a grid without jitter it returns `now`.
+    """
 
     def __init__(self) -> None:
         self._count = 0
@@ -126,8 +128,10 @@ class _Period:
 
 
 class Sampling:
-    """Which values a controller wants, by device index: every step (at first), at a period from the
-    request on, or none (WC2EC 128, 129, 131)."""
+    """Which values a controller wants, by device index.
+
+    Every step (at first), at a period from the request on, or none (WC2EC 128, 129, 131).
+    """
 
     def __init__(self) -> None:
         self._periods: dict[int, _Period | None] = {}  # None: off
@@ -183,14 +187,14 @@ class Wc2ecControllerSession:
     # --- the connection -----------------------------------------------------------------------
 
     def open(self, now: int) -> list[Event]:
-        """Begin: an external controller connected, or the serial port is open."""
+        """Begin with an external controller that connected, or a serial port that is open."""
         self._link.open(now)
         self._sampling.clear()
         events: list[Event] = [] if self._link.framed else [Connected("external controller")]
         return events + self._register_all(now)
 
     def close(self) -> list[Event]:
-        """End: the connection is gone."""
+        """End with the connection, which is gone."""
         was_there = self._link.alive
         self._link.close()
         self._register_ns = None

@@ -37,7 +37,9 @@ from hilgw.reasons import RequestRefused
 
 class DeviceCommands:
     """Keeps what single commands leave out: the other settings of a motor, a Receiver, an Emitter.
-    It also answers which devices share a joint."""
+
+    It also answers which devices share a joint.
+    """
 
     def __init__(self, table: TagTable, sensors: Sensors) -> None:
         self._table = table

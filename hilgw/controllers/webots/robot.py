@@ -46,11 +46,11 @@ _NO_INPUT = "there is no mouse or joystick here: the controller gets no input of
 
 
 class KeyboardState:
-    """The keys that a user holds down, by their codes (`hilgw.devices.keys`), in the order in which
-    they went down.
+    """The keys that a user holds down, in the order in which they went down.
 
-    A key is held for a time, because terminals report no release. It is held in simulated time, and
-    until the controller has got it once, however long its period is.
+    They have the codes of `hilgw.devices.keys`. A key is held for a time, because terminals report
+    no release. It is held in simulated time, and until the controller has got it once, however
+    long its period is.
     """
 
     def __init__(self) -> None:

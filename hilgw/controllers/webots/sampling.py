@@ -1,5 +1,8 @@
-"""The sampling grid of Webots' sensors: a value is due one period after the last, or after the
-request that enabled the sensor; enabling it again restarts the period."""
+"""The sampling grid of Webots' sensors.
+
+A value is due one period after the last, or after the request that enabled the sensor; enabling it
+again restarts the period.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""The sensors of a Webots controller: values are kept, sampled on the sampling grid, and sent with
-the answer that ends the controller's step."""
+"""The sensors of a Webots controller.
+
+Values are kept, sampled on the sampling grid, and sent with the answer that ends the controller's
+step.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,10 @@ _FEEDBACK = numbers_message(ROTATIONAL_MOTOR, 1)
 
 
 class Receivers:
-    """The packets for the Receivers of a robot, by tag: they wait for the sampling period, then for
-    the answer that ends the controller's step."""
+    """The packets for the Receivers of a robot, by tag.
+
+    They wait for the sampling period, then for the answer that ends the controller's step.
+    """
 
     def __init__(self) -> None:
         self.by_tag: dict[int, HeldPackets[PacketIn]] = {}
@@ -74,9 +79,12 @@ class Receivers:
 
 
 class Cameras:
-    """The blank cameras of a robot by tag. A controller keeps an image until the next one, and all
-    are alike: it gets one, with the first step after it enabled the camera, as the file of Webots
-    comes; a program may read an image before the first period is over."""
+    """The blank cameras of a robot by tag.
+
+    A controller keeps an image until the next one, and all are alike: it gets one, with the first
+    step after it enabled the camera, as the file of Webots comes; a program may read an image
+    before the first period is over.
+    """
 
     def __init__(self) -> None:
         self.due: list[int] = []  # with the answer that ends the step
@@ -120,6 +128,7 @@ class Cameras:
 
 class Sensors:
     """The values of a robot's sensors by tag, the force feedback of its motors, and its Receivers.
+
     Of each sensor the newest value is kept.
 
     grid, feedback_grid: the periods of the sensors, and of the motors' feedback.

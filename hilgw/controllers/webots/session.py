@@ -122,7 +122,7 @@ class WebotsControllerSession:
     # --- the connection -----------------------------------------------------------------------
 
     def open(self, now: int) -> list[Event]:
-        """Begin: the handshake is done."""
+        """Begin after the handshake."""
         self._reader = RequestReader()
         self._state = _State.STARTING
         self._waiting = self._sent_ns = None
@@ -134,7 +134,7 @@ class WebotsControllerSession:
         return [Connected("Webots controller")]
 
     def close(self) -> list[Event]:
-        """End: the connection is gone."""
+        """End with the connection, which is gone."""
         state, self._state = self._state, _State.CLOSED
         if state in _ENDED:
             return []
