@@ -1,4 +1,5 @@
 """The commands by their purpose, in the order of the help: each with its module and its summary.
+
 The help, the manual page and completions show these groups; the short help those of EVERYDAY.
 
 A module has `COMMANDS`, which declares how each of its commands is called, and `run`, or `run_NAME`

@@ -137,7 +137,6 @@ def help_text(*, everything: bool = False) -> str:
 
 
 def _option(names: str, metavar: str, text: str) -> str:
-    """Return the lines of one option, at most 80 characters wide."""
     lines = [f"  {', '.join(names.split())} {metavar}".ljust(21)]
     for word in text.split():
         if len(lines[-1]) + 1 + len(word) > 80:

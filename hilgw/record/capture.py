@@ -31,8 +31,7 @@ def shortened(
 ) -> bytes:
     """Return the part of a recording that a test needs.
 
-    Args:
-      parts: the lines whose bytes it has; without any, all.
+    It has the bytes of the lines `parts`; without any, of all.
     """
     closed: dict[str, int] = {"": events[-1]["time_ns"]}
     for event in events:
@@ -66,9 +65,11 @@ def module(
     """Return the text of the test of this name.
 
     Args:
-      head: of the recording.
-      arguments: of `gateway.replay` behind the recording, as Python.
-      not_compared: parts whose frames are not the same again.
+        name: The name of the test.
+        head: The head of the recording.
+        story: What happened.
+        arguments: Those of `gateway.replay` behind the recording, as Python.
+        not_compared: Parts whose frames are not the same again.
     """
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(head["wall_s"]))
     command = _plain(shlex.join(["hilgw", *map(str, head.get("arguments", ()))]))
@@ -142,9 +143,7 @@ def firmware_module(
 ) -> str:
     """Return the text of the test of this name, which plays hilgw's side of a line.
 
-    Args:
-      of: the ELF file, the board, the recording.
-      changes: as of `Answers`.
+    `of` is the ELF file, the board and the recording; `changes` is as of `Answers`.
     """
     elf, machine, file = of
     answers = Answers(framing, changes=changes)
@@ -185,7 +184,6 @@ def _plain(text: str) -> str:
 
 
 def _shown(what: str, values: Sequence[Any], most: int) -> list[str]:
-    """Return the assertion about the first values of a stream, as far as they are short."""
     literals = [f"        {_literal(value)}," for value in values[: max(0, most)]]
     long = [at for at, line in enumerate(literals) if len(line) > WIDTH]
     literals = literals[: long[0]] if long else literals
@@ -195,7 +193,6 @@ def _shown(what: str, values: Sequence[Any], most: int) -> list[str]:
 
 
 def _literal(value: str | bytes) -> str:
-    """Return Python's literal, in the quotes that formatters prefer."""
     text = repr(value)
     start = text.index(text[-1])
     is_single = text[-1] == "'" and '"' not in text

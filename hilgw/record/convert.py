@@ -196,7 +196,6 @@ class _Channels:
 
 
 def _schema(name: str) -> dict[str, Any]:
-    """Return the properties of a schema's messages: those of an event, by its field types."""
     if name == LOG:
         return _LOG
     fields = hints_of(KINDS[name.removeprefix(PREFIX)].form)  # type: ignore[arg-type]

@@ -280,8 +280,7 @@ def _text(options: dict[int, bytes], code: int) -> str:
 def resync(data: bytes, interfaces: int) -> int | None:
     """Return the offset of a chain of packets in these bytes of a little-endian file, or None.
 
-    Args:
-      interfaces: the number of interfaces of the section.
+    `interfaces` is the number of interfaces of the section.
     """
     offset = -4
     while (offset := data.find(b"\6\0\0\0", offset + 4)) >= 0:
@@ -292,7 +291,6 @@ def resync(data: bytes, interfaces: int) -> int | None:
 
 
 def _is_chain(data: bytes, at: int, interfaces: int, links: int = 4) -> bool:
-    """Return True if packets follow one another from here on."""
     for _ in range(links):
         if at + 32 > len(data):
             return False

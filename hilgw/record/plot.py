@@ -125,12 +125,11 @@ def shown(text: str) -> str:
 def plot(recording: Recording, names: Sequence[str], path: Path) -> list[str]:
     """Write a picture of these names (none: of all); return the names in it.
 
-    Args:
-      path: its suffix is the form.
+    The suffix of `path` is the form.
 
     Raises:
-      HilgwError: a name is unknown.
-      UsageError: matplotlib does not write this form, or is missing.
+        HilgwError: a name is unknown.
+        UsageError: matplotlib does not write this form, or is missing.
     """
     demand_known(names, parts_of(recording), recording.events())
     rows = rows_of(recording.events(), names)

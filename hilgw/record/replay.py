@@ -157,7 +157,6 @@ class Replay:
         self._frame, self._done = self._frame + 1, 0
 
     def _expected(self) -> bytes:
-        """Return the next frame; b"" behind the last one."""
         return self._frames[self._frame] if self._frame < self.frames else b""
 
     def _differs(self, actual: bytes, now: int) -> None:

@@ -119,8 +119,7 @@ def _suffix(one: Number, is_one_of_many: bool) -> str:
 def of_status(status: Event, before: Event) -> Iterator[Reading]:
     """Yield the numbers of an answer to `status`.
 
-    Args:
-      before: the answer before it; latencies and real-time factors span the time between both.
+    Latencies and real-time factors span the time since `before`, the answer before it.
     """
     for name, port in status.get("ports", {}).items():
         for quantity, (key, unit) in RATES.items():

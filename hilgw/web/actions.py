@@ -32,9 +32,19 @@ class Actions:
         self._answer.set_content(state(text, "warn"))
 
     async def do(self, what: str, request: Callable[..., object], *given: object) -> bool:
-        """Send a request of `hilgw.client.Gateway`, beside the event loop, and show what became
-        of it. what: in words, once it is done. Not sent for a visitor who may not, nor again while
-        the same is under way: a second click is none. Returns whether it was done."""
+        """Send a request of `hilgw.client.Gateway`, outside the event loop, and show its outcome.
+
+        It is not sent for a visitor who may not, nor again while the same is under way: a second
+        click is none.
+
+        Args:
+            what: The request in words, once it is done.
+            request: The method to call.
+            *given: Its arguments.
+
+        Returns:
+            Whether it was done.
+        """
         from nicegui import run
 
         if what in self._running or not self._page.may("drive"):

@@ -75,9 +75,10 @@ def _add(site: Site, path: str, name: str, build: Callable[[Page], None]) -> Non
 
 
 async def _grant(site: Site) -> Grant | None:
-    """Return what the visitor of this page may do, by the first message of its WebSocket; None:
-    nothing,
-    and the page asks for a token."""
+    """Return what the visitor of this page may do, by the first message of its WebSocket.
+
+    None: nothing, and the page asks for a token.
+    """
     from nicegui import ui
 
     client, token = ui.context.client, None

@@ -15,9 +15,10 @@ class Markup(str):
 
 
 def element(tag: str, *content: object, **attributes: object) -> Markup:
-    """Return an HTML element; class_ stands for class, other attributes with - for _; None
-    leaves one
-    out."""
+    """Return an HTML element.
+
+    class_ means class, and _ is - in other attributes; None leaves one out.
+    """
     names = (
         f' {name.rstrip("_").replace("_", "-")}="{escape(str(value))}"'
         for name, value in attributes.items()

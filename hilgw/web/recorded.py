@@ -51,9 +51,10 @@ def without_frames(events: Events) -> Events:
 
 
 class Recorded:
-    """One for all pages of its `bench`. clock: of real time, in nanoseconds. with_frames: makes the
-    decoder of a window: it gets the events, and gives them with their frames. RecordingError when
-    the file is not a recording.
+    """A recording, for all pages of its `bench`.
+
+    clock: of real time, in nanoseconds. with_frames: makes the decoder of a window: it gets the
+    events, and gives them with their frames. RecordingError when the file is not a recording.
 
     begin_ns, end_ns: its first event, and the last one that was read so far. states: those that a
     jump needs, MOST_STATES at most.
@@ -154,8 +155,10 @@ class Recorded:
             self.follow()
 
     def follow(self) -> None:
-        """The model is that of the playhead's time, unless that jumps meanwhile. Series that are
-        plotted from now on have the points of the window."""
+        """Bring the model to the playhead's time, unless that jumps meanwhile.
+
+        Series that are plotted from now on have the points of the window.
+        """
         try:
             with self.bench.lock:
                 now, view = self.now(), self._view
@@ -177,8 +180,7 @@ class Recorded:
                 self._with_frames, self._jumped = without_frames, True
 
     def _events_at(self, now: int) -> Iterator[Event]:
-        """Return the newest states before the window that ends now, and the events from its
-        begin on."""
+        """Return the newest states before the window that ends now, and its events."""
         at = bisect_left(self._marks, now) - WINDOW_EVENTS // MARK_EVENTS
         first = min(now - LEAST_NS, self._marks[max(at, 0)] if self._marks else now)
         first = max(first, now - MOST_NS, self.begin_ns)
@@ -193,8 +195,10 @@ class Recorded:
         return iter(self._with_frames(chain(newest.values(), later)))
 
     def _take_some(self, now: int) -> bool:
-        """Return whether there may be more events up to this time. Nothing is decoded while
-        pages wait."""
+        """Return whether there may be more events up to this time.
+
+        Nothing is decoded while pages wait.
+        """
         some: list[Event] = []
         while len(some) < TOGETHER and (event := self._next) and event["time_ns"] <= now:
             some.append(event)

@@ -36,8 +36,11 @@ EVER_SAME = 50  # messages kept for a browser that comes back; then it loads the
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebSettings:
-    """name: this machine's host name for visitors. tokens: (role, file) pairs.
-    certificate, key: PEM files."""
+    """The settings of the page.
+
+    name: this machine's host name for visitors. tokens: (role, file) pairs. certificate, key: PEM
+    files.
+    """
 
     host: str = "127.0.0.1"
     port: int = 0
@@ -53,9 +56,19 @@ def serve(
     notify: Callable[[str], None],
     recorded: Recorded | None = None,
 ) -> None:
-    """Until Ctrl-C (KeyboardInterrupt) or SIGTERM. show: gets the URL. notify: gets what failed.
-    recorded: what it shows in place of running gateways. UsageError: the package `nicegui` is
-    missing, or the address needs tokens and TLS; PortError, ConfigError."""
+    """Serve the page until Ctrl-C (KeyboardInterrupt) or SIGTERM.
+
+    Args:
+        settings: Where it listens, and for whom.
+        show: Gets the URL.
+        notify: Gets what failed.
+        recorded: What it shows in place of running gateways.
+
+    Raises:
+        UsageError: The package `nicegui` is missing, or the address needs tokens and TLS.
+        PortError: The page or STOP ALL cannot listen.
+        ConfigError: A token or certificate file is wrong.
+    """
     if importlib.util.find_spec("nicegui") is None:
         raise UsageError("hilgw web needs a package", fix="pip install 'hilgw[web]'")
     live = recorded or Live(Bench(time.monotonic_ns))
@@ -102,7 +115,7 @@ def _policy(stop_port: int) -> str:
 
 @contextlib.contextmanager
 def _listening(settings: WebSettings) -> Iterator[tuple[bool, socket.socket, socket.socket]]:
-    """Whether only this machine reaches them, and the sockets of the page and of STOP ALL."""
+    """Yield whether only this machine reaches them, and the sockets of the page and of STOP ALL."""
     host, port = settings.host, settings.port
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -131,7 +144,6 @@ def _listening(settings: WebSettings) -> Iterator[tuple[bool, socket.socket, soc
 
 
 def _pages(site: Site) -> ASGIApp:
-    """Return the pages as an application."""
     from fastapi import FastAPI
     from nicegui import ui
 

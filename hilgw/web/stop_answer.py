@@ -82,7 +82,7 @@ def answer(
 
 
 def _form(token: str) -> Markup:
-    """Return the button. token: it sends this one again."""
+    """Return the button, which sends the token again."""
     hidden = element("input", type="hidden", name="token", value=token) if token else ""
     button = element("button", "STOP ALL", aria_describedby="hint")
     hint = element("p", "Disarms all robots of all gateways", id="hint")

@@ -117,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _modules(given: list[tuple[str, str]], settings: list[str]) -> list[GivenModule]:
-    """Return the modules of --link, --listen, --connect (option, address) and --set. UsageError."""
+    """Return the modules of --link, --listen, --connect (option, address) and --set."""
     modules = [GivenModule(*each) for each in given] or [GivenModule("", "")]
     shared: dict[str, Any] = {}
     for setting in settings:
@@ -229,7 +229,6 @@ async def _plug_in(
 
 
 async def _device(mock: Mock, module: GivenModule, index: int, timer: Any) -> DeviceSide:
-    """Return the mock's end of its virtual port or TCP connection."""
     from hilgw.engine.mock_host import RETRY_S, part_of
     from hilgw.transports.tcp.address import parse_address
     from hilgw.transports.tcp.device import TcpClientDevice, TcpListenerDevice, TcpServerDevice

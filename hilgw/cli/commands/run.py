@@ -69,7 +69,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _config_path(args: argparse.Namespace) -> str:
-    """Return the configuration of --config or FILE. UsageError unless there is exactly one."""
     given = [name for name in (getattr(args, "config", None), getattr(args, "file", None)) if name]
     if not given:
         raise UsageError("no configuration given", fix=_next_steps())
@@ -150,7 +149,6 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
 
 
 def _not_confirmed(whys: Mapping[str, str]) -> PeerError:
-    """Return the error of stops that may not have left: why, by the name of the body."""
     bodies = "; ".join(f"{name}: {why}" for name, why in whys.items())
     return PeerError(f"stop NOT confirmed: {bodies}", fix="switch the robot off: it may move")
 
@@ -158,8 +156,7 @@ def _not_confirmed(whys: Mapping[str, str]) -> PeerError:
 def _screen(
     args: argparse.Namespace, console: TextIO | ConsoleWriter, stop: StopSignal, *, is_logged: bool
 ) -> Terminal:
-    """Return the terminal of the run; without its reader the run ends, unless its output is not
-    needed."""
+    """Return the terminal of the run, which ends with its reader unless the output is not needed."""
     import asyncio
 
     from hilgw.cli.output.terminal import Terminal

@@ -23,8 +23,11 @@ class Leg(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Motor:
-    """slowest, fastest: its limits of velocity. unit: rad or m; positions: its limits where it is
-    moved by positions, else None. sensor: the name of its position sensor, or ""."""
+    """A motor with its limits.
+
+    slowest, fastest: its limits of velocity. unit: rad or m; positions: its limits where it is
+    moved by positions, else None. sensor: the name of its position sensor, or "".
+    """
 
     name: str
     unit: str

@@ -1,5 +1,8 @@
-"""A writer for the console that never blocks: a stopped terminal (Ctrl-S, a stalled ssh) or a pipe
-without a reader delays neither packets nor motors."""
+"""A writer for the console that never blocks.
+
+A stopped terminal (Ctrl-S, a stalled ssh) or a pipe without a reader delays neither packets nor
+motors.
+"""
 
 from __future__ import annotations
 

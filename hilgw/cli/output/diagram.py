@@ -33,8 +33,11 @@ def glyphs_of(encoding: str | None) -> Glyphs:
 
 
 class End(NamedTuple):
-    """A box at the left or the right. arrow: what passes between it and the middle: "<->", "->", or
-    nothing. lines: its text, a title first."""
+    """A box at the left or the right.
+
+    arrow: what passes between it and the middle: "<->", "->", or nothing. lines: its text, a title
+    first.
+    """
 
     arrow: str
     lines: Sequence[str]
@@ -67,7 +70,6 @@ def boxes(
 
 
 def _arrows(glyphs: Glyphs) -> dict[str, str]:
-    """Return arrows of one width: both ways, to the right, none."""
     line = glyphs.line
     return {"<->": f"<{line * 3}>", "->": f"{line * 4}>", "": " " * 5}
 
@@ -87,7 +89,6 @@ def _stacked(
 
 
 def _shared(room: int, wanted: list[int]) -> list[int]:
-    """Return the widths of columns in this room: the widest give way."""
     widths = list(wanted)
     while sum(widths) > room and max(widths) > 1:
         widths[widths.index(max(widths))] -= 1
@@ -114,9 +115,10 @@ def _longest(lines: Sequence[str]) -> int:
 def bus(
     left: Sequence[tuple[str, str]], right: Sequence[str], width: int, glyphs: Glyphs
 ) -> list[str]:
-    """Return names at the left with their arrows ("->" to the bus, "<-" from it), others at the
-    right,
-    each with an arrow both ways."""
+    """Return names at the left with their arrows, and others at the right.
+
+    An arrow at the left is "->" to the bus or "<-" from it; those at the right go both ways.
+    """
     names = max((len(name) for name, _ in left), default=0)
     arrows = {"->": f"{glyphs.line * 2}>", "<-": f"<{glyphs.line * 2}", "": "   "}
     margin = names + 6

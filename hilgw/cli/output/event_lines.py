@@ -20,8 +20,11 @@ def in_words(event: Event) -> str:
 
 
 def csv_rows(event: Event) -> list[list[Any]]:
-    """Return a row for each number of a value or a command, or one of a frame, of bytes and of a
-    loss; none of other events."""
+    """Return the rows of an event.
+
+    There is a row for each number of a value or a command; one for a frame, for bytes and for a
+    loss; none for other events.
+    """
     times, name = [event[key] for key in CSV_COLUMNS[:3]], name_of(event)
     if columns := kind_of(event).columns:
         field, value = (csv_data(event, key) for key in columns)

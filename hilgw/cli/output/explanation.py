@@ -91,7 +91,6 @@ class _Page:
         ) or [first.rstrip()]
 
     def _rows(self, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
-        """Labelled paragraphs."""
         for label, text in rows:
             yield from self.wrapped(text, f"{INDENT}{label:<{LABEL - 1}} ", MARGIN)
 

@@ -1,5 +1,7 @@
-"""Other gateways of a federation, in words. What they have comes from the network: all texts are
-made printable."""
+"""Other gateways of a federation, in words.
+
+What they have comes from the network: all texts are made printable.
+"""
 
 from __future__ import annotations
 
@@ -77,8 +79,7 @@ _COLUMNS = ("sent", "delivered", "lost", "unsettled", "received", "missed")
 
 
 def network_lines(network: str, found: Found, style: Style) -> Iterator[str]:
-    """Yield the ledgers of all gateways of a network, as of
-    `protocols.gateway.network.added_up`."""
+    """Yield the ledgers of a network's gateways, as of `protocols.gateway.network.added_up`."""
     gateways, totals = [*found["gateways"], *found["silent"]], found["totals"]
     yield f"network {style.strong(printable(network))}: {printable(listing(gateways))}"
     links = [(_short(f"{each['from']} -> {each['to']}"), each) for each in found["links"]]
@@ -106,5 +107,4 @@ def network_lines(network: str, found: Found, style: Style) -> Iterator[str]:
 
 
 def _short(text: str, longest: int = 132) -> str:
-    """Return a text of the network, safe to print."""
     return printable(text[:longest])

@@ -31,8 +31,7 @@ def expect(path: str) -> None:
 
 
 def expect_report(target: str | None) -> None:
-    """Raise HilgwError when `write_report` cannot write there, or would replace a file that is
-    not a report."""
+    """Raise HilgwError if `write_report` cannot write there, or would replace what is no report."""
     if target in (None, "-"):
         return
     expect(target)
@@ -53,11 +52,12 @@ def expect_test_report(path: str) -> None:
 
 
 def clear(path: str | None) -> None:
-    """Deletes the ready file of an earlier run, so that a new one can only be of this run. None:
-    there is no such file in this run.
+    """Delete the ready file of an earlier run, so that a new one can only be of this run.
 
-    Only regular files are deleted (not /dev/null). Raises HilgwError as `expect` does, and for a
-    file that is not a ready file.
+    Only regular files are deleted (not /dev/null). None: there is no such file in this run.
+
+    Raises:
+        HilgwError: As from `expect`, and for a file that is not a ready file.
     """
     if path is None:
         return
@@ -81,11 +81,15 @@ def expect_new(path: Path, fix: str = "name a new file") -> None:
 
 @contextmanager
 def output(path: Path) -> Iterator[Path]:
-    """The file, or the folder, to write in the place of `path`. It gets this name when the block
-    ends, and is removed after an error: `path` has the old content or all of the new one, so that
-    who waits for a file finds it complete. Raises HilgwError for an OSError.
+    """Yield the file, or the folder, to write in the place of `path`.
+
+    It gets this name when the block ends, and is removed after an error: `path` has the old content
+    or all of the new one, so that who waits for a file finds it complete.
 
     A device, a pipe, and what is in a folder that takes no other file, are written themselves.
+
+    Raises:
+        HilgwError: In the place of an OSError.
     """
     from tempfile import TemporaryDirectory
 
@@ -117,8 +121,11 @@ def write_ready(path: str | None) -> None:
 
 
 def write_schema(path: str, text: str) -> None:
-    """Write a schema of configurations. Raises HilgwError when `path` cannot be written, or has
-    something else."""
+    """Write a schema of configurations.
+
+    Raises:
+        HilgwError: `path` cannot be written, or has something else.
+    """
     expect(path)
     _expect_own(
         Path(path),
@@ -158,7 +165,6 @@ def _expect_own(file: Path, is_own: Callable[[bytes], bool], what: str) -> None:
 
 
 def _mapping(content: bytes) -> dict[str, Any]:
-    """Return the JSON object that this is, or an empty one."""
     try:
         read = json.loads(content)
     except (ValueError, RecursionError):

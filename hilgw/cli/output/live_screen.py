@@ -82,9 +82,10 @@ def _disarm(table: LiveTable, lock: threading.Lock, press: int) -> None:
 
 
 def _pressed(keys: int, for_s: float, ended: threading.Event) -> Iterator[str]:
-    """Yield the keys that are pressed in this time. A sequence, as of an arrow key, is none; the
-    end of
-    the terminal is q."""
+    """Yield the keys that are pressed in this time, and q at the end of the terminal.
+
+    A sequence, as of an arrow key, is none.
+    """
     if not os.isatty(keys):
         ended.wait(for_s)
         return
@@ -98,8 +99,10 @@ def _pressed(keys: int, for_s: float, ended: threading.Event) -> Iterator[str]:
 
 @contextmanager
 def _whole_screen(out: TextIO) -> Iterator[Callable[[list[str]], None]]:
-    """What draws lines on the whole screen. Afterwards it is as it was, also where a signal ends
-    the program."""
+    """Yield a function that draws lines on the whole screen.
+
+    Afterwards the screen is as it was, also where a signal ends the program.
+    """
 
     def end(number: int, frame: object) -> None:
         raise SystemExit(EXIT_BY_SIGNAL[signal.Signals(number)])

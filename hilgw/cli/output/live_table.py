@@ -26,8 +26,11 @@ COLUMNS = {"VALUE": (12, 0), "APPLIED": (9, 58), "UNIT": (6, 46), "AGE": (7, 0),
 
 
 class LiveTable:
-    """title: what is watched. style: with colours or without. bar: the line of a bar, and its mark.
-    heading: of the events below."""
+    """A table of the newest values, with the newest events below.
+
+    title: what is watched. style: with colours or without. bar: the line of a bar, and its mark.
+    heading: of the events below.
+    """
 
     def __init__(self, title: str, style: Style, bar: tuple[str, str], heading: str) -> None:
         self._title, self._style, self._bar, self._heading = title, style, bar, heading
@@ -150,8 +153,7 @@ class LiveTable:
         return [*lines, ""]
 
     def _past(self, event: Event) -> str:
-        """State what has happened since: the end that it is about is lost, or the motor was
-        stopped."""
+        """State that the event's end is lost ("DOWN"), or that its motor was stopped since."""
         if self._cells.is_lost(event):
             return "DOWN"
         stop = self._cells.stop_of(event) if event["event"] == "command" else None
@@ -195,7 +197,6 @@ class LiveTable:
         return line * place + mark + line * (width - 1 - place)
 
     def _newest(self, width: int, room: int) -> list[str]:
-        """Return the newest events that pass the filter."""
         lines: list[str] = []
         for event in reversed(self._passing):
             is_bad = severity(event) == BAD  # its reason is shown, however long the line
@@ -214,7 +215,6 @@ def _drift(event: Event) -> int:
 
 
 def _cells(texts: dict[str, str], columns: dict[str, int]) -> str:
-    """Return the cells of a line, each as wide as its column."""
     cells = []
     for name, wide in columns.items():
         text = cut(one_line(texts.get(name, "")), wide)

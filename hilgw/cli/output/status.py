@@ -46,9 +46,11 @@ def full_status(status: ControlLoopStatus) -> str:
 
 
 def short_status(status: ControlLoopStatus, width: int) -> str:
-    """Return the same, in at most `width` columns: what is unusual, then as many motors, sensors
-    and
-    rates as there is room for, in this order."""
+    """Return the same, in at most `width` columns.
+
+    It has what is unusual, then as many motors, sensors and rates as there is room for, in this
+    order.
+    """
     parts, is_up = _head(status), status.body_down_s is None
     sensors = _sensors(status) if is_up else []
     parts += _fitting(*_motors(status, motion), _room(parts, width), "" if is_up else _APPLIED)
@@ -107,9 +109,11 @@ def _sensors(status: ControlLoopStatus) -> list[str]:
 def _motors(
     status: ControlLoopStatus, words: Callable[[Mapping[str, float], Device | None], str]
 ) -> tuple[list[str], str]:
-    """Return the last command of each motor, with motors before LEDs and others, and the word
-    for them; of
-    a body that is gone, the commands of those that moved."""
+    """Return the last command of each motor, and the word for them.
+
+    Motors come before LEDs and others; of a body that is gone, there are the commands of those that
+    moved.
+    """
     devices = status.devices
     others = {name for name, device in devices.items() if device.role != MOTOR}
     noun = "actuator" if others & {*status.motors, *status.past_motors} else "motor"

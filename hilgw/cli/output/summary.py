@@ -61,13 +61,15 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
 
 
 def _link(count: Mapping[str, Any]) -> str:
-    """Return the packets to another gateway, and from it."""
     dropped = f", dropped {reason_counts(count['dropped'])}" if count["dropped"] else ""
     return f"{counted(count, TO)}; {counted(count, FROM)}{dropped}"
 
 
 def _taken(count: Mapping[str, Any], port: Mapping[str, Any] | None) -> str:
-    """State what became of the packets for a station. port: of hardware; None: a Receiver."""
+    """State what became of the packets for a station.
+
+    port: of hardware; None: a Receiver.
+    """
     if port is None or not _never_up(count, port):
         return f"received {count['accepted']}, delivered {count['delivered']}"
     waits = count["accepted"] - sum(count["refused"].values())
@@ -95,9 +97,10 @@ def _speed(speed: Mapping[str, Any] | None) -> str:
 
 
 def _received_by(report: dict[str, Any], source: str) -> str:
-    """Return the receivers of this emitter or station, with their counts; of hardware those that
-    left its
-    port."""
+    """Return the receivers of this emitter or station, with their counts.
+
+    Of hardware only those are counted that left its port.
+    """
     counts = {
         name: report["stations"].get(name, {}).get("left_from", {source: count}).get(source, 0)
         for name, count in report["received_by"].get(source, {}).items()
@@ -138,7 +141,6 @@ def control_loop_lines(loops: Mapping[str, Any]) -> list[str]:
 
 
 def _times(of: str, latency: Mapping[str, Any], digits: int = 1) -> str:
-    """Return the percentiles of a latency; empty without any."""
     if not latency.get("count"):
         return ""
     words = {"p50": "p50_ms", "p99": "p99_ms", "max": "max_ms"}
@@ -153,8 +155,10 @@ _HEADS = ("offset", "gain", "delay ms", "RMS", "n")
 
 
 def divergence_words(divergences: Mapping[str, Divergence]) -> list[str]:
-    """One for each sensor that has been compared, such as "gps.x offset 0.01 gain 1.10 RMS 0.02
-    48 ms"."""
+    """Return the words for each sensor that has been compared.
+
+    Each is such as "gps.x offset 0.01 gain 1.10 RMS 0.02 48 ms".
+    """
     words = []
     for name, each in divergences.items():
         if each.offset is None or each.rms is None:
@@ -166,9 +170,12 @@ def divergence_words(divergences: Mapping[str, Divergence]) -> list[str]:
 
 
 def divergence_table(report: Mapping[str, Mapping[str, Any]], head: str = "sensor") -> list[str]:
-    """Return the lines of a table of the sensors that both bodies reported. report: of
-    `--report`. head:
-    what the first column has."""
+    """Return the lines of a table of the sensors that both bodies reported.
+
+    Args:
+        report: The divergences as `--report` has them.
+        head: The heading of the first column.
+    """
     rows = [(head, *_HEADS)]
     for name, each in report.items():
         if not each["n"]:
@@ -191,5 +198,5 @@ def _number(value: float | None) -> str:
 
 
 def _rounded(value: float | None, digits: int) -> str:
-    """Never -0."""
+    """Return the number with this many digits, never -0."""
     return UNKNOWN if value is None else f"{round(value, digits) + 0.0:.{digits}f}"

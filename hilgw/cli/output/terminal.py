@@ -117,8 +117,10 @@ class StateLimit:
 
 
 class Terminal(EventStream):
-    """Writes one line per event. quiet: only errors and the summary; verbose: deliveries too.
-    status: off, short or full. is_log: no line is held back or wrapped.
+    """Writes one line per event.
+
+    quiet: only errors and the summary; verbose: deliveries too. status: off, short or full. is_log:
+    no line is held back or wrapped.
 
     stamp: what a line begins with; None: the seconds since the start. on_lost: called when the
     output cannot be written, such as to a pipe whose reader has gone; then only errors go there.
@@ -234,7 +236,7 @@ class Terminal(EventStream):
         self._write(packet.source, text)
 
     def _reached(self, listeners: Sequence[str]) -> str:
-        """State who gets a packet; and the hardware that waits for its port."""
+        """State who gets a packet, and the hardware that waits for its port."""
         shown = MANY if self._verbose else NAMES_SHOWN
         waiting = {each: self._ports[each] for each in listeners if each in self._ports}
         waiting = {name: state for name, state in waiting.items() if state is not State.UP}
@@ -248,8 +250,11 @@ class Terminal(EventStream):
         return "".join(words)
 
     def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
-        """One without sensors and motors, such as a gateway robot, is shown when its controller
-        comes or goes."""
+        """Show the status of a control loop.
+
+        One without sensors and motors, such as a gateway robot, is shown when its controller comes
+        or goes.
+        """
         if self._quiet or self._status == "off":
             return
         if not is_idle(status):

@@ -125,7 +125,6 @@ def _of_firmware(args: argparse.Namespace, target: Path, recording: Recording) -
 
 
 def _framings(config: GatewayConfig) -> dict[str, str]:
-    """Return the framing of each line that has packets, by its short name."""
     from hilgw.adapters._common.framing_settings import short_name_of
     from hilgw.adapters.declaration import Framed
     from hilgw.config.queries import is_on_line
@@ -146,7 +145,7 @@ def _framings(config: GatewayConfig) -> dict[str, str]:
 
 
 def _demand_whole(recording: Recording, events: list[dict[str, Any]]) -> None:
-    """Check that a recording has the start of the run, and is not cut. Raises HilgwError."""
+    """Check that a recording has the start of the run, and is not cut."""
     if recording.error is not None:
         raise recording.error
     states = {event["name"]: event["state"] for event in reversed(events) if "state" in event}

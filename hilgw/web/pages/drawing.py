@@ -26,9 +26,12 @@ ALL_AROUND = [cmath.rect(1, math.tau * n / 36) for n in range(36)]
 
 
 class Thing(NamedTuple):
-    """kind: robot, module or obstacle, which can be placed; emitter or receiver; else the shape of
-    an obstacle. size: of an emitter or a receiver, range (inf: unlimited) and aperture (-1: all
-    around); of a shape, half extents along its own axes; else none."""
+    """An object of the plan.
+
+    kind: robot, module or obstacle, which can be placed; emitter or receiver; else the shape of an
+    obstacle. size: of an emitter or a receiver, range (inf: unlimited) and aperture (-1: all
+    around); of a shape, half extents along its own axes; else none.
+    """
 
     name: str
     kind: str
@@ -37,9 +40,11 @@ class Thing(NamedTuple):
 
 
 class Flight(NamedTuple):
-    """The packets of the last second that took one way: source, listener, and why it did not
-    receive them, or "". Without a listener on the channel, both ends are the source. objects: those
-    that the ends are on."""
+    """The packets of the last second that took one way.
+
+    The way: source, listener, and why it did not receive them, or "". Without a listener on the
+    channel, both ends are the source. objects: those that the ends are on.
+    """
 
     way: tuple[str, str, str]
     packets: int
@@ -48,9 +53,12 @@ class Flight(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """up: the axis that points up; cone: the axis of a device that is that of its cone, and of a
-    robot the direction that it faces. nowhere: objects whose pose is unknown, with their packets of
-    the last second. left_out: what there is more than is drawn, in words."""
+    """What the plan shows.
+
+    up: the axis that points up; cone: the axis of a device that is that of its cone, and of a robot
+    the direction that it faces. nowhere: objects whose pose is unknown, with their packets of the
+    last second. left_out: what there is more than is drawn, in words.
+    """
 
     up: int
     cone: int
@@ -92,9 +100,10 @@ class Drawing(NamedTuple):
         return where, (i, j, k or not (i or j), 2 * math.acos(min(w, 1.0)))
 
     def outline(self, solid: Thing) -> list[complex]:
-        """Return the corners of what a shape covers in the plan: the farthest points of its
-        core, and
-        around these a disc (of a cylinder) or a ball."""
+        """Return the corners of what a shape covers in the plan.
+
+        They are the farthest points of its core, and around these a disc (of a cylinder) or a ball.
+        """
         half, up, found = solid.size, self.up, []
         radius = 0.0 if solid.kind == "box" else half[up - 1]
         axes = [self.flat(solid.pose.axis(n)) for n in range(3)]
@@ -113,9 +122,11 @@ def _dot(a: complex, b: complex) -> float:
 
 
 def drawing_of(view: GatewayView, now: int, name: str = "") -> Drawing:
-    """Return all of it as it is now, as far as the page has it. name: ranges and ways of packets
-    only of
-    the objects and devices with this in their names."""
+    """Return all of it as it is now, as far as the page has it.
+
+    With a `name`, ranges and ways of packets are only of the objects and devices with this in their
+    names.
+    """
     known, newest = view.status.get("scene", NO_SCENE), view.newest["placed"].items()
     found = known["objects"] | {n: e for n, e in newest if e["mono_ns"] >= known["mono_ns"]}
     poses = {name: _pose(each) for name, each in found.items() if each and each["position"]}

@@ -25,8 +25,10 @@ REASONS: dict[str, type[reasons.Reason]] = {
 
 
 def build(page: Page) -> None:
-    """The elements of the page. Each table stays, and its content is replaced: it stays scrolled
-    and in focus."""
+    """Build the elements of the page.
+
+    Each table stays, and its content is replaced: it stays scrolled and in focus.
+    """
     from nicegui import ui  # the HTML of the page needs no server
 
     top, cards = content(), ui.element("div")
@@ -129,7 +131,7 @@ def _map(view: GatewayView) -> Markup:
 
 
 def _chain(view: GatewayView, robot: str) -> Markup:
-    """Controller - robot - bodies."""
+    """Draw controller - robot - bodies."""
     ends = [(end, f"{robot}.{end}") for end in ("controller", "body", "remote")]
     found = [_port_state(view, port, end) for end, port in ends if port in view.status["ports"]]
     if known := robot_of(view, robot):
@@ -153,8 +155,10 @@ def _state_of(view: GatewayView, port: str) -> str:
 
 
 def robot_of(view: GatewayView, name: str) -> dict[str, Any]:
-    """Return a robot as `status` has it, or newer events, and `mono_ns`: when it was so; nothing of
-    one that `status` does not have."""
+    """Return a robot as `status` has it, or newer events, and `mono_ns`: when it was so.
+
+    There is nothing of one that `status` does not have.
+    """
     if (known := view.status.get("robots", {}).get(name)) is None:
         return {}
     robot = {**known, "mono_ns": view.status_ns}
@@ -265,7 +269,7 @@ def _losses(view: GatewayView, now: int) -> Markup:
 
 
 def meaning(kind: str, reason: str) -> str:
-    """Of a word that an adapter declares, the name alone is known here."""
+    """Return the meaning of a reason; of one that an adapter declares, only the name is known."""
     try:
         return REASONS[kind].known(reason).doc
     except (KeyError, ValueError):

@@ -130,8 +130,7 @@ def _way(at: Capture, packet: Event, name: str) -> list[Hop]:
 
 
 def _end(at: Capture, packet: Event, name: str, hop: str, done: str) -> Hop:
-    """Return what the listener reported first: that it has delivered this packet, or refused
-    one."""
+    """Return what the listener reported first: that it delivered this packet, or refused one."""
     begin, usual = packet["mono_ns"], _usual(at, hop, name)
     same = {"event": "delivered", "station": name} | {
         key: packet[key] for key in ("source", "data")
@@ -181,9 +180,10 @@ def _usual(at: Capture, hop: str, part: str) -> str:
 
 
 def send_command(at: Capture, packet: Event, *, select: bool) -> str:
-    """Return a line for a shell that sends the same bytes from the same place. select: there are
-    several
-    gateways."""
+    """Return a line for a shell that sends the same bytes from the same place.
+
+    `select`: there is more than one gateway.
+    """
     ends = [*packet["received_by"], *packet["missed"]] if packet["source"] == SENT_BY_USER else []
     data = bytes.fromhex(packet["data"])
     text = data.decode("utf-8", "replace")

@@ -19,8 +19,10 @@ UNLIMITED = 0.15  # of the plan: how long a cone of unlimited range is drawn
 
 
 def box_of(drawing: Drawing, before: list[complex]) -> list[complex]:
-    """Two corners of what the plan shows: objects and obstacles, and what it showed before, so that
-    it rests while they move."""
+    """Return two corners of what the plan shows.
+
+    It shows objects and obstacles, and what it showed before, so that it rests while they move.
+    """
     points = [drawing.flat(each.pose.position) for each in drawing.objects.values()]
     for each in drawing.things:
         if each.size and each.kind not in SIGNALS.values():
@@ -32,7 +34,7 @@ def box_of(drawing: Drawing, before: list[complex]) -> list[complex]:
 
 
 def plan(drawing: Drawing, box: list[complex]) -> Markup:
-    """HTML. Its data are for the script that drags."""
+    """Draw the plan as HTML, whose data are for the script that drags."""
     size, middle = box[1] - box[0], sum(box) / 2
     width = max(size.real, size.imag / WIDEST)
     height = max(size.imag, width / WIDEST)
@@ -75,7 +77,6 @@ def plan(drawing: Drawing, box: list[complex]) -> Markup:
 
 
 def _drawn(drawing: Drawing, thing: Thing, unlimited: float) -> Markup:
-    """Return an obstacle, or how far a signal reaches."""
     if thing.kind not in SIGNALS.values():
         corners = " ".join(map(_text, drawing.outline(thing)))
         return element("polygon", points=corners, class_="solid")

@@ -53,8 +53,11 @@ LINE = {"lineStyle": {"color": "#8884"}}
 
 
 class Plots:
-    """What one page shows. names: of all series, with their shorter forms; none is ever removed.
-    curves: those that are chosen, and `now`, their time; while it is paused, as they were then."""
+    """What one page shows.
+
+    names: of all series, with their shorter forms; none is ever removed. curves: those that are
+    chosen, and `now`, their time; while it is paused, as they were then.
+    """
 
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
@@ -84,9 +87,11 @@ class Plots:
         return bool(new)
 
     def preset(self, view: GatewayView, robot: str) -> list[str]:
-        """Return the names of the series to begin with: what the motors of a robot were given
-        and what its
-        sensors report; where there is none of these, its rates, or else those of the gateway."""
+        """Return the names of the series to start with.
+
+        They are what the motors of a robot were given and what its sensors report; where there is
+        none of these, its rates, or else those of the gateway.
+        """
         known = {each.name: name for name, (of, _, each) in self._newest.items() if of is view}
         own = {name for name in known if name.startswith((f"{robot}:", f"{robot}."))}
         devices = [
@@ -197,8 +202,10 @@ def _newest_of(view: GatewayView) -> Iterator[tuple[int, Reading]]:
 
 
 def to_csv(shown: Iterable[tuple[str, Points, list[Any]]]) -> bytes:
-    """As of RFC 4180; wall_s: seconds since 1970. A text that a spreadsheet would execute begins
-    with an apostrophe."""
+    """Return the points as CSV, as of RFC 4180; wall_s: seconds since 1970.
+
+    A text that a spreadsheet would execute begins with an apostrophe.
+    """
     file = io.StringIO(newline="")
     rows = csv.writer(file)
     rows.writerow(("wall_s", "series", "value", "unit"))

@@ -62,9 +62,10 @@ def files_of(folder: str) -> list[File]:
 
 
 def opened(folder: str, name: str) -> tuple[BinaryIO, int] | None:
-    """Return a recording of the folder, and its size now. None: there is none of this name,
-    which may be
-    a stranger's: a link is not followed."""
+    """Return a recording of the folder, and its size now.
+
+    None: there is none of this name, which may be a stranger's: a link is not followed.
+    """
     if not NAME.fullmatch(name):
         return None
     try:
@@ -186,8 +187,10 @@ class Section:
 
 
 def running(view: GatewayView, *, may_end: bool) -> Markup:
-    """HTML of the recordings that run, each with the size of its file now. may_end: with a button
-    that ends it."""
+    """Return HTML of the recordings that run, each with the size of its file now.
+
+    `may_end` adds a button that ends it.
+    """
     rows = []
     for name, each in view.status["recordings"]["running"].items():
         end = element("button", "End", data_name=name, aria_label=f"End {name}") if may_end else ""

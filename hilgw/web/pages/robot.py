@@ -68,8 +68,10 @@ def build(page: Page) -> None:
 
 
 def robots_of(gateways: Mapping[str, GatewayView]) -> dict[tuple[str, str], str]:
-    """Gateway and name of each robot -> what it is called, with its gateway where there are
-    several."""
+    """Return what each robot is called, by gateway and name.
+
+    Where there are several gateways, it is called with its gateway.
+    """
     return {
         (key, name): f"{name} ({Path(view.config).stem})" if len(gateways) > 1 else name
         for key, view in gateways.items()
@@ -160,7 +162,7 @@ class Robot:
 
 
 def _arm(gateway: Gateway, name: str, accept_positions: list[str]) -> str:
-    """Arm a robot. Return why it cannot move though it is armed, if so."""
+    """Arm a robot; return why it cannot move though it is armed, if so."""
     return gateway.arm(name, accept_positions=accept_positions).notes.get(name, "")
 
 
@@ -226,9 +228,10 @@ def _with_unit(event: Event, setting: str, value: Any) -> str:
 
 
 def _motion(view: GatewayView, event: Event, mode: str, applied: Any, stop: Event | None) -> Markup:
-    """Return whether it moves, as far as what it was sent shows that. One that goes to a
-    position stands
-    still when it is there."""
+    """Return whether it moves, as far as what it was sent shows that.
+
+    One that goes to a position stands still when it is there.
+    """
     port = view.newest["port"].get(view.port_of(event), {"state": "up"})
     if port["state"] != "up":
         return state(f"unknown: body {port['state']}", "bad")
@@ -256,8 +259,10 @@ def _bar(value: Any, limits: Sequence[float] | None) -> Markup:
 
 
 def _of(view: GatewayView, kind: str, robot: str) -> Iterator[tuple[str, Event]]:
-    """Yield the newest events of the devices of a robot, by name; a body is named where it has
-    two."""
+    """Yield the newest events of the devices of a robot, by name.
+
+    A body is named where it has two.
+    """
     for _, event in sorted(view.newest[kind].items()):
         whose, _, body = event["robot"].partition(".")
         if whose == robot:

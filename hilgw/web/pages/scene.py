@@ -122,7 +122,7 @@ class Section:
             self._form[0].set_options(names)
 
     async def _switch(self) -> None:
-        """The 3-D view is there while it is shown, from when on there is what it shows."""
+        """Make the 3-D view, which is there only while it is shown."""
         from nicegui import ui
 
         has_webgl, background = await ui.run_javascript(LOOK, timeout=10)

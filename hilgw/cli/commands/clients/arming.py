@@ -122,10 +122,7 @@ def run_disarm(args: argparse.Namespace) -> int:
 
 
 def _chosen(args: argparse.Namespace) -> list[str]:
-    """Return the robots that the options name, none for all.
-
-    Raises UsageError for neither robots nor --all, and for both.
-    """
+    """Return the robots that the options name, none for all, or raise UsageError."""
     robots: list[str] = args.robots
     if bool(robots) == args.all:
         what = "robots and --all" if robots else "no robot given"
@@ -169,9 +166,9 @@ def hold(
 
 
 def _terminals(stack: ExitStack) -> select.poll:
-    """Return what shows the end of the input, and of the terminal that controls this process.
+    """Return a poll that shows the end of the input and of the terminal that controls this process.
 
-    A pipe that had ended before is none of them.
+    An input pipe that has ended before is not watched.
     """
     found, end = select.poll(), getattr(select, "POLLRDHUP", 0)
     found.register(0, end)
@@ -198,7 +195,7 @@ def _show_start(held: Sequence[Holding], limit_s: float | None) -> None:
 
 
 def _release(held: Sequence[Holding], code: int, ended: dict[Holding, Ended]) -> int:
-    """End the leases that have not ended; report what is confirmed, all other as an error."""
+    """End the leases that have not ended; report what is confirmed, and the rest as errors."""
     errors = [error for each in held for error in each.errors]
     for each in held:
         try:
@@ -217,7 +214,7 @@ def _release(held: Sequence[Holding], code: int, ended: dict[Holding, Ended]) ->
 
 
 def _show(text: str, *, error: bool = False) -> None:
-    """Print a line: the terminal may be gone, and its output with it."""
+    """Print a line if the terminal is still there."""
     try:
         print(text, file=sys.stderr if error else sys.stdout, flush=True)
     except OSError:

@@ -45,7 +45,11 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Becomes the program: its exit code is that of hilgw. Raises HilgwError when there is none."""
+    """Replace this process with the program, whose exit code becomes that of hilgw.
+
+    Raises:
+        HilgwError: There is no such program.
+    """
     from hilgw.api.exec_watch import watch
     from hilgw.protocols.webots.address import URL, program_environment
 
@@ -91,7 +95,7 @@ def _check(url: str) -> None:
 
 
 def _address(config: str, wanted: str | None) -> str:
-    """Return where the controller of a robot of this configuration connects. Raises HilgwError."""
+    """Return the address where the controller of a robot of this configuration connects."""
     from urllib.parse import quote
 
     from hilgw.config.load import load_config

@@ -1,5 +1,7 @@
-"""Requests to a gateway that runs on this machine: `hilgw send`, `place` and `set`, and
-the options of all commands that select the gateway."""
+"""Requests to a running gateway of this machine: `hilgw send`, `place` and `set`.
+
+Also the options of all commands that select the gateway.
+"""
 
 from __future__ import annotations
 
@@ -115,9 +117,16 @@ def selected(args: argparse.Namespace) -> dict[str, str | None]:
 
 
 def gateway_of(args: argparse.Namespace, kind: str, name: str) -> Gateway:
-    """Return the gateway that the options select, or that has this name. kind: as
-    `gateways_with` of
-    `hilgw.client.gateway`. HilgwError when there is none, or several."""
+    """Return the gateway that the options select, or that has this name.
+
+    Args:
+        args: The options of the command.
+        kind: What the name is, as for `gateways_with` of `hilgw.client.gateway`.
+        name: The name to look for.
+
+    Raises:
+        HilgwError: No gateway, or more than one, fits.
+    """
     from hilgw.client.gateway import gateway_with
 
     return gateway_with(kind, name, **selected(args))
@@ -188,7 +197,6 @@ def run_set(args: argparse.Namespace) -> int:
 
 
 def _charge(args: argparse.Namespace) -> int:
-    """Charges the battery of a robot."""
     if args.at or args.channel is not None or args.range is not None:
         raise UsageError("--battery is of a robot alone", fix="hilgw set rover --battery 1000")
     gateway = gateway_of(args, "robot", args.device)
@@ -198,7 +206,7 @@ def _charge(args: argparse.Namespace) -> int:
 
 
 def _remote_at(args: argparse.Namespace) -> int:
-    """Send the AT command, and print the value of a register that was read; return 0."""
+    """Send the AT command and print the value of a register that was read."""
     if not 2 <= len(args.at) <= 3 or args.channel is not None or args.range is not None:
         raise UsageError("--at takes REMOTE COMMAND [VALUE], and no other setting beside it")
     address, name = args.at[0], args.at[1].upper()

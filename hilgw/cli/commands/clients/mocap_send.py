@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _what(args: argparse.Namespace) -> tuple[dict[str, Motion], int | None]:
-    """Return the motions by object, and when they end. Raises UsageError, ConfigError."""
+    """Return the motions by object, and when they end."""
     if not 0 < args.rate <= 10_000:
         raise UsageError(f"--rate {args.rate:g} is out of range", fix="use 1 to 10000 Hz")
     if args.duration is not None and not 0 <= args.duration < math.inf:
@@ -130,7 +130,7 @@ def motions(args: argparse.Namespace) -> dict[str, Motion]:
 
 
 def length_ns(moving: dict[str, Motion], duration_s: float | None) -> int | None:
-    """Duration; None is unlimited."""
+    """Return the duration of the motions; None is unlimited."""
     from hilgw.medium.motion import TimedPoses
 
     if duration_s is not None:
@@ -142,8 +142,7 @@ def length_ns(moving: dict[str, Motion], duration_s: float | None) -> int | None
 def play(
     sender: socket.socket, moving: dict[str, Motion], rate: float, end_ns: int | None, up: int
 ) -> int:
-    """Send every pose at this rate, the one of the last instant too. Returns the number of
-    datagrams."""
+    """Send every pose at this rate, and the last one; return the number of datagrams."""
     begin, sent = time.monotonic_ns(), 0
     for tick in itertools.count():
         elapsed = round(tick * NS / rate)
@@ -158,8 +157,11 @@ def play(
 
 
 def send(sender: socket.socket, poses: dict[str, tuple[float, ...] | None]) -> int:
-    """Send these poses, in halves if one datagram cannot hold them. Returns the number of
-    datagrams."""
+    """Send these poses, in halves if one datagram cannot hold them.
+
+    Returns:
+        The number of datagrams.
+    """
     from hilgw.medium.mocap import MAX_DATAGRAM_BYTES, encode
 
     try:

@@ -77,8 +77,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _use(words: list[str], path: str) -> int:
-    """Run the command to its end; return its exit code. Without one, until Enter or Ctrl-C; an
-    input that has ended, as of a service, is not Enter. HilgwError when it cannot be started."""
+    """Run the command to its end and return its exit code; without one, wait for Enter or Ctrl-C.
+
+    An input that has ended, as of a service, is not Enter.
+    """
     if not words:
         if not sys.stdin.readline():
             signal.pause()
@@ -108,7 +110,7 @@ def _use(words: list[str], path: str) -> int:
 
 
 def _outcome(name: str, ports: Callable[[], dict[str, Any]]) -> str:
-    """Once the port is up again, or after some seconds."""
+    """Wait some seconds for the port to be up again, and describe what happened."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ends this wait only
     start_s, port, state = time.monotonic(), {"reason": "the gateway does not answer"}, ""
     with suppress(PeerError):

@@ -53,8 +53,11 @@ COMMANDS = {
 
 
 def run_status(args: argparse.Namespace) -> int:
-    """Return 0 when all is up, else 4 or 5; with --network 0, 1 or 5. PeerError when no gateway
-    runs."""
+    """Return 0 when all is up, else 4 or 5; with --network 0, 1 or 5.
+
+    Raises:
+        PeerError: No gateway runs.
+    """
     if args.network:
         return _network(args)
     found, style = statuses(args), Style(use_colour(sys.stdout))
@@ -102,7 +105,7 @@ def run_metrics(args: argparse.Namespace) -> int:
 
 
 def exit_code(statuses: list[Status]) -> int:
-    """Of `hilgw status`."""
+    """Return the exit code of `hilgw status`."""
     robots = [robot for each in statuses for robot in each.get("robots", {}).values()]
     if any("error" in each for each in statuses) or any(robot["down"] for robot in robots):
         return PeerError.exit_code
@@ -111,7 +114,7 @@ def exit_code(statuses: list[Status]) -> int:
 
 
 def statuses(args: argparse.Namespace) -> list[Status]:
-    """Of each gateway, or of the one that the options select; all are asked at the same time."""
+    """Return the status of each gateway, or of the selected one, asking all at the same time."""
     from hilgw.client.control_paths import live_sockets
     from hilgw.client.control_socket import find_gateway, in_parallel
 
@@ -123,7 +126,7 @@ def statuses(args: argparse.Namespace) -> list[Status]:
 
 
 def _status(path: Path) -> Status:
-    """`error` instead of the rest where there is no answer, and `program`, which hangs."""
+    """Return the status; without an answer, `error` and the `program` that hangs."""
     from hilgw.client.control_paths import program_at
     from hilgw.client.control_socket import ASK_ALL_S
     from hilgw.client.gateway import Gateway

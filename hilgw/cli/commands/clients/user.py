@@ -1,5 +1,8 @@
-"""`hilgw key ROBOT KEY...` presses keys of a robot's keyboard; `hilgw say ROBOT TEXT` sends its
-controller a text, as from its robot window."""
+"""The commands `hilgw key` and `hilgw say`, which act as the user of a robot.
+
+`hilgw key ROBOT KEY...` presses keys of a robot's keyboard; `hilgw say ROBOT TEXT` sends its
+controller a text, as from its robot window.
+"""
 
 from __future__ import annotations
 
@@ -115,8 +118,7 @@ _KEY = re.compile(
 
 
 def keys_of(data: bytes) -> list[int]:
-    """Return the keys in what a terminal sent (xterm, VT220); what Webots has no key for is left
-    out."""
+    """Return the keys in what a terminal sent (xterm, VT220), without those that Webots lacks."""
     found = (_code(match) for match in _KEY.finditer(data.decode("ascii", "ignore")))
     return [code for code in found if code is not None]
 

@@ -143,7 +143,7 @@ def printer(args: argparse.Namespace) -> Callable[[dict[str, Any]], None]:
 
 
 def _capture(out: BinaryIO) -> Callable[[dict[str, Any]], None]:
-    """Return what writes an event as a recording has it; before the first one, its beginning."""
+    """Return a function that records an event; the first call writes the start of the recording."""
     from hilgw.record.events import Writer
 
     writer: Writer | None = None
@@ -163,7 +163,7 @@ def _capture(out: BinaryIO) -> Callable[[dict[str, Any]], None]:
 
 
 def _check_framed(gateway: Gateway, names: list[str]) -> None:
-    """HilgwError for names that are here, and have no frames: nothing would ever come."""
+    """Raise HilgwError for names that exist but have no frames: nothing would ever come."""
     from hilgw.protocols.gateway.requests import Find
 
     known, framed = (gateway.ask(Find(kind, names)).found for kind in ("part", "hardware station"))

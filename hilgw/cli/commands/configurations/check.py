@@ -42,7 +42,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace, file: str) -> tuple[list[Diagnostic], list[Diagnostic]]:
-    """Return the errors and the warnings of a file."""
     from hilgw.config.source.positions import ConfigErrors
 
     try:

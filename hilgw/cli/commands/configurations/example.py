@@ -33,7 +33,11 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print, write or list them. UsageError for an unknown name, or a file that exists."""
+    """Print or write an example, or list them all.
+
+    Raises:
+        UsageError: The name is unknown, or the file exists.
+    """
     if args.write:
         if args.name is None:
             raise UsageError(
@@ -82,7 +86,7 @@ def _write(name: str, text: str) -> None:
 
 
 def _for_editors(text: str) -> str:
-    """Return the text with the schema that a file in the present folder has."""
+    """Return the text with the schema that a file in the current folder has."""
     first, newline, rest = text.partition("\n")
     return header(Path()) + newline + rest if first.startswith(HEADER) else text
 

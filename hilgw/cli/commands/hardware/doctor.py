@@ -1,5 +1,7 @@
-"""`hilgw doctor`: finds what blocks access to serial ports, with the fix of each problem. With a
-robot of a configuration, the first check of this robot's motors and stops."""
+"""`hilgw doctor` finds what blocks access to serial ports, with the fix of each problem.
+
+With a robot of a configuration, it runs the first check of this robot's motors and stops.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _first_check(args: argparse.Namespace) -> int:
-    """Raise HilgwError for a call that is not valid."""
     if args.config is None or args.robot is None:
         missing = "--config FILE" if args.config is None else "ROBOT"
         fix = "hilgw doctor --config FILE ROBOT --wheels-up"

@@ -28,8 +28,11 @@ YAML_WORDS = ("true", "false", "null", "yes", "no", "on", "off")  # not text in 
 
 
 class Part(NamedTuple):
-    """What is made. folder: of its modules in a checkout. templates: of the part, its
-    configuration and its test; conformance: the import of the test's rules."""
+    """A kind of part that can be made.
+
+    folder: of its modules in a checkout. templates: of the part, its configuration and its test;
+    conformance: the import of the test's rules.
+    """
 
     noun: str
     folder: str
@@ -154,7 +157,6 @@ def _mock_of(part: Part, type: str) -> str:
 
 
 def _valid(name: str, part: Part) -> str:
-    """Raise UsageError when the name cannot be that of a kind."""
     is_word = re.fullmatch(r"[a-z][a-z0-9_]{0,39}", name) and not keyword.iskeyword(name)
     if not is_word or name in (*YAML_WORDS, *part.group.shared):
         what = f"{quoted(name)} is not a valid {part.name} name"
@@ -192,7 +194,6 @@ def _of_distribution(part: Part, name: str, mock: str) -> dict[str, str]:
 
 
 def _refuse_installed(name: str, part: Part) -> None:
-    """Raise UsageError when a kind or a mock of this name is installed."""
     if name in plugins.names(part.group) or name in plugins.names(plugins.MOCKS):
         raise UsageError(
             f"{part.noun} or a mock {quoted(name)} is installed already", fix="choose another name"

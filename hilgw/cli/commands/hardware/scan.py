@@ -44,8 +44,12 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> None:
-    """Search the ports, or the network. Raises PeerError when nothing is found, PortError for a
-    named port."""
+    """Search the ports, or the network.
+
+    Raises:
+        PeerError: Nothing is found.
+        PortError: A named port cannot be searched.
+    """
     import asyncio
 
     if args.network is not None:
@@ -89,7 +93,7 @@ async def _scan(args: argparse.Namespace) -> list[Found]:
 async def _scan_port(
     args: argparse.Namespace, port: str, usb: tuple[int, int] | None, timer: Any, place: str
 ) -> list[Found]:
-    """Return what answers on one port. place: of the port among all, for the progress."""
+    """Return what answers on one port, whose `place` among all is for the progress."""
     from hilgw.discovery.scan import Try, scan_port
 
     steps = scan_port(
