@@ -156,7 +156,7 @@ def _not_confirmed(whys: Mapping[str, str]) -> PeerError:
 def _screen(
     args: argparse.Namespace, console: TextIO | ConsoleWriter, stop: StopSignal, *, is_logged: bool
 ) -> Terminal:
-    """Return the terminal of the run, which ends with its reader unless the output is not needed."""
+    """Return the terminal of the run, which ends with its reader unless that is not needed."""
     import asyncio
 
     from hilgw.cli.output.terminal import Terminal

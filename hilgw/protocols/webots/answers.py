@@ -85,8 +85,10 @@ class Answer:
 
 
 def comparable(data: bytes) -> bytes:
-    """One whole answer without what differs from run to run: as it is on TCP, also where it was on
-    a local socket, and at the time 0."""
+    """Return one whole answer without what differs from run to run.
+
+    It is as on TCP, also where it was on a local socket, and at the time 0.
+    """
     if len(data) >= _LOCAL.size and _INT.unpack_from(data)[0] == len(data):
         size = len(data) - _INT.size
         data = HEAD.pack(1, size) + CHUNK.pack(size, DATA_CHUNK) + data[_INT.size :]
@@ -125,16 +127,15 @@ def _encode_head(count: int, total: int) -> bytes:
 
 
 def encode_chunk(messages: bytes) -> bytes:
-    """Return one more data chunk of an answer. It is at its end: libController fails on one in
-    front, or
-    between two parts of a message. No messages: no chunk."""
+    """Return one more data chunk of an answer; no chunk for no messages.
+
+    It is at its end: libController fails on one in front, or between two parts of a message.
+    """
     return CHUNK.pack(len(messages), DATA_CHUNK) + messages if messages else b""
 
 
 def plain_delay(data: bytes, limit: int = LARGEST_ANSWER) -> int | None:
-    """Return the delay of an answer, when the bytes are one whole answer of one data chunk, as
-    most are;
-    else None."""
+    """Return the delay of one whole answer of one data chunk, as most are; else None."""
     size = len(data)
     if size < PLAIN.size:
         return None
@@ -162,8 +163,10 @@ class AnswerReader:
         return len(self._buffer)
 
     def whole(self, data: bytes) -> Answer | None:
-        """Received bytes, when they are one answer of one data chunk as most are; None: `feed`
-        takes them."""
+        """Return the answer if the bytes are one of one data chunk, as most are.
+
+        None: `feed` takes them.
+        """
         if self._buffer or self._local or self._error is not None:
             return None
         delay = plain_delay(data, self._limit)
@@ -177,8 +180,7 @@ class AnswerReader:
             self._buffer += data
 
     def next(self) -> Answer | None:
-        """Return the next complete answer; None when more bytes are needed. Raises
-        ProtocolError."""
+        """Return the next complete answer, or None for want of bytes; raise ProtocolError."""
         if self._error is not None:
             raise self._error
         return self._next_local() if self._local else self._next_chunked()
@@ -200,7 +202,7 @@ class AnswerReader:
         return self._take(size, (Span(_INT.size, size, DATA_CHUNK),))
 
     def _next_chunked(self) -> Answer | None:
-        """Go on scanning where it stopped: each chunk is read once, however slowly it comes."""
+        """Continue scanning where it stopped: each chunk is read once, however slowly it comes."""
         buffer = self._buffer
         end = len(buffer)
         if end < HEAD.size:

@@ -84,9 +84,11 @@ def encode_time(seconds: float) -> bytes:
 
 
 class _Compiled(NamedTuple):
-    """A form for use. names: the attributes of the fields. numbers: all fields at once, when all
-    are numbers; whole: the same behind the head, of a device. tagged: the message begins with the
-    tag."""
+    """A form for use.
+
+    names: the attributes of the fields. numbers: all fields at once, when all are numbers; whole:
+    the same behind the head, of a device. tagged: the message begins with the tag.
+    """
 
     command: int
     form: Form
@@ -136,8 +138,10 @@ _WRITE_COMMANDS: _Writers = {
 
 
 class NumbersMessage(NamedTuple):
-    """A message of so many floating-point numbers. pack: called with the tag, the command and the
-    numbers."""
+    """A message of this many floating-point numbers.
+
+    pack: called with the tag, the command and the numbers.
+    """
 
     pack: Callable[..., bytes]
     command: int
@@ -156,9 +160,13 @@ def numbers_message(kind: str, numbers: int) -> NumbersMessage:
 
 
 def library_speaks(version: str, oldest: str = OLDEST) -> bool:
-    """Return whether the library of this version of Webots may speak the protocol: every one
-    from the
-    oldest on does. ConfigError: not a version."""
+    """Return whether the library of this version of Webots may speak the protocol.
+
+    Every one from the oldest on does.
+
+    Raises:
+        ConfigError: This is not a version.
+    """
     nodes.number(version, "ROBOT")
     return version.strip() >= oldest
 
@@ -171,7 +179,7 @@ class Codec:
     """
 
     def __init__(self, version: str = NEWEST) -> None:
-        """Raise ConfigError: no library of this version has the protocol."""
+        """Raise ConfigError if no library of this version has the protocol."""
         if not library_speaks(version):
             what = f"no library of Webots {version} has the protocol of controllers outside Webots"
             raise ConfigError(what, where="webots", fix=LIBRARY_FIX)
@@ -182,8 +190,11 @@ class Codec:
         self._named_first = version.strip() >= _NAMED_FIRST
 
     def number(self, kind: str) -> int:
-        """Return the node number of a kind of device. Raises ConfigError when the version has
-        none."""
+        """Return the node number of a kind of device.
+
+        Raises:
+            ConfigError: The version has none.
+        """
         return nodes.number(self.version, nodes.of_kind(kind))
 
     def kind(self, number: int) -> str:
@@ -199,17 +210,20 @@ class Codec:
     # --- from the simulator -------------------------------------------------------------------
 
     def decode_messages(self, data: bytes) -> list[Message]:
-        """Return the messages of one answer, all of them. Raises ProtocolError; nothing after
-        that can be
-        decoded."""
+        """Return the messages of one answer, all of them.
+
+        Raises:
+            ProtocolError: A message is wrong; nothing after it can be decoded.
+        """
         messages: list[Message] = []
         self._decode_into(messages, Cursor(data, "answer"))
         return messages
 
     def decode_known(self, data: bytes) -> tuple[list[Message], int]:
-        """Return the messages before the first one that cannot be decoded, such as one of a
-        Camera, and
-        where that one begins. Never raises."""
+        """Return the messages before the first one that cannot be decoded, and where that begins.
+
+        Such a message is one of a Camera. Never raises.
+        """
         cursor = Cursor(data, "answer")
         messages: list[Message] = []
         try:
@@ -291,8 +305,11 @@ class Codec:
     # --- from the controller ------------------------------------------------------------------
 
     def decode_commands(self, block: Block) -> list[Command]:
-        """Return the commands of one block; callers do not change the list. Raises
-        ProtocolError."""
+        """Return the commands of one block; callers do not change the list.
+
+        Raises:
+            ProtocolError: A command is wrong.
+        """
         commands = self._repeated.get(block)
         if commands is None:
             commands = self._decode_commands(block)

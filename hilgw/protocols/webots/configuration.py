@@ -52,8 +52,11 @@ def encode_configuration(message: RobotConfiguration, node: int, *, named_first:
 
 
 def decode_configuration(cursor: Cursor, node: int, *, named_first: bool) -> RobotConfiguration:
-    """Return the opposite. Raises ProtocolError: cut off, or of a version with another number of
-    Robot."""
+    """Decode the configuration of a robot.
+
+    Raises:
+        ProtocolError: It is cut off, or of a version with another number of Robot.
+    """
     name = version = ""
     if named_first:
         name, version = cursor.text("the robot's name"), cursor.text("the version")

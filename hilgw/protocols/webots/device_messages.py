@@ -44,8 +44,11 @@ class ReceiverConfiguration(OfDevice):
 
 @record
 class MotorConfiguration(OfDevice):
-    """type: 0 rotational, 1 linear. acceleration: -1 for unlimited. maxForce: N or N m.
-    couplings: tags of the motors that move with this one."""
+    """The configuration of a motor.
+
+    type: 0 rotational, 1 linear. acceleration: -1 for unlimited. maxForce: N or N m. couplings:
+    tags of the motors that move with this one.
+    """
 
     type: int
     minPosition: float
@@ -112,8 +115,11 @@ class TouchSensorConfiguration(OfDevice):
 
 @record
 class CameraConfiguration(OfDevice):
-    """uid: of the camera in the simulator. Without a zoom both limits are the field of view,
-    without a focus its numbers are 0."""
+    """The configuration of a Camera.
+
+    uid: of the camera in the simulator. Without a zoom both limits are the field of view, without a
+    focus its numbers are 0.
+    """
 
     uid: int
     width: int
@@ -137,8 +143,10 @@ class CameraConfiguration(OfDevice):
 
 @record
 class Value(OfDevice):
-    """The value of a DistanceSensor, LightSensor, PositionSensor, TouchSensor (bumper, force), or
-    the force feedback of a motor."""
+    """The value of a sensor of one number, or the force feedback of a motor.
+
+    The sensors: DistanceSensor, LightSensor, PositionSensor, TouchSensor (bumper, force).
+    """
 
     value: float
 
@@ -178,8 +186,10 @@ class Receive(OfDevice):
 
 @record
 class ImageFile(OfDevice):
-    """The file that a Camera's images are in, for a controller on a local socket; on TCP an image
-    is a chunk of the answer. size: in bytes."""
+    """The file that a Camera's images are in, for a controller on a local socket.
+
+    On TCP an image is a chunk of the answer. size: in bytes.
+    """
 
     size: int
     path: str
@@ -251,8 +261,10 @@ class GetAssociatedDevice(OfDevice):
 
 @record
 class BrakeCommand(OfDevice):
-    """Sets the damping constant of a Brake, or asks for the device of this node number on its
-    joint, or both; None: not."""
+    """Sets the damping constant of a Brake, or asks for the device on its joint, or both.
+
+    The device is that of this node number. None: not.
+    """
 
     dampingConstant: float | None = None
     node: int | None = None

@@ -46,8 +46,10 @@ LONGEST_REASON = 90
 
 
 class Forbidden(StrEnum):
-    """Why a gateway forbids its robots to a controller, besides that another one has it. It follows
-    FORBIDDEN a little later: libController has ended by then, hilgw's API reads it."""
+    """Why a gateway forbids its robots to a controller, besides that another one has it.
+
+    It follows FORBIDDEN a little later: libController has ended by then, hilgw's API reads it.
+    """
 
     NO_TOKEN = "no_token"
     WRONG_TOKEN = "wrong_token"
@@ -73,20 +75,25 @@ _SENTENCES = {
 
 
 def without_mock(robot: str) -> str:
-    """Return what makes a controller of one's own possible where a mock has the robot, with
-    every back end
-    of this part and others."""
+    """Return what makes a controller of one's own possible where a mock has the robot.
+
+    It does so with every back end of this part and others.
+    """
     name = f'"{robot}"' if set("[=") & set(robot) else robot
     return f"start the gateway with --set {shlex.quote(f'robots.{name}.controller.backend=real')}"
 
 
 def encode_name(name: str, used: int = 0) -> str:
-    """Return a robot's name as on the wire and in the path of a local socket: percent-encoded,
-    and its
-    SHA-1 in hex when that is too long.
+    """Return a robot's name as on the wire and in the path of a local socket.
 
-    used: characters of the path around the name, which leave less room for it; 0 on TCP.
-    ProtocolError: the name has a NUL.
+    It is percent-encoded, and its SHA-1 in hex when that is too long.
+
+    Args:
+        name: The name of the robot.
+        used: Characters of the path around the name, which leave less room for it; 0 on TCP.
+
+    Raises:
+        ProtocolError: The name has a NUL.
     """
     data = encode_text(name)[:-1]
     encoded = "".join(chr(byte) if byte in _KEPT else f"%{byte:02X}" for byte in data)
@@ -102,11 +109,13 @@ def encode_hello(name: str | None = None) -> bytes:
 
 
 def decode_hello(data: bytes) -> str | None:
-    """Return the robot name in a hello, as `encode_name` writes it; "" when it has none; None
-    when the
-    hello is not complete. Raises ProtocolError.
+    """Return the robot name in a hello, as `encode_name` writes it.
 
-    R2023a sends the name as it is.
+    It is "" when the hello has none; None when that is not complete. R2023a sends the name as it
+    is.
+
+    Raises:
+        ProtocolError: This is no hello.
     """
     if data in (GREETING, _NAME_HEAD):
         return ""
@@ -133,8 +142,10 @@ def encode_reason(reason: str) -> bytes:
 
 
 def decode_robots(data: bytes) -> str:
-    """Return the names of the robots in the bytes behind FAILED; empty: the peer gives none, as
-    Webots."""
+    """Return the names of the robots in the bytes behind FAILED.
+
+    They are empty if the peer gives none, as Webots.
+    """
     return printable(data.strip().decode(errors="replace"))
 
 
@@ -145,8 +156,11 @@ def decode_reason(data: bytes) -> Forbidden | None:
 
 
 def decode_acknowledgement(data: bytes) -> Acknowledgement | None:
-    """Return the acknowledgement; None while it is not complete. Raises ProtocolError for other
-    text."""
+    """Return the acknowledgement; None while it is not complete.
+
+    Raises:
+        ProtocolError: This is other text.
+    """
     for each in Acknowledgement:
         if data == each.encode():
             return each

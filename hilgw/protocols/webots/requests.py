@@ -74,9 +74,11 @@ def uneven_step(duration_ms: int, basic_ms: float) -> str:
 
 
 def spans_of(request: bytes) -> list[tuple[int, int, int]]:
-    """Return the blocks in a whole request: tag, begin and end of the commands. ProtocolError:
-    they do not
-    fill it."""
+    """Return the blocks in a whole request: tag, start and end of the commands.
+
+    Raises:
+        ProtocolError: They do not fill it.
+    """
     spans, at, size = [], _EMPTY_BYTES, len(request)
     while at < size:
         begin = at + BLOCK_HEAD.size
@@ -111,8 +113,7 @@ class RequestReader:
         return len(self._buffer)
 
     def is_whole(self, data: bytes) -> bool:
-        """Return whether received bytes are one request as they are, as most are; else `feed` takes
-        them."""
+        """Return whether received bytes are one request, as most are; else `feed` takes them."""
         return (
             not self._buffer
             and self._error is None
@@ -121,8 +122,11 @@ class RequestReader:
         )
 
     def whole(self, data: bytes) -> Request | None:
-        """Received bytes, when they are one request; None: `feed` takes them. Raises
-        ProtocolError."""
+        """Return the request that received bytes are as a whole; None: `feed` takes them.
+
+        Raises:
+            ProtocolError: The request is wrong.
+        """
         if self._buffer or self._error is not None:
             return None
         request = self._repeated.get(data)
@@ -143,8 +147,7 @@ class RequestReader:
             self._buffer += data
 
     def next(self) -> Request | Leave | None:
-        """Return the next complete request; None when more bytes are needed. Raises
-        ProtocolError."""
+        """Return the next complete request, or None for want of bytes; raise ProtocolError."""
         data = self.next_bytes()
         if data is None:
             return None
@@ -190,9 +193,11 @@ class RequestReader:
 
 
 def without_leave(*, at_start: bool) -> str:
-    """Return the end of a stream without LEAVE, for people. libController leaves SIGINT to its
-    default
-    action, so that an interrupted, a killed and a crashed controller look the same."""
+    """Return the end of a stream without LEAVE, for people.
+
+    libController leaves SIGINT to its default action, so that an interrupted, a killed and a
+    crashed controller look the same.
+    """
     what = "the controller ended without closing its connection (Ctrl-C, killed or crashed)"
     crashes = (
         "; libController crashes when a controller uses a device that the robot does not have, and "

@@ -143,8 +143,10 @@ class WindowUpdate:
 
 @record
 class NewDevices:
-    """Devices that follow those of the configuration, with the next tags. Of R2025a's libController
-    it also opens the robot window: do not send it."""
+    """Devices that follow those of the configuration, with the next tags.
+
+    Of R2025a's libController it also opens the robot window: do not send it.
+    """
 
     devices: tuple[DeviceEntry, ...]
 

@@ -1,5 +1,8 @@
-"""Reports of broken rules: the rule, the actual and the expected result, the bytes, and the
-attribute of the test that relaxes it."""
+"""Reports of broken rules.
+
+A report has the rule, the actual and the expected result, the bytes, and the attribute of the test
+that relaxes it.
+"""
 
 from __future__ import annotations
 

@@ -83,7 +83,9 @@ def difference(got: dict[str, Any], expected: dict[str, Any]) -> tuple[str, str]
 
 def unmatched(got: Sequence[bytes], expected: Sequence[tuple[bytes, bool]], extras: bool) -> str:
     """Compare received packets with the expected ones, in order; (data, True) is optional.
-    extras: other packets are allowed. Returns "", or the difference as text."""
+
+    With `extras`, other packets are allowed. Returns "", or the difference as text.
+    """
 
     @cache
     def fits(at: int, index: int) -> bool:
@@ -113,7 +115,7 @@ class CodecRules(Subject):
     # --- vectors ----------------------------------------------------------------------------------
 
     def test_vectors_are_received(self) -> None:
-        """The bytes of each vector become its packet, and nothing else."""
+        """Check that the bytes of each vector become its packet, and nothing else."""
         for wire, vector in self._incoming():
             session, now = self._ready_session()
             events = session.receive(wire, now)
@@ -125,7 +127,7 @@ class CodecRules(Subject):
             require(good, "vectors are received", got, shown(expected), *more)
 
     def test_vectors_are_sent(self) -> None:
-        """The packet of each vector becomes its bytes."""
+        """Check that the packet of each vector becomes its bytes."""
         for wire, vector in self._outgoing():
             session, now = self._ready_session()
             answer = session.send(self._packet(vector), now)
@@ -160,7 +162,7 @@ class CodecRules(Subject):
         explore(cut_streams(streams), check, self.examples)
 
     def test_byte_by_byte_equals_whole(self) -> None:
-        """A frame received byte by byte, at the rate of the line, equals one received at once."""
+        """Check that a frame received byte by byte, at the line's rate, equals a whole one."""
         line = line_of(self.station_settings())[0]
         byte_ns = line.byteSize * SECOND_NS // line.baudRate
         for wire, _ in self._incoming():
@@ -216,7 +218,7 @@ class CodecRules(Subject):
         explore(st.tuples(pieces, pieces, pieces), check, self.examples)
 
     def test_truncated_frame_is_dropped(self) -> None:
-        """A truncated frame is dropped, counted, and costs no valid frame after a silence."""
+        """Check that a truncated frame is dropped and counted, and costs no frame after a silence."""
         vectors = self._incoming()
         after = [vector for _, vector in zip(range(3), cycle(vectors), strict=False)]
         for wire, cut in vectors:
@@ -266,8 +268,7 @@ class CodecRules(Subject):
     # --- random bytes -----------------------------------------------------------------------------
 
     def test_random_bytes_raise_nothing(self) -> None:
-        """For any input in any state: events that keep the contract, and an end for every frame
-        sent."""
+        """Check that for any input the events keep the contract, and every frame ends."""
         frames = [wire for wire, _ in self._incoming()]
 
         def check(example: tuple[str, list[tuple[bytes, int, int]]]) -> None:

@@ -19,8 +19,11 @@ T = TypeVar("T")
 
 
 def explore(values: SearchStrategy[T], check: Callable[[T], None], examples: int) -> None:
-    """Calls `check` with values, the same ones in each run. Fails with the simplest value that
-    breaks the rule. Independent of the settings of Hypothesis in the user's suite."""
+    """Call `check` with values, the same ones in each run.
+
+    Fails with the simplest value that breaks the rule. Independent of the settings of Hypothesis in
+    the user's suite.
+    """
     found: list[BrokenRule] = []
 
     def breaks(value: T) -> bool:
@@ -80,8 +83,10 @@ def changed(draw: DrawFn, frames: Sequence[bytes]) -> bytes:
 
 
 def noise(frames: Sequence[bytes], check_bits: int, tolerant: bool) -> SearchStrategy[bytes]:
-    """Random bytes and parts of frames, but no frame; frames with one byte changed, if their check
-    finds it and they are not tolerant."""
+    """Return random bytes and parts of frames, but no frame.
+
+    There are frames with one byte changed, too, if their check finds it and they are not tolerant.
+    """
     joined = mixtures(frames, changes=check_bits >= 8 and not tolerant)
     return joined.filter(lambda data: is_noise(data, frames, check_bits))
 
@@ -100,9 +105,11 @@ def mixtures(frames: Sequence[bytes], changes: bool = True) -> SearchStrategy[by
 
 
 def is_noise(data: bytes, frames: Sequence[bytes], check_bits: int) -> bool:
-    """Return whether it contains no frame, not even one that a start mark next to it would
-    complete; with
-    a weak checksum, not even the start of a frame, which could absorb a valid frame."""
+    """Return whether it has no frame, not even one that a start mark next to it would complete.
+
+    With a weak checksum, it may not even have the start of a frame, which could absorb a valid
+    frame.
+    """
     if check_bits < 16 and any(frame[:3] in data for frame in frames if len(frame) > 3):
         return False
     return not any((frame[1:-1] or frame) in data for frame in frames)

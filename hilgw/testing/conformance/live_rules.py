@@ -40,7 +40,7 @@ class LiveRules(PayloadRules):
     """The same packets, through all layers between a robot and its hardware."""
 
     def test_round_trip_on_a_pipe(self) -> None:
-        """Two modules exchange packets in memory, at the rate of the line."""
+        """Check that two modules exchange packets in memory, at the rate of the line."""
         self._live("pipe", self._round_trip)
 
     def test_round_trip_on_a_virtual_port(self) -> None:
@@ -48,8 +48,10 @@ class LiveRules(PayloadRules):
         self._live("virtual port", self._round_trip)
 
     def test_round_trip_on_a_virtual_port_with_faults(self) -> None:
-        """With noise, lost bytes and an unplugged device: no packet that was not sent, and normal
-        operation afterwards."""
+        """Check a port with noise, lost bytes and an unplugged device.
+
+        There is no packet that was not sent, and normal operation afterwards.
+        """
         self._live("virtual port with faults", self._through_faults)
 
     def _live(self, ports: str, scenario: Callable[[LiveSetup, str], Awaitable[None]]) -> None:
@@ -195,8 +197,7 @@ class LiveSetup:
     def new_port(
         self, line: LineSettings
     ) -> tuple[Callable[[], Awaitable[Transport]], Callable[[], object | None], DeviceSide]:
-        """Return a function that opens the port, one that returns its identity, and the
-        hardware's end."""
+        """Return functions that open the port and return its identity, and the hardware's end."""
         if self._ports == "pipe":
             pipe = Pipe(self.timer, line)
             return (
@@ -226,8 +227,11 @@ class LiveSetup:
         return True
 
     async def send(self, data: bytes, sender: LiveStation, receiver: LiveStation) -> int:
-        """Send a packet until it arrives; return how often, 0 if it does not. It is sent again
-        only where the event loop was late, which may have cost a frame its time, or cut it."""
+        """Send a packet until it arrives; return how often, 0 if it does not.
+
+        It is sent again only where the event loop was late, which may have cost a frame its time,
+        or cut it.
+        """
         arrived = partial(receiver.has_received, data)
         for count in range(1, TRIES + 1):
             self.lateness_ns = 0

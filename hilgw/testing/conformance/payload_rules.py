@@ -19,7 +19,7 @@ class PayloadRules(Subject):
     """A packet that fits arrives unchanged; any other is refused before it reaches the wire."""
 
     def test_payload_sizes(self) -> None:
-        """Packets of 0, 1, the longest and one more byte."""
+        """Check packets of 0, 1, the longest and one more byte."""
         simulation = self._pair(bufferSize=-1)
         largest = self._largest()
         sizes = {0, 1, largest, largest + 1, *(self.sizes or ())}
@@ -27,7 +27,7 @@ class PayloadRules(Subject):
             self._passes_or_is_refused(simulation, self._payload(size), "payload sizes")
 
     def test_all_byte_values(self) -> None:
-        """Each of the 256 byte values, in packets of many values and of one value."""
+        """Check each of the 256 byte values, in packets of many values and of one value."""
         simulation = self._pair(bufferSize=-1)
         lengths = [size for size in (self.sizes or (PIECE,)) if size <= self._largest()]
         size = min(max(lengths, default=1), self._largest())
@@ -46,8 +46,11 @@ class PayloadRules(Subject):
         self._keep_order("packets keep their order", self._pair(bufferSize=-1), packets)
 
     def test_slow_line(self) -> None:
-        """At 300 baud, or the next rate that the hardware has: the longest packet and others
-        arrive, none is booked as refused, and no frame that comes in is called none."""
+        """Check a line at 300 baud, or the next rate that the hardware has.
+
+        The longest packet and others arrive, none is booked as refused, and no frame that comes in
+        is called none.
+        """
         lines = [self.station_settings(baudRate=each) for each in self.adapter.limits.rates]
         lines = [each for each in lines if each.baudRate >= SLOW]
         settings = self.adapter_settings()

@@ -177,8 +177,11 @@ class SimulatedStation(StationUnderTest, PortListener):
 
 
 class Simulation:
-    """One or two stations of a subject. near: the station under test. far: the other station, or
-    `near` itself where the mock echoes all packets. fields: of StationSettings."""
+    """One or two stations of a subject.
+
+    near: the station under test. far: the other station, or `near` itself where the mock echoes all
+    packets. fields: of StationSettings.
+    """
 
     def __init__(self, subject: Subject, *, pair: bool = False, **fields: Any) -> None:
         self.clock = Clock()
@@ -252,7 +255,7 @@ class Simulation:
 
 
 def guarded(call: Callable[[], T]) -> T:
-    """Calls it; converts the errors of an unfinished part and of an unsuitable mock."""
+    """Call it; convert the errors of an unfinished part and of an unsuitable mock."""
     try:
         return call()
     except NotImplementedError as error:
@@ -286,8 +289,7 @@ def new_station(
     observer: Observer,
     take: Callable[[Packet], object],
 ) -> Station:
-    """Return a station with this session, in its own air. take: gets the packets that it
-    receives."""
+    """Return a station with this session, in its own air; `take` gets what it receives."""
     ledger, adapter = Ledger(), subject.adapter
     statistics = StationStatistics(name, ledger.station(name), observer)
     receive_filter = ReceiveFilter(

@@ -112,8 +112,7 @@ class Subject:
         return largest
 
     def adapter_settings(self, far: bool = False) -> Any:
-        """Return the settings of the adapter's own kind, of the station under test or of the far
-        one."""
+        """Return the adapter's own settings, of the station under test or of the far one."""
         given = self.far if far and self.far is not None else self.settings
         return self.adapter.Settings(**given) if isinstance(given, Mapping) else given
 
@@ -131,11 +130,9 @@ class Subject:
         return self.adapter.type == SERIAL if self.echoes is None else self.echoes
 
     def _incoming(self) -> list[tuple[bytes, Vector]]:
-        """Return the vectors with bytes from the hardware."""
         return self._with_bytes([(each.inward, each) for each in self.vectors], "receives")
 
     def _outgoing(self) -> list[tuple[bytes, Vector]]:
-        """Return the vectors with bytes to the hardware."""
         return self._with_bytes([(each.outward, each) for each in self.vectors], "sends")
 
     def _with_bytes(
@@ -169,7 +166,7 @@ class Subject:
         return min((size for size in self.sizes if size >= 2), default=self._largest())
 
     def _numbered(self, count: int) -> Iterator[bytes]:
-        """`count` distinct packets that fit."""
+        """Yield `count` distinct packets that fit."""
         size, found, first = self._usual_size(), 0, 0
         while found < count and first < 256 * 256:
             data = self._payload(size, first)
