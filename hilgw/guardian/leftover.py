@@ -1,5 +1,7 @@
-"""The guardian of a gateway that was killed, which still has a port of its robot: it is frozen, or
-waits for the processor. Who opens this port next ends it (Linux)."""
+"""The guardian of a killed gateway, which still has a port of its robot.
+
+It is frozen, or waits for the processor. Who opens this port next ends it (Linux).
+"""
 
 from __future__ import annotations
 

@@ -56,8 +56,11 @@ PRIORITY = -10
 
 
 class Port:
-    """A connection to the body of this name. is_line: a line, perhaps behind a serial server. stop:
-    what stops its motors; empty while none moves."""
+    """A connection to the body of this name.
+
+    is_line: a line, perhaps behind a serial server. stop: what stops its motors; empty while none
+    moves.
+    """
 
     def __init__(self, fd: int, name: str = "", *, is_line: bool = False) -> None:
         self.fd = fd

@@ -13,6 +13,7 @@ from hilgw.transports.stream import CLOSE_DEADLINE_S, WRITE_LIMIT_BYTES, HangUpW
 
 class AsyncioStream(Transport, asyncio.Protocol):
     """The asyncio protocol for pyserial-asyncio or TCP, as a `hilgw.transports.base.Transport`.
+
     The same contract as `FdStream`.
 
     fd: of a tty, polled for hang-ups while reading is paused; None on other systems. closes_later:

@@ -1,5 +1,7 @@
-"""The interface of a transport: it moves bytes and reports up or down. It has no knowledge of any
-protocol."""
+"""The interface of a transport: it moves bytes and reports up or down.
+
+It has no knowledge of any protocol.
+"""
 
 from __future__ import annotations
 
@@ -140,8 +142,10 @@ class Observable:
 
 
 class Transport(Observable, ABC):
-    """An open byte stream. What is not abstract is the answer of one without descriptor, queues in
-    a driver and modem lines.
+    """An open byte stream.
+
+    What is not abstract is the answer of one without descriptor, queues in a driver and modem
+    lines.
 
     notices: lines for the user about this port. unsent: bytes that were pending when the stream
     ended. read_bytes: the most bytes per call of on_data, where the transport reads them from the
@@ -195,8 +199,7 @@ class Transport(Observable, ABC):
     def start(self, on_data: ReadHandler, on_lost: LostHandler) -> None:
         """Begin to read.
 
-        Args:
-            on_lost: is called once when the stream ends by itself, never after close().
+        `on_lost` is called once when the stream ends by itself, never after close().
         """
 
     @abstractmethod

@@ -1,5 +1,7 @@
-"""Errors of pyserial, termios and the kernel, converted to PortError; and names that are
-probably not those of a serial port of this machine."""
+"""Errors of pyserial, termios and the kernel, converted to PortError.
+
+Also names that are probably not those of a serial port of this machine.
+"""
 
 from __future__ import annotations
 

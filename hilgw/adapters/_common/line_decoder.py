@@ -121,7 +121,7 @@ class LineDecoder(ABC):
 
     @abstractmethod
     def _packet(self, held: bytes, head: re.Match[bytes]) -> tuple[Item, int] | None:
-        """Return the packet that begins with this head, and its end.
+        """Return the packet that starts with this head, and its end.
 
         None while its rest may come.
         """

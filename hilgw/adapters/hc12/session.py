@@ -169,7 +169,6 @@ def _read_all() -> LineScript[Event, dict[str, int]]:
 
 
 def _adjust(settings: Hc12Settings, common: StationSettings) -> LineScript[Event, dict[str, int]]:
-    """Set the values that differ from the settings, and return the module's values after that."""
     wanted = wanted_of(settings, common)
     values = yield from _read_all()
     changed = [

@@ -36,8 +36,10 @@ SENSITIVITY_DBM = {500: -124, 5_000: -116, 15_000: -111, 58_000: -106, 236_000: 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModuleChannel:
-    """The module's radio channel (AT+C) is the Webots channel: 1 to 127; the manufacturer does
-    not guarantee those above 100."""
+    """The module's radio channel (AT+C) is the Webots channel: 1 to 127.
+
+    The manufacturer does not guarantee those above 100.
+    """
 
     by: Literal["module_channel"] = "module_channel"
 

@@ -50,8 +50,11 @@ Outward = list[Burst] | CannotSend
 
 
 class Packets(ABC):
-    """channels: those whose packets are sent, None: all. pause_ns: silence after a packet. Those
-    that need no clock have no deadline."""
+    """The packets of a codec.
+
+    channels: those whose packets are sent, None: all. pause_ns: silence after a packet. Those that
+    need no clock have no deadline.
+    """
 
     channels: frozenset[int] | None
     pause_ns = 0

@@ -144,7 +144,6 @@ class SampleMode:
         return reports
 
     def _read_text(self, data: bytes, now: int) -> tuple[list[Report], bytes]:
-        """Search the answer in the text received so far."""
         self._text += data
         text = bytes(self._text)
         answer = rb"V(\d)(\d\d)" if self.phase is Phase.ASKING else rb"S(\d\d)"

@@ -227,7 +227,6 @@ class IrToySession:
         return durations
 
     def _begin_period(self, now: int) -> None:
-        """Calculate when the next burst may begin: the light begins now."""
         burst = self._bursts[0]
         self._free_at = self._distinct_at = now + self._period_us * NS_PER_US
         self._last = burst.code
@@ -249,7 +248,6 @@ class IrToySession:
         return [Delivered(self._token)]
 
     def _next_burst(self, now: int) -> list[Event]:
-        """Return the next burst of the packet being sent, when it is due."""
         due = self._due()
         if due is None or now < due:
             return []

@@ -25,8 +25,11 @@ LOWEST_HZ, HIGHEST_HZ = 15_000, 500_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneChannel:
-    """Mapping of all packets to one channel, `channel`. A packet is a whole code: its address,
-    then its command. With `framing` a packet is bytes, and `channel` is the address."""
+    """Mapping of all packets to one channel, `channel`.
+
+    A packet is a whole code: its address, then its command. With `framing` a packet is bytes, and
+    `channel` is the address.
+    """
 
     by: Literal["channel"] = "channel"
 
@@ -47,8 +50,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByAddress(HasTable):
-    """Each Webots channel is an address, and a packet is only the command (with `framing`:
-    bytes). Codes of other addresses are dropped."""
+    """Each Webots channel is an address, and a packet is only the command.
+
+    With `framing` a packet is bytes. Codes of other addresses are dropped.
+    """
 
     by: Literal["address"] = "address"
     table: dict[int, Target] = setting(

@@ -130,8 +130,10 @@ def error_text(code: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RylrModule:
-    """A module after the handshake. parameter: spreading factor, bandwidth code, coding rate,
-    preamble."""
+    """A module after the handshake.
+
+    parameter: spreading factor, bandwidth code, coding rate, preamble.
+    """
 
     version: str
     uid: str
@@ -164,7 +166,7 @@ class RylrModule:
 
 
 def handshake(settings: RylrSettings, common: StationSettings) -> LineScript[Event, RylrModule]:
-    """Find, check, set, verify."""
+    """Find the module, check it, set it and verify its settings."""
     yield from _find(common)
     version = yield from _read("VER", rb"[^\r\n]{1,64}")
     if OLDER in version:
@@ -224,7 +226,6 @@ def _find(common: StationSettings) -> LineScript[Event, None]:
 
 
 def _read(name: str, value: bytes) -> LineScript[Event, str]:
-    """Return the value of a register, as the module writes it."""
     answer = re.compile(rb"\+" + name.encode() + rb"=(" + value + rb")\Z")
     found = yield from answered(
         AskLine(f"AT+{name}?\r\n".encode(), answer, ERROR, tries=ANSWER_TRIES),
@@ -237,7 +238,6 @@ def _read(name: str, value: bytes) -> LineScript[Event, str]:
 
 
 def _change(name: str, value: str) -> LineScript[Event, str]:
-    """Set, and read back."""
     text = f"AT+{name}={value}\r\n".encode()
     found = yield from answered(
         AskLine(text, OK, ERROR, timeout_s=2.0, tries=ANSWER_TRIES),

@@ -38,7 +38,8 @@ from hilgw.units import s_to_ns
 class TextDecoder(LineDecoder):
     """Decodes the bytes of the module into lines and packets, by the pattern `receive`.
 
-    Where the pattern has a length before the data, that length alone delimits the data."""
+    Where the pattern has a length before the data, that length alone delimits the data.
+    """
 
     def __init__(self, pattern: str, line_end: bytes, longest: int) -> None:
         parts = split_at_data(pattern)
@@ -140,10 +141,7 @@ class TextSession(LineModuleSession[Ready]):
     def _script(
         self, steps: Sequence[Step], values: dict[str, bytes], *, sent: bool = False
     ) -> LineScript[Event, RefusedReason | None]:
-        """Run all steps, and return why they failed.
-
-        The first command has been sent already.
-        """
+        """Run all steps, and return why they failed; the first command has been sent already."""
         for index, step in enumerate(steps):
             text = filled(step.send, values) + (
                 b"" if step.realtime or not step.send else self._end
@@ -165,7 +163,6 @@ class TextSession(LineModuleSession[Ready]):
         return None
 
     def _end_packet(self, lost_by: str | None, now: int) -> list[Event]:
-        """Report how the dialogue of a packet or of `listen` ended."""
         if lost_by is PacketRefused.NO_STATUS:
             return super()._end_packet(lost_by, now)
         if self._outstanding is not None:

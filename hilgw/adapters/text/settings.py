@@ -29,8 +29,10 @@ _ANY_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextSettings(HasMapping):
-    """Settings of a text module, besides those of every adapter. Patterns are regular expressions
-    (Python's, without lookaround and backreferences) for one line."""
+    """Settings of a text module, besides those of every adapter.
+
+    Patterns are regular expressions (Python's, without lookaround and backreferences) for one line.
+    """
 
     send: tuple[Step, ...] = setting(
         "steps that send a packet: {data} is replaced by its bytes, {hex} by its bytes in hex "

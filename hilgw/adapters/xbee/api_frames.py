@@ -27,10 +27,7 @@ _ESCAPED_ESCAPE = b"\x7d\x5d"
 
 
 def encode(data: bytes, escaped: bool = False) -> bytes:
-    """Return the frame with this frame data.
-
-    Args:
-        escaped: API mode 2.
+    """Return the frame with this frame data, for API mode 2 if `escaped`.
 
     Raises:
         FrameError: the data are empty or too long.

@@ -45,8 +45,10 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Registers to read, in this order; optional: not every module has them; wanted: their
-    required values."""
+    """Registers to read, in this order.
+
+    optional: not every module has them; wanted: their required values.
+    """
 
     read: list[str]
     optional: set[str] = field(default_factory=set)
@@ -102,7 +104,7 @@ LOOK_S = 2.0  # period of reading AI while the module searches its network
 def handshake(
     settings: XBeeSettings, common: StationSettings, commands: Commands
 ) -> Script[XBeeModule]:
-    """Find, check, set, verify."""
+    """Find the module, check it, set it and verify its settings."""
     yield from commands.find()
     try:
         module = yield from _Setup(settings, common, commands).examine()
@@ -145,7 +147,6 @@ class _Setup:
         )
 
     def _ask_for(self, name: str, value: bytes = b"", queued: bool = True) -> Script[AtResponse]:
-        """Send one command and return its answer; PeerError when no answer comes."""
         answer = yield from self._commands.ask(name, value, queued)
         if answer is None:
             raise PeerError(f"the module stopped answering at AT{name}", fix="check the wiring")
@@ -159,7 +160,6 @@ class _Setup:
         return int.from_bytes(answer.value, "big")
 
     def _check_identity(self, hv: int, vr: int, serial: str) -> tuple[str, str]:
-        """Return series and protocol; MismatchError when it is not the module of the settings."""
         series, protocol = hardware_of(hv, vr)
         expected = self._settings.module.upper()
         if expected and serial != expected:
@@ -189,7 +189,6 @@ class _Setup:
     # --- registers ----------------------------------------------------------------------------
 
     def _adjust(self) -> Script[dict[str, int]]:
-        """Set the registers that differ from the settings, and return the values after that."""
         registers = wanted_registers(self._settings, self._common)
         values: dict[str, int] = {}
         for name in registers.read:

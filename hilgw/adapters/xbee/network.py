@@ -110,8 +110,7 @@ class Network:
 def parse_node(record: bytes, raw: bool) -> Node | None:
     """Return the node in one record of ND's answer; None when it is too short.
 
-    Args:
-        raw: the layout of 802.15.4.
+    `raw` is the layout of 802.15.4.
     """
     name_at = 11 if raw else 10
     end = record.find(0, name_at)

@@ -171,7 +171,6 @@ class XBeeSession(XBeeModuleSession):
         return [*events, Ready(module.identity, tuple(addresses))]
 
     def _refuse_outstanding(self, reason: str) -> list[Event]:
-        """Refuse everything that waits for an answer: the session is interrupted."""
         events = self._rssi.release() if self._rssi is not None else []
         events += [Refused(token, reason) for token in self._window.clear()]
         return events + self._network.give_up(reason)
@@ -214,7 +213,6 @@ class XBeeSession(XBeeModuleSession):
         return events
 
     def _control(self, frame: bytes, now: int) -> list[Event]:
-        """Process any frame that is not a packet."""
         try:
             record = frames.parse(frame)
         except FrameError as error:
@@ -248,7 +246,6 @@ class XBeeSession(XBeeModuleSession):
         return self._restart(why, lost_by, now)
 
     def _settle(self, frame_id: int, status: int) -> list[Event]:
-        """Process the transmit status of a frame."""
         token = self._window.settle(frame_id)
         if token is None:
             self.unknown_statuses += 1
@@ -278,7 +275,6 @@ class XBeeSession(XBeeModuleSession):
         return Transmission(wire, self._window.put(frame_id, len(wire), now))
 
     def _next_id(self) -> int:
-        """Return a frame id that is not outstanding."""
         frame_id = self._frame_id % 255 + 1
         while frame_id in self._window or frame_id in self._network:
             frame_id = frame_id % 255 + 1
@@ -289,7 +285,6 @@ class XBeeSession(XBeeModuleSession):
         return self._put(lambda number: frames.AtCommand(number, name).pack())
 
     def _put(self, data: Callable[[int], bytes]) -> tuple[int, Write]:
-        """Return the frame id of a command, and the event that sends it."""
         frame_id = self._next_id()
         return frame_id, Write(encode(data(frame_id), self._escaped))
 

@@ -46,8 +46,10 @@ Mapping = ModuleChannel | ByDestination | ByHeader
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointSettings:
-    """Source and destination inside the modules, in frames 11 and 91. Defaults: Digi's data
-    endpoints, as in frames 10 and 90."""
+    """Source and destination inside the modules, in frames 11 and 91.
+
+    Defaults: Digi's data endpoints, as in frames 10 and 90.
+    """
 
     source: int = setting("source endpoint", 0xE8, ge=0, le=0xFF)
     destination: int = setting("destination endpoint", 0xE8, ge=0, le=0xFF)
@@ -200,7 +202,6 @@ def _check_table(mapping: ByDestination) -> Iterator[Problem]:
 
 
 def _check_firmware(settings: XBeeSettings) -> Iterator[Problem]:
-    """Yield the settings that this firmware does not have."""
     firmware = settings.firmware
     pan_id, last = settings.pan_id, LAST_ID_OF_DIGIMESH
     if firmware == "zigbee" and pan_id is not None:
@@ -232,7 +233,6 @@ def _check_firmware(settings: XBeeSettings) -> Iterator[Problem]:
 
 
 def _check_transparent(settings: XBeeSettings) -> Iterator[Problem]:
-    """Yield the settings that transparent mode does not have."""
     if isinstance(settings.mapping, ByDestination):
         what = "in transparent mode (api_mode: 0) a module has only one destination, DH and DL"
         yield "mapping.by", what, "use api_mode: 1, or mapping: {by: header}"

@@ -112,7 +112,7 @@ class MappingRules(CodecRules, PayloadRules):
             self._arrives(simulation, data, RULE.format("channel -1"), BROADCAST)
 
     def test_range_mapping(self) -> None:
-        """Check that a packet's bytes do not depend on range, if that is documented as cannot."""
+        """Check that a packet's bytes do not depend on a range that is documented as cannot."""
         if self._mapped("range").maps != "cannot":
             return
         data = next(self._numbered(1))
@@ -164,7 +164,7 @@ class MappingRules(CodecRules, PayloadRules):
             )
 
     def test_buffer_size_mapping(self) -> None:
-        """Check that bufferSize bytes are queued while the port is lost, and all are sent after it."""
+        """Check that bufferSize bytes are queued while the port is lost, and sent after it."""
         packets = list(self._numbered(6))
         size = len(packets[0])
         rule = RULE.format("bufferSize")

@@ -58,10 +58,13 @@ async def open_serial(
     The `notices` of the transport are for the user.
 
     Args:
-        port: a device path or COMn; loop:// ; with allow_urls also socket://HOST:PORT and
+        port: A device path or COMn; loop:// ; with allow_urls also socket://HOST:PORT and
             rfc2217://HOST:PORT.
-        path: how the bytes move.
-        modem_lines: switches those of a pty, which has none of its own.
+        line: The line settings.
+        scheduler: The clock of the gateway.
+        path: How the bytes move.
+        allow_urls: Whether `port` may be a URL.
+        modem_lines: Switches those of a pty, which has none of its own.
 
     Raises:
         PortError: absent, busy, denied, lost or unsupported.
@@ -138,7 +141,8 @@ def _open_device(name: str, line: LineSettings) -> _Device:
     """Open a port that the guardian of a killed gateway may have for some milliseconds more.
 
     Runs in a thread; errors of pyserial and the kernel are not converted, but for a port that is in
-    use."""
+    use.
+    """
     guarded, notices = _await_guardian(name) if os.name == "posix" else (False, [])
     end = time.monotonic() + GUARDIAN_S
     while True:
@@ -226,10 +230,7 @@ def _await_guardian(name: str) -> tuple[bool, list[str]]:
 def _held(name: str, but: int | None = None) -> PortError | None:
     """Return the error that reports which program has the port open; None if none is visible.
 
-    Of a gateway, not its guardian.
-
-    Args:
-        but: a process that may have it open.
+    Of a gateway, not its guardian. The process `but` may have it open.
     """
     from hilgw.transports.serial import tty
 
@@ -251,7 +252,6 @@ def set_rs485(port: Any, mode: str) -> None:
 
 
 async def _in_time(name: str, opening: Callable[[], Any]) -> Any:
-    """Return the port that `opening` opens in a thread; raises PortError if that takes too long."""
     try:
         return await threads.run_in_thread(
             opening, deadline_s=OPEN_DEADLINE_S, undo=lambda port: port.close()
@@ -282,8 +282,11 @@ def _over_asyncio(device: _Device, name: str) -> Transport:
     from hilgw.transports.serial.stream import close_without_waiting
 
     class Aborting(serial_asyncio.SerialTransport):  # type: ignore[misc]
-        """Ends with abort() in all cases, once: the library's close() waits for a stalled peer,
-        and the library reports some ends of a port as faults of the program."""
+        """Ends with abort() in all cases, once.
+
+        The library's close() waits for a stalled peer, and the library reports some ends of a port
+        as faults of the program.
+        """
 
         def _abort(self, exc: Exception | None) -> None:
             if not self._closing:
@@ -317,8 +320,11 @@ def _over_asyncio(device: _Device, name: str) -> Transport:
 
 @dataclass(frozen=True, slots=True)
 class PortInfo:
-    """A serial port of this machine. vid, pid: USB ids, None for a port that is not USB. location:
-    its USB socket, with the interface of a device that has several; "" for no USB port."""
+    """A serial port of this machine.
+
+    vid, pid: USB ids, None for a port that is not USB. location: its USB socket, with the interface
+    of a device that has several; "" for no USB port.
+    """
 
     path: str
     description: str

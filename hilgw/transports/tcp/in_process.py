@@ -47,8 +47,10 @@ class InProcessNetwork:
 
 
 class InProcessListener:
-    """An address of an `InProcessNetwork`, with the interface of a `TcpListener`. Port 0: any free
-    one; `port` is its number after start()."""
+    """An address of an `InProcessNetwork`, with the interface of a `TcpListener`.
+
+    Port 0: any free one; `port` is its number after start().
+    """
 
     def __init__(
         self, network: InProcessNetwork, host: str, port: int, on_client: ClientHandler

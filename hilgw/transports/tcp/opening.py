@@ -27,7 +27,7 @@ _TELNET = re.compile(rb"\xff(?:[\xfb-\xfe].|\xfa.*?\xff\xf0|.)", re.DOTALL)
 
 
 async def open_socket(url: str) -> Transport:
-    """Connect, and return the stream once it is not telnet, and stays; raises PortError."""
+    """Connect and return the stream once it is not telnet, and stays; raise PortError."""
     early = b""
     for last in (False,) * (TRIES - 1) + (True,):
         try:
@@ -52,7 +52,7 @@ async def open_socket(url: str) -> Transport:
 
 
 async def _look(url: str) -> tuple[socket.socket, bytes]:
-    """Connect, and wait for the first bytes."""
+    """Connect and wait for the first bytes."""
     loop = asyncio.get_running_loop()
     connection, first = await connected(*host_and_port(url), url), b""
     end = loop.time() + HELD_S

@@ -180,7 +180,7 @@ def describe_peer_loss(error: OSError) -> str:
 
 
 def _discard(fd: int) -> int:
-    """Read and discards what a socket has received; returns the number of bytes."""
+    """Read and discard what a socket has received; return the number of bytes."""
     size = 0
     try:
         while data := os.read(fd, READ_BYTES):
@@ -195,8 +195,7 @@ async def stream_on(
 ) -> Transport:
     """Return a stream on a connected socket that does not block.
 
-    Args:
-        early: what was received from it.
+    `early` was received from it.
     """
     if not OVER_ASYNCIO:
         return TcpStream(connection, name, limit=limit, early=early)
@@ -244,10 +243,7 @@ async def connected(
 ) -> socket.socket:
     """Return a socket that is connected to the first address of `host` that answers, tuned.
 
-    The socket does not block.
-
-    Args:
-        name: of the port, in errors.
+    The socket does not block. `name` is that of the port, in errors.
 
     Raises:
         PortError: no address answers.

@@ -25,8 +25,9 @@ DEVICE_LIMIT_BYTES = 65536
 
 
 class Pipe(Observable):
-    """The hardware's end, a `hilgw.transports.base.DeviceSide`; `open` returns the client's end,
-    again after a loss, like a port.
+    """The hardware's end, a `hilgw.transports.base.DeviceSide`.
+
+    `open` returns the client's end, again after a loss, like a port.
 
     Bytes for the client wait in a queue of at most `device_limit` bytes; the newest bytes of a
     write that does not fit are dropped and counted in `overrun`, as in a UART, and so are those
