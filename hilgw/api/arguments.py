@@ -42,11 +42,10 @@ def text(value: str) -> str:
 def period(value: object, function: str) -> int | None:
     """Return a sampling period in ms; report an invalid one and return None.
 
-    Args:
-      function: its name in Webots' C API.
+    `function` is its name in Webots' C API.
 
     Raises:
-      ctypes.ArgumentError: see `integer`.
+        ctypes.ArgumentError: see `integer`.
     """
     ms = integer(value, function)
     if ms < 0:

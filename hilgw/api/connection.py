@@ -208,10 +208,13 @@ def _reach(hosts: list[str], port: int) -> socket.socket:
 
 
 def _tls(environment: Mapping[str, str]) -> ssl.SSLContext:
-    """Return the TLS context. Raises PeerError.
+    """Return the TLS context.
 
     HILGW_CA: PEM file of the authority that signed the gateway's certificate. HILGW_CERTIFICATE:
     that of the client, with its key.
+
+    Raises:
+        PeerError: A file is missing or wrong.
     """
     file = environment.get("HILGW_CA")
     try:
@@ -299,8 +302,8 @@ def _hosts_of(address: TcpAddress, environment: Mapping[str, str]) -> list[str]:
     present addresses of the host.
 
     Raises:
-      PeerError: one of them is not of this machine.
-      OSError: the host has none.
+        PeerError: one of them is not of this machine.
+        OSError: the host has none.
     """
     if address.tls or address.token or _token_of(address, environment) is None:
         return [address.host]
@@ -319,7 +322,6 @@ def _hosts_of(address: TcpAddress, environment: Mapping[str, str]) -> list[str]:
 
 @cache
 def _warn(text: str) -> None:
-    """Print a line on stderr, once."""
     print(text, file=sys.stderr, flush=True)
 
 

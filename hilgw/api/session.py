@@ -99,8 +99,8 @@ class Session:
         """Read the configuration.
 
         Raises:
-          Closed, ProtocolError: the connection failed.
-          PeerError: this package does not read the kind of a device.
+            Closed, ProtocolError: the connection failed.
+            PeerError: this package does not read the kind of a device.
         """
         self.configuration: RobotConfiguration
         self.devices: dict[int, State] = {}
@@ -188,7 +188,11 @@ class Session:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keep other threads from stepping, and Ctrl-C until the end. Raises RuntimeError."""
+        """Keep other threads from stepping, and Ctrl-C until the end.
+
+        Raises:
+            RuntimeError: Another thread steps.
+        """
         if not self._stepping.acquire(blocking=False):
             raise RuntimeError(
                 f"{threading.current_thread().name} steps the robot while another thread does, "
@@ -253,7 +257,6 @@ class Session:
         return True
 
     def _receive(self) -> int:
-        """Take answers until one ends the step."""
         try:
             while True:
                 answer = self._connection.receive()

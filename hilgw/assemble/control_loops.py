@@ -111,11 +111,7 @@ class ControlLoopAssembly:
         return remote
 
     def _describe_deadline(self, name: str, safety: SafetyState, *, on_line: bool) -> None:
-        """Describe the deadline of the controller.
-
-        Args:
-          on_line: the controller is on a serial line, whose silence is a disconnect.
-        """
+        """Describe the deadline of the controller; on a serial line silence is a disconnect."""
         body = "simulated body" if safety.simulated else "real body"
         if safety.timeout_ns:
             seconds = ns_to_s(safety.timeout_ns)
@@ -133,7 +129,7 @@ class ControlLoopAssembly:
     def _body(
         self, name: str, role: str, make: Callable[..., AnyBody], *, stepped: bool
     ) -> AnyBody:
-        """Make a body of a robot, with its safety. role: the key of the configuration."""
+        """Make a body of a robot, with its safety; `role` is the key of the configuration."""
         robot, key = self._config.robots[name], f"{name}.{role}"
         part = robot.bodies[role]
         body: Body = load(BODIES, part.kind)
@@ -231,7 +227,7 @@ class ControlLoopAssembly:
         part: PartConfig,
         line: LineSettings | None,
     ) -> None:
-        """Connect a link. line: of the serial port; None: it is on TCP."""
+        """Connect a link over its serial line; None: it is on TCP."""
         settings, (owner, _, role) = part.settings, link.name.partition(".")
         mock = self._placed_mock(link.name, kind, settings, on_line=line is not None)
         if line is None:

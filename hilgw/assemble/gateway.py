@@ -74,11 +74,13 @@ def build(
     Call it in a running event loop, which is a PacedLoop for another speed than real time.
 
     Args:
-      observers: get the events of the start, too; more are added to `Gateway.observer`.
-      timer: the clock to run on, by default that of the event loop.
+        config: The configuration.
+        loop: The event loop.
+        *observers: Get the events of the start, too; more are added to `Gateway.observer`.
+        timer: The clock to run on, by default that of the event loop.
 
     Raises:
-      HilgwError: a mock or a virtual port cannot be made.
+        HilgwError: a mock or a virtual port cannot be made.
     """
     paced = loop if isinstance(loop, PacedLoop) else None
     if timer is None:
@@ -316,8 +318,7 @@ def _traffic(
 ) -> Traffic:
     """Return the traffic of a station.
 
-    Args:
-      acknowledges: delivered packets were received by the other end, which shows by that.
+    With `acknowledges`, delivered packets were received by the other end, which shows by that.
     """
     count = station.statistics.count
     received = count.inbound - count.dropped.total()

@@ -288,7 +288,7 @@ class Replays(Assembly):
         return f" (replay of {file.name})"
 
     def _departed(self, replay: Replay, own: PartBackend, number: int, *frames: bytes) -> None:
-        """Report a departure. frames: the expected one, and the one that was sent."""
+        """Report a departure, with the expected frame and the one that was sent."""
         name, count, words = replay.name, replay.departures, self.words[replay.name]
         shown = [frame_line("sent", each, words(each)) if each else "nothing" for each in frames]
         text = f"departs from the recording at frame {number} of {replay.frames}; expected: "

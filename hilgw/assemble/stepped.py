@@ -43,11 +43,7 @@ class SteppedAssembly:
         self._servers: dict[tuple[str, int, bool], WebotsServer] = {}
 
     def add(self, loop: ControlLoop, link: PeerLink[Any], part: PartConfig, *, mocked: bool) -> str:
-        """Add the controller of this control loop; return its description.
-
-        Args:
-          mocked: a mock replaces it.
-        """
+        """Add the controller of this control loop, or its mock; return its description."""
         settings = part.settings
         program = program_of(part)
         if program is not None:

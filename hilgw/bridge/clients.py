@@ -193,8 +193,7 @@ class Clients:
     def add(self, stream: Transport, peer: str, *, telnet: bool = False) -> Client | None:
         """Add a client; return None if it was refused.
 
-        Args:
-          telnet: the stream handles telnet, so that a negotiation is expected.
+        With `telnet` the stream handles telnet, so that a negotiation is expected.
         """
         client = Client(stream, peer, self)
         reason = self._no_room(client.address)

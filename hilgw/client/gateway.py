@@ -130,8 +130,10 @@ class Gateway:
         """Return the answer to a request.
 
         Args:
-          where: the subject of the request, in errors.
-          fixes: the fix for each reason of a refusal.
+            request: The request.
+            where: The subject of the request, in errors.
+            fixes: The fix for each reason of a refusal.
+            timeout_s: How long to wait for the answer.
         """
         answer = accepted(ask(self.path, request, timeout_s), self, where, fixes)
         return decoded(answer_of(type(request)), answer, self)
@@ -160,9 +162,8 @@ class Gateway:
     ) -> None:
         """Move an object of the scene.
 
-        Args:
-          position: metres; None: unknown from now on.
-          rotation: axis and angle in rad.
+        `position` is in metres; None: unknown from now on. `rotation` is an axis and an angle in
+        rad.
         """
         where = None if position is None else tuple(map(float, position))
         turn = None if rotation is None else tuple(map(float, rotation))
@@ -180,8 +181,7 @@ class Gateway:
     ) -> requests.RemoteValue:
         """Send an AT command through a station to another module of its network; return its answer.
 
-        Args:
-          value: none: it reads.
+        Without a `value` it reads.
         """
         request = requests.Command(station, address, name, value)
         return self.ask(request, station, timeout_s=REMOTE_S)
@@ -222,11 +222,10 @@ class Gateway:
     def arm(self, *robots: str, accept_positions: Sequence[str] = ()) -> requests.MayMove:
         """Let the motors of these robots move; none: of all whose bodies are up.
 
-        Args:
-          accept_positions: motors whose position counts, though their zero was lost.
+        `accept_positions` are motors whose position counts, though their zero was lost.
 
         Raises:
-          PeerError: the real body of one of these robots is down.
+            PeerError: the real body of one of these robots is down.
         """
         request = requests.Arm(list(robots), not robots, list(accept_positions))
         return self.ask(request, ", ".join(robots))
@@ -330,11 +329,8 @@ class Gateway:
     ) -> Values:
         """Return the next values of a sensor (rover.gps).
 
-        `numpy.array` takes its times and its values.
-
-        Args:
-          count: at most this many values.
-          seconds: at most this much real time.
+        `numpy.array` takes its times and its values. There are at most `count` values, and those of
+        at most `seconds` of real time.
         """
         from hilgw.events.kinds import numbers
 
@@ -471,11 +467,12 @@ def gateway_of_controller(robot: str, peer: str, control: str | None) -> Gateway
     """Return the gateway that has this program as the controller of the robot.
 
     Args:
-      peer: this end of its connection, or the path of the local socket.
-      control: the first to ask.
+        robot: The name of the robot.
+        peer: This end of its connection, or the path of the local socket.
+        control: The first to ask.
 
     Raises:
-      PeerError: no gateway of this user has it, such as one on another machine.
+        PeerError: no gateway of this user has it, such as one on another machine.
     """
     question = requests.Find("controller", [f"{robot} {peer}"])
     first = [Path(control)] if control else []
@@ -497,15 +494,13 @@ def gateways_with(
 ) -> dict[Gateway, list[str]]:
     """Return the gateways that have these names, each with its names.
 
-    Args:
-      kind: of `requests.NAMED`.
-      control, config: select one gateway, as in `find_gateway`; so does a gateway that is the
-          only one. Such a gateway is not asked: it answers the request itself.
-      look: also programs that are only watched.
+    `kind` is one of `requests.NAMED`. `control` and `config` select one gateway, as in
+    `find_gateway`; so does a gateway that is the only one. Such a gateway is not asked: it answers
+    the request itself. `look` adds programs that are only watched.
 
     Raises:
-      HilgwError: of several gateways, not exactly one has each name, or one did not answer; no
-          request was made.
+        HilgwError: of several gateways, not exactly one has each name, or one did not answer; no
+            request was made.
     """
     selected = control is not None or config is not None
     live = [] if selected else [*live_sockets(), *(live_sockets(LOOK) if look else ())]

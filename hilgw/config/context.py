@@ -32,8 +32,9 @@ class Context:
         """Store the shape of a mapping.
 
         Args:
-          keys: each allowed key with an example of its value, or "".
-          parts: the settings dataclasses that declare the keys.
+            mapping: The mapping.
+            keys: Each allowed key with an example of its value, or "".
+            parts: The settings dataclasses that declare the keys.
         """
         self._keys[id(mapping)] = keys
         self._parts[id(mapping)] = parts

@@ -109,7 +109,7 @@ def _check_pose(
     *,
     needed: str = "",
 ) -> None:
-    """Check position and rotation. needed: the key without which a rotation has no effect."""
+    """Check position and rotation; without the key `needed` a rotation has no effect."""
     try:
         mount_of(position, rotation)
     except ConfigError as error:
@@ -140,7 +140,7 @@ def _read_file(motion: MotionFile, robot: str) -> TimedPoses:
     """Read the motion of a robot.
 
     Raises:
-      ConfigError: its `where` is the file with its line, or "name".
+        ConfigError: its `where` is the file with its line, or "name".
     """
     name = robot if motion.name is None else motion.name
     motions = read_timed_poses(_text(motion.path), motion.path)

@@ -79,8 +79,7 @@ def examine(
 ) -> list[Finding]:
     """Run all checks, in the order in which a user meets the problems.
 
-    Args:
-        configured: the ports that a configuration contains, by their part.
+    `configured` are the ports that a configuration contains, by their part.
     """
     machine = machine or Machine()
     return [
@@ -131,7 +130,6 @@ def _access(machine: Machine) -> Iterator[Finding]:
 
 
 def _configured(part: str, port: str | UsbId) -> Finding:
-    """Return whether this user may open the port of this part of a configuration."""
     try:
         path = Path(resolve_port(port))
         shown = f"{port} ({filemode(path.stat().st_mode)})"

@@ -73,9 +73,7 @@ def exists(port: str | UsbId) -> object | None:
 def stable_name(path: str, by: str, root: Path = Path("/dev/serial")) -> str:
     """Return the /dev/serial/by-id or by-path name of a port; "" when it has none.
 
-    Args:
-        by: "id" is of the device, and the same for two without serial numbers; "path" of the
-            socket.
+    `by`: "id" is of the device, and the same for two without serial numbers; "path" of the socket.
     """
     folder = root / f"by-{by}"
     real = os.path.realpath(path)

@@ -130,10 +130,8 @@ async def scan_port(
 ) -> AsyncIterator[Try | Found]:
     """Yield each try before it starts, and the hardware found, which ends the scan.
 
-    The likeliest rate of each adapter comes before the second of any.
-
-    Args:
-        rates: try only these.
+    The likeliest rate of each adapter comes before the second of any. With `rates`, only these are
+    tried.
 
     Raises:
         PortError: the port cannot be opened.

@@ -140,7 +140,7 @@ class Federation(NetworkView):
         self._on_tick()
 
     async def _end(self, session: ZenohSession) -> None:
-        """Leave: confirm the packets of others, and count those that they confirmed."""
+        """Confirm the packets of others, count those that they confirmed, and leave."""
         self._gateway.medium.on_listeners = self._airs.on_own = lambda: None
         self._tick.set(None)
         for member in self.members.values():
@@ -419,7 +419,7 @@ class Federation(NetworkView):
         self._subscribed = wanted
 
     def _made_state(self, *, revision: int | None = None, leaving: bool = False) -> wire.State:
-        """Return the state of this gateway. revision: None: the next one."""
+        """Return the state of this gateway, with this revision or the next one."""
         gateway = self._gateway
         listeners = {
             each.name: wire.ListenerState(

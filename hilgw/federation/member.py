@@ -156,9 +156,7 @@ class Member:
     def compare_clocks(self, asked: int, received: int, answered: int, got: int) -> None:
         """Compare the clocks by the times of a query and its answer.
 
-        Args:
-          asked, got: by this clock.
-          received, answered: by its clock.
+        The times `asked` and `got` are by this clock, `received` and `answered` by its clock.
         """
         trip = (got - asked) - (answered - received)
         if trip >= 0:
@@ -220,8 +218,7 @@ class Member:
     def judge(self, now: int, left: int) -> None:
         """Find whether the link to it is full, once a second.
 
-        Args:
-          left: bytes of packets that were sent in it, to all gateways.
+        `left` is the number of bytes of packets that were sent in it, to all gateways.
         """
         received = self.neighbour.passed.received
         silent_ns = now - max(self.answered_ns, self.came_ns)

@@ -59,10 +59,8 @@ def topic(source: str, type: str, channel: int, namespace: str = NAMESPACE) -> s
     """Return the topic of the packets of one source on one channel; different sources differ.
 
     Sources are "rover.emitter" or "xbee0"; a topic is "/hilgw/rover/emitter/radio_1". A source
-    whose topic would be too long for ROS 2 has its hash there, after a single Q.
-
-    Args:
-      namespace: "/", or valid names behind a slash each, short enough for the rest.
+    whose topic would be too long for ROS 2 has its hash there, after a single Q. `namespace` is
+    "/", or valid names behind a slash each, short enough for the rest.
     """
     on = name(f"{type.replace('-', '_')}_{'all' if channel == BROADCAST else channel}")
     base = namespace.rstrip("/")

@@ -190,10 +190,9 @@ class ZenohSession:
     ) -> None:
         """Publish to other sessions, in order with all that is put.
 
-        Args:
-          is_light: all gateways have taken nearly all that was put, so that Zenoh has room for
-              this. It may leave from the event loop then, some 50 us earlier; a link that has no
-              room for 1 ms loses it.
+        `is_light`: all gateways have taken nearly all that was put, so that Zenoh has room for
+        this. It may leave from the event loop then, some 50 us earlier; a link that has no room for
+        1 ms loses it.
         """
         if (
             is_light
@@ -368,7 +367,6 @@ class ZenohSession:
 
     def subscribe(self, key: str, handler: OnSample) -> None:
         """Call the handler in the event loop with each sample that another session puts."""
-
         seen, arrive = self._seen, self._arrive
 
         def take(sample: zenoh.Sample) -> None:
@@ -430,8 +428,7 @@ class ZenohSession:
     def _arrive(self, size: int, handler: Callable[..., None], given: tuple[Any, ...]) -> None:
         """Queue an arrival, in a thread of Zenoh.
 
-        Args:
-          size: 0: a change that comes once, for which there is more room.
+        The size 0 is that of a change that comes once, for which there is more room.
         """
         if threading.get_ident() not in self._known_threads:
             self._keep_thread()
@@ -504,7 +501,7 @@ class Bell:
         loop.add_reader(self._read, self._rung)
 
     def ring(self) -> None:
-        """Ring, in any thread; after `close` this has no effect."""
+        """Wake the event loop, from any thread; after `close` this has no effect."""
         with self._lock:
             if self._is_open:
                 try:

@@ -100,7 +100,6 @@ def _own(config: FederationConfig) -> Iterator[tuple[str, Any]]:
 
 
 def _leaves(path: Keys, value: Any) -> Iterator[tuple[Keys, Any]]:
-    """Yield the settings of nested mappings, each with its path."""
     if isinstance(value, Mapping) and (value or not path):
         for key, item in value.items():
             yield from _leaves((*path, str(key)), item)

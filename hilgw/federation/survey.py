@@ -31,9 +31,8 @@ def survey(
 ) -> tuple[list[Found], dict[str, str]]:
     """Return the gateways at these endpoints, and why an endpoint has none: plain JSON types.
 
-    Args:
-      config: has the settings of Zenoh.
-      network: "*": any. Names in the result come from the network: any texts.
+    `config` has the settings of Zenoh. The network "*" is any. Names in the result come from the
+    network: any texts.
     """
     gateways: dict[tuple[str, str, int], Found] = {}
     problems = dict.fromkeys(endpoints, "it accepts connections, and does not answer")

@@ -198,8 +198,7 @@ def decode_json(kind: type[T], data: bytes, longest: int = LONGEST_STATE) -> T:
 def trailer(sender: int, sent_ns: int, numbers: list[tuple[int, int]]) -> bytes:
     """Return the bytes that a gateway adds to the head of a packet, after a zero byte.
 
-    Args:
-      numbers: ID and number for each receiver.
+    `numbers` has an ID and a number for each receiver.
     """
     if len(numbers) == 1:
         return b"\0" + _FOR_ONE.pack(VERSION, sender, sent_ns, *numbers[0])

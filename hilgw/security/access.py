@@ -202,9 +202,8 @@ def server_context(
 ) -> ssl.SSLContext:
     """Return a context for TLS 1.2 or newer with this certificate chain.
 
-    Args:
-        client_authority: PEM file of the certificate that signed those of the clients; a client
-            without one has no connection.
+    `client_authority` is the PEM file of the certificate that signed those of the clients; a client
+    without one has no connection.
 
     Raises:
         ConfigError: a file is invalid, or every user of this machine can read the key.

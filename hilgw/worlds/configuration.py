@@ -73,11 +73,11 @@ def configuration(
 ) -> str:
     """Return YAML text with comments that name what a configuration cannot express.
 
-    Args:
-      controllers: also controllers that Webots starts become controllers that connect to hilgw.
+    With `controllers`, also controllers that Webots starts become controllers that connect to
+    hilgw.
 
     Raises:
-      ConfigError: the world has too many nodes, or more than fits.
+        ConfigError: the world has too many nodes, or more than fits.
     """
     writer = _Writer(world, printable(file), limits, controllers=controllers)
     return "\n".join(writer.bounded(writer.lines())) + "\n"

@@ -37,9 +37,7 @@ def settings_of(device: SceneDevice, world: dict[str, str]) -> tuple[Settings, l
     """Return the settings of a device of a kind in `FIELDS`, and notes on changed values.
 
     All fields of an Emitter or a Receiver are there, otherwise those that differ from the default.
-
-    Args:
-      world: the settings that come from WorldInfo.
+    `world` has the settings that come from WorldInfo.
     """
     node, notes = device.node, list[str]()
     fields = FIELDS[node.kind]

@@ -173,7 +173,6 @@ class _Surveyor:
         return self._scene
 
     def _visit(self, visit: _Visit) -> Iterator[_Visit]:
-        """Record a node; yield those below it."""
         node, robot = visit.node, visit.robot
         is_proto = node.kind not in KNOWN
         frame = self._frame(visit) if is_proto or node.kind in POSED else visit.frame
@@ -301,11 +300,10 @@ class Shape:
 def shapes_of(bounds: Bounds, upright: int, work: Work) -> tuple[list[Shape], list[str]]:
     """Return the shapes of a boundingObject, and notes on those that cannot be obstacles.
 
-    Args:
-      upright: the axis of cylinders and capsules.
+    `upright` is the axis of cylinders and capsules.
 
     Raises:
-      ConfigError: `work` allows no more.
+        ConfigError: `work` allows no more.
     """
     shapes, notes = list[Shape](), list[str]()
     for node, frame in _geometries(bounds, notes, work):

@@ -28,8 +28,7 @@ def _is_valid(
 ) -> bool:
     """Return True for a valid argument; report an invalid one.
 
-    Args:
-      low, also: the smallest value, and one below it that is valid too.
+    `low` is the smallest value, and `also` one below it that is valid too.
     """
     if math.isnan(value):
         report(f"wb_{setter}() called with an invalid '{name}' argument (NaN).")
@@ -168,14 +167,14 @@ class Motor(HasBrake, HasPositionSensor):
     multiplier = property(getMultiplier)
 
     def _refused(self, setter: str, *checked: Any) -> bool:
-        """Return True for a rejected argument. checked: see `_is_valid`.
+        """Return True for a rejected argument; `checked` is as for `_is_valid`.
 
         A motor that the robot does not have accepts nothing.
         """
         return not (_is_valid(f"motor_set_{setter}", *checked) and self.tag)
 
     def _moves(self, kind: type[Motion], name: str, value: float) -> bool:
-        """Return True if the motor accepts this motion. kind: its command."""
+        """Return True if the motor accepts this motion, whose command is `kind`."""
         valid = False
         try:
             valid = not self._refused(name, name, value)

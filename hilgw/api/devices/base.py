@@ -82,7 +82,6 @@ class Sampled:
     sampling_period = property(getSamplingPeriod, lambda self, p: self.enable(p))
 
     def _checked(self, getter: str) -> None:
-        """Report that the program reads a disabled device."""
         if not self._period:
             report_disabled(f"{self.function}_{getter}", f"{self.function}_enable")
 

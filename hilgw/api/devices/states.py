@@ -55,7 +55,7 @@ class State:
         self.waiting.put(command)
 
     def ask(self, node: int) -> None:
-        """Ask, in the next request, for the device of this node number on the same joint."""
+        """Ask for the device of this node number on the same joint, in the next request."""
         self.put(GetAssociatedDevice(self.tag, node))
 
     def apply(self, message: Any) -> None:

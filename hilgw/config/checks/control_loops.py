@@ -96,8 +96,7 @@ def _check_webots_version(
 ) -> None:
     """Check that a session can be made for this version.
 
-    Args:
-      session: makes the session of a peer or proxy from the settings, the version and `of`.
+    `session` makes the session of a peer or proxy from the settings, the version and `of`.
     """
     version = webots_version(inspection)
     if version is None or inspection.has_errors_below(path):

@@ -229,11 +229,10 @@ def _problems_of_mock(
 ) -> Iterator[Problem]:
     """Yield a problem for each parameter that the firmware mock rejects.
 
-    Args:
-      other_keys: names that are also suggested for a typo.
+    `other_keys` are names that are also suggested for a typo.
 
     Raises:
-      ConfigError: there is no mock of this name, or it does not load.
+        ConfigError: there is no mock of this name, or it does not load.
     """
     if not plugins.has(plugins.MOCKS, name):
         raise plugins.unknown("mock", name, plugins.names(plugins.MOCKS))
@@ -277,7 +276,6 @@ def _in_words(message: str, value: Any) -> str:
 
 
 def _refusal(kind: plugins.MockKind, parameters: dict[str, Any]) -> str:
-    """Return the mock's error for parameters that it rejects; "" if it accepts them."""
     try:
         kind.check(parameters)
     except (ValueError, TypeError) as error:

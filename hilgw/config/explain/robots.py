@@ -57,9 +57,12 @@ NO_BOUNDS = (-math.inf, math.inf)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """How hilgw reaches a part. way: "port" (opens it), "connect", "listen", "local" (a local
-    socket), "program" (starts it), "inside" (it runs in the gateway). address: the port, the URL or
-    the file. mock: the mock that runs instead; None: the real part."""
+    """How hilgw reaches a part.
+
+    way: "port" (opens it), "connect", "listen", "local" (a local socket), "program" (starts it),
+    "inside" (it runs in the gateway). address: the port, the URL or the file. mock: the mock that
+    runs instead; None: the real part.
+    """
 
     way: str
     address: str
@@ -97,8 +100,11 @@ def robot_facts(config: GatewayConfig, name: str) -> Facts:
 
 
 def _controller(config: GatewayConfig, name: str, robot: RobotConfig) -> Facts | None:
-    """moves: it commands motors. step_ms: of its steps, None without. silence_s: of its serial
-    line. behind: the simulator of a proxy. has_battery: an empty one of the robot ends it."""
+    """Describe the controller of a robot.
+
+    moves: it commands motors. step_ms: of its steps, None without. silence_s: of its serial line.
+    behind: the simulator of a proxy. has_battery: an empty one of the robot ends it.
+    """
     part = robot.controller
     if part is None:
         return None
@@ -152,8 +158,11 @@ def _connection(settings: object, mock: str | None) -> Connection:
 
 
 def _body(config: GatewayConfig, name: str, key: str) -> Facts:
-    """key: of the file. load: what the line carries in each period. registers: the robot reports
-    its devices when it connects, and `devices` has those that the configuration limits."""
+    """Describe the body under this key of the file.
+
+    load: what the line carries in each period. registers: the robot reports its devices when it
+    connects, and `devices` has those that the configuration limits.
+    """
     robot = config.robots[name]
     part = robot.bodies[key]
     body = plugins.load(plugins.BODIES, part.kind)
@@ -217,8 +226,11 @@ def _device(device: Device) -> Facts:
 def _device_facts(
     device: Device, node: str, reports: Sequence[str], bounds: Sequence[Facts]
 ) -> Facts:
-    """node: its kind, "motor" where the robot reports which one it is. reports: the unit of each
-    number that it reports; of such a motor it is not known."""
+    """Describe a device.
+
+    node: its kind, "motor" where the robot reports which one it is. reports: the unit of each
+    number that it reports; of such a motor it is not known.
+    """
     return {
         "name": device.name,
         "node": node,
@@ -231,13 +243,11 @@ def _device_facts(
 
 
 def _units(device: Device) -> dict[str, str]:
-    """Return the unit of each limited quantity of a motor."""
     units = [quantity.unit for quantity in KINDS[device.kind].settings]
     return dict(zip(LIMITED, units, strict=True))
 
 
 def _limits(limits: MotorLimits, units: dict[str, str]) -> Iterator[Facts]:
-    """Yield the limits of the configuration."""
     for quantity, unit in units.items():
         low, high = limits.bounds(quantity)
         if (low, high) != NO_BOUNDS:
@@ -261,9 +271,10 @@ def _own(device: Device) -> Iterator[Facts]:
 
 
 def _bound(quantity: str, unit: str, low: float, high: float, by: str) -> Facts:
-    """Return one limit; None where it has none. by: what sets it: "configuration" refuses values
-    beyond,
-    "device" is what the robot can do."""
+    """Return one limit; None where it has none.
+
+    `by` sets it: "configuration" refuses values beyond, "device" is what the robot can do.
+    """
     finite = [value if math.isfinite(value) else None for value in (low, high)]
     return {"quantity": quantity, "unit": unit, "low": finite[0], "high": finite[1], "by": by}
 
@@ -281,7 +292,7 @@ def _limited(body: Any, part: PartConfig) -> Iterator[Facts]:
 
 
 def _other_devices(robot: RobotConfig) -> Iterator[Facts]:
-    """Yield those of the configuration beside the radios."""
+    """Yield those of the configuration besides the radios."""
     nodes = {fields: node for node, fields in FIELDS.items()}
     for index, (name, fields) in enumerate(robot.devices.items()):
         if not isinstance(fields, EmitterFields | ReceiverFields):
@@ -289,8 +300,11 @@ def _other_devices(robot: RobotConfig) -> Iterator[Facts]:
 
 
 def _radios(config: GatewayConfig, robot: RobotConfig, controller: Facts | None) -> Iterator[Facts]:
-    """range: of an Emitter, -1: infinite. sampling_period_ms: of a Receiver, None where the
-    controller enables it. hardware: the adapters that it meets."""
+    """Describe the Emitters and Receivers of a robot.
+
+    range: of an Emitter, -1: infinite. sampling_period_ms: of a Receiver, None where the controller
+    enables it. hardware: the adapters that it meets.
+    """
     enables = controller is not None and (controller["step_ms"] or controller["behind"])
     step_ms = config.medium.step_ms or DEFAULT_STEP_MS
     for name, fields in robot.radios.items():
@@ -479,9 +493,11 @@ def _rule(
     note: str = "",
     holds: bool = True,
 ) -> Facts | None:
-    """Return one cause that stops the motors, where it holds. reasons: their words in the
-    report. after_s:
-    how long afterwards; 0: at once; None: never, and `note` is what happens."""
+    """Return one cause that stops the motors, where it holds.
+
+    reasons: their words in the report. after_s: how long afterwards; 0: at once; None: never, and
+    `note` is what happens.
+    """
     if not holds:
         return None
     return {"cause": cause, "reasons": list(map(str, reasons)), "after_s": after_s, "note": note}

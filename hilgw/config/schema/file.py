@@ -89,8 +89,7 @@ def _named(name: CoreSchema, item: CoreSchema) -> CoreSchema:
 def _name(forbidden: str, *, couples: bool = False) -> CoreSchema:
     """Return the schema of a name in commands and reports: printable, no `forbidden` characters.
 
-    Args:
-      couples: the name may contain the "::" of coupled motors.
+    With `couples` the name may contain the "::" of coupled motors.
     """
 
     def check(name: str) -> str:
@@ -179,7 +178,6 @@ def _on_demand(make: Callable[[], CoreSchema]) -> CoreSchema:
 
 
 def _tagged(tag: str, name: str, part: type[Any]) -> CoreSchema:
-    """Return the schema of a mapping with the keys of a dataclass, and its name under `tag`."""
     return parts_schema(name, (part,), tag=(tag, name))
 
 
@@ -194,7 +192,6 @@ def _node(node: NodeConfig) -> NodeConfig:
 
 
 def _one_of(tag: str, parts: Mapping[str, type[Any]]) -> CoreSchema:
-    """Return the schema of a mapping that selects one of these dataclasses by its key `tag`."""
     return union(tag, {name: _tagged(tag, name, part) for name, part in parts.items()}, {})
 
 
@@ -217,7 +214,7 @@ def _by_kind(group: plugins.Group) -> CoreSchema:
 
 
 def _kind_schema(group: plugins.Group, kind: str) -> CoreSchema:
-    """Return the schema of this kind. Raises ConfigError if it is unknown, or cannot be used."""
+    """Return the schema of this kind; raise ConfigError if it is unknown, or cannot be used."""
     part = plugins.load(group, kind)
     config = AdapterConfig if group == plugins.ADAPTERS else PartConfig
     shared = {"common": StationSettings} if group == plugins.ADAPTERS else {}

@@ -134,7 +134,6 @@ def compose_with(text: str, file: str, *, fast: bool) -> Document:
 
 
 def _explained(error: Exception, loader: _Loader, lines: Lines) -> tuple[Position, Path, str, str]:
-    """Return position, path, problem and fix of an error that ends the document."""
     if not isinstance(error, yaml.MarkedYAMLError):  # an escape "\\UFFFFFFFF", an endless %YAML
         position = lines.position(loader.index())
         return position, (), "not valid YAML", "write another number or character"

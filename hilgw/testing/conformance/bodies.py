@@ -143,7 +143,7 @@ class BodyConformance:
     # --- stops --------------------------------------------------------------------------------
 
     def test_a_stop_needs_no_command(self) -> None:
-        """Check that a stop to a robot that was never commanded is written, and disturbs no handshake.
+        """Check that a stop needs no command before it, and disturbs no handshake.
 
         Without a connection nothing is written.
         """
@@ -256,7 +256,7 @@ class BodyConformance:
     # --- silence, noise, reconnection ---------------------------------------------------------
 
     def test_silence(self) -> None:
-        """Check that a silent robot is gone, can still be stopped, and comes back without a motion."""
+        """Check that a silent robot is gone, still gets a stop, and comes back without a motion."""
         if self.silence_s is None:
             return
         line = self._moving()
