@@ -57,8 +57,8 @@ class Command:
 def add_options(parser: argparse.ArgumentParser, options: Iterable[Option]) -> None:
     """Add these options to a parser."""
     groups: dict[str, _Groups] = {"": parser}
-    for each in options:
-        name = each.exclusive
+    for option in options:
+        name = option.exclusive
         if name not in groups:
             groups[name] = parser.add_mutually_exclusive_group(required=name.endswith("!"))
-        groups[name].add_argument(*each.names, **each.settings)
+        groups[name].add_argument(*option.names, **option.settings)

@@ -56,7 +56,7 @@ def options_of_run(options: tuple[tuple[str, str, str], ...], **kinds: Any) -> l
 
     from hilgw.cli.declaration import Option
 
-    found = []
+    made = []
     for names, metavar, text in options:
         words = names.split()
         more: dict[str, Any] = {"metavar": metavar} if metavar else {"action": "store_true"}
@@ -64,8 +64,8 @@ def options_of_run(options: tuple[tuple[str, str, str], ...], **kinds: Any) -> l
             more |= {"action": "append", "dest": "overrides"}
         elif words[-1][2:] in kinds:
             more["type"] = kinds[words[-1][2:]]
-        found.append(Option(*words, default=SUPPRESS, help=text, **more))
-    return found
+        made.append(Option(*words, default=SUPPRESS, help=text, **more))
+    return made
 
 
 # --- the help -------------------------------------------------------------------------------------

@@ -183,13 +183,13 @@ _WANTED = {"int": "a whole number", "float": "a number"}
 
 def _reworded(message: str) -> str:
     """Return an error of argparse, in the words of hilgw."""
-    if found := _CHOICE.fullmatch(message):
-        known = [name.strip("'") for name in found[3].split(", ")]
-        return f"{found[1]}: {quoted(found[2])} is not one of the choices; " + suggest(
-            found[2], known
+    if match := _CHOICE.fullmatch(message):
+        known = [name.strip("'") for name in match[3].split(", ")]
+        return f"{match[1]}: {quoted(match[2])} is not one of the choices; " + suggest(
+            match[2], known
         )
-    if found := _VALUE.fullmatch(message):
-        return f"{found[1]}: {found[3]} is not {_WANTED[found[2]]}"
+    if match := _VALUE.fullmatch(message):
+        return f"{match[1]}: {match[3]} is not {_WANTED[match[2]]}"
     return message
 
 

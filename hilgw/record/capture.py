@@ -74,8 +74,8 @@ def module(
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(head["wall_s"]))
     command = _plain(shlex.join(["hilgw", *map(str, head.get("arguments", ()))]))
     left_out = f"{{{', '.join(map(_literal, not_compared))}}}"
-    each = "".join(f"\n        {argument}," for argument in ("RECORDING", *arguments))
-    call = f"{each}\n    " if arguments else "RECORDING"
+    listed = "".join(f"\n        {argument}," for argument in ("RECORDING", *arguments))
+    call = f"{listed}\n    " if arguments else "RECORDING"
     lines = [
         f'"""Recorded {when}, with hilgw {_plain(str(head.get("hilgw")))}:',
         "",
@@ -147,9 +147,9 @@ def firmware_module(
     """
     elf, machine, file = of
     answers = Answers(framing, changes=changes)
-    for each in script.steps:
-        if each.kind is Kind.RECEIVED:
-            answers.feed(each.data, each.time_ns)
+    for step in script.steps:
+        if step.kind is Kind.RECEIVED:
+            answers.feed(step.data, step.time_ns)
     times = [
         f"    ({(each.time_ns - script.begin_ns) / NS_PER_S:.3f}, {_literal(each.data)}),"
         for each in script.steps
@@ -183,12 +183,12 @@ def _plain(text: str) -> str:
     return text if text.isascii() and text.isprintable() and not set(text) & set('"\\') else ""
 
 
-def _shown(what: str, values: Sequence[Any], most: int) -> list[str]:
+def _shown(name: str, values: Sequence[Any], most: int) -> list[str]:
     literals = [f"        {_literal(value)}," for value in values[: max(0, most)]]
     long = [at for at, line in enumerate(literals) if len(line) > WIDTH]
     literals = literals[: long[0]] if long else literals
     part = "" if len(literals) == len(values) else f"[:{len(literals)}]"
-    head = f"    assert {what}{part} == ["
+    head = f"    assert {name}{part} == ["
     return [head, *literals, "    ]"] if literals and len(head) <= WIDTH else []
 
 

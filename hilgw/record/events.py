@@ -267,5 +267,5 @@ class Decoder:
         self.head, self._epoch_ns = head, head["epoch_ns"]
         self._clock = (0, self._epoch_ns)
 
-    def _foreign(self, what: str, fix: str = "") -> RecordingError:
-        return RecordingError(what, where=self._where, fix=fix)
+    def _foreign(self, problem: str, fix: str = "") -> RecordingError:
+        return RecordingError(problem, where=self._where, fix=fix)

@@ -219,6 +219,6 @@ class Replay:
         self._passed.pop(self._step, None)
         self._pass(self._step, now)
 
-    def _pass(self, at: int, now: int) -> None:
-        self._time_ns = self._steps[at].time_ns
-        self._now, self._step = max(self._now, now), at + 1
+    def _pass(self, index: int, now: int) -> None:
+        self._time_ns = self._steps[index].time_ns
+        self._now, self._step = max(self._now, now), index + 1

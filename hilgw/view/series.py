@@ -132,11 +132,14 @@ def of_status(status: Event, before: Event) -> Iterator[Reading]:
         factor = simulated_s / passed_s if passed_s > 0 <= simulated_s else None  # it started anew
         yield Reading(f"{name}: real-time factor", factor, "x")
     for hop, parts in status.get("latency", {}).items():
-        for part, found in parts.items():
-            old = before.get("latency", {}).get(hop, {}).get(part, found)
-            total, bounds = found["count"] - old["count"], [*status["latency_bounds_s"], math.inf]
+        for part, histogram in parts.items():
+            old = before.get("latency", {}).get(hop, {}).get(part, histogram)
+            total, bounds = (
+                histogram["count"] - old["count"],
+                [*status["latency_bounds_s"], math.inf],
+            )
             counts = [
-                new - past for new, past in zip(found["buckets"], old["buckets"], strict=False)
+                new - past for new, past in zip(histogram["buckets"], old["buckets"], strict=False)
             ]
             for word, share in (("p50", 0.5), ("p99", 0.99)):
                 ms = bounds[bisect_left(counts, share * total)] * 1e3 if total > 0 else None

@@ -31,14 +31,14 @@ class Actions:
         """Show what the visitor has to give first."""
         self._answer.set_content(state(text, "warn"))
 
-    async def do(self, what: str, request: Callable[..., object], *given: object) -> bool:
+    async def do(self, done: str, request: Callable[..., object], *given: object) -> bool:
         """Send a request of `hilgw.client.Gateway`, outside the event loop, and show its outcome.
 
         It is not sent for a visitor who may not, nor again while the same is under way: a second
         click is none.
 
         Args:
-            what: The request in words, once it is done.
+            done: The request in words, once it is done.
             request: The method to call.
             *given: Its arguments.
 
@@ -47,16 +47,16 @@ class Actions:
         """
         from nicegui import run
 
-        if what in self._running or not self._page.may("drive"):
+        if done in self._running or not self._page.may("drive"):
             return False
-        self._running.add(what)
+        self._running.add(done)
         try:
             note = await run.io_bound(request, *given)
             more = f"; {note}" if isinstance(note, str) and note else ""
-            self._answer.set_content(joined([state(f"{what}{more}", "warn" if more else "good")]))
+            self._answer.set_content(joined([state(f"{done}{more}", "warn" if more else "good")]))
         except HilgwError as error:
             self._answer.set_content(state(str(error), "bad"))
             return False
         finally:
-            self._running.discard(what)
+            self._running.discard(done)
         return True

@@ -132,8 +132,8 @@ def _build_playhead(page: Page, recorded: Recorded) -> None:
         slider.on("pointerdown", lambda: hold(True))
         slider.on("change", seek, js_handler="(e) => emit(e.target.value)")
     if not may:
-        for each in (play, speed, slider):
-            each.props("disable disabled")
+        for control in (play, speed, slider):
+            control.props("disable disabled")
 
     def update() -> None:
         now, begin = recorded.now(), recorded.begin_ns

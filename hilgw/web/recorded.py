@@ -74,8 +74,8 @@ class Recorded:
         self.begin_ns = self.end_ns = 0 if first is None else first["time_ns"]
         layout = {"topology": NO_TOPOLOGY, "scene": NO_SCENE}
         for part, known in layout.items():
-            found = recording.head.get(part)  # not there: an older version has recorded it
-            layout[part] = {**known, **(found if isinstance(found, dict) else {})}
+            recorded = recording.head.get(part)  # not there: an older version has recorded it
+            layout[part] = {**known, **(recorded if isinstance(recorded, dict) else {})}
         layout["scene"]["mono_ns"] = self.begin_ns
         folder = {"folder": str(path.absolute().parent), "running": {}}
         self._layout = {**layout, "recordings": folder}
@@ -114,16 +114,16 @@ class Recorded:
     def play(self, is_playing: bool, speed: float | None = None) -> None:
         """Go on, or stand still, from where it is. At the end it begins again."""
         with self.bench.lock:
-            at = self.now()
-            if is_playing and not self.is_playing and at >= self.end_ns:
-                self._jumped, at = True, self.begin_ns
-            self._at, self._since = at, self._clock()
+            time_ns = self.now()
+            if is_playing and not self.is_playing and time_ns >= self.end_ns:
+                self._jumped, time_ns = True, self.begin_ns
+            self._at, self._since = time_ns, self._clock()
             self.is_playing, self.speed = is_playing, speed or self.speed
 
-    def seek(self, at: int) -> None:
+    def seek(self, time_ns: int) -> None:
         """Jump to this time."""
         with self.bench.lock:
-            self._at, self._since = min(max(at, self.begin_ns), self.end_ns), self._clock()
+            self._at, self._since = min(max(time_ns, self.begin_ns), self.end_ns), self._clock()
             self._jumped = True
 
     # --- in threads -------------------------------------------------------------------------------
@@ -133,9 +133,9 @@ class Recorded:
         recording, problems = Recording(self.path), list[str]()
         with closing(recording.events(states=True)) as events:  # type: ignore[type-var]
             for number, event in enumerate(events):
-                at = self.end_ns = max(self.end_ns, event["time_ns"])
+                time_ns = self.end_ns = max(self.end_ns, event["time_ns"])
                 if number % MARK_EVENTS == 0:
-                    self._marks.append(at)
+                    self._marks.append(time_ns)
                     if self._ended.is_set():
                         return
                 if event["event"] not in RARE and "since_ns" not in event:
@@ -143,7 +143,7 @@ class Recorded:
                 if len(self.states) < MOST_STATES:
                     self.states.append(_timed(event))
                 else:
-                    problems = problems or [MANY.format(ns_to_s(at - self.begin_ns))]
+                    problems = problems or [MANY.format(ns_to_s(time_ns - self.begin_ns))]
         problems += [str(recording.error)] if recording.error is not None else []
         problems += [TRUNCATED] * recording.truncated
         with self.bench.lock:
@@ -181,8 +181,8 @@ class Recorded:
 
     def _events_at(self, now: int) -> Iterator[Event]:
         """Return the newest states before the window that ends now, and its events."""
-        at = bisect_left(self._marks, now) - WINDOW_EVENTS // MARK_EVENTS
-        first = min(now - LEAST_NS, self._marks[max(at, 0)] if self._marks else now)
+        mark = bisect_left(self._marks, now) - WINDOW_EVENTS // MARK_EVENTS
+        first = min(now - LEAST_NS, self._marks[max(mark, 0)] if self._marks else now)
         first = max(first, now - MOST_NS, self.begin_ns)
         newest: dict[tuple[str, ...], Event] = {}
         for event in takewhile(lambda each: each["time_ns"] < first, list(self.states)):

@@ -128,11 +128,11 @@ def _listening(settings: WebSettings) -> Iterator[tuple[bool, socket.socket, soc
             fix="give --token FILE (hilgw token makes one) and --certificate FILE, or use ssh -L",
         )
     with contextlib.ExitStack() as stack:
-        found = []
+        sockets = []
         for number in (port, port and port + 1):
             try:
                 where = (str(address[0]), number)
-                found.append(stack.enter_context(socket.create_server(where, family=family)))
+                sockets.append(stack.enter_context(socket.create_server(where, family=family)))
             except (OSError, OverflowError) as error:
                 raise PortError(
                     f"cannot listen: {getattr(error, 'strerror', error)}",
@@ -140,7 +140,7 @@ def _listening(settings: WebSettings) -> Iterator[tuple[bool, socket.socket, soc
                     where=f"{host}:{number}",
                     fix="choose another --port; STOP ALL has the one after it",
                 ) from None
-        yield local, found[0], found[1]
+        yield local, sockets[0], sockets[1]
 
 
 def _pages(site: Site) -> ASGIApp:

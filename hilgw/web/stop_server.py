@@ -168,11 +168,11 @@ class StopProcess:
                 while select.select([beats], [], [], wait_s)[0] and beats.read(4096):
                     wait_s = SILENT_S
                 process.kill()
-            what = f"the process of STOP ALL ended or did not answer ({process.returncode})"
+            problem = f"the process of STOP ALL ended or did not answer ({process.returncode})"
             while not self._closing.wait(RESTART_S):
                 with suppress(OSError):  # nothing is free for a process: it is tried again
                     self._process = self._started()
-                    self._notify(f"{what} and was started again")
+                    self._notify(f"{problem} and was started again")
                     break
 
 

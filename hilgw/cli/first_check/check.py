@@ -114,8 +114,8 @@ def _leave_on_signals() -> None:
     """
 
     def leave(number: int, _: object) -> NoReturn:
-        for each in EXIT_BY_SIGNAL:
-            signal.signal(each, signal.SIG_IGN)
+        for ending in EXIT_BY_SIGNAL:
+            signal.signal(ending, signal.SIG_IGN)
         raise SystemExit(EXIT_BY_SIGNAL[signal.Signals(number)])
 
     for number in EXIT_BY_SIGNAL:

@@ -14,9 +14,9 @@ CSV_COLUMNS = ("wall_s", "mono_ns", "time_ns", "name", "field", "value", "unit")
 
 def in_words(event: Event) -> str:
     """Return the line of an event: the time of day, whom it is about, what happened."""
-    at = datetime.fromtimestamp(event.get("wall_s", 0.0)).astimezone()
+    time = datetime.fromtimestamp(event.get("wall_s", 0.0)).astimezone()
     text = f"{name_of(event):<16} {words(event)}"
-    return one_line(f"{at:%H:%M:%S}.{at.microsecond // 1000:03}  {text}")
+    return one_line(f"{time:%H:%M:%S}.{time.microsecond // 1000:03}  {text}")
 
 
 def csv_rows(event: Event) -> list[list[Any]]:

@@ -314,13 +314,13 @@ def _body(body: Facts, robot: Facts) -> Iterator[tuple[str, str]]:
 def _devices(devices: Sequence[Facts]) -> Iterator[tuple[str, str]]:
     """Yield the motors one by one, the others by node."""
     others: dict[tuple[str, str, str], list[str]] = {}
-    for each in devices:
-        if each["role"] == MOTOR:
-            yield "motor", f"{each['name']} ({each['node']}): {_limits(each)}"
+    for device in devices:
+        if device["role"] == MOTOR:
+            yield "motor", f"{device['name']} ({device['node']}): {_limits(device)}"
             continue
-        units = ", ".join(dict.fromkeys(filter(None, each["reports"])))
-        key = (each["role"], each["node"], units)
-        others.setdefault(key, []).append(each["name"])
+        units = ", ".join(dict.fromkeys(filter(None, device["reports"])))
+        key = (device["role"], device["node"], units)
+        others.setdefault(key, []).append(device["name"])
     for (role, node, units), names in sorted(others.items(), key=lambda item: item[0][0]):
         in_units = f" in {units}" if units else ""
         yield role, f"{', '.join(names)} ({node}{in_units})"

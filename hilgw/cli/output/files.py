@@ -146,7 +146,7 @@ def write_report(target: str | None, report: dict[str, Any]) -> None:
     write(target, text)
 
 
-def _expect_own(file: Path, is_own: Callable[[bytes], bool], what: str) -> None:
+def _expect_own(file: Path, is_own: Callable[[bytes], bool], noun: str) -> None:
     """Raise HilgwError for a regular file with other content; an empty file may be replaced."""
     try:
         if not stat.S_ISREG(file.stat().st_mode):
@@ -158,7 +158,7 @@ def _expect_own(file: Path, is_own: Callable[[bytes], bool], what: str) -> None:
         raise HilgwError(f"cannot read: {error.strerror}", where=str(file)) from None
     if content.strip() and not is_own(content):
         raise HilgwError(
-            f"this file exists and is not {what} of hilgw",
+            f"this file exists and is not {noun} of hilgw",
             where=str(file),
             fix="name another file, or remove this one",
         )

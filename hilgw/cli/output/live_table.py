@@ -93,7 +93,7 @@ class LiveTable:
 
     def screen(self, width: int, height: int, now: int) -> list[str]:
         """Return its lines: `height`, none longer than `width`. now: of the monotonic clock."""
-        shown, at = self._paused or (self, now)
+        shown, shown_ns = self._paused or (self, now)
         style = self._style
         if shown._filter != self._filter:
             shown._search(self._filter)
@@ -109,7 +109,7 @@ class LiveTable:
         top = [style.strong(head), *map(style.bad if is_bad else style.good, message)]
         top += [*shown._states(width), ""]
         room = height - len(top) - 1
-        devices = shown._devices(width, max(room * 2 // 3, 4), at) if self._rows else []
+        devices = shown._devices(width, max(room * 2 // 3, 4), shown_ns) if self._rows else []
         searched = f"  filter: {self._filter}" if self._filter or self._typing else ""
         heading = [style.dim((self._heading + searched)[:width])]
         newest = shown._newest(width, room - len(devices) - 1)

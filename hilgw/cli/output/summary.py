@@ -48,11 +48,11 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
         if text:
             lines.append(f"  {name:<14} {text}")
     lines.extend(control_loop_lines(report["control_loops"]))
-    for path, each in report.get("recordings", {}).items():
-        more = f" (the last: {each['file']})" if each["file"] != path else ""
-        lost = f"; {each['lost']} EVENTS LOST: {each['error'] or 'for a time'}"
-        poses = f"; {n} poses left out" if (n := each["poses_left_out"]) else ""
-        text = f"{path}{more}, {each['bytes']} bytes{poses}{lost if each['lost'] else ''}"
+    for path, recording in report.get("recordings", {}).items():
+        more = f" (the last: {recording['file']})" if recording["file"] != path else ""
+        lost = f"; {recording['lost']} EVENTS LOST: {recording['error'] or 'for a time'}"
+        poses = f"; {n} poses left out" if (n := recording["poses_left_out"]) else ""
+        text = f"{path}{more}, {recording['bytes']} bytes{poses}{lost if recording['lost'] else ''}"
         lines.append(f"  {'recording':<14} {text}")
     ledger = report["ledger"]
     lines.append("  the ledger adds up" if ledger["adds_up"] else "  THE LEDGER DOES NOT ADD UP:")
@@ -160,12 +160,14 @@ def divergence_words(divergences: Mapping[str, Divergence]) -> list[str]:
     Each is such as "gps.x offset 0.01 gain 1.10 RMS 0.02 48 ms".
     """
     words = []
-    for name, each in divergences.items():
-        if each.offset is None or each.rms is None:
+    for name, divergence in divergences.items():
+        if divergence.offset is None or divergence.rms is None:
             continue
-        delay = "" if each.delay_ms is None else f" {_rounded(each.delay_ms, 0)} ms"
-        gain = "" if each.gain is None else f" gain {_rounded(each.gain, 2)}"
-        words.append(f"{name} offset {_number(each.offset)}{gain} RMS {_number(each.rms)}{delay}")
+        delay = "" if divergence.delay_ms is None else f" {_rounded(divergence.delay_ms, 0)} ms"
+        gain = "" if divergence.gain is None else f" gain {_rounded(divergence.gain, 2)}"
+        words.append(
+            f"{name} offset {_number(divergence.offset)}{gain} RMS {_number(divergence.rms)}{delay}"
+        )
     return words
 
 
@@ -177,12 +179,12 @@ def divergence_table(report: Mapping[str, Mapping[str, Any]], head: str = "senso
         head: The heading of the first column.
     """
     rows = [(head, *_HEADS)]
-    for name, each in report.items():
-        if not each["n"]:
+    for name, divergence in report.items():
+        if not divergence["n"]:
             continue
-        gain, delay = _rounded(each["gain"], 2), _rounded(each["delay_ms"], 0)
-        numbers = _number(each["offset"]), gain, delay, _number(each["rms"])
-        rows.append((name, *numbers, str(each["n"])))
+        gain, delay = _rounded(divergence["gain"], 2), _rounded(divergence["delay_ms"], 0)
+        numbers = _number(divergence["offset"]), gain, delay, _number(divergence["rms"])
+        rows.append((name, *numbers, str(divergence["n"])))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(

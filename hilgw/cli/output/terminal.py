@@ -229,8 +229,8 @@ class Terminal(EventStream):
             text += self._reached(listeners)
         else:
             text += self._style.bad(f"  not received: {in_words(not_received)}")
-        if found := missed():  # the nearest miss comes first
-            nearest = dict(sorted(found.items(), key=lambda each: stage(each[1]), reverse=True))
+        if misses := missed():  # the nearest miss comes first
+            nearest = dict(sorted(misses.items(), key=lambda each: stage(each[1]), reverse=True))
             shown = MANY if self._verbose else MISSED_SHOWN
             text += self._style.dim(f"; not {by_reason(nearest, shown, _how)}")
         self._write(packet.source, text)
@@ -276,22 +276,22 @@ class Terminal(EventStream):
     def summary(self, report: dict[str, Any]) -> None:
         """Write the summary of a run."""
         self._show_held_back(self._states.take_held_back(), "states")
-        for what, limit in self._limits.items():
-            self._show_held_back(limit.take_held_back(), what)
+        for kind, limit in self._limits.items():
+            self._show_held_back(limit.take_held_back(), kind)
         for line in summary_lines(report):
             self.line(line)
 
-    def _admit(self, what: str) -> bool:
+    def _admit(self, kind: str) -> bool:
         if self._is_log:
             return True
-        limit = self._limits[what]
+        limit = self._limits[kind]
         if is_shown := limit.admit(self._clock()):
-            self._show_held_back(limit.take_held_back(), what)
+            self._show_held_back(limit.take_held_back(), kind)
         return is_shown
 
-    def _show_held_back(self, count: int, what: str) -> None:
+    def _show_held_back(self, count: int, kind: str) -> None:
         if count:
-            self._write("", self._style.dim(f"... {count} more {what} not shown"))
+            self._write("", self._style.dim(f"... {count} more {kind} not shown"))
 
     def _write(self, source: str, text: str) -> None:
         # With any line, or the last states of a station that is quiet now are never mentioned.

@@ -116,8 +116,8 @@ def cut(text: str, width: int, tail: int = 0) -> str:
 
 def second_column(line: str) -> int:
     """Return where the second column of a line such as "  name    text" begins."""
-    found = re.match(r" *\S+ +", line)
-    return min(len(found[0]), NARROWEST) if found else 0
+    match = re.match(r" *\S+ +", line)
+    return min(len(match[0]), NARROWEST) if match else 0
 
 
 def paragraphs(text: str, width: int = 80) -> str:

@@ -108,9 +108,9 @@ def _of_firmware(args: argparse.Namespace, target: Path, recording: Recording) -
     framings = {name: each for name, each in _framings(config).items() if name in scripts}
     part = args.part or ("" if len(framings) != 1 else next(iter(framings)))
     if part not in framings:
-        what = f"--part {part or 'is missing'}: which line with packets the firmware is on"
+        problem = f"--part {part or 'is missing'}: which line with packets the firmware is on"
         fix = f"--part is one of {', '.join(framings)}" if framings else "record such a line"
-        raise UsageError(what, fix=fix)
+        raise UsageError(problem, fix=fix)
     text = firmware_module(
         target.stem,
         scripts[part],

@@ -48,8 +48,8 @@ def _of_link(link: Link, twin: Mapping[str, Any], begin_ns: int) -> Iterator[Pan
     yield size[0], "delay (ms)", size[1], [row.delay_ms for row in rows], twin["each_ms"]
     known = sorted((at, row.lost) for at, row in zip(place[1], rows, strict=True)
                    if row.lost is not None)  # fmt: skip
-    each = -(-len(known) // GROUPS)
-    groups = [known[at : at + each] for at in range(0, len(known), each)]
+    per_group = -(-len(known) // GROUPS)
+    groups = [known[at : at + per_group] for at in range(0, len(known), per_group)]
     means = [[sum(column) / len(group) for column in zip(*group, strict=True)] for group in groups]
     shares = [100 * lost for _, lost in means]
     beside = [None if loss is None else 100 * loss] * len(means)

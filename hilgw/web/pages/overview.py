@@ -42,14 +42,14 @@ def build(page: Page) -> None:
         top.set_content(general(views, bench.problem))
         for key in shown.keys() - bench.gateways.keys():
             shown.pop(key)[0].delete()
-        for at, view in enumerate(views):
+        for index, view in enumerate(views):
             if view.key not in shown:
                 with cards, ui.element("section").classes("gateway") as card:
                     places = {"": content()} | {name: scrolling(name) for name in TABLES}
                     shown[view.key] = card, places
             card, places = shown[view.key]
-            if list(cards)[at] is not card:
-                card.move(target_index=at)
+            if list(cards)[index] is not card:
+                card.move(target_index=index)
             for name, text in parts(view, bench.now()).items():
                 places[name].set_content(text)
                 places[name].set_visibility(bool(text))
@@ -59,12 +59,12 @@ def build(page: Page) -> None:
 
 def general(views: list[GatewayView], problem: str) -> Markup:
     """HTML about no gateway: why there is none, and what to do."""
-    found = [element("p", state(problem, "bad"), role="alert")] if problem else []
+    items = [element("p", state(problem, "bad"), role="alert")] if problem else []
     if not views and not problem:
         start = element("code", "hilgw --config FILE")
         text = element("p", "Start one with ", start, ". It appears here by itself.")
         return element("section", element("h2", "No gateway is running"), text, class_="empty")
-    return joined(found)
+    return joined(items)
 
 
 def parts(view: GatewayView, now: int) -> dict[str, Markup]:
@@ -107,13 +107,13 @@ def _head(view: GatewayView, now: int) -> Markup:
 
 def _map(view: GatewayView) -> Markup:
     """Draw robots with their ends and devices, airs with their stations, mocks."""
-    parts, found = view.status.get("topology", NO_TOPOLOGY), []
+    parts, items = view.status.get("topology", NO_TOPOLOGY), []
     robots = dict.fromkeys([*parts["robots"], *view.status["robots"]])
     for robot in robots:
         chain = _chain(view, robot)
         devices = ", ".join(parts["robots"].get(robot, ()))
         below = [element("div", devices, class_="dim")] if devices else []
-        found.append(element("li", element("h3", f"robot {robot}"), chain, *below))
+        items.append(element("li", element("h3", f"robot {robot}"), chain, *below))
     airs: dict[str | None, list[str]] = {}
     for station, air in parts["stations"].items():
         if station in view.status["ports"]:
@@ -123,21 +123,21 @@ def _map(view: GatewayView) -> Markup:
         chain = element(
             "div", *(_port_state(view, each, each) for each in stations), class_="chain"
         )
-        found.append(element("li", element("h3", title), chain))
+        items.append(element("li", element("h3", title), chain))
     if parts["mocks"]:
         mocks = element("div", ", ".join(parts["mocks"]), class_="dim")
-        found.append(element("li", element("h3", "mocks"), mocks))
-    return element("ul", *found, class_="map")
+        items.append(element("li", element("h3", "mocks"), mocks))
+    return element("ul", *items, class_="map")
 
 
 def _chain(view: GatewayView, robot: str) -> Markup:
     """Draw controller - robot - bodies."""
     ends = [(end, f"{robot}.{end}") for end in ("controller", "body", "remote")]
-    found = [_port_state(view, port, end) for end, port in ends if port in view.status["ports"]]
+    states = [_port_state(view, port, end) for end, port in ends if port in view.status["ports"]]
     if known := robot_of(view, robot):
-        found.insert(1, armed_state(known))
+        states.insert(1, armed_state(known))
     between = element("i", "⇄", aria_hidden="true")
-    parts = [each for one in found for each in (between, one)][1:]
+    parts = [each for one in states for each in (between, one)][1:]
     return element("div", *parts, class_="chain")
 
 
@@ -293,10 +293,10 @@ def _latencies(view: GatewayView, now: int) -> Markup:
     return table("Latency", head, rows)
 
 
-def at_most(bounds: list[float], found: Mapping[str, Any], share: float) -> str:
+def at_most(bounds: list[float], histogram: Mapping[str, Any], share: float) -> str:
     """Return the bound that this share of the durations does not exceed."""
-    for bound, count in zip(bounds, found["buckets"], strict=False):
-        if count >= share * found["count"]:
+    for bound, count in zip(bounds, histogram["buckets"], strict=False):
+        if count >= share * histogram["count"]:
             return f"{bound * 1e3:g} ms"
     return f"more than {bounds[-1]:g} s"
 

@@ -72,18 +72,18 @@ class Plots:
         for view in views:
             title = view.title
             titles[f"{title} {view.pid}" if title in titles else title] = view
-        found = {
+        series = {
             f"{title} · {each.name}".encode(errors="replace").decode(): (view, time, each)
             for title, view in titles.items()
             for time, each in islice(_newest_of(view), MOST_LISTED)
         }
-        new = [name for name in found if name not in self.names][: MOST_LISTED - len(self.names)]
+        new = [name for name in series if name not in self.names][: MOST_LISTED - len(self.names)]
         begin = len("".join(titles)) + 3 if len(titles) == 1 else 0  # one gateway needs no name
         for name in new:
             whole = name[begin:]
             is_long, half = len(whole) > LONGEST, LONGEST // 2
             self.names[name] = f"{whole[:half]}…{whole[-half:]}" if is_long else whole
-        self._newest = {name: each for name, each in found.items() if name in self.names}
+        self._newest = {name: each for name, each in series.items() if name in self.names}
         return bool(new)
 
     def preset(self, view: GatewayView, robot: str) -> list[str]:
@@ -106,8 +106,8 @@ class Plots:
         ]
         some = [name for names in devices for name in names[: MOST_PRESET // 2]]
         rates = [name for name in known if name in own] or known
-        found = dict.fromkeys([*some, *chain(*devices)] or rates)
-        return [known[name] for name in found][:MOST_PRESET]
+        preset = dict.fromkeys([*some, *chain(*devices)] or rates)
+        return [known[name] for name in preset][:MOST_PRESET]
 
     def update(self, chosen: Iterable[str], now: int, *, paused: bool) -> None:
         """Show these. Call it again and again, also while it is paused: they go on."""
@@ -235,10 +235,12 @@ class Choice:
             self.series.set_options(self._plots.names)
         robots = robots_of(gateways)
         having = {key for key, _ in robots}
-        found = robots | {(k, ""): each.title for k, each in gateways.items() if k not in having}
-        if found != preset.options:
-            is_known = preset.value in found
-            preset.set_options(found, value=preset.value if is_known else next(iter(found), None))
+        choices = robots | {(k, ""): each.title for k, each in gateways.items() if k not in having}
+        if choices != preset.options:
+            is_known = preset.value in choices
+            preset.set_options(
+                choices, value=preset.value if is_known else next(iter(choices), None)
+            )
         if self.series.value == self._preselected:
             self._follow()
 

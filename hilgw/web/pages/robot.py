@@ -47,13 +47,13 @@ def build(page: Page) -> None:
         place = ui.element("div")
 
     def update() -> None:
-        found = robots_of(page.bench.gateways)
+        robots = robots_of(page.bench.gateways)
         top.set_content(general(list(page.bench.gateways.values()), page.bench.problem))
-        if found != chosen.options:
+        if robots != chosen.options:
             wanted = query.get("gateway", ""), query.get("robot", "")
-            first = next((key for key in found if key == wanted), next(iter(found), None))
-            now = chosen.value if chosen.value in found else first
-            chosen.set_options(found, value=now)
+            first = next((key for key in robots if key == wanted), next(iter(robots), None))
+            now = chosen.value if chosen.value in robots else first
+            chosen.set_options(robots, value=now)
         if chosen.value is None:
             place.clear()
             shown.clear()

@@ -44,18 +44,18 @@ class Traffic:
             if view.key in old or not paused
         }
         self.filter = chosen
-        found = (
+        packets = (
             (at, each) for at in self.captures.values() for each in at.packets if chosen.takes(each)
         )
-        self.rows = sorted(found, key=lambda row: -row[1]["mono_ns"])
+        self.rows = sorted(packets, key=lambda row: -row[1]["mono_ns"])
         self._shown.append({str(id(row[1])): row for row in self.rows[:SHOWN]})
 
     def choose(self, key: str) -> None:
         """Show this packet of the table, with all that was there beside it."""
         for rows in reversed(self._shown):
             if key in rows:
-                self.chosen = at, _ = rows[key]
-                self.captures[at.control] = at
+                self.chosen = moment, _ = rows[key]
+                self.captures[moment.control] = moment
                 return
 
     def packets(self) -> Markup:
@@ -87,14 +87,14 @@ class Traffic:
 
     def frames(self) -> Markup:
         """Return the newest frames, in words."""
-        found = [
+        events = [
             each
             for at in self.captures.values()
             for each in at.traces
             if each["event"] == "frame" and self.filter.is_of([each["station"]])
         ]
-        found.sort(key=lambda each: -each["mono_ns"])
-        rows = [(clock(each), each["station"], of_line(each)) for each in found[:SHOWN]]
+        events.sort(key=lambda each: -each["mono_ns"])
+        rows = [(clock(each), each["station"], of_line(each)) for each in events[:SHOWN]]
         return table("Decoded frames", ("time", "station", "frame"), rows)
 
     def amount(self, views: Sequence[GatewayView], now: int) -> Markup:
@@ -109,8 +109,8 @@ class Traffic:
         if self.chosen is None:
             return element("p", "Details: the way from Emitter to Receiver.", class_="dim")
         old, packet = self.chosen
-        if packet in (at := self.captures.get(old.control, old)).packets:
-            self.chosen = at, packet
+        if packet in (moment := self.captures.get(old.control, old)).packets:
+            self.chosen = moment, packet
         rows = [
             (
                 hop.name,

@@ -109,8 +109,8 @@ def _address(config: str, wanted: str | None) -> str:
         if robot.controller is not None and robot.controller.kind == "webots"
     }
     if wanted is not None and wanted not in addresses:
-        what = f"no robot {quoted(wanted)} with a controller of kind webots"
-        raise UsageError(what, where=config, fix=suggest(wanted, addresses))
+        problem = f"no robot {quoted(wanted)} with a controller of kind webots"
+        raise UsageError(problem, where=config, fix=suggest(wanted, addresses))
     if not addresses:
         raise UsageError(
             "no robot has a controller of kind webots",
@@ -118,7 +118,7 @@ def _address(config: str, wanted: str | None) -> str:
             fix="give one controller: {kind: webots, listen: tcp://127.0.0.1:1234}",
         )
     if wanted is None and len(addresses) > 1:
-        what = f"several robots have a controller: {', '.join(addresses)}"
-        raise UsageError(what, where=config, fix="name one with --robot")
+        problem = f"several robots have a controller: {', '.join(addresses)}"
+        raise UsageError(problem, where=config, fix="name one with --robot")
     name = wanted or next(iter(addresses))
     return f"{addresses[name]}/{quote(name, safe='')}"

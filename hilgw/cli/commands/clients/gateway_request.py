@@ -137,8 +137,8 @@ def gateway_of(args: argparse.Namespace, kind: str, name: str) -> Gateway:
 
 def _payload(args: argparse.Namespace) -> bytes:
     if (args.text is None) == (args.hex is None):
-        what = "no payload" if args.text is None else "two payloads"
-        raise UsageError(what, fix="give either TEXT or --hex BYTES")
+        problem = "no payload" if args.text is None else "two payloads"
+        raise UsageError(problem, fix="give either TEXT or --hex BYTES")
     if args.text is not None:
         return str(args.text).encode(errors="surrogateescape")
     try:

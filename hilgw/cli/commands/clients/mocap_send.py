@@ -121,12 +121,12 @@ def motions(args: argparse.Namespace) -> dict[str, Motion]:
         x, y, z = args.center
         return {args.circle: Circle(center=(x, y, z), radius=args.radius, period_s=args.period)}
     try:
-        found = read_timed_poses(Path(args.file).read_text(encoding="utf-8"), args.file)
+        poses = read_timed_poses(Path(args.file).read_text(encoding="utf-8"), args.file)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read {printable(args.file)}: {error}") from None
-    if not found:
+    if not poses:
         raise UsageError(f"{printable(args.file)} has no poses")
-    return dict(found)
+    return dict(poses)
 
 
 def length_ns(moving: dict[str, Motion], duration_s: float | None) -> int | None:
@@ -186,11 +186,11 @@ def connect(address: str) -> socket.socket:
     try:
         if not host or not 0 < int(port) < 65536:
             raise ValueError
-        found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_DGRAM)[0]
+        info = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_DGRAM)[0]
     except (OSError, ValueError):
         raise UsageError(
             f"{quoted(address)} is not a HOST:PORT address", fix="e.g. 127.0.0.1:9763"
         ) from None
-    sender = socket.socket(found[0], socket.SOCK_DGRAM)
-    sender.connect(found[4])
+    sender = socket.socket(info[0], socket.SOCK_DGRAM)
+    sender.connect(info[4])
     return sender

@@ -93,8 +93,8 @@ def _use(words: list[str], path: str) -> int:
         if number != signal.SIGINT or not any(map(os.isatty, (0, 1, 2))):  # whose Ctrl-C both get
             early.append(number) if process is None else process.send_signal(number)
 
-    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # before it runs
-        signal.signal(each, pass_on)
+    for signal_number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # before it runs
+        signal.signal(signal_number, pass_on)
     try:
         process = subprocess.Popen(command, env=os.environ | environment)
     except OSError as error:

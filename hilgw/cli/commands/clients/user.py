@@ -119,8 +119,8 @@ _KEY = re.compile(
 
 def keys_of(data: bytes) -> list[int]:
     """Return the keys in what a terminal sent (xterm, VT220), without those that Webots lacks."""
-    found = (_code(match) for match in _KEY.finditer(data.decode("ascii", "ignore")))
-    return [code for code in found if code is not None]
+    codes = (_code(match) for match in _KEY.finditer(data.decode("ascii", "ignore")))
+    return [code for code in codes if code is not None]
 
 
 def _code(match: re.Match[str]) -> int | None:

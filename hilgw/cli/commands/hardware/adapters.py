@@ -51,8 +51,8 @@ def _kinds(name: str | None) -> list[Any]:
             raise UsageError(error.what, fix=error.fix)
         return [known[name]()]
     parts, broken = plugins.load_all(plugins.ADAPTERS)
-    for each in broken:
-        sys.stderr.write(f"hilgw: {each}\n")
+    for problem in broken:
+        sys.stderr.write(f"hilgw: {problem}\n")
     return list(parts.values())
 
 

@@ -73,8 +73,8 @@ def _first_check(args: argparse.Namespace) -> int:
         fix = "hilgw doctor --config FILE ROBOT --wheels-up"
         raise UsageError(f"{missing} is missing", fix=fix)
     if not args.wheels_up:
-        what = "the motors of the robot will turn"
-        raise UsageError(what, fix="lift it, so that no wheel touches the ground: --wheels-up")
+        problem = "the motors of the robot will turn"
+        raise UsageError(problem, fix="lift it, so that no wheel touches the ground: --wheels-up")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         fix = "run it in a terminal, beside the robot"
         raise UsageError("the first check asks a person, and needs a terminal", fix=fix)
@@ -83,6 +83,6 @@ def _first_check(args: argparse.Namespace) -> int:
 
     config = loading.load(args, args.config).config
     if args.robot not in config.robots:
-        what = f"no robot {printable(args.robot)} in this file"
-        raise UsageError(what, fix=suggest(args.robot, config.robots))
+        problem = f"no robot {printable(args.robot)} in this file"
+        raise UsageError(problem, fix=suggest(args.robot, config.robots))
     return check.run(args, config)

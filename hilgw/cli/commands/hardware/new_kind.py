@@ -159,9 +159,9 @@ def _mock_of(part: Part, type: str) -> str:
 def _valid(name: str, part: Part) -> str:
     is_word = re.fullmatch(r"[a-z][a-z0-9_]{0,39}", name) and not keyword.iskeyword(name)
     if not is_word or name in (*YAML_WORDS, *part.group.shared):
-        what = f"{quoted(name)} is not a valid {part.name} name"
+        problem = f"{quoted(name)} is not a valid {part.name} name"
         example = "my_robot" if part is BODY else "my_radio"
-        raise UsageError(what, fix=f"write it like {example}")
+        raise UsageError(problem, fix=f"write it like {example}")
     return name
 
 
