@@ -318,8 +318,8 @@ def check_mapping(mapping: object, channel: int) -> Iterator[Problem]:
             yield "mapping.table", "has no destination", 'add one, such as {7: "50"}'
         for key in mapping.table:
             if key < 0:
-                what = f"{key} is not a valid channel"
-                yield f"mapping.table.{key}", what, "use 0 or more"
+                problem = f"{key} is not a valid channel"
+                yield f"mapping.table.{key}", problem, "use 0 or more"
     elif isinstance(mapping, ByHeader) and channel > LAST_HEADER:
-        what = f"{channel} does not fit into the header byte"
-        yield "channel", what, "use 0 to 254"
+        problem = f"{channel} does not fit into the header byte"
+        yield "channel", problem, "use 0 to 254"

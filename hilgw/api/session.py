@@ -284,9 +284,9 @@ class Session:
             else:
                 self._take_of_robot(message)
 
-    def _lose(self, what: str) -> int:
+    def _lose(self, problem: str) -> int:
         if not self.ended:
-            report(f"{what}: the controller ends.")
+            report(f"{problem}: the controller ends.")
         self.ended = True
         return ENDED
 

@@ -510,14 +510,14 @@ def gateways_with(
     question = requests.Find(kind, list(names))
     answers = dict(zip(live, in_parallel(lambda path: _answer(path, question), live), strict=True))
     gateways = {path: Gateway(path, label(path, answers[path].get("config"))) for path in live}
-    found: dict[Gateway, list[str]] = {}
+    names_of: dict[Gateway, list[str]] = {}
     for name in dict.fromkeys(names):
         having = [path for path in live if name in answers[path].get("found", ())]
         silent = [path for path in live if "found" not in answers[path]]
         if len(having) != 1 or silent:
             raise _error(f"{kind} {quoted(name)}", having, silent, answers)
-        found.setdefault(gateways[having[0]], []).append(name)
-    return found
+        names_of.setdefault(gateways[having[0]], []).append(name)
+    return names_of
 
 
 def _answer(path: Path, question: requests.Find) -> dict[str, Any]:
@@ -534,23 +534,23 @@ def _answer(path: Path, question: requests.Find) -> dict[str, Any]:
 
 
 def _error(
-    what: str, having: list[Path], silent: list[Path], answers: dict[Path, dict[str, Any]]
+    subject: str, having: list[Path], silent: list[Path], answers: dict[Path, dict[str, Any]]
 ) -> HilgwError:
     """Return why not exactly one gateway has it; the error names those that did not answer, too."""
 
     def listed(paths: list[Path]) -> str:
         return ", ".join(label(path, answers[path].get("config")) for path in paths)
 
-    unasked = f"no answer whether it has the {what}: {listed(silent)}" if silent else ""
+    unasked = f"no answer whether it has the {subject}: {listed(silent)}" if silent else ""
     if len(having) > 1:
         more = f"; {unasked}" if silent else ""
-        text = f"several gateways have the {what}: {listed(having)}{more}; nothing was sent"
+        text = f"several gateways have the {subject}: {listed(having)}{more}; nothing was sent"
         return UsageError(text, fix=SELECT)
     if silent:
         versions = {str(answers[path]["why"]) for path in silent if "why" in answers[path]}
         return PeerError(f"{unasked}; nothing was sent", fix="; ".join([SELECT, *versions]))
     fixes = [f"{listed([path])}: {each.get('fix', '')}" for path, each in answers.items()]
-    return HilgwError(f"no running gateway has the {what}", fix=joined(fixes))
+    return HilgwError(f"no running gateway has the {subject}", fix=joined(fixes))
 
 
 def joined(fixes: Sequence[str]) -> str:

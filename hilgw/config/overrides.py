@@ -28,8 +28,8 @@ def apply(document: Document, overrides: Iterable[str]) -> None:
         position = Position(f"--set {quoted(override)[1:-1]}")
         problem = _apply_one(document, override, position)
         if problem:
-            path, what, fix = problem
-            document.problems.append(Diagnostic.at(position, path, what, fix))
+            path, text, fix = problem
+            document.problems.append(Diagnostic.at(position, path, text, fix))
 
 
 def put(document: Document, path: Path, value: Any, position: Position) -> None:

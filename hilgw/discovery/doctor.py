@@ -54,8 +54,8 @@ class Machine:
 
     def ports(self) -> list[Path]:
         """Return the serial ports with hardware, USB first."""
-        found = [each for name in PORT_NAMES for each in sorted((self.folder / "dev").glob(name))]
-        return [each for each in found if not each.name.startswith("ttyS") or self._is_used(each)]
+        ports = [each for name in PORT_NAMES for each in sorted((self.folder / "dev").glob(name))]
+        return [each for each in ports if not each.name.startswith("ttyS") or self._is_used(each)]
 
     def _is_used(self, port: Path) -> bool:
         # Kernels list UARTs that do not exist; a real one has a type.
@@ -111,22 +111,22 @@ def _access(machine: Machine) -> Iterator[Finding]:
     shut = [port for port in ports if not machine.may_open(port)]
     if not shut:
         count = {0: "no serial port", 1: "you can open the port"}
-        what = count.get(len(ports), f"you can open {len(ports)} ports")
-        yield Finding("access" if ports else "ports", ok=True, what=what)
+        text = count.get(len(ports), f"you can open {len(ports)} ports")
+        yield Finding("access" if ports else "ports", ok=True, what=text)
     groups = {port: machine.group_of(port) for port in shut}
     joinable = set(groups.values()) - {"", "root"} - machine.groups
     for group in sorted(joinable):
         if machine.user in machine.members_of(group):
-            what = f"you are in the group {group}, which owns the ports, but not in this session"
+            text = f"you are in the group {group}, which owns the ports, but not in this session"
             fix = "log out and in again"
         else:
-            what = f"you are not in the group {group}, which owns the ports"
+            text = f"you are not in the group {group}, which owns the ports"
             fix = f"sudo usermod -aG {group} {machine.user}, then log out and in again"
-        yield Finding("access", ok=False, what=what, fix=fix)
+        yield Finding("access", ok=False, what=text, fix=fix)
     for port in shut:
         if groups[port] not in joinable:
-            what, fix = "only its owner can open it", GIVE_ACCESS.format(f"/dev/{port.name}")
-            yield Finding(port.name, ok=False, what=what, fix=fix)
+            text, fix = "only its owner can open it", GIVE_ACCESS.format(f"/dev/{port.name}")
+            yield Finding(port.name, ok=False, what=text, fix=fix)
 
 
 def _configured(part: str, port: str | UsbId) -> Finding:
@@ -169,9 +169,9 @@ MEDDLERS = {
 
 def _meddlers(machine: Machine) -> Iterator[Finding]:
     pids = {Path(words[0]).name: pid for pid, words in machine.processes()}
-    for name, (what, fix) in MEDDLERS.items():
+    for name, (problem, fix) in MEDDLERS.items():
         if name in pids:
-            yield Finding(name, ok=False, what=f"it runs (pid {pids[name]}) and {what}", fix=fix)
+            yield Finding(name, ok=False, what=f"it runs (pid {pids[name]}) and {problem}", fix=fix)
 
 
 DESCRIPTORS = "idVendor", "idProduct", "product"

@@ -145,9 +145,9 @@ async def scan_port(
     tries.sort(key=lambda each: each[0])
     for number, (_, adapter, probe, rate) in enumerate(tries, 1):
         yield Try(port, adapter.kind, rate, number, len(tries), probe.variant)
-        found = await _probe(port, adapter, probe.settings, rate, scheduler, network)
-        if found is not None:
-            yield found
+        answer = await _probe(port, adapter, probe.settings, rate, scheduler, network)
+        if answer is not None:
+            yield answer
             return
 
 

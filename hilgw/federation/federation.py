@@ -214,17 +214,17 @@ class Federation(NetworkView):
         if self._namesakes.token(member_key.id, is_there):
             self._ask_namesakes()
 
-    def _comes(self, at: wire.MemberKey, member: Member | None) -> None:
+    def _comes(self, key: wire.MemberKey, member: Member | None) -> None:
         now = self._timer.now()
-        if member is None or member.key != at:
+        if member is None or member.key != key:
             if member is not None:
                 member.is_live = False
                 member.give_up()
-            neighbour = self._neighbour(at.name) if member is None else member.neighbour
-            member = self.members[at.name] = Member(at, neighbour, now)
+            neighbour = self._neighbour(key.name) if member is None else member.neighbour
+            member = self.members[key.name] = Member(key, neighbour, now)
         member.is_live, member.came_ns = True, now
-        if at.version != wire.VERSION:
-            reason = f"speaks version {at.version} of the federation, this gateway {wire.VERSION}"
+        if key.version != wire.VERSION:
+            reason = f"speaks version {key.version} of the federation, this gateway {wire.VERSION}"
             member.leave(State.FAILED, reason, now)
             return
         member.state = member.last_state = None

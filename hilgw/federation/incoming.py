@@ -38,8 +38,8 @@ class Way:
 
     __slots__ = ("at", "fields", "head", "pose")
 
-    def __init__(self, at: PacketKey, head: wire.Head, pose: Pose | None) -> None:
-        self.at, self.head, self.pose = at, head, pose
+    def __init__(self, key: PacketKey, head: wire.Head, pose: Pose | None) -> None:
+        self.at, self.head, self.pose = key, head, pose
         self.fields: tuple[Before, After] | None = None
 
 

@@ -134,8 +134,8 @@ async def counts_of(
 ) -> dict[str, Any]:
     """Return the counts of each of these gateways by name; None: it did not answer."""
     queries = [_Counts(each) for each in members]
-    for each in queries:
-        session.get(keys.of("status", each.member.name), None, each.take)
+    for query in queries:
+        session.get(keys.of("status", query.member.name), None, query.take)
     if queries:
         await asyncio.wait([each.ended for each in queries], timeout=LONGEST_S)
     return {each.member.name: each.counts for each in queries}

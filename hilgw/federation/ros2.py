@@ -156,16 +156,16 @@ class Ros2Topics(Observer):
         if packet.gateway:  # its own gateway publishes it
             return
         key = packet.source, packet.type, packet.channel
-        found = self._publishers.get(key)
-        if found is None:
+        known = self._publishers.get(key)
+        if known is None:
             if len(self._publishers) >= MOST_TOPICS:
                 self.left_out += 1
                 return
-            at = topic(*key, self._namespace)
-            made = Publisher(self._node, at, len(self._publishers) + 1)
+            topic_name = topic(*key, self._namespace)
+            made = Publisher(self._node, topic_name, len(self._publishers) + 1)
             self._session.live(made.token)
-            found = made, FIRST_SEQUENCE
-        publisher, sequence = found
+            known = made, FIRST_SEQUENCE
+        publisher, sequence = known
         self._publishers[key] = publisher, sequence + 1
         attachment = publisher.attachment(sequence, time.time_ns())
         self._session.offer(publisher.key, publisher.payload(packet.data), attachment)

@@ -105,8 +105,8 @@ class _Answer:
         return self._data
 
 
-def _found(network: str, at: MemberKey, state: _Answer, link: _Answer) -> Found:
-    id, trips_ms, known = wire.id_text(at.id), list[float](), wire.State("")
+def _found(network: str, key: MemberKey, state: _Answer, link: _Answer) -> Found:
+    id, trips_ms, known = wire.id_text(key.id), list[float](), wire.State("")
     for data, _ in state.all():
         known = _state(data, id) or known
     for data, got_ns in link.all():
@@ -119,9 +119,9 @@ def _found(network: str, at: MemberKey, state: _Answer, link: _Answer) -> Found:
             trips_ms.append(ns_to_ms(max(got_ns - link.asked_ns - there_ns, 0)))
     return {
         "network": network,
-        "name": at.name,
+        "name": key.name,
         "id": id,
-        "version": at.version,
+        "version": key.version,
         "hilgw": known.hilgw,
         "robots": known.robots,
         "listeners": {name: keys_of(each) for name, each in known.listeners.items()},

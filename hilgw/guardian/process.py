@@ -237,8 +237,8 @@ class Guardian:
 def _peer(gateway: socket.socket) -> int:
     """Return the process at the other end of this socket; 0 where the system does not report it."""
     with suppress(AttributeError, OSError):  # not Linux
-        found = gateway.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, PEER.size)
-        return int(PEER.unpack(found)[0])
+        credentials = gateway.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, PEER.size)
+        return int(PEER.unpack(credentials)[0])
     return 0
 
 
@@ -260,8 +260,8 @@ def is_runnable(pid: int) -> bool:
 
 
 def main() -> None:
-    for each in IGNORED:
-        signal.signal(each, signal.SIG_IGN)
+    for ignored in IGNORED:
+        signal.signal(ignored, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, IGNORED)
     if os.fork():  # what ends the gateway and its children, or its session, does not find it
         os._exit(0)

@@ -68,11 +68,11 @@ class Access:
     def grant(self, token: str | None) -> Grant | None:
         """Return what this token allows; None: nothing. Takes the same time for every token."""
         digest = _digest(token or "")
-        found = None
+        match = None
         for known, grant in self._grants:
             if hmac.compare_digest(known, digest) and token:
-                found = grant
-        return found
+                match = grant
+        return match
 
 
 class TokenCheck:
@@ -214,9 +214,9 @@ def server_context(
     try:
         context.load_cert_chain(certificate, key)
     except (OSError, ssl.SSLError) as error:
-        what = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        problem = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ConfigError(
-            f"the certificate cannot be used: {what}",
+            f"the certificate cannot be used: {problem}",
             where=str(certificate),
             fix="name a PEM file with the certificate, and one with its private key",
         ) from error

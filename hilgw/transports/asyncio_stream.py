@@ -119,8 +119,8 @@ class AsyncioStream(Transport, asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._ended = True
         self._hang_up.stop()
-        what = self._describe(exc) if isinstance(exc, OSError) else self._end
-        self._lost = self._lost or PortError(what, reason=PortError.LOST, where=self.name)
+        problem = self._describe(exc) if isinstance(exc, OSError) else self._end
+        self._lost = self._lost or PortError(problem, reason=PortError.LOST, where=self.name)
         self._report()
         if not self._closes_later:
             self.closed()

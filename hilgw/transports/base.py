@@ -265,8 +265,8 @@ class Transport(Observable, ABC):
             on_lost, self._on_lost = self._on_lost, None
             on_lost(self._lost)
 
-    def _unsupported(self, what: str) -> PortError:
-        return PortError(what, reason=PortError.UNSUPPORTED, where=self.name)
+    def _unsupported(self, ability: str) -> PortError:
+        return PortError(ability, reason=PortError.UNSUPPORTED, where=self.name)
 
 
 class DeviceSide(Protocol):

@@ -211,9 +211,9 @@ class FdStream(Transport):
     def _describe_loss(self, error: OSError) -> str:
         return describe_loss(error)
 
-    def _fail(self, what: str, cause: OSError | None = None) -> PortError:
+    def _fail(self, problem: str, cause: OSError | None = None) -> PortError:
         """Mark the stream as ended by itself; the event loop calls on_lost later, never write()."""
-        error = PortError(what, reason=PortError.LOST, where=self.name)
+        error = PortError(problem, reason=PortError.LOST, where=self.name)
         error.__cause__ = cause
         if self._fd >= 0:
             self._lost = error

@@ -220,10 +220,10 @@ class TlsStream(Transport):
             if self._received.pending + self._tls.pending() == before:
                 return
 
-    def _end(self, what: str) -> None:
+    def _end(self, problem: str) -> None:
         if self._lost is not None or self._closed:
             return
-        self._lost = self._error(what)
+        self._lost = self._error(problem)
         self._deadline.cancel()
         self._inner.close()
         if self._on_ready is not None:
@@ -233,5 +233,5 @@ class TlsStream(Transport):
         else:
             self._loop.call_soon(self._report)
 
-    def _error(self, what: str) -> PortError:
-        return PortError(what, reason=PortError.LOST, where=self.name)
+    def _error(self, problem: str) -> PortError:
+        return PortError(problem, reason=PortError.LOST, where=self.name)

@@ -242,16 +242,16 @@ class _Writer:
                 yield f"        joint: joint{axis.number}"
 
     def _obstacles(self) -> Iterator[str]:
-        found, notes = list[tuple[Bounds, bool, Shape]](), list[str]()
+        obstacles, notes = list[tuple[Bounds, bool, Shape]](), list[str]()
         work = Work(self._file)
         for bounds in self._scene.bounds:
             shapes, problems = shapes_of(bounds, self._upright, work)
             moves = bool(bounds.solid.nodes("physics"))
-            found.extend((bounds, moves, shape) for shape in shapes)
+            obstacles.extend((bounds, moves, shape) for shape in shapes)
             notes.extend(problems)
         for note in notes:
             yield comment(note)
-        lines = list(self.bounded(line for each in found for line in self._obstacle(*each)))
+        lines = list(self.bounded(line for each in obstacles for line in self._obstacle(*each)))
         if lines:
             yield from _mapping(0, "obstacles", lines)
 

@@ -112,8 +112,8 @@ class Work:
         if self._values > MAX_VALUES:
             raise self._error(node, f"nodes with more than {MAX_VALUES} values")
 
-    def _error(self, node: Node, what: str) -> ConfigError:
-        return ConfigError(what, where=f"{self._file}:{node.line}:1", fix="USE fewer nodes")
+    def _error(self, node: Node, problem: str) -> ConfigError:
+        return ConfigError(problem, where=f"{self._file}:{node.line}:1", fix="USE fewer nodes")
 
 
 @dataclass(slots=True)

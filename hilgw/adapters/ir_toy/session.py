@@ -101,8 +101,8 @@ class IrToySession:
 
     def _take(self, reports: list[Report], now: int) -> list[Event]:
         events: list[Event] = []
-        for each in reports:
-            match each:
+        for report in reports:
+            match report:
                 case SampleBytes(data):
                     events += self._packet_events(self._receiver.feed(data, now), now)
                 case Sampling(first):
@@ -119,7 +119,7 @@ class IrToySession:
                         NotReady(f"the IR Toy {reason}"),
                     ]
                 case _:
-                    events.append(each)
+                    events.append(report)
         return events
 
     def _ready(self) -> list[Event]:

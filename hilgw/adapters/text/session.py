@@ -48,8 +48,8 @@ class TextDecoder(LineDecoder):
         self._pattern = compiled(rest, whole=head is not None)  # of a line, or after the data
 
     def _packet(self, held: bytes, head: Match) -> tuple[Item, int] | None:
-        found = head.groupdict()
-        digits = found["length"]
+        named = head.groupdict()
+        digits = named["length"]
         size = int(digits) if digits and digits.isdigit() and len(digits) < 6 else self._longest
         if size >= self._longest:
             return CUT_SHORT, head.end()
@@ -62,14 +62,14 @@ class TextDecoder(LineDecoder):
         tail = self._pattern.search(held[end:over])
         if tail is None:
             return CUT_SHORT, start
-        groups = {**found, **tail.groupdict(), "data": held[start:end]}
+        groups = {**named, **tail.groupdict(), "data": held[start:end]}
         return _received(groups), over + len(self._end)
 
     def _line(self, line: bytes) -> Item:
         if self._head is not None or len(line) > self._longest:
             return line
-        found = self._pattern.search(line)
-        return line if found is None else _received(found.groupdict())
+        match = self._pattern.search(line)
+        return line if match is None else _received(match.groupdict())
 
 
 def _received(groups: dict[str, bytes | None]) -> Item:
@@ -132,8 +132,8 @@ class TextSession(LineModuleSession[Ready]):
         if outcome is None:
             return Ready(name)
         how = "does not answer" if outcome is PacketRefused.NO_STATUS else "rejects"
-        what = f"the {name} {how} a step of setup or listen"
-        raise PeerError(what, fix="check power, wiring, baudRate and the steps")
+        problem = f"the {name} {how} a step of setup or listen"
+        raise PeerError(problem, fix="check power, wiring, baudRate and the steps")
 
     def _begin_packets(self, module: Ready, now: int) -> list[Event]:
         return [module]
@@ -153,10 +153,10 @@ class TextSession(LineModuleSession[Ready]):
                     yield Write(text)
                 continue
             asked = question(step, text)
-            found = yield asked
-            if found is None:
+            match = yield asked
+            if match is None:
                 return PacketRefused.NO_STATUS
-            if found.re is asked.refusal:
+            if match.re is asked.refusal:
                 return TextRefused.FAILED
         if values and self._settings.pause_s:
             yield Pause(self._settings.pause_s)

@@ -56,8 +56,8 @@ class Wanted:
 
 
 def wanted_registers(settings: XBeeSettings, common: StationSettings) -> Wanted:
-    found = _of_firmware(settings, common)
-    wanted = found.wanted
+    registers = _of_firmware(settings, common)
+    wanted = registers.wanted
     if settings.pan_id is not None:
         wanted["ID"] = Value(settings.pan_id, 2)
     if settings.extended_pan_id is not None:
@@ -69,11 +69,11 @@ def wanted_registers(settings: XBeeSettings, common: StationSettings) -> Wanted:
     if settings.api_mode == 0:
         high, low = _target(settings.destination)
         wanted["DH"], wanted["DL"] = Value(high, 4), Value(low, 4)
-        found.read.extend(("DH", "DL"))
+        registers.read.extend(("DH", "DL"))
     if common.rtscts:
         wanted["D7"] = wanted["D6"] = Value(1, 1)
-        found.read.extend(("D7", "D6"))
-    return found
+        registers.read.extend(("D7", "D6"))
+    return registers
 
 
 def _of_firmware(settings: XBeeSettings, common: StationSettings) -> Wanted:
@@ -169,9 +169,9 @@ class _Setup:
             )
         named, fits = FIRMWARES[self._settings.firmware]
         if protocol not in fits:
-            found = f"{protocol} firmware" if protocol else "unknown firmware"
+            firmware = f"{protocol} firmware" if protocol else "unknown firmware"
             raise MismatchError(
-                f"{series} with {found} (HV {hv:04X}, VR {vr:04X}); the "
+                f"{series} with {firmware} (HV {hv:04X}, VR {vr:04X}); the "
                 f"configuration requires {named}",
                 fix=self._firmware_fix(hv, protocol, named),
             )
@@ -223,10 +223,10 @@ class _Setup:
                 fix="use mapping: {by: header} or {by: destination, ...}",
             )
 
-    def _require_ok(self, answer: AtResponse, what: str) -> None:
+    def _require_ok(self, answer: AtResponse, action: str) -> None:
         if not answer.ok:
             raise MismatchError(
-                f"the module rejects {what}: {words.at_status_text(answer.status)}",
+                f"the module rejects {action}: {words.at_status_text(answer.status)}",
                 fix="use a value that its data sheet allows",
             )
 
@@ -319,9 +319,9 @@ class XBeeHandshake(Dialogue[Event, Answer, XBeeModule]):
         *ended, rest = data.split(b"\r")
         for number, text in enumerate(ended, 1):
             for line in self._lines.feed(text + b"\r"):
-                if found := match_line(self.step, line):
+                if match := match_line(self.step, line):
                     self.rest = b"\r".join([*ended[number:], rest])
-                    return self.answer(found, now)
+                    return self.answer(match, now)
         self._lines.feed(rest)
         return []
 

@@ -182,19 +182,19 @@ class XBeeSession(XBeeModuleSession):
         if handshake is None and self._module is None:
             return []
         events: list[Event] = []
-        found = self._decoder.feed(data)
+        received = self._decoder.feed(data)
         if handshake is not None:
             events += self._after_dialogue(handshake.take_text(data, now), now)
         if not self._first_frame.over:
-            if found or events:  # a frame, or an answer in command mode
+            if received or events:  # a frame, or an answer in command mode
                 self._first_frame.found()
             else:
                 self._first_frame.take(data, now)
         self._gap_deadline = now + self._gap_ns if self._decoder.pending else None
-        return self._take(found, events, now)
+        return self._take(received, events, now)
 
-    def _take(self, found: list[bytes], events: list[Event], now: int) -> list[Event]:
-        for frame in found:
+    def _take(self, frame_data: list[bytes], events: list[Event], now: int) -> list[Event]:
+        for frame in frame_data:
             offset = PAYLOAD_AT.get(frame[0])
             if offset is None:
                 events += self._control(frame, now)
@@ -343,10 +343,10 @@ class XBeeSession(XBeeModuleSession):
         begins = frame[:1] == b"\x7e"
         for head in (b"",) if begins else (b"\x7e", b"\x7e\x00"):
             decoder = FrameDecoder(self._escaped)
-            found = decoder.feed(head + frame)
-            found += decoder.flush()
-            if found:
+            decoded = decoder.feed(head + frame)
+            decoded += decoder.flush()
+            if decoded:
                 break
-        if not found:
+        if not decoded:
             return f"no complete XBee frame: {len(frame)} B" if begins else words.describe(frame)
-        return "; ".join(words.describe(data) for data in found)
+        return "; ".join(words.describe(data) for data in decoded)

@@ -278,7 +278,7 @@ def _check_robot(inspection: Inspection, path: Path, robot: RobotConfig) -> None
 
 
 def _address_at(
-    inspection: Inspection, at: Path, url: str | None, example: int = 27015
+    inspection: Inspection, path: Path, url: str | None, example: int = 27015
 ) -> Address | None:
     """Return host and port of an address; None without an address.
 
@@ -290,7 +290,7 @@ def _address_at(
         return endpoint(url)
     except ValueError:
         inspection.error(
-            at, "the port is out of range", f"allowed: 0 to 65535, e.g. tcp://127.0.0.1:{example}"
+            path, "the port is out of range", f"allowed: 0 to 65535, e.g. tcp://127.0.0.1:{example}"
         )
         return None
 

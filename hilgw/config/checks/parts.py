@@ -125,15 +125,15 @@ def check_ports(inspection: Inspection) -> None:
                 inspection.warn(port_path, f"{quoted(data['port'])} {doubted[0]}", doubted[1])
 
 
-def _check_port_url(inspection: Inspection, at: Path, url: str) -> None:
+def _check_port_url(inspection: Inspection, path: Path, url: str) -> None:
     try:
         kind_of(url, allow_urls=True)
     except PortError as error:
-        inspection.error(at, f"{quoted(url)}: {error.what}", error.fix)
+        inspection.error(path, f"{quoted(url)}: {error.what}", error.fix)
         return
     if url != "loop://" and inspection.get("network_ports") is not True:
         fix = "write network_ports: true at the top of the file to allow it"
-        inspection.error(at, f"{quoted(url)} is a port on the network", fix)
+        inspection.error(path, f"{quoted(url)} is a port on the network", fix)
 
 
 def _port_key(inspection: Inspection, port: Any) -> str | UsbId | None:

@@ -146,13 +146,13 @@ def _blank(camera: CoreSchema) -> CoreSchema:
     )
 
 
-def _not_carried(what: str) -> CoreSchema:
+def _not_carried(problem: str) -> CoreSchema:
     def validate(value: Any) -> Any:
         fix = "delete the device; docs/config.md lists those that a control loop carries"
-        raise refuse_key(value, "node", refuse(what, fix))
+        raise refuse_key(value, "node", refuse(problem, fix))
 
     def make() -> CoreSchema:
-        raise ConfigError(what)
+        raise ConfigError(problem)
 
     return core_schema.no_info_plain_validator_function(validate, metadata={"make": make})
 

@@ -76,9 +76,9 @@ class Document:
     def position_of_value(self, path: Path) -> Position:
         return self.values.get(path) or self.position_of_key(path)
 
-    def report(self, position: Position, path: Path, what: str, fix: str = "") -> None:
+    def report(self, position: Position, path: Path, problem: str, fix: str = "") -> None:
         """Add an error at `path`; later checks skip this path and everything below it."""
-        self.problems.append(Diagnostic.at(position, path, what, fix))
+        self.problems.append(Diagnostic.at(position, path, problem, fix))
         self.mark(path)
 
     def mark(self, path: Path) -> None:

@@ -91,5 +91,5 @@ def check_text(text: str, file: str) -> None:
         raise ConfigErrors([Diagnostic.at(position, (), problem, "delete it, or " + _FIX)])
 
 
-def _whole(file: str, what: str, fix: str) -> ConfigErrors:
-    return ConfigErrors([Diagnostic.at(Position(file), (), what, fix)])
+def _whole(file: str, problem: str, fix: str) -> ConfigErrors:
+    return ConfigErrors([Diagnostic.at(Position(file), (), problem, fix)])

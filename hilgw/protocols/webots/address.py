@@ -58,15 +58,15 @@ def program_environment(
         inherited: The environment of this process.
         token: For a gateway that asks for one; None: that of the inherited environment.
     """
-    found = dict(inherited)
+    environment = dict(inherited)
     if url is not None:
         given = inherited.get(TOKEN) if token is None else token
         # These name a simulator that started this program, or its library.
         for name in ("WEBOTS_INSTANCE_PATH", "WEBOTS_ROBOT_NAME", URL, TOKEN):
-            found.pop(name, None)
-        found[URL] = url
+            environment.pop(name, None)
+        environment[URL] = url
         if given:
-            found[TOKEN] = given
+            environment[TOKEN] = given
     parts = (str(MODULE_FOLDER), inherited.get("PYTHONPATH", ""))
-    found["PYTHONPATH"] = _LIST_SEPARATOR.join(part for part in parts if part)
-    return found
+    environment["PYTHONPATH"] = _LIST_SEPARATOR.join(part for part in parts if part)
+    return environment

@@ -122,8 +122,8 @@ def _encode_head(count: int, total: int) -> bytes:
     try:
         return HEAD.pack(count, total)
     except struct.error:
-        what = f"an answer of {count} chunks, {total} bytes, is too long"
-        raise ProtocolError(what, where="answer") from None
+        problem = f"an answer of {count} chunks, {total} bytes, is too long"
+        raise ProtocolError(problem, where="answer") from None
 
 
 def encode_chunk(messages: bytes) -> bytes:
@@ -242,8 +242,10 @@ class AnswerReader:
         del self._buffer[:size]
         return Answer(raw, _INT.unpack_from(raw, spans[0].begin)[0], spans, self._local)
 
-    def _fail(self, what: str) -> ProtocolError:
+    def _fail(self, problem: str) -> ProtocolError:
         tail = bytes(self._buffer[: self._at + 16][-256:])
         self._buffer.clear()
-        self._error = ProtocolError(f"{what} is not possible", where="answer", fix=_FIX, tail=tail)
+        self._error = ProtocolError(
+            f"{problem} is not possible", where="answer", fix=_FIX, tail=tail
+        )
         return self._error

@@ -181,8 +181,10 @@ class Codec:
     def __init__(self, version: str = NEWEST) -> None:
         """Raise ConfigError if no library of this version has the protocol."""
         if not library_speaks(version):
-            what = f"no library of Webots {version} has the protocol of controllers outside Webots"
-            raise ConfigError(what, where="webots", fix=LIBRARY_FIX)
+            problem = (
+                f"no library of Webots {version} has the protocol of controllers outside Webots"
+            )
+            raise ConfigError(problem, where="webots", fix=LIBRARY_FIX)
         self.version = version
         self.kinds: dict[int, str] = {ROBOT_TAG: ROBOT}
         self._repeated: dict[Block, list[Command]] = {}
@@ -234,17 +236,17 @@ class Codec:
 
     def _decode_into(self, messages: list[Message], cursor: Cursor) -> None:
         while cursor.at < cursor.end:
-            at = cursor.begin = cursor.at
+            start = cursor.begin = cursor.at
             if len(messages) == MOST_MESSAGES:
                 raise cursor.error(f"more than {MOST_MESSAGES} messages in one answer")
             tag, command = cursor.unpack(MESSAGE_HEAD, "a message")
             compiled = _READ_MESSAGES.get(self.kinds.get(tag, ""), _NO_FORMS).get(command)
             whole = None if compiled is None else compiled.whole
-            if compiled is None or whole is None or at + whole.size > cursor.end:
+            if compiled is None or whole is None or start + whole.size > cursor.end:
                 messages.append(self._decode_message(cursor, tag, command))
             else:
-                cursor.at = at + whole.size
-                messages.append(compiled.form.message(tag, *whole.unpack_from(cursor.data, at)))
+                cursor.at = start + whole.size
+                messages.append(compiled.form.message(tag, *whole.unpack_from(cursor.data, start)))
 
     def encode_messages(self, messages: Iterable[Message]) -> bytes:
         """Return the messages as in an answer, behind the delay. Raises ProtocolError."""
@@ -434,8 +436,8 @@ def describe(data: bytes, codec: Codec, *, received: bool, local: bool) -> str:
     reader.feed(data)
     parts: list[str] = []
     try:
-        while (each := reader.next()) is not None:
-            parts += _texts(each, copy)
+        while (request := reader.next()) is not None:
+            parts += _texts(request, copy)
     except ProtocolError as error:
         parts = [f"not decodable: {error.what}"]
     if reader.pending:

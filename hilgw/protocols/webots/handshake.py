@@ -122,17 +122,17 @@ def decode_hello(data: bytes) -> str | None:
     if _NAME_HEAD.startswith(data):
         return None
     if not data.startswith(_NAME_HEAD):
-        what = "the peer is not a Webots controller"
+        problem = "the peer is not a Webots controller"
         fix = "this address is for WEBOTS_CONTROLLER_URL=tcp://..."
-        raise ProtocolError(what, where="handshake", fix=fix, tail=data)
+        raise ProtocolError(problem, where="handshake", fix=fix, tail=data)
     name = data[len(_NAME_HEAD) :]
     if len(name) <= LONGEST_NAME and _ENCODED.fullmatch(name):
         return name.decode()
     plain = name.decode(errors="replace")
     if len(name) > LONGEST_PLAIN_NAME or not plain.isprintable() or "\ufffd" in plain:
-        what = f"robot name of {len(name)} bytes is too long, or is not text"
+        problem = f"robot name of {len(name)} bytes is too long, or is not text"
         fix = "connect with an unmodified libController"
-        raise ProtocolError(what, where="handshake", fix=fix, tail=data)
+        raise ProtocolError(problem, where="handshake", fix=fix, tail=data)
     return encode_name(plain)
 
 
@@ -161,11 +161,11 @@ def decode_acknowledgement(data: bytes) -> Acknowledgement | None:
     Raises:
         ProtocolError: This is other text.
     """
-    for each in Acknowledgement:
-        if data == each.encode():
-            return each
-        if each.encode().startswith(data):
+    for acknowledgement in Acknowledgement:
+        if data == acknowledgement.encode():
+            return acknowledgement
+        if acknowledgement.encode().startswith(data):
             return None
-    what = f"{data[:40]!r} is not an answer of Webots"
+    problem = f"{data[:40]!r} is not an answer of Webots"
     fix = "check the address; Webots prints its port at the start, 1234 by default"
-    raise ProtocolError(what, where="handshake", fix=fix, tail=data)
+    raise ProtocolError(problem, where="handshake", fix=fix, tail=data)

@@ -172,9 +172,9 @@ class AnswerPassage:
         out.append(bytes(self._held[:size]))
         del self._held[:size]
 
-    def _error(self, what: str) -> ProtocolError:
+    def _error(self, problem: str) -> ProtocolError:
         tail = bytes(self._held[:64])
-        return ProtocolError(f"{what} is not possible", where="answer", fix=_FIX, tail=tail)
+        return ProtocolError(f"{problem} is not possible", where="answer", fix=_FIX, tail=tail)
 
 
 def _filler(size: int) -> bytes:

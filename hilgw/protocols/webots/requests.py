@@ -79,17 +79,17 @@ def spans_of(request: bytes) -> list[tuple[int, int, int]]:
     Raises:
         ProtocolError: They do not fill it.
     """
-    spans, at, size = [], _EMPTY_BYTES, len(request)
-    while at < size:
-        begin = at + BLOCK_HEAD.size
+    spans, position, size = [], _EMPTY_BYTES, len(request)
+    while position < size:
+        begin = position + BLOCK_HEAD.size
         if begin > size:
-            raise _error("a request that ends inside the head of a block", request[at:])
-        tag, length = BLOCK_HEAD.unpack_from(request, at)
+            raise _error("a request that ends inside the head of a block", request[position:])
+        tag, length = BLOCK_HEAD.unpack_from(request, position)
         end = begin + length
         if length < 0 or end > size:
-            raise _error(f"a block of {length} bytes for device {tag}", request[at:])
+            raise _error(f"a block of {length} bytes for device {tag}", request[position:])
         spans.append((tag, begin, end))
-        at = end
+        position = end
     if len(spans) > MOST_BLOCKS:
         raise _error(f"a request of more than {MOST_BLOCKS} blocks", request)
     return spans
@@ -198,19 +198,19 @@ def without_leave(*, at_start: bool) -> str:
     libController leaves SIGINT to its default action, so that an interrupted, a killed and a
     crashed controller look the same.
     """
-    what = "the controller ended without closing its connection (Ctrl-C, killed or crashed)"
+    problem = "the controller ended without closing its connection (Ctrl-C, killed or crashed)"
     crashes = (
         "; libController crashes when a controller uses a device that the robot does not have, and "
         "its line `... not found` names, such as a Camera (`absent: blank` under `devices:` gives "
         "it a black one), or when its version is not that of webots:, such as webots: R2023a"
     )
-    return what + crashes * at_start
+    return problem + crashes * at_start
 
 
-def request_error(what: str, tail: bytes) -> ProtocolError:
+def request_error(problem: str, tail: bytes) -> ProtocolError:
     """Return a request that libController does not write."""
-    return ProtocolError(what, where="request", fix=_FIX, tail=tail)
+    return ProtocolError(problem, where="request", fix=_FIX, tail=tail)
 
 
-def _error(what: str, tail: bytes) -> ProtocolError:
-    return request_error(f"{what} is not possible", tail)
+def _error(problem: str, tail: bytes) -> ProtocolError:
+    return request_error(f"{problem} is not possible", tail)

@@ -88,17 +88,17 @@ def unmatched(got: Sequence[bytes], expected: Sequence[tuple[bytes, bool]], extr
     """
 
     @cache
-    def fits(at: int, index: int) -> bool:
-        if at == len(expected):
+    def fits(position: int, index: int) -> bool:
+        if position == len(expected):
             return extras or index == len(got)
-        data, optional = expected[at]
-        if optional and fits(at + 1, index):
+        data, optional = expected[position]
+        if optional and fits(position + 1, index):
             return True
         if index == len(got):
             return False
-        if got[index] == data and fits(at + 1, index + 1):
+        if got[index] == data and fits(position + 1, index + 1):
             return True
-        return extras and fits(at, index + 1)
+        return extras and fits(position, index + 1)
 
     if fits(0, 0):
         return ""

@@ -24,14 +24,14 @@ def explore(values: SearchStrategy[T], check: Callable[[T], None], examples: int
     Fails with the simplest value that breaks the rule. Independent of the settings of Hypothesis in
     the user's suite.
     """
-    found: list[BrokenRule] = []
+    broken: list[BrokenRule] = []
 
     def breaks(value: T) -> bool:
         try:
             check(value)
         except BrokenRule as rule:
-            if not found or rule.rule == found[0].rule:
-                found.append(rule)
+            if not broken or rule.rule == broken[0].rule:
+                broken.append(rule)
                 return True
         return False
 
@@ -48,8 +48,8 @@ def explore(values: SearchStrategy[T], check: Callable[[T], None], examples: int
                 suppress_health_check=list(HealthCheck),
             ),
         )
-    if found:
-        raise found[-1]  # Hypothesis ends with the simplest value
+    if broken:
+        raise broken[-1]  # Hypothesis ends with the simplest value
 
 
 def cuts(data: bytes, positions: Sequence[int]) -> list[bytes]:

@@ -64,8 +64,8 @@ class LiveRules(PayloadRules):
                 await scenario(setup, rule)
             finally:
                 await setup.close()
-            for each in setup.stations:
-                short = each.station.statistics.count.violations()
+            for station in setup.stations:
+                short = station.station.statistics.count.violations()
                 require(not short, rule, f"ledger: {short}", "each packet counted")
 
         guarded(lambda: asyncio.run(play()))
@@ -250,12 +250,12 @@ class LiveSetup:
     def _raise_verdicts(self) -> None:
         if self.fault is not None:
             raise self.fault
-        for each in self.stations:
-            if each.session.verdict is not None:
-                raise each.session.verdict
-            if each.task.done() and not each.task.cancelled():
-                error = each.task.exception()
-                broken("handshake", f"the {each.name} station ended: {error}", "Ready")
+        for station in self.stations:
+            if station.session.verdict is not None:
+                raise station.session.verdict
+            if station.task.done() and not station.task.cancelled():
+                error = station.task.exception()
+                broken("handshake", f"the {station.name} station ended: {error}", "Ready")
 
     async def await_ready(self, rule: str) -> None:
         """Wait until all stations are up."""
@@ -271,7 +271,7 @@ class LiveSetup:
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks, timeout=STOP_S)
-        for each in self.stations:
-            each.station.close()
+        for station in self.stations:
+            station.station.close()
         self.host.close()
         self.timer.close()

@@ -76,11 +76,11 @@ class MappingRules(CodecRules, PayloadRules):
 
     def _mapped(self, field: str) -> Mapped:
         mapping = self.adapter.limits.mapping
-        found = [each for each in mapping if field in map(str.strip, each.field.split(","))]
+        entries = [each for each in mapping if field in map(str.strip, each.field.split(","))]
         listed = ", ".join(each.field for each in mapping) or "nothing"
         expected = f'Mapped("{field}", "exact" | "approximate" | "cannot", "how")'
-        require(found, RULE.format(field), f"limits.mapping has {listed}", expected)
-        return found[0]
+        require(entries, RULE.format(field), f"limits.mapping has {listed}", expected)
+        return entries[0]
 
     # --- each field -------------------------------------------------------------------------------
 

@@ -59,9 +59,9 @@ class PayloadRules(Subject):
         rule, simulation = f"slow line: {rate} baud", self._pair(bufferSize=-1, baudRate=rate)
         self._keep_order(rule, simulation, [self._payload(self._largest(), 1), *self._numbered(3)])
         simulation.run(SILENCE_S)
-        for each in simulation.stations:
-            got = [str(event) for event in each.session.events if NO_FRAME in str(event)]
-            got += map(str, each.station.statistics.count.refused)
+        for station in simulation.stations:
+            got = [str(event) for event in station.session.events if NO_FRAME in str(event)]
+            got += map(str, station.station.statistics.count.refused)
             require(not got, rule, shown(got), "what left, and may arrive, counts as delivered")
 
     def _keep_order(self, rule: str, simulation: Simulation, packets: list[bytes]) -> None:
@@ -112,10 +112,10 @@ class PayloadRules(Subject):
         got = simulation.pass_on(data, channel, back=back)
         if [packet.data for packet in got] != [data]:
             refusals = sender.refusals[refused:]
-            what = f"received {shown([packet.data for packet in got])}"
+            text = f"received {shown([packet.data for packet in got])}"
             broken(
                 rule,
-                f"{what}; refused: {shown(refusals)}" if refusals else what,
+                f"{text}; refused: {shown(refusals)}" if refusals else text,
                 f"{len(data)} B received by the other station, unchanged",
                 bytes_line(data),
             )

@@ -212,12 +212,12 @@ class Simulation:
         """Run until all stations are up."""
         limit = self.subject.ready_s
         self.run_until(lambda: all(each.station.ready for each in self.stations), limit)
-        for each in self.stations:
+        for station in self.stations:
             require(
-                each.station.ready,
+                station.station.ready,
                 "handshake",
-                f"the {each.name} station is not Ready within {limit:g} s; its last events: "
-                f"{shown(each.session.events[-4:])}",
+                f"the {station.name} station is not Ready within {limit:g} s; its last events: "
+                f"{shown(station.session.events[-4:])}",
                 "Ready, with the mock on the port",
             )
 
@@ -231,9 +231,9 @@ class Simulation:
         while not holds():
             if not guarded(lambda: self.clock.step(end)):
                 return bool(holds())
-            for each in self.stations:
-                if each.session.verdict is not None:
-                    raise each.session.verdict
+            for station in self.stations:
+                if station.session.verdict is not None:
+                    raise station.session.verdict
         return True
 
     def pass_on(

@@ -138,15 +138,15 @@ class Subject:
     def _with_bytes(
         self, pairs: list[tuple[bytes | None, Vector]], field: str
     ) -> list[tuple[bytes, Vector]]:
-        found = [(wire, vector) for wire, vector in pairs if wire is not None]
+        given = [(wire, vector) for wire, vector in pairs if wire is not None]
         require(
-            found,
+            given,
             "vectors",
             f"no vector of {type(self).__name__} has {field} or wire",
             f"Vector(data=b'...', {field}=bytes.fromhex('...')) with the bytes of a packet from "
             "the data sheet, or from a capture of the real hardware",
         )
-        return found
+        return given
 
     def _channel(self, vector: Vector) -> int:
         return self.station_settings().channel if vector.channel is None else vector.channel
@@ -167,12 +167,12 @@ class Subject:
 
     def _numbered(self, count: int) -> Iterator[bytes]:
         """Yield `count` distinct packets that fit."""
-        size, found, first = self._usual_size(), 0, 0
-        while found < count and first < 256 * 256:
+        size, made, first = self._usual_size(), 0, 0
+        while made < count and first < 256 * 256:
             data = self._payload(size, first)
             first += 1
             if self.fits(data):
-                found += 1
+                made += 1
                 yield data
         expected = "sizes, values or fits() of the test that allow at least one packet"
-        require(found or not count, "packets that fit", f"no packet of {size} B fits", expected)
+        require(made or not count, "packets that fit", f"no packet of {size} B fits", expected)

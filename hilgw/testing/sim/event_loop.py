@@ -195,8 +195,8 @@ def wait_until(condition: Condition, what: str = "", timeout_s: float = DEADLINE
         pause.wait(POLL_OTHERS_S)
 
 
-def _missed(what: object, timeout_s: float) -> str:
-    return f"not within {timeout_s:g} s: {what}"
+def _missed(subject: object, timeout_s: float) -> str:
+    return f"not within {timeout_s:g} s: {subject}"
 
 
 # --- TCP inside one process, without the delays of the network of the kernel ----------------------

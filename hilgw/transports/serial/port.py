@@ -190,8 +190,8 @@ def _prepare(port: _Device, name: str, line: LineSettings) -> None:
 
     fd = port.fileno()
     if fd >= DESCRIPTOR_LIMIT:
-        what = f"descriptor {fd} is too large for a serial port"
-        raise unsupported(what, name, "close other ports and connections")
+        problem = f"descriptor {fd} is too large for a serial port"
+        raise unsupported(problem, name, "close other ports and connections")
     if port.is_pty:
         tty.make_raw(fd)
         return
@@ -218,12 +218,12 @@ def _await_guardian(name: str) -> tuple[bool, list[str]]:
     from hilgw.transports.serial import tty
 
     end = time.monotonic() + GUARDIAN_S
-    found = tty.holders(name)
-    is_seen = {each.command for each in found} == {GUARDIAN}
-    while {each.command for each in found} == {GUARDIAN} and time.monotonic() < end:
+    holders = tty.holders(name)
+    is_seen = {each.command for each in holders} == {GUARDIAN}
+    while {each.command for each in holders} == {GUARDIAN} and time.monotonic() < end:
         time.sleep(GUARDIAN_POLL_S)
-        found = tty.holders(name)
-    guardians = [each.pid for each in found if each.command == GUARDIAN]
+        holders = tty.holders(name)
+    guardians = [each.pid for each in holders if each.command == GUARDIAN]
     return is_seen, [text for pid in guardians if (text := leftover.end(pid))]
 
 
@@ -257,9 +257,9 @@ async def _in_time(name: str, opening: Callable[[], Any]) -> Any:
             opening, deadline_s=OPEN_DEADLINE_S, undo=lambda port: port.close()
         )
     except TimeoutError as error:
-        what = f"opening took longer than {OPEN_DEADLINE_S:g} s"
+        problem = f"opening took longer than {OPEN_DEADLINE_S:g} s"
         fix = "unplug the device and plug it in again"
-        raise PortError(what, reason=PortError.LOST, where=name, fix=fix) from error
+        raise PortError(problem, reason=PortError.LOST, where=name, fix=fix) from error
     except PortError:
         raise
     except Exception as error:
@@ -338,7 +338,7 @@ def list_ports() -> list[PortInfo]:
     """Return the serial ports of this machine that have hardware."""
     from serial.tools import list_ports as library
 
-    found = sorted(
+    ports = sorted(
         (info for info in library.comports() if _has_hardware(info.device)),
         key=lambda info: natural_key(info.device),
     )
@@ -351,7 +351,7 @@ def list_ports() -> list[PortInfo]:
             info.serial_number or "",
             getattr(info, "location", None) or "",
         )
-        for info in found
+        for info in ports
     ]
 
 

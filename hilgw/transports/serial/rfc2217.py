@@ -80,10 +80,10 @@ async def _agree(connection: socket.socket, url: str, client: Client) -> bytes:
     return early
 
 
-def _unusable(url: str, what: str) -> PortError:
+def _unusable(url: str, problem: str) -> PortError:
     raw = url.removesuffix(IGN_SET_CONTROL).replace("rfc2217", "socket", 1)
-    fix = f"use its raw address: {raw}" if "telnet" in what else ""
-    return PortError(what, reason=PortError.UNSUPPORTED, where=url, fix=fix)
+    fix = f"use its raw address: {raw}" if "telnet" in problem else ""
+    return PortError(problem, reason=PortError.UNSUPPORTED, where=url, fix=fix)
 
 
 class Rfc2217Port(Transport):

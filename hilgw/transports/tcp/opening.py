@@ -84,8 +84,8 @@ def receive(connection: socket.socket, url: str, before: bytes) -> bytes:
     return data
 
 
-def _ended(what: str, url: str, before: bytes) -> PortError:
+def _ended(problem: str, url: str, before: bytes) -> PortError:
     text = " ".join(_TELNET.sub(b"", before).decode("utf-8", "replace").split())
     if text and text.isprintable() and "\ufffd" not in text:
-        what = f"the server says: {text[:200]}"
-    return PortError(what, reason=PortError.LOST, where=url)
+        problem = f"the server says: {text[:200]}"
+    return PortError(problem, reason=PortError.LOST, where=url)

@@ -175,8 +175,8 @@ class TcpStream(FdStream):
 
 def describe_peer_loss(error: OSError) -> str:
     """Return the text of a PortError for this error of a connection."""
-    found = _PEER_LOSSES.get(error.errno or 0)
-    return found or f"the connection was lost: {error.strerror or error}"
+    words = _PEER_LOSSES.get(error.errno or 0)
+    return words or f"the connection was lost: {error.strerror or error}"
 
 
 def _discard(fd: int) -> int:
@@ -251,20 +251,20 @@ async def connected(
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(deadline_s):
-            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            connection = await _connect_to_first(found)
+            addresses = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            connection = await _connect_to_first(addresses)
     except (OSError, UnicodeError, OverflowError) as error:  # TimeoutError is an OSError
         raise port_error(error, name) from error
     tune(connection)
     return connection
 
 
-async def _connect_to_first(found: list[Any]) -> socket.socket:
+async def _connect_to_first(addresses: list[Any]) -> socket.socket:
     """Connect to the first of these results of getaddrinfo(); retry one that does not answer."""
     loop = asyncio.get_running_loop()
     last: OSError = OSError("the name has no address")
     while True:
-        for family, kind, protocol, _, address in found:
+        for family, kind, protocol, _, address in addresses:
             connection = socket.socket(family, kind, protocol)
             connection.setblocking(False)
             try:

@@ -224,8 +224,8 @@ class PipeTransport(Transport):
 
     def lose(self) -> None:
         """Discard the bytes on the wire: the device was unplugged."""
-        what = "the device was unplugged"
-        self._lost = PortError(what, reason=PortError.LOST, where=self.name)
+        problem = "the device was unplugged"
+        self._lost = PortError(problem, reason=PortError.LOST, where=self.name)
         self.unsent = self.to_device.clear()
         self._held.clear()
         self._soon(self._report)

@@ -112,9 +112,9 @@ class PortLink:
             )
 
     def _refusal(
-        self, what: str, reason: PortReason, fix: str = "choose another name"
+        self, problem: str, reason: PortReason, fix: str = "choose another name"
     ) -> PortError:
-        return PortError(what, reason=reason, where=self.path, fix=fix)
+        return PortError(problem, reason=reason, where=self.path, fix=fix)
 
 
 _FIXES = {
