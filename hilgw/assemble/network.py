@@ -105,7 +105,7 @@ class NetworkPorts(Ports):
     def client(
         self, name: str, spec: MockSpec, connect: Connect | None = None
     ) -> tuple[str, Callable[[str, int], None]]:
-        """Run a mock of the controller of this name, which connects as `connect` says.
+        """Run a mock of the controller of this name, which connects with `connect`.
 
         Returns:
             The description for the user, and a function that passes it the address where hilgw

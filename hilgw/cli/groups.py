@@ -39,7 +39,7 @@ GROUPS = {
         "diff": ("hilgw.record.commands.diff", "name the first differences of two recordings"),
         "twin": (
             "hilgw.record.commands.twin",
-            "a real link beside Webots' fields, a robot beside its shadow",
+            "a real link next to Webots' fields, a robot next to its shadow",
         ),
         "metrics": (
             "hilgw.cli.commands.clients.status",

@@ -149,7 +149,7 @@ class BodyLine(Side):
             self.mock.disconnect(self.now)
 
     def run(self, milliseconds: float, until: Callable[[], object] = lambda: False) -> bool:
-        """Both run at their deadlines, for so long or until this holds; whether it holds."""
+        """Run both at their deadlines, for this long or until this holds; return if it holds."""
         if self.world.run(milliseconds * NS_PER_MS / NS_PER_S, until):
             return True
         self.step()

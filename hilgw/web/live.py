@@ -2,7 +2,7 @@
 
 Two threads for each gateway, so that one that hangs delays no other: one reads its events, one asks
 for its status once a second, and whether it is here when no event came. A further kind of events
-that a page needs has a thread and a connection of its own: what is read already goes on.
+that a page needs has a thread and a connection of its own: what is read already continues.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Fills the model from a recording, as `hilgw.web.live` does from running gateways.
 
-The model is that of the playhead's time: a thread reads on as it goes on. Where it jumps, the model
+The model is that of the playhead's time: a thread reads on as it moves. Where it jumps, the model
 is made anew, of the newest states before and of all events of a window: the file is never in
 memory. Another thread reads the file once, for these states and for its end. Times
 are `time_ns` of the recording.
@@ -28,8 +28,10 @@ from hilgw.web.model import Bench
 
 LEAST_NS, MOST_NS = KEYFRAME_NS + 5 * NS_PER_S, 300 * NS_PER_S
 WINDOW_EVENTS, MARK_EVENTS = 20_000, 1000
-"""The window has about so many events, if these are not of less or more time than that. Each state
-that was changed before it is repeated in it, or before."""
+"""The window has about this many events, if these are not of less or more time than that.
+
+Each state that was changed before it is repeated in it, or before.
+"""
 TICK_S = 0.05
 RARE = frozenset(NAMED) - {"value", "command", "link"}
 MOST_STATES = 200_000
@@ -83,7 +85,7 @@ class Recorded:
         self._at, self._since = self.begin_ns, clock()
         self._jumped, self._ended = True, threading.Event()
         self.states: list[Event] = []
-        self._marks: list[int] = []  # the time of each of so many events
+        self._marks: list[int] = []  # the time of each MARK_EVENTS-th event
         self._events: Iterator[Event] = iter(())
         self._next: Event | None = None
         self._plotted: set[str] = set()

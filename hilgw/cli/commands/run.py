@@ -212,7 +212,7 @@ async def _serve(
         show("ready")
         try:
             files.write_ready(getattr(args, "ready_file", None))
-        except HilgwError as error:  # the gateway goes on
+        except HilgwError as error:  # the gateway continues
             show(f"hilgw: {error}")
 
     group = config.control.group

@@ -32,7 +32,7 @@ NO_ROOM = "its limits leave no room in this direction, or it reports no position
 
 
 class Step(NamedTuple):
-    """A motion of one motor. during: what is tested while it goes on; None: nothing."""
+    """A motion of one motor. during: what is tested while it moves; None: nothing."""
 
     name: str
     expected: str

@@ -31,7 +31,7 @@ def expect(path: str) -> None:
 
 
 def expect_report(target: str | None) -> None:
-    """Raise HilgwError if `write_report` cannot write there, or would replace what is no report."""
+    """Raise HilgwError unless `write_report` can write there, and replaces at most a report."""
     if target in (None, "-"):
         return
     expect(target)

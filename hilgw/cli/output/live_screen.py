@@ -41,7 +41,7 @@ def watch(table: LiveTable, events: Iterator[Event], keys: int, out: TextIO) -> 
 
     threading.Thread(target=read, daemon=True).start()
     while _shown(table, lock, ended, keys, out) == "suspend":
-        os.killpg(0, signal.SIGTSTP)  # as Ctrl-Z does; goes on with `fg`
+        os.killpg(0, signal.SIGTSTP)  # as Ctrl-Z does; continues with `fg`
     if faults:
         raise faults[0]
 

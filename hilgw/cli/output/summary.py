@@ -135,7 +135,7 @@ def control_loop_lines(loops: Mapping[str, Any]) -> list[str]:
         if not loop["armed"] and not loop["latched"]:
             lines.append(f"  {name:<14} not armed")
         if loop.get("divergence"):
-            lines.append(f"  {name:<14} remote body beside the simulated one:")
+            lines.append(f"  {name:<14} remote body next to the simulated one:")
             lines.extend(f"    {line}" for line in divergence_table(loop["divergence"]))
     return lines
 

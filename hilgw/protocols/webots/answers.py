@@ -245,7 +245,5 @@ class AnswerReader:
     def _fail(self, problem: str) -> ProtocolError:
         tail = bytes(self._buffer[: self._at + 16][-256:])
         self._buffer.clear()
-        self._error = ProtocolError(
-            f"{problem} is not possible", where="answer", fix=_FIX, tail=tail
-        )
+        self._error = ProtocolError(f"{problem} is not valid", where="answer", fix=_FIX, tail=tail)
         return self._error

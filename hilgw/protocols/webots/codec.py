@@ -149,7 +149,7 @@ class NumbersMessage(NamedTuple):
 
 
 def numbers_message(kind: str, numbers: int) -> NumbersMessage:
-    """Return the message by which a device of this kind reports a value of so many numbers."""
+    """Return the message by which a device of this kind reports a value of this many numbers."""
     for command, form in MESSAGES[kind].items():
         parts = [each.form.format[1:] for each in form.fields if isinstance(each, Number | Vector)]
         packed = struct.Struct(MESSAGE_HEAD.format + "".join(parts))
@@ -297,7 +297,7 @@ class Codec:
 
     def _learn(self, entries: tuple[DeviceEntry, ...], first: int) -> None:
         if first + len(entries) > MOST_DEVICES + 1:
-            raise ProtocolError(f"a robot with {first + len(entries) - 1} devices is not possible")
+            raise ProtocolError(f"a robot with {first + len(entries) - 1} devices is not valid")
         self._repeated.clear()
         if first == 1:
             self.kinds = {ROBOT_TAG: ROBOT}

@@ -119,7 +119,7 @@ def _encode_entries(entries: Iterable[DeviceEntry]) -> bytes:
 
 def _decode_entries(cursor: Cursor, count: int) -> tuple[DeviceEntry, ...]:
     if count < 0 or count * _SHORTEST_ENTRY > cursor.left:
-        raise cursor.error(f"a list of {count} devices is not possible")
+        raise cursor.error(f"a list of {count} devices is not valid")
     return tuple(
         DeviceEntry(
             cursor.number(U16, "a node number"),

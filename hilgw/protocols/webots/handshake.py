@@ -115,7 +115,7 @@ def decode_hello(data: bytes) -> str | None:
     is.
 
     Raises:
-        ProtocolError: This is no hello.
+        ProtocolError: This is not a hello.
     """
     if data in (GREETING, _NAME_HEAD):
         return ""

@@ -174,7 +174,7 @@ class AnswerPassage:
 
     def _error(self, problem: str) -> ProtocolError:
         tail = bytes(self._held[:64])
-        return ProtocolError(f"{problem} is not possible", where="answer", fix=_FIX, tail=tail)
+        return ProtocolError(f"{problem} is not valid", where="answer", fix=_FIX, tail=tail)
 
 
 def _filler(size: int) -> bytes:

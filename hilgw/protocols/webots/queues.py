@@ -180,7 +180,7 @@ class HeldPackets(Generic[P]):
         return len(self._held)
 
     def hold(self, packet: P, size: int) -> PacketRefused | None:
-        """Keep a packet of so many bytes; None, or the reason why not."""
+        """Keep a packet of this many bytes; None, or the reason why not."""
         if not self.period_ms:
             return PacketRefused.DISABLED
         if len(self._held) >= CAP_PACKETS or self._bytes + size > CAP_BYTES:

@@ -24,7 +24,7 @@ REPEATED_BYTES = 64
 """Requests up to this size are decoded once: most controllers repeat them."""
 MOST_REPEATED = 256
 PAUSE_S = 5.0
-"""A program that runs for so long without a step is named."""
+"""A program that runs for this long without a step is named."""
 LEAVE = b"\0\0\0\0"
 
 HEAD = struct.Struct("<iI")
@@ -213,4 +213,4 @@ def request_error(problem: str, tail: bytes) -> ProtocolError:
 
 
 def _error(problem: str, tail: bytes) -> ProtocolError:
-    return request_error(f"{problem} is not possible", tail)
+    return request_error(f"{problem} is not valid", tail)

@@ -229,7 +229,7 @@ class BodyConformance:
         require(not self.moves(line.mock), "before it is up", "a motor turns", "none turns")
 
     def test_requests_that_the_robot_does_not_have(self) -> None:
-        """Check commands to a device that is no motor, and requests to an unknown index."""
+        """Check commands to a device other than a motor, and requests to an unknown index."""
         line = self._ready()
         session, now = line.session, line.now
         others = [device.index for device in session.devices if device.role != MOTOR]

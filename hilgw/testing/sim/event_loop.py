@@ -30,7 +30,7 @@ Condition = Callable[[], object]
 DEADLINE_S = 60.0  # generous: a busy machine makes a test slow, never red
 POLL_S = 0.001
 POLL_OTHERS_S = 0.005  # each look may read a file
-HANG_S = 10.0  # real time; only an error waits so long
+HANG_S = 10.0  # real time; only an error waits this long
 
 
 CALLS_AT_ONCE = 20_000  # more calls at one instant than this: time does not advance
@@ -85,7 +85,7 @@ class Clock(SimulatedClock):
             pass
 
     def run(self, duration_ns: int, late_ns: int = 0) -> None:
-        """Advance the time by so many nanoseconds."""
+        """Advance the time by this many nanoseconds."""
         self.run_until(self.time + duration_ns, late_ns)
 
 

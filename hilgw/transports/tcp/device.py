@@ -170,7 +170,7 @@ class TcpListenerDevice(_ListeningDevice):
 
 
 class TcpClientDevice(TcpDevice):
-    """Connects as `connect` says, and retries every `retry_s`, also after each loss."""
+    """Connects with `connect`, and retries every `retry_s`, also after each loss."""
 
     def __init__(self, retry_s: float, connect: Connect = connect_tcp) -> None:
         super().__init__("not connected")

@@ -110,7 +110,7 @@ class Plots:
         return [known[name] for name in preset][:MOST_PRESET]
 
     def update(self, chosen: Iterable[str], now: int, *, paused: bool) -> None:
-        """Show these. Call it again and again, also while it is paused: they go on."""
+        """Show these. Call it again and again, also while it is paused: they continue."""
         curves = {}
         for name in islice((each for each in chosen if each in self._newest), MOST_CURVES):
             view, time, reading = self._newest[name]

@@ -25,7 +25,7 @@ LABEL = "font:12px system-ui;background:#fffd;border-radius:4px;padding:0 4px;co
 ORIGIN, ONES = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
 Form = tuple[str, str, tuple[object, ...], str, float]
 """Its name, the method of `ui.scene` that makes it, its arguments, colour and opacity."""
-# The plan is replaced meanwhile: what follows the pointer is beside it, and has what is dragged.
+# The plan is replaced meanwhile: what follows the pointer is next to it, and has what is dragged.
 DRAG = """(e) => { const all = e.target.closest('.drags'), g = all.querySelector('.ghost'),
 o = e.target.closest('[data-object]'), p = all.querySelector('.plan'), name = g.dataset.name;
 if (e.type == 'pointerdown' && o && !e.button) {

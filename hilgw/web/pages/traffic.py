@@ -17,7 +17,7 @@ from hilgw.web.page import Page
 from hilgw.web.pages.packets import ANY_KIND, Capture, Filter, capture, frames, hops, send_command
 
 SHOWN, DATA_BYTES = 100, 24
-UPDATES = 8  # a click comes when the table has others: of so many, each packet can be chosen
+UPDATES = 8  # a click comes when the table has others: of this many, each packet can be chosen
 # The press chooses: it comes sooner than the click, which is that of the keyboard.
 CHOOSE = """(e) => { const b = e.target.closest('[data-key]');
 if (b && !e.button && (e.type == 'mousedown' || !e.detail)) emit(b.dataset.key); }"""
@@ -51,7 +51,7 @@ class Traffic:
         self._shown.append({str(id(row[1])): row for row in self.rows[:SHOWN]})
 
     def choose(self, key: str) -> None:
-        """Show this packet of the table, with all that was there beside it."""
+        """Show this packet of the table, with all that was there at that time."""
         for rows in reversed(self._shown):
             if key in rows:
                 self.chosen = moment, _ = rows[key]

@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> None:
     gateway = watched_gateway(args.names, **selected(args))
     if args.frames and args.names:
         _check_framed(gateway, args.names)
-    states = is_table or args.pcapng  # Wireshark gets the begin of its file at once
+    states = is_table or args.pcapng  # Wireshark gets the start of its file at once
     source = gateway.events(kinds, args.names, lost=args.lost and not is_line, states=states)
     if is_line:
         source = (each for each in source if each.get("not_received", True))

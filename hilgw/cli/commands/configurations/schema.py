@@ -1,4 +1,4 @@
-"""`hilgw schema`: the JSON Schema of a configuration file, printed or beside a file."""
+"""`hilgw schema`: the JSON Schema of a configuration file, printed or next to a file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COMMANDS = {
                 metavar="FILE",
                 nargs="?",
                 const="",
-                help=f"write {SCHEMA} beside this configuration; without FILE in this folder",
+                help=f"write {SCHEMA} next to this configuration; without FILE in this folder",
             ),
         ),
     ),

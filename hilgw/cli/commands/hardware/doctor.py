@@ -76,7 +76,7 @@ def _first_check(args: argparse.Namespace) -> int:
         problem = "the motors of the robot will turn"
         raise UsageError(problem, fix="lift it, so that no wheel touches the ground: --wheels-up")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        fix = "run it in a terminal, beside the robot"
+        fix = "run it in a terminal, next to the robot"
         raise UsageError("the first check asks a person, and needs a terminal", fix=fix)
     from hilgw.cli.commands.configurations import loading
     from hilgw.cli.first_check import check
