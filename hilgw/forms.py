@@ -108,7 +108,6 @@ def described(hint: Any) -> str:
 
 
 def _converted(hint: Any, value: Any) -> Any:
-    """Return the value as this type; raise ValueError or OverflowError if it has another type."""
     kind, parts = get_origin(hint), get_args(hint)
     if kind is Annotated:
         converted = _converted(parts[0], value)

@@ -230,7 +230,6 @@ def _tls(environment: Mapping[str, str]) -> ssl.SSLContext:
 
 
 def _named(address: TcpAddress, environment: Mapping[str, str]) -> str | None:
-    """Return the robot's name, with the token for a gateway that requires one."""
     token = _token_of(address, environment)
     return f"{address.robot or ''}?token={token}" if token else address.robot
 

@@ -70,7 +70,6 @@ class Interrupts:
     def _quietly(
         self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:
-        """Print no traceback of an interrupted step."""
         if error is not self._raised:
             self._hook(kind, error, trace)
 

@@ -116,7 +116,6 @@ class Robot(OldNames):
     joystick: Joystick
 
     def __init__(self, session: Session | None = None) -> None:
-        """Connect or use this session."""
         if Robot.created is not None:
             text = "only one Robot instance can be created per controller process."
             print(f"Error: {text}", file=sys.stderr)

@@ -99,7 +99,6 @@ class _FirstRun:
     """
 
     def __init__(self, recording: Recording) -> None:
-        """Read the recording; raise RecordingError if it is damaged."""
         self.head, self.story, self.up_ns = recording.head, Story(), dict[str, int]()
         self.armed, self._length_ns, begin_ns = dict[str, str](), 0, 0
         self._actions: list[tuple[int, Callable[[Gateway], object]]] = []  # of the user

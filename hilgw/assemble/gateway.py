@@ -306,7 +306,6 @@ class _Assembly(Assembly):
 
 
 def _line_words(config: AdapterConfig) -> str:
-    """Describe the checks of a line on which nothing comes back."""
     settings: Any = config.settings
     is_framed = isinstance(settings, Framed) and settings.is_framed
     framing = f", the framing ({name_of(settings.framing)})" if is_framed else ""
@@ -346,7 +345,6 @@ def _passing(fields: EmitterFields | ReceiverFields) -> EmitterFields | Receiver
 
 
 def _notify(observer: Observers, source: str) -> Callable[[str], None]:
-    """Return a function that reports a notice of this source to the observers at that time."""
     return lambda text: observer.notice(source, text)
 
 

@@ -132,7 +132,6 @@ def _token_check(config: AccessConfig, role: str, now: Callable[[], int]) -> Tok
 
 
 def _tls_of(config: AccessConfig) -> ssl.SSLContext | None:
-    """Return TLS of a listener; None with `plaintext: true` alone. Raises ConfigError."""
     tls = config.tls
     if tls is None:
         return None

@@ -204,7 +204,6 @@ def _address(option: str, text: str) -> tuple[str, int]:
 
 
 def _framing(name: str | None) -> str | None:
-    """Check the name of the framing before anything is opened."""
     if name is None:
         return None
     from hilgw.framing import create

@@ -90,7 +90,6 @@ def _add_commands(
 def _default_parser() -> tuple[
     argparse.ArgumentParser, argparse._SubParsersAction[argparse.ArgumentParser]
 ]:
-    """Return the parser of the default command, and where the parsers of the others are added."""
     run = import_module("hilgw.cli.commands.run")
     parser = _Parser(prog="hilgw")
     parser.add_argument(
@@ -125,7 +124,6 @@ _INSTEAD = {
 
 
 def _meant_command(word: str) -> str:
-    """Guess what this word may mean: a shipped configuration, or a command."""
     from hilgw.config.shipped import names
 
     if word in names():
@@ -182,7 +180,6 @@ _WANTED = {"int": "a whole number", "float": "a number"}
 
 
 def _reworded(message: str) -> str:
-    """Return an error of argparse, in the words of hilgw."""
     if match := _CHOICE.fullmatch(message):
         known = [name.strip("'") for name in match[3].split(", ")]
         return f"{match[1]}: {quoted(match[2])} is not one of the choices; " + suggest(

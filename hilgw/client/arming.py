@@ -178,7 +178,6 @@ def _concerned(answers: dict[Path, Answer | None], config: str | None) -> dict[P
 
 
 def _judge(robots: Sequence[str], answers: dict[Path, Answer]) -> Disarmed:
-    """Return the robots that were stopped, and the errors of gateways that did not confirm it."""
     done, fixes, answered = Disarmed(), [], 0
     for path, answer in answers.items():
         confirmed = confirmed_by(answer)

@@ -521,7 +521,6 @@ def gateways_with(
 
 
 def _answer(path: Path, question: requests.Find) -> dict[str, Any]:
-    """Return the answer; without "found" if there is none, or the gateway has another version."""
     try:
         answer = ask(path, question, control_socket.ASK_ALL_S)
     except VersionError as error:
@@ -536,8 +535,6 @@ def _answer(path: Path, question: requests.Find) -> dict[str, Any]:
 def _error(
     subject: str, having: list[Path], silent: list[Path], answers: dict[Path, dict[str, Any]]
 ) -> HilgwError:
-    """Return why not exactly one gateway has it; the error names those that did not answer, too."""
-
     def listed(paths: list[Path]) -> str:
         return ", ".join(label(path, answers[path].get("config")) for path in paths)
 

@@ -109,7 +109,6 @@ def _check_pose(
     *,
     needed: str = "",
 ) -> None:
-    """Check position and rotation; without the key `needed` a rotation has no effect."""
     try:
         mount_of(position, rotation)
     except ConfigError as error:

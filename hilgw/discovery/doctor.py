@@ -179,7 +179,6 @@ DRIVERS = {"0403": "ftdi_sio", "067b": "pl2303", "10c4": "cp210x", "1a86": "ch34
 
 
 def _without_port(machine: Machine) -> Iterator[Finding]:
-    """Yield the USB converters that the kernel sees, and that have no serial port."""
     for device in sorted((machine.folder / "sys/bus/usb/devices").glob("*/idVendor")):
         folder = device.parent
         vid, pid, name = (machine.read(f"{folder}/{key}") for key in DESCRIPTORS)

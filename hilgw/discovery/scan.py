@@ -152,7 +152,6 @@ async def scan_port(
 
 
 def _rates_of(adapter: SearchableAdapter, usb: tuple[int, int] | None) -> list[tuple[Probe, int]]:
-    """Return the probes of an adapter for this USB device with each rate, likeliest first."""
     return [
         (probe, rate)
         for probe in adapter.probes

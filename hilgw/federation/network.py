@@ -92,7 +92,6 @@ class NetworkView(Federated):
             )
 
     def _unreached(self) -> dict[str, list[str]]:
-        """Return the gateways that this one does not reach -> those that do."""
         unreached: dict[str, list[str]] = {}
         live = [each for each in self.members.values() if each.is_live]
         for member in live:

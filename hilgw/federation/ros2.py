@@ -123,7 +123,6 @@ class Publisher:
 
 
 def _token(node: Node, id: int, kind: str, *more: str) -> str:
-    """Return the key of the token of a node, or of a publisher of it. There is no enclave."""
     part_of = node.session, str(node.id), str(id), kind, "%", _mangled(node.namespace)
     return "/".join(("@ros2_lv", str(node.domain), *part_of, node.name, *more))
 

@@ -73,7 +73,6 @@ class Roster:
         self.begin(run, member)
 
     def _next(self, name: str) -> MemberKey | None:
-        """Return the next gateway to count: one with this protocol version before others."""
         further = self._further.get(name, [])
         further.sort(key=lambda at: at.version != wire.VERSION)
         return further.pop(0) if further else None

@@ -61,7 +61,6 @@ def check_settings(inspection: Inspection) -> None:
 
 
 def _refused(made: zenoh.Config, config: FederationConfig) -> Iterator[tuple[Keys, str]]:
-    """Put `zenoh:` into the settings; yield those that Zenoh refuses, and why."""
     for path, value in _leaves((), config.zenoh):
         try:
             made.insert_json5("/".join(path), json.dumps(value))

@@ -68,7 +68,6 @@ def _settings(config: FederationConfig) -> zenoh.Config:
 
 
 def _gateways(session: zenoh.Session, network: str) -> list[Found]:
-    """Return the gateways; all are asked at the same time."""
     tokens = list(session.liveliness().get(f"hilgw/{network}/member/*/*/*", timeout=GET_S))
     asked = []
     for reply in tokens[:MOST_GATEWAYS]:
@@ -130,7 +129,6 @@ def _found(network: str, key: MemberKey, state: _Answer, link: _Answer) -> Found
 
 
 def _state(data: bytes, id: str) -> State | None:
-    """Return the state; None if it is that of another one, or of an unsupported version."""
     try:
         state = wire.decode_json(wire.State, data)
     except wire.Malformed:

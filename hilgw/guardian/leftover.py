@@ -51,7 +51,6 @@ def end(pid: int) -> str:
 
 
 def _is_left(process: Path) -> bool:
-    """Return whether this is a guardian of this user, and the gateway of its lock is dead."""
     for link in (process / "fd").iterdir():
         with suppress(OSError):
             if str(link.readlink()).startswith(f"/memfd:{NAME} "):

@@ -155,7 +155,6 @@ class Guardian:
                 limit_s = silent_s + STALL_S
 
     def _watches(self) -> bool:
-        """Return whether a robot may move."""
         return any(port.stop for port in self._ports.values())
 
     def _is_kept_waiting(self, silent_s: float) -> bool:
@@ -166,7 +165,6 @@ class Guardian:
         return used_s(self._pid) - self._used_s < silent_s / 2 and is_runnable(self._pid)
 
     def _read(self) -> bool:
-        """Read all that has come; return False at the end of the stream."""
         while True:
             try:
                 data, descriptors, _, _ = socket.recv_fds(self._gateway, 4096, 16)
@@ -235,7 +233,6 @@ class Guardian:
 
 
 def _peer(gateway: socket.socket) -> int:
-    """Return the process at the other end of this socket; 0 where the system does not report it."""
     with suppress(AttributeError, OSError):  # not Linux
         credentials = gateway.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, PEER.size)
         return int(PEER.unpack(credentials)[0])

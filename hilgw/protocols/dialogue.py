@@ -151,7 +151,6 @@ class LineDialogue(Dialogue[EventT, re.Match[bytes], ResultT]):
         fail: Callable[[HilgwError], EventT],
         byte_ns: int = 0,
     ) -> None:
-        """Start the dialogue; `write` makes the event that writes bytes."""
         super().__init__(script, self._question, fail, byte_ns)
         self._write = write
         self.other = b""

@@ -221,7 +221,6 @@ class Telnet(ABC):
         self._payload += piece[:room]
 
     def _take_byte(self, byte: int, plain: bytearray) -> list[Event]:
-        """Take the byte after an IAC, or the option of a negotiation."""
         state, self._state = self._state, _State.DATA
         if state is _State.OPTION:
             return self._negotiate(self._verb, byte)

@@ -198,7 +198,6 @@ class Reader:
         return kind, whole[8:-4], offset
 
     def _peek(self, count: int) -> bytes:
-        """Return the next `count` bytes, fewer at the end of the file; they stay in the buffer."""
         have = len(self._buffer) - self._position
         if have < count:
             parts = [self._buffer[self._position :]]

@@ -88,7 +88,6 @@ def rows_of(events: Iterable[Event], names: Sequence[str]) -> dict[str, Row]:
 
 
 def _points(event: Event) -> Iterator[tuple[str, str, float | None, str]]:
-    """Yield name, label, value and unit of the points of an event; without a value, a mark."""
     name, kind = name_of(event), event["event"]
     for one in numbers(event) if kind in DRAWN else ():
         yield name, one.name, drawable(one.value), one.unit

@@ -62,7 +62,6 @@ class Access:
     """The tokens of one configuration. Tokens are kept as digests only."""
 
     def __init__(self, tokens: Iterable[tuple[str, str, str]] = ()) -> None:
-        """Create the access list of these (name, role, token)."""
         self._grants = [(_digest(token), Grant(name, role)) for name, role, token in tokens]
 
     def grant(self, token: str | None) -> Grant | None:
@@ -100,7 +99,6 @@ class TokenCheck:
         self._wrong: dict[str, deque[int]] = {}  # by address, when its last wrong tokens came
 
     def __call__(self, token: str | None, peer: str) -> RequestRefused | None:
-        """Return why the client at `peer`, HOST:PORT, is refused; None if it is not."""
         now, address = self._now(), _address_of(peer)
         wrong = self._wrong.get(address)
         if wrong and len(wrong) == MAX_WRONG_TOKENS and now - wrong[0] < PERIOD_NS:
@@ -122,7 +120,6 @@ class TokenCheck:
         return Forbidden.MONITOR_TOKEN if known else Forbidden.WRONG_TOKEN
 
     def _note(self, address: str, now: int) -> None:
-        """Note a wrong token; if there are too many addresses, forget the one with the oldest."""
         wrong = self._wrong.pop(address, None) or deque(maxlen=MAX_WRONG_TOKENS)
         wrong.append(now)
         self._wrong[address] = wrong

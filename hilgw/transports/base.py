@@ -260,7 +260,6 @@ class Transport(Observable, ABC):
         """Wait until the port is closed, or a deadline has passed."""
 
     def _report(self) -> None:
-        """Report that the stream has ended by itself, for the reason `_lost`."""
         if self._on_lost is not None and self._lost is not None and not self._closed:
             on_lost, self._on_lost = self._on_lost, None
             on_lost(self._lost)

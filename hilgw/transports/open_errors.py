@@ -69,7 +69,6 @@ def _busy(problem: str, number: int | None, name: str) -> PortError:
 
 
 def _errno_of(error: BaseException | None) -> int | None:
-    """Return the errno; for an error of pyserial without one, that of its cause."""
     while error is not None:
         number = getattr(error, "errno", None)
         if number is None and error.args:

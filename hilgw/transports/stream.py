@@ -228,7 +228,6 @@ class FdStream(Transport):
             self._on_lost(error)
 
     def _release(self) -> None:
-        """Leave the event loop and close the descriptor; its number is not used again."""
         fd, self._fd = self._fd, -1
         if fd < 0:
             return

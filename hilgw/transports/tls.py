@@ -211,7 +211,6 @@ class TlsStream(Transport):
         self._end(error.what)
 
     def _read_rest(self) -> None:
-        """Read what came before the end, as from any other stream."""
         while self._lost is None and not self._closed and not self._paused:
             before = self._received.pending + self._tls.pending()
             if self._on_data is None or not before:

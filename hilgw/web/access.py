@@ -182,7 +182,6 @@ class Guard:
 
 
 async def _form(receive: Receive) -> bytes:
-    """Return the body of a request, as far as a form has it."""
     data, goes_on = b"", True
     while goes_on and len(data) < MOST_FORM:
         message = await receive()

@@ -182,7 +182,6 @@ class Recorded:
                 self._with_frames, self._jumped = without_frames, True
 
     def _events_at(self, now: int) -> Iterator[Event]:
-        """Return the newest states before the window that ends now, and its events."""
         mark = bisect_left(self._marks, now) - WINDOW_EVENTS // MARK_EVENTS
         first = min(now - LEAST_NS, self._marks[max(mark, 0)] if self._marks else now)
         first = max(first, now - MOST_NS, self.begin_ns)

@@ -105,7 +105,6 @@ def _tokens(settings: WebSettings) -> list[tuple[str, str, str]]:
 
 
 def _policy(stop_port: int) -> str:
-    """Return where the page may load from: itself; and where it may ask for a stop."""
     return (
         "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; object-src 'none'; "
         "base-uri 'self'; frame-ancestors 'none'; form-action 'self'; "

@@ -82,7 +82,6 @@ def answer(
 
 
 def _form(token: str) -> Markup:
-    """Return the button, which sends the token again."""
     hidden = element("input", type="hidden", name="token", value=token) if token else ""
     button = element("button", "STOP ALL", aria_describedby="hint")
     hint = element("p", "Disarms all robots of all gateways", id="hint")

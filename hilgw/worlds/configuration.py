@@ -308,7 +308,6 @@ def _not_carried(device: SceneDevice) -> str:
 
 
 def _mapping(indent: int, key: str, lines: list[str]) -> Iterator[str]:
-    """Yield a key with the lines of a mapping, which may be comments alone."""
     is_empty = all(line.lstrip().startswith("#") for line in lines)
     yield f"{' ' * indent}{text(key)}:" + (" {}" if is_empty else "")
     yield from lines
@@ -329,7 +328,6 @@ def _hidden(indent: int, kind: str, nodes: list[Node], world: World) -> Iterator
 
 
 def _given(node: Node) -> str:
-    """Return the fields of an instance of a PROTO that may concern devices in it."""
     given, size = [], 0
     for name, values in node.fields.items():
         if name in _PLAIN_FIELDS or not values:
@@ -345,7 +343,6 @@ def _given(node: Node) -> str:
 
 
 def _version(header: str) -> tuple[str, str]:
-    """Return the version for the configuration, and a note if the header has another one."""
     match = _VERSION.match(header)
     try:
         if match is None:
@@ -371,7 +368,6 @@ def _pose(
     names: tuple[str, str],
     always: bool = False,
 ) -> Iterator[str]:
-    """Yield the lines of a pose, without defaults."""
     space = " " * indent
     if not _is_near(position):
         yield _note(indent, f"its {names[0]} {list(position)} is too far away")

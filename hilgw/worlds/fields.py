@@ -86,7 +86,6 @@ def _allow_channel(node: Node, settings: Settings, notes: list[str]) -> None:
 
 
 def _value(node: Node, declared: Any, notes: list[str]) -> Any:
-    """Return the value of one field as its setting; the default for one that Webots rejects."""
     name, default = declared.name, declared.default
     values = node.fields.get(name)
     if values is None:
@@ -118,7 +117,6 @@ def _text(node: Node, declared: Any, notes: list[str]) -> str:
 
 
 def _list(node: Node, declared: Any, notes: list[str]) -> Any:
-    """Return allowedChannels, controlPID or a lookup table."""
     name, default, numbers = declared.name, declared.default, node.numbers(declared.name)
     if name in node.partial:
         notes.append(f"{name} has too many values, the first {len(numbers)} are used")

@@ -49,7 +49,6 @@ class Source:
     """The text of a world file."""
 
     def __init__(self, data: bytes, file: str) -> None:
-        """Decode the text; raise ConfigError unless it is UTF-8 with the header of a world."""
         self.file = printable(file)
         self.text = ""
         self._at = 0  # the end of what was read

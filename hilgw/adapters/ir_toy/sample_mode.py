@@ -174,7 +174,6 @@ class SampleMode:
         return [Write(self._carrier + REPORTS_AND_START)]
 
     def _read_report(self, byte: int, now: int) -> list[Report]:
-        """Read one byte while transmitting: room for a block, or a byte of the result."""
         assert self._burst is not None
         self.deadline = now + self._air_ns + TRANSMIT_NS
         if self._result or byte == COUNTED:

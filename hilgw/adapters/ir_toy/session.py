@@ -210,7 +210,6 @@ class IrToySession:
         return self._settings.sends or (self._codec.traits.sends if self._codec else 1)
 
     def _durations(self, burst: Burst) -> list[int]:
-        """Return the marks and spaces of a burst, the frames of a held key included."""
         if burst.code is None or self._codec is None:
             return list(burst.durations)
         traits = self._codec.traits

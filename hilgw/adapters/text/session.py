@@ -174,7 +174,6 @@ class TextSession(LineModuleSession[Ready]):
         return events + self._listen(now)
 
     def _listen(self, now: int) -> list[Event]:
-        """Start the steps that make the module receive, when due and no dialogue is running."""
         steps = self._settings.listen
         if self._dialogue is not None or not self._must_listen or not self._ready:
             return []

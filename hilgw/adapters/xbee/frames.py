@@ -204,7 +204,6 @@ def _hex(data: bytes, start: int, end: int) -> str:
 
 
 def _name(data: bytes, start: int) -> str:
-    """Return two letters of an AT command; ValueError (as UnicodeDecodeError) if not."""
     letters = data[start : start + 2]
     if len(letters) != 2:
         raise ValueError(letters)

@@ -89,7 +89,6 @@ def _of_firmware(settings: XBeeSettings, common: StationSettings) -> Wanted:
 
 
 def _target(destination: str) -> tuple[int, int]:
-    """Return DH and DL for this destination."""
     return divmod(int(normal_address(destination), 16), 1 << 32)
 
 
@@ -233,7 +232,6 @@ class _Setup:
     # --- the network --------------------------------------------------------------------------
 
     def _join(self, values: dict[str, int]) -> Script[None]:
-        """Wait until the module has joined a Zigbee network; read the values assigned there."""
         reported: int | None = None
         while state := (yield from self._read("AI")):
             if state != reported:

@@ -30,7 +30,6 @@ class Network:
         self._remote: dict[int, tuple[int, RemoteAnswer]] = {}  # id -> deadline, its answer if none
 
     def __contains__(self, frame_id: int) -> bool:
-        """Return whether the answer to this frame is outstanding."""
         return frame_id in self._remote or (self._search or (0,))[0] == frame_id
 
     @property

@@ -173,7 +173,6 @@ def check(settings: XBeeSettings, common: StationSettings) -> Iterator[Problem]:
 
 
 def _check_sources(settings: XBeeSettings, common: StationSettings) -> Iterator[Problem]:
-    """Yield the addresses in `sources` that no module or many modules have."""
     for address in common.sources:
         path = f"sources.{address}"
         if not re.fullmatch(ADDRESS, address):

@@ -174,7 +174,6 @@ class Motor(HasBrake, HasPositionSensor):
         return not (_is_valid(f"motor_set_{setter}", *checked) and self.tag)
 
     def _moves(self, kind: type[Motion], name: str, value: float) -> bool:
-        """Return True if the motor accepts this motion, whose command is `kind`."""
         valid = False
         try:
             valid = not self._refused(name, name, value)

@@ -54,7 +54,6 @@ class Device:
     node_type = property(getNodeType)
 
     def _configured(self, field: str, default: Any) -> Any:
-        """Return a field of the device as the simulator sent it at the start."""
         configuration = self._state.configuration
         return default if configuration is None else getattr(configuration, field)
 

@@ -117,7 +117,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _modules(given: list[tuple[str, str]], settings: list[str]) -> list[GivenModule]:
-    """Return the modules of --link, --listen, --connect (option, address) and --set."""
     modules = [GivenModule(*each) for each in given] or [GivenModule("", "")]
     shared: dict[str, Any] = {}
     for setting in settings:
@@ -202,7 +201,6 @@ async def _serve(args: argparse.Namespace, modules: list[GivenModule]) -> int:
 async def _plug_in(
     kind: str, host: MockHost, timer: Any, modules: list[GivenModule]
 ) -> list[dict[str, Any]]:
-    """Make and host the modules; return a description of each, as --json prints it."""
     from hilgw.engine.mock_host import SERIAL, create_mock, part_of
 
     # All parameters are checked before the first port is made.

@@ -78,7 +78,6 @@ def _config_path(args: argparse.Namespace) -> str:
 
 
 def _next_steps() -> str:
-    """Return commands that a user without a configuration may want."""
     from hilgw.cli.output.text import table
 
     here = sorted(printable(path.name) for path in Path().glob("*.y*ml"))
@@ -93,7 +92,6 @@ def _next_steps() -> str:
 
 
 def _event_loop(config: GatewayConfig) -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """Return the factory of the event loop; None: that of asyncio."""
     if config.speed != 1:
         from hilgw.engine.simulated.event_loop import PacedLoop
 

@@ -179,7 +179,6 @@ class GatewayRobot:
         return value if math.isfinite(value) else None
 
     def _connect(self) -> None:
-        """Connect when the gateway listens; enable the position sensors."""
         where = self.report()["ports"][f"{self.name}.controller"]["reason"]
         if LISTENING not in where:
             return self.pause(LOOK_S)

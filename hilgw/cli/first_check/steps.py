@@ -97,7 +97,6 @@ class FirstCheck:
     # --- one step -----------------------------------------------------------------------------
 
     def _run(self, step: Step, result: Result) -> None:
-        """Announce the motion, ask for it, and for what was seen."""
         robot, person = self._robot, self._person
         person.show(f"\n{step.name}\n  expected: {step.expected}")
         if person.ask("ENTER starts it, and any key stops it; s: skip", GO + SKIP) == SKIP:
@@ -185,7 +184,6 @@ class FirstCheck:
         return None
 
     def _judge_way(self, step: Step, leg: Leg, result: Result) -> None:
-        """Judge whether direction and length of the way are plausible."""
         before, after, *_, last = result.positions
         if before is None or after is None or last is None:
             return result.fail("its sensor reports nothing")

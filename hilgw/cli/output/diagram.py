@@ -77,7 +77,6 @@ def _arrows(glyphs: Glyphs) -> dict[str, str]:
 def _stacked(
     left: End, middle: Sequence[str], ends: Sequence[End], width: int, glyphs: Glyphs
 ) -> list[str]:
-    """Return the same, one below the other, with a line where something passes."""
     texts = [left.lines, middle, *(end.lines for end in ends)]
     room = max(NARROWEST, min(width - BORDERS, max(map(_longest, texts))))
     lines = _box(left.lines, room, glyphs)

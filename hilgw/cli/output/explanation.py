@@ -114,7 +114,6 @@ class _Page:
         yield from self._stops(robot["stops"])
 
     def _loop(self, robot: Facts) -> list[str]:
-        """Return the control loop as a diagram; none for a robot that has radios only."""
         controller = robot["controller"]
         if controller is not None and controller["behind"] is not None:
             peer = End("<->", ["controller", *_place(controller["connection"])])
@@ -213,7 +212,6 @@ class _Page:
 
 
 def _place(connection: Connection) -> list[str]:
-    """State where a part is, and what is there instead."""
     lines = {
         "port": [connection.address],
         "connect": [connection.address],
@@ -226,7 +224,6 @@ def _place(connection: Connection) -> list[str]:
 
 
 def _program(connection: Connection) -> str:
-    """Return the program without its folder, and its arguments."""
     return connection.address.rpartition("/")[2]
 
 
@@ -312,7 +309,6 @@ def _body(body: Facts, robot: Facts) -> Iterator[tuple[str, str]]:
 
 
 def _devices(devices: Sequence[Facts]) -> Iterator[tuple[str, str]]:
-    """Yield the motors one by one, the others by node."""
     others: dict[tuple[str, str, str], list[str]] = {}
     for device in devices:
         if device["role"] == MOTOR:
@@ -379,7 +375,6 @@ def _line(line: Facts | None) -> str:
 
 
 def _air(air: Facts, adapter: str = "") -> str:
-    """Return the air and what shares it, but this adapter."""
     others = [name for name in air["adapters"] if name != adapter]
     nodes = [
         f"{node['name']} (mock {node['mock']}{f' at {link}' if (link := node['link']) else ''})"

@@ -49,7 +49,6 @@ def watch(table: LiveTable, events: Iterator[Event], keys: int, out: TextIO) -> 
 def _shown(
     table: LiveTable, lock: threading.Lock, ended: threading.Event, keys: int, out: TextIO
 ) -> str:
-    """Show the table until the events have ended, or a key ends it: "quit" or "suspend"."""
     with _whole_screen(out) as show, single_keys(keys, termios.VSUSP, termios.VQUIT):
         press = 0
         while not ended.is_set():

@@ -118,7 +118,6 @@ class LiveTable:
         return [*lines, style.dim(legend[:width])]
 
     def _states(self, width: int) -> list[str]:
-        """Return the ports, those that are down first, and the robots."""
         words = []
         ports = self._cells.newest["port"]
         for name in sorted(ports, key=lambda name: ports[name]["state"] == "up"):
@@ -137,7 +136,6 @@ class LiveTable:
         return [line.replace("\xa0", " ") for line in lines]
 
     def _devices(self, width: int, room: int, now: int) -> list[str]:
-        """Return the table, with as many devices as there is room for."""
         columns = {name: wide for name, (wide, least) in COLUMNS.items() if width >= least}
         rest = width - sum(columns.values()) - len(columns)
         left = max(min(max(map(len, self._rows)), rest), 1)
@@ -189,7 +187,6 @@ class LiveTable:
         return f"{self._style.strong(name)} {text}".rstrip()
 
     def _drawn(self, value: float, low: float, high: float, width: int) -> str:
-        """Return a bar with the place of the value between two others."""
         if width < 1 or not low < high or not all(map(math.isfinite, (value, low, high))):
             return ""
         line, mark = self._bar

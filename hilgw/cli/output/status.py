@@ -70,7 +70,6 @@ def _rates(status: ControlLoopStatus) -> str:
 
 
 def _fitting(items: list[str], noun: str, room: int, before: str = "") -> list[str]:
-    """Return a text of as many of them as there is room for, and the number of the others."""
     for shown in range(len(items), -1, -1) if items else ():
         text = before + _few(items, noun, shown)
         if len(text) <= room:
@@ -79,14 +78,12 @@ def _fitting(items: list[str], noun: str, room: int, before: str = "") -> list[s
 
 
 def _few(items: list[str], noun: str, shown: int = DEVICES_SHOWN) -> str:
-    """Return the first of them, and the number of the others with what these are."""
     others = len(items) - shown
     more = f"{others} {'more ' if shown else ''}{noun}{'s' if others != 1 else ''}"
     return ", ".join([*items[:shown], *([more] if others > 0 else [])])
 
 
 def _head(status: ControlLoopStatus) -> list[str]:
-    """Return what is not as usual."""
     down = status.body_down_s
     words = (
         status.mode,
@@ -131,7 +128,6 @@ def _value(value: Value, reports: Sequence[Quantity]) -> str:
 
 
 def _settings(settings: Mapping[str, float], device: Device | None) -> str:
-    """Return the last command of a motor; several settings by name."""
     words = with_units(settings, device)
     if len(words) == 1:
         return words.popitem()[1]

@@ -81,7 +81,6 @@ def _never_up(count: Mapping[str, Any], port: Mapping[str, Any] | None) -> bool:
 
 
 def _expired(count: Mapping[str, Any]) -> str:
-    """State what was still there at the end of the run."""
     in_flight = count.get("expired_by", {}).get(ExpiredReason.IN_FLIGHT, 0)
     waited = count["expired"] - in_flight
     text = f", {in_flight} in flight at the end" if in_flight else ""
@@ -89,7 +88,6 @@ def _expired(count: Mapping[str, Any]) -> str:
 
 
 def _speed(speed: Mapping[str, Any] | None) -> str:
-    """Return the achieved speed of a run in simulated time; empty in real time."""
     if speed is None:
         return ""
     times = f", {speed['achieved']:.4g} times real time" if speed["achieved"] is not None else ""

@@ -236,7 +236,6 @@ class Terminal(EventStream):
         self._write(packet.source, text)
 
     def _reached(self, listeners: Sequence[str]) -> str:
-        """State who gets a packet, and the hardware that waits for its port."""
         shown = MANY if self._verbose else NAMES_SHOWN
         waiting = {each: self._ports[each] for each in listeners if each in self._ports}
         waiting = {name: state for name, state in waiting.items() if state is not State.UP}

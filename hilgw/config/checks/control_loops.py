@@ -38,7 +38,6 @@ Address = tuple[str, int]
 
 
 def _peers(inspection: Inspection) -> Iterator[tuple[Path, PartConfig, Any]]:
-    """Yield every body, and every controller that is a peer."""
     for path, config in bodies(inspection):
         yield path, config, plugins.load(plugins.BODIES, config.kind)
     for path, config in inspection.made("robots", None, "controller"):
@@ -111,7 +110,6 @@ def _check_webots_version(
 
 
 def _check_peer_mock(inspection: Inspection, path: Path, config: PartConfig, peer: Any) -> None:
-    """Check the mock that runs instead of the peer, with backend mock or loopback."""
     version = webots_version(inspection)
     if version is None or not needs_mock(inspection, path):
         return
@@ -359,7 +357,6 @@ def check_modes(inspection: Inspection) -> None:
 def _check_bodies(
     inspection: Inspection, path: Path, robot: RobotConfig, version: str | None
 ) -> None:
-    """Compare the devices that both bodies declare; report settings that a second body excludes."""
     remote = (*path, "remote")
     assert robot.remote is not None and robot.body is not None
     if forwarding_of(robot.remote):

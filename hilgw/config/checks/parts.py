@@ -64,7 +64,6 @@ def check_adapters(inspection: Inspection) -> None:
 
 
 def _question_line(inspection: Inspection, path: Path, config: AdapterConfig) -> None:
-    """Reject data bits that the hardware does not have; warn about a legal but unusual rate."""
     rate, limits = config.common.baudRate, plugins.load(plugins.ADAPTERS, config.kind).limits
     if config.common.data_bits not in limits.data_bits:
         problem = f"the line of kind {config.kind} has no {config.common.data_bits} data bits"
@@ -252,7 +251,6 @@ def _problems_of_mock(
 
 
 def _wrong_values(kind: plugins.MockKind, parameters: dict[str, Any]) -> Iterator[Problem]:
-    """Yield the values that the mock rejects, of parameters that it lists; delete these."""
     while problem := _refusal(kind, parameters):
         parameter, separator, message = problem.partition(": ")
         if not separator or parameter not in parameters:
@@ -268,7 +266,6 @@ def _wrong_values(kind: plugins.MockKind, parameters: dict[str, Any]) -> Iterato
 
 
 def _in_words(message: str, value: Any) -> str:
-    """Replace Python's spelling of a list or mapping in the mock's error."""
     for kind, name in ((list, "a list"), (dict, "a mapping")):
         if isinstance(value, kind):
             return message.replace(repr(value), name)

@@ -139,7 +139,6 @@ _INSIDE = Connection(way="inside", address="")
 
 
 def _connection(settings: object, mock: str | None) -> Connection:
-    """Describe a controller or a body outside the gateway."""
     if isinstance(settings, OnLine) and settings.port is not None:
         line = line_facts(line_settings(settings))
         return Connection(way="port", address=settings.port, line=line, mock=mock)
@@ -255,7 +254,6 @@ def _limits(limits: MotorLimits, units: dict[str, str]) -> Iterator[Facts]:
 
 
 def _own(device: Device) -> Iterator[Facts]:
-    """Yield what the device can do, where the configuration limits nothing."""
     fields = device.fields
     if not isinstance(fields, RotationalMotorFields | LinearMotorFields):
         return
@@ -292,7 +290,6 @@ def _limited(body: Any, part: PartConfig) -> Iterator[Facts]:
 
 
 def _other_devices(robot: RobotConfig) -> Iterator[Facts]:
-    """Yield those of the configuration besides the radios."""
     nodes = {fields: node for node, fields in FIELDS.items()}
     for index, (name, fields) in enumerate(robot.devices.items()):
         if not isinstance(fields, EmitterFields | ReceiverFields):
@@ -323,7 +320,6 @@ def _radios(config: GatewayConfig, robot: RobotConfig, controller: Facts | None)
 
 
 def _sampling_ms(fields: EmitterFields | ReceiverFields, step_ms: int) -> int | None:
-    """Return the period at which a Receiver samples at the start; None: it is not enabled."""
     if isinstance(fields, EmitterFields):
         return None
     period_ms = fields.sampling_period_ms
@@ -435,7 +431,6 @@ def _of_gateway(
 
 
 def _of_guardian(body: Facts, of_body: str, guardian_ms: int) -> list[Facts | None]:
-    """State what the guardian does for a real body; nothing for any other."""
     if body["safety"]["simulated"] or body["connection"].mock is not None:
         return []
     by = f"; robot-guard stops the robot{of_body}"
@@ -482,7 +477,6 @@ def _of_body(body: Facts, of_body: str) -> list[Facts | None]:
 
 
 def _alone(body: Facts) -> str:
-    """State what the robot does where hilgw cannot stop it."""
     return f"hilgw cannot stop it then: {body['stop'].alone}"
 
 

@@ -70,7 +70,6 @@ def _row(key: str, hint: Any, field: dataclasses.Field[Any]) -> Row:
 
 
 def _inner(key: str, hint: Any) -> Iterator[Row]:
-    """Yield the settings of the dataclasses that a value may have."""
     members: tuple[Any, ...] = get_args(hint) if _is_union(hint) else (hint,)
     classes: list[Any] = [member for member in members if dataclasses.is_dataclass(member)]
     if len(classes) > 1:
@@ -128,7 +127,6 @@ def _default(field: dataclasses.Field[Any]) -> str:
 
 
 def _written(value: Any) -> str:
-    """Write plain data as YAML on one line, without keys that are not set."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict):

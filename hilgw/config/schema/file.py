@@ -122,7 +122,6 @@ def _robot(device_name: CoreSchema) -> CoreSchema:
 
 
 def _device() -> CoreSchema:
-    """Return the schema of a mapping that selects a Webots node by its key `node`."""
     carried = {
         node: _on_demand(functools.partial(_tagged, "node", node, fields))
         for node, fields in FIELDS.items()
@@ -133,8 +132,6 @@ def _device() -> CoreSchema:
 
 
 def _blank(camera: CoreSchema) -> CoreSchema:
-    """Reject a camera that blank images may not replace."""
-
     def check(value: Any) -> Any:
         if isinstance(value, dict) and "absent" not in value:
             fix = "write `absent: blank` for a black one of its width and height, or delete it"
@@ -214,7 +211,6 @@ def _by_kind(group: plugins.Group) -> CoreSchema:
 
 
 def _kind_schema(group: plugins.Group, kind: str) -> CoreSchema:
-    """Return the schema of this kind; raise ConfigError if it is unknown, or cannot be used."""
     part = plugins.load(group, kind)
     config = AdapterConfig if group == plugins.ADAPTERS else PartConfig
     shared = {"common": StationSettings} if group == plugins.ADAPTERS else {}

@@ -102,7 +102,6 @@ def _build(
 
 
 def _instance(part: type[Any], valid: dict[Any, Any], keys: Container[Any], rest: str) -> Any:
-    """Make the dataclass `part` from valid data; its field `rest` takes all but `keys`."""
     names = [field.name for field in dataclasses.fields(part) if field.init]
     values = {name: valid[name] for name in names if name in valid and name != rest}
     if rest:
@@ -219,7 +218,6 @@ def _union(members: tuple[Any, ...], metadata: Mapping[str, Any]) -> CoreSchema:
 
 
 def _wrapped(hint: Any, key: str) -> CoreSchema:
-    """Return the schema of a dataclass under a key of its own in the file: `port: {usb: {...}}`."""
     mapping = core_schema.typed_dict_schema(
         {key: core_schema.typed_dict_field(settings_schema(hint))},
         strict=True,

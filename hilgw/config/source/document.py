@@ -323,7 +323,6 @@ class _Reader:
         return data
 
     def _key(self, node: Any, parent: Path) -> str | int | None:
-        """Return the key of a mapping; None, with an error, if it cannot be read."""
         word, problem, fix = node.value, "", ""
         if isinstance(node, yaml.MappingNode) and not any(item.value for _, item in node.value):
             problem, fix = BRACES

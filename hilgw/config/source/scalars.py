@@ -120,7 +120,6 @@ def _plain(word: str) -> str:
 
 
 def _refuse(word: str) -> None:
-    """Raise Surprise for a word that is a number, a date or a boolean in some YAML version."""
     quote = f'"{word}" if it is text' if len(word) <= 40 else "it in quotes if it is text"
     if word.lower() in _YES_NO:
         truth = "true" if word.lower() in ("yes", "on") else "false"
@@ -133,7 +132,6 @@ def _refuse(word: str) -> None:
 
 
 def _instead(form: str, word: str) -> str:
-    """Return the number as all YAML versions read it, and "or"; "" if there is none."""
     if form in (_OCTAL, _BINARY):
         digits = re.sub("[oObB_]", "", word)
         base = 8 if form == _OCTAL else 2

@@ -96,7 +96,6 @@ def _totals(ledger: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _valid(counts: Counts | None) -> dict[str, Any] | None:
-    """Return the counts that are used here, in their types; None if they are not valid."""
     try:
         return None if counts is None else _read(counts)
     except (TypeError, LookupError, ValueError, AttributeError):

@@ -115,7 +115,6 @@ def service_folders(
 
 
 def _is_closed(mode: int) -> bool:
-    """Return True for a folder that only its owner can change."""
     return stat.S_ISDIR(mode) and not mode & 0o022
 
 

@@ -91,7 +91,6 @@ def _one_of(parts: list[Bound]) -> Bound:
 
 @functools.lru_cache(maxsize=1024)
 def _bytes(kind: Any, value: Any) -> frozenset[bytes]:
-    """Return the bytes that this part matches, with and without IGNORECASE."""
     part = parser.SubPattern(parser.State(), [(kind, value)])
     forms = (_compiler.compile(part, re.DOTALL | flag) for flag in (re.NOFLAG, re.IGNORECASE))
     return frozenset(each for form in forms for each in form.findall(BYTES))

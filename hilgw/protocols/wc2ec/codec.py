@@ -261,7 +261,6 @@ class Decoder:
     # --- the meaning of a message -------------------------------------------------------------
 
     def _read(self, buffer: bytes, start: int, size: int) -> Message:
-        """Return the message of `size` bytes at `start`, or Rejected; or raise _StreamLost."""
         command, number, index = buffer[start], buffer[start + 1], buffer[start + 2]
         if (command >= Side.EXTERNAL) != (self._side == Side.EXTERNAL):
             text = f"command {command} is not valid in this direction"

@@ -179,7 +179,6 @@ class Codec:
     """
 
     def __init__(self, version: str = NEWEST) -> None:
-        """Raise ConfigError if no library of this version has the protocol."""
         if not library_speaks(version):
             problem = (
                 f"no library of Webots {version} has the protocol of controllers outside Webots"

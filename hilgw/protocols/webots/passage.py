@@ -104,7 +104,6 @@ class AnswerPassage:
     # --- any answer -----------------------------------------------------------------------------
 
     def _advance(self, out: list[bytes]) -> bool:
-        """Pass on the next part; return False when it is not complete."""
         if self._image_left:
             part = bytes(self._held[: self._image_left])
             self._image_left -= len(part)

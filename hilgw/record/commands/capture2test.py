@@ -145,7 +145,6 @@ def _framings(config: GatewayConfig) -> dict[str, str]:
 
 
 def _demand_whole(recording: Recording, events: list[dict[str, Any]]) -> None:
-    """Check that a recording has the start of the run, and is not cut."""
     if recording.error is not None:
         raise recording.error
     states = {event["name"]: event["state"] for event in reversed(events) if "state" in event}

@@ -190,7 +190,6 @@ def _fit_signal(link: Link, fit: Named, unknown: Named) -> None:
 
 
 def _nodes(link: Link, fields: EmitterFields, fit: Named, unknown: Named) -> str:
-    """Return the nodes for a .wbt file; a comment has the reason of each field that is left out."""
     both = [f'  type "{link.type}"', f"  channel {link.channel}", f"  byteSize {fields.byteSize}"]
     notes = [f"{name}: {unknown[name]}" for name in ("baudRate", "latency_ms", "range")
              if name in unknown]  # fmt: skip

@@ -39,7 +39,6 @@ def draw(
 
 
 def _of_link(link: Link, twin: Mapping[str, Any], begin_ns: int) -> Iterator[Panel]:
-    """Yield delay over size, loss and RSSI over distance; over time if these do not vary."""
     rows, loss = link.rows, twin["predicted"]["loss"]
     time = ("time (s)", [(row.time_ns - begin_ns) / 1e9 for row in rows])
     sizes, apart = [row.size for row in rows], [row.distance_m for row in rows]

@@ -243,7 +243,6 @@ class LiveSetup:
         return 0
 
     def _failed(self, error: BaseException | None) -> None:
-        """Note the exception of a callback, usually one of the mock."""
         self.fault = self.fault or error
         self.changed.set()
 

@@ -188,8 +188,6 @@ class MappingRules(CodecRules, PayloadRules):
         require(got == packets[:5], rule, f"received {shown(got)}", shown(packets[:5]))
 
     def _mock_of(self, common: Any) -> Any:
-        """Return the mock for these settings, from adapter.mock()."""
-
         def make() -> Any:
             spec = self.adapter.mock(self.adapter_settings(), common)
             return self.make_mock(spec, "line", new_air(), (0.0, 0.0, 0.0))

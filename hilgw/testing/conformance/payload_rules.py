@@ -106,7 +106,6 @@ class PayloadRules(Subject):
         *,
         back: bool = False,
     ) -> Packet:
-        """Check that the other station receives the packet, once and unchanged."""
         sender = simulation.far if back else simulation.near
         refused = len(sender.refusals)
         got = simulation.pass_on(data, channel, back=back)
@@ -124,7 +123,6 @@ class PayloadRules(Subject):
     def _is_refused(
         self, simulation: Simulation, data: bytes, rule: str, channel: int | None = None
     ) -> CannotSend:
-        """Check that the session refuses it with CannotSend, before it reaches the wire."""
         simulation.near.session.answer = None
         written = len(simulation.near.port.written)
         got = simulation.pass_on(data, channel)

@@ -160,13 +160,11 @@ class Subject:
         return bytes(data)
 
     def _usual_size(self) -> int:
-        """Return a length that fits, and is long enough for distinct packets."""
         if self.sizes is None:
             return min(PIECE, self._largest())
         return min((size for size in self.sizes if size >= 2), default=self._largest())
 
     def _numbered(self, count: int) -> Iterator[bytes]:
-        """Yield `count` distinct packets that fit."""
         size, made, first = self._usual_size(), 0, 0
         while made < count and first < 256 * 256:
             data = self._payload(size, first)

@@ -125,7 +125,6 @@ class _Device(KeepsModemLines, NonBlocking, serial.Serial):
 
 
 def _configure(port: Any, name: str, line: LineSettings, **more: Any) -> None:
-    """Set the line settings; pyserial applies them when it opens the port."""
     port.requested = line
     port.apply_settings(pyserial_settings(line))
     for attribute, value in more.items():
@@ -185,7 +184,6 @@ def _open_once(name: str, line: LineSettings) -> _Device:
 
 
 def _prepare(port: _Device, name: str, line: LineSettings) -> None:
-    """Prepare an open tty: exclusive access, raw mode, RS-485, low latency."""
     from hilgw.transports.serial import tty
 
     fd = port.fileno()

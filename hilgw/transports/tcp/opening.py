@@ -52,7 +52,6 @@ async def open_socket(url: str) -> Transport:
 
 
 async def _look(url: str) -> tuple[socket.socket, bytes]:
-    """Connect and wait for the first bytes."""
     loop = asyncio.get_running_loop()
     connection, first = await connected(*host_and_port(url), url), b""
     end = loop.time() + HELD_S

@@ -104,7 +104,6 @@ class TcpStream(FdStream):
         super().write(data)
 
     def _watch(self) -> None:
-        """Watch for received bytes first."""
         if self._early:
             self._loop.call_soon(self._deliver_early)
         else:
@@ -180,7 +179,6 @@ def describe_peer_loss(error: OSError) -> str:
 
 
 def _discard(fd: int) -> int:
-    """Read and discard what a socket has received; return the number of bytes."""
     size = 0
     try:
         while data := os.read(fd, READ_BYTES):
@@ -260,7 +258,6 @@ async def connected(
 
 
 async def _connect_to_first(addresses: list[Any]) -> socket.socket:
-    """Connect to the first of these results of getaddrinfo(); retry one that does not answer."""
     loop = asyncio.get_running_loop()
     last: OSError = OSError("the name has no address")
     while True:

@@ -106,7 +106,6 @@ def _head(view: GatewayView, now: int) -> Markup:
 
 
 def _map(view: GatewayView) -> Markup:
-    """Draw robots with their ends and devices, airs with their stations, mocks."""
     parts, items = view.status.get("topology", NO_TOPOLOGY), []
     robots = dict.fromkeys([*parts["robots"], *view.status["robots"]])
     for robot in robots:
@@ -131,7 +130,6 @@ def _map(view: GatewayView) -> Markup:
 
 
 def _chain(view: GatewayView, robot: str) -> Markup:
-    """Draw controller - robot - bodies."""
     ends = [(end, f"{robot}.{end}") for end in ("controller", "body", "remote")]
     states = [_port_state(view, port, end) for end, port in ends if port in view.status["ports"]]
     if known := robot_of(view, robot):
@@ -147,7 +145,6 @@ def _port_state(view: GatewayView, port: str, name: str = "") -> Markup:
 
 
 def _state_of(view: GatewayView, port: str) -> str:
-    """Return the newer of status and event."""
     event = view.newest["port"].get(port)
     if event is not None and event["mono_ns"] > view.status_ns:
         return str(event["state"])
@@ -231,7 +228,6 @@ def _loss(loss: Mapping[str, Any] | None) -> Markup:
 
 
 def _neighbours(view: GatewayView, now: int) -> Markup:
-    """Return the other gateways of the federation: the newest event `link` of each."""
     rows = [
         (
             name,

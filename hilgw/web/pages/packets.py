@@ -177,7 +177,6 @@ def _why(kind: str, reason: str, text: str = "") -> str:
 
 
 def _usual(moment: Capture, hop: str, part: str) -> str:
-    """State how long it takes here, as measured so far."""
     measured = moment.status.get("latency", {}).get(hop, {}).get(part, {"count": 0})
     bounds = moment.status.get("latency_bounds_s", [])
     return f"p99 {at_most(bounds, measured, 0.99)}" if measured["count"] else ""

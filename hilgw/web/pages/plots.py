@@ -192,7 +192,6 @@ class Plots:
 
 
 def _newest_of(view: GatewayView) -> Iterator[tuple[int, Reading]]:
-    """Yield the newest reading of each series that a gateway has now, with its time."""
     received = {each["source"]: each for each in view.packets.since(0)}
     values, commands = (view.newest[kind].values() for kind in ("value", "command"))
     yield from ((view.status_ns, each) for each in of_status(view.status, {}))

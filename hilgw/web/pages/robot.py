@@ -200,7 +200,6 @@ def motors(view: GatewayView, name: str, now: int) -> Markup:
 
 
 def _motor(view: GatewayView, event: Event, old: str) -> tuple[object, ...]:
-    """Return the cells of its row behind its name."""
     mode, stop, limits = mode_of(event), view.stop_of(event), event["limits"]
     known, applied = {**event["applied"], **event["given"]}, event["applied"].get(mode)
     if stop is not None:
@@ -250,7 +249,6 @@ def _between(limits: Sequence[float] | None) -> str:
 
 
 def _bar(value: Any, limits: Sequence[float] | None) -> Markup:
-    """Draw where a value is between these two; the numbers are next to it."""
     if limits is None or not isinstance(value, int | float) or limits[0] >= limits[1]:
         return Markup("")
     low, high = limits

@@ -135,7 +135,6 @@ class Section:
                 ui.html(element("p", NO_WEBGL))
 
     def _fill(self) -> None:
-        """Show in the form where the chosen object is."""
         name, *fields = self._form
         if name.value in self._drawing.objects:
             spot = self._drawing.flat(self._drawing.objects[name.value].pose.position)
@@ -160,7 +159,6 @@ class Section:
 
 
 def _about(drawing: Drawing) -> Markup:
-    """State what the plan does not show, and what to do."""
     rows = [
         (name, packets, element("code", shlex.join(["hilgw", "place", name, "0", "0", "0"])))
         for name, packets in drawing.nowhere.items()

@@ -79,7 +79,6 @@ class Traffic:
         )
 
     def _ends(self, packet: Event) -> Iterator[object]:
-        """Yield who received it and, of those that missed it, whom the filter names."""
         yield ", ".join(packet["received_by"])
         for name, why in packet["missed"].items():
             if self.filter.name.strip() and self.filter.is_of([name]):

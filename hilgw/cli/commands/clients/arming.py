@@ -122,7 +122,6 @@ def run_disarm(args: argparse.Namespace) -> int:
 
 
 def _chosen(args: argparse.Namespace) -> list[str]:
-    """Return the robots that the options name, none for all, or raise UsageError."""
     robots: list[str] = args.robots
     if bool(robots) == args.all:
         problem = "robots and --all" if robots else "no robot given"
@@ -214,7 +213,6 @@ def _release(held: Sequence[Holding], code: int, ended: dict[Holding, Ended]) ->
 
 
 def _show(text: str, *, error: bool = False) -> None:
-    """Print a line if the terminal is still there."""
     try:
         print(text, file=sys.stderr if error else sys.stdout, flush=True)
     except OSError:

@@ -85,7 +85,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(url: str) -> None:
-    """Raise PeerError for an address that can never work."""
     from hilgw.api.address import NotReady, find
 
     try:
@@ -95,7 +94,6 @@ def _check(url: str) -> None:
 
 
 def _address(config: str, wanted: str | None) -> str:
-    """Return the address where the controller of a robot of this configuration connects."""
     from urllib.parse import quote
 
     from hilgw.config.load import load_config

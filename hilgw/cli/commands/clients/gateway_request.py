@@ -206,7 +206,6 @@ def _charge(args: argparse.Namespace) -> int:
 
 
 def _remote_at(args: argparse.Namespace) -> int:
-    """Send the AT command and print the value of a register that was read."""
     if not 2 <= len(args.at) <= 3 or args.channel is not None or args.range is not None:
         raise UsageError("--at takes REMOTE COMMAND [VALUE], and no other setting")
     address, name = args.at[0], args.at[1].upper()

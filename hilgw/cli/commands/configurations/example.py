@@ -73,7 +73,6 @@ _PROGRAM = re.compile(r"\bfile: *([\w-]+\.py)\b")
 
 
 def _write(name: str, text: str) -> None:
-    """Write the configuration and its programs into the current folder."""
     shipped = folder() or Path()
     contents = {f"{name}.yaml": _for_editors(text)}
     for program in _PROGRAM.findall(text):
@@ -86,7 +85,6 @@ def _write(name: str, text: str) -> None:
 
 
 def _for_editors(text: str) -> str:
-    """Return the text with the schema that a file in the current folder has."""
     first, newline, rest = text.partition("\n")
     return header(Path()) + newline + rest if first.startswith(HEADER) else text
 

@@ -63,7 +63,6 @@ def load(args: argparse.Namespace, path: str) -> Loaded:
 
 
 def _check_zenoh(inspection: Inspection) -> None:
-    """Let Zenoh check its settings in a file that has some."""
     if any(made.zenoh for _, made in inspection.made("federation")) and find_spec("zenoh"):
         from hilgw.federation.settings import check_settings
 

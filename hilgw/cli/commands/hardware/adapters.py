@@ -41,7 +41,6 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _kinds(name: str | None) -> list[Any]:
-    """Return the adapter of this name, or all; print an error for each that does not load."""
     from hilgw import plugins
 
     if name is not None:

@@ -170,7 +170,6 @@ def _is_checkout(folder: Path) -> bool:
 
 
 def _of_checkout(part: Part, name: str, mock: str) -> dict[str, str]:
-    """Return each file's template by its path: adapter or body, mock, configuration, test."""
     module, config, test = part.templates
     return {
         f"hilgw/{part.folder}/{name}.py": module,
@@ -181,7 +180,6 @@ def _of_checkout(part: Part, name: str, mock: str) -> dict[str, str]:
 
 
 def _of_distribution(part: Part, name: str, mock: str) -> dict[str, str]:
-    """Return the same four files of a distribution with entry points, and what makes it one."""
     module, config, test = part.templates
     return {
         f"hilgw_{name}/{part.name}.py": module,

@@ -93,7 +93,6 @@ async def _scan(args: argparse.Namespace) -> list[Found]:
 async def _scan_port(
     args: argparse.Namespace, port: str, usb: tuple[int, int] | None, timer: Any, place: str
 ) -> list[Found]:
-    """Return what answers on one port, whose `place` among all is for the progress."""
     from hilgw.discovery.scan import Try, scan_port
 
     steps = scan_port(

@@ -65,7 +65,6 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _surveyed(args: argparse.Namespace, file: str | None) -> list[Found]:
-    """Ask with a session of its own."""
     config = _config(args, file)
     try:
         from hilgw.federation.survey import survey
