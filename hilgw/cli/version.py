@@ -34,10 +34,7 @@ def print_version() -> None:
 
 
 def installed() -> dict[str, str]:
-    """Distribution -> version, from the names of the installed folders.
-
-    importlib.metadata gives the same and takes as long as all the rest.
-    """
+    """Return the version of each distribution, from the names of the installed folders."""
     versions: dict[str, str] = {}
     for folder in sys.path:
         try:

@@ -54,13 +54,11 @@ class NetworkView(Federated):
         }
 
     async def network(self) -> dict[str, Any]:
-        """Return the counts of all gateways by name; None: it did not answer."""
         session, live = self._session, [each for each in self.members.values() if each.is_live]
         others = {} if session is None else await counts_of(session, self._keys, live)
         return {self._member_name: self.counts(), **others}
 
     def status(self) -> dict[str, Any]:
-        """Return the part of `hilgw status`."""
         return {
             "network": self._keys.base.partition("/")[2],
             "name": self._member_name,
@@ -117,7 +115,6 @@ class NetworkView(Federated):
             yield from (f"{each}@{name}" for each in (*devices, *state.listeners, *TYPES))
 
     def summary(self) -> dict[str, Any]:
-        """Return the part of `--report`."""
         session = self._session
         return {
             "name": self._member_name,

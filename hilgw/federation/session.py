@@ -58,7 +58,7 @@ class Query:
         self._query: zenoh.Query | None = query
 
     def reply(self, key: str, make: Callable[[], bytes]) -> None:
-        """Answer it. make: called when the answer leaves, in the thread that sends."""
+        """Answer it; `make` is called when the answer leaves, in the thread that sends."""
 
         def send() -> None:
             query, self._query = self._query, None  # without it the answer is complete
@@ -276,7 +276,7 @@ class ZenohSession:
         self._awake.put(True)
 
     def get(self, key: str, make: Callable[[], bytes] | None, on_reply: OnReply) -> None:
-        """Query another session. make: returns the payload, when the query leaves."""
+        """Query another session; `make` returns the payload, when the query leaves."""
 
         def send() -> None:
             asked = monotonic_ns()

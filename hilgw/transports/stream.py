@@ -52,7 +52,6 @@ class FdStream(Transport):
 
     @property
     def pending(self) -> int:
-        """Bytes accepted by write() that the kernel has not accepted yet."""
         return len(self._rest)
 
     @property
@@ -129,7 +128,6 @@ class FdStream(Transport):
             self._release()
 
     async def wait_closed(self) -> None:
-        """Wait until the descriptor is closed, or CLOSE_DEADLINE_S has passed."""
         await asyncio.wait([self._released], timeout=CLOSE_DEADLINE_S)
 
     # --- called by the event loop -----------------------------------------------------------------

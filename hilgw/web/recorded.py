@@ -114,7 +114,7 @@ class Recorded:
         return min(self._at + int(passed), self.end_ns)
 
     def play(self, is_playing: bool, speed: float | None = None) -> None:
-        """Go on, or stand still, from where it is. At the end it begins again."""
+        """Play on or stand still, from where it is; at the end play again from the start."""
         with self.bench.lock:
             time_ns = self.now()
             if is_playing and not self.is_playing and time_ns >= self.end_ns:

@@ -121,7 +121,7 @@ class GatewayRobot:
         return port["ups"], "" if port["state"] == "up" else f"{port['state']}: {port['reason']}"
 
     def refusals(self) -> dict[str, int]:
-        """Refused commands so far, by reason."""
+        """Return the refused commands so far, by reason."""
         return dict(self.report()["control_loops"][self.name]["refused"])
 
     def is_armed(self) -> bool:

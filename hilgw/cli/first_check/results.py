@@ -36,7 +36,7 @@ class Result:
     measured: dict[str, float] = field(default_factory=dict)
 
     def fail(self, note: str) -> None:
-        """Fail it, for this reason too."""
+        """Note that it failed, for this reason too."""
         self.verdict = Verdict.FAILED
         self.notes.append(note)
 

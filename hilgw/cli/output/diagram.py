@@ -46,7 +46,7 @@ class End(NamedTuple):
 def boxes(
     left: End, middle: Sequence[str], ends: Sequence[End], width: int, glyphs: Glyphs
 ) -> list[str]:
-    """Left and middle box, and the ends one below the other, no wider than `width`."""
+    """Return left and middle box, and the ends one below the other, no wider than `width`."""
     right = [line for end in ends for line in end.lines]
     arrows = _arrows(glyphs)
     room = width - 2 * len(arrows[""]) - 3 * BORDERS

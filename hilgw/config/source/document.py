@@ -113,7 +113,7 @@ def compose(text: str, file: str) -> Document:
 
 
 def compose_with(text: str, file: str, *, fast: bool) -> Document:
-    """Compose the nodes of a document. fast: with libyaml."""
+    """Compose the nodes of a document, with libyaml if `fast`."""
     document = Document(file)
     lines = Lines(text, file)
     loader = _Loader(_libyaml(text) if fast else _Parser(text))

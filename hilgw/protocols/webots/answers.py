@@ -175,7 +175,7 @@ class AnswerReader:
         return Answer(data, delay, (Span(AROUND, len(data), DATA_CHUNK),))
 
     def feed(self, data: bytes) -> None:
-        """Received bytes; call `next` until it returns None."""
+        """Take received bytes; call `next` until it returns None."""
         if self._error is None:
             self._buffer += data
 

@@ -142,7 +142,7 @@ class RequestReader:
         return request
 
     def feed(self, data: bytes) -> None:
-        """Received bytes; call `next` until it returns None."""
+        """Take received bytes; call `next` until it returns None."""
         if self._error is None:
             self._buffer += data
 

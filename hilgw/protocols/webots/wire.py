@@ -68,7 +68,7 @@ class Cursor:
         return self.data[start : self.at]
 
     def text(self, name: str) -> str:
-        """Text up to its NUL."""
+        """Return a text up to its NUL."""
         stop = self.data.find(b"\0", self.at, self.end)
         if stop < 0:
             raise self.error(f"{name} has no end")
@@ -87,7 +87,11 @@ class Cursor:
 
 
 def encode_text(text: str) -> bytes:
-    """Text and its NUL. ProtocolError: it contains one, or is not text."""
+    """Return a text and its NUL.
+
+    Raises:
+        ProtocolError: It contains one, or is not text.
+    """
     try:
         data = text.encode(errors="surrogateescape")
     except UnicodeEncodeError as error:

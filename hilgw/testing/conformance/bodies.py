@@ -129,7 +129,7 @@ class BodyConformance:
         require(is_warned is not frame.has_watchdog, "page", sections[0], "its watchdog, or none")
 
     def test_bytes_in_words(self) -> None:
-        """Any bytes can be shown, in both directions."""
+        """Check that any bytes can be shown, in both directions."""
         session = self._simulation().session
 
         def check(data: bytes) -> None:
@@ -184,13 +184,13 @@ class BodyConformance:
             require(line.session.counts["stops"] == 1, "counts", "none", "one stop")
 
     def test_a_rate_limit_does_not_slow_a_stop(self) -> None:
-        """Slowing down is never limited."""
+        """Check that slowing down is never limited."""
         names = [device.name for device in self._motors(self._ready())]
         line = self._moving(limits={name: MotorLimits(rate=5.0) for name in names})
         self._stops(line, line.session.stop(StopReason.ENDED, line.now).events)
 
     def test_each_motor_stops_alone(self) -> None:
-        """Without a refusal, and without a report of a stop that is not sent."""
+        """Check that a motor's own stop is not refused, and reported only if it is sent."""
         line = self._moving()
         session = line.session
         require(session.stop_motor(NO_DEVICE, line.now) is None, "no motor", "a stop", "None")

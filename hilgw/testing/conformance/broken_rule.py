@@ -59,7 +59,7 @@ class BrokenRule(AssertionError):
 
 
 def broken(rule: str, got: str, expected: str, *more: str) -> NoReturn:
-    """Fail the test. more: lines that help to locate the fault."""
+    """Fail the test; `more` are lines that help to locate the fault."""
     __tracebackhide__ = True
     raise BrokenRule(rule, got, expected, more)
 

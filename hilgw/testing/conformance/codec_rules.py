@@ -29,7 +29,7 @@ MOST_DEADLINES = 10_000
 
 
 def silence(session: WatchedSession, now: int, seconds: float) -> tuple[list[Event], int]:
-    """Silence for this time: expires every deadline when due."""
+    """Pass this time in silence: each deadline expires when due."""
     end = now + round(seconds * SECOND_NS)
     events: list[Event] = []
     for _ in range(MOST_DEADLINES):
@@ -152,7 +152,7 @@ class CodecRules(Subject):
     # --- chunks -----------------------------------------------------------------------------------
 
     def test_any_chunking_gives_the_same_events(self) -> None:
-        """However a stream is cut into pieces, the same comes out of it."""
+        """Check that the same comes out of a stream, however it is cut into pieces."""
         frames = [wire for wire, _ in self._incoming()]
         streams = frames if self.pause_s else [b"".join(frames * 2)[:2000], *frames]
 
@@ -189,10 +189,7 @@ class CodecRules(Subject):
     # --- noise and truncated frames ---------------------------------------------------------------
 
     def test_garbage_costs_no_good_frame(self) -> None:
-        """Exactly the valid frames are received, with noise before, between and after frames.
-
-        `noise_costs` valid frames right after the noise may be lost, where frames have no start.
-        """
+        """Check that exactly the valid frames are received, with noise around them."""
         vectors = self._incoming()
 
         def check(pieces: tuple[bytes, ...]) -> None:
@@ -299,7 +296,7 @@ class CodecRules(Subject):
         explore(examples, check, 2 * self.examples)
 
     def test_describe_never_raises(self) -> None:
-        """describe() returns a line of text for any bytes, without side effects."""
+        """Check that describe() returns a line of text for any bytes, without side effects."""
         frames = [wire for wire, _ in self._incoming()]
         session = self._ready_session()[0]
 

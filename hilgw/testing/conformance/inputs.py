@@ -92,7 +92,7 @@ def noise(frames: Sequence[bytes], check_bits: int, tolerant: bool) -> SearchStr
 
 
 def mixtures(frames: Sequence[bytes], changes: bool = True) -> SearchStrategy[bytes]:
-    """Random bytes, ends and parts of frames, and frames with one byte changed."""
+    """Return random bytes, ends and parts of frames, and frames with one byte changed."""
     kinds = [
         st.binary(max_size=12),
         st.integers(0, 3).map(bytes),
@@ -116,5 +116,5 @@ def is_noise(data: bytes, frames: Sequence[bytes], check_bits: int) -> bool:
 
 
 def anything(frames: Sequence[bytes]) -> SearchStrategy[bytes]:
-    """Random bytes, a mixture, or a frame with one byte changed."""
+    """Return random bytes, a mixture, or a frame with one byte changed."""
     return st.one_of(st.binary(max_size=80), mixtures(frames), changed(frames))

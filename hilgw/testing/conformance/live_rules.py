@@ -44,7 +44,7 @@ class LiveRules(PayloadRules):
         self._live("pipe", self._round_trip)
 
     def test_round_trip_on_a_virtual_port(self) -> None:
-        """Through a pty, opened as a real port is."""
+        """Exchange packets through a pty, opened as a real port is."""
         self._live("virtual port", self._round_trip)
 
     def test_round_trip_on_a_virtual_port_with_faults(self) -> None:

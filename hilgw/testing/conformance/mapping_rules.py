@@ -146,7 +146,7 @@ class MappingRules(CodecRules, PayloadRules):
         require(accepted, rule, "check() refuses all of limits.rates", "at least one accepted")
 
     def test_byte_size_mapping(self) -> None:
-        """Parity and stop bits: refused by check(), or used by the mock."""
+        """Check that parity and stop bits are refused by check(), or used by the mock."""
         if self._mapped("byteSize").maps != "exact":
             return
         rule = RULE.format("byteSize")

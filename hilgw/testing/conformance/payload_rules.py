@@ -41,7 +41,7 @@ class PayloadRules(Subject):
                 self._passes_or_is_refused(simulation, data, "all byte values")
 
     def test_packets_keep_their_order(self) -> None:
-        """`burst` packets at once, in both directions: each arrives once, in order."""
+        """Check that `burst` packets at once, in both directions, each arrive once, in order."""
         packets = list(self._numbered(self.burst))
         self._keep_order("packets keep their order", self._pair(bufferSize=-1), packets)
 

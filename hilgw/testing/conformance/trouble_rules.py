@@ -122,7 +122,10 @@ class TroubleRules(CodecRules, PayloadRules):
     # --- memory -----------------------------------------------------------------------------------
 
     def test_buffers_are_bounded(self) -> None:
-        """10,000 valid, truncated or unanswered frames, or as much noise: memory does not grow."""
+        """Check that memory does not grow with frames or noise.
+
+        There are 10,000 valid, truncated or unanswered frames, or as much noise.
+        """
         frames = [wire for wire, _ in self._incoming()]
         noise = random.Random(1)
         streams: dict[str, Iterator[bytes]] = {

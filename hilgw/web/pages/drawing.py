@@ -92,7 +92,7 @@ class Drawing(NamedTuple):
         return complex(point[0], sign * point[axis])
 
     def moved(self, name: str, to: complex) -> tuple[list[float], tuple[float, ...]]:
-        """Position and rotation (axis, angle) of an object that is moved to a point of the plan."""
+        """Return position and rotation (axis, angle) of an object moved to a point of the plan."""
         pose, (axis, sign) = self.objects.get(name, Thing("", "", IDENTITY)).pose, self.down
         i, j, k, w = pose.quaternion()
         where = [to.real, *pose.position[1:]]

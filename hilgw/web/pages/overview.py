@@ -58,7 +58,7 @@ def build(page: Page) -> None:
 
 
 def general(views: list[GatewayView], problem: str) -> Markup:
-    """HTML about no gateway: why there is none, and what to do."""
+    """Return HTML about no gateway: why there is none, and what to do."""
     items = [element("p", state(problem, "bad"), role="alert")] if problem else []
     if not views and not problem:
         start = element("code", "hilgw --config FILE")
@@ -68,13 +68,13 @@ def general(views: list[GatewayView], problem: str) -> Markup:
 
 
 def parts(view: GatewayView, now: int) -> dict[str, Markup]:
-    """HTML of a gateway: its tables by name, and under "" what is above them."""
+    """Return HTML of a gateway: its tables by name, and under "" what is above them."""
     tables = {name: make(view, now) if view.status else Markup("") for name, make in TABLES.items()}
     return {"": _head(view, now), **tables}
 
 
 def heading(view: GatewayView, now: int, about: str = "") -> Markup:
-    """HTML of its name and its state. about: more in small print."""
+    """Return HTML of its name and its state, with `about` in small print."""
     current, since = view.state(now), age(now - view.message_ns)
     word = current if current == UP else f"{current} - last message {since} ago"
     return element(

@@ -213,7 +213,7 @@ def _key(gateway: str, name: str) -> bytes:
 
 
 def files_in(folder: str, views: list[GatewayView], *, links: bool) -> Markup:
-    """HTML of the files of a folder, to which these gateways record."""
+    """Return HTML of the files of a folder, to which these gateways record."""
     rows, files = [], files_of(folder)
     of_each = (view.status["recordings"]["running"].values() for view in views)
     now = {os.path.realpath(each["file"]) for running in of_each for each in running}

@@ -167,7 +167,7 @@ def _arm(gateway: Gateway, name: str, accept_positions: list[str]) -> str:
 
 
 def head(view: GatewayView, name: str, now: int) -> Markup:
-    """HTML of its state, and how old that is; whether its controller runs."""
+    """Return HTML of its state, and how old that is; whether its controller runs."""
     robot, current = robot_of(view, name), view.state(now)
     if not robot or current != UP:
         return element("header", element("h2", name), state(f"the gateway is {current}", "bad"))
@@ -180,7 +180,7 @@ def head(view: GatewayView, name: str, now: int) -> Markup:
 
 
 def sensors(view: GatewayView, name: str, now: int) -> Markup:
-    """HTML of the newest value of each sensor; where it lies in those that were seen."""
+    """Return HTML of the newest value of each sensor; where it lies in those that were seen."""
     rows = []
     for device, event in _of(view, "value", name):
         seen = view.ranges.get(("value", name_of(event)))
@@ -190,7 +190,7 @@ def sensors(view: GatewayView, name: str, now: int) -> Markup:
 
 
 def motors(view: GatewayView, name: str, now: int) -> Markup:
-    """HTML of what each motor does, shall do and was given."""
+    """Return HTML of what each motor does, shall do and was given."""
     rows = [
         (device, *_motor(view, event, age(now - event["mono_ns"])))
         for device, event in _of(view, "command", name)
@@ -268,7 +268,7 @@ def _of(view: GatewayView, kind: str, robot: str) -> Iterator[tuple[str, Event]]
 
 
 def stop_log(view: GatewayView, name: str) -> Markup:
-    """HTML of what stopped it, what armed it, and what it was refused, the newest first."""
+    """Return HTML of what stopped it, what armed it, and what it was refused, the newest first."""
     rows = [
         (clock(each), whose, state(words_of(each), severity(each)))
         for each in reversed(view.log.since(0))
@@ -278,7 +278,7 @@ def stop_log(view: GatewayView, name: str) -> Markup:
 
 
 def output(view: GatewayView, name: str) -> Markup:
-    """HTML of what its programs printed last, without escape sequences."""
+    """Return HTML of what its programs printed last, without escape sequences."""
     lines = [
         f"{clock(each)}  {ESCAPES.sub('', each['line'])}"
         for each in view.log.since(0)
