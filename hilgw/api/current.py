@@ -13,7 +13,7 @@ _objects: dict[int, Any] = {}
 
 
 def begin(session: Session, objects: dict[int, Any]) -> None:
-    """Make this session's robot the robot of the process. objects: its devices by tag."""
+    """Make this session's robot the robot of the process, with its devices by tag as `objects`."""
     global _session, _objects
     _session, _objects = session, objects
 

@@ -84,7 +84,7 @@ class Ports(Assembly):
         boot_s: float,
         mock: PlaceMock,
     ) -> Port:
-        """Make the serial port of a part, and describe it. words: the kind of the part."""
+        """Make the serial port of a part, and describe it with the `words` for its kind."""
         made = self.serial(name, port, line, boot_s, mock)
         owner, _, role = name.partition(".")
         self.describe(owner, f"{words}: {made.where}, {line.baudRate} baud")

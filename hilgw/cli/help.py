@@ -50,7 +50,7 @@ WITH_VALUE = {name for names, metavar, _ in RUN if metavar for name in names.spl
 def options_of_run(options: tuple[tuple[str, str, str], ...], **kinds: Any) -> list[Option]:
     """Return these options, without defaults, because they may precede or follow the command.
 
-    kinds: the type of the value of an option, by its name.
+    `kinds` has the type of the value of an option, by its name.
     """
     from argparse import SUPPRESS
 

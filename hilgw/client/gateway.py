@@ -139,10 +139,7 @@ class Gateway:
         return decoded(answer_of(type(request)), answer, self)
 
     def send(self, station: str, data: bytes | str, channel: int | None = None) -> None:
-        """Queue one packet at an Emitter (rover.tx) or a station.
-
-        channel: None: the current one.
-        """
+        """Queue one packet at an Emitter (rover.tx) or a station; None: on the current channel."""
         data = data.encode() if isinstance(data, str) else bytes(data)
         self.ask(requests.Send(station, data, channel), station, FIXES)
 
@@ -252,7 +249,7 @@ class Gateway:
         return confirmed
 
     def record(self, name: str) -> requests.Recorded:
-        """Start a recording in the folder of `record:`. name: 1 to 64 of A-Z a-z 0-9 . _ -."""
+        """Start a recording in the folder of `record:`; its name: 1 to 64 of A-Z a-z 0-9 . _ -."""
         return self.ask(requests.Record(name), name)
 
     def end_record(self, name: str) -> requests.Recorded:

@@ -105,7 +105,7 @@ def of_delivered(event: Event) -> str:
 
 
 def sent_on(channel: int, data: bytes, rssi_dbm: float | None, about: str = "") -> str:
-    """Return a packet on its channel. about: "~" if the signal strength is uncertain."""
+    """Return a packet on its channel; `about` is "~" if the signal strength is uncertain."""
     strength = "" if rssi_dbm is None else f"  {about}{rssi_dbm:.0f} dBm"
     return f"ch {'all' if channel == EVERY else channel:<3} {of_data(data)}{strength}"
 

@@ -125,14 +125,14 @@ class Member:
     def give_up(
         self, reason: PacketRefused = PacketRefused.UNCONFIRMED, only: str | None = None
     ) -> None:
-        """Count unconfirmed packets as lost. only: those of this type."""
+        """Count unconfirmed packets as lost, if given `only` those of this type."""
         for type in self.outgoing if only is None else (only,):
             count = self.outgoing[type].give_up()
             self.unconfirmed += count * (reason is PacketRefused.UNCONFIRMED)
             self.neighbour.outlet(type).settle(0, count, reason)
 
     def reach(self, sent: Mapping[str, int]) -> None:
-        """Count packets that it has sent and that did not arrive as lost. sent: by type."""
+        """Count packets that it has sent, by type, and that did not arrive as lost."""
         for type, count in sent.items():
             if count and type in TYPES:
                 self.into(type).reach(count)

@@ -410,7 +410,7 @@ class ZenohSession:
         self._declare("token " + key, lambda at: at.liveliness().declare_token(key))
 
     def withdraw(self, key: str) -> None:
-        """End the declaration with this key; "token " and the key: a token."""
+        """End the declaration with this key; that of a token is "token " and the key."""
 
         def end() -> None:
             if (declared := self._declared.pop(key, None)) is not None:

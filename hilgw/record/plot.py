@@ -68,7 +68,7 @@ class Row:
 def rows_of(events: Iterable[Event], names: Sequence[str]) -> dict[str, Row]:
     """Return the rows of these robots, devices, stations and other sources, in their order.
 
-    Without names: of all.
+    Without names there are those of all.
     """
     rows: dict[str, Row] = {}
     order: dict[str, int] = {}

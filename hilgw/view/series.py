@@ -89,7 +89,7 @@ def collect(series: Mapping[str, Points], time: int, readings: Iterable[Reading]
 
 
 def of_event(event: Event, values: Mapping[str, Event]) -> Iterator[Reading]:
-    """Yield the numbers of an event. values: the newest `value` of each sensor."""
+    """Yield the numbers of an event; `values` has the newest `value` of each sensor."""
     readings, device = numbers(event), event.get("device", "")
     whose = name_of(event).removesuffix(f".{device}")
     names = [

@@ -54,7 +54,7 @@ def age(nanoseconds: float) -> str:
 
 
 def plain_page(body: str) -> str:
-    """Return a page without any script. body: HTML."""
+    """Return a page without any script, with this HTML as its body."""
     return (
         "<!doctype html><html lang=en><head><meta charset=utf-8><title>hilgw</title>"
         '<meta name=viewport content="width=device-width"><meta name=color-scheme '

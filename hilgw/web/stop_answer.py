@@ -53,7 +53,8 @@ def answer(
 ) -> tuple[HTTPStatus, str, dict[str, str]]:
     """Return status, text and headers, after the stop where one is asked for.
 
-    run_id: of this run of `hilgw web`, by which a page recognizes its own. form: has the token.
+    `run_id` is of this run of `hilgw web`, by which a page recognizes its own. `form` has the
+    token.
     """
     path, _, query = target.partition("?")
     token = dict(parse_qsl(f"{query}&{form.decode('latin-1')}")).get("token", "")

@@ -134,7 +134,11 @@ class CameraState(SensorState):
 
     @property
     def image(self) -> bytes | None:
-        """The image; None before the first one. Raises OSError: the simulator's file is gone."""
+        """The image; None before the first one.
+
+        Raises:
+            OSError: The simulator's file is gone.
+        """
         return Path(self._file).read_bytes() if self._file else self.pixels
 
 

@@ -42,7 +42,7 @@ class Motor:
         return sign * min(wanted, max(0.0, self.fastest if sign > 0 else -self.slowest))
 
     def legs(self, sign: int, start: float | None, *, slowly: bool) -> list[Leg]:
-        """Return its motion from here, empty without one. slowly: it continues at the end."""
+        """Return its motion from here, empty without one; if `slowly`, it continues at the end."""
         velocity = self.velocity(sign)
         if self.positions is None:
             return [Leg(velocity, math.inf, TURN_S)] if velocity else []

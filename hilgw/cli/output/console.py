@@ -57,7 +57,11 @@ class ConsoleWriter:
         return len(text)
 
     def flush(self) -> None:
-        """Write as much as possible without blocking. OSError: the reader is gone."""
+        """Write as much as possible without blocking.
+
+        Raises:
+            OSError: The reader is gone.
+        """
         with suppress(BlockingIOError):  # the rest waits for the next call
             while self._held:
                 del self._held[: os.write(self._descriptor, self._held)]

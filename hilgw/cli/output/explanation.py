@@ -24,7 +24,15 @@ ARROWS = {**EMPTY_MODE, "shadow": {"body": "<->", "remote": "->"}}
 def in_words(
     facts: Facts, config: GatewayConfig, name: str, width: int, glyphs: Glyphs
 ) -> list[str]:
-    """Return the lines of an explanation. name: of the file. width: of the terminal."""
+    """Return the lines of an explanation.
+
+    Args:
+        facts: What is explained.
+        config: The configuration.
+        name: The name of the file.
+        width: The width of the terminal.
+        glyphs: The characters of diagrams.
+    """
     page = _Page(facts, width, glyphs)
     lines = page.wrapped(f"{printable(name)}: {_head(config)}", "", len(INDENT))
     for robot in facts["robots"]:

@@ -27,7 +27,10 @@ LEAVE = "\x1b[?7h\x1b[?25h\x1b[?1049l"
 
 
 def watch(table: LiveTable, events: Iterator[Event], keys: int, out: TextIO) -> None:
-    """Show the events until they end, or the key q. keys: the descriptor of the keyboard."""
+    """Show the events until they end, or the key q.
+
+    `keys` is the descriptor of the keyboard.
+    """
     lock, ended, faults = threading.Lock(), threading.Event(), list[Exception]()
 
     def read() -> None:

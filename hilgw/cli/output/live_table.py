@@ -61,7 +61,7 @@ class LiveTable:
                 self._passing.append(event)
 
     def report(self, number: int, text: str, *, is_bad: bool) -> None:
-        """Show the outcome of a key, unless that of a later one is shown. number: of the key."""
+        """Show the outcome of the key with this number, unless that of a later one is shown."""
         if number >= self._outcome[0]:
             self._outcome = number, text, is_bad
 
@@ -92,7 +92,10 @@ class LiveTable:
     # --- the screen -------------------------------------------------------------------------------
 
     def screen(self, width: int, height: int, now: int) -> list[str]:
-        """Return its lines: `height`, none longer than `width`. now: of the monotonic clock."""
+        """Return its lines: `height`, none longer than `width`.
+
+        `now` is the time of the monotonic clock.
+        """
         shown, shown_ns = self._paused or (self, now)
         style = self._style
         if shown._filter != self._filter:

@@ -68,7 +68,7 @@ def _link(count: Mapping[str, Any]) -> str:
 def _taken(count: Mapping[str, Any], port: Mapping[str, Any] | None) -> str:
     """State what became of the packets for a station.
 
-    port: of hardware; None: a Receiver.
+    `port` is that of hardware; None: a Receiver.
     """
     if port is None or not _never_up(count, port):
         return f"received {count['accepted']}, delivered {count['delivered']}"

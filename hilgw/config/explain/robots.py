@@ -225,10 +225,9 @@ def _device(device: Device) -> Facts:
 def _device_facts(
     device: Device, node: str, reports: Sequence[str], bounds: Sequence[Facts]
 ) -> Facts:
-    """Describe a device.
+    """Describe a device of this kind of node, "motor" where the robot reports which one it is.
 
-    node: its kind, "motor" where the robot reports which one it is. reports: the unit of each
-    number that it reports; of such a motor it is not known.
+    `reports` has the unit of each number that it reports; of such a motor it is not known.
     """
     return {
         "name": device.name,
@@ -487,10 +486,9 @@ def _rule(
     note: str = "",
     holds: bool = True,
 ) -> Facts | None:
-    """Return one cause that stops the motors, where it holds.
+    """Return one cause that stops the motors, where it holds, with its words in the report.
 
-    reasons: their words in the report. after_s: how long afterwards; 0: at once; None: never, and
-    `note` is what happens.
+    It takes `after_s`; 0: at once; None: never, and `note` is what happens.
     """
     if not holds:
         return None

@@ -43,7 +43,7 @@ class Row:
 
 
 def rows(part: type[Any], prefix: str = "", *, deep: bool = True) -> list[Row]:
-    """Return all settings of a dataclass; deep: also those of nested ones, below their key."""
+    """Return all settings of a dataclass; if `deep`, also those of nested ones, below their key."""
     hints = get_type_hints(part)
     table: list[Row] = []
     for field in dataclasses.fields(part):

@@ -73,7 +73,11 @@ _INT_LIMIT = 2**64
 
 
 def resolve(word: str) -> Any:
-    """Return the value of an unquoted word: None, bool, int, float or str. Raises Surprise."""
+    """Return the value of an unquoted word: None, bool, int, float or str.
+
+    Raises:
+        Surprise: Other programs read the word as something else.
+    """
     if word in _NULL:
         return None
     if word in _TRUE or word in _FALSE:

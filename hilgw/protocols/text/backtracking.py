@@ -39,7 +39,11 @@ class Bound(NamedTuple):
 
 
 def bound(items: Iterable[Any], follow: Bound, *, nested: bool = False) -> Bound:
-    """Return the bound of a sequence. nested: in an unbounded repetition. Raises ConfigError."""
+    """Return the bound of a sequence, which may be `nested` in an unbounded repetition.
+
+    Raises:
+        ConfigError: A part of the pattern has none.
+    """
     begin, tries, steps, ways = follow
     for kind, value in reversed(list(items)):
         after = Bound(begin, tries)

@@ -100,7 +100,10 @@ def encode_answer(
 ) -> bytes:
     """Return the answer on the wire: one data chunk, then the images.
 
-    local: for a local socket, which carries no images. ProtocolError: it is too long.
+    A `local` one is for a local socket, which carries no images.
+
+    Raises:
+        ProtocolError: The answer is too long.
     """
     try:
         if local:

@@ -36,7 +36,10 @@ _SHORTEST_ENTRY = U16.size + 2
 
 
 def encode_configuration(message: RobotConfiguration, node: int, *, named_first: bool) -> bytes:
-    """Return the payload. node: the number of Robot. named_first: the layout from R2023b on."""
+    """Return the payload of a configuration.
+
+    `node` is the number of Robot; `named_first` is the layout from R2023b on.
+    """
     name = encode_text(message.name)
     robot = _ROBOT.pack(
         message.supervisor,

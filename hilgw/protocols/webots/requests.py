@@ -54,7 +54,11 @@ class Leave(NamedTuple):
 
 
 def encode_request(duration_ms: int, blocks: Iterable[tuple[int, bytes]] = ()) -> bytes:
-    """Return the request on the wire. ProtocolError: a number does not fit its field."""
+    """Return the request on the wire.
+
+    Raises:
+        ProtocolError: A number does not fit its field.
+    """
     try:
         body = b"".join([BLOCK_HEAD.pack(tag, len(data)) + data for tag, data in blocks])
         return HEAD.pack(_EMPTY_BYTES + len(body), duration_ms) + body

@@ -77,7 +77,8 @@ class Pipe(Observable):
     def connect(self, line: LineSettings | None = None) -> PipeTransport:
         """Return the client's end.
 
-        Raises PortError: "absent" while unplugged, "busy" while open.
+        Raises:
+            PortError: "absent" while unplugged, "busy" while open.
         """
         if not self.plugged:
             raise PortError("no such port", reason=PortError.ABSENT, where=self.path)

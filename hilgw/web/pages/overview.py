@@ -169,7 +169,7 @@ def robot_of(view: GatewayView, name: str) -> dict[str, Any]:
 
 
 def armed_state(robot: Mapping[str, Any]) -> Markup:
-    """Return whether its motors may move. robot: as of `robot_of`."""
+    """Return whether the motors of a robot may move, as `robot_of` has it."""
     if robot["latched"]:
         return state("latched", "bad")
     return state("armed", "good") if robot["armed"] else state("disarmed", "warn")

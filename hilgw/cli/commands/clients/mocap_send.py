@@ -181,7 +181,11 @@ def send(sender: socket.socket, poses: dict[str, tuple[float, ...] | None]) -> i
 
 
 def connect(address: str) -> socket.socket:
-    """Return a UDP socket to this address. Raises UsageError: not HOST:PORT, or no such host."""
+    """Return a UDP socket to this address.
+
+    Raises:
+        UsageError: The address is not HOST:PORT, or there is no such host.
+    """
     host, _, port = address.rpartition(":")
     try:
         if not host or not 0 < int(port) < 65536:
