@@ -35,7 +35,10 @@ FORM = Markup(
 
 
 class Visitors:
-    """hosts: the names that a URL of the page may have. local: only this machine reaches it."""
+    """The visitors of the page.
+
+    hosts: the names that a URL of the page may have. local: only this machine reaches it.
+    """
 
     def __init__(
         self, access: Access, hosts: Iterable[str], ports: Iterable[int], *, local: bool

@@ -61,7 +61,10 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class StopServer(ThreadingHTTPServer):
-    """On a socket that listens. context: TLS. deadlines: of the open connections, oldest first."""
+    """The server of STOP ALL, on a socket that listens.
+
+    context: TLS. deadlines: of the open connections, oldest first.
+    """
 
     daemon_threads = True
 

@@ -229,7 +229,7 @@ class Brake(HasMotor, HasPositionSensor):
 
 
 class LED(Device):
-    """value: 0 is off; the number of a colour, or a colour as 0xRRGGBB."""
+    """A LED; value: 0 is off; the number of a colour, or a colour as 0xRRGGBB."""
 
     kinds = ("LED",)
     _state: LedState

@@ -1,4 +1,4 @@
-"""Runs the first check: the gateway, the steps at the terminal, and the report."""
+"""The first check: the gateway, the steps at the terminal, and the report."""
 
 from __future__ import annotations
 

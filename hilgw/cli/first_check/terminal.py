@@ -12,7 +12,7 @@ from hilgw.errors import HilgwError
 
 
 class Person:
-    """Who watches the robot. terminal: the descriptor of the keys."""
+    """The person who watches the robot; `terminal` is the descriptor of the keys."""
 
     def __init__(self, terminal: int) -> None:
         self._terminal = terminal

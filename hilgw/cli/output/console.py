@@ -36,7 +36,7 @@ def console_writer(stream: TextIO) -> TextIO | ConsoleWriter:
 
 
 class ConsoleWriter:
-    """Buffers up to HELD_BYTES of unwritten text; then drops whole lines and counts them."""
+    """A buffer of up to HELD_BYTES of unwritten text, which then drops and counts whole lines."""
 
     def __init__(self, descriptor: int, encoding: str) -> None:
         self._descriptor = descriptor

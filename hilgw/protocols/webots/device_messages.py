@@ -67,7 +67,7 @@ class MotorConfiguration(OfDevice):
 
 @record
 class DistanceSensorConfiguration(OfDevice):
-    """type: 0 generic, 1 infra-red, 2 sonar, 3 laser."""
+    """The configuration of a DistanceSensor; type: 0 generic, 1 infra-red, 2 sonar, 3 laser."""
 
     type: int
     minValue: float
@@ -107,7 +107,7 @@ class InertialUnitConfiguration(OfDevice):
 
 @record
 class TouchSensorConfiguration(OfDevice):
-    """type: 0 bumper, 1 force, 2 force-3d."""
+    """The configuration of a TouchSensor; type: 0 bumper, 1 force, 2 force-3d."""
 
     type: int
     lookupTable: Rows = ()
@@ -204,14 +204,14 @@ class AssociatedDevice(OfDevice):
 
 @record
 class SetBufferSize(OfDevice):
-    """Of an Emitter."""
+    """The new bufferSize of an Emitter."""
 
     bufferSize: int
 
 
 @record
 class SetAllowedChannels(OfDevice):
-    """Of an Emitter."""
+    """The new allowedChannels of an Emitter."""
 
     allowedChannels: tuple[int, ...]
 
@@ -221,14 +221,14 @@ class SetAllowedChannels(OfDevice):
 
 @record
 class SetChannel(OfDevice):
-    """Of an Emitter, from both; of a Receiver, from the controller."""
+    """The new channel of an Emitter, from both sides, or of a Receiver, from the controller."""
 
     channel: int
 
 
 @record
 class SetRange(OfDevice):
-    """Of an Emitter, from both; libController R2025a never sends it."""
+    """The new range of an Emitter, from both sides; libController R2025a never sends it."""
 
     range: float
 
@@ -247,21 +247,21 @@ class Send(OfDevice):
 
 @record
 class SetSamplingPeriod(OfDevice):
-    """Of a sensor or Receiver, in ms; 0: off."""
+    """The new sampling period of a sensor or Receiver, in ms; 0: off."""
 
     period: int
 
 
 @record
 class GetAssociatedDevice(OfDevice):
-    """Asks a motor or PositionSensor for the device of this node number on its joint."""
+    """The question for the device of this node number on the joint of a motor or PositionSensor."""
 
     node: int
 
 
 @record
 class BrakeCommand(OfDevice):
-    """Sets the damping constant of a Brake, or asks for the device on its joint, or both.
+    """The new damping constant of a Brake, the question for a device on its joint, or both.
 
     The device is that of this node number. None: not.
     """
@@ -279,70 +279,70 @@ class SetLed(OfDevice):
 
 @record
 class SetFieldOfView(OfDevice):
-    """Of a Camera with a zoom."""
+    """The new field of view of a Camera with a zoom."""
 
     fieldOfView: float
 
 
 @record
 class SetFocalDistance(OfDevice):
-    """Of a Camera with a focus."""
+    """The new focal distance of a Camera with a focus."""
 
     distance: float
 
 
 @record
 class SetExposure(OfDevice):
-    """Of a Camera."""
+    """The new exposure of a Camera."""
 
     exposure: float
 
 
 @record
 class SetPosition(OfDevice):
-    """Of a motor; +infinity selects velocity control."""
+    """The new target position of a motor; +infinity selects velocity control."""
 
     position: float
 
 
 @record
 class SetVelocity(OfDevice):
-    """Of a motor."""
+    """The new velocity of a motor."""
 
     velocity: float
 
 
 @record
 class SetAvailableForce(OfDevice):
-    """Of a motor: force or torque."""
+    """The new available force or torque of a motor."""
 
     force: float
 
 
 @record
 class SetForce(OfDevice):
-    """Of a motor: selects control of force or torque."""
+    """The new force or torque of a motor, which selects control of it."""
 
     force: float
 
 
 @record
 class SetFeedbackPeriod(OfDevice):
-    """Of a motor's force or torque, in ms; 0: off."""
+    """The new period of a motor's force or torque feedback, in ms; 0: off."""
 
     period: int
 
 
 @record
 class SetAcceleration(OfDevice):
-    """Of a motor; -1: unlimited."""
+    """The new acceleration of a motor; -1: unlimited."""
 
     acceleration: float
 
 
 @record
 class SetControlPid(OfDevice):
-    """Of a motor."""
+    """The new controlPID of a motor."""
 
     p: float
     i: float

@@ -226,7 +226,7 @@ class MouseSamplingPeriod:
 
 @record
 class SetCustomData:
-    """Sets the robot's customData field."""
+    """The new customData of the robot."""
 
     text: str
 
@@ -287,14 +287,14 @@ class JoystickForceAxis:
 
 @record
 class GetUrdf:
-    """Asks for Urdf; prefix: before each name in it."""
+    """The question for Urdf; prefix: before each name in it."""
 
     prefix: str
 
 
 @record
 class WaitForUserInput:
-    """Asks for UserInputEvent. event: bits of Robot.EVENT_*; timeout: ms."""
+    """The question for UserInputEvent; event: bits of Robot.EVENT_*; timeout: ms."""
 
     event: int
     timeout: int

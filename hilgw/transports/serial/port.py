@@ -280,7 +280,7 @@ def _over_asyncio(device: _Device, name: str) -> Transport:
     from hilgw.transports.serial.stream import close_without_waiting
 
     class Aborting(serial_asyncio.SerialTransport):  # type: ignore[misc]
-        """Ends with abort() in all cases, once.
+        """A transport of a library that ends with abort() in all cases, once.
 
         The library's close() waits for a stalled peer, and the library reports some ends of a port
         as faults of the program.

@@ -44,7 +44,10 @@ def capture(view: GatewayView) -> Capture:
 
 
 class Filter(NamedTuple):
-    """name: of a robot, a device or a station, or a part of it. kind: the type of packets."""
+    """Which packets are shown.
+
+    name: of a robot, a device or a station, or a part of it. kind: the type of packets.
+    """
 
     name: str = ""
     kind: str = ANY_KIND
@@ -60,7 +63,10 @@ class Filter(NamedTuple):
 
 
 class Hop(NamedTuple):
-    """after_ns: since the packet passed the medium. usual: how long this hop takes here."""
+    """One hop of a packet.
+
+    after_ns: since the packet passed the medium. usual: how long this hop takes here.
+    """
 
     name: str
     part: str
