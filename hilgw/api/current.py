@@ -30,7 +30,11 @@ def open_session() -> Session | None:
 
 
 def session() -> Session:
-    """Return the session. Raises RuntimeError if no robot was made."""
+    """Return the session.
+
+    Raises:
+        RuntimeError: No robot was made.
+    """
     if _session is None:
         raise RuntimeError("make a Robot() first")
     return _session

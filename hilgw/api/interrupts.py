@@ -33,7 +33,10 @@ class Interrupts:
                 sys.excepthook, self._hook = self._quietly, sys.excepthook
 
     def end(self) -> None:
-        """Set Python's handler again. An exception on its way stays without a traceback."""
+        """Set Python's handler again.
+
+        An exception on its way stays without a traceback.
+        """
         if signal.getsignal(signal.SIGINT) == self._interrupt:
             with suppress(ValueError):
                 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -55,7 +55,10 @@ class Modes:
         self._has_gateway = True  # until one was looked for in vain
 
     def is_remote(self) -> bool:
-        """Return True if this program has the real robot. False without a gateway: a simulator."""
+        """Return True if this program has the real robot.
+
+        False without a gateway: a simulator.
+        """
         if not self._has_gateway:
             return False
         try:

@@ -59,10 +59,10 @@ class Link(Protocol):
     peer: str
 
     def send(self, request: bytes) -> None:
-        """Send a request. Raises Closed."""
+        """Send a request, or raise Closed."""
 
     def receive(self) -> Answer:
-        """Wait for the next answer and return it. Raises Closed, ProtocolError."""
+        """Wait for the next answer and return it, or raise Closed or ProtocolError."""
 
     def wait(self, wait_s: float) -> bool:
         """Wait for bytes of the simulator; return True if there are some."""
@@ -141,7 +141,10 @@ class Session:
 
     @cached_property
     def gateway(self) -> Gateway:
-        """The gateway of this session, for requests besides steps. Raises HilgwError."""
+        """The gateway of this session, for requests besides steps.
+
+        Raises HilgwError.
+        """
         name, peer = self.configuration.name, self._connection.peer
         return gateway_of_controller(name, peer, os.environ.get(CONTROL))
 

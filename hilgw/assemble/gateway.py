@@ -177,7 +177,10 @@ class _Assembly(Assembly):
             )
 
     def add_estop(self, config: EstopConfig) -> None:
-        """Add the emergency-stop switch of all robots. Among mocks there is none."""
+        """Add the emergency-stop switch of all robots.
+
+        Among mocks there is none.
+        """
         from hilgw.engine.arming.estop import NAME, EmergencySwitch
 
         words = f"{config.where}; no robot is armed until it is read closed"

@@ -134,7 +134,11 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the bridge; return 0, 130 or 143. Raises HilgwError with its exit code."""
+    """Run the bridge; return 0, 130 or 143.
+
+    Raises:
+        HilgwError: The run failed; the error has its exit code.
+    """
     import asyncio
 
     from hilgw.cli.output import files

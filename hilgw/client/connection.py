@@ -51,7 +51,11 @@ def ask(
 def ask_on(
     connection: socket.socket, request: Asked, timeout_s: float, *, any_version: bool = False
 ) -> dict[str, Any]:
-    """Send one request on this connection; return its answer. Raises PeerError without one."""
+    """Send one request on this connection; return its answer.
+
+    Raises:
+        PeerError: There is none.
+    """
     try:
         answer = json.loads(_exchange(connection, line_of(request), timeout_s))
     except (OSError, ValueError, RecursionError):

@@ -79,7 +79,10 @@ def none_found(*, everywhere: bool) -> PeerError:
 
 
 def _places(*, everywhere: bool) -> list[Path]:
-    """Return the folders to look in, without those of services. Another user may own one."""
+    """Return the folders to look in, without those of services.
+
+    Another user may own one.
+    """
     user = os.getuid()
     first, *more = folders(user, os.environ, Path.stat, Path.glob, everywhere=everywhere)
     apart = not everywhere and first != shared_folder(user)  # XDG_RUNTIME_DIR keeps gateways apart

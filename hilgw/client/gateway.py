@@ -357,7 +357,11 @@ def accepted(
     where: str,
     fixes: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Return the answer. Raises HilgwError if the gateway refuses."""
+    """Return the answer.
+
+    Raises:
+        HilgwError: The gateway refuses.
+    """
     if "error" in answer:
         error = HilgwError(str(answer["error"]), where=gateway.label)
         code = answer.get("exit_code")

@@ -79,7 +79,7 @@ def mount_of(position: Vector | None, rotation: Rotation | None) -> Pose:
 
 
 def read_motion(motion: Circle | Waypoints | MotionFile, robot: str) -> Any:
-    """Return the motion of a robot, read from its file if need be. Raises ConfigError."""
+    """Return the motion of a robot, read from its file if need be, or raise ConfigError."""
     return _read_file(motion, robot) if isinstance(motion, MotionFile) else motion
 
 

@@ -107,7 +107,7 @@ class Member:
     # --- what it reports ------------------------------------------------------------------------
 
     def settle(self, streams: Mapping[str, tuple[int, int]]) -> None:
-        """Count the packets of each type that it has received and lost. Raises ValueError."""
+        """Count the packets of each type that it has received and lost, or raise ValueError."""
         for type, counts in streams.items():
             if (stream := self.outgoing.get(type)) is not None:
                 doubts = self._doubts.pop(type, 0)
@@ -344,7 +344,11 @@ class InStream:
         self.last = self.received = self.lost = self.late = 0
 
     def accept(self, number: int) -> bool:
-        """Return True for a new number. Raises ValueError for one too far beyond the last."""
+        """Return True for a new number.
+
+        Raises:
+            ValueError: The number is too far beyond the last.
+        """
         if number == self.last + 1:  # as nearly always
             self.last = number
             self.received += 1

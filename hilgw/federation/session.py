@@ -115,7 +115,7 @@ class ZenohSession:
         self._closing = False
 
     async def open(self) -> None:
-        """Open the session; a client waits until it has connected. Raises PortError."""
+        """Open the session, or raise PortError; a client waits until it has connected."""
         opened: asyncio.Future[zenoh.Session] = self._loop.create_future()
 
         def open_session() -> None:

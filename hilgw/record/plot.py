@@ -148,7 +148,11 @@ def plot(recording: Recording, names: Sequence[str], path: Path) -> list[str]:
 
 
 def figure_of(rows: int, columns: int, *, sharex: bool = False) -> tuple[Figure, Any]:
-    """Return a figure and the array of its axes. Raises UsageError without matplotlib."""
+    """Return a figure and the array of its axes.
+
+    Raises:
+        UsageError: Matplotlib is not installed.
+    """
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -158,7 +162,11 @@ def figure_of(rows: int, columns: int, *, sharex: bool = False) -> tuple[Figure,
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Save in the form of the suffix. Raises UsageError if matplotlib does not write it."""
+    """Save in the form of the suffix.
+
+    Raises:
+        UsageError: Matplotlib does not write it.
+    """
     try:
         figure.savefig(path)
     except ValueError as error:

@@ -65,7 +65,10 @@ class Access:
         self._grants = [(_digest(token), Grant(name, role)) for name, role, token in tokens]
 
     def grant(self, token: str | None) -> Grant | None:
-        """Return what this token allows; None: nothing. Takes the same time for every token."""
+        """Return what this token allows; None: nothing.
+
+        Takes the same time for every token.
+        """
         digest = _digest(token or "")
         match = None
         for known, grant in self._grants:

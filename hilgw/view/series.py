@@ -79,7 +79,10 @@ class Points:
 
 
 def collect(series: Mapping[str, Points], time: int, readings: Iterable[Reading]) -> None:
-    """Add the readings of these series. Without any series, no reading is made."""
+    """Add the readings of these series.
+
+    Without any series, no reading is made.
+    """
     for name, value, _ in readings if series else ():
         if value is not None and (points := series.get(name)) is not None:
             points.add(time, number(value))

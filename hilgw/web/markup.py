@@ -33,7 +33,10 @@ def joined(content: Iterable[object]) -> Markup:
 
 
 def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> Markup:
-    """Return a table with a name; the first cell of each row names the row. Empty without rows."""
+    """Return a table with a name; the first cell of each row names the row.
+
+    Empty without rows.
+    """
     body = [
         element("tr", element("th", row[0], scope="row"), *(element("td", c) for c in row[1:]))
         for row in rows

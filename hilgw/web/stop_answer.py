@@ -33,7 +33,10 @@ _POLICY = (  # no page may have the button in a frame
 
 
 def stop_all() -> Disarmed:
-    """Ask all gateways to disarm all robots. An error of another kind is one more error."""
+    """Ask all gateways to disarm all robots.
+
+    An error of another kind is one more error.
+    """
     try:
         return disarm_each((), None, None)
     except HilgwError as error:

@@ -104,7 +104,10 @@ class Work:
         self._values = 0
 
     def spend(self, node: Node) -> None:
-        """Count one more use of a node. Raises ConfigError, `where` as file:line:column."""
+        """Count one more use of a node.
+
+        Raises ConfigError, `where` as file:line:column.
+        """
         self._visits += 1
         self._values += node.size
         if self._visits > MAX_VISITS:

@@ -47,7 +47,10 @@ def _escape(data: bytes) -> bytes:
 
 
 def _unescape(data: bytes) -> bytes:
-    """Undo the escapes. A pair that no module sends is left alone: the checksum finds it."""
+    """Undo the escapes.
+
+    A pair that no module sends is left alone: the checksum finds it.
+    """
     for plain, pair in _PAIRS:
         data = data.replace(pair, plain)
     return data.replace(_ESCAPED_ESCAPE, b"\x7d")

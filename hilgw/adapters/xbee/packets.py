@@ -115,7 +115,10 @@ class Window:
         return next(iter(self._entries.values()))[1] if self._entries else None
 
     def admits(self, size: int) -> bool:
-        """Return whether a frame of this size may be sent now. A single frame always may."""
+        """Return whether a frame of this size may be sent now.
+
+        A single frame always may.
+        """
         entries = self._entries
         if not entries:
             return True

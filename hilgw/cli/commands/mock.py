@@ -96,7 +96,11 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run until a signal; return 130 or 143. Raises HilgwError with its exit code."""
+    """Run until a signal; return 130 or 143.
+
+    Raises:
+        HilgwError: The run failed; the error has its exit code.
+    """
     if args.list:
         return _list(args)
     if args.kind is None:

@@ -44,7 +44,11 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the gateway; return 0, 130 or 143. Raises HilgwError with its exit code."""
+    """Run the gateway; return 0, 130 or 143.
+
+    Raises:
+        HilgwError: The run failed; the error has its exit code.
+    """
     from hilgw.config.shipped import found
 
     args.config = config_path = found(_config_path(args))

@@ -30,7 +30,10 @@ NO_HARDWARE = "a mock: this tests the dialogue, and nothing of the hardware"
 
 
 def run(args: argparse.Namespace, config: GatewayConfig) -> int:
-    """Return 0 when all steps passed, else 1. Raises HilgwError; SystemExit after a signal."""
+    """Return 0 when all steps passed, else 1.
+
+    Raises HilgwError; SystemExit after a signal.
+    """
     name, robot_config, began = args.robot, config.robots[args.robot], datetime.now(UTC)
     body = robot_config.body
     if body is None or robot_config.remote is not None:

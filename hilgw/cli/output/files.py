@@ -39,7 +39,10 @@ def expect_report(target: str | None) -> None:
 
 
 def expect_recording(path: str | None) -> None:
-    """Raise HilgwError when no recording can begin in this file. None: there is none."""
+    """Raise HilgwError when no recording can begin in this file.
+
+    None: there is none.
+    """
     if path is not None:
         expect(path)
         expect_new(Path(path), "a recording replaces no file: name another")
@@ -109,13 +112,13 @@ def output(path: Path) -> Iterator[Path]:
 
 
 def write(path: str, text: str) -> None:
-    """Write the whole text, or nothing. Raises HilgwError."""
+    """Write the whole text, or nothing, or raise HilgwError."""
     with output(Path(path)) as file:
         file.write_text(text, encoding="utf-8")
 
 
 def write_ready(path: str | None) -> None:
-    """Write the ready file of this run, if it has one. Raises HilgwError."""
+    """Write the ready file of this run, if it has one, or raise HilgwError."""
     if path is not None:
         write(path, f"{os.getpid()}\n")
 
@@ -136,7 +139,10 @@ def write_schema(path: str, text: str) -> None:
 
 
 def write_report(target: str | None, report: dict[str, Any]) -> None:
-    """Write a report as JSON to a file; "-": to stdout; None: nowhere. Raises HilgwError."""
+    """Write a report as JSON to a file; "-": to stdout; None: nowhere.
+
+    Raises HilgwError.
+    """
     if target is None:
         return
     text = json.dumps(report, indent=2, allow_nan=False) + "\n"

@@ -317,7 +317,11 @@ def _how(reasons: Sequence[str]) -> str:
 
 
 def open_log(path: str | None) -> AbstractContextManager[TextIO | None]:
-    """Return the file, to append lines; None without one. HilgwError when it cannot be written."""
+    """Return the file, to append lines; None without one.
+
+    Raises:
+        HilgwError: It cannot be written.
+    """
     if path is None:
         return nullcontext()
     try:
@@ -329,7 +333,10 @@ def open_log(path: str | None) -> AbstractContextManager[TextIO | None]:
 
 
 def log_terminal(file: TextIO, screen: Terminal) -> Terminal:
-    """Return the log. When it cannot be written any more it ends, with one notice on the screen."""
+    """Return the log.
+
+    When it cannot be written any more it ends, with one notice on the screen.
+    """
 
     def lost(error: OSError) -> None:
         screen.notice("log", f"{file.name}: {error.strerror}; the log ends here")

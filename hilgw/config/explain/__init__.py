@@ -69,7 +69,10 @@ def _federation(config: FederationConfig) -> Facts:
 
 
 def hardware_of(config: GatewayConfig, name: str) -> Facts:
-    """Return the facts of the adapter of this name. channels: those that it sends; None: all."""
+    """Return the facts of the adapter of this name.
+
+    `channels` are those that it sends; None: all.
+    """
     adapter = config.adapters[name]
     kind, common = plugins.load(plugins.ADAPTERS, adapter.kind), adapter.common
     mock = kind.mock(adapter.settings, common).name if is_mocked(config, name) else None

@@ -248,7 +248,7 @@ class Codec:
                 messages.append(compiled.form.message(tag, *whole.unpack_from(cursor.data, start)))
 
     def encode_messages(self, messages: Iterable[Message]) -> bytes:
-        """Return the messages as in an answer, behind the delay. Raises ProtocolError."""
+        """Return the messages as in an answer, behind the delay, or raise ProtocolError."""
         return b"".join([self._encode_message(message) for message in messages])
 
     def _decode_message(self, cursor: Cursor, tag: int, command: int) -> Message:
@@ -347,7 +347,7 @@ class Codec:
         return commands
 
     def encode_commands(self, commands: Iterable[Command]) -> list[Block]:
-        """Encode one block per device, in the order of their tags. Raises ProtocolError."""
+        """Encode one block per device, in the order of their tags, or raise ProtocolError."""
         blocks: dict[int, bytes] = {}
         for command in commands:
             try:

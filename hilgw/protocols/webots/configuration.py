@@ -97,7 +97,7 @@ def encode_new_devices(message: NewDevices) -> bytes:
 
 
 def decode_new_devices(cursor: Cursor) -> NewDevices:
-    """Return the opposite. Raises ProtocolError."""
+    """Decode new devices, or raise ProtocolError."""
     return NewDevices(_decode_entries(cursor, cursor.number(U16, "the number of devices")))
 
 
@@ -108,7 +108,7 @@ def encode_joystick(message: JoystickConfiguration) -> bytes:
 
 
 def decode_joystick(cursor: Cursor) -> JoystickConfiguration:
-    """Return the opposite. Raises ProtocolError."""
+    """Decode a joystick, or raise ProtocolError."""
     axes, buttons, povs = cursor.unpack(_JOYSTICK, "the joystick")
     model = "" if max(axes, buttons, povs) < 0 else cursor.text("the model")
     return JoystickConfiguration(axes, buttons, povs, model)

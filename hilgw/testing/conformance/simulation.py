@@ -140,7 +140,10 @@ class SimulatedStation(StationUnderTest, PortListener):
         host.add(self.mock, self.port)
 
     def open(self) -> None:
-        """Open the port, after closing it if it is open. Retries while it is unplugged."""
+        """Open the port, after closing it if it is open.
+
+        Retries while it is unplugged.
+        """
         self._opening = False
         self.close()
         if not self.port.plugged:

@@ -75,7 +75,10 @@ class InProcessListener:
         self._network.listeners[self.host, self.port] = self
 
     def close(self) -> None:
-        """Stop listening. Accepted connections stay open."""
+        """Stop listening.
+
+        Accepted connections stay open.
+        """
         address = (self.host, self.port)
         if self._network.listeners.get(address) is self:
             del self._network.listeners[address]

@@ -135,7 +135,10 @@ class TcpListener:
             raise port_error(error, self.where) from error
 
     def close(self) -> None:
-        """Stop listening. Accepted connections stay open."""
+        """Stop listening.
+
+        Accepted connections stay open.
+        """
         for listening in self._listening:
             listening.close()
         self._listening.clear()

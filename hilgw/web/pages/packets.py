@@ -172,7 +172,10 @@ def frames(moment: Capture, packet: Event, *directions: str) -> list[tuple[int, 
 
 
 def _air(moment: Capture, name: str) -> str | None:
-    """Return the air of a station; one without has its own. None: it is not a station."""
+    """Return the air of a station; one without has its own.
+
+    None: it is not a station.
+    """
     known = moment.status.get("topology", NO_TOPOLOGY)["stations"].get(name) or f"of {name}"
     return known if name in moment.status.get("ports", ()) else None
 

@@ -110,7 +110,10 @@ class Plots:
         return [known[name] for name in preset][:MOST_PRESET]
 
     def update(self, chosen: Iterable[str], now: int, *, paused: bool) -> None:
-        """Show these. Call it again and again, also while it is paused: they continue."""
+        """Show these.
+
+        Call it again and again, also while it is paused: they continue.
+        """
         curves = {}
         for name in islice((each for each in chosen if each in self._newest), MOST_CURVES):
             view, time, reading = self._newest[name]
@@ -132,7 +135,10 @@ class Plots:
             yield name, points, points.since(begin, most)
 
     def chart(self, window_s: int) -> dict[str, Any]:
-        """Return the options of the chart. Each unit has an axis; further ones share the last."""
+        """Return the options of the chart.
+
+        Each unit has an axis; further ones share the last.
+        """
         units = list(dict.fromkeys(each.unit for each in self.curves.values())) or [""]
         axes = [*units[: MOST_AXES - 1], ", ".join(units[MOST_AXES - 1 :])][: len(units)]
         wall_ns = max((each.wall_ns for each in self.curves.values()), default=0)

@@ -150,7 +150,11 @@ def _payload(args: argparse.Namespace) -> bytes:
 
 
 def run_send(args: argparse.Namespace) -> None:
-    """Queue the packet. Raises HilgwError with the reason when it is refused."""
+    """Queue the packet.
+
+    Raises:
+        HilgwError: The packet is refused; the error has the reason.
+    """
     data = _payload(args)
     gateway = gateway_of(args, "station", args.station)
     gateway.send(args.station, data, args.channel)
@@ -161,7 +165,11 @@ def run_send(args: argparse.Namespace) -> None:
 
 
 def run_place(args: argparse.Namespace) -> None:
-    """Set the pose. Raises HilgwError for an unknown name."""
+    """Set the pose.
+
+    Raises:
+        HilgwError: The name is unknown.
+    """
     if len(args.position) != (0 if args.unknown else 3):
         raise UsageError("no position", fix="give X Y Z in metres, or --unknown")
     if args.rotation is not None and not any(args.rotation[:3]):
@@ -180,7 +188,11 @@ TEXT = ("NI",)  # AT commands whose value is text
 
 
 def run_set(args: argparse.Namespace) -> int:
-    """Return 0. Raises HilgwError with the reason when the device refuses."""
+    """Set what the options give, and return 0.
+
+    Raises:
+        HilgwError: The device refuses; the error has the reason.
+    """
     if args.battery is not None:
         return _charge(args)
     if args.at is not None:

@@ -56,7 +56,11 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Return the exit code of the command. HilgwError when the port is not handed over."""
+    """Return the exit code of the command.
+
+    Raises:
+        HilgwError: The port is not handed over.
+    """
     from hilgw.client.gateway import gateway_with
 
     name, words = args.name, args.words[1:] if args.words[:1] == ["--"] else args.words

@@ -93,7 +93,11 @@ def _network(args: argparse.Namespace) -> int:
 
 
 def run_metrics(args: argparse.Namespace) -> int:
-    """Return 0; 5 when a gateway does not answer. PeerError when none runs."""
+    """Return 0; 5 when a gateway does not answer.
+
+    Raises:
+        PeerError: No gateway runs.
+    """
     answers = statuses(args)
     silent = [each for each in answers if "error" in each]
     named = [({"config": e["config"], "pid": str(e["pid"])}, e) for e in answers if e not in silent]
@@ -138,7 +142,10 @@ def _status(path: Path) -> Status:
 
 
 def lines(status: Status, style: Style) -> list[str]:
-    """Return the lines of one gateway, in 80 columns. Text of others is made printable."""
+    """Return the lines of one gateway, in 80 columns.
+
+    Text of others is made printable.
+    """
     if "error" in status:
         error = style.bad(printable(status["error"]))
         program = f" ({status['program']})" if status["program"] else ""

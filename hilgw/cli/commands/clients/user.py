@@ -65,7 +65,11 @@ COMMANDS = {
 
 
 def run_key(args: argparse.Namespace) -> None:
-    """Press the keys. Raises HilgwError with the reason when the gateway refuses."""
+    """Press the keys.
+
+    Raises:
+        HilgwError: The gateway refuses; the error has the reason.
+    """
     gateway = gateway_of(args, "robot", args.robot)
     if not args.keys:
         print(f"{args.robot}: type keys; Ctrl-D ends{gateway.suffix()}", file=sys.stderr)
@@ -83,7 +87,11 @@ def run_key(args: argparse.Namespace) -> None:
 
 
 def run_say(args: argparse.Namespace) -> None:
-    """Send the text. Raises HilgwError with the reason when the gateway refuses."""
+    """Send the text.
+
+    Raises:
+        HilgwError: The gateway refuses; the error has the reason.
+    """
     gateway = gateway_of(args, "robot", args.robot)
     gateway.say(args.robot, args.text)
     if gateway.label:

@@ -76,7 +76,11 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> None:
-    """Show events until the end of the gateway. HilgwError when it does not answer."""
+    """Show events until the end of the gateway.
+
+    Raises:
+        HilgwError: It does not answer.
+    """
     from hilgw.client.gateway import watched_gateway
 
     is_table = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"

@@ -61,7 +61,11 @@ def examples() -> dict[str, str]:
 
 
 def example(name: str) -> str:
-    """Return the text of one shipped configuration. Raises UsageError for an unknown name."""
+    """Return the text of one shipped configuration.
+
+    Raises:
+        UsageError: The name is unknown.
+    """
     known = examples()
     text = known.get(name.removesuffix(".yaml"))
     if text is None:

@@ -28,7 +28,11 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print the kinds. Raises UsageError for an unknown name."""
+    """Print the kinds.
+
+    Raises:
+        UsageError: The name is unknown.
+    """
     kinds = _kinds(args.name)
     if args.json:
         print_json([_as_data(adapter) for adapter in kinds])

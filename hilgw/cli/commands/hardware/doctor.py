@@ -43,7 +43,7 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Return 0 without problems, else 1. Raises HilgwError."""
+    """Return 0 without problems, else 1, or raise HilgwError."""
     if args.robot is not None or args.wheels_up:
         return _first_check(args)
     from hilgw.cli.commands.configurations import loading

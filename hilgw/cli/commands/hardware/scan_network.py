@@ -49,7 +49,11 @@ OPTIONS = (
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print the gateways. PeerError when no gateway is found."""
+    """Print the gateways.
+
+    Raises:
+        PeerError: No gateway is found.
+    """
     if args.ports or args.kind or args.baudRate:
         raise UsageError("--network is of gateways, not of ports", fix="name no ports and kinds")
     file = getattr(args, "config", None)
@@ -146,7 +150,10 @@ def _others(status: Found) -> Iterator[Found]:
 
 
 def lines(gateway: Found) -> Iterable[str]:
-    """Yield the lines about one gateway. All of it comes from the network."""
+    """Yield the lines about one gateway.
+
+    All of it comes from the network.
+    """
     from hilgw.cli.output.federation import things
     from hilgw.events.words import way
     from hilgw.federation.wire import VERSION
