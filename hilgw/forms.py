@@ -25,10 +25,7 @@ class Must:
 def with_keys(needed: Mapping[str, Any], others: Mapping[str, Any] | None = None) -> Must:
     """Return the condition that an object has these keys, with values of these types.
 
-    Further keys belong to a later version.
-
-    Args:
-      others: keys that may be missing.
+    Further keys belong to a later version. The keys of `others` may be missing.
     """
 
     def test(given: Mapping[str, Any]) -> bool:
@@ -111,7 +108,6 @@ def described(hint: Any) -> str:
 
 
 def _converted(hint: Any, value: Any) -> Any:
-    """Return the value as this type. Raises ValueError or OverflowError if it has another type."""
     kind, parts = get_origin(hint), get_args(hint)
     if kind is Annotated:
         converted = _converted(parts[0], value)

@@ -73,8 +73,6 @@ def _has_settings(*traits: str) -> Callable[[Any], None]:
 
 
 def _declares(base: str) -> Callable[[Any], None]:
-    """Return a check of a part with settings that declares all that the module `base` requires."""
-
     def check(part: Any) -> None:
         _has_settings("summary")(part)
         importlib.import_module(base).check_kind(part)
@@ -293,7 +291,6 @@ def _of_entry_point(group: Group, point: EntryPoint) -> Loader:
 
 
 def _cause(error: BaseException) -> str:
-    """Describe the exception and the place where it was raised."""
     import traceback
 
     *_, last = traceback.extract_tb(error.__traceback__)

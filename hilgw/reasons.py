@@ -31,7 +31,11 @@ class Reason(StrEnum):
 
     @classmethod
     def known(cls, word: str) -> Reason:
-        """Return the reason of this kind for `word`. Raises ValueError if it is not declared."""
+        """Return the reason of this kind for `word`.
+
+        Raises:
+            ValueError: It is not declared.
+        """
         if isinstance(word, cls):
             return word
         for reason in cls.declared():
@@ -42,7 +46,11 @@ class Reason(StrEnum):
 
     @classmethod
     def check(cls, word: str) -> str:
-        """Return `word`. Raises ValueError if this kind of reasons does not declare it."""
+        """Return `word`.
+
+        Raises:
+            ValueError: This kind of reasons does not declare it.
+        """
         cls.known(word)
         return word
 

@@ -38,7 +38,6 @@ else:
 
 
 def _with_methods(made: type[T]) -> type[T]:
-    """Add the methods that all fields share, unless the class has its own."""
     fields = dataclasses.fields(made)  # type: ignore[arg-type]
     compared = [each.name for each in fields if each.compare] or ["__class__"]
     values = attrgetter(*compared, compared[0])  # of one name it would be the bare value

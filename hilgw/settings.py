@@ -71,7 +71,6 @@ class MockSpec:
     parameters: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Replace the mock of the kind by the `program` of the file, if it has one."""
         if PROGRAM in self.parameters:
             object.__setattr__(self, "name", PROGRAM)
             kept = {key: self.parameters[key] for key in PROGRAM_KEYS if key in self.parameters}

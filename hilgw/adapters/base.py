@@ -130,8 +130,11 @@ class Notice:
 
 @record
 class Node:
-    """Another module of the network. network: its short address, role: its role there; "" where
-    there is none. rssi_dbm: its RSSI, None where the answer has none."""
+    """Another module of the network.
+
+    network: its short address, role: its role there; "" where there is none. rssi_dbm: its RSSI,
+    None where the answer has none.
+    """
 
     address: str
     network: str = ""
@@ -142,16 +145,21 @@ class Node:
 
 @record
 class SearchEnded:
-    """The search is over; each node that answered in time was reported. problem: why it failed,
-    "" for success."""
+    """The search is over; each node that answered in time was reported.
+
+    problem: why it failed, "" for success.
+    """
 
     problem: str = ""
 
 
 @record
 class RemoteAnswer:
-    """Another module's answer to a command. address: of that module; command: the AT command;
-    token: that of the request. problem: why it failed, "" for success."""
+    """Another module's answer to a command.
+
+    address: of that module; command: the AT command; token: that of the request. problem: why it
+    failed, "" for success.
+    """
 
     address: str
     command: str
@@ -181,14 +189,17 @@ Event = (
 
 @record
 class Transmission:
-    """Bytes for the wire. token: repeated by Delivered or Refused; None when the hardware does
-    not acknowledge (the station then counts the packet as delivered when the line has sent it).
+    """Bytes for the wire.
+
+    token: repeated by Delivered or Refused; None when the hardware does not acknowledge (the
+    station then counts the packet as delivered when the line has sent it).
 
     air_time_ns: time on the air, where it is long. Another module of this gateway may receive the
     packet that late and still recognises it as our own.
 
     lost: without a token, the reason to count the packet as refused when the line has sent it: the
-    other end probably does not read it."""
+    other end probably does not read it.
+    """
 
     data: bytes
     token: int | None = None
@@ -222,7 +233,7 @@ class AdapterSession(Protocol):
         """Begin the handshake: the port is open."""
 
     def close(self) -> list[Event]:
-        """Reset, and report outstanding frames as Refused 'down': the port is closed."""
+        """Reset and report outstanding frames as Refused 'down': the port is closed."""
 
     def receive(self, data: bytes, now: int) -> list[Event]:
         """Process bytes from the hardware, in any chunks."""
@@ -242,8 +253,10 @@ class AdapterSession(Protocol):
 
 @runtime_checkable
 class AcknowledgedSession(Protocol):
-    """A session that may know what arrived. acknowledges: a packet is delivered when the other
-    module has it, not when it left."""
+    """A session that may know what arrived.
+
+    acknowledges: a packet is delivered when the other module has it, not when it left.
+    """
 
     acknowledges: bool
 

@@ -203,10 +203,12 @@ class Mapped:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of the hardware. payload: bytes of one packet; window: frames outstanding at once.
-    silence: what to check where packets go out and none comes back; "": the line itself.
-    answers: it acknowledges each packet, so that silence is noticed without a Receiver.
-    data_bits: those that its line may have."""
+    """Limits of the hardware.
+
+    payload: bytes of one packet; window: frames outstanding at once. silence: what to check where
+    packets go out and none comes back; "": the line itself. answers: it acknowledges each packet,
+    so that silence is noticed without a Receiver. data_bits: those that its line may have.
+    """
 
     payload: int
     window: int
@@ -268,11 +270,7 @@ def near_rate(baudRate: int, rates: Sequence[int]) -> int | None:
 
 
 def unsupported(baudRate: int, rates: Sequence[int], more: str = "") -> Problem:
-    """Return the problem of a rate outside the module's table.
-
-    Args:
-        more: the other rates that the module takes.
-    """
+    """Return the problem of a rate outside the module's table; it takes `more` besides."""
     near = near_rate(baudRate, rates)
     use = f"use {', '.join(map(str, rates))}{more}"
     fix = f"did you mean {near}?" if near is not None else use
@@ -293,9 +291,12 @@ class OneChannel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByDestination(HasTable):
-    """Each Webots channel is one module's address. A packet from an address of the table comes in
-    on its channel (the first one listed), a packet from any other address on `channel`. Packets
-    on `channel`, when it is not in the table, go to `destination`."""
+    """Each Webots channel is one module's address.
+
+    A packet from an address of the table comes in on its channel (the first one listed), a packet
+    from any other address on `channel`. Packets on `channel`, when it is not in the table, go to
+    `destination`.
+    """
 
     by: Literal["destination"] = "destination"
     table: dict[int, str] = setting(
@@ -317,8 +318,8 @@ def check_mapping(mapping: object, channel: int) -> Iterator[Problem]:
             yield "mapping.table", "has no destination", 'add one, such as {7: "50"}'
         for key in mapping.table:
             if key < 0:
-                what = f"{key} is not a valid channel"
-                yield f"mapping.table.{key}", what, "use 0 or more"
+                problem = f"{key} is not a valid channel"
+                yield f"mapping.table.{key}", problem, "use 0 or more"
     elif isinstance(mapping, ByHeader) and channel > LAST_HEADER:
-        what = f"{channel} does not fit into the header byte"
-        yield "channel", what, "use 0 to 254"
+        problem = f"{channel} does not fit into the header byte"
+        yield "channel", problem, "use 0 to 254"

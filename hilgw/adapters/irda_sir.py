@@ -155,8 +155,8 @@ class IrdaAdapter:
         if common.baudRate not in RATES:
             problems.append(unsupported(common.baudRate, RATES))
         if common.channel > LAST_ADDRESS:
-            what = f"{common.channel} is not a valid SIR address"
-            problems.append(("channel", what, f"use 0 to {LAST_ADDRESS}"))
+            problem = f"{common.channel} is not a valid SIR address"
+            problems.append(("channel", problem, f"use 0 to {LAST_ADDRESS}"))
         try:
             line = line_of(common)[0]
         except ConfigError:

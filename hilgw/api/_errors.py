@@ -13,7 +13,7 @@ def report(text: str) -> None:
 def report_disabled(getter: str, enable: str) -> None:
     """Report that the program reads a disabled device.
 
-    getter, enable: functions of Webots' C API.
+    `getter` and `enable` are functions of Webots' C API.
     """
     report(f"wb_{getter}() called for a disabled device! Please use: wb_{enable}().")
 

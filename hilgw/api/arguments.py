@@ -29,12 +29,20 @@ def integer(value: object, function: str) -> int:
 
 
 def real(value: float) -> float:
-    """Return a double of the C function. Raises TypeError for text, which float() would accept."""
+    """Return a double of the C function.
+
+    Raises:
+        TypeError: It is text, which float() would accept.
+    """
     return math.ldexp(value, 0)
 
 
 def text(value: str) -> str:
-    """Return a string of the C function. Raises TypeError for anything else."""
+    """Return a string of the C function.
+
+    Raises:
+        TypeError: It is anything else.
+    """
     str.encode(value)
     return value
 
@@ -42,11 +50,10 @@ def text(value: str) -> str:
 def period(value: object, function: str) -> int | None:
     """Return a sampling period in ms; report an invalid one and return None.
 
-    Args:
-      function: its name in Webots' C API.
+    `function` is its name in Webots' C API.
 
     Raises:
-      ctypes.ArgumentError: see `integer`.
+        ctypes.ArgumentError: see `integer`.
     """
     ms = integer(value, function)
     if ms < 0:

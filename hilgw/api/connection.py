@@ -67,14 +67,12 @@ class Connection:
         self.peer = peer
 
     def send(self, request: bytes) -> None:
-        """Send a request. Raises Closed."""
         try:
             self._socket.sendall(request)
         except OSError as error:
             raise Closed(error.strerror or str(error)) from None
 
     def receive(self) -> Answer:
-        """Wait for the next answer and return it. Raises Closed, ProtocolError."""
         reader = self._reader
         answer = reader.next()
         while answer is None:
@@ -93,18 +91,15 @@ class Connection:
         return answer
 
     def wait(self, wait_s: float) -> bool:
-        """Wait for bytes of the simulator; return True if there are some."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._socket, selectors.EVENT_READ)
             return bool(selector.select(wait_s))
 
     def limit(self, wait_s: float) -> None:
-        """Set the time after which a simulator that does not answer counts as closed."""
         self._end_s = time.monotonic() + wait_s
         self._socket.settimeout(wait_s)
 
     def leave(self) -> None:
-        """End the session and close the connection."""
         with suppress(OSError):  # the simulator has left first
             self._socket.sendall(LEAVE)
             self._socket.shutdown(socket.SHUT_RDWR)  # another thread may wait for an answer
@@ -208,10 +203,13 @@ def _reach(hosts: list[str], port: int) -> socket.socket:
 
 
 def _tls(environment: Mapping[str, str]) -> ssl.SSLContext:
-    """Return the TLS context. Raises PeerError.
+    """Return the TLS context.
 
     HILGW_CA: PEM file of the authority that signed the gateway's certificate. HILGW_CERTIFICATE:
     that of the client, with its key.
+
+    Raises:
+        PeerError: A file is missing or wrong.
     """
     file = environment.get("HILGW_CA")
     try:
@@ -227,7 +225,6 @@ def _tls(environment: Mapping[str, str]) -> ssl.SSLContext:
 
 
 def _named(address: TcpAddress, environment: Mapping[str, str]) -> str | None:
-    """Return the robot's name, with the token for a gateway that requires one."""
     token = _token_of(address, environment)
     return f"{address.robot or ''}?token={token}" if token else address.robot
 
@@ -299,8 +296,8 @@ def _hosts_of(address: TcpAddress, environment: Mapping[str, str]) -> list[str]:
     present addresses of the host.
 
     Raises:
-      PeerError: one of them is not of this machine.
-      OSError: the host has none.
+        PeerError: one of them is not of this machine.
+        OSError: the host has none.
     """
     if address.tls or address.token or _token_of(address, environment) is None:
         return [address.host]
@@ -319,7 +316,6 @@ def _hosts_of(address: TcpAddress, environment: Mapping[str, str]) -> list[str]:
 
 @cache
 def _warn(text: str) -> None:
-    """Print a line on stderr, once."""
     print(text, file=sys.stderr, flush=True)
 
 

@@ -13,7 +13,7 @@ _objects: dict[int, Any] = {}
 
 
 def begin(session: Session, objects: dict[int, Any]) -> None:
-    """Make this session's robot the robot of the process. objects: its devices by tag."""
+    """Make this session's robot the robot of the process, with its devices by tag as `objects`."""
     global _session, _objects
     _session, _objects = session, objects
 
@@ -30,7 +30,11 @@ def open_session() -> Session | None:
 
 
 def session() -> Session:
-    """Return the session. Raises RuntimeError if no robot was made."""
+    """Return the session.
+
+    Raises:
+        RuntimeError: No robot was made.
+    """
     if _session is None:
         raise RuntimeError("make a Robot() first")
     return _session

@@ -55,12 +55,12 @@ def has_stepped() -> None:
         _report(_place.pop(), _STEPS)
 
 
-def _report(where: str, what: bytes) -> None:
+def _report(where: str, message: bytes) -> None:
     process, _, descriptor = where.partition(":")
     if process == str(os.getpid()):  # a child of the program has no such descriptor
         with suppress(OSError):
-            os.write(int(descriptor), what)  # a child that it forked may keep it open
-            if what == _STEPS:
+            os.write(int(descriptor), message)  # a child that it forked may keep it open
+            if message == _STEPS:
                 os.close(int(descriptor))
 
 

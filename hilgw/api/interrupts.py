@@ -33,7 +33,10 @@ class Interrupts:
                 sys.excepthook, self._hook = self._quietly, sys.excepthook
 
     def end(self) -> None:
-        """Set Python's handler again. An exception on its way stays without a traceback."""
+        """Set Python's handler again.
+
+        An exception on its way stays without a traceback.
+        """
         if signal.getsignal(signal.SIGINT) == self._interrupt:
             with suppress(ValueError):
                 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -70,7 +73,6 @@ class Interrupts:
     def _quietly(
         self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:
-        """Print no traceback of an interrupted step."""
         if error is not self._raised:
             self._hook(kind, error, trace)
 

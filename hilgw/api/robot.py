@@ -55,7 +55,10 @@ class Modes:
         self._has_gateway = True  # until one was looked for in vain
 
     def is_remote(self) -> bool:
-        """Return True if this program has the real robot. False without a gateway: a simulator."""
+        """Return True if this program has the real robot.
+
+        False without a gateway: a simulator.
+        """
         if not self._has_gateway:
             return False
         try:
@@ -116,7 +119,6 @@ class Robot(OldNames):
     joystick: Joystick
 
     def __init__(self, session: Session | None = None) -> None:
-        """Connect, or use this session."""
         if Robot.created is not None:
             text = "only one Robot instance can be created per controller process."
             print(f"Error: {text}", file=sys.stderr)

@@ -59,10 +59,10 @@ class Link(Protocol):
     peer: str
 
     def send(self, request: bytes) -> None:
-        """Send a request. Raises Closed."""
+        """Send a request, or raise Closed."""
 
     def receive(self) -> Answer:
-        """Wait for the next answer and return it. Raises Closed, ProtocolError."""
+        """Wait for the next answer and return it, or raise Closed or ProtocolError."""
 
     def wait(self, wait_s: float) -> bool:
         """Wait for bytes of the simulator; return True if there are some."""
@@ -99,8 +99,8 @@ class Session:
         """Read the configuration.
 
         Raises:
-          Closed, ProtocolError: the connection failed.
-          PeerError: this package does not read the kind of a device.
+            Closed, ProtocolError: the connection failed.
+            PeerError: this package does not read the kind of a device.
         """
         self.configuration: RobotConfiguration
         self.devices: dict[int, State] = {}
@@ -141,7 +141,10 @@ class Session:
 
     @cached_property
     def gateway(self) -> Gateway:
-        """The gateway of this session, for requests besides steps. Raises HilgwError."""
+        """The gateway of this session, for requests besides steps.
+
+        Raises HilgwError.
+        """
         name, peer = self.configuration.name, self._connection.peer
         return gateway_of_controller(name, peer, os.environ.get(CONTROL))
 
@@ -188,7 +191,11 @@ class Session:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keep other threads from stepping, and Ctrl-C until the end. Raises RuntimeError."""
+        """Keep other threads from stepping, and Ctrl-C until the end.
+
+        Raises:
+            RuntimeError: Another thread steps.
+        """
         if not self._stepping.acquire(blocking=False):
             raise RuntimeError(
                 f"{threading.current_thread().name} steps the robot while another thread does, "
@@ -253,7 +260,6 @@ class Session:
         return True
 
     def _receive(self) -> int:
-        """Take answers until one ends the step."""
         try:
             while True:
                 answer = self._connection.receive()
@@ -281,9 +287,9 @@ class Session:
             else:
                 self._take_of_robot(message)
 
-    def _lose(self, what: str) -> int:
+    def _lose(self, problem: str) -> int:
         if not self.ended:
-            report(f"{what}: the controller ends.")
+            report(f"{problem}: the controller ends.")
         self.ended = True
         return ENDED
 

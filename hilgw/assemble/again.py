@@ -35,14 +35,15 @@ def again(
     """Return the story of the second run, until the recording ends; later if something is missing.
 
     Args:
-      folder: where the configuration is, with its programs.
-      overrides: KEY.KEY=VALUE each.
-      keep: gets the gateway before it runs, and the head of a recording of it.
+        file: The recording.
+        folder: Where the configuration is, with its programs.
+        overrides: KEY.KEY=VALUE each.
+        keep: Gets the gateway before it runs, and the head of a recording of it.
 
     Raises:
-      RecordingError: the recording is damaged.
-      ConfigErrors: see `hilgw check`.
-      HilgwError: see `Gateway.run`.
+        RecordingError: the recording is damaged.
+        ConfigErrors: see `hilgw check`.
+        HilgwError: see `Gateway.run`.
     """
     first = _FirstRun(Recording(file))
     path, text = folder / Path(str(first.head.get("config"))).name, first.head.get("configuration")
@@ -98,7 +99,6 @@ class _FirstRun:
     """
 
     def __init__(self, recording: Recording) -> None:
-        """Read the recording. Raises RecordingError if it is damaged."""
         self.head, self.story, self.up_ns = recording.head, Story(), dict[str, int]()
         self.armed, self._length_ns, begin_ns = dict[str, str](), 0, 0
         self._actions: list[tuple[int, Callable[[Gateway], object]]] = []  # of the user

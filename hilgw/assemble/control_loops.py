@@ -111,11 +111,6 @@ class ControlLoopAssembly:
         return remote
 
     def _describe_deadline(self, name: str, safety: SafetyState, *, on_line: bool) -> None:
-        """Describe the deadline of the controller.
-
-        Args:
-          on_line: the controller is on a serial line, whose silence is a disconnect.
-        """
         body = "simulated body" if safety.simulated else "real body"
         if safety.timeout_ns:
             seconds = ns_to_s(safety.timeout_ns)
@@ -133,7 +128,6 @@ class ControlLoopAssembly:
     def _body(
         self, name: str, role: str, make: Callable[..., AnyBody], *, stepped: bool
     ) -> AnyBody:
-        """Make a body of a robot, with its safety. role: the key of the configuration."""
         robot, key = self._config.robots[name], f"{name}.{role}"
         part = robot.bodies[role]
         body: Body = load(BODIES, part.kind)
@@ -178,7 +172,6 @@ class ControlLoopAssembly:
 
     @cached_property
     def _grid(self) -> StepGrid:
-        """The steps of the medium; 32 ms if it has none."""
         steps = self._schedule.steps
         if not steps.step_ns:
             steps = StepClock(self._schedule.now(), DEFAULT_STEP_MS * NS_PER_MS)
@@ -193,7 +186,6 @@ class ControlLoopAssembly:
     # --- what keeps them connected ------------------------------------------------------------
 
     def _peer(self, name: str, kind: Body | PeerController, part: PartConfig) -> PeerLink[Any]:
-        """Make the link of a body or a controller, and what keeps it connected."""
         settings, framing, line = part.settings, None, None
         if is_on_line(settings):
             line = line_settings(settings)
@@ -231,7 +223,6 @@ class ControlLoopAssembly:
         part: PartConfig,
         line: LineSettings | None,
     ) -> None:
-        """Connect a link. line: of the serial port; None: it is on TCP."""
         settings, (owner, _, role) = part.settings, link.name.partition(".")
         mock = self._placed_mock(link.name, kind, settings, on_line=line is not None)
         if line is None:

@@ -74,11 +74,13 @@ def build(
     Call it in a running event loop, which is a PacedLoop for another speed than real time.
 
     Args:
-      observers: get the events of the start, too; more are added to `Gateway.observer`.
-      timer: the clock to run on, by default that of the event loop.
+        config: The configuration.
+        loop: The event loop.
+        *observers: Get the events of the start, too; more are added to `Gateway.observer`.
+        timer: The clock to run on, by default that of the event loop.
 
     Raises:
-      HilgwError: a mock or a virtual port cannot be made.
+        HilgwError: a mock or a virtual port cannot be made.
     """
     paced = loop if isinstance(loop, PacedLoop) else None
     if timer is None:
@@ -175,7 +177,10 @@ class _Assembly(Assembly):
             )
 
     def add_estop(self, config: EstopConfig) -> None:
-        """Add the emergency-stop switch of all robots. Among mocks there is none."""
+        """Add the emergency-stop switch of all robots.
+
+        Among mocks there is none.
+        """
         from hilgw.engine.arming.estop import NAME, EmergencySwitch
 
         words = f"{config.where}; no robot is armed until it is read closed"
@@ -304,7 +309,6 @@ class _Assembly(Assembly):
 
 
 def _line_words(config: AdapterConfig) -> str:
-    """Describe the checks of a line on which nothing comes back."""
     settings: Any = config.settings
     is_framed = isinstance(settings, Framed) and settings.is_framed
     framing = f", the framing ({name_of(settings.framing)})" if is_framed else ""
@@ -316,8 +320,7 @@ def _traffic(
 ) -> Traffic:
     """Return the traffic of a station.
 
-    Args:
-      acknowledges: delivered packets were received by the other end, which shows by that.
+    With `acknowledges`, delivered packets were received by the other end, which shows by that.
     """
     count = station.statistics.count
     received = count.inbound - count.dropped.total()
@@ -345,7 +348,6 @@ def _passing(fields: EmitterFields | ReceiverFields) -> EmitterFields | Receiver
 
 
 def _notify(observer: Observers, source: str) -> Callable[[str], None]:
-    """Return a function that reports a notice of this source to the observers at that time."""
     return lambda text: observer.notice(source, text)
 
 

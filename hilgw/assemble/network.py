@@ -54,9 +54,8 @@ class NetworkPorts(Ports):
     ) -> Port:
         """Return the port of a peer that listens on this address.
 
-        Args:
-          many: it accepts several connections, as Webots does.
-          limit: bytes that may wait.
+        With `many` it accepts several connections, as Webots does. `limit` is the number of bytes
+        that may wait.
         """
         if not is_mocked(self.config, name):
             host, number = parse_address(url)
@@ -83,10 +82,8 @@ class NetworkPorts(Ports):
     ) -> Listening:
         """Return the address on which controllers are accepted.
 
-        Args:
-          mocked: the controllers are mocks.
-          shared: maybe with a real controller, whose port it is.
-          tokens: with a token of `role`, they may connect from other hosts.
+        The controllers are `mocked`, maybe `shared` with a real controller, whose port it is. With
+        `tokens` of `role`, they may connect from other hosts.
         """
         host, number = parse_address(url)
         access, gateway = self.config.access, self.gateway
@@ -108,14 +105,11 @@ class NetworkPorts(Ports):
     def client(
         self, name: str, spec: MockSpec, connect: Connect | None = None
     ) -> tuple[str, Callable[[str, int], None]]:
-        """Run a mock of the controller of this name, which connects.
-
-        Args:
-          connect: how it connects.
+        """Run a mock of the controller of this name, which connects with `connect`.
 
         Returns:
-          The description for the user, and a function that passes it the address where hilgw
-              listens.
+            The description for the user, and a function that passes it the address where hilgw
+            listens.
         """
         device = TcpClientDevice(RETRY_S, connect or self._connect)
         replayed = self.replays.place(f"{name}.controller" if "." not in name else name)
@@ -124,12 +118,9 @@ class NetworkPorts(Ports):
 
 
 def _token_check(config: AccessConfig, role: str, now: Callable[[], int]) -> TokenCheck:
-    """Return the token check of a listener whose clients need this role. Raises ConfigError.
+    """Return the token check of a listener whose clients need this role.
 
-    Without tokens the certificate of a client is enough.
-
-    Args:
-      now: real time.
+    Without tokens the certificate of a client is enough. `now` is real time. Raises ConfigError.
     """
     from hilgw.security.access import Access, TokenCheck, read_token
 
@@ -141,7 +132,6 @@ def _token_check(config: AccessConfig, role: str, now: Callable[[], int]) -> Tok
 
 
 def _tls_of(config: AccessConfig) -> ssl.SSLContext | None:
-    """Return TLS of a listener; None with `plaintext: true` alone. Raises ConfigError."""
     tls = config.tls
     if tls is None:
         return None

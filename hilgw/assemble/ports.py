@@ -84,7 +84,7 @@ class Ports(Assembly):
         boot_s: float,
         mock: PlaceMock,
     ) -> Port:
-        """Make the serial port of a part, and describe it. words: the kind of the part."""
+        """Make the serial port of a part, and describe it with the `words` for its kind."""
         made = self.serial(name, port, line, boot_s, mock)
         owner, _, role = name.partition(".")
         self.describe(owner, f"{words}: {made.where}, {line.baudRate} baud")
@@ -124,7 +124,6 @@ class Ports(Assembly):
         )
 
     def _real(self, port: str | UsbId, where: str, line: LineSettings, boot_s: float) -> Port:
-        """Return a real port; its opening reports the reset of the board behind it."""
         timer, urls = self.gateway.timer, self.config.network_ports
 
         async def open_port() -> Transport:
@@ -145,7 +144,6 @@ class Ports(Assembly):
         )
 
     def _modem_lines(self, name: str, port: str | UsbId, line: LineSettings, boot_s: float) -> str:
-        """Describe DTR and RTS at the opening of this port; "" for a port without them."""
         if is_mocked(self.config, name):
             return ""
         is_device = not isinstance(port, str) or kind_of(port, True) == "device"
@@ -184,7 +182,6 @@ class Ports(Assembly):
         return f" ({'loopback: ' if loopback else ''}mock {spec.name})"
 
     def _mock(self, spec: MockSpec, name: str, common: StationSettings, host: MockHost) -> Mock:
-        """Return the mock, which follows the pose of the module that it replaces."""
         mock = create_mock(spec.name, name, host.air, spec.parameters, common.position or ORIGIN)
         if "position" in load_mock(spec.name).parameters:
             robot = common.attached_to
@@ -288,7 +285,6 @@ class Replays(Assembly):
         return f" (replay of {file.name})"
 
     def _departed(self, replay: Replay, own: PartBackend, number: int, *frames: bytes) -> None:
-        """Report a departure. frames: the expected one, and the one that was sent."""
         name, count, words = replay.name, replay.departures, self.words[replay.name]
         shown = [frame_line("sent", each, words(each)) if each else "nothing" for each in frames]
         text = f"departs from the recording at frame {number} of {replay.frames}; expected: "

@@ -92,7 +92,6 @@ class _Proxies:
     # --- mocks --------------------------------------------------------------------------------
 
     def _place_simulator(self, names: list[str], device: DeviceSide) -> str:
-        """Run a mock of Webots with the robots of these names behind a device."""
         version, configs = self._config.release, {name: self._config.robots[name] for name in names}
         controller, settings = _parts(configs[names[0]])
         worlds = [world_name(name, config) for name, config in configs.items()]

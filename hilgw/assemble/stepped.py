@@ -43,11 +43,7 @@ class SteppedAssembly:
         self._servers: dict[tuple[str, int, bool], WebotsServer] = {}
 
     def add(self, loop: ControlLoop, link: PeerLink[Any], part: PartConfig, *, mocked: bool) -> str:
-        """Add the controller of this control loop; return its description.
-
-        Args:
-          mocked: a mock replaces it.
-        """
+        """Add the controller of this control loop, or its mock; return its description."""
         settings = part.settings
         program = program_of(part)
         if program is not None:
@@ -83,7 +79,6 @@ class SteppedAssembly:
         return f"controller {part.kind}: listens on {port.where}{words}"
 
     def _server(self, url: str, *, mocked: bool) -> WebotsServer:
-        """Return the server of this address; mocks of its controllers have one of their own."""
         address = *parse_address(url), mocked
         if address not in self._servers:
             shared = mocked and self._is_of_a_real_one(url)
@@ -107,7 +102,6 @@ class SteppedAssembly:
         self._gateway.observer.refused(listening.where, reason, f"{peer}: {text}")
 
     def _is_of_a_real_one(self, url: str) -> bool:
-        """Return True if a controller without a mock connects to this address."""
         return any(
             not is_mocked(self._config, f"{name}.controller")
             and endpoint(settings.listen) == endpoint(url)

@@ -159,6 +159,5 @@ class TelnetQueue:
 
 
 def _data_bytes(wire: bytes, end: int) -> int:
-    """Return the bytes of data that are complete in wire[:end]."""
     escapes = wire.count(_IAC, 0, end)
     return end - escapes + escapes // 2

@@ -124,7 +124,6 @@ class Bridge(Observer):
         )
 
     def _connect_port(self, new_reframer: NewReframer | None) -> None:
-        """Pass bytes of the port to all clients, through the framing if there is one."""
         if self.settings.pace:
             self._port.pace(self._scheduler, self.settings.line)
         pass_on = self._clients.broadcast

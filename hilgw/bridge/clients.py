@@ -119,7 +119,6 @@ class Client:
         return 0 if held is None else len(held)
 
     def _check_opening(self, data: bytes) -> bytes:
-        """Return the bytes that are data for certain."""
         opening = self._opening or bytearray()
         if not opening:
             scheduler = self._clients.scheduler
@@ -193,8 +192,7 @@ class Clients:
     def add(self, stream: Transport, peer: str, *, telnet: bool = False) -> Client | None:
         """Add a client; return None if it was refused.
 
-        Args:
-          telnet: the stream handles telnet, so that a negotiation is expected.
+        With `telnet` the stream handles telnet, so that a negotiation is expected.
         """
         client = Client(stream, peer, self)
         reason = self._no_room(client.address)
@@ -234,7 +232,6 @@ class Clients:
         return len(self._clients)
 
     def _no_room(self, address: str) -> str:
-        """Return why no client of this address can be added, unless a finished one makes room."""
         same = [client for client in self._clients if client.address == address]
         if len(same) >= MAX_PER_ADDRESS and not self._disconnect_a_finished_one(same):
             return f"{MAX_PER_ADDRESS} clients from {address} are connected"
@@ -268,7 +265,6 @@ class Clients:
             look.set(None)
 
     def _close_stream(self, client: Client, reason: str) -> None:
-        """Close a stream; drop its unsent bytes for this reason, and its unread ones."""
         stream = client.stream
         stream.close()
         self.from_port.take_back(stream.unsent, reason)
@@ -306,7 +302,6 @@ class Clients:
             self._inform(f"client {client.peer} left: {why}")
 
     def _elect(self) -> None:
-        """Select the writers among clients that still send: the first, the last, or all."""
         able = [client for client in self._clients if not client.finished]
         chosen = {"first": able[:1], "last": able[-1:], "all": able}[self._rule]
         for client in self._clients:
@@ -364,7 +359,6 @@ class Clients:
         self._warn(f"{dropped} B of client {client.peer} dropped: the device accepted nothing")
 
     def _watch_idle(self) -> None:
-        """Look again when the client that was idle for the longest time may have to leave."""
         if self.idle_ns is not None and self._idle_look.at is None and self._clients:
             oldest = min(client.active_ns for client in self._clients)
             self._idle_look.set(oldest + self.idle_ns)
@@ -405,7 +399,6 @@ class Clients:
                 self._wait_for(client)
 
     def _wait_for(self, client: Client) -> None:
-        """Pause reading the port until this client has caught up or is disconnected."""
         now = self.scheduler.now()
         self._waiting[client] = _Waiting(client.stream.pending, now)
         self.port.hold()

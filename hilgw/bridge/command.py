@@ -36,7 +36,6 @@ move motors, so only loopback addresses are allowed; from other hosts use ssh -L
 
 
 def _seconds(text: str) -> float:
-    """Return a number of seconds, more than none and less than a year."""
     try:
         seconds = float(text)
     except ValueError:
@@ -135,7 +134,11 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the bridge; return 0, 130 or 143. Raises HilgwError with its exit code."""
+    """Run the bridge; return 0, 130 or 143.
+
+    Raises:
+        HilgwError: The run failed; the error has its exit code.
+    """
     import asyncio
 
     from hilgw.cli.output import files
@@ -177,7 +180,7 @@ def _settings(args: argparse.Namespace) -> BridgeSettings:
 
 
 def _address(option: str, text: str) -> tuple[str, int]:
-    """Return HOST and PORT. Raises UsageError also for an address that other hosts can reach."""
+    """Return HOST and PORT; raise UsageError also for an address that other hosts can reach."""
     import socket
 
     from hilgw.transports.tcp.address import is_loopback
@@ -205,7 +208,6 @@ def _address(option: str, text: str) -> tuple[str, int]:
 
 
 def _framing(name: str | None) -> str | None:
-    """Check the name of the framing before anything is opened. Raises UsageError."""
     if name is None:
         return None
     from hilgw.framing import create

@@ -50,7 +50,7 @@ class Flow:
     dropped: Counter[str] = field(default_factory=Counter)
 
     def drop(self, reason: str, count: int) -> None:
-        """Count bytes or frames as lost. reason: declared as a DroppedReason."""
+        """Count bytes or frames as lost, for a reason that is declared as a DroppedReason."""
         self.dropped[DroppedReason.check(reason)] += count
 
     def take_back(self, size: int, reason: str) -> None:

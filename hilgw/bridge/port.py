@@ -229,7 +229,6 @@ class BridgePort:
             client.to_serial.drop(reason, size)
 
     def _take_back_from_writers(self, size: int, reason: str) -> None:
-        """Count the last `size` bytes that were written as dropped: all that waited."""
         backlog, self._backlog = self._backlog, Backlog()
         backlog.shrink(size)
         for owner, dropped in backlog.sizes():
@@ -289,7 +288,6 @@ class BridgePort:
 
 
 def _reason(error: PortError) -> str:
-    """Return the reason: the stream is full or lost; the transport itself reports a loss."""
     return BridgeDropped.PORT_DOWN if error.reason == PortError.LOST else BridgeDropped.FULL
 
 

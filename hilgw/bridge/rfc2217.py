@@ -245,7 +245,6 @@ class Rfc2217Stream(Transport):
             self.on_peer_ended()
 
     def _end(self) -> None:
-        """End the stream: the client has ended its direction, and all of it was read."""
         self._eof = True
         self._peer_ended()
         if not self._held and not self._over:

@@ -15,15 +15,20 @@ if TYPE_CHECKING:
 
 class Option:
     """An option or an argument; names and settings are those of argparse's `add_argument`.
-    exclusive: the name of a group of which only one is given; with "!" at its end one has to be."""
+
+    exclusive: the name of a group of which only one is given; with "!" at its end one has to be.
+    """
 
     def __init__(self, *names: str, exclusive: str = "", **settings: Any) -> None:
         self.names, self.exclusive, self.settings = names, exclusive, settings
 
 
 class Command:
-    """How a command is called: its help, what follows its options, and these. defaults: further
-    values of its arguments; the other settings are those of argparse's `ArgumentParser`."""
+    """How a command is called: its help, what follows its options, and these.
+
+    defaults: further values of its arguments; the other settings are those of argparse's
+    `ArgumentParser`.
+    """
 
     def __init__(
         self,
@@ -52,8 +57,8 @@ class Command:
 def add_options(parser: argparse.ArgumentParser, options: Iterable[Option]) -> None:
     """Add these options to a parser."""
     groups: dict[str, _Groups] = {"": parser}
-    for each in options:
-        name = each.exclusive
+    for option in options:
+        name = option.exclusive
         if name not in groups:
             groups[name] = parser.add_mutually_exclusive_group(required=name.endswith("!"))
-        groups[name].add_argument(*each.names, **each.settings)
+        groups[name].add_argument(*option.names, **option.settings)

@@ -1,4 +1,5 @@
 """The commands by their purpose, in the order of the help: each with its module and its summary.
+
 The help, the manual page and completions show these groups; the short help those of EVERYDAY.
 
 A module has `COMMANDS`, which declares how each of its commands is called, and `run`, or `run_NAME`
@@ -38,7 +39,7 @@ GROUPS = {
         "diff": ("hilgw.record.commands.diff", "name the first differences of two recordings"),
         "twin": (
             "hilgw.record.commands.twin",
-            "a real link beside Webots' fields, a robot beside its shadow",
+            "a real link next to Webots' fields, a robot next to its shadow",
         ),
         "metrics": (
             "hilgw.cli.commands.clients.status",

@@ -50,13 +50,13 @@ WITH_VALUE = {name for names, metavar, _ in RUN if metavar for name in names.spl
 def options_of_run(options: tuple[tuple[str, str, str], ...], **kinds: Any) -> list[Option]:
     """Return these options, without defaults, because they may precede or follow the command.
 
-    kinds: the type of the value of an option, by its name.
+    `kinds` has the type of the value of an option, by its name.
     """
     from argparse import SUPPRESS
 
     from hilgw.cli.declaration import Option
 
-    found = []
+    made = []
     for names, metavar, text in options:
         words = names.split()
         more: dict[str, Any] = {"metavar": metavar} if metavar else {"action": "store_true"}
@@ -64,8 +64,8 @@ def options_of_run(options: tuple[tuple[str, str, str], ...], **kinds: Any) -> l
             more |= {"action": "append", "dest": "overrides"}
         elif words[-1][2:] in kinds:
             more["type"] = kinds[words[-1][2:]]
-        found.append(Option(*words, default=SUPPRESS, help=text, **more))
-    return found
+        made.append(Option(*words, default=SUPPRESS, help=text, **more))
+    return made
 
 
 # --- the help -------------------------------------------------------------------------------------
@@ -137,7 +137,6 @@ def help_text(*, everything: bool = False) -> str:
 
 
 def _option(names: str, metavar: str, text: str) -> str:
-    """Return the lines of one option, at most 80 characters wide."""
     lines = [f"  {', '.join(names.split())} {metavar}".ljust(21)]
     for word in text.split():
         if len(lines[-1]) + 1 + len(word) > 80:

@@ -9,9 +9,15 @@ from contextlib import contextmanager, suppress
 
 @contextmanager
 def single_keys(descriptor: int, *plain: int) -> Iterator[None]:
-    """Each key is read at once and not shown; Ctrl-C still ends. Afterwards the terminal is as it
-    was. No terminal: nothing changes. plain: places of the terminal's control characters, such as
-    VSUSP (Ctrl-Z), whose keys are as all others."""
+    """Read each key at once in this block, without showing it; Ctrl-C still ends.
+
+    Afterwards the terminal is as it was. No terminal: nothing changes.
+
+    Args:
+        descriptor: The file descriptor of the terminal.
+        *plain: Places of the terminal's control characters, such as VSUSP (Ctrl-Z), whose keys are
+            as all others.
+    """
     if not os.isatty(descriptor):
         yield
         return

@@ -11,7 +11,11 @@ from hilgw.errors import ConfigError, HilgwError
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command; return its exit code. Raises SystemExit for a usage error."""
+    """Run one command; return its exit code.
+
+    Raises:
+        SystemExit: The usage is wrong.
+    """
     try:
         code = _run(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()

@@ -22,10 +22,9 @@ FILES = (".yaml", ".yml")
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
-    """Return the options, and `run`: the function of the command. Raises SystemExit as argparse
-    does.
+    """Return the options, and `run`: the function of the command.
 
-    The name of a file in the place of a command runs that file.
+    The name of a file in the place of a command runs that file. Raises SystemExit as argparse does.
     """
     place = _place_of_command(arguments)
     command = None if place is None else arguments[place]
@@ -57,9 +56,10 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def parsers(command: str | None) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
-    """Return the parser with this command only (all others would slow every start), and the part
-    of it
-    that reads the options of the command."""
+    """Return the parser with this command only, and the part of it that reads its options.
+
+    The parsers of all commands would slow every start.
+    """
     parser, commands = _default_parser()
     if command in COMMANDS:
         _add_commands(import_module(COMMANDS[command][0]), commands)
@@ -81,7 +81,6 @@ def whole_parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.Argument
 def _add_commands(
     module: Any, commands: argparse._SubParsersAction[argparse.ArgumentParser]
 ) -> None:
-    """Add the parsers of a module, with the functions that run its commands."""
     for command, declared in module.COMMANDS.items():
         declared.add_to(commands, command)
         function = getattr(module, f"run_{command}", None) or module.run
@@ -91,7 +90,6 @@ def _add_commands(
 def _default_parser() -> tuple[
     argparse.ArgumentParser, argparse._SubParsersAction[argparse.ArgumentParser]
 ]:
-    """Return the parser of the default command, and where the parsers of the others are added."""
     run = import_module("hilgw.cli.commands.run")
     parser = _Parser(prog="hilgw")
     parser.add_argument(
@@ -126,7 +124,6 @@ _INSTEAD = {
 
 
 def _meant_command(word: str) -> str:
-    """Guess what this word may stand for: a shipped configuration, or a command."""
     from hilgw.config.shipped import names
 
     if word in names():
@@ -138,13 +135,11 @@ def _meant_command(word: str) -> str:
 
 
 def _refuse(own: argparse.ArgumentParser, rest: list[str]) -> NoReturn:
-    """End with the usage of the command, for arguments that it does not take."""
     _refuse_unknown_options(own, rest)
     own.error(f"too many arguments: {' '.join(rest)}")
 
 
 def _refuse_unknown_options(own: argparse.ArgumentParser, words: list[str]) -> None:
-    """End when one of these words is an option that the parser does not have."""
     known = [name for action in own._actions for name in action.option_strings]
     for word in words:
         name = word.partition("=")[0]
@@ -169,7 +164,7 @@ class CommandParser(argparse.ArgumentParser):
         super().error(_reworded(message))
 
     def _doubtful_words(self) -> list[str]:
-        """Return the arguments that can only be long options, and are not the beginning of one."""
+        """Return the arguments that can only be long options, and are not the start of one."""
         words = list(itertools.takewhile(lambda word: word != "--", self.words))
         known = [name for action in self._actions for name in action.option_strings]
         return [
@@ -185,14 +180,13 @@ _WANTED = {"int": "a whole number", "float": "a number"}
 
 
 def _reworded(message: str) -> str:
-    """Return an error of argparse, in the words of hilgw."""
-    if found := _CHOICE.fullmatch(message):
-        known = [name.strip("'") for name in found[3].split(", ")]
-        return f"{found[1]}: {quoted(found[2])} is not one of the choices; " + suggest(
-            found[2], known
+    if match := _CHOICE.fullmatch(message):
+        known = [name.strip("'") for name in match[3].split(", ")]
+        return f"{match[1]}: {quoted(match[2])} is not one of the choices; " + suggest(
+            match[2], known
         )
-    if found := _VALUE.fullmatch(message):
-        return f"{found[1]}: {found[3]} is not {_WANTED[found[2]]}"
+    if match := _VALUE.fullmatch(message):
+        return f"{match[1]}: {match[3]} is not {_WANTED[match[2]]}"
     return message
 
 

@@ -16,9 +16,12 @@ BEATS = 4  # in the time of the watchdog
 
 
 class Service:
-    """Sends nothing where no manager asks for it. A beat of the watchdog is a callback of the event
-    loop, so there is none while that hangs. environment: programs that hilgw starts do not inherit
-    the keys of the manager. clock: in real time."""
+    """The messages to a service manager; where none asks for them, nothing is sent.
+
+    A beat of the watchdog is a callback of the event loop, so there is none while that hangs.
+    environment: programs that hilgw starts do not inherit the keys of the manager. clock: in real
+    time.
+    """
 
     def __init__(self, environment: MutableMapping[str, str], clock: Scheduler) -> None:
         path = environment.pop("NOTIFY_SOCKET", "")

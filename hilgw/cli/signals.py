@@ -49,14 +49,18 @@ class StopSignal:
             loop.add_signal_handler(number, self._on_signal, code)
 
     def output_lost(self, error: OSError) -> None:
-        """The output cannot be written. A reader that has gone (`hilgw ... | head`) ends the run
-        as Ctrl-C does."""
+        """End the run, as Ctrl-C does, when the reader of the output has gone (`hilgw ... | head`).
+
+        Any other error of the output is one of the run.
+        """
         if isinstance(error, BrokenPipeError) and self.code is None:
             self._begin(EXIT_BY_SIGNAL[signal.SIGINT])
 
     def last_words(self) -> None:
-        """Everything is closed and only output is left: from here on a signal ends the process at
-        once, even when the output blocks."""
+        """Let a signal end the process at once from here on, even when the output blocks.
+
+        Everything is closed, and only output is left.
+        """
         for number, code in EXIT_BY_SIGNAL.items():
             signal.signal(number, lambda *_, code=code: self._leave(code))
 
@@ -67,7 +71,6 @@ class StopSignal:
             self._leave(code)
 
     def _begin(self, code: int) -> None:
-        """End the run in order."""
         self.code, self._since_s = code, time.monotonic()
         self.event.set()
         if self.at_once is not None:

@@ -26,19 +26,16 @@ def print_version() -> None:
     versions = installed()
     active = c_extensions()
     for name in LIBRARIES:
-        found = versions.get(_normal(name))
-        text = f"  {name} {found}" if found else f"  {name} is missing: pip install {name}"
+        version = versions.get(_normal(name))
+        text = f"  {name} {version}" if version else f"  {name} is missing: pip install {name}"
         if name in active:
             text += " (C)" if active[name] else " (pure Python: slower; install a C compiler)"
         print(text)
 
 
 def installed() -> dict[str, str]:
-    """Distribution -> version, from the names of the installed folders.
-
-    importlib.metadata gives the same and takes as long as all the rest.
-    """
-    found: dict[str, str] = {}
+    """Return the version of each distribution, from the names of the installed folders."""
+    versions: dict[str, str] = {}
     for folder in sys.path:
         try:
             names = os.listdir(folder or ".")  # noqa: PTH208 - pathlib costs a tenth of the start
@@ -47,8 +44,8 @@ def installed() -> dict[str, str]:
         for name in names:
             if name.endswith((".dist-info", ".egg-info")):
                 distribution, _, version = name.rpartition(".")[0].partition("-")
-                found.setdefault(_normal(distribution), version)
-    return found
+                versions.setdefault(_normal(distribution), version)
+    return versions
 
 
 def _normal(name: str) -> str:

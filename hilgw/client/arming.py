@@ -37,20 +37,22 @@ def arm(
     """Let the motors of these robots move; without a name, of all.
 
     Args:
-      control: the path of the control socket; None: that of the only running gateway, of the
-          one that runs `config`, or of those that have these robots.
-      on_note: called with a robot and why it cannot move yet though it is armed, such as that
-          no controller runs.
-      accept_positions: motors whose position counts, though their zero was lost.
+        *robots: The names of the robots.
+        control: The path of the control socket; None: that of the only running gateway, of the one
+            that runs `config`, or of those that have these robots.
+        config: The configuration that the gateway runs.
+        on_note: Called with a robot and why it cannot move yet though it is armed, such as that no
+            controller runs.
+        accept_positions: Motors whose position counts, though their zero was lost.
 
     Returns:
-      The names of the robots.
+        The names of the robots.
 
     Raises:
-      HilgwError: a robot is unknown, or several gateways have it; then none is armed.
-      UsageError: all robots of several gateways; then none is armed.
-      PeerError: a gateway does not answer, or the real body of a robot is down; then none is
-          armed. Or the bodies of some of all robots are down; then the others are armed.
+        HilgwError: a robot is unknown, or several gateways have it; then none is armed.
+        UsageError: all robots of several gateways; then none is armed.
+        PeerError: a gateway does not answer, or the real body of a robot is down; then none is
+            armed. Or the bodies of some of all robots are down; then the others are armed.
     """
     return [robot for robot, _ in arm_each(robots, control, config, on_note, accept_positions)]
 
@@ -89,18 +91,16 @@ def disarm(*robots: str, control: str | None = None, config: str | None = None) 
     """Stop these robots, or all; their motors do not move until `arm`.
 
     All running gateways of this user, whichever shell started them, are asked at the same time, and
-    each stops those of these robots that it has.
-
-    Args:
-      control, config: select one gateway, as in `arm`.
+    each stops those of these robots that it has. `control` and `config` select one gateway, as in
+    `arm`.
 
     Returns:
-      The names of the robots.
+        The names of the robots.
 
     Raises:
-      HilgwError: no gateway has a robot; the others were stopped.
-      PeerError: a gateway did not confirm the stop, or could not send it as the body is down;
-          the others were stopped.
+        HilgwError: no gateway has a robot; the others were stopped.
+        PeerError: a gateway did not confirm the stop, or could not send it as the body is down; the
+            others were stopped.
     """
     stopped = disarm_each(robots, control, config)
     if stopped.errors:
@@ -163,7 +163,7 @@ def _concerned(answers: dict[Path, Answer | None], config: str | None) -> dict[P
     Sockets that a gateway removed in the meantime, as at its orderly end, are left out.
 
     Raises:
-      PeerError: none is left.
+        PeerError: none is left.
     """
     given = {path: answer for path, answer in answers.items() if answer is not None}
     silent = {path: answer for path, answer in given.items() if isinstance(answer, PeerError)}
@@ -178,7 +178,6 @@ def _concerned(answers: dict[Path, Answer | None], config: str | None) -> dict[P
 
 
 def _judge(robots: Sequence[str], answers: dict[Path, Answer]) -> Disarmed:
-    """Return the robots that were stopped, and the errors of gateways that did not confirm it."""
     done, fixes, answered = Disarmed(), [], 0
     for path, answer in answers.items():
         confirmed = confirmed_by(answer)

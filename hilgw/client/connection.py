@@ -29,11 +29,10 @@ def ask(
 ) -> dict[str, Any]:
     """Send one request to a running gateway; return its answer.
 
-    Args:
-      any_version: accept any version.
+    With `any_version`, accept any version.
 
     Raises:
-      PeerError: the gateway does not answer, or has another version.
+        PeerError: the gateway does not answer, or has another version.
     """
     end_s = time.monotonic() + timeout_s
     try:
@@ -52,7 +51,11 @@ def ask(
 def ask_on(
     connection: socket.socket, request: Asked, timeout_s: float, *, any_version: bool = False
 ) -> dict[str, Any]:
-    """Send one request on this connection; return its answer. Raises PeerError without one."""
+    """Send one request on this connection; return its answer.
+
+    Raises:
+        PeerError: There is none.
+    """
     try:
         answer = json.loads(_exchange(connection, line_of(request), timeout_s))
     except (OSError, ValueError, RecursionError):
@@ -82,8 +85,8 @@ def _exchange(connection: socket.socket, line: bytes, timeout_s: float) -> bytes
     """Send one line and return the line that answers it.
 
     Raises:
-      OSError: the connection failed; TimeoutError: no answer.
-      ValueError: the answer is too long.
+        OSError: the connection failed; TimeoutError: no answer.
+        ValueError: the answer is too long.
     """
     end_s = time.monotonic() + timeout_s
     answer = bytearray()
@@ -106,7 +109,11 @@ def _exchange(connection: socket.socket, line: bytes, timeout_s: float) -> bytes
 
 
 def connected(path: Path, timeout_s: float) -> socket.socket:
-    """Connect, and wait for room in the queue of a busy gateway. Raises OSError after timeout_s."""
+    """Connect and wait for room in the queue of a busy gateway.
+
+    Raises:
+        OSError: There is none after timeout_s.
+    """
     end_s = time.monotonic() + timeout_s
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.settimeout(timeout_s)
@@ -124,13 +131,10 @@ def connected(path: Path, timeout_s: float) -> socket.socket:
 def messages_on(
     connection: socket.socket, seconds: float | None = None
 ) -> Iterator[dict[str, Any]]:
-    """Yield the messages until the gateway ends.
-
-    Args:
-      seconds: or for this long after the first one.
+    """Yield the messages until the gateway ends, or for these seconds after the first one.
 
     Raises:
-      TimeoutError: the first one did not come within the timeout of the connection.
+        TimeoutError: the first one did not come within the timeout of the connection.
     """
     received, end_s = bytearray(), 0.0
     while not end_s or time.monotonic() < end_s:

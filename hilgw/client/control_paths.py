@@ -45,8 +45,9 @@ def control_sockets(
     """Return the control sockets of this user, and those that killed gateways left; ask no program.
 
     Args:
-      everywhere: of the gateways that any shell of this user started, as a stop needs them.
-      on_problem: called for each folder that is open to other users, in place of HilgwError.
+        suffix: The end of their names.
+        everywhere: Of the gateways that any shell of this user started, as a stop needs them.
+        on_problem: Called for each folder that is open to other users, in place of HilgwError.
     """
     user = os.getuid()
     sockets: list[Path] = []
@@ -78,7 +79,10 @@ def none_found(*, everywhere: bool) -> PeerError:
 
 
 def _places(*, everywhere: bool) -> list[Path]:
-    """Return the folders to look in, without those of services. Another user may own one."""
+    """Return the folders to look in, without those of services.
+
+    Another user may own one.
+    """
     user = os.getuid()
     first, *more = folders(user, os.environ, Path.stat, Path.glob, everywhere=everywhere)
     apart = not everywhere and first != shared_folder(user)  # XDG_RUNTIME_DIR keeps gateways apart

@@ -22,11 +22,8 @@ def find_gateway(
     """Return the socket at the path `control`, or that of the selected gateway.
 
     This is the only running gateway, or the one that runs `config`: a path, or the name of a file
-    without its suffix.
-
-    Args:
-      look: if no gateway runs, select a program that is only watched.
-      everywhere: see `live_sockets`.
+    without its suffix. With `look`, if no gateway runs, a program is selected that is only watched.
+    For `everywhere` see `live_sockets`.
     """
     if control is not None:
         return Path(control)

@@ -130,17 +130,16 @@ class Gateway:
         """Return the answer to a request.
 
         Args:
-          where: the subject of the request, in errors.
-          fixes: the fix for each reason of a refusal.
+            request: The request.
+            where: The subject of the request, in errors.
+            fixes: The fix for each reason of a refusal.
+            timeout_s: How long to wait for the answer.
         """
         answer = accepted(ask(self.path, request, timeout_s), self, where, fixes)
         return decoded(answer_of(type(request)), answer, self)
 
     def send(self, station: str, data: bytes | str, channel: int | None = None) -> None:
-        """Queue one packet at an Emitter (rover.tx) or a station.
-
-        channel: None: the current one.
-        """
+        """Queue one packet at an Emitter (rover.tx) or a station; None: on the current channel."""
         data = data.encode() if isinstance(data, str) else bytes(data)
         self.ask(requests.Send(station, data, channel), station, FIXES)
 
@@ -160,9 +159,8 @@ class Gateway:
     ) -> None:
         """Move an object of the scene.
 
-        Args:
-          position: metres; None: unknown from now on.
-          rotation: axis and angle in rad.
+        `position` is in metres; None: unknown from now on. `rotation` is an axis and an angle in
+        rad.
         """
         where = None if position is None else tuple(map(float, position))
         turn = None if rotation is None else tuple(map(float, rotation))
@@ -180,8 +178,7 @@ class Gateway:
     ) -> requests.RemoteValue:
         """Send an AT command through a station to another module of its network; return its answer.
 
-        Args:
-          value: none: it reads.
+        Without a `value` it reads.
         """
         request = requests.Command(station, address, name, value)
         return self.ask(request, station, timeout_s=REMOTE_S)
@@ -222,11 +219,10 @@ class Gateway:
     def arm(self, *robots: str, accept_positions: Sequence[str] = ()) -> requests.MayMove:
         """Let the motors of these robots move; none: of all whose bodies are up.
 
-        Args:
-          accept_positions: motors whose position counts, though their zero was lost.
+        `accept_positions` are motors whose position counts, though their zero was lost.
 
         Raises:
-          PeerError: the real body of one of these robots is down.
+            PeerError: the real body of one of these robots is down.
         """
         request = requests.Arm(list(robots), not robots, list(accept_positions))
         return self.ask(request, ", ".join(robots))
@@ -253,7 +249,7 @@ class Gateway:
         return confirmed
 
     def record(self, name: str) -> requests.Recorded:
-        """Start a recording in the folder of `record:`. name: 1 to 64 of A-Z a-z 0-9 . _ -."""
+        """Start a recording in the folder of `record:`; its name: 1 to 64 of A-Z a-z 0-9 . _ -."""
         return self.ask(requests.Record(name), name)
 
     def end_record(self, name: str) -> requests.Recorded:
@@ -330,11 +326,8 @@ class Gateway:
     ) -> Values:
         """Return the next values of a sensor (rover.gps).
 
-        `numpy.array` takes its times and its values.
-
-        Args:
-          count: at most this many values.
-          seconds: at most this much real time.
+        `numpy.array` takes its times and its values. There are at most `count` values, and those of
+        at most `seconds` of real time.
         """
         from hilgw.events.kinds import numbers
 
@@ -364,7 +357,11 @@ def accepted(
     where: str,
     fixes: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Return the answer. Raises HilgwError if the gateway refuses."""
+    """Return the answer.
+
+    Raises:
+        HilgwError: The gateway refuses.
+    """
     if "error" in answer:
         error = HilgwError(str(answer["error"]), where=gateway.label)
         code = answer.get("exit_code")
@@ -471,11 +468,12 @@ def gateway_of_controller(robot: str, peer: str, control: str | None) -> Gateway
     """Return the gateway that has this program as the controller of the robot.
 
     Args:
-      peer: this end of its connection, or the path of the local socket.
-      control: the first to ask.
+        robot: The name of the robot.
+        peer: This end of its connection, or the path of the local socket.
+        control: The first to ask.
 
     Raises:
-      PeerError: no gateway of this user has it, such as one on another machine.
+        PeerError: no gateway of this user has it, such as one on another machine.
     """
     question = requests.Find("controller", [f"{robot} {peer}"])
     first = [Path(control)] if control else []
@@ -497,15 +495,13 @@ def gateways_with(
 ) -> dict[Gateway, list[str]]:
     """Return the gateways that have these names, each with its names.
 
-    Args:
-      kind: of `requests.NAMED`.
-      control, config: select one gateway, as in `find_gateway`; so does a gateway that is the
-          only one. Such a gateway is not asked: it answers the request itself.
-      look: also programs that are only watched.
+    `kind` is one of `requests.NAMED`. `control` and `config` select one gateway, as in
+    `find_gateway`; so does a gateway that is the only one. Such a gateway is not asked: it answers
+    the request itself. `look` adds programs that are only watched.
 
     Raises:
-      HilgwError: of several gateways, not exactly one has each name, or one did not answer; no
-          request was made.
+        HilgwError: of several gateways, not exactly one has each name, or one did not answer; no
+            request was made.
     """
     selected = control is not None or config is not None
     live = [] if selected else [*live_sockets(), *(live_sockets(LOOK) if look else ())]
@@ -515,18 +511,17 @@ def gateways_with(
     question = requests.Find(kind, list(names))
     answers = dict(zip(live, in_parallel(lambda path: _answer(path, question), live), strict=True))
     gateways = {path: Gateway(path, label(path, answers[path].get("config"))) for path in live}
-    found: dict[Gateway, list[str]] = {}
+    names_of: dict[Gateway, list[str]] = {}
     for name in dict.fromkeys(names):
         having = [path for path in live if name in answers[path].get("found", ())]
         silent = [path for path in live if "found" not in answers[path]]
         if len(having) != 1 or silent:
             raise _error(f"{kind} {quoted(name)}", having, silent, answers)
-        found.setdefault(gateways[having[0]], []).append(name)
-    return found
+        names_of.setdefault(gateways[having[0]], []).append(name)
+    return names_of
 
 
 def _answer(path: Path, question: requests.Find) -> dict[str, Any]:
-    """Return the answer; without "found" if there is none, or the gateway has another version."""
     try:
         answer = ask(path, question, control_socket.ASK_ALL_S)
     except VersionError as error:
@@ -539,23 +534,21 @@ def _answer(path: Path, question: requests.Find) -> dict[str, Any]:
 
 
 def _error(
-    what: str, having: list[Path], silent: list[Path], answers: dict[Path, dict[str, Any]]
+    subject: str, having: list[Path], silent: list[Path], answers: dict[Path, dict[str, Any]]
 ) -> HilgwError:
-    """Return why not exactly one gateway has it; the error names those that did not answer, too."""
-
     def listed(paths: list[Path]) -> str:
         return ", ".join(label(path, answers[path].get("config")) for path in paths)
 
-    unasked = f"no answer whether it has the {what}: {listed(silent)}" if silent else ""
+    unasked = f"no answer whether it has the {subject}: {listed(silent)}" if silent else ""
     if len(having) > 1:
         more = f"; {unasked}" if silent else ""
-        text = f"several gateways have the {what}: {listed(having)}{more}; nothing was sent"
+        text = f"several gateways have the {subject}: {listed(having)}{more}; nothing was sent"
         return UsageError(text, fix=SELECT)
     if silent:
         versions = {str(answers[path]["why"]) for path in silent if "why" in answers[path]}
         return PeerError(f"{unasked}; nothing was sent", fix="; ".join([SELECT, *versions]))
     fixes = [f"{listed([path])}: {each.get('fix', '')}" for path, each in answers.items()]
-    return HilgwError(f"no running gateway has the {what}", fix=joined(fixes))
+    return HilgwError(f"no running gateway has the {subject}", fix=joined(fixes))
 
 
 def joined(fixes: Sequence[str]) -> str:

@@ -32,8 +32,9 @@ class Context:
         """Store the shape of a mapping.
 
         Args:
-          keys: each allowed key with an example of its value, or "".
-          parts: the settings dataclasses that declare the keys.
+            mapping: The mapping.
+            keys: Each allowed key with an example of its value, or "".
+            parts: The settings dataclasses that declare the keys.
         """
         self._keys[id(mapping)] = keys
         self._parts[id(mapping)] = parts
@@ -84,10 +85,10 @@ class Inspection:
         """Return the value at a path of the data; None if there is none."""
         return descend(self.document.data, path)
 
-    def error(self, path: Path, what: str, fix: str) -> None:
+    def error(self, path: Path, problem: str, fix: str) -> None:
         """Report an error, unless the value already has one."""
         if not self.document.is_bad(path):
-            self.document.report(self.document.position_of_value(path), path, what, fix)
+            self.document.report(self.document.position_of_value(path), path, problem, fix)
 
     def errors(self, path: Path, problems: Iterable[Problem]) -> None:
         """Report errors of settings below `path`, each as (dotted key, what, fix)."""
@@ -98,9 +99,9 @@ class Inspection:
         """Report a ConfigError whose `where` is a dotted key below `path`."""
         self.errors(path, [(error.where, error.what, error.fix)])
 
-    def warn(self, path: Path, what: str, fix: str = "") -> None:
+    def warn(self, path: Path, problem: str, fix: str = "") -> None:
         position = self.document.position_of_value(path)
-        self.warnings.append(Diagnostic.at(position, path, what, fix, WARNING))
+        self.warnings.append(Diagnostic.at(position, path, problem, fix, WARNING))
 
     def suggest(self, name: str, known: Iterable[str]) -> str:
         """Return the fix for an unknown name.

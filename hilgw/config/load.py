@@ -45,13 +45,15 @@ def load_config(
     """Read and check a file.
 
     Args:
-      overrides: `KEY.KEY=VALUE` each; they replace values of the file.
-      backend, speed: replace these keys.
-      replay: the options of `--replay`.
-      more: checks that need other parts of hilgw.
+        path: The file.
+        overrides: `KEY.KEY=VALUE` each; they replace values of the file.
+        backend: Replaces this key.
+        speed: Replaces this key.
+        replay: The options of `--replay`.
+        more: Checks that need other parts of hilgw.
 
     Raises:
-      ConfigErrors: all errors of the file.
+        ConfigErrors: all errors of the file.
     """
     return load_text(read_text(path), path, overrides, backend, speed, replay, more)
 

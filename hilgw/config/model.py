@@ -310,7 +310,7 @@ class PartConfig(_Part):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MotionFile:
-    """Moves through timed poses of a file; stays at the first and last one."""
+    """A motion through timed poses of a file, which stays at the first and last one."""
 
     path: str = setting(
         "the file, relative to the configuration; lines time_s,name,x,y,z,qx,qy,qz,qw",

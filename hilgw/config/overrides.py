@@ -28,8 +28,8 @@ def apply(document: Document, overrides: Iterable[str]) -> None:
         position = Position(f"--set {quoted(override)[1:-1]}")
         problem = _apply_one(document, override, position)
         if problem:
-            path, what, fix = problem
-            document.problems.append(Diagnostic.at(position, path, what, fix))
+            path, text, fix = problem
+            document.problems.append(Diagnostic.at(position, path, text, fix))
 
 
 def put(document: Document, path: Path, value: Any, position: Position) -> None:
@@ -81,7 +81,6 @@ def _parse(name: str) -> Path | None:
 
 
 def _with_numbers(data: Any, path: Path) -> Path:
-    """Replace digits by the index of a list item, or by a numeric key if the mapping has one."""
     converted: list[str | int] = []
     for part in path:
         digits = isinstance(part, str) and part.isdecimal() and len(part) < 20
@@ -93,7 +92,6 @@ def _with_numbers(data: Any, path: Path) -> Path:
 
 
 def _open(document: Document, path: Path, position: Position) -> tuple[Path, str, str] | None:
-    """Make the missing mappings above `path`; return an error if that fails."""
     current = document.data
     for depth, part in enumerate(path):
         here, last = path[:depth], depth == len(path) - 1

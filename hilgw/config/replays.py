@@ -70,13 +70,11 @@ def _replayable(inspection: Inspection) -> Iterator[Path]:
 
 
 def _is_peer(kind: Any) -> bool:
-    """Return True if a recording has all that this kind of controller sends."""
     known = type(kind) is str and plugins.has(plugins.CONTROLLERS, kind)
     return known and plugins.load(plugins.CONTROLLERS, kind).role in (Role.PEER, Role.STEPPED)
 
 
 def _lines_of(file: FilePath) -> tuple[Mapping[str, Any], str]:
-    """Return the lines that a recording has, and why it cannot be read."""
     from hilgw.record.script import scripts_of  # for replays only
 
     try:

@@ -79,7 +79,7 @@ def mount_of(position: Vector | None, rotation: Rotation | None) -> Pose:
 
 
 def read_motion(motion: Circle | Waypoints | MotionFile, robot: str) -> Any:
-    """Return the motion of a robot, read from its file if need be. Raises ConfigError."""
+    """Return the motion of a robot, read from its file if need be, or raise ConfigError."""
     return _read_file(motion, robot) if isinstance(motion, MotionFile) else motion
 
 
@@ -109,7 +109,6 @@ def _check_pose(
     *,
     needed: str = "",
 ) -> None:
-    """Check position and rotation. needed: the key without which a rotation has no effect."""
     try:
         mount_of(position, rotation)
     except ConfigError as error:
@@ -140,7 +139,7 @@ def _read_file(motion: MotionFile, robot: str) -> TimedPoses:
     """Read the motion of a robot.
 
     Raises:
-      ConfigError: its `where` is the file with its line, or "name".
+        ConfigError: its `where` is the file with its line, or "name".
     """
     name = robot if motion.name is None else motion.name
     motions = read_timed_poses(_text(motion.path), motion.path)

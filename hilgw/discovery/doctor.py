@@ -54,8 +54,8 @@ class Machine:
 
     def ports(self) -> list[Path]:
         """Return the serial ports with hardware, USB first."""
-        found = [each for name in PORT_NAMES for each in sorted((self.folder / "dev").glob(name))]
-        return [each for each in found if not each.name.startswith("ttyS") or self._is_used(each)]
+        ports = [each for name in PORT_NAMES for each in sorted((self.folder / "dev").glob(name))]
+        return [each for each in ports if not each.name.startswith("ttyS") or self._is_used(each)]
 
     def _is_used(self, port: Path) -> bool:
         # Kernels list UARTs that do not exist; a real one has a type.
@@ -79,8 +79,7 @@ def examine(
 ) -> list[Finding]:
     """Run all checks, in the order in which a user meets the problems.
 
-    Args:
-        configured: the ports that a configuration contains, by their part.
+    `configured` are the ports that a configuration contains, by their part.
     """
     machine = machine or Machine()
     return [
@@ -112,26 +111,25 @@ def _access(machine: Machine) -> Iterator[Finding]:
     shut = [port for port in ports if not machine.may_open(port)]
     if not shut:
         count = {0: "no serial port", 1: "you can open the port"}
-        what = count.get(len(ports), f"you can open {len(ports)} ports")
-        yield Finding("access" if ports else "ports", ok=True, what=what)
+        text = count.get(len(ports), f"you can open {len(ports)} ports")
+        yield Finding("access" if ports else "ports", ok=True, what=text)
     groups = {port: machine.group_of(port) for port in shut}
     joinable = set(groups.values()) - {"", "root"} - machine.groups
     for group in sorted(joinable):
         if machine.user in machine.members_of(group):
-            what = f"you are in the group {group}, which owns the ports, but not in this session"
+            text = f"you are in the group {group}, which owns the ports, but not in this session"
             fix = "log out and in again"
         else:
-            what = f"you are not in the group {group}, which owns the ports"
+            text = f"you are not in the group {group}, which owns the ports"
             fix = f"sudo usermod -aG {group} {machine.user}, then log out and in again"
-        yield Finding("access", ok=False, what=what, fix=fix)
+        yield Finding("access", ok=False, what=text, fix=fix)
     for port in shut:
         if groups[port] not in joinable:
-            what, fix = "only its owner can open it", GIVE_ACCESS.format(f"/dev/{port.name}")
-            yield Finding(port.name, ok=False, what=what, fix=fix)
+            text, fix = "only its owner can open it", GIVE_ACCESS.format(f"/dev/{port.name}")
+            yield Finding(port.name, ok=False, what=text, fix=fix)
 
 
 def _configured(part: str, port: str | UsbId) -> Finding:
-    """Return whether this user may open the port of this part of a configuration."""
     try:
         path = Path(resolve_port(port))
         shown = f"{port} ({filemode(path.stat().st_mode)})"
@@ -171,9 +169,9 @@ MEDDLERS = {
 
 def _meddlers(machine: Machine) -> Iterator[Finding]:
     pids = {Path(words[0]).name: pid for pid, words in machine.processes()}
-    for name, (what, fix) in MEDDLERS.items():
+    for name, (problem, fix) in MEDDLERS.items():
         if name in pids:
-            yield Finding(name, ok=False, what=f"it runs (pid {pids[name]}) and {what}", fix=fix)
+            yield Finding(name, ok=False, what=f"it runs (pid {pids[name]}) and {problem}", fix=fix)
 
 
 DESCRIPTORS = "idVendor", "idProduct", "product"
@@ -181,7 +179,6 @@ DRIVERS = {"0403": "ftdi_sio", "067b": "pl2303", "10c4": "cp210x", "1a86": "ch34
 
 
 def _without_port(machine: Machine) -> Iterator[Finding]:
-    """Yield the USB converters that the kernel sees, and that have no serial port."""
     for device in sorted((machine.folder / "sys/bus/usb/devices").glob("*/idVendor")):
         folder = device.parent
         vid, pid, name = (machine.read(f"{folder}/{key}") for key in DESCRIPTORS)

@@ -41,7 +41,7 @@ def resolve_port(port: str | UsbId) -> str:
         return port
     from hilgw.transports.serial.port import list_ports
 
-    found = [
+    matches = [
         info
         for info in list_ports()
         if port.vid in (None, info.vid)
@@ -49,17 +49,17 @@ def resolve_port(port: str | UsbId) -> str:
         and port.serial in ("", info.serial)
         and port.location in ("", info.location, info.location.partition(":")[0])
     ]
-    if not found:
+    if not matches:
         raise PortError("no such USB device", reason=PortError.ABSENT, where=str(port))
-    if len(found) > 1:
-        paths = ", ".join(f"{info.path} at location {info.location}" for info in found)
+    if len(matches) > 1:
+        paths = ", ".join(f"{info.path} at location {info.location}" for info in matches)
         raise PortError(
             f"several devices match: {paths}",
             reason=PortError.UNSUPPORTED,
             where=str(port),
             fix="add the serial number; of devices without one the location, or use a by-path name",
         )
-    return found[0].path
+    return matches[0].path
 
 
 def exists(port: str | UsbId) -> object | None:
@@ -73,9 +73,7 @@ def exists(port: str | UsbId) -> object | None:
 def stable_name(path: str, by: str, root: Path = Path("/dev/serial")) -> str:
     """Return the /dev/serial/by-id or by-path name of a port; "" when it has none.
 
-    Args:
-        by: "id" is of the device, and the same for two without serial numbers; "path" of the
-            socket.
+    `by`: "id" is of the device, and the same for two without serial numbers; "path" of the socket.
     """
     folder = root / f"by-{by}"
     real = os.path.realpath(path)

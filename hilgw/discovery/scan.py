@@ -130,10 +130,8 @@ async def scan_port(
 ) -> AsyncIterator[Try | Found]:
     """Yield each try before it starts, and the hardware found, which ends the scan.
 
-    The likeliest rate of each adapter comes before the second of any.
-
-    Args:
-        rates: try only these.
+    The likeliest rate of each adapter comes before the second of any. With `rates`, only these are
+    tried.
 
     Raises:
         PortError: the port cannot be opened.
@@ -147,14 +145,13 @@ async def scan_port(
     tries.sort(key=lambda each: each[0])
     for number, (_, adapter, probe, rate) in enumerate(tries, 1):
         yield Try(port, adapter.kind, rate, number, len(tries), probe.variant)
-        found = await _probe(port, adapter, probe.settings, rate, scheduler, network)
-        if found is not None:
-            yield found
+        answer = await _probe(port, adapter, probe.settings, rate, scheduler, network)
+        if answer is not None:
+            yield answer
             return
 
 
 def _rates_of(adapter: SearchableAdapter, usb: tuple[int, int] | None) -> list[tuple[Probe, int]]:
-    """Return the probes of an adapter for this USB device with each rate, likeliest first."""
     return [
         (probe, rate)
         for probe in adapter.probes

@@ -38,7 +38,10 @@ class Number(NamedTuple):
 
 
 def number(value: object) -> float:
-    """Return a number as in events, where some are texts. NaN for other values."""
+    """Return a number as in events, where some are texts.
+
+    NaN for other values.
+    """
     try:
         return float(value)  # type: ignore[arg-type]  # that is what it finds out
     except (TypeError, ValueError, OverflowError):

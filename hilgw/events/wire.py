@@ -62,7 +62,7 @@ def _around_data(kind_name: str, values: tuple[Any, ...]) -> tuple[str, str]:
 
 
 def link(name: str, status: Mapping[str, Any]) -> Link:
-    """Return the event of a link. status: its part of `hilgw status --json`."""
+    """Return the event of a link, whose `status` is its part of `hilgw status --json`."""
     counts = {key: status[key] for key in LINK_COUNTS[:-1]}
     latency, listeners = status["latency"], islice(status["listeners"].items(), MOST_OF_LINK)
     return Link(

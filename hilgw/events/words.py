@@ -105,7 +105,7 @@ def of_delivered(event: Event) -> str:
 
 
 def sent_on(channel: int, data: bytes, rssi_dbm: float | None, about: str = "") -> str:
-    """Return a packet on its channel. about: "~" if the signal strength is uncertain."""
+    """Return a packet on its channel; `about` is "~" if the signal strength is uncertain."""
     strength = "" if rssi_dbm is None else f"  {about}{rssi_dbm:.0f} dBm"
     return f"ch {'all' if channel == EVERY else channel:<3} {of_data(data)}{strength}"
 
@@ -117,9 +117,8 @@ def by_reason(
 ) -> str:
     """List the listeners that missed a packet by reason: "a.rx (obstacle); b.rx, c.rx (range)".
 
-    Args:
-      shown: names of each reason, at most.
-      how: returns one reason in words, for all that are equal to it.
+    At most `shown` names of each reason are listed; `how` returns one reason in words, for all that
+    are equal to it.
     """
     reasons: dict[str, dict[str, str]] = {}
     for name, reason in missed.items():
@@ -132,8 +131,7 @@ def by_reason(
 def frame_line(direction: str, data: bytes, text: str, shown: int = FRAME_BYTES) -> str:
     """Return a frame for people: an arrow, -> to the hardware, then its bytes and their meaning.
 
-    Args:
-      shown: the number of bytes, at most.
+    At most `shown` bytes are there.
     """
     more = f" ... {len(data)} B" if len(data) > shown else ""
     line = f"{'->' if direction == 'sent' else '<-'} {data[:shown].hex(' ')}{more}"

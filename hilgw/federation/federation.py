@@ -140,7 +140,7 @@ class Federation(NetworkView):
         self._on_tick()
 
     async def _end(self, session: ZenohSession) -> None:
-        """Leave: confirm the packets of others, and count those that they confirmed."""
+        """Confirm the packets of others, count those that they confirmed, and leave."""
         self._gateway.medium.on_listeners = self._airs.on_own = lambda: None
         self._tick.set(None)
         for member in self.members.values():
@@ -170,7 +170,6 @@ class Federation(NetworkView):
         return [each for each in self.members.values() if each.is_live and each.unsettled]
 
     def _on_tick(self) -> None:
-        """Ask the others for what they received, and forget those that are gone."""
         now = self._timer.now()
         if self._session is not None and self._session.failure:
             self._show()
@@ -214,17 +213,17 @@ class Federation(NetworkView):
         if self._namesakes.token(member_key.id, is_there):
             self._ask_namesakes()
 
-    def _comes(self, at: wire.MemberKey, member: Member | None) -> None:
+    def _comes(self, key: wire.MemberKey, member: Member | None) -> None:
         now = self._timer.now()
-        if member is None or member.key != at:
+        if member is None or member.key != key:
             if member is not None:
                 member.is_live = False
                 member.give_up()
-            neighbour = self._neighbour(at.name) if member is None else member.neighbour
-            member = self.members[at.name] = Member(at, neighbour, now)
+            neighbour = self._neighbour(key.name) if member is None else member.neighbour
+            member = self.members[key.name] = Member(key, neighbour, now)
         member.is_live, member.came_ns = True, now
-        if at.version != wire.VERSION:
-            reason = f"speaks version {at.version} of the federation, this gateway {wire.VERSION}"
+        if key.version != wire.VERSION:
+            reason = f"speaks version {key.version} of the federation, this gateway {wire.VERSION}"
             member.leave(State.FAILED, reason, now)
             return
         member.state = member.last_state = None
@@ -286,7 +285,6 @@ class Federation(NetworkView):
             self._enter(State.WAITING, self._refusal or "no other gateway is there")
 
     async def _look_for_refusal(self) -> None:
-        """Report what TLS refuses while there is no other gateway."""
         ends = *self._config.connect, *self._config.endpoints
         while any(each.startswith(TLS) for each in ends):
             await asyncio.sleep(REFUSAL_S)
@@ -317,7 +315,6 @@ class Federation(NetworkView):
     # --- what they have ---------------------------------------------------------------------------
 
     def _may_ask(self, member: Member) -> bool:
-        """Return True if no query to this gateway is under way."""
         now = self._timer.now()
         if self._session is None or (member.asked_ns or -ASK_NS) > now - ASK_NS:
             return False
@@ -385,7 +382,6 @@ class Federation(NetworkView):
         self._show()
 
     def _part(self, member: Member, state: wire.State) -> None:
-        """Take the last state of a gateway, with all that it received."""
         member.last_state = None
         with suppress(ValueError):
             member.settle(state.acknowledged.get(wire.id_text(self.id), {}))
@@ -395,7 +391,6 @@ class Federation(NetworkView):
     # --- what is here -----------------------------------------------------------------------------
 
     def _changed(self) -> None:
-        """Announce that something may have changed that others want to know."""
         if self._outgoing is not None:
             self._outgoing.changed()
         if not self._is_announcing:
@@ -419,7 +414,6 @@ class Federation(NetworkView):
         self._subscribed = wanted
 
     def _made_state(self, *, revision: int | None = None, leaving: bool = False) -> wire.State:
-        """Return the state of this gateway. revision: None: the next one."""
         gateway = self._gateway
         listeners = {
             each.name: wire.ListenerState(
@@ -460,8 +454,6 @@ class Federation(NetworkView):
             self._poses.placed(gateway, payload)
 
     def _contained(self, handler: Callable[[str, bytes, bytes], None]) -> Any:
-        """Return a handler of samples that counts malformed ones."""
-
         def handle(key: str, payload: bytes, attachment: bytes) -> None:
             with self._refusing():
                 handler(key, payload, attachment)

@@ -38,8 +38,8 @@ class Way:
 
     __slots__ = ("at", "fields", "head", "pose")
 
-    def __init__(self, at: PacketKey, head: wire.Head, pose: Pose | None) -> None:
-        self.at, self.head, self.pose = at, head, pose
+    def __init__(self, key: PacketKey, head: wire.Head, pose: Pose | None) -> None:
+        self.at, self.head, self.pose = key, head, pose
         self.fields: tuple[Before, After] | None = None
 
 
@@ -153,9 +153,9 @@ class Incoming:
         self._scene.transmit_from(packet, way.pose, way.head.on, now)
 
     def _way(self, key: str, data: bytes, zero: bytes) -> Way:
-        """Return the way of a packet.
+        """Return the way of a packet, or raise Malformed.
 
-        zero: not empty for a packet of a gateway. Raises Malformed.
+        `zero` is not empty for a packet of a gateway.
         """
         made = Way(wire.packet_key(key), *wire.decode_head(data))
         if len(self._ways) >= MOST_SOURCES:

@@ -107,7 +107,7 @@ class Member:
     # --- what it reports ------------------------------------------------------------------------
 
     def settle(self, streams: Mapping[str, tuple[int, int]]) -> None:
-        """Count the packets of each type that it has received and lost. Raises ValueError."""
+        """Count the packets of each type that it has received and lost, or raise ValueError."""
         for type, counts in streams.items():
             if (stream := self.outgoing.get(type)) is not None:
                 doubts = self._doubts.pop(type, 0)
@@ -125,14 +125,14 @@ class Member:
     def give_up(
         self, reason: PacketRefused = PacketRefused.UNCONFIRMED, only: str | None = None
     ) -> None:
-        """Count unconfirmed packets as lost. only: those of this type."""
+        """Count unconfirmed packets as lost, if given `only` those of this type."""
         for type in self.outgoing if only is None else (only,):
             count = self.outgoing[type].give_up()
             self.unconfirmed += count * (reason is PacketRefused.UNCONFIRMED)
             self.neighbour.outlet(type).settle(0, count, reason)
 
     def reach(self, sent: Mapping[str, int]) -> None:
-        """Count packets that it has sent and that did not arrive as lost. sent: by type."""
+        """Count packets that it has sent, by type, and that did not arrive as lost."""
         for type, count in sent.items():
             if count and type in TYPES:
                 self.into(type).reach(count)
@@ -156,9 +156,7 @@ class Member:
     def compare_clocks(self, asked: int, received: int, answered: int, got: int) -> None:
         """Compare the clocks by the times of a query and its answer.
 
-        Args:
-          asked, got: by this clock.
-          received, answered: by its clock.
+        The times `asked` and `got` are by this clock, `received` and `answered` by its clock.
         """
         trip = (got - asked) - (answered - received)
         if trip >= 0:
@@ -220,8 +218,7 @@ class Member:
     def judge(self, now: int, left: int) -> None:
         """Find whether the link to it is full, once a second.
 
-        Args:
-          left: bytes of packets that were sent in it, to all gateways.
+        `left` is the number of bytes of packets that were sent in it, to all gateways.
         """
         received = self.neighbour.passed.received
         silent_ns = now - max(self.answered_ns, self.came_ns)
@@ -347,7 +344,11 @@ class InStream:
         self.last = self.received = self.lost = self.late = 0
 
     def accept(self, number: int) -> bool:
-        """Return True for a new number. Raises ValueError for one too far beyond the last."""
+        """Return True for a new number.
+
+        Raises:
+            ValueError: The number is too far beyond the last.
+        """
         if number == self.last + 1:  # as nearly always
             self.last = number
             self.received += 1

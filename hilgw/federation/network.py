@@ -54,13 +54,11 @@ class NetworkView(Federated):
         }
 
     async def network(self) -> dict[str, Any]:
-        """Return the counts of all gateways by name; None: it did not answer."""
         session, live = self._session, [each for each in self.members.values() if each.is_live]
         others = {} if session is None else await counts_of(session, self._keys, live)
         return {self._member_name: self.counts(), **others}
 
     def status(self) -> dict[str, Any]:
-        """Return the part of `hilgw status`."""
         return {
             "network": self._keys.base.partition("/")[2],
             "name": self._member_name,
@@ -92,7 +90,6 @@ class NetworkView(Federated):
             )
 
     def _unreached(self) -> dict[str, list[str]]:
-        """Return the gateways that this one does not reach -> those that do."""
         unreached: dict[str, list[str]] = {}
         live = [each for each in self.members.values() if each.is_live]
         for member in live:
@@ -118,7 +115,6 @@ class NetworkView(Federated):
             yield from (f"{each}@{name}" for each in (*devices, *state.listeners, *TYPES))
 
     def summary(self) -> dict[str, Any]:
-        """Return the part of `--report`."""
         session = self._session
         return {
             "name": self._member_name,
@@ -134,8 +130,8 @@ async def counts_of(
 ) -> dict[str, Any]:
     """Return the counts of each of these gateways by name; None: it did not answer."""
     queries = [_Counts(each) for each in members]
-    for each in queries:
-        session.get(keys.of("status", each.member.name), None, each.take)
+    for query in queries:
+        session.get(keys.of("status", query.member.name), None, query.take)
     if queries:
         await asyncio.wait([each.ended for each in queries], timeout=LONGEST_S)
     return {each.member.name: each.counts for each in queries}

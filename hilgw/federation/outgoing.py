@@ -186,5 +186,4 @@ def _is_on(listener: Any, channel: int) -> bool:
 
 
 def _takes(channels: Any, channel: int) -> bool:
-    """Return True if a listener to these channels, None: all, receives on this one."""
     return channels is None or channel == BROADCAST or channel in channels or BROADCAST in channels

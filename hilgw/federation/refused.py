@@ -43,7 +43,6 @@ def refusal(config: FederationConfig) -> str:
 
 
 def _try(endpoint: str, given: dict[str, Any]) -> tuple[str, str]:
-    """Return why TLS fails there, and the names of the certificate of the end that listens."""
     place = endpoint.partition("#")[0].partition("?")[0].removeprefix(TLS)
     host, _, port = place.replace("[", "").replace("]", "").rpartition(":")
     try:

@@ -59,10 +59,8 @@ def topic(source: str, type: str, channel: int, namespace: str = NAMESPACE) -> s
     """Return the topic of the packets of one source on one channel; different sources differ.
 
     Sources are "rover.emitter" or "xbee0"; a topic is "/hilgw/rover/emitter/radio_1". A source
-    whose topic would be too long for ROS 2 has its hash there, after a single Q.
-
-    Args:
-      namespace: "/", or valid names behind a slash each, short enough for the rest.
+    whose topic would be too long for ROS 2 has its hash there, after a single Q. `namespace` is
+    "/", or valid names behind a slash each, short enough for the rest.
     """
     on = name(f"{type.replace('-', '_')}_{'all' if channel == BROADCAST else channel}")
     base = namespace.rstrip("/")
@@ -125,7 +123,6 @@ class Publisher:
 
 
 def _token(node: Node, id: int, kind: str, *more: str) -> str:
-    """Return the key of the token of a node, or of a publisher of it. There is no enclave."""
     part_of = node.session, str(node.id), str(id), kind, "%", _mangled(node.namespace)
     return "/".join(("@ros2_lv", str(node.domain), *part_of, node.name, *more))
 
@@ -158,16 +155,16 @@ class Ros2Topics(Observer):
         if packet.gateway:  # its own gateway publishes it
             return
         key = packet.source, packet.type, packet.channel
-        found = self._publishers.get(key)
-        if found is None:
+        known = self._publishers.get(key)
+        if known is None:
             if len(self._publishers) >= MOST_TOPICS:
                 self.left_out += 1
                 return
-            at = topic(*key, self._namespace)
-            made = Publisher(self._node, at, len(self._publishers) + 1)
+            topic_name = topic(*key, self._namespace)
+            made = Publisher(self._node, topic_name, len(self._publishers) + 1)
             self._session.live(made.token)
-            found = made, FIRST_SEQUENCE
-        publisher, sequence = found
+            known = made, FIRST_SEQUENCE
+        publisher, sequence = known
         self._publishers[key] = publisher, sequence + 1
         attachment = publisher.attachment(sequence, time.time_ns())
         self._session.offer(publisher.key, publisher.payload(packet.data), attachment)

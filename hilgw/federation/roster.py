@@ -40,25 +40,25 @@ class Roster:
         self._now = now
         self._further: dict[str, list[MemberKey]] = {}
 
-    def token(self, at: MemberKey, is_there: bool) -> None:
+    def token(self, key: MemberKey, is_there: bool) -> None:
         """Note that a gateway joins or leaves."""
-        member = self.members.get(at.name)
-        if member is not None and member.key == at and (member.is_live or not is_there):
+        member = self.members.get(key.name)
+        if member is not None and member.key == key and (member.is_live or not is_there):
             member.doubted_ns = None
             if not is_there:
                 (self.doubt if member.is_live else self.gone)(member)
         elif member is not None and (member.is_live or not is_there):
-            further = self._further.setdefault(at.name, [])
-            if at in further:
-                further.remove(at)
+            further = self._further.setdefault(key.name, [])
+            if key in further:
+                further.remove(key)
             if is_there:
-                further.append(at)
+                further.append(key)
                 del further[:-MOST_FURTHER]
         elif is_there:
             if member is None and len(self.members) >= MOST_MEMBERS and not self._forget_one():
                 self.refused()
             else:
-                self.begin(at, member)
+                self.begin(key, member)
 
     def gone(self, member: Member) -> None:
         """End a gateway that does not answer, and whose token is gone."""
@@ -73,7 +73,6 @@ class Roster:
         self.begin(run, member)
 
     def _next(self, name: str) -> MemberKey | None:
-        """Return the next gateway to count: one with this protocol version before others."""
         further = self._further.get(name, [])
         further.sort(key=lambda at: at.version != wire.VERSION)
         return further.pop(0) if further else None

@@ -58,7 +58,7 @@ class Query:
         self._query: zenoh.Query | None = query
 
     def reply(self, key: str, make: Callable[[], bytes]) -> None:
-        """Answer it. make: called when the answer leaves, in the thread that sends."""
+        """Answer it; `make` is called when the answer leaves, in the thread that sends."""
 
         def send() -> None:
             query, self._query = self._query, None  # without it the answer is complete
@@ -115,7 +115,7 @@ class ZenohSession:
         self._closing = False
 
     async def open(self) -> None:
-        """Open the session; a client waits until it has connected. Raises PortError."""
+        """Open the session, or raise PortError; a client waits until it has connected."""
         opened: asyncio.Future[zenoh.Session] = self._loop.create_future()
 
         def open_session() -> None:
@@ -190,10 +190,9 @@ class ZenohSession:
     ) -> None:
         """Publish to other sessions, in order with all that is put.
 
-        Args:
-          is_light: all gateways have taken nearly all that was put, so that Zenoh has room for
-              this. It may leave from the event loop then, some 50 us earlier; a link that has no
-              room for 1 ms loses it.
+        `is_light`: all gateways have taken nearly all that was put, so that Zenoh has room for
+        this. It may leave from the event loop then, some 50 us earlier; a link that has no room for
+        1 ms loses it.
         """
         if (
             is_light
@@ -277,7 +276,7 @@ class ZenohSession:
         self._awake.put(True)
 
     def get(self, key: str, make: Callable[[], bytes] | None, on_reply: OnReply) -> None:
-        """Query another session. make: returns the payload, when the query leaves."""
+        """Query another session; `make` returns the payload, when the query leaves."""
 
         def send() -> None:
             asked = monotonic_ns()
@@ -368,7 +367,6 @@ class ZenohSession:
 
     def subscribe(self, key: str, handler: OnSample) -> None:
         """Call the handler in the event loop with each sample that another session puts."""
-
         seen, arrive = self._seen, self._arrive
 
         def take(sample: zenoh.Sample) -> None:
@@ -412,7 +410,7 @@ class ZenohSession:
         self._declare("token " + key, lambda at: at.liveliness().declare_token(key))
 
     def withdraw(self, key: str) -> None:
-        """End the declaration with this key; "token " and the key: a token."""
+        """End the declaration with this key; that of a token is "token " and the key."""
 
         def end() -> None:
             if (declared := self._declared.pop(key, None)) is not None:
@@ -430,8 +428,7 @@ class ZenohSession:
     def _arrive(self, size: int, handler: Callable[..., None], given: tuple[Any, ...]) -> None:
         """Queue an arrival, in a thread of Zenoh.
 
-        Args:
-          size: 0: a change that comes once, for which there is more room.
+        The size 0 is that of a change that comes once, for which there is more room.
         """
         if threading.get_ident() not in self._known_threads:
             self._keep_thread()
@@ -504,7 +501,7 @@ class Bell:
         loop.add_reader(self._read, self._rung)
 
     def ring(self) -> None:
-        """Ring, in any thread; after `close` this has no effect."""
+        """Wake the event loop, from any thread; after `close` this has no effect."""
         with self._lock:
             if self._is_open:
                 try:

@@ -61,7 +61,6 @@ def check_settings(inspection: Inspection) -> None:
 
 
 def _refused(made: zenoh.Config, config: FederationConfig) -> Iterator[tuple[Keys, str]]:
-    """Put `zenoh:` into the settings; yield those that Zenoh refuses, and why."""
     for path, value in _leaves((), config.zenoh):
         try:
             made.insert_json5("/".join(path), json.dumps(value))
@@ -100,7 +99,6 @@ def _own(config: FederationConfig) -> Iterator[tuple[str, Any]]:
 
 
 def _leaves(path: Keys, value: Any) -> Iterator[tuple[Keys, Any]]:
-    """Yield the settings of nested mappings, each with its path."""
     if isinstance(value, Mapping) and (value or not path):
         for key, item in value.items():
             yield from _leaves((*path, str(key)), item)

@@ -31,9 +31,8 @@ def survey(
 ) -> tuple[list[Found], dict[str, str]]:
     """Return the gateways at these endpoints, and why an endpoint has none: plain JSON types.
 
-    Args:
-      config: has the settings of Zenoh.
-      network: "*": any. Names in the result come from the network: any texts.
+    `config` has the settings of Zenoh. The network "*" is any. Names in the result come from the
+    network: any texts.
     """
     gateways: dict[tuple[str, str, int], Found] = {}
     problems = dict.fromkeys(endpoints, "it accepts connections, and does not answer")
@@ -69,7 +68,6 @@ def _settings(config: FederationConfig) -> zenoh.Config:
 
 
 def _gateways(session: zenoh.Session, network: str) -> list[Found]:
-    """Return the gateways; all are asked at the same time."""
     tokens = list(session.liveliness().get(f"hilgw/{network}/member/*/*/*", timeout=GET_S))
     asked = []
     for reply in tokens[:MOST_GATEWAYS]:
@@ -106,8 +104,8 @@ class _Answer:
         return self._data
 
 
-def _found(network: str, at: MemberKey, state: _Answer, link: _Answer) -> Found:
-    id, trips_ms, known = wire.id_text(at.id), list[float](), wire.State("")
+def _found(network: str, key: MemberKey, state: _Answer, link: _Answer) -> Found:
+    id, trips_ms, known = wire.id_text(key.id), list[float](), wire.State("")
     for data, _ in state.all():
         known = _state(data, id) or known
     for data, got_ns in link.all():
@@ -120,9 +118,9 @@ def _found(network: str, at: MemberKey, state: _Answer, link: _Answer) -> Found:
             trips_ms.append(ns_to_ms(max(got_ns - link.asked_ns - there_ns, 0)))
     return {
         "network": network,
-        "name": at.name,
+        "name": key.name,
         "id": id,
-        "version": at.version,
+        "version": key.version,
         "hilgw": known.hilgw,
         "robots": known.robots,
         "listeners": {name: keys_of(each) for name, each in known.listeners.items()},
@@ -131,7 +129,6 @@ def _found(network: str, at: MemberKey, state: _Answer, link: _Answer) -> Found:
 
 
 def _state(data: bytes, id: str) -> State | None:
-    """Return the state; None if it is that of another one, or of an unsupported version."""
     try:
         state = wire.decode_json(wire.State, data)
     except wire.Malformed:

@@ -115,7 +115,7 @@ class PacketKey(NamedTuple):
 
 
 def packet_key(key: str) -> PacketKey:
-    """Return the parts of the key of a packet. Raises Malformed."""
+    """Return the parts of the key of a packet, or raise Malformed."""
     *_, sender, type, channel = key.split("/")
     if not NAME.fullmatch(sender) or type not in TYPES:
         raise Malformed(f"{key:.200} is not the key of a packet")
@@ -135,7 +135,7 @@ class MemberKey(NamedTuple):
 
 
 def member_key(key: str) -> MemberKey:
-    """Return the parts of a liveliness token. Raises Malformed."""
+    """Return the parts of a liveliness token, or raise Malformed."""
     *_, name, id, version = key.split("/")
     if NAME.fullmatch(name) and re.fullmatch("[0-9a-f]{16}", id) and version.isdecimal():
         return MemberKey(name, int(id, 16), int(version[:9]))
@@ -171,7 +171,7 @@ class Head:
     is_own: bool = False
 
     def pose(self) -> Pose | None:
-        """Return the pose of the sender; None if unknown. Raises ConfigError."""
+        """Return the pose of the sender; None if unknown, or raise ConfigError."""
         if self.position is None:
             return None
         return Pose.from_quaternion(self.position, self.rotation)
@@ -183,7 +183,7 @@ def encode_json(message: Any) -> bytes:
 
 
 def decode_json(kind: type[T], data: bytes, longest: int = LONGEST_STATE) -> T:
-    """Return the message of this kind. Raises Malformed."""
+    """Return the message of this kind, or raise Malformed."""
     if len(data) > longest:
         raise Malformed(f"{len(data)} B are too long")
     try:
@@ -198,8 +198,7 @@ def decode_json(kind: type[T], data: bytes, longest: int = LONGEST_STATE) -> T:
 def trailer(sender: int, sent_ns: int, numbers: list[tuple[int, int]]) -> bytes:
     """Return the bytes that a gateway adds to the head of a packet, after a zero byte.
 
-    Args:
-      numbers: ID and number for each receiver.
+    `numbers` has an ID and a number for each receiver.
     """
     if len(numbers) == 1:
         return b"\0" + _FOR_ONE.pack(VERSION, sender, sent_ns, *numbers[0])
@@ -232,7 +231,7 @@ def decode_trailer(data: bytes, own: int) -> tuple[int, int, int | None]:
 
 
 def decode_head(data: bytes) -> tuple[Head, Pose | None]:
-    """Return the head and the pose of the device; None if unknown. Raises Malformed."""
+    """Return the head and the pose of the device; None if unknown, or raise Malformed."""
     if not data:
         return Head(), None
     head = decode_json(Head, data, LONGEST_HEAD)
@@ -333,7 +332,7 @@ class PoseMessage:
     rotation: Quaternion = (0.0, 0.0, 0.0, 1.0)
 
     def pose(self) -> Pose | None:
-        """Return the pose; None if unknown. Raises ConfigError."""
+        """Return the pose; None if unknown, or raise ConfigError."""
         if self.position is None:
             return None
         return Pose.from_quaternion(self.position, self.rotation)

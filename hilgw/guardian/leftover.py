@@ -1,5 +1,7 @@
-"""The guardian of a gateway that was killed, which still has a port of its robot: it is frozen, or
-waits for the processor. Who opens this port next ends it (Linux)."""
+"""The guardian of a killed gateway, which still has a port of its robot.
+
+It is frozen, or waits for the processor. Who opens this port next ends it (Linux).
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,6 @@ def end(pid: int) -> str:
 
 
 def _is_left(process: Path) -> bool:
-    """Return whether this is a guardian of this user, and the gateway of its lock is dead."""
     for link in (process / "fd").iterdir():
         with suppress(OSError):
             if str(link.readlink()).startswith(f"/memfd:{NAME} "):

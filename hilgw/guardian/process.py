@@ -56,8 +56,11 @@ PRIORITY = -10
 
 
 class Port:
-    """A connection to the body of this name. is_line: a line, perhaps behind a serial server. stop:
-    what stops its motors; empty while none moves."""
+    """A connection to the body of this name.
+
+    is_line: a line, perhaps behind a serial server. stop: what stops its motors; empty while none
+    moves.
+    """
 
     def __init__(self, fd: int, name: str = "", *, is_line: bool = False) -> None:
         self.fd = fd
@@ -152,7 +155,6 @@ class Guardian:
                 limit_s = silent_s + STALL_S
 
     def _watches(self) -> bool:
-        """Return whether a robot may move."""
         return any(port.stop for port in self._ports.values())
 
     def _is_kept_waiting(self, silent_s: float) -> bool:
@@ -163,7 +165,6 @@ class Guardian:
         return used_s(self._pid) - self._used_s < silent_s / 2 and is_runnable(self._pid)
 
     def _read(self) -> bool:
-        """Read all that has come; return False at the end of the stream."""
         while True:
             try:
                 data, descriptors, _, _ = socket.recv_fds(self._gateway, 4096, 16)
@@ -232,10 +233,9 @@ class Guardian:
 
 
 def _peer(gateway: socket.socket) -> int:
-    """Return the process at the other end of this socket; 0 where the system does not report it."""
     with suppress(AttributeError, OSError):  # not Linux
-        found = gateway.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, PEER.size)
-        return int(PEER.unpack(found)[0])
+        credentials = gateway.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, PEER.size)
+        return int(PEER.unpack(credentials)[0])
     return 0
 
 
@@ -257,8 +257,8 @@ def is_runnable(pid: int) -> bool:
 
 
 def main() -> None:
-    for each in IGNORED:
-        signal.signal(each, signal.SIG_IGN)
+    for ignored in IGNORED:
+        signal.signal(ignored, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, IGNORED)
     if os.fork():  # what ends the gateway and its children, or its session, does not find it
         os._exit(0)

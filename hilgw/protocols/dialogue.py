@@ -65,7 +65,7 @@ LineScript = Script[EventT, re.Match[bytes], ResultT]
 
 
 def answered(step: AskLine, no_answer: HilgwError) -> LineScript[EventT, re.Match[bytes]]:
-    """Ask, and return the match of the answer; raise `no_answer` if none comes in time."""
+    """Ask and return the match of the answer; raise `no_answer` if none comes in time."""
     match = yield step
     if match is None:
         raise no_answer
@@ -151,7 +151,6 @@ class LineDialogue(Dialogue[EventT, re.Match[bytes], ResultT]):
         fail: Callable[[HilgwError], EventT],
         byte_ns: int = 0,
     ) -> None:
-        """Start the dialogue. write: makes the event that writes bytes."""
         super().__init__(script, self._question, fail, byte_ns)
         self._write = write
         self.other = b""

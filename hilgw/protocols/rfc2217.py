@@ -221,7 +221,6 @@ class Telnet(ABC):
         self._payload += piece[:room]
 
     def _take_byte(self, byte: int, plain: bytearray) -> list[Event]:
-        """Take the byte after an IAC, or the option of a negotiation."""
         state, self._state = self._state, _State.DATA
         if state is _State.OPTION:
             return self._negotiate(self._verb, byte)
@@ -397,7 +396,10 @@ def _flush(plain: bytearray, events: list[Event]) -> None:
 
 
 def setting_of(command: int, value: int) -> Setting | None:
-    """Return the setting of a command with one octet; None if it has none. Zero asks."""
+    """Return the setting of a command with one octet; None if it has none.
+
+    Zero asks.
+    """
     if command == SET_PARITY and (value == 0 or value in _PARITIES):
         return Setting("parity", _PARITIES.get(value))
     if command == SET_CONTROL and value in _CONTROLS:

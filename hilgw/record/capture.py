@@ -31,8 +31,7 @@ def shortened(
 ) -> bytes:
     """Return the part of a recording that a test needs.
 
-    Args:
-      parts: the lines whose bytes it has; without any, all.
+    It has the bytes of the lines `parts`; without any, of all.
     """
     closed: dict[str, int] = {"": events[-1]["time_ns"]}
     for event in events:
@@ -66,15 +65,17 @@ def module(
     """Return the text of the test of this name.
 
     Args:
-      head: of the recording.
-      arguments: of `gateway.replay` behind the recording, as Python.
-      not_compared: parts whose frames are not the same again.
+        name: The name of the test.
+        head: The head of the recording.
+        story: What happened.
+        arguments: Those of `gateway.replay` behind the recording, as Python.
+        not_compared: Parts whose frames are not the same again.
     """
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(head["wall_s"]))
     command = _plain(shlex.join(["hilgw", *map(str, head.get("arguments", ()))]))
     left_out = f"{{{', '.join(map(_literal, not_compared))}}}"
-    each = "".join(f"\n        {argument}," for argument in ("RECORDING", *arguments))
-    call = f"{each}\n    " if arguments else "RECORDING"
+    listed = "".join(f"\n        {argument}," for argument in ("RECORDING", *arguments))
+    call = f"{listed}\n    " if arguments else "RECORDING"
     lines = [
         f'"""Recorded {when}, with hilgw {_plain(str(head.get("hilgw")))}:',
         "",
@@ -142,15 +143,13 @@ def firmware_module(
 ) -> str:
     """Return the text of the test of this name, which plays hilgw's side of a line.
 
-    Args:
-      of: the ELF file, the board, the recording.
-      changes: as of `Answers`.
+    `of` is the ELF file, the board and the recording; `changes` is as of `Answers`.
     """
     elf, machine, file = of
     answers = Answers(framing, changes=changes)
-    for each in script.steps:
-        if each.kind is Kind.RECEIVED:
-            answers.feed(each.data, each.time_ns)
+    for step in script.steps:
+        if step.kind is Kind.RECEIVED:
+            answers.feed(step.data, step.time_ns)
     times = [
         f"    ({(each.time_ns - script.begin_ns) / NS_PER_S:.3f}, {_literal(each.data)}),"
         for each in script.steps
@@ -184,18 +183,16 @@ def _plain(text: str) -> str:
     return text if text.isascii() and text.isprintable() and not set(text) & set('"\\') else ""
 
 
-def _shown(what: str, values: Sequence[Any], most: int) -> list[str]:
-    """Return the assertion about the first values of a stream, as far as they are short."""
+def _shown(name: str, values: Sequence[Any], most: int) -> list[str]:
     literals = [f"        {_literal(value)}," for value in values[: max(0, most)]]
     long = [at for at, line in enumerate(literals) if len(line) > WIDTH]
     literals = literals[: long[0]] if long else literals
     part = "" if len(literals) == len(values) else f"[:{len(literals)}]"
-    head = f"    assert {what}{part} == ["
+    head = f"    assert {name}{part} == ["
     return [head, *literals, "    ]"] if literals and len(head) <= WIDTH else []
 
 
 def _literal(value: str | bytes) -> str:
-    """Return Python's literal, in the quotes that formatters prefer."""
     text = repr(value)
     start = text.index(text[-1])
     is_single = text[-1] == "'" and '"' not in text

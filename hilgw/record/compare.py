@@ -94,17 +94,17 @@ def compare(first: Recording, second: Recording) -> Comparison:
     """
     streams: dict[str, _Stream] = {}
     for pair in zip_longest(_items(first), _items(second)):
-        for which, found in enumerate(pair):
-            if found is not None:
-                name, time_s, items = found
+        for which, entry in enumerate(pair):
+            if entry is not None:
+                name, time_s, items = entry
                 stream = streams.setdefault(name, _Stream(name))
                 for item in items:
                     stream.add(which, time_s, item)
     for stream in streams.values():
         stream.end()
-    found = [each.difference for each in streams.values() if each.difference is not None]
+    differences = [each.difference for each in streams.values() if each.difference is not None]
     counts = {name: (each.counts[0], each.counts[1]) for name, each in streams.items()}
-    return Comparison(sorted(found, key=lambda each: each.time_s), counts)
+    return Comparison(sorted(differences, key=lambda each: each.time_s), counts)
 
 
 def _items(recording: Recording) -> Iterator[tuple[str, float, Any]]:

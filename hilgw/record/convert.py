@@ -94,7 +94,6 @@ class _Table:
 
 
 def _columns(events: Iterator[Event]) -> dict[str, dict[str, None]]:
-    """Return the columns of each table, in the order in which they first have a value."""
     columns: dict[str, dict[str, None]] = {}
     for event in events:
         if (row := _row(event)) is not None:
@@ -104,7 +103,6 @@ def _columns(events: Iterator[Event]) -> dict[str, dict[str, None]]:
 
 
 def _row(event: Event) -> tuple[str, dict[str, Any]] | None:
-    """Return the table of an event, and its columns there; None for an event without a table."""
     if event.get("since_ns") is not None:
         return None  # a state that is repeated is not a new event
     if event["event"] in DRAWN:
@@ -196,7 +194,6 @@ class _Channels:
 
 
 def _schema(name: str) -> dict[str, Any]:
-    """Return the properties of a schema's messages: those of an event, by its field types."""
     if name == LOG:
         return _LOG
     fields = hints_of(KINDS[name.removeprefix(PREFIX)].form)  # type: ignore[arg-type]

@@ -73,9 +73,7 @@ class Writer:
     def __init__(self, head: dict[str, Any], parts: list[str], epoch_ns: int) -> None:
         """Start a recording.
 
-        Args:
-          head: the content of `head` besides `version`.
-          parts: the lines that are known.
+        `head` is the content of its head besides `version`; `parts` are the lines that are known.
         """
         self._head, self._epoch_ns = {"event": HEAD, "version": VERSION, **head}, epoch_ns
         self._parts = dict.fromkeys(parts)
@@ -109,13 +107,10 @@ class Writer:
         return encode_packet(EVENTS, self._epoch_ns + time_ns, _JSON(event).encode())
 
     def packet(self, time_ns: int, data: bytes, event: dict[str, Any]) -> bytes:
-        """Return a packet on the medium.
+        """Return a packet on the medium from its bytes and the other keys of its event.
 
         A `missed` that is longer than a comment can be is left out, and `missed_count` is its
         length.
-
-        Args:
-          event: its keys but `data`.
         """
         comment = _JSON(event).encode()
         if len(comment) > LONGEST_COMMENT:
@@ -237,7 +232,7 @@ class Decoder:
         return event
 
     def _checked(self, event: dict[str, Any]) -> dict[str, Any]:
-        """Check that the event has the keys of its kind, with their types. Raises RecordingError.
+        """Check that the event has the keys of its kind, with their types.
 
         Other keys are of a later version.
         """
@@ -272,5 +267,5 @@ class Decoder:
         self.head, self._epoch_ns = head, head["epoch_ns"]
         self._clock = (0, self._epoch_ns)
 
-    def _foreign(self, what: str, fix: str = "") -> RecordingError:
-        return RecordingError(what, where=self._where, fix=fix)
+    def _foreign(self, problem: str, fix: str = "") -> RecordingError:
+        return RecordingError(problem, where=self._where, fix=fix)

@@ -198,7 +198,6 @@ class Reader:
         return kind, whole[8:-4], offset
 
     def _peek(self, count: int) -> bytes:
-        """Return the next `count` bytes, fewer at the end of the file; they stay in the buffer."""
         have = len(self._buffer) - self._position
         if have < count:
             parts = [self._buffer[self._position :]]
@@ -208,9 +207,11 @@ class Reader:
             self._buffer, self._position = b"".join(parts), 0
         return self._buffer[self._position : self._position + count]
 
-    def _damaged(self, at: int, what: str) -> RecordingError:
+    def _damaged(self, position: int, problem: str) -> RecordingError:
         return RecordingError(
-            f"damaged at byte {at}: {what}", where=self._where, fix="what is before it is read"
+            f"damaged at byte {position}: {problem}",
+            where=self._where,
+            fix="what is before it is read",
         )
 
     def _decode(self, kind: int, body: bytes) -> Block | None:
@@ -253,16 +254,16 @@ class Reader:
             return Section(*(_text(options, code) for code in codes))
         return None
 
-    def _read_options(self, body: bytes, at: int) -> dict[int, bytes]:
+    def _read_options(self, body: bytes, position: int) -> dict[int, bytes]:
         options: dict[int, bytes] = {}
-        while at + 4 <= len(body):
-            code, size = struct.unpack_from(self._order + "HH", body, at)
+        while position + 4 <= len(body):
+            code, size = struct.unpack_from(self._order + "HH", body, position)
             if code == END:
                 break
-            if at + 4 + size > len(body):
+            if position + 4 + size > len(body):
                 raise ValueError
-            options.setdefault(code, body[at + 4 : at + 4 + size])
-            at += 4 + size + (-size % 4)
+            options.setdefault(code, body[position + 4 : position + 4 + size])
+            position += 4 + size + (-size % 4)
         return options
 
 
@@ -280,8 +281,7 @@ def _text(options: dict[int, bytes], code: int) -> str:
 def resync(data: bytes, interfaces: int) -> int | None:
     """Return the offset of a chain of packets in these bytes of a little-endian file, or None.
 
-    Args:
-      interfaces: the number of interfaces of the section.
+    `interfaces` is the number of interfaces of the section.
     """
     offset = -4
     while (offset := data.find(b"\6\0\0\0", offset + 4)) >= 0:
@@ -291,16 +291,15 @@ def resync(data: bytes, interfaces: int) -> int | None:
     return None
 
 
-def _is_chain(data: bytes, at: int, interfaces: int, links: int = 4) -> bool:
-    """Return True if packets follow one another from here on."""
+def _is_chain(data: bytes, position: int, interfaces: int, links: int = 4) -> bool:
     for _ in range(links):
-        if at + 32 > len(data):
+        if position + 32 > len(data):
             return False
-        kind, total, number, _, _, size, original = _PACKET.unpack_from(data, at)
+        kind, total, number, _, _, size, original = _PACKET.unpack_from(data, position)
         is_packet = kind == PACKET and number < interfaces and size == original
         if not is_packet or total % 4 or not 32 + size <= total <= LONGEST:
             return False
-        if data[at + total - 4 : at + total] != data[at + 4 : at + 8]:
+        if data[position + total - 4 : position + total] != data[position + 4 : position + 8]:
             return False
-        at += total
+        position += total
     return True

@@ -68,7 +68,7 @@ class Row:
 def rows_of(events: Iterable[Event], names: Sequence[str]) -> dict[str, Row]:
     """Return the rows of these robots, devices, stations and other sources, in their order.
 
-    Without names: of all.
+    Without names there are those of all.
     """
     rows: dict[str, Row] = {}
     order: dict[str, int] = {}
@@ -88,7 +88,6 @@ def rows_of(events: Iterable[Event], names: Sequence[str]) -> dict[str, Row]:
 
 
 def _points(event: Event) -> Iterator[tuple[str, str, float | None, str]]:
-    """Yield name, label, value and unit of the points of an event; without a value, a mark."""
     name, kind = name_of(event), event["event"]
     for one in numbers(event) if kind in DRAWN else ():
         yield name, one.name, drawable(one.value), one.unit
@@ -125,12 +124,11 @@ def shown(text: str) -> str:
 def plot(recording: Recording, names: Sequence[str], path: Path) -> list[str]:
     """Write a picture of these names (none: of all); return the names in it.
 
-    Args:
-      path: its suffix is the form.
+    The suffix of `path` is the form.
 
     Raises:
-      HilgwError: a name is unknown.
-      UsageError: matplotlib does not write this form, or is missing.
+        HilgwError: a name is unknown.
+        UsageError: matplotlib does not write this form, or is missing.
     """
     demand_known(names, parts_of(recording), recording.events())
     rows = rows_of(recording.events(), names)
@@ -150,7 +148,11 @@ def plot(recording: Recording, names: Sequence[str], path: Path) -> list[str]:
 
 
 def figure_of(rows: int, columns: int, *, sharex: bool = False) -> tuple[Figure, Any]:
-    """Return a figure and the array of its axes. Raises UsageError without matplotlib."""
+    """Return a figure and the array of its axes.
+
+    Raises:
+        UsageError: Matplotlib is not installed.
+    """
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -160,7 +162,11 @@ def figure_of(rows: int, columns: int, *, sharex: bool = False) -> tuple[Figure,
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Save in the form of the suffix. Raises UsageError if matplotlib does not write it."""
+    """Save in the form of the suffix.
+
+    Raises:
+        UsageError: Matplotlib does not write it.
+    """
     try:
         figure.savefig(path)
     except ValueError as error:

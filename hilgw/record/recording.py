@@ -59,10 +59,7 @@ class Recording:
         """Yield the events between these times, in seconds since the first event.
 
         They have the keys of the control socket's events. The first damaged place ends them: see
-        `error`.
-
-        Args:
-          states: also repeated states that are not older than the recording.
+        `error`. With `states`, also repeated states that are not older than the recording.
         """
         self.truncated, self.error = False, None
         try:
@@ -120,7 +117,6 @@ class Recording:
 
 
 def _block_after(file: BinaryIO, reader: Reader, offset: int) -> tuple[int, int] | None:
-    """Return offset and time of the first packet after this place."""
     file.seek(offset)
     data = file.read(SEARCHED)
     position = resync(data, len(reader.interfaces))

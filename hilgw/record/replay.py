@@ -157,7 +157,6 @@ class Replay:
         self._frame, self._done = self._frame + 1, 0
 
     def _expected(self) -> bytes:
-        """Return the next frame; b"" behind the last one."""
         return self._frames[self._frame] if self._frame < self.frames else b""
 
     def _differs(self, actual: bytes, now: int) -> None:
@@ -220,6 +219,6 @@ class Replay:
         self._passed.pop(self._step, None)
         self._pass(self._step, now)
 
-    def _pass(self, at: int, now: int) -> None:
-        self._time_ns = self._steps[at].time_ns
-        self._now, self._step = max(self._now, now), at + 1
+    def _pass(self, index: int, now: int) -> None:
+        self._time_ns = self._steps[index].time_ns
+        self._now, self._step = max(self._now, now), index + 1

@@ -127,7 +127,6 @@ def _scripts(path: Path, _changed_ns: int, _size: int) -> Mapping[str, Script]:
 
 
 def _is_of(name: str, event: dict[str, Any]) -> bool:
-    """Return True if the part of this name is a body of the event's robot, or the body itself."""
     return name in (event["robot"], f"{event['robot']}.body")
 
 

@@ -253,9 +253,9 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     batches = messages(sys.stdin.buffer)
 
-    def report(what: Report) -> None:
+    def report(message: Report) -> None:
         try:
-            print(json.dumps(asdict(what)), flush=True)
+            print(json.dumps(asdict(message)), flush=True)
         except OSError:
             sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115 - the gateway is gone
 

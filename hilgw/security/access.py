@@ -62,17 +62,19 @@ class Access:
     """The tokens of one configuration. Tokens are kept as digests only."""
 
     def __init__(self, tokens: Iterable[tuple[str, str, str]] = ()) -> None:
-        """Create the access list of these (name, role, token)."""
         self._grants = [(_digest(token), Grant(name, role)) for name, role, token in tokens]
 
     def grant(self, token: str | None) -> Grant | None:
-        """Return what this token allows; None: nothing. Takes the same time for every token."""
+        """Return what this token allows; None: nothing.
+
+        Takes the same time for every token.
+        """
         digest = _digest(token or "")
-        found = None
+        match = None
         for known, grant in self._grants:
             if hmac.compare_digest(known, digest) and token:
-                found = grant
-        return found
+                match = grant
+        return match
 
 
 class TokenCheck:
@@ -100,7 +102,6 @@ class TokenCheck:
         self._wrong: dict[str, deque[int]] = {}  # by address, when its last wrong tokens came
 
     def __call__(self, token: str | None, peer: str) -> RequestRefused | None:
-        """Return why the client at `peer`, HOST:PORT, is refused; None if it is not."""
         now, address = self._now(), _address_of(peer)
         wrong = self._wrong.get(address)
         if wrong and len(wrong) == MAX_WRONG_TOKENS and now - wrong[0] < PERIOD_NS:
@@ -122,7 +123,6 @@ class TokenCheck:
         return Forbidden.MONITOR_TOKEN if known else Forbidden.WRONG_TOKEN
 
     def _note(self, address: str, now: int) -> None:
-        """Note a wrong token; if there are too many addresses, forget the one with the oldest."""
         wrong = self._wrong.pop(address, None) or deque(maxlen=MAX_WRONG_TOKENS)
         wrong.append(now)
         self._wrong[address] = wrong
@@ -202,9 +202,8 @@ def server_context(
 ) -> ssl.SSLContext:
     """Return a context for TLS 1.2 or newer with this certificate chain.
 
-    Args:
-        client_authority: PEM file of the certificate that signed those of the clients; a client
-            without one has no connection.
+    `client_authority` is the PEM file of the certificate that signed those of the clients; a client
+    without one has no connection.
 
     Raises:
         ConfigError: a file is invalid, or every user of this machine can read the key.
@@ -215,9 +214,9 @@ def server_context(
     try:
         context.load_cert_chain(certificate, key)
     except (OSError, ssl.SSLError) as error:
-        what = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        problem = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ConfigError(
-            f"the certificate cannot be used: {what}",
+            f"the certificate cannot be used: {problem}",
             where=str(certificate),
             fix="name a PEM file with the certificate, and one with its private key",
         ) from error

@@ -33,8 +33,10 @@ class Side:
         self.cut = False
 
     def handle(self, events: list[Any] | None) -> list[Any]:
-        """Do what the session wants: its bytes and modem lines go to the mock. Returns the events
-        but Write."""
+        """Do what the session wants, and return the events but Write.
+
+        Its bytes and modem lines go to the mock.
+        """
         others: list[Any] = []
         for event in events or ():
             if isinstance(event, base.Write | control.Write):
@@ -101,8 +103,10 @@ class CoSimulation:
         return side
 
     def run(self, seconds: float, until: Callable[[], object] = lambda: False) -> bool:
-        """Time passes, and what is due happens at its time: for so long, or until this holds.
-        Returns whether it holds."""
+        """Let time pass, for this long or until this holds; return whether it holds.
+
+        What is due happens at its time.
+        """
         end, steps = self.now + round(seconds * NS_PER_S), 0
         while not until():
             due = earliest(self.air.next_deadline(), *(side.next_deadline() for side in self.sides))
@@ -122,7 +126,7 @@ class BodyLine(Side):
     """A body's session and the mock of its robot, alone in a world."""
 
     def __init__(self, session: Any, mock: Any, *, on_line: bool = True) -> None:
-        """Create it. on_line: false for a robot on TCP, whose mock has a connection."""
+        """Create it; `on_line` is false for a robot on TCP, whose mock has a connection."""
         super().__init__(CoSimulation(), session, mock)
         self.world.sides.append(self)
         self.on_line = on_line
@@ -145,7 +149,7 @@ class BodyLine(Side):
             self.mock.disconnect(self.now)
 
     def run(self, milliseconds: float, until: Callable[[], object] = lambda: False) -> bool:
-        """Both run at their deadlines, for so long or until this holds; whether it holds."""
+        """Run both at their deadlines, for this long or until this holds; return if it holds."""
         if self.world.run(milliseconds * NS_PER_MS / NS_PER_S, until):
             return True
         self.step()

@@ -34,7 +34,7 @@ _BENCH = pytest.StashKey["Bench"]()
 def hilgw_bench(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Bench]:
-    """The base of the other fixtures: one event loop in its own thread."""
+    """Return the base of the other fixtures: one event loop in its own thread."""
     from hilgw.testing.fixtures.bench import Bench
 
     folder = partial(tmp_path_factory.mktemp, "hilgw")
@@ -48,9 +48,11 @@ def hilgw_bench(
 
 @pytest.fixture
 def virtual_port(hilgw_bench: Bench) -> VirtualPorts:
-    """Create serial ports for the program under test: `port = virtual_port(baudRate=9600)`, then
-    `port.path`, `port.read(4)`, `port.write(b"..")`; `virtual_port.pair()` creates two connected
-    ports."""
+    """Create serial ports for the program under test.
+
+    `port = virtual_port(baudRate=9600)`, then `port.path`, `port.read(4)`, `port.write(b"..")`;
+    `virtual_port.pair()` creates two connected ports.
+    """
     return hilgw_bench.virtual_ports
 
 
@@ -70,7 +72,7 @@ def firmware(hilgw_bench: Bench) -> Firmware:
 
 @pytest.fixture
 def air(hilgw_bench: Bench) -> AirOfTest:
-    """The default air of radio mocks; `air(seed=3, loss=0.1)` creates another one."""
+    """Return the default air of radio mocks; `air(seed=3, loss=0.1)` creates another one."""
     return hilgw_bench.air
 
 

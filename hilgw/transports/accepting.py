@@ -13,8 +13,10 @@ AT_ONCE = 16  # in one turn of the event loop: who connects again and again fill
 
 
 class Accepting:
-    """Passes each connection and its address to on_connection until close(), which closes the
-    socket, too. The connections do not block."""
+    """A listening socket that passes each connection and its address to on_connection.
+
+    close() closes the socket, too. The connections do not block.
+    """
 
     def __init__(
         self, listening: socket.socket, on_connection: Callable[[socket.socket, Any], None]

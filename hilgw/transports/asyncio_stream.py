@@ -13,6 +13,7 @@ from hilgw.transports.stream import CLOSE_DEADLINE_S, WRITE_LIMIT_BYTES, HangUpW
 
 class AsyncioStream(Transport, asyncio.Protocol):
     """The asyncio protocol for pyserial-asyncio or TCP, as a `hilgw.transports.base.Transport`.
+
     The same contract as `FdStream`.
 
     fd: of a tty, polled for hang-ups while reading is paused; None on other systems. closes_later:
@@ -118,8 +119,8 @@ class AsyncioStream(Transport, asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._ended = True
         self._hang_up.stop()
-        what = self._describe(exc) if isinstance(exc, OSError) else self._end
-        self._lost = self._lost or PortError(what, reason=PortError.LOST, where=self.name)
+        problem = self._describe(exc) if isinstance(exc, OSError) else self._end
+        self._lost = self._lost or PortError(problem, reason=PortError.LOST, where=self.name)
         self._report()
         if not self._closes_later:
             self.closed()

@@ -1,5 +1,7 @@
-"""The interface of a transport: it moves bytes and reports up or down. It has no knowledge of any
-protocol."""
+"""The interface of a transport: it moves bytes and reports up or down.
+
+It has no knowledge of any protocol.
+"""
 
 from __future__ import annotations
 
@@ -140,8 +142,10 @@ class Observable:
 
 
 class Transport(Observable, ABC):
-    """An open byte stream. What is not abstract is the answer of one without descriptor, queues in
-    a driver and modem lines.
+    """An open byte stream.
+
+    What is not abstract is the answer of one without descriptor, queues in a driver and modem
+    lines.
 
     notices: lines for the user about this port. unsent: bytes that were pending when the stream
     ended. read_bytes: the most bytes per call of on_data, where the transport reads them from the
@@ -195,8 +199,7 @@ class Transport(Observable, ABC):
     def start(self, on_data: ReadHandler, on_lost: LostHandler) -> None:
         """Begin to read.
 
-        Args:
-            on_lost: is called once when the stream ends by itself, never after close().
+        `on_lost` is called once when the stream ends by itself, never after close().
         """
 
     @abstractmethod
@@ -257,13 +260,12 @@ class Transport(Observable, ABC):
         """Wait until the port is closed, or a deadline has passed."""
 
     def _report(self) -> None:
-        """Report that the stream has ended by itself, for the reason `_lost`."""
         if self._on_lost is not None and self._lost is not None and not self._closed:
             on_lost, self._on_lost = self._on_lost, None
             on_lost(self._lost)
 
-    def _unsupported(self, what: str) -> PortError:
-        return PortError(what, reason=PortError.UNSUPPORTED, where=self.name)
+    def _unsupported(self, ability: str) -> PortError:
+        return PortError(ability, reason=PortError.UNSUPPORTED, where=self.name)
 
 
 class DeviceSide(Protocol):

@@ -1,5 +1,7 @@
-"""Errors of pyserial, termios and the kernel, converted to PortError; and names that are
-probably not those of a serial port of this machine."""
+"""Errors of pyserial, termios and the kernel, converted to PortError.
+
+Also names that are probably not those of a serial port of this machine.
+"""
 
 from __future__ import annotations
 
@@ -32,22 +34,22 @@ _UNSUPPORTED = {errno.ENOTTY, errno.EINVAL, errno.EISDIR, errno.EOPNOTSUPP, errn
 def port_error(error: BaseException, name: str) -> PortError:
     """Return the PortError for an error while opening `name`."""
     if isinstance(error, socket.gaierror):  # its number is not an errno
-        what = f"cannot find the host: {error.strerror}"
-        return PortError(what, reason=PortError.ABSENT, where=name, fix="check the name")
+        problem = f"cannot find the host: {error.strerror}"
+        return PortError(problem, reason=PortError.ABSENT, where=name, fix="check the name")
     number = errno.ETIMEDOUT if isinstance(error, TimeoutError) else _errno_of(error)
-    what = f"cannot open: {os.strerror(number) if number else error}"
+    problem = f"cannot open: {os.strerror(number) if number else error}"
     if number in _ABSENT:
         doubted = doubt(name)
         fix = doubted[1] if doubted else "check the cable and the name"
-        return PortError(what, reason=PortError.ABSENT, where=name, fix=fix)
+        return PortError(problem, reason=PortError.ABSENT, where=name, fix=fix)
     if number in _BUSY:
-        return _busy(what, number, name)
+        return _busy(problem, number, name)
     if number in _DENIED:
-        return PortError(what, reason=PortError.DENIED, where=name, fix=fix_for_denied(name))
+        return PortError(problem, reason=PortError.DENIED, where=name, fix=fix_for_denied(name))
     if number in _UNSUPPORTED or isinstance(error, (ValueError, OverflowError)):
         fix = "check that this is a serial port, and its settings"
-        return PortError(what, reason=PortError.UNSUPPORTED, where=name, fix=fix)
-    return PortError(what, reason=PortError.LOST, where=name)
+        return PortError(problem, reason=PortError.UNSUPPORTED, where=name, fix=fix)
+    return PortError(problem, reason=PortError.LOST, where=name)
 
 
 def held_by(holder: object, name: str) -> PortError:
@@ -60,14 +62,13 @@ def held_by(holder: object, name: str) -> PortError:
     )
 
 
-def _busy(what: str, number: int | None, name: str) -> PortError:
+def _busy(problem: str, number: int | None, name: str) -> PortError:
     if number in (errno.EMFILE, errno.ENFILE):
-        return PortError(what, reason=PortError.BUSY, where=name, fix="raise ulimit -n")
+        return PortError(problem, reason=PortError.BUSY, where=name, fix="raise ulimit -n")
     return PortError("in use by another program", reason=PortError.BUSY, where=name)
 
 
 def _errno_of(error: BaseException | None) -> int | None:
-    """Return the errno; for an error of pyserial without one, that of its cause."""
     while error is not None:
         number = getattr(error, "errno", None)
         if number is None and error.args:
@@ -112,14 +113,14 @@ def doubt(name: str) -> tuple[str, str] | None:
     """
     if name.startswith("~"):
         return "begins with '~', which only a shell expands", "write the whole path"
-    if (found := _VARIABLE.search(name)) and not os.path.lexists(name):
-        return f"has {found[0]}, which only a shell expands", "write the whole path"
+    if (match := _VARIABLE.search(name)) and not os.path.lexists(name):
+        return f"has {match[0]}, which only a shell expands", "write the whole path"
     if _ADDRESS.fullmatch(name):
         return "is an address on TCP without its scheme", f"did you mean socket://{name}?"
     if _WINDOWS.fullmatch(name) and sys.platform != "win32":
         return "is the name of a port on Windows", _LIST
-    if found := _TYPOGRAPHIC.search(name):
-        return f"has a U+{ord(found[0]):04X}", "write a plain quote, or none"
+    if match := _TYPOGRAPHIC.search(name):
+        return f"has a U+{ord(match[0]):04X}", "write a plain quote, or none"
     if _MACOS.fullmatch(name) and sys.platform != "darwin" and not os.path.lexists(name):
         return "is the name of a port on macOS", _LIST
     if _BARE.fullmatch(name) and not os.path.lexists(name):

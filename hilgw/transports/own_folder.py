@@ -13,8 +13,11 @@ PREFIX = "hilgw-run-"
 
 
 class OwnFolder:
-    """A new, private folder. This process has it locked: who makes such a folder later removes it,
-    if this process was killed. OSError when it cannot be made."""
+    """A new, private folder.
+
+    This process has it locked: who makes such a folder later removes it, if this process was
+    killed. OSError when it cannot be made.
+    """
 
     def __init__(self) -> None:
         import fcntl  # not on Windows

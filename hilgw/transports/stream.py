@@ -52,7 +52,6 @@ class FdStream(Transport):
 
     @property
     def pending(self) -> int:
-        """Bytes accepted by write() that the kernel has not accepted yet."""
         return len(self._rest)
 
     @property
@@ -129,7 +128,6 @@ class FdStream(Transport):
             self._release()
 
     async def wait_closed(self) -> None:
-        """Wait until the descriptor is closed, or CLOSE_DEADLINE_S has passed."""
         await asyncio.wait([self._released], timeout=CLOSE_DEADLINE_S)
 
     # --- called by the event loop -----------------------------------------------------------------
@@ -211,9 +209,9 @@ class FdStream(Transport):
     def _describe_loss(self, error: OSError) -> str:
         return describe_loss(error)
 
-    def _fail(self, what: str, cause: OSError | None = None) -> PortError:
+    def _fail(self, problem: str, cause: OSError | None = None) -> PortError:
         """Mark the stream as ended by itself; the event loop calls on_lost later, never write()."""
-        error = PortError(what, reason=PortError.LOST, where=self.name)
+        error = PortError(problem, reason=PortError.LOST, where=self.name)
         error.__cause__ = cause
         if self._fd >= 0:
             self._lost = error
@@ -228,7 +226,6 @@ class FdStream(Transport):
             self._on_lost(error)
 
     def _release(self) -> None:
-        """Leave the event loop and close the descriptor; its number is not used again."""
         fd, self._fd = self._fd, -1
         if fd < 0:
             return

@@ -211,7 +211,6 @@ class TlsStream(Transport):
         self._end(error.what)
 
     def _read_rest(self) -> None:
-        """Read what came before the end, as from any other stream."""
         while self._lost is None and not self._closed and not self._paused:
             before = self._received.pending + self._tls.pending()
             if self._on_data is None or not before:
@@ -220,10 +219,10 @@ class TlsStream(Transport):
             if self._received.pending + self._tls.pending() == before:
                 return
 
-    def _end(self, what: str) -> None:
+    def _end(self, problem: str) -> None:
         if self._lost is not None or self._closed:
             return
-        self._lost = self._error(what)
+        self._lost = self._error(problem)
         self._deadline.cancel()
         self._inner.close()
         if self._on_ready is not None:
@@ -233,5 +232,5 @@ class TlsStream(Transport):
         else:
             self._loop.call_soon(self._report)
 
-    def _error(self, what: str) -> PortError:
-        return PortError(what, reason=PortError.LOST, where=self.name)
+    def _error(self, problem: str) -> PortError:
+        return PortError(problem, reason=PortError.LOST, where=self.name)

@@ -79,7 +79,10 @@ class Points:
 
 
 def collect(series: Mapping[str, Points], time: int, readings: Iterable[Reading]) -> None:
-    """Add the readings of these series. Without any series, no reading is made."""
+    """Add the readings of these series.
+
+    Without any series, no reading is made.
+    """
     for name, value, _ in readings if series else ():
         if value is not None and (points := series.get(name)) is not None:
             points.add(time, number(value))
@@ -89,7 +92,7 @@ def collect(series: Mapping[str, Points], time: int, readings: Iterable[Reading]
 
 
 def of_event(event: Event, values: Mapping[str, Event]) -> Iterator[Reading]:
-    """Yield the numbers of an event. values: the newest `value` of each sensor."""
+    """Yield the numbers of an event; `values` has the newest `value` of each sensor."""
     readings, device = numbers(event), event.get("device", "")
     whose = name_of(event).removesuffix(f".{device}")
     names = [
@@ -119,8 +122,7 @@ def _suffix(one: Number, is_one_of_many: bool) -> str:
 def of_status(status: Event, before: Event) -> Iterator[Reading]:
     """Yield the numbers of an answer to `status`.
 
-    Args:
-      before: the answer before it; latencies and real-time factors span the time between both.
+    Latencies and real-time factors span the time since `before`, the answer before it.
     """
     for name, port in status.get("ports", {}).items():
         for quantity, (key, unit) in RATES.items():
@@ -133,11 +135,14 @@ def of_status(status: Event, before: Event) -> Iterator[Reading]:
         factor = simulated_s / passed_s if passed_s > 0 <= simulated_s else None  # it started anew
         yield Reading(f"{name}: real-time factor", factor, "x")
     for hop, parts in status.get("latency", {}).items():
-        for part, found in parts.items():
-            old = before.get("latency", {}).get(hop, {}).get(part, found)
-            total, bounds = found["count"] - old["count"], [*status["latency_bounds_s"], math.inf]
+        for part, histogram in parts.items():
+            old = before.get("latency", {}).get(hop, {}).get(part, histogram)
+            total, bounds = (
+                histogram["count"] - old["count"],
+                [*status["latency_bounds_s"], math.inf],
+            )
             counts = [
-                new - past for new, past in zip(found["buckets"], old["buckets"], strict=False)
+                new - past for new, past in zip(histogram["buckets"], old["buckets"], strict=False)
             ]
             for word, share in (("p50", 0.5), ("p99", 0.99)):
                 ms = bounds[bisect_left(counts, share * total)] * 1e3 if total > 0 else None

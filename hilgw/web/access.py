@@ -35,7 +35,10 @@ FORM = Markup(
 
 
 class Visitors:
-    """hosts: the names that a URL of the page may have. local: only this machine reaches it."""
+    """The visitors of the page.
+
+    hosts: the names that a URL of the page may have. local: only this machine reaches it.
+    """
 
     def __init__(
         self, access: Access, hosts: Iterable[str], ports: Iterable[int], *, local: bool
@@ -47,17 +50,21 @@ class Visitors:
         self.check = TokenCheck(access, "monitor", time.monotonic_ns)
 
     def is_known_host(self, host: str | None) -> bool:
-        """Return whether the header Host has a name of this page; another one is of a strange
-        page whose
-        name leads to this machine."""
+        """Return whether the header Host has a name of this page.
+
+        Another name is of a strange page, which leads to this machine.
+        """
         try:
             return urlsplit(f"//{host}").hostname in self._hosts
         except ValueError:
             return False
 
     def is_own_origin(self, origin: str | None, host: str | None) -> bool:
-        """Return whether the header Origin is that of the page: it equals Host, whose name is ours,
-        or has a port of this run. `ssh -L` and a proxy have another port, and a proxy TLS."""
+        """Return whether the header Origin is that of the page.
+
+        It equals Host, whose name is ours, or has a port of this run. `ssh -L` and a proxy have
+        another port, and a proxy TLS.
+        """
         try:
             given = urlsplit(origin or "")
             if given.hostname not in self._hosts or given.scheme not in self._schemes:
@@ -72,16 +79,20 @@ class Visitors:
             return False
 
     def may_stop(self, headers: Mapping[str, str], token: str | None) -> bool:
-        """Return whether STOP ALL is done for this request. token: of its form. The page itself
-        may, on a loopback address without a token; who has one may in any case."""
+        """Return whether STOP ALL is done for this request, or for the token of its form.
+
+        The page itself may, on a loopback address without a token; who has one may in any case.
+        """
         if self._access.grant(token):
             return True
         host, origin = headers.get("host"), headers.get("origin")
         return self.local and self.is_known_host(host) and self.is_own_origin(origin, host)
 
     def grant(self, token: object, peer: str) -> Grant | str:
-        """Return what the visitor at `peer`, HOST:PORT, may do, or why it may do nothing. token: as
-        it came over the WebSocket."""
+        """Return what the visitor at `peer`, HOST:PORT, may do, or why it may do nothing.
+
+        `token` is as it came over the WebSocket.
+        """
         given = token if isinstance(token, str) and token else None
         why = self.check(given, peer)
         if why is None and (known := self._access.grant(given)) is not None:
@@ -92,7 +103,10 @@ class Visitors:
 
 
 def visitors_of(settings: Mapping[str, Any]) -> Visitors:
-    """Of settings that are JSON, too: what `Visitors` takes, and `tokens`: name, role, token."""
+    """Return the visitors of settings, which may be JSON.
+
+    They are what `Visitors` takes, and `tokens`: name, role, token.
+    """
     access = Access([(name, role, token) for name, role, token in settings["tokens"]])
     ports, local = settings["ports"], settings["local"]
     return Visitors(access, settings["hosts"], ports, local=local)
@@ -102,9 +116,15 @@ class Guard:
     """Asks `Visitors` before every request and every websocket of the page."""
 
     def __init__(self, app: ASGIApp, visitors: Visitors, policy: str, stopping: Answering) -> None:
-        """Create it. policy: where the page may load from, as a header. stopping: answers below
-        STOP_PATH, as
-        at the port of STOP ALL, which a proxy or `ssh -L` need not lead to."""
+        """Create it.
+
+        Args:
+            app: The application behind it.
+            visitors: Who may do what.
+            policy: Where the page may load from, as a header.
+            stopping: Answers below STOP_PATH, as at the port of STOP ALL, which a proxy or `ssh -L`
+                need not lead to.
+        """
         self._app, self._visitors, self._stopping = app, visitors, stopping
         self._headers = {
             "content-security-policy": policy,
@@ -165,7 +185,6 @@ class Guard:
 
 
 async def _form(receive: Receive) -> bytes:
-    """Return the body of a request, as far as a form has it."""
     data, goes_on = b"", True
     while goes_on and len(data) < MOST_FORM:
         message = await receive()

@@ -31,22 +31,32 @@ class Actions:
         """Show what the visitor has to give first."""
         self._answer.set_content(state(text, "warn"))
 
-    async def do(self, what: str, request: Callable[..., object], *given: object) -> bool:
-        """Send a request of `hilgw.client.Gateway`, beside the event loop, and show what became
-        of it. what: in words, once it is done. Not sent for a visitor who may not, nor again while
-        the same is under way: a second click is none. Returns whether it was done."""
+    async def do(self, done: str, request: Callable[..., object], *given: object) -> bool:
+        """Send a request of `hilgw.client.Gateway`, outside the event loop, and show its outcome.
+
+        It is not sent for a visitor who may not, nor again while the same is under way: a second
+        click is none.
+
+        Args:
+            done: The request in words, once it is done.
+            request: The method to call.
+            *given: Its arguments.
+
+        Returns:
+            Whether it was done.
+        """
         from nicegui import run
 
-        if what in self._running or not self._page.may("drive"):
+        if done in self._running or not self._page.may("drive"):
             return False
-        self._running.add(what)
+        self._running.add(done)
         try:
             note = await run.io_bound(request, *given)
             more = f"; {note}" if isinstance(note, str) and note else ""
-            self._answer.set_content(joined([state(f"{what}{more}", "warn" if more else "good")]))
+            self._answer.set_content(joined([state(f"{done}{more}", "warn" if more else "good")]))
         except HilgwError as error:
             self._answer.set_content(state(str(error), "bad"))
             return False
         finally:
-            self._running.discard(what)
+            self._running.discard(done)
         return True

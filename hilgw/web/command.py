@@ -66,8 +66,12 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> None:
-    """Serve the page until a signal. HilgwError: a package, a token or a certificate is missing,
-    the port is in use, or the file is not a recording."""
+    """Serve the page until a signal.
+
+    Raises:
+        HilgwError: A package, a token or a certificate is missing, the port is in use, or the file
+            is not a recording.
+    """
     from hilgw.web.server import WebSettings, serve
 
     names = ("host", "port", "name", "certificate", "key")

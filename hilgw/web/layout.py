@@ -75,9 +75,10 @@ def _add(site: Site, path: str, name: str, build: Callable[[Page], None]) -> Non
 
 
 async def _grant(site: Site) -> Grant | None:
-    """Return what the visitor of this page may do, by the first message of its WebSocket; None:
-    nothing,
-    and the page asks for a token."""
+    """Return what the visitor of this page may do, by the first message of its WebSocket.
+
+    None: nothing, and the page asks for a token.
+    """
     from nicegui import ui
 
     client, token = ui.context.client, None
@@ -131,8 +132,8 @@ def _build_playhead(page: Page, recorded: Recorded) -> None:
         slider.on("pointerdown", lambda: hold(True))
         slider.on("change", seek, js_handler="(e) => emit(e.target.value)")
     if not may:
-        for each in (play, speed, slider):
-            each.props("disable disabled")
+        for control in (play, speed, slider):
+            control.props("disable disabled")
 
     def update() -> None:
         now, begin = recorded.now(), recorded.begin_ns

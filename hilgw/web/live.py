@@ -2,7 +2,7 @@
 
 Two threads for each gateway, so that one that hangs delays no other: one reads its events, one asks
 for its status once a second, and whether it is here when no event came. A further kind of events
-that a page needs has a thread and a connection of its own: what is read already goes on.
+that a page needs has a thread and a connection of its own: what is read already continues.
 """
 
 from __future__ import annotations
@@ -53,8 +53,10 @@ class Live:
         _begin(lambda: give_back(self._ended))
 
     def need(self, kind: str) -> None:
-        """Read this kind, too, of all gateways; for a while, so that a page that is closed leaves
-        nothing."""
+        """Read this kind, too, of all gateways.
+
+        It is read for a while, so that a page that is closed leaves nothing.
+        """
         with self.bench.lock:
             self._needed[kind] = self.bench.now() + NEED_NS
             for view in self.bench.gateways.values():
@@ -87,7 +89,6 @@ class Live:
                 return
 
     def _follow(self, path: Path) -> None:
-        """Follow one gateway to its end."""
         try:
             if (view := self._opened(path)) is not None:
                 _begin(lambda: self._ask_status(path, view))
@@ -97,7 +98,7 @@ class Live:
                 self._followed.discard(path)
 
     def _opened(self, path: Path) -> GatewayView | None:
-        """None: it cannot be read; the model has the reason."""
+        """Return the view of a gateway; None if it cannot be read: the model has the reason."""
         bench = self.bench
         try:
             status = Gateway(path).status(ANSWER_S)
@@ -140,7 +141,7 @@ class Live:
                     return
 
     def _ask_status(self, path: Path, view: GatewayView) -> None:
-        """Until the gateway has gone; one that hangs is asked again and again."""
+        """Ask for the status until the gateway has gone, again and again while it hangs."""
         bench, gateway = self.bench, Gateway(path)
         while not self._ended.wait(PULSE_S) and view.ended != GONE:
             status = None

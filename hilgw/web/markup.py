@@ -15,9 +15,10 @@ class Markup(str):
 
 
 def element(tag: str, *content: object, **attributes: object) -> Markup:
-    """Return an HTML element; class_ stands for class, other attributes with - for _; None
-    leaves one
-    out."""
+    """Return an HTML element.
+
+    class_ means class, and _ is - in other attributes; None leaves one out.
+    """
     names = (
         f' {name.rstrip("_").replace("_", "-")}="{escape(str(value))}"'
         for name, value in attributes.items()
@@ -32,7 +33,10 @@ def joined(content: Iterable[object]) -> Markup:
 
 
 def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> Markup:
-    """Return a table with a name; the first cell of each row names the row. Empty without rows."""
+    """Return a table with a name; the first cell of each row names the row.
+
+    Empty without rows.
+    """
     body = [
         element("tr", element("th", row[0], scope="row"), *(element("td", c) for c in row[1:]))
         for row in rows
@@ -53,7 +57,7 @@ def age(nanoseconds: float) -> str:
 
 
 def plain_page(body: str) -> str:
-    """Return a page without any script. body: HTML."""
+    """Return a page without any script, with this HTML as its body."""
     return (
         "<!doctype html><html lang=en><head><meta charset=utf-8><title>hilgw</title>"
         '<meta name=viewport content="width=device-width"><meta name=color-scheme '

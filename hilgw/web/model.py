@@ -1,5 +1,8 @@
-"""All gateways, as the pages show them. They come in by `Bench.opened` and by the methods of
-`GatewayView`: from running gateways (`hilgw.web.live`), or from a recording."""
+"""All gateways, as the pages show them.
+
+They come in by `Bench.opened` and by the methods of `GatewayView`: from running gateways
+(`hilgw.web.live`), or from a recording.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,11 @@ MOST_GONE = 8
 
 
 class Bench:
-    """All gateways. now: the time that the page shows, in nanoseconds of `mono_ns`; that of a
-    recording is where its slider is. problem: why gateways cannot be found."""
+    """All gateways.
+
+    now: the time that the page shows, in nanoseconds of `mono_ns`; that of a recording is where its
+    slider is. problem: why gateways cannot be found.
+    """
 
     def __init__(self, now: Callable[[], int]) -> None:
         self.now = now
@@ -22,9 +28,10 @@ class Bench:
         self.problem = ""
 
     def opened(self, key: str, config: str, pid: int) -> GatewayView:
-        """Return the view of a gateway that is here now. One that ran the same configuration,
-        and is gone,
-        makes room for it."""
+        """Return the view of a gateway that is here now.
+
+        One that ran the same configuration, and is gone, makes room for it.
+        """
         now, old = self.now(), self.gateways.get(key)
         if old is not None and pid in (old.pid, 0):
             return old

@@ -19,8 +19,11 @@ SLOWER_S = 0.5  # of pages that show much
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What all pages share. stop_port: where STOP ALL is. run_id: of this run, which it names.
-    visitors: what each of them may do."""
+    """What all pages share.
+
+    stop_port: where STOP ALL is. run_id: of this run, which it names. visitors: what each of them
+    may do.
+    """
 
     bench: Bench
     live: Live | Recorded
@@ -41,9 +44,10 @@ class Page:
         return self.site.bench
 
     def may(self, role: str) -> bool:
-        """Return whether this visitor may do what needs the role. `build` makes a control that
-        acts only
-        then; no other visitor can use it."""
+        """Return whether this visitor may do what needs the role.
+
+        `build` makes a control that acts only then; no other visitor can use it.
+        """
         return self.site.live.acts and self.grant.allows(role)
 
     def sections(
@@ -58,8 +62,10 @@ class Page:
             shown[key].update(view)
 
     def refresh(self, update: Callable[[], None], seconds: float = REFRESH_S) -> None:
-        """Calls `update` now and then on, while the page is open; nothing else reads or writes the
-        model meanwhile."""
+        """Call `update` now and every so often, while the page is open.
+
+        Nothing else reads or writes the model meanwhile.
+        """
 
         def locked() -> None:
             with self.bench.lock:

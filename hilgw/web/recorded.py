@@ -1,6 +1,6 @@
 """Fills the model from a recording, as `hilgw.web.live` does from running gateways.
 
-The model is that of the playhead's time: a thread reads on as it goes on. Where it jumps, the model
+The model is that of the playhead's time: a thread reads on as it moves. Where it jumps, the model
 is made anew, of the newest states before and of all events of a window: the file is never in
 memory. Another thread reads the file once, for these states and for its end. Times
 are `time_ns` of the recording.
@@ -28,8 +28,10 @@ from hilgw.web.model import Bench
 
 LEAST_NS, MOST_NS = KEYFRAME_NS + 5 * NS_PER_S, 300 * NS_PER_S
 WINDOW_EVENTS, MARK_EVENTS = 20_000, 1000
-"""The window has about so many events, if these are not of less or more time than that. Each state
-that was changed before it is repeated in it, or before."""
+"""The window has about this many events, if these are not of less or more time than that.
+
+Each state that was changed before it is repeated in it, or before.
+"""
 TICK_S = 0.05
 RARE = frozenset(NAMED) - {"value", "command", "link"}
 MOST_STATES = 200_000
@@ -51,9 +53,10 @@ def without_frames(events: Events) -> Events:
 
 
 class Recorded:
-    """One for all pages of its `bench`. clock: of real time, in nanoseconds. with_frames: makes the
-    decoder of a window: it gets the events, and gives them with their frames. RecordingError when
-    the file is not a recording.
+    """A recording, for all pages of its `bench`.
+
+    clock: of real time, in nanoseconds. with_frames: makes the decoder of a window: it gets the
+    events, and gives them with their frames. RecordingError when the file is not a recording.
 
     begin_ns, end_ns: its first event, and the last one that was read so far. states: those that a
     jump needs, MOST_STATES at most.
@@ -73,8 +76,8 @@ class Recorded:
         self.begin_ns = self.end_ns = 0 if first is None else first["time_ns"]
         layout = {"topology": NO_TOPOLOGY, "scene": NO_SCENE}
         for part, known in layout.items():
-            found = recording.head.get(part)  # not there: an older version has recorded it
-            layout[part] = {**known, **(found if isinstance(found, dict) else {})}
+            recorded = recording.head.get(part)  # not there: an older version has recorded it
+            layout[part] = {**known, **(recorded if isinstance(recorded, dict) else {})}
         layout["scene"]["mono_ns"] = self.begin_ns
         folder = {"folder": str(path.absolute().parent), "running": {}}
         self._layout = {**layout, "recordings": folder}
@@ -82,7 +85,7 @@ class Recorded:
         self._at, self._since = self.begin_ns, clock()
         self._jumped, self._ended = True, threading.Event()
         self.states: list[Event] = []
-        self._marks: list[int] = []  # the time of each of so many events
+        self._marks: list[int] = []  # the time of each MARK_EVENTS-th event
         self._events: Iterator[Event] = iter(())
         self._next: Event | None = None
         self._plotted: set[str] = set()
@@ -111,18 +114,18 @@ class Recorded:
         return min(self._at + int(passed), self.end_ns)
 
     def play(self, is_playing: bool, speed: float | None = None) -> None:
-        """Go on, or stand still, from where it is. At the end it begins again."""
+        """Play on or stand still, from where it is; at the end play again from the start."""
         with self.bench.lock:
-            at = self.now()
-            if is_playing and not self.is_playing and at >= self.end_ns:
-                self._jumped, at = True, self.begin_ns
-            self._at, self._since = at, self._clock()
+            time_ns = self.now()
+            if is_playing and not self.is_playing and time_ns >= self.end_ns:
+                self._jumped, time_ns = True, self.begin_ns
+            self._at, self._since = time_ns, self._clock()
             self.is_playing, self.speed = is_playing, speed or self.speed
 
-    def seek(self, at: int) -> None:
+    def seek(self, time_ns: int) -> None:
         """Jump to this time."""
         with self.bench.lock:
-            self._at, self._since = min(max(at, self.begin_ns), self.end_ns), self._clock()
+            self._at, self._since = min(max(time_ns, self.begin_ns), self.end_ns), self._clock()
             self._jumped = True
 
     # --- in threads -------------------------------------------------------------------------------
@@ -132,9 +135,9 @@ class Recorded:
         recording, problems = Recording(self.path), list[str]()
         with closing(recording.events(states=True)) as events:  # type: ignore[type-var]
             for number, event in enumerate(events):
-                at = self.end_ns = max(self.end_ns, event["time_ns"])
+                time_ns = self.end_ns = max(self.end_ns, event["time_ns"])
                 if number % MARK_EVENTS == 0:
-                    self._marks.append(at)
+                    self._marks.append(time_ns)
                     if self._ended.is_set():
                         return
                 if event["event"] not in RARE and "since_ns" not in event:
@@ -142,7 +145,7 @@ class Recorded:
                 if len(self.states) < MOST_STATES:
                     self.states.append(_timed(event))
                 else:
-                    problems = problems or [MANY.format(ns_to_s(at - self.begin_ns))]
+                    problems = problems or [MANY.format(ns_to_s(time_ns - self.begin_ns))]
         problems += [str(recording.error)] if recording.error is not None else []
         problems += [TRUNCATED] * recording.truncated
         with self.bench.lock:
@@ -154,8 +157,10 @@ class Recorded:
             self.follow()
 
     def follow(self) -> None:
-        """The model is that of the playhead's time, unless that jumps meanwhile. Series that are
-        plotted from now on have the points of the window."""
+        """Bring the model to the playhead's time, unless that jumps meanwhile.
+
+        Series that are plotted from now on have the points of the window.
+        """
         try:
             with self.bench.lock:
                 now, view = self.now(), self._view
@@ -177,10 +182,8 @@ class Recorded:
                 self._with_frames, self._jumped = without_frames, True
 
     def _events_at(self, now: int) -> Iterator[Event]:
-        """Return the newest states before the window that ends now, and the events from its
-        begin on."""
-        at = bisect_left(self._marks, now) - WINDOW_EVENTS // MARK_EVENTS
-        first = min(now - LEAST_NS, self._marks[max(at, 0)] if self._marks else now)
+        mark = bisect_left(self._marks, now) - WINDOW_EVENTS // MARK_EVENTS
+        first = min(now - LEAST_NS, self._marks[max(mark, 0)] if self._marks else now)
         first = max(first, now - MOST_NS, self.begin_ns)
         newest: dict[tuple[str, ...], Event] = {}
         for event in takewhile(lambda each: each["time_ns"] < first, list(self.states)):
@@ -193,8 +196,10 @@ class Recorded:
         return iter(self._with_frames(chain(newest.values(), later)))
 
     def _take_some(self, now: int) -> bool:
-        """Return whether there may be more events up to this time. Nothing is decoded while
-        pages wait."""
+        """Return whether there may be more events up to this time.
+
+        Nothing is decoded while pages wait.
+        """
         some: list[Event] = []
         while len(some) < TOGETHER and (event := self._next) and event["time_ns"] <= now:
             some.append(event)

@@ -36,8 +36,11 @@ EVER_SAME = 50  # messages kept for a browser that comes back; then it loads the
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebSettings:
-    """name: this machine's host name for visitors. tokens: (role, file) pairs.
-    certificate, key: PEM files."""
+    """The settings of the page.
+
+    name: this machine's host name for visitors. tokens: (role, file) pairs. certificate, key: PEM
+    files.
+    """
 
     host: str = "127.0.0.1"
     port: int = 0
@@ -53,9 +56,19 @@ def serve(
     notify: Callable[[str], None],
     recorded: Recorded | None = None,
 ) -> None:
-    """Until Ctrl-C (KeyboardInterrupt) or SIGTERM. show: gets the URL. notify: gets what failed.
-    recorded: what it shows in place of running gateways. UsageError: the package `nicegui` is
-    missing, or the address needs tokens and TLS; PortError, ConfigError."""
+    """Serve the page until Ctrl-C (KeyboardInterrupt) or SIGTERM.
+
+    Args:
+        settings: Where it listens, and for whom.
+        show: Gets the URL.
+        notify: Gets what failed.
+        recorded: What it shows in place of running gateways.
+
+    Raises:
+        UsageError: The package `nicegui` is missing, or the address needs tokens and TLS.
+        PortError: The page or STOP ALL cannot listen.
+        ConfigError: A token or certificate file is wrong.
+    """
     if importlib.util.find_spec("nicegui") is None:
         raise UsageError("hilgw web needs a package", fix="pip install 'hilgw[web]'")
     live = recorded or Live(Bench(time.monotonic_ns))
@@ -92,7 +105,6 @@ def _tokens(settings: WebSettings) -> list[tuple[str, str, str]]:
 
 
 def _policy(stop_port: int) -> str:
-    """Return where the page may load from: itself; and where it may ask for a stop."""
     return (
         "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; object-src 'none'; "
         "base-uri 'self'; frame-ancestors 'none'; form-action 'self'; "
@@ -102,7 +114,7 @@ def _policy(stop_port: int) -> str:
 
 @contextlib.contextmanager
 def _listening(settings: WebSettings) -> Iterator[tuple[bool, socket.socket, socket.socket]]:
-    """Whether only this machine reaches them, and the sockets of the page and of STOP ALL."""
+    """Yield whether only this machine reaches them, and the sockets of the page and of STOP ALL."""
     host, port = settings.host, settings.port
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -115,11 +127,11 @@ def _listening(settings: WebSettings) -> Iterator[tuple[bool, socket.socket, soc
             fix="give --token FILE (hilgw token makes one) and --certificate FILE, or use ssh -L",
         )
     with contextlib.ExitStack() as stack:
-        found = []
+        sockets = []
         for number in (port, port and port + 1):
             try:
                 where = (str(address[0]), number)
-                found.append(stack.enter_context(socket.create_server(where, family=family)))
+                sockets.append(stack.enter_context(socket.create_server(where, family=family)))
             except (OSError, OverflowError) as error:
                 raise PortError(
                     f"cannot listen: {getattr(error, 'strerror', error)}",
@@ -127,11 +139,10 @@ def _listening(settings: WebSettings) -> Iterator[tuple[bool, socket.socket, soc
                     where=f"{host}:{number}",
                     fix="choose another --port; STOP ALL has the one after it",
                 ) from None
-        yield local, found[0], found[1]
+        yield local, sockets[0], sockets[1]
 
 
 def _pages(site: Site) -> ASGIApp:
-    """Return the pages as an application."""
     from fastapi import FastAPI
     from nicegui import ui
 

@@ -33,7 +33,10 @@ _POLICY = (  # no page may have the button in a frame
 
 
 def stop_all() -> Disarmed:
-    """Ask all gateways to disarm all robots. An error of another kind is one more error."""
+    """Ask all gateways to disarm all robots.
+
+    An error of another kind is one more error.
+    """
     try:
         return disarm_each((), None, None)
     except HilgwError as error:
@@ -53,7 +56,8 @@ def answer(
 ) -> tuple[HTTPStatus, str, dict[str, str]]:
     """Return status, text and headers, after the stop where one is asked for.
 
-    run_id: of this run of `hilgw web`, by which a page recognizes its own. form: has the token.
+    `run_id` is of this run of `hilgw web`, by which a page recognizes its own. `form` has the
+    token.
     """
     path, _, query = target.partition("?")
     token = dict(parse_qsl(f"{query}&{form.decode('latin-1')}")).get("token", "")
@@ -82,7 +86,6 @@ def answer(
 
 
 def _form(token: str) -> Markup:
-    """Return the button. token: it sends this one again."""
     hidden = element("input", type="hidden", name="token", value=token) if token else ""
     button = element("button", "STOP ALL", aria_describedby="hint")
     hint = element("p", "Disarms all robots of all gateways", id="hint")

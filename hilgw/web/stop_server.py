@@ -57,11 +57,14 @@ class Handler(BaseHTTPRequestHandler):
     do_POST = do_GET
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing: who pressed it sees the answer."""
+        """Log nothing: who pressed it sees the answer."""
 
 
 class StopServer(ThreadingHTTPServer):
-    """On a socket that listens. context: TLS. deadlines: of the open connections, oldest first."""
+    """The server of STOP ALL, on a socket that listens.
+
+    context: TLS. deadlines: of the open connections, oldest first.
+    """
 
     daemon_threads = True
 
@@ -91,7 +94,7 @@ class StopServer(ThreadingHTTPServer):
         return connection, peer
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
-        """False where more than MOST get their answers: of all others there are at most MOST."""
+        """Return False where more than MOST get their answers: of others there are at most MOST."""
         return len(self.deadlines) <= 2 * MOST
 
     def service_actions(self) -> None:
@@ -107,11 +110,11 @@ class StopServer(ThreadingHTTPServer):
         self.deadlines.pop(request, None)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that left, or does not speak TLS: it needs no message."""
+        """Ignore a client that left, or does not speak TLS: it needs no message."""
 
 
 def tls_of(files: Sequence[str] | None) -> ssl.SSLContext | None:
-    """files: the certificate, and its key or None."""
+    """Return the TLS settings of the files: the certificate, and its key or None."""
     if files is None:
         return None
     certificate, key = files
@@ -119,13 +122,22 @@ def tls_of(files: Sequence[str] | None) -> ssl.SSLContext | None:
 
 
 class StopProcess:
-    """The process, until `close`. Where it ends or is frozen, another one takes its place at the
-    same socket, where connections wait meanwhile."""
+    """The process, until `close`.
+
+    Where it ends or is frozen, another one takes its place at the same socket, where connections
+    wait meanwhile.
+    """
 
     def __init__(
         self, listening: socket.socket, settings: dict[str, Any], notify: Callable[[str], None]
     ) -> None:
-        """Create it. settings: of `visitors_of`, and `tls` and `id`. notify: gets what failed."""
+        """Create it.
+
+        Args:
+            listening: The socket.
+            settings: Those of `visitors_of`, and `tls` and `id`.
+            notify: Gets what failed.
+        """
         self._listening, self._settings, self._notify = listening, settings, notify
         self._closing = threading.Event()
         self._process = self._started()
@@ -140,7 +152,7 @@ class StopProcess:
             last.kill()
 
     def _started(self) -> subprocess.Popen[bytes]:
-        """It ends when its stdin does, and writes a beat to its stdout each BEAT_S."""
+        """Start the process, which ends when its stdin does, and writes a beat each BEAT_S."""
         number = self._listening.fileno()
         command = [sys.executable, "-P", "-m", "hilgw.web.stop_server", str(number)]
         pipe = subprocess.PIPE
@@ -159,11 +171,11 @@ class StopProcess:
                 while select.select([beats], [], [], wait_s)[0] and beats.read(4096):
                     wait_s = SILENT_S
                 process.kill()
-            what = f"the process of STOP ALL ended or did not answer ({process.returncode})"
+            problem = f"the process of STOP ALL ended or did not answer ({process.returncode})"
             while not self._closing.wait(RESTART_S):
                 with suppress(OSError):  # nothing is free for a process: it is tried again
                     self._process = self._started()
-                    self._notify(f"{what} and was started again")
+                    self._notify(f"{problem} and was started again")
                     break
 
 

@@ -32,7 +32,11 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print or write the configuration. Raises ConfigError with the position of an error."""
+    """Print or write the configuration.
+
+    Raises:
+        ConfigError: The world has an error; its position is in `where`.
+    """
     text = _imported(args.file, controllers=args.controllers)
     if args.output is None:
         sys.stdout.write(text)

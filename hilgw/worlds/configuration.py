@@ -73,11 +73,11 @@ def configuration(
 ) -> str:
     """Return YAML text with comments that name what a configuration cannot express.
 
-    Args:
-      controllers: also controllers that Webots starts become controllers that connect to hilgw.
+    With `controllers`, also controllers that Webots starts become controllers that connect to
+    hilgw.
 
     Raises:
-      ConfigError: the world has too many nodes, or more than fits.
+        ConfigError: the world has too many nodes, or more than fits.
     """
     writer = _Writer(world, printable(file), limits, controllers=controllers)
     return "\n".join(writer.bounded(writer.lines())) + "\n"
@@ -242,16 +242,16 @@ class _Writer:
                 yield f"        joint: joint{axis.number}"
 
     def _obstacles(self) -> Iterator[str]:
-        found, notes = list[tuple[Bounds, bool, Shape]](), list[str]()
+        obstacles, notes = list[tuple[Bounds, bool, Shape]](), list[str]()
         work = Work(self._file)
         for bounds in self._scene.bounds:
             shapes, problems = shapes_of(bounds, self._upright, work)
             moves = bool(bounds.solid.nodes("physics"))
-            found.extend((bounds, moves, shape) for shape in shapes)
+            obstacles.extend((bounds, moves, shape) for shape in shapes)
             notes.extend(problems)
         for note in notes:
             yield comment(note)
-        lines = list(self.bounded(line for each in found for line in self._obstacle(*each)))
+        lines = list(self.bounded(line for each in obstacles for line in self._obstacle(*each)))
         if lines:
             yield from _mapping(0, "obstacles", lines)
 
@@ -308,7 +308,6 @@ def _not_carried(device: SceneDevice) -> str:
 
 
 def _mapping(indent: int, key: str, lines: list[str]) -> Iterator[str]:
-    """Yield a key with the lines of a mapping, which may be comments alone."""
     is_empty = all(line.lstrip().startswith("#") for line in lines)
     yield f"{' ' * indent}{text(key)}:" + (" {}" if is_empty else "")
     yield from lines
@@ -329,7 +328,6 @@ def _hidden(indent: int, kind: str, nodes: list[Node], world: World) -> Iterator
 
 
 def _given(node: Node) -> str:
-    """Return the fields of an instance of a PROTO that may concern devices in it."""
     given, size = [], 0
     for name, values in node.fields.items():
         if name in _PLAIN_FIELDS or not values:
@@ -345,7 +343,6 @@ def _given(node: Node) -> str:
 
 
 def _version(header: str) -> tuple[str, str]:
-    """Return the version for the configuration, and a note if the header has another one."""
     match = _VERSION.match(header)
     try:
         if match is None:
@@ -371,7 +368,6 @@ def _pose(
     names: tuple[str, str],
     always: bool = False,
 ) -> Iterator[str]:
-    """Yield the lines of a pose, without defaults."""
     space = " " * indent
     if not _is_near(position):
         yield _note(indent, f"its {names[0]} {list(position)} is too far away")

@@ -37,9 +37,7 @@ def settings_of(device: SceneDevice, world: dict[str, str]) -> tuple[Settings, l
     """Return the settings of a device of a kind in `FIELDS`, and notes on changed values.
 
     All fields of an Emitter or a Receiver are there, otherwise those that differ from the default.
-
-    Args:
-      world: the settings that come from WorldInfo.
+    `world` has the settings that come from WorldInfo.
     """
     node, notes = device.node, list[str]()
     fields = FIELDS[node.kind]
@@ -88,7 +86,6 @@ def _allow_channel(node: Node, settings: Settings, notes: list[str]) -> None:
 
 
 def _value(node: Node, declared: Any, notes: list[str]) -> Any:
-    """Return the value of one field as its setting; the default for one that Webots rejects."""
     name, default = declared.name, declared.default
     values = node.fields.get(name)
     if values is None:
@@ -120,7 +117,6 @@ def _text(node: Node, declared: Any, notes: list[str]) -> str:
 
 
 def _list(node: Node, declared: Any, notes: list[str]) -> Any:
-    """Return allowedChannels, controlPID or a lookup table."""
     name, default, numbers = declared.name, declared.default, node.numbers(declared.name)
     if name in node.partial:
         notes.append(f"{name} has too many values, the first {len(numbers)} are used")

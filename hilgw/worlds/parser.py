@@ -49,7 +49,6 @@ class Source:
     """The text of a world file."""
 
     def __init__(self, data: bytes, file: str) -> None:
-        """Decode the text. Raises ConfigError unless it is UTF-8 with the header of a world."""
         self.file = printable(file)
         self.text = ""
         self._at = 0  # the end of what was read
@@ -79,12 +78,12 @@ class Source:
     def line(self, offset: int) -> int:
         return bisect.bisect_right(self._starts, offset)
 
-    def error(self, offset: int, what: str, fix: str = "") -> ConfigError:
+    def error(self, offset: int, problem: str, fix: str = "") -> ConfigError:
         """Return the error at this offset of the text."""
         offset = min(offset, len(self.text))
         line = self.line(offset)
         column = offset - self._starts[line - 1] + 1
-        return ConfigError(what, where=f"{self.file}:{line}:{column}", fix=fix)
+        return ConfigError(problem, where=f"{self.file}:{line}:{column}", fix=fix)
 
     def tokens(self) -> Iterator[Token]:
         """Yield all tokens, then an endless row of END.
@@ -294,14 +293,14 @@ class _Parser:
         else:
             values.append(node)
 
-    def _expect(self, kind: str, what: str) -> Token:
+    def _expect(self, kind: str, expected: str) -> Token:
         token = next(self._tokens)
         if token.kind != kind:
-            raise self._error(token, f"{_shown(token)} where {what} is expected", "write it")
+            raise self._error(token, f"{_shown(token)} where {expected} is expected", "write it")
         return token
 
-    def _error(self, token: Token, what: str, fix: str) -> ConfigError:
-        return self._source.error(token.offset, what, fix)
+    def _error(self, token: Token, problem: str, fix: str) -> ConfigError:
+        return self._source.error(token.offset, problem, fix)
 
 
 def _shown(token: Token) -> str:

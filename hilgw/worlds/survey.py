@@ -104,7 +104,10 @@ class Work:
         self._values = 0
 
     def spend(self, node: Node) -> None:
-        """Count one more use of a node. Raises ConfigError, `where` as file:line:column."""
+        """Count one more use of a node.
+
+        Raises ConfigError, `where` as file:line:column.
+        """
         self._visits += 1
         self._values += node.size
         if self._visits > MAX_VISITS:
@@ -112,8 +115,8 @@ class Work:
         if self._values > MAX_VALUES:
             raise self._error(node, f"nodes with more than {MAX_VALUES} values")
 
-    def _error(self, node: Node, what: str) -> ConfigError:
-        return ConfigError(what, where=f"{self._file}:{node.line}:1", fix="USE fewer nodes")
+    def _error(self, node: Node, problem: str) -> ConfigError:
+        return ConfigError(problem, where=f"{self._file}:{node.line}:1", fix="USE fewer nodes")
 
 
 @dataclass(slots=True)
@@ -173,7 +176,6 @@ class _Surveyor:
         return self._scene
 
     def _visit(self, visit: _Visit) -> Iterator[_Visit]:
-        """Record a node; yield those below it."""
         node, robot = visit.node, visit.robot
         is_proto = node.kind not in KNOWN
         frame = self._frame(visit) if is_proto or node.kind in POSED else visit.frame
@@ -301,11 +303,10 @@ class Shape:
 def shapes_of(bounds: Bounds, upright: int, work: Work) -> tuple[list[Shape], list[str]]:
     """Return the shapes of a boundingObject, and notes on those that cannot be obstacles.
 
-    Args:
-      upright: the axis of cylinders and capsules.
+    `upright` is the axis of cylinders and capsules.
 
     Raises:
-      ConfigError: `work` allows no more.
+        ConfigError: `work` allows no more.
     """
     shapes, notes = list[Shape](), list[str]()
     for node, frame in _geometries(bounds, notes, work):

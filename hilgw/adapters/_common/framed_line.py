@@ -140,7 +140,6 @@ class FramedLine:
         return Received(taken[1], taken[0]) if taken[1] else EMPTY
 
     def _drops(self) -> list[Event]:
-        """Return the framing's drops since the last report, one event per reason."""
         return [
             Dropped(reason, _dropped_text(reason, count), count)
             for reason, count in self._drop_counts.new(self._framing.dropped)

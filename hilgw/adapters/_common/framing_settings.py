@@ -34,17 +34,17 @@ def patient(framing: Any, least_ms: float, *, is_on_network: bool = False) -> An
     Raises:
         ConfigError: there is no such framing.
     """
-    found = parse(framing) if isinstance(framing, str) else framing
-    is_length = isinstance(found, LengthSettings)
-    if is_length and (is_on_network or found.timeout_ms == DEFAULTS.timeout_ms):
-        return replace(found, timeout_ms=max(found.timeout_ms, least_ms))
-    return found
+    parsed = parse(framing) if isinstance(framing, str) else framing
+    is_length = isinstance(parsed, LengthSettings)
+    if is_length and (is_on_network or parsed.timeout_ms == DEFAULTS.timeout_ms):
+        return replace(parsed, timeout_ms=max(parsed.timeout_ms, least_ms))
+    return parsed
 
 
 def new_framing(framing: str | FramingSettings, common: StationSettings) -> Callable[[], Framing]:
     """Return what makes this framing for this line."""
-    found = patient(framing, ns_to_ms(common.gap_ns(0)), is_on_network="://" in str(common.port))
-    return partial(create, found)
+    settings = patient(framing, ns_to_ms(common.gap_ns(0)), is_on_network="://" in str(common.port))
+    return partial(create, settings)
 
 
 def check_framing(framing: str | FramingSettings, common: StationSettings) -> list[Problem]:
@@ -60,12 +60,12 @@ def check_framing(framing: str | FramingSettings, common: StationSettings) -> li
     timeout_ms = framing.timeout_ms if isinstance(framing, LengthSettings) else 0.0
     ends_ns = timeout_ms * NS_PER_MS or made.pause_ns
     if 0 < ends_ns < (least := SHORTEST_GAP * byte_ns):
-        what = (
+        problem = (
             f"a {'timeout' if timeout_ms else 'gap'} of {ends_ns / 1e6:g} ms ends a packet between "
             f"two of its bytes: a byte takes {byte_ns / 1e6:.3g} ms at "
             f"{common.baudRate} baud"
         )
-        return [("framing", what, f"give {least / 1e6:.3g} ms or more")]
+        return [("framing", problem, f"give {least / 1e6:.3g} ms or more")]
     return []
 
 

@@ -90,38 +90,38 @@ class LineDecoder(ABC):
         return items
 
     def _parse(self, *, over: bool) -> list[Item]:
-        held, at = bytes(self._held), 0
+        held, position = bytes(self._held), 0
         items: list[Item] = []
-        while at < len(held):
-            end = held.find(self._end, at)
+        while position < len(held):
+            end = held.find(self._end, position)
             limit = len(held) if end < 0 else end
-            head = self._head.search(held, at, limit) if self._head is not None else None
+            head = self._head.search(held, position, limit) if self._head is not None else None
             if head is not None:
-                if head.start() > at:
-                    items.append(garbage(head.start() - at))
-                    at = head.start()
-                found = self._packet(held, head)
-                if found is None:
+                if head.start() > position:
+                    items.append(garbage(head.start() - position))
+                    position = head.start()
+                packet = self._packet(held, head)
+                if packet is None:
                     if not over:
                         break
-                    found = CUT_SHORT, head.end()
-                item, at = found
+                    packet = CUT_SHORT, head.end()
+                item, position = packet
                 items.append(item)
             elif end >= 0:
-                if end > at:
-                    items.append(self._line(held[at:end]))
-                at = end + len(self._end)
-            elif limit - at > self._longest:
+                if end > position:
+                    items.append(self._line(held[position:end]))
+                position = end + len(self._end)
+            elif limit - position > self._longest:
                 items.append(garbage(self._longest // 2))
-                at += self._longest // 2
+                position += self._longest // 2
             else:
                 break
-        del self._held[:at]
+        del self._held[:position]
         return items
 
     @abstractmethod
     def _packet(self, held: bytes, head: re.Match[bytes]) -> tuple[Item, int] | None:
-        """Return the packet that begins with this head, and its end.
+        """Return the packet that starts with this head, and its end.
 
         None while its rest may come.
         """

@@ -108,7 +108,6 @@ class LineModuleSession(ModuleSession[ModuleT]):
         return events + self._end_packet(dialogue.result, now)
 
     def _end_packet(self, lost_by: str | None, now: int) -> list[Event]:
-        """Report how the dialogue of a packet ended."""
         if lost_by is PacketRefused.NO_STATUS:
             return self._restart(self.no_answer, lost_by, now)
         if lost_by is not None:
@@ -132,7 +131,6 @@ class LineModuleSession(ModuleSession[ModuleT]):
         return events
 
     def _has_sense(self, items: list[Item], events: list[Event]) -> bool:
-        """Return whether any item was a packet, an answer, or a line that the module sends."""
         unexpected = sum(isinstance(event, Dropped) for event in events)
         return len(events) > unexpected or len(items) > unexpected
 

@@ -143,7 +143,6 @@ class ModuleSession(ABC, Generic[ModuleT]):
         return PeerError("the module keeps restarting", fix="check its power supply")
 
     def _after_dialogue(self, events: list[Event], now: int) -> list[Event]:
-        """Become ready when the handshake has found its module, idle when it has failed."""
         dialogue = self._dialogue
         if dialogue is None or not dialogue.over:
             return events

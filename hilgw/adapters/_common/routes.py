@@ -1,6 +1,8 @@
-"""The route of each channel map. `outward` turns a packet into a destination and the bytes for the
-hardware; `inward` turns received bytes and the addresses of their sender into a channel and the
-packet's bytes. Addresses are text, as the module writes them.
+"""The route of each channel map.
+
+`outward` turns a packet into a destination and the bytes for the hardware; `inward` turns received
+bytes and the addresses of their sender into a channel and the packet's bytes. Addresses are text,
+as the module writes them.
 """
 
 from __future__ import annotations
@@ -28,11 +30,7 @@ def route_for(
     to_all: str,
     normal: Callable[[str], str] = str,
 ) -> Route:
-    """Return the route of a mapping.
-
-    Args:
-        normal: returns an address in the module's spelling.
-    """
+    """Return the route of a mapping; `normal` returns an address in the module's spelling."""
     if isinstance(mapping, ByHeader):
         return HeaderRoute(destination)
     table = mapping.table if isinstance(mapping, ByDestination) else {}

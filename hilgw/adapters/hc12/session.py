@@ -145,20 +145,20 @@ def _unverified(settings: Hc12Settings, common: StationSettings) -> str:
 
 def _version() -> LineScript[Event, str]:
     """Read the version; some firmware has no AT+V."""
-    found = yield AskLine(b"AT+V", _VERSION, timeout_s=ANSWER_S)
-    return "HC-12" if found is None else found[1].decode("ascii")
+    match = yield AskLine(b"AT+V", _VERSION, timeout_s=ANSWER_S)
+    return "HC-12" if match is None else match[1].decode("ascii")
 
 
 def _read(name: str) -> LineScript[Event, int]:
     text, answer = _READS[name]
-    found = yield from answered(
+    match = yield from answered(
         AskLine(text, answer, timeout_s=ANSWER_S, tries=TRIES),
         PeerError(
             f"the module does not answer {text.decode()}",
             fix="check the wiring, and that it is an HC-12",
         ),
     )
-    return int(found[1])
+    return int(match[1])
 
 
 def _read_all() -> LineScript[Event, dict[str, int]]:
@@ -169,7 +169,6 @@ def _read_all() -> LineScript[Event, dict[str, int]]:
 
 
 def _adjust(settings: Hc12Settings, common: StationSettings) -> LineScript[Event, dict[str, int]]:
-    """Set the values that differ from the settings, and return the module's values after that."""
     wanted = wanted_of(settings, common)
     values = yield from _read_all()
     changed = [
@@ -204,8 +203,8 @@ def _require_values(wanted: dict[str, int], values: dict[str, int]) -> None:
 
 def _verify_held(settings: Hc12Settings, common: StationSettings) -> LineScript[Event, Hc12Module]:
     """Read and compare while SET is held low by hand, and wait until it is released."""
-    found = yield AskLine(b"AT", _OK, timeout_s=ANSWER_S, tries=TRIES)
-    if found is None:
+    match = yield AskLine(b"AT", _OK, timeout_s=ANSWER_S, tries=TRIES)
+    if match is None:
         yield Notice("no answer in command mode (is SET low?): " + _unverified(settings, common))
         return Hc12Module()
     version = yield from _version()
@@ -214,8 +213,8 @@ def _verify_held(settings: Hc12Settings, common: StationSettings) -> LineScript[
     yield Notice("the module's settings are correct: release SET now")
     for _ in range(MOST_CHECKS):
         yield Pause(HELD_S)
-        found = yield AskLine(b"AT", _OK, timeout_s=ANSWER_S)
-        if found is None:
+        match = yield AskLine(b"AT", _OK, timeout_s=ANSWER_S)
+        if match is None:
             return Hc12Module(version, True, values)
     raise PeerError("the module stays in command mode", fix="release SET")
 

@@ -36,8 +36,10 @@ SENSITIVITY_DBM = {500: -124, 5_000: -116, 15_000: -111, 58_000: -106, 236_000: 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModuleChannel:
-    """The module's radio channel (AT+C) is the Webots channel: 1 to 127; the manufacturer does
-    not guarantee those above 100."""
+    """The module's radio channel (AT+C) is the Webots channel: 1 to 127.
+
+    The manufacturer does not guarantee those above 100.
+    """
 
     by: Literal["module_channel"] = "module_channel"
 
@@ -127,25 +129,25 @@ def check(settings: Hc12Settings, common: StationSettings) -> Iterator[Problem]:
     yield from check_framing(settings.framing, common)
     is_module_channel = isinstance(settings.mapping, ModuleChannel)
     if is_module_channel and not FIRST_CHANNEL <= common.channel <= LAST_CHANNEL:
-        what = f"{common.channel} is not a valid HC-12 channel (mapping module_channel)"
-        yield "channel", what, "use 1 to 127, or mapping: {by: header}"
+        problem = f"{common.channel} is not a valid HC-12 channel (mapping module_channel)"
+        yield "channel", problem, "use 1 to 127, or mapping: {by: header}"
     if common.baudRate not in RATES:
         yield unsupported(common.baudRate, RATES)
         return
     mode = mode_of(settings)
     if common.baudRate > FASTEST[mode]:
-        what = f"{mode} supports at most {FASTEST[mode]} baud on the UART"
-        yield "baudRate", what, f"use {FASTEST[mode]}, or another mode"
+        problem = f"{mode} supports at most {FASTEST[mode]} baud on the UART"
+        yield "baudRate", problem, f"use {FASTEST[mode]}, or another mode"
     by_command = settings.set_line != "manual"
     if settings.command_rate == "9600" and by_command and common.baudRate != 9600:
-        what = f"commands are at 9600 baud, but the line stays at {common.baudRate}"
-        yield "command_rate", what, "use baudRate 9600, or set_line: manual"
+        problem = f"commands are at 9600 baud, but the line stays at {common.baudRate}"
+        yield "command_rate", problem, "use baudRate 9600, or set_line: manual"
     if settings.power_dbm is not None and settings.range_m is not None:
         yield "range_m", "contradicts power_dbm", "remove one of them"
     if settings.range_m is not None:
         most = reach_m(POWERS_DBM[-1], mode, common)
         if settings.range_m > most:
-            what = f"is more than full power reaches in free space, {most:.0f} m"
-            yield "range_m", what, "use less, or a lower baudRate (in FU3)"
+            problem = f"is more than full power reaches in free space, {most:.0f} m"
+            yield "range_m", problem, "use less, or a lower baudRate (in FU3)"
     if settings.set_line == "rts" and common.rtscts:
         yield "rtscts", "RTS is already the SET line", "remove rtscts"

@@ -50,8 +50,11 @@ Outward = list[Burst] | CannotSend
 
 
 class Packets(ABC):
-    """channels: those whose packets are sent, None: all. pause_ns: silence after a packet. Those
-    that need no clock have no deadline."""
+    """The packets of a codec.
+
+    channels: those whose packets are sent, None: all. pause_ns: silence after a packet. Those that
+    need no clock have no deadline.
+    """
 
     channels: frozenset[int] | None
     pause_ns = 0
@@ -106,10 +109,10 @@ class Addresses:
             address = self._own if channel == BROADCAST else channel
             return [(address, self._carrier_hz)] if 0 <= address <= self._last else []
         if channel == BROADCAST:
-            found = list(self._table.values())
+            targets = list(self._table.values())
         else:
-            found = [self._table[channel]] if channel in self._table else []
-        return [(each.address, each.carrier_hz or self._carrier_hz) for each in found]
+            targets = [self._table[channel]] if channel in self._table else []
+        return [(each.address, each.carrier_hz or self._carrier_hz) for each in targets]
 
     def channel_of(self, address: int) -> int | None:
         return self._channels.get(address) if self._table else address
@@ -124,11 +127,11 @@ def _octets(bits: int) -> int:
     return (bits + 7) // 8
 
 
-def _wrong_size(packet: Packet, wanted: int, what: str) -> CannotSend | None:
+def _wrong_size(packet: Packet, wanted: int, noun: str) -> CannotSend | None:
     size = len(packet.data)
     if size == wanted:
         return None
-    text = f"{size} bytes; a packet is {what}: {wanted} byte{'s' * (wanted > 1)}"
+    text = f"{size} bytes; a packet is {noun}: {wanted} byte{'s' * (wanted > 1)}"
     return CannotSend(PacketRefused.TOO_LONG if size > wanted else "too_short", text)
 
 

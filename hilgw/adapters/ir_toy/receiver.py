@@ -133,8 +133,8 @@ def _describe_samples(data: bytes, codec: Codec | None) -> str:
         return f"IR Toy: {len(data)} B"
     counts = [count for count in SampleDecoder().feed(data) if count != SLIP]
     splitter = Splitter(codec.traits.gap_us if codec else END, limit=len(counts))
-    found = [splitter.end(0) if count == END else splitter.feed(to_us(count)) for count in counts]
-    frames = [frame for frame in (*found, splitter.end(0)) if frame is not None]
+    parts = [splitter.end(0) if count == END else splitter.feed(to_us(count)) for count in counts]
+    frames = [frame for frame in (*parts, splitter.end(0)) if frame is not None]
     text = "; ".join(_describe_frame(frame, codec) for frame in frames)
     if data.endswith(END_BYTES):
         text = f"{text}, end" if text else "end"

@@ -144,27 +144,26 @@ class SampleMode:
         return reports
 
     def _read_text(self, data: bytes, now: int) -> tuple[list[Report], bytes]:
-        """Search the answer in the text received so far."""
         self._text += data
         text = bytes(self._text)
         answer = rb"V(\d)(\d\d)" if self.phase is Phase.ASKING else rb"S(\d\d)"
-        found = re.search(answer, text)
-        if found is None:
+        match = re.search(answer, text)
+        if match is None:
             del self._text[:-LONGEST_TEXT]
             return [], b""
-        rest = text[found.end() :]
+        rest = text[match.end() :]
         if self.phase is Phase.ENTERING:
-            return self._entered(found[1], now), rest
-        self.hardware, self.firmware = int(found[1]), int(found[2])
+            return self._entered(match[1], now), rest
+        self.hardware, self.firmware = int(match[1]), int(match[2])
         if self.firmware < LEAST_FIRMWARE:
-            what = f"the IR Toy has firmware {self.firmware}, which has no transmit reports"
-            return self._fail(MismatchError(what, fix="update it to firmware 20 or newer")), b""
+            problem = f"the IR Toy has firmware {self.firmware}, which has no transmit reports"
+            return self._fail(MismatchError(problem, fix="update it to firmware 20 or newer")), b""
         return self._ask_to_enter(ENTERS, now), b""
 
     def _entered(self, protocol: bytes, now: int) -> list[Report]:
         if protocol != b"01":
-            what = f"the IR Toy uses sample protocol S{protocol.decode()}, not S01"
-            return self._fail(MismatchError(what))
+            problem = f"the IR Toy uses sample protocol S{protocol.decode()}, not S01"
+            return self._fail(MismatchError(problem))
         first, self._first, self._tries = self._first, False, 0
         if self._burst is None:
             self._enter(Phase.LISTENING, None)
@@ -175,7 +174,6 @@ class SampleMode:
         return [Write(self._carrier + REPORTS_AND_START)]
 
     def _read_report(self, byte: int, now: int) -> list[Report]:
-        """Read one byte while transmitting: room for a block, or a byte of the result."""
         assert self._burst is not None
         self.deadline = now + self._air_ns + TRANSMIT_NS
         if self._result or byte == COUNTED:

@@ -101,8 +101,8 @@ class IrToySession:
 
     def _take(self, reports: list[Report], now: int) -> list[Event]:
         events: list[Event] = []
-        for each in reports:
-            match each:
+        for report in reports:
+            match report:
                 case SampleBytes(data):
                     events += self._packet_events(self._receiver.feed(data, now), now)
                 case Sampling(first):
@@ -119,7 +119,7 @@ class IrToySession:
                         NotReady(f"the IR Toy {reason}"),
                     ]
                 case _:
-                    events.append(each)
+                    events.append(report)
         return events
 
     def _ready(self) -> list[Event]:
@@ -210,7 +210,6 @@ class IrToySession:
         return self._settings.sends or (self._codec.traits.sends if self._codec else 1)
 
     def _durations(self, burst: Burst) -> list[int]:
-        """Return the marks and spaces of a burst, the frames of a held key included."""
         if burst.code is None or self._codec is None:
             return list(burst.durations)
         traits = self._codec.traits
@@ -227,7 +226,6 @@ class IrToySession:
         return durations
 
     def _begin_period(self, now: int) -> None:
-        """Calculate when the next burst may begin: the light begins now."""
         burst = self._bursts[0]
         self._free_at = self._distinct_at = now + self._period_us * NS_PER_US
         self._last = burst.code
@@ -249,7 +247,6 @@ class IrToySession:
         return [Delivered(self._token)]
 
     def _next_burst(self, now: int) -> list[Event]:
-        """Return the next burst of the packet being sent, when it is due."""
         due = self._due()
         if due is None or now < due:
             return []

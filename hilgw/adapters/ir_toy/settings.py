@@ -25,8 +25,11 @@ LOWEST_HZ, HIGHEST_HZ = 15_000, 500_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneChannel:
-    """Mapping of all packets to one channel, `channel`. A packet is a whole code: its address,
-    then its command. With `framing` a packet is bytes, and `channel` is the address."""
+    """Mapping of all packets to one channel, `channel`.
+
+    A packet is a whole code: its address, then its command. With `framing` a packet is bytes, and
+    `channel` is the address.
+    """
 
     by: Literal["channel"] = "channel"
 
@@ -47,8 +50,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByAddress(HasTable):
-    """Each Webots channel is an address, and a packet is only the command (with `framing`:
-    bytes). Codes of other addresses are dropped."""
+    """Each Webots channel is an address, and a packet is only the command.
+
+    With `framing` a packet is bytes. Codes of other addresses are dropped.
+    """
 
     by: Literal["address"] = "address"
     table: dict[int, Target] = setting(
@@ -130,11 +135,11 @@ def byte_ms(settings: IrToySettings, traits: Traits) -> float:
 def check(settings: IrToySettings, common: StationSettings) -> Iterator[Problem]:
     """Yield the problems between fields: path below the adapter, message, fix."""
     if common.baudRate < SLOWEST_BAUD:
-        what = (
+        problem = (
             f"{common.baudRate} is slower than the infra-red code: an IR Toy on USB accepts any "
             "rate, but the gateway paces its packets by this one"
         )
-        yield "baudRate", what, "use 115200"
+        yield "baudRate", problem, "use 115200"
     traits = traits_of(settings)
     if traits is None:
         yield from _check_raw(settings)
@@ -149,28 +154,28 @@ def check(settings: IrToySettings, common: StationSettings) -> Iterator[Problem]
 
 def _check_raw(settings: IrToySettings) -> Iterator[Problem]:
     if settings.is_framed:
-        what = "raw timings carry no bytes"
-        yield "framing", what, "use none, or another code"
+        problem = "raw timings carry no bytes"
+        yield "framing", problem, "use none, or another code"
     if isinstance(settings.mapping, ByAddress):
-        what = "raw timings have no address"
-        yield "mapping", what, "use {by: channel}, or another code"
+        problem = "raw timings have no address"
+        yield "mapping", problem, "use {by: channel}, or another code"
 
 
 def _check_framing(settings: IrToySettings, traits: Traits) -> list[Problem]:
     try:
-        found = patient(settings.framing, BYTES_APART * byte_ms(settings, traits))
-        framing = framings.create(found)
+        parsed = patient(settings.framing, BYTES_APART * byte_ms(settings, traits))
+        framing = framings.create(parsed)
     except ConfigError as error:
         return [framing_problem(settings.framing, error)]
     byte, least = byte_ms(settings, traits), 2 * byte_ms(settings, traits)
     if 0 < framing.pause_ns < least * 1e6:
-        what = f"a gap of {framing.pause_ns / 1e6:g} ms ends a packet between two of its bytes"
-    elif isinstance(found, LengthSettings) and found.timeout_ms < least:
-        what = f"the timeout of {found.timeout_ms:g} ms ends a packet between two of its bytes"
+        problem = f"a gap of {framing.pause_ns / 1e6:g} ms ends a packet between two of its bytes"
+    elif isinstance(parsed, LengthSettings) and parsed.timeout_ms < least:
+        problem = f"the timeout of {parsed.timeout_ms:g} ms ends a packet between two of its bytes"
     else:
         return []
-    what += f": a byte takes {byte:g} ms in {traits.title}"
-    return [("framing", what, f"use {least:g} ms or more")]
+    problem += f": a byte takes {byte:g} ms in {traits.title}"
+    return [("framing", problem, f"use {least:g} ms or more")]
 
 
 def _check_table(mapping: ByAddress, traits: Traits) -> Iterator[Problem]:
@@ -181,8 +186,8 @@ def _check_table(mapping: ByAddress, traits: Traits) -> Iterator[Problem]:
             yield path, f"{channel} is not a valid channel", "use 0 or more"
         yield from _fits(f"{path}.address", target.address, traits)
         if target.address in seen:
-            what = f"channel {seen[target.address]} has address {target.address} too"
-            yield f"{path}.address", what, "use an address only once"
+            problem = f"channel {seen[target.address]} has address {target.address} too"
+            yield f"{path}.address", problem, "use an address only once"
         seen.setdefault(target.address, channel)
 
 
@@ -190,5 +195,5 @@ def _fits(path: str, address: int, traits: Traits) -> list[Problem]:
     last = (1 << traits.address_bits) - 1
     if 0 <= address <= last:
         return []
-    what = f"{address} is not a valid address of {traits.title}"
-    return [(path, what, f"use 0 to {last}")]
+    problem = f"{address} is not a valid address of {traits.title}"
+    return [(path, problem, f"use 0 to {last}")]

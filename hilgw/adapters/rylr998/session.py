@@ -130,8 +130,10 @@ def error_text(code: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RylrModule:
-    """A module after the handshake. parameter: spreading factor, bandwidth code, coding rate,
-    preamble."""
+    """A module after the handshake.
+
+    parameter: spreading factor, bandwidth code, coding rate, preamble.
+    """
 
     version: str
     uid: str
@@ -164,7 +166,7 @@ class RylrModule:
 
 
 def handshake(settings: RylrSettings, common: StationSettings) -> LineScript[Event, RylrModule]:
-    """Find, check, set, verify."""
+    """Find the module, check it, set it and verify its settings."""
     yield from _find(common)
     version = yield from _read("VER", rb"[^\r\n]{1,64}")
     if OLDER in version:
@@ -224,27 +226,25 @@ def _find(common: StationSettings) -> LineScript[Event, None]:
 
 
 def _read(name: str, value: bytes) -> LineScript[Event, str]:
-    """Return the value of a register, as the module writes it."""
     answer = re.compile(rb"\+" + name.encode() + rb"=(" + value + rb")\Z")
-    found = yield from answered(
+    match = yield from answered(
         AskLine(f"AT+{name}?\r\n".encode(), answer, ERROR, tries=ANSWER_TRIES),
         PeerError(f"the module stopped answering at AT+{name}?", fix="check the wiring"),
     )
-    if found.re is ERROR:
-        what = f"the module answers AT+{name}? with: {error_text(int(found[1]))}"
-        raise PeerError(what, fix="check that it is a RYLR998")
-    return found[1].decode("ascii", "replace")
+    if match.re is ERROR:
+        problem = f"the module answers AT+{name}? with: {error_text(int(match[1]))}"
+        raise PeerError(problem, fix="check that it is a RYLR998")
+    return match[1].decode("ascii", "replace")
 
 
 def _change(name: str, value: str) -> LineScript[Event, str]:
-    """Set, and read back."""
     text = f"AT+{name}={value}\r\n".encode()
-    found = yield from answered(
+    match = yield from answered(
         AskLine(text, OK, ERROR, timeout_s=2.0, tries=ANSWER_TRIES),
         PeerError(f"the module does not answer AT+{name}={value}", fix="check the wiring"),
     )
-    if found.re is ERROR:
-        text_ = error_text(int(found[1]))
+    if match.re is ERROR:
+        text_ = error_text(int(match[1]))
         fix = "use a value that its data sheet allows"
         raise MismatchError(f"the module rejects {name} = {value}: {text_}", fix=fix)
     held = yield from _read(name, rb"[0-9,M]{1,32}")
@@ -370,13 +370,13 @@ class RylrSession(LineModuleSession[RylrModule]):
     def _sent(self, air_ns: int) -> LineScript[Event, str | None]:
         """Wait for the answer, which a received packet may precede."""
         reply_ns = self._line.patience_ns(LONGEST_FRAME, self._settings.reply_timeout_s)
-        found = yield AskLine(b"", OK, ERROR, timeout_s=ns_to_s(air_ns + reply_ns))
-        if found is None:
+        match = yield AskLine(b"", OK, ERROR, timeout_s=ns_to_s(air_ns + reply_ns))
+        if match is None:
             return PacketRefused.NO_STATUS
-        if found.re is OK:
+        if match.re is OK:
             return None
-        yield _error_notice(int(found[1]))
-        return error_reason(int(found[1]))
+        yield _error_notice(int(match[1]))
+        return error_reason(int(match[1]))
 
     # --- as text ---------------------------------------------------------------------------------
 

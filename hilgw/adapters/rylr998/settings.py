@@ -141,8 +141,8 @@ def check(settings: RylrSettings, common: StationSettings) -> Iterator[Problem]:
     if (common.parity, common.stop_bits) != ("none", 1):
         yield "parity", "the module's line is 8N1", "remove parity and stop_bits"
     if "0" in common.sources:
-        what = "0 is the address of every factory-fresh module"
-        yield "sources.0", what, "set that module's ADDRESS to a unique value"
+        problem = "0 is the address of every factory-fresh module"
+        yield "sources.0", problem, "set that module's ADDRESS to a unique value"
     if settings.modulation is not None:
         yield from _check_modulation(settings.modulation, network_of(settings, common))
 
@@ -151,26 +151,26 @@ def _check_mapping(settings: RylrSettings, common: StationSettings) -> Iterator[
     mapping = settings.mapping
     if isinstance(mapping, ByNetwork):
         if common.channel not in NETWORKS:
-            what = f"{common.channel} is not a valid NETWORKID (mapping network)"
-            yield "channel", what, "use 3 to 15 or 18, or mapping: {by: header}"
+            problem = f"{common.channel} is not a valid NETWORKID (mapping network)"
+            yield "channel", problem, "use 3 to 15 or 18, or mapping: {by: header}"
         elif settings.network_id not in (None, common.channel):
-            what = f"{settings.network_id} contradicts channel {common.channel}"
+            problem = f"{settings.network_id} contradicts channel {common.channel}"
             fix = "remove network_id: with mapping network, `channel` sets it"
-            yield "network_id", what, fix
+            yield "network_id", problem, fix
     yield from check_mapping(mapping, common.channel)
     for channel, address in mapping.table.items() if isinstance(mapping, ByDestination) else ():
         if not is_address(address):
             path = f"mapping.table.{channel}"
-            what = f"{address!r} is not a valid address"
-            yield path, what, "use 0 to 65535; 0 is all modules"
+            problem = f"{address!r} is not a valid address"
+            yield path, problem, "use 0 to 65535; 0 is all modules"
 
 
 def _check_modulation(modulation: Modulation, network: int | None) -> Iterator[Problem]:
     largest = LARGEST_SPREADING[modulation.bandwidth_khz]
     if modulation.spreading_factor > largest:
-        what = f"{modulation.spreading_factor} is too large for {modulation.bandwidth_khz} kHz"
+        problem = f"{modulation.spreading_factor} is too large for {modulation.bandwidth_khz} kHz"
         fix = f"use {largest} or less, or a wider bandwidth_khz"
-        yield "modulation.spreading_factor", what, fix
+        yield "modulation.spreading_factor", problem, fix
     if modulation.preamble != PRIVATE_PREAMBLE and network not in (None, PUBLIC_NETWORK):
-        what = f"network {network} requires preamble 12 (+ERR=18)"
-        yield "modulation.preamble", what, "use 12, or network 18"
+        problem = f"network {network} requires preamble 12 (+ERR=18)"
+        yield "modulation.preamble", problem, "use 12, or network 18"

@@ -38,7 +38,8 @@ from hilgw.units import s_to_ns
 class TextDecoder(LineDecoder):
     """Decodes the bytes of the module into lines and packets, by the pattern `receive`.
 
-    Where the pattern has a length before the data, that length alone delimits the data."""
+    Where the pattern has a length before the data, that length alone delimits the data.
+    """
 
     def __init__(self, pattern: str, line_end: bytes, longest: int) -> None:
         parts = split_at_data(pattern)
@@ -47,8 +48,8 @@ class TextDecoder(LineDecoder):
         self._pattern = compiled(rest, whole=head is not None)  # of a line, or after the data
 
     def _packet(self, held: bytes, head: Match) -> tuple[Item, int] | None:
-        found = head.groupdict()
-        digits = found["length"]
+        named = head.groupdict()
+        digits = named["length"]
         size = int(digits) if digits and digits.isdigit() and len(digits) < 6 else self._longest
         if size >= self._longest:
             return CUT_SHORT, head.end()
@@ -61,14 +62,14 @@ class TextDecoder(LineDecoder):
         tail = self._pattern.search(held[end:over])
         if tail is None:
             return CUT_SHORT, start
-        groups = {**found, **tail.groupdict(), "data": held[start:end]}
+        groups = {**named, **tail.groupdict(), "data": held[start:end]}
         return _received(groups), over + len(self._end)
 
     def _line(self, line: bytes) -> Item:
         if self._head is not None or len(line) > self._longest:
             return line
-        found = self._pattern.search(line)
-        return line if found is None else _received(found.groupdict())
+        match = self._pattern.search(line)
+        return line if match is None else _received(match.groupdict())
 
 
 def _received(groups: dict[str, bytes | None]) -> Item:
@@ -131,8 +132,8 @@ class TextSession(LineModuleSession[Ready]):
         if outcome is None:
             return Ready(name)
         how = "does not answer" if outcome is PacketRefused.NO_STATUS else "rejects"
-        what = f"the {name} {how} a step of setup or listen"
-        raise PeerError(what, fix="check power, wiring, baudRate and the steps")
+        problem = f"the {name} {how} a step of setup or listen"
+        raise PeerError(problem, fix="check power, wiring, baudRate and the steps")
 
     def _begin_packets(self, module: Ready, now: int) -> list[Event]:
         return [module]
@@ -140,10 +141,7 @@ class TextSession(LineModuleSession[Ready]):
     def _script(
         self, steps: Sequence[Step], values: dict[str, bytes], *, sent: bool = False
     ) -> LineScript[Event, RefusedReason | None]:
-        """Run all steps, and return why they failed.
-
-        The first command has been sent already.
-        """
+        """Run all steps, and return why they failed; the first command has been sent already."""
         for index, step in enumerate(steps):
             text = filled(step.send, values) + (
                 b"" if step.realtime or not step.send else self._end
@@ -155,17 +153,16 @@ class TextSession(LineModuleSession[Ready]):
                     yield Write(text)
                 continue
             asked = question(step, text)
-            found = yield asked
-            if found is None:
+            match = yield asked
+            if match is None:
                 return PacketRefused.NO_STATUS
-            if found.re is asked.refusal:
+            if match.re is asked.refusal:
                 return TextRefused.FAILED
         if values and self._settings.pause_s:
             yield Pause(self._settings.pause_s)
         return None
 
     def _end_packet(self, lost_by: str | None, now: int) -> list[Event]:
-        """Report how the dialogue of a packet or of `listen` ended."""
         if lost_by is PacketRefused.NO_STATUS:
             return super()._end_packet(lost_by, now)
         if self._outstanding is not None:
@@ -177,7 +174,6 @@ class TextSession(LineModuleSession[Ready]):
         return events + self._listen(now)
 
     def _listen(self, now: int) -> list[Event]:
-        """Start the steps that make the module receive, when due and no dialogue is running."""
         steps = self._settings.listen
         if self._dialogue is not None or not self._must_listen or not self._ready:
             return []

@@ -29,8 +29,10 @@ _ANY_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextSettings(HasMapping):
-    """Settings of a text module, besides those of every adapter. Patterns are regular expressions
-    (Python's, without lookaround and backreferences) for one line."""
+    """Settings of a text module, besides those of every adapter.
+
+    Patterns are regular expressions (Python's, without lookaround and backreferences) for one line.
+    """
 
     send: tuple[Step, ...] = setting(
         "steps that send a packet: {data} is replaced by its bytes, {hex} by its bytes in hex "
@@ -138,12 +140,12 @@ def _check_steps(settings: TextSettings) -> Iterator[Problem]:
             listed = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
             yield f"{path}.send", f"{{{unknown[0]}}} is unknown", f"use {listed}"
         if known and not path.startswith("send"):
-            what = f"{{{known[0]}}} is only known while a packet is sent"
-            yield f"{path}.send", what, "use it in steps of send"
+            problem = f"{{{known[0]}}} is only known while a packet is sent"
+            yield f"{path}.send", problem, "use it in steps of send"
         if not step.send and not step.expect:
             yield path, "has neither send nor expect", "add send or expect"
     if not settings.send or not settings.send[0].send:
         yield "send", "the first step sends no command", "add `send` to it"
     elif len(settings.send) > 1 and not settings.send[0].expect:
-        what = "the first of several steps does not wait for an answer"
-        yield "send.0", what, "add `expect` to it"
+        problem = "the first of several steps does not wait for an answer"
+        yield "send.0", problem, "add `expect` to it"

@@ -27,10 +27,7 @@ _ESCAPED_ESCAPE = b"\x7d\x5d"
 
 
 def encode(data: bytes, escaped: bool = False) -> bytes:
-    """Return the frame with this frame data.
-
-    Args:
-        escaped: API mode 2.
+    """Return the frame with this frame data, for API mode 2 if `escaped`.
 
     Raises:
         FrameError: the data are empty or too long.
@@ -50,7 +47,10 @@ def _escape(data: bytes) -> bytes:
 
 
 def _unescape(data: bytes) -> bytes:
-    """Undo the escapes. A pair that no module sends is left alone: the checksum finds it."""
+    """Undo the escapes.
+
+    A pair that no module sends is left alone: the checksum finds it.
+    """
     for plain, pair in _PAIRS:
         data = data.replace(pair, plain)
     return data.replace(_ESCAPED_ESCAPE, b"\x7d")

@@ -108,10 +108,10 @@ class Commands(ABC):
         )
 
     def _wrong_mode(self, mode: int) -> MismatchError:
-        what = _MODES.get(mode, f"mode {mode}")
+        name = _MODES.get(mode, f"mode {mode}")
         wanted = f"API mode {self._wanted}" if self._wanted else "transparent mode (api_mode: 0)"
         return MismatchError(
-            f"the module is in {what} (AP = {mode}), the configuration requires {wanted}",
+            f"the module is in {name} (AP = {mode}), the configuration requires {wanted}",
             fix=f"in a terminal at {self._baud} baud type +++ without Enter, with one second "
             f"of silence before and after it; after OK type ATAP{self._wanted}, ATWR and ATCN, "
             f"each with Enter. Or set AP = {self._wanted} in XCTU and write it",

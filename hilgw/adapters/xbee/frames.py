@@ -204,7 +204,6 @@ def _hex(data: bytes, start: int, end: int) -> str:
 
 
 def _name(data: bytes, start: int) -> str:
-    """Return two letters of an AT command; ValueError (as UnicodeDecodeError) if not."""
     letters = data[start : start + 2]
     if len(letters) != 2:
         raise ValueError(letters)
@@ -218,10 +217,10 @@ def _transmit(d: bytes) -> Frame:
 
 def _transmit_request(d: bytes) -> Frame:
     explicit = d[0] == TX_EXPLICIT
-    at = 18 if explicit else 12
+    start = 18 if explicit else 12
     ends = Endpoints(*_EXPLICIT.unpack_from(d, 12)) if explicit else None
     return TransmitRequest(
-        d[1], _hex(d, 2, 10), d[at + 2 :], _hex(d, 10, 12), d[at], d[at + 1], ends
+        d[1], _hex(d, 2, 10), d[start + 2 :], _hex(d, 10, 12), d[start], d[start + 1], ends
     )
 
 
@@ -232,9 +231,9 @@ def _received(d: bytes) -> Frame:
 
 def _received_packet(d: bytes) -> Frame:
     explicit = d[0] == RX_EXPLICIT
-    at = 17 if explicit else 11
+    start = 17 if explicit else 11
     ends = Endpoints(*_EXPLICIT.unpack_from(d, 11)) if explicit else None
-    return ReceivedPacket(_hex(d, 1, 9), _hex(d, 9, 11), d[at], d[at + 1 :], ends)
+    return ReceivedPacket(_hex(d, 1, 9), _hex(d, 9, 11), d[start], d[start + 1 :], ends)
 
 
 def _node_identification(d: bytes) -> Frame:

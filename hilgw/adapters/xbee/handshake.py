@@ -45,8 +45,10 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Registers to read, in this order; optional: not every module has them; wanted: their
-    required values."""
+    """Registers to read, in this order.
+
+    optional: not every module has them; wanted: their required values.
+    """
 
     read: list[str]
     optional: set[str] = field(default_factory=set)
@@ -54,8 +56,8 @@ class Wanted:
 
 
 def wanted_registers(settings: XBeeSettings, common: StationSettings) -> Wanted:
-    found = _of_firmware(settings, common)
-    wanted = found.wanted
+    registers = _of_firmware(settings, common)
+    wanted = registers.wanted
     if settings.pan_id is not None:
         wanted["ID"] = Value(settings.pan_id, 2)
     if settings.extended_pan_id is not None:
@@ -67,11 +69,11 @@ def wanted_registers(settings: XBeeSettings, common: StationSettings) -> Wanted:
     if settings.api_mode == 0:
         high, low = _target(settings.destination)
         wanted["DH"], wanted["DL"] = Value(high, 4), Value(low, 4)
-        found.read.extend(("DH", "DL"))
+        registers.read.extend(("DH", "DL"))
     if common.rtscts:
         wanted["D7"] = wanted["D6"] = Value(1, 1)
-        found.read.extend(("D7", "D6"))
-    return found
+        registers.read.extend(("D7", "D6"))
+    return registers
 
 
 def _of_firmware(settings: XBeeSettings, common: StationSettings) -> Wanted:
@@ -87,7 +89,6 @@ def _of_firmware(settings: XBeeSettings, common: StationSettings) -> Wanted:
 
 
 def _target(destination: str) -> tuple[int, int]:
-    """Return DH and DL for this destination."""
     return divmod(int(normal_address(destination), 16), 1 << 32)
 
 
@@ -102,7 +103,7 @@ LOOK_S = 2.0  # period of reading AI while the module searches its network
 def handshake(
     settings: XBeeSettings, common: StationSettings, commands: Commands
 ) -> Script[XBeeModule]:
-    """Find, check, set, verify."""
+    """Find the module, check it, set it and verify its settings."""
     yield from commands.find()
     try:
         module = yield from _Setup(settings, common, commands).examine()
@@ -145,7 +146,6 @@ class _Setup:
         )
 
     def _ask_for(self, name: str, value: bytes = b"", queued: bool = True) -> Script[AtResponse]:
-        """Send one command and return its answer; PeerError when no answer comes."""
         answer = yield from self._commands.ask(name, value, queued)
         if answer is None:
             raise PeerError(f"the module stopped answering at AT{name}", fix="check the wiring")
@@ -159,7 +159,6 @@ class _Setup:
         return int.from_bytes(answer.value, "big")
 
     def _check_identity(self, hv: int, vr: int, serial: str) -> tuple[str, str]:
-        """Return series and protocol; MismatchError when it is not the module of the settings."""
         series, protocol = hardware_of(hv, vr)
         expected = self._settings.module.upper()
         if expected and serial != expected:
@@ -169,9 +168,9 @@ class _Setup:
             )
         named, fits = FIRMWARES[self._settings.firmware]
         if protocol not in fits:
-            found = f"{protocol} firmware" if protocol else "unknown firmware"
+            firmware = f"{protocol} firmware" if protocol else "unknown firmware"
             raise MismatchError(
-                f"{series} with {found} (HV {hv:04X}, VR {vr:04X}); the "
+                f"{series} with {firmware} (HV {hv:04X}, VR {vr:04X}); the "
                 f"configuration requires {named}",
                 fix=self._firmware_fix(hv, protocol, named),
             )
@@ -189,7 +188,6 @@ class _Setup:
     # --- registers ----------------------------------------------------------------------------
 
     def _adjust(self) -> Script[dict[str, int]]:
-        """Set the registers that differ from the settings, and return the values after that."""
         registers = wanted_registers(self._settings, self._common)
         values: dict[str, int] = {}
         for name in registers.read:
@@ -224,17 +222,16 @@ class _Setup:
                 fix="use mapping: {by: header} or {by: destination, ...}",
             )
 
-    def _require_ok(self, answer: AtResponse, what: str) -> None:
+    def _require_ok(self, answer: AtResponse, action: str) -> None:
         if not answer.ok:
             raise MismatchError(
-                f"the module rejects {what}: {words.at_status_text(answer.status)}",
+                f"the module rejects {action}: {words.at_status_text(answer.status)}",
                 fix="use a value that its data sheet allows",
             )
 
     # --- the network --------------------------------------------------------------------------
 
     def _join(self, values: dict[str, int]) -> Script[None]:
-        """Wait until the module has joined a Zigbee network; read the values assigned there."""
         reported: int | None = None
         while state := (yield from self._read("AI")):
             if state != reported:
@@ -320,9 +317,9 @@ class XBeeHandshake(Dialogue[Event, Answer, XBeeModule]):
         *ended, rest = data.split(b"\r")
         for number, text in enumerate(ended, 1):
             for line in self._lines.feed(text + b"\r"):
-                if found := match_line(self.step, line):
+                if match := match_line(self.step, line):
                     self.rest = b"\r".join([*ended[number:], rest])
-                    return self.answer(found, now)
+                    return self.answer(match, now)
         self._lines.feed(rest)
         return []
 

@@ -18,8 +18,11 @@ FIRMWARES = {
 
 @dataclass(frozen=True, slots=True)
 class XBeeModule:
-    """A module after the handshake. my: FFFE where there is none; channel: -1 where there is no
-    CH; payload, broadcast: bytes to one module and to all; explicit: frames 11 and 91 are used."""
+    """A module after the handshake.
+
+    my: FFFE where there is none; channel: -1 where there is no CH; payload, broadcast: bytes to one
+    module and to all; explicit: frames 11 and 91 are used.
+    """
 
     hardware: str
     serial: str

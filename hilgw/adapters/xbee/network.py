@@ -30,7 +30,6 @@ class Network:
         self._remote: dict[int, tuple[int, RemoteAnswer]] = {}  # id -> deadline, its answer if none
 
     def __contains__(self, frame_id: int) -> bool:
-        """Return whether the answer to this frame is outstanding."""
         return frame_id in self._remote or (self._search or (0,))[0] == frame_id
 
     @property
@@ -110,8 +109,7 @@ class Network:
 def parse_node(record: bytes, raw: bool) -> Node | None:
     """Return the node in one record of ND's answer; None when it is too short.
 
-    Args:
-        raw: the layout of 802.15.4.
+    `raw` is the layout of 802.15.4.
     """
     name_at = 11 if raw else 10
     end = record.find(0, name_at)

@@ -58,8 +58,10 @@ def transmit_frames_for(settings: XBeeSettings, module: XBeeModule) -> TransmitF
 
 
 class ShortFrames:
-    """00, or 01 to a 16-bit address. overhead: bytes on the wire besides the payload, without
-    escapes."""
+    """The frames 00, or 01 to a 16-bit address.
+
+    overhead: bytes on the wire besides the payload, without escapes.
+    """
 
     overhead = 15
 
@@ -113,7 +115,10 @@ class Window:
         return next(iter(self._entries.values()))[1] if self._entries else None
 
     def admits(self, size: int) -> bool:
-        """Return whether a frame of this size may be sent now. A single frame always may."""
+        """Return whether a frame of this size may be sent now.
+
+        A single frame always may.
+        """
         entries = self._entries
         if not entries:
             return True
@@ -175,11 +180,7 @@ class PacketDecoder:
             self._ends = frames.pack_ends(back)
 
     def decode(self, frame: bytes, offset: int) -> Received | Dropped:
-        """Return a packet, without an address that identifies no module.
-
-        Args:
-            offset: start of the payload.
-        """
+        """Return the packet whose payload starts at `offset`, without an address of no module."""
         payload = frame[offset:]
         if offset == 18 and self._ends is not None and frame[11:17] != self._ends:
             return _ENDPOINT

@@ -171,7 +171,6 @@ class XBeeSession(XBeeModuleSession):
         return [*events, Ready(module.identity, tuple(addresses))]
 
     def _refuse_outstanding(self, reason: str) -> list[Event]:
-        """Refuse everything that waits for an answer: the session is interrupted."""
         events = self._rssi.release() if self._rssi is not None else []
         events += [Refused(token, reason) for token in self._window.clear()]
         return events + self._network.give_up(reason)
@@ -183,19 +182,19 @@ class XBeeSession(XBeeModuleSession):
         if handshake is None and self._module is None:
             return []
         events: list[Event] = []
-        found = self._decoder.feed(data)
+        received = self._decoder.feed(data)
         if handshake is not None:
             events += self._after_dialogue(handshake.take_text(data, now), now)
         if not self._first_frame.over:
-            if found or events:  # a frame, or an answer in command mode
+            if received or events:  # a frame, or an answer in command mode
                 self._first_frame.found()
             else:
                 self._first_frame.take(data, now)
         self._gap_deadline = now + self._gap_ns if self._decoder.pending else None
-        return self._take(found, events, now)
+        return self._take(received, events, now)
 
-    def _take(self, found: list[bytes], events: list[Event], now: int) -> list[Event]:
-        for frame in found:
+    def _take(self, frame_data: list[bytes], events: list[Event], now: int) -> list[Event]:
+        for frame in frame_data:
             offset = PAYLOAD_AT.get(frame[0])
             if offset is None:
                 events += self._control(frame, now)
@@ -214,7 +213,6 @@ class XBeeSession(XBeeModuleSession):
         return events
 
     def _control(self, frame: bytes, now: int) -> list[Event]:
-        """Process any frame that is not a packet."""
         try:
             record = frames.parse(frame)
         except FrameError as error:
@@ -248,7 +246,6 @@ class XBeeSession(XBeeModuleSession):
         return self._restart(why, lost_by, now)
 
     def _settle(self, frame_id: int, status: int) -> list[Event]:
-        """Process the transmit status of a frame."""
         token = self._window.settle(frame_id)
         if token is None:
             self.unknown_statuses += 1
@@ -278,7 +275,6 @@ class XBeeSession(XBeeModuleSession):
         return Transmission(wire, self._window.put(frame_id, len(wire), now))
 
     def _next_id(self) -> int:
-        """Return a frame id that is not outstanding."""
         frame_id = self._frame_id % 255 + 1
         while frame_id in self._window or frame_id in self._network:
             frame_id = frame_id % 255 + 1
@@ -289,7 +285,6 @@ class XBeeSession(XBeeModuleSession):
         return self._put(lambda number: frames.AtCommand(number, name).pack())
 
     def _put(self, data: Callable[[int], bytes]) -> tuple[int, Write]:
-        """Return the frame id of a command, and the event that sends it."""
         frame_id = self._next_id()
         return frame_id, Write(encode(data(frame_id), self._escaped))
 
@@ -348,10 +343,10 @@ class XBeeSession(XBeeModuleSession):
         begins = frame[:1] == b"\x7e"
         for head in (b"",) if begins else (b"\x7e", b"\x7e\x00"):
             decoder = FrameDecoder(self._escaped)
-            found = decoder.feed(head + frame)
-            found += decoder.flush()
-            if found:
+            decoded = decoder.feed(head + frame)
+            decoded += decoder.flush()
+            if decoded:
                 break
-        if not found:
+        if not decoded:
             return f"no complete XBee frame: {len(frame)} B" if begins else words.describe(frame)
-        return "; ".join(words.describe(data) for data in found)
+        return "; ".join(words.describe(data) for data in decoded)

@@ -46,8 +46,10 @@ Mapping = ModuleChannel | ByDestination | ByHeader
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointSettings:
-    """Source and destination inside the modules, in frames 11 and 91. Defaults: Digi's data
-    endpoints, as in frames 10 and 90."""
+    """Source and destination inside the modules, in frames 11 and 91.
+
+    Defaults: Digi's data endpoints, as in frames 10 and 90.
+    """
 
     source: int = setting("source endpoint", 0xE8, ge=0, le=0xFF)
     destination: int = setting("destination endpoint", 0xE8, ge=0, le=0xFF)
@@ -165,22 +167,21 @@ def check(settings: XBeeSettings, common: StationSettings) -> Iterator[Problem]:
     if settings.api_mode == 0:
         yield from _check_transparent(settings)
     elif settings.framing is not None:
-        what = f"API frames (api_mode: {settings.api_mode}) are packets already"
-        yield "framing", what, "remove it, or set api_mode: 0 for transparent mode"
+        problem = f"API frames (api_mode: {settings.api_mode}) are packets already"
+        yield "framing", problem, "remove it, or set api_mode: 0 for transparent mode"
     yield from _check_sources(settings, common)
 
 
 def _check_sources(settings: XBeeSettings, common: StationSettings) -> Iterator[Problem]:
-    """Yield the addresses in `sources` that no module or many modules have."""
     for address in common.sources:
         path = f"sources.{address}"
         if not re.fullmatch(ADDRESS, address):
             fix = "use 16 hex digits (64-bit), or 1 to 4 (16-bit)"
             yield path, f"{address!r} is not a valid XBee address", fix
         elif settings.firmware == "802.15.4" and normal_address(address) == FACTORY_MY:
-            what = "0000 is the 16-bit address of each factory-fresh module"
+            problem = "0000 is the 16-bit address of each factory-fresh module"
             fix = "set that module's MY to a unique value, or use its 64-bit address"
-            yield path, what, fix
+            yield path, problem, fix
 
 
 def _check_table(mapping: ByDestination) -> Iterator[Problem]:
@@ -200,17 +201,16 @@ def _check_table(mapping: ByDestination) -> Iterator[Problem]:
 
 
 def _check_firmware(settings: XBeeSettings) -> Iterator[Problem]:
-    """Yield the settings that this firmware does not have."""
     firmware = settings.firmware
     pan_id, last = settings.pan_id, LAST_ID_OF_DIGIMESH
     if firmware == "zigbee" and pan_id is not None:
         yield "pan_id", "zigbee has 64-bit IDs", "use extended_pan_id instead"
     elif firmware == "digimesh" and pan_id is not None and pan_id > last:
-        what = f"{pan_id} is out of range; allowed: 0 to {last}"
-        yield "pan_id", what, f"use an ID up to {last:X} (hex) with digimesh"
+        problem = f"{pan_id} is out of range; allowed: 0 to {last}"
+        yield "pan_id", problem, f"use an ID up to {last:X} (hex) with digimesh"
     if firmware != "zigbee" and settings.extended_pan_id is not None:
-        what = f"{firmware} has no 64-bit IDs"
-        yield "extended_pan_id", what, "use pan_id instead"
+        problem = f"{firmware} has no 64-bit IDs"
+        yield "extended_pan_id", problem, "use pan_id instead"
     if firmware == "802.15.4":
         if settings.endpoints is not None:
             fix = "remove it, or set firmware: digimesh or zigbee"
@@ -232,10 +232,9 @@ def _check_firmware(settings: XBeeSettings) -> Iterator[Problem]:
 
 
 def _check_transparent(settings: XBeeSettings) -> Iterator[Problem]:
-    """Yield the settings that transparent mode does not have."""
     if isinstance(settings.mapping, ByDestination):
-        what = "in transparent mode (api_mode: 0) a module has only one destination, DH and DL"
-        yield "mapping.by", what, "use api_mode: 1, or mapping: {by: header}"
+        problem = "in transparent mode (api_mode: 0) a module has only one destination, DH and DL"
+        yield "mapping.by", problem, "use api_mode: 1, or mapping: {by: header}"
     if settings.endpoints is not None:
         yield "endpoints", "transparent mode has no endpoints", "use api_mode: 1"
     try:

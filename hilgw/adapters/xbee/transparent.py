@@ -86,11 +86,11 @@ class TransparentSession(XBeeModuleSession):
         if self._dialogue is None:
             return self._stream.receive(data, now)
         events = self._after_dialogue(self._dialogue.take_text(data, now), now)
-        for found in self._decoder.feed(data):
+        for packet in self._decoder.feed(data):
             if self._dialogue is None:
                 break
             try:
-                record = frames.parse(found)
+                record = frames.parse(packet)
             except FrameError:
                 continue
             events += self._take_answer(record, now)

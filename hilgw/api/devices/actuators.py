@@ -28,8 +28,7 @@ def _is_valid(
 ) -> bool:
     """Return True for a valid argument; report an invalid one.
 
-    Args:
-      low, also: the smallest value, and one below it that is valid too.
+    `low` is the smallest value, and `also` one below it that is valid too.
     """
     if math.isnan(value):
         report(f"wb_{setter}() called with an invalid '{name}' argument (NaN).")
@@ -168,14 +167,13 @@ class Motor(HasBrake, HasPositionSensor):
     multiplier = property(getMultiplier)
 
     def _refused(self, setter: str, *checked: Any) -> bool:
-        """Return True for a rejected argument. checked: see `_is_valid`.
+        """Return True for a rejected argument; `checked` is as for `_is_valid`.
 
         A motor that the robot does not have accepts nothing.
         """
         return not (_is_valid(f"motor_set_{setter}", *checked) and self.tag)
 
     def _moves(self, kind: type[Motion], name: str, value: float) -> bool:
-        """Return True if the motor accepts this motion. kind: its command."""
         valid = False
         try:
             valid = not self._refused(name, name, value)
@@ -231,7 +229,7 @@ class Brake(HasMotor, HasPositionSensor):
 
 
 class LED(Device):
-    """value: 0 is off; the number of a colour, or a colour as 0xRRGGBB."""
+    """A LED; value: 0 is off; the number of a colour, or a colour as 0xRRGGBB."""
 
     kinds = ("LED",)
     _state: LedState

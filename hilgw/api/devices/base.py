@@ -54,7 +54,6 @@ class Device:
     node_type = property(getNodeType)
 
     def _configured(self, field: str, default: Any) -> Any:
-        """Return a field of the device as the simulator sent it at the start."""
         configuration = self._state.configuration
         return default if configuration is None else getattr(configuration, field)
 
@@ -82,7 +81,6 @@ class Sampled:
     sampling_period = property(getSamplingPeriod, lambda self, p: self.enable(p))
 
     def _checked(self, getter: str) -> None:
-        """Report that the program reads a disabled device."""
         if not self._period:
             report_disabled(f"{self.function}_{getter}", f"{self.function}_enable")
 

@@ -72,7 +72,6 @@ class Emitter(_Radio):
         return int(queue.put(queue.channel, data[:size]))
 
     def _watch(self) -> None:
-        """Warn about a program that sends, and calls no step for UNSTEPPED_S."""
         state, session, now_s = self._state, current.session(), time.monotonic()
         if state.steps != session.steps:
             state.steps, state.since_s = session.steps, now_s
@@ -95,7 +94,6 @@ class Emitter(_Radio):
 
 
 def _encode(message: Any) -> bytes | None:
-    """Return the bytes of a packet; report an error and return None if there are none."""
     if isinstance(message, bytes | bytearray | memoryview):
         return bytes(message)
     if isinstance(message, str):

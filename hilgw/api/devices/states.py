@@ -55,7 +55,7 @@ class State:
         self.waiting.put(command)
 
     def ask(self, node: int) -> None:
-        """Ask, in the next request, for the device of this node number on the same joint."""
+        """Ask for the device of this node number on the same joint, in the next request."""
         self.put(GetAssociatedDevice(self.tag, node))
 
     def apply(self, message: Any) -> None:
@@ -134,7 +134,11 @@ class CameraState(SensorState):
 
     @property
     def image(self) -> bytes | None:
-        """The image; None before the first one. Raises OSError: the simulator's file is gone."""
+        """The image; None before the first one.
+
+        Raises:
+            OSError: The simulator's file is gone.
+        """
         return Path(self._file).read_bytes() if self._file else self.pixels
 
 

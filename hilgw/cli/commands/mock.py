@@ -96,7 +96,11 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run until a signal; return 130 or 143. Raises HilgwError with its exit code."""
+    """Run until a signal; return 130 or 143.
+
+    Raises:
+        HilgwError: The run failed; the error has its exit code.
+    """
     if args.list:
         return _list(args)
     if args.kind is None:
@@ -117,7 +121,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _modules(given: list[tuple[str, str]], settings: list[str]) -> list[GivenModule]:
-    """Return the modules of --link, --listen, --connect (option, address) and --set. UsageError."""
     modules = [GivenModule(*each) for each in given] or [GivenModule("", "")]
     shared: dict[str, Any] = {}
     for setting in settings:
@@ -202,7 +205,6 @@ async def _serve(args: argparse.Namespace, modules: list[GivenModule]) -> int:
 async def _plug_in(
     kind: str, host: MockHost, timer: Any, modules: list[GivenModule]
 ) -> list[dict[str, Any]]:
-    """Make and host the modules; return a description of each, as --json prints it."""
     from hilgw.engine.mock_host import SERIAL, create_mock, part_of
 
     # All parameters are checked before the first port is made.
@@ -229,7 +231,6 @@ async def _plug_in(
 
 
 async def _device(mock: Mock, module: GivenModule, index: int, timer: Any) -> DeviceSide:
-    """Return the mock's end of its virtual port or TCP connection."""
     from hilgw.engine.mock_host import RETRY_S, part_of
     from hilgw.transports.tcp.address import parse_address
     from hilgw.transports.tcp.device import TcpClientDevice, TcpListenerDevice, TcpServerDevice

@@ -44,7 +44,11 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the gateway; return 0, 130 or 143. Raises HilgwError with its exit code."""
+    """Run the gateway; return 0, 130 or 143.
+
+    Raises:
+        HilgwError: The run failed; the error has its exit code.
+    """
     from hilgw.config.shipped import found
 
     args.config = config_path = found(_config_path(args))
@@ -69,7 +73,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _config_path(args: argparse.Namespace) -> str:
-    """Return the configuration of --config or FILE. UsageError unless there is exactly one."""
     given = [name for name in (getattr(args, "config", None), getattr(args, "file", None)) if name]
     if not given:
         raise UsageError("no configuration given", fix=_next_steps())
@@ -79,7 +82,6 @@ def _config_path(args: argparse.Namespace) -> str:
 
 
 def _next_steps() -> str:
-    """Return commands that a user without a configuration may want."""
     from hilgw.cli.output.text import table
 
     here = sorted(printable(path.name) for path in Path().glob("*.y*ml"))
@@ -94,7 +96,6 @@ def _next_steps() -> str:
 
 
 def _event_loop(config: GatewayConfig) -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """Return the factory of the event loop; None: that of asyncio."""
     if config.speed != 1:
         from hilgw.engine.simulated.event_loop import PacedLoop
 
@@ -150,7 +151,6 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
 
 
 def _not_confirmed(whys: Mapping[str, str]) -> PeerError:
-    """Return the error of stops that may not have left: why, by the name of the body."""
     bodies = "; ".join(f"{name}: {why}" for name, why in whys.items())
     return PeerError(f"stop NOT confirmed: {bodies}", fix="switch the robot off: it may move")
 
@@ -158,8 +158,7 @@ def _not_confirmed(whys: Mapping[str, str]) -> PeerError:
 def _screen(
     args: argparse.Namespace, console: TextIO | ConsoleWriter, stop: StopSignal, *, is_logged: bool
 ) -> Terminal:
-    """Return the terminal of the run; without its reader the run ends, unless its output is not
-    needed."""
+    """Return the terminal of the run, which ends with its reader unless that is not needed."""
     import asyncio
 
     from hilgw.cli.output.terminal import Terminal
@@ -215,7 +214,7 @@ async def _serve(
         show("ready")
         try:
             files.write_ready(getattr(args, "ready_file", None))
-        except HilgwError as error:  # the gateway goes on
+        except HilgwError as error:  # the gateway continues
             show(f"hilgw: {error}")
 
     group = config.control.group

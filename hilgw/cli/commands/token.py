@@ -17,7 +17,11 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> None:
-    """Make the token. Raises ConfigError: the file exists, or cannot be made."""
+    """Make the token.
+
+    Raises:
+        ConfigError: The file exists, or cannot be made.
+    """
     from pathlib import Path
 
     from hilgw.security.access import write_token

@@ -1,4 +1,4 @@
-"""Runs the first check: the gateway, the steps at the terminal, and the report."""
+"""The first check: the gateway, the steps at the terminal, and the report."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ NO_HARDWARE = "a mock: this tests the dialogue, and nothing of the hardware"
 
 
 def run(args: argparse.Namespace, config: GatewayConfig) -> int:
-    """Return 0 when all steps passed, else 1. Raises HilgwError; SystemExit after a signal."""
+    """Return 0 when all steps passed, else 1.
+
+    Raises HilgwError; SystemExit after a signal.
+    """
     name, robot_config, began = args.robot, config.robots[args.robot], datetime.now(UTC)
     body = robot_config.body
     if body is None or robot_config.remote is not None:
@@ -70,8 +73,10 @@ def run(args: argparse.Namespace, config: GatewayConfig) -> int:
 
 
 def command_of(args: argparse.Namespace, config: GatewayConfig) -> list[str]:
-    """Run the user's file, with all robots disarmed, and a place for this process instead of the
-    controller of the robot."""
+    """Return the command that runs the user's file with all robots disarmed.
+
+    This process takes the place of the robot's controller.
+    """
     overrides = list(getattr(args, "overrides", []))
     overrides += [
         f"robots.{name}.safety.{key}"
@@ -90,7 +95,6 @@ def command_of(args: argparse.Namespace, config: GatewayConfig) -> list[str]:
 
 
 def _facts(robot: GatewayRobot, kind: str, date: str) -> dict[str, str]:
-    """Return what a reader of the report needs with the results."""
     vid, pid = usb_ids(robot.port)
     usb = "none" if vid is None else f"{vid:04x}:{pid:04x} {probable_device(vid, pid)}".strip()
     return {
@@ -107,12 +111,14 @@ def _facts(robot: GatewayRobot, kind: str, date: str) -> dict[str, str]:
 
 
 def _leave_on_signals() -> None:
-    """A signal ends the check in order: the robot stops, the report is written, the terminal is as
-    before. Another one does not disturb that."""
+    """End the check in order on a signal: stop the robot, write the report, restore the terminal.
+
+    Another signal does not disturb that.
+    """
 
     def leave(number: int, _: object) -> NoReturn:
-        for each in EXIT_BY_SIGNAL:
-            signal.signal(each, signal.SIG_IGN)
+        for ending in EXIT_BY_SIGNAL:
+            signal.signal(ending, signal.SIG_IGN)
         raise SystemExit(EXIT_BY_SIGNAL[signal.Signals(number)])
 
     for number in EXIT_BY_SIGNAL:

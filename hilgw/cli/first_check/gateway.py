@@ -1,6 +1,8 @@
-"""The robot of the first check: a gateway of the user's file drives it, as a child of this process,
-which takes the place of its controller. So safety, limits and the session of the body are those of
-every other run."""
+"""The robot of the first check, driven by a gateway of the user's file.
+
+The gateway is a child of this process, which takes the place of its controller. So safety, limits
+and the session of the body are those of every other run.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +39,11 @@ LISTENING = "listening on "
 
 
 def start_child(command: Sequence[str], output: BinaryIO) -> subprocess.Popen[bytes]:
-    """Start a program that gets SIGTERM when this process ends, however that is. In a process
-    group of its own, Ctrl-C does not reach it, and the kernel wakes it when it is frozen then
-    (POSIX: a process group that becomes orphaned gets SIGHUP and SIGCONT)."""
+    """Start a program that gets SIGTERM when this process ends, however that is.
+
+    In a process group of its own, Ctrl-C does not reach it, and the kernel wakes it when it is
+    frozen then (POSIX: a process group that becomes orphaned gets SIGHUP and SIGCONT).
+    """
     launcher = [sys.executable, "-IS", str(LAUNCHER), str(os.getpid()), str(int(signal.SIGTERM))]
     return subprocess.Popen(
         [*launcher, *command],
@@ -51,15 +55,19 @@ def start_child(command: Sequence[str], output: BinaryIO) -> subprocess.Popen[by
 
 
 class GatewayRobot:
-    """One robot, with its gateway. motors: known once it is `ready`. Its methods raise HilgwError
-    when it is not there, or the gateway does not confirm."""
+    """One robot, with its gateway.
+
+    Its motors are known once it is `ready`. Its methods raise HilgwError when it is not there, or
+    the gateway does not confirm.
+    """
 
     motors: Sequence[Motor] = ()
 
     def __init__(self, name: str, settings: Any, command: Sequence[str]) -> None:
-        """Create it. settings: of its body. command: runs the gateway, whose controller of this
-        robot is
-        `webots` with `ipc`."""
+        """Create it with the settings of its body.
+
+        `command` runs the gateway, whose controller of this robot is `webots` with `ipc`.
+        """
         self.name = name
         self.port = str(getattr(settings, "port", None) or getattr(settings, "connect", ""))
         self.is_mock = self.has_watchdog = False
@@ -108,13 +116,12 @@ class GatewayRobot:
         return Running(self._path).report()
 
     def link(self) -> tuple[int, str]:
-        """Return how often the robot was connected, and the state of its port in words; "" while
-        up."""
+        """Return how often the robot was connected, and the state of its port; "" while up."""
         port = self.report()["ports"][f"{self.name}.body"]
         return port["ups"], "" if port["state"] == "up" else f"{port['state']}: {port['reason']}"
 
     def refusals(self) -> dict[str, int]:
-        """Refused commands so far, by reason."""
+        """Return the refused commands so far, by reason."""
         return dict(self.report()["control_loops"][self.name]["refused"])
 
     def is_armed(self) -> bool:
@@ -172,7 +179,6 @@ class GatewayRobot:
         return value if math.isfinite(value) else None
 
     def _connect(self) -> None:
-        """Connect when the gateway listens; enable the position sensors."""
         where = self.report()["ports"][f"{self.name}.controller"]["reason"]
         if LISTENING not in where:
             return self.pause(LOOK_S)
@@ -199,9 +205,7 @@ class GatewayRobot:
             self._api = None
 
     def _motor(self, device: Any) -> Motor:
-        """Return what moves it, and how far: the limits of the gateway and of the file,
-        whichever is
-        less."""
+        """Return the motor with the lesser of the limits of the gateway and of the file."""
         limits: MotorLimits = self._settings.limits.get(device.name, NO_LIMITS)
         low, high = limits.bounds("position")
         if math.isinf(high - low) and device.min_position != device.max_position:

@@ -23,8 +23,11 @@ class Leg(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Motor:
-    """slowest, fastest: its limits of velocity. unit: rad or m; positions: its limits where it is
-    moved by positions, else None. sensor: the name of its position sensor, or ""."""
+    """A motor with its limits.
+
+    slowest, fastest: its limits of velocity. unit: rad or m; positions: its limits where it is
+    moved by positions, else None. sensor: the name of its position sensor, or "".
+    """
 
     name: str
     unit: str
@@ -39,7 +42,7 @@ class Motor:
         return sign * min(wanted, max(0.0, self.fastest if sign > 0 else -self.slowest))
 
     def legs(self, sign: int, start: float | None, *, slowly: bool) -> list[Leg]:
-        """Return its motion from here, empty where there is none. slowly: it goes on at the end."""
+        """Return its motion from here, empty without one; if `slowly`, it continues at the end."""
         velocity = self.velocity(sign)
         if self.positions is None:
             return [Leg(velocity, math.inf, TURN_S)] if velocity else []

@@ -19,9 +19,12 @@ class Verdict(StrEnum):
 
 @dataclass(slots=True)
 class Result:
-    """One step. notes: why it failed, or what it found. answers: by question. positions: of the
-    sensor, before, after each part of the motion and at the end; None: it reports nothing.
-    measured: with the unit in the name."""
+    """The result of one step.
+
+    notes: why it failed, or what it found. answers: by question. positions: of the sensor, before,
+    after each part of the motion and at the end; None: it reports nothing. measured: with the unit
+    in the name.
+    """
 
     step: str
     expected: str
@@ -33,7 +36,7 @@ class Result:
     measured: dict[str, float] = field(default_factory=dict)
 
     def fail(self, note: str) -> None:
-        """Fail it, for this reason too."""
+        """Note that it failed, for this reason too."""
         self.verdict = Verdict.FAILED
         self.notes.append(note)
 
@@ -52,7 +55,7 @@ class Result:
 
 
 def all_passed(results: Sequence[Result]) -> bool:
-    """False also where a step was skipped, or nothing was tested."""
+    """Return whether all passed: False also where a step was skipped, or nothing was tested."""
     return bool(results) and all(each.verdict is Verdict.PASSED for each in results)
 
 

@@ -32,7 +32,7 @@ NO_ROOM = "its limits leave no room in this direction, or it reports no position
 
 
 class Step(NamedTuple):
-    """A motion of one motor. during: what is tested while it goes on; None: nothing."""
+    """A motion of one motor. during: what is tested while it moves; None: nothing."""
 
     name: str
     expected: str
@@ -49,9 +49,10 @@ class FirstCheck:
         self._robot, self._person = robot, person
 
     def results(self) -> Iterator[Result]:
-        """Yield the result of each step, when it is over. After an error of the robot or the
-        gateway the
-        others are not tested."""
+        """Yield the result of each step, when it is over.
+
+        After an error of the robot or the gateway the others are not tested.
+        """
         broken = False
         for step in self._steps():
             result = Result(step.name, step.expected, sensor=step.motor.sensor)
@@ -96,7 +97,6 @@ class FirstCheck:
     # --- one step -----------------------------------------------------------------------------
 
     def _run(self, step: Step, result: Result) -> None:
-        """Announce the motion, ask for it, and for what was seen."""
         robot, person = self._robot, self._person
         person.show(f"\n{step.name}\n  expected: {step.expected}")
         if person.ask("ENTER starts it, and any key stops it; s: skip", GO + SKIP) == SKIP:
@@ -119,8 +119,10 @@ class FirstCheck:
         return self._ask(step.question, result)
 
     def _first_position(self, motor: Motor) -> float | None:
-        """Return what its sensor reports before the motion; a slow robot or machine has SENSE_S for
-        the first value. None: nothing."""
+        """Return what its sensor reports before the motion.
+
+        A slow robot or machine has SENSE_S for the first value. None: nothing.
+        """
         robot = self._robot
         end = robot.now() + SENSE_S
         while (position := robot.position(motor)) is None and motor.sensor and robot.now() < end:
@@ -129,8 +131,10 @@ class FirstCheck:
         return position
 
     def _move(self, step: Step, legs: Sequence[Leg], result: Result) -> None:
-        """Arm for this motion; disarm at its end, however it ends, which the gateway confirms. A
-        refused command fails the step."""
+        """Arm for this motion; disarm at its end, however it ends, which the gateway confirms.
+
+        A refused command fails the step.
+        """
         robot = self._robot
         refused = robot.refusals()
         self._person.attend()
@@ -150,7 +154,7 @@ class FirstCheck:
             result.fail(f"a command was refused: {', '.join(more).replace('_', ' ')}")
 
     def _go_on(self, result: Result, seconds: float = 0) -> bool:
-        """Step for this long; False, and failed: a key was pressed, or the robot was lost."""
+        """Step for this long; return False, and fail the step, on a key or a lost robot."""
         end = self._robot.now() + seconds
         while self._robot.now() < end:
             if self._person.pressed():
@@ -162,7 +166,7 @@ class FirstCheck:
         return True
 
     def _stands_still(self, motor: Motor, velocity: float, result: Result) -> None:
-        """After a stop its sensor, if it has one, does not change any more."""
+        """Check that the motor's sensor, if it has one, does not change any more after a stop."""
         robot, began = self._robot, self._robot.now()
         since, reference = began, robot.position(motor)
         while reference is not None and robot.now() - since < STILL_S:
@@ -180,7 +184,6 @@ class FirstCheck:
         return None
 
     def _judge_way(self, step: Step, leg: Leg, result: Result) -> None:
-        """Judge whether direction and length of the way are plausible."""
         before, after, *_, last = result.positions
         if before is None or after is None or last is None:
             return result.fail("its sensor reports nothing")
@@ -195,7 +198,6 @@ class FirstCheck:
         return None
 
     def _ask(self, question: str, result: Result) -> None:
-        """Ask; a no fails the step."""
         answer = self._person.ask(f"{question} (y/n/s: skip)", "".join(ANSWERS))
         result.answers[question] = ANSWERS[answer]
         if answer == "n":
@@ -206,7 +208,7 @@ class FirstCheck:
     # --- what is tested while a motor moves ---------------------------------------------------
 
     def _freeze(self, result: Result) -> None:
-        """While the gateway is frozen, a key wakes it: then it stops the robot itself."""
+        """Freeze the gateway until a key wakes it: then it stops the robot itself."""
         robot = self._robot
         before = robot.link()
         robot.freeze()
@@ -246,13 +248,11 @@ class FirstCheck:
         return self._is_back_disarmed(result)
 
     def _is_back_disarmed(self, result: Result) -> None:
-        """Check that the robot that was lost comes back disarmed."""
         self._robot.ready()
         if self._robot.is_armed():
             result.fail("the robot came back, and was armed")
 
     def _wait(self, until: Callable[[], bool], seconds: float) -> bool:
-        """Return whether it holds in time."""
         end = self._robot.now() + seconds
         while not (holds := until()) and self._robot.now() < end:
             self._robot.pause(LOOK_S)

@@ -12,14 +12,17 @@ from hilgw.errors import HilgwError
 
 
 class Person:
-    """Who watches the robot. terminal: the descriptor of the keys."""
+    """The person who watches the robot; `terminal` is the descriptor of the keys."""
 
     def __init__(self, terminal: int) -> None:
         self._terminal = terminal
 
     def at_the_keys(self) -> AbstractContextManager[None]:
-        """Keys arrive one by one; Ctrl-C is a signal still, Ctrl-Z and Ctrl-\\ are keys as others:
-        they would leave a motor alone."""
+        r"""Read keys one by one in this block.
+
+        Ctrl-C is still a signal; Ctrl-Z and Ctrl-\ are keys as others: they would leave a motor
+        alone.
+        """
         return single_keys(self._terminal, termios.VSUSP, termios.VQUIT)
 
     def show(self, text: str) -> None:

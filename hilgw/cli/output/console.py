@@ -1,5 +1,8 @@
-"""A writer for the console that never blocks: a stopped terminal (Ctrl-S, a stalled ssh) or a pipe
-without a reader delays neither packets nor motors."""
+"""A writer for the console that never blocks.
+
+A stopped terminal (Ctrl-S, a stalled ssh) or a pipe without a reader delays neither packets nor
+motors.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ def console_writer(stream: TextIO) -> TextIO | ConsoleWriter:
 
 
 class ConsoleWriter:
-    """Buffers up to HELD_BYTES of unwritten text; then drops whole lines and counts them."""
+    """A buffer of up to HELD_BYTES of unwritten text, which then drops and counts whole lines."""
 
     def __init__(self, descriptor: int, encoding: str) -> None:
         self._descriptor = descriptor
@@ -54,7 +57,11 @@ class ConsoleWriter:
         return len(text)
 
     def flush(self) -> None:
-        """Write as much as possible without blocking. OSError: the reader is gone."""
+        """Write as much as possible without blocking.
+
+        Raises:
+            OSError: The reader is gone.
+        """
         with suppress(BlockingIOError):  # the rest waits for the next call
             while self._held:
                 del self._held[: os.write(self._descriptor, self._held)]

@@ -33,8 +33,11 @@ def glyphs_of(encoding: str | None) -> Glyphs:
 
 
 class End(NamedTuple):
-    """A box at the left or the right. arrow: what passes between it and the middle: "<->", "->", or
-    nothing. lines: its text, a title first."""
+    """A box at the left or the right.
+
+    arrow: what passes between it and the middle: "<->", "->", or nothing. lines: its text, a title
+    first.
+    """
 
     arrow: str
     lines: Sequence[str]
@@ -43,7 +46,7 @@ class End(NamedTuple):
 def boxes(
     left: End, middle: Sequence[str], ends: Sequence[End], width: int, glyphs: Glyphs
 ) -> list[str]:
-    """Left and middle box, and the ends one below the other, no wider than `width`."""
+    """Return left and middle box, and the ends one below the other, no wider than `width`."""
     right = [line for end in ends for line in end.lines]
     arrows = _arrows(glyphs)
     room = width - 2 * len(arrows[""]) - 3 * BORDERS
@@ -67,7 +70,6 @@ def boxes(
 
 
 def _arrows(glyphs: Glyphs) -> dict[str, str]:
-    """Return arrows of one width: both ways, to the right, none."""
     line = glyphs.line
     return {"<->": f"<{line * 3}>", "->": f"{line * 4}>", "": " " * 5}
 
@@ -75,7 +77,6 @@ def _arrows(glyphs: Glyphs) -> dict[str, str]:
 def _stacked(
     left: End, middle: Sequence[str], ends: Sequence[End], width: int, glyphs: Glyphs
 ) -> list[str]:
-    """Return the same, one below the other, with a line where something passes."""
     texts = [left.lines, middle, *(end.lines for end in ends)]
     room = max(NARROWEST, min(width - BORDERS, max(map(_longest, texts))))
     lines = _box(left.lines, room, glyphs)
@@ -87,7 +88,6 @@ def _stacked(
 
 
 def _shared(room: int, wanted: list[int]) -> list[int]:
-    """Return the widths of columns in this room: the widest give way."""
     widths = list(wanted)
     while sum(widths) > room and max(widths) > 1:
         widths[widths.index(max(widths))] -= 1
@@ -114,9 +114,10 @@ def _longest(lines: Sequence[str]) -> int:
 def bus(
     left: Sequence[tuple[str, str]], right: Sequence[str], width: int, glyphs: Glyphs
 ) -> list[str]:
-    """Return names at the left with their arrows ("->" to the bus, "<-" from it), others at the
-    right,
-    each with an arrow both ways."""
+    """Return names at the left with their arrows, and others at the right.
+
+    An arrow at the left is "->" to the bus or "<-" from it; those at the right go both ways.
+    """
     names = max((len(name) for name, _ in left), default=0)
     arrows = {"->": f"{glyphs.line * 2}>", "<-": f"<{glyphs.line * 2}", "": "   "}
     margin = names + 6

@@ -14,14 +14,17 @@ CSV_COLUMNS = ("wall_s", "mono_ns", "time_ns", "name", "field", "value", "unit")
 
 def in_words(event: Event) -> str:
     """Return the line of an event: the time of day, whom it is about, what happened."""
-    at = datetime.fromtimestamp(event.get("wall_s", 0.0)).astimezone()
+    time = datetime.fromtimestamp(event.get("wall_s", 0.0)).astimezone()
     text = f"{name_of(event):<16} {words(event)}"
-    return one_line(f"{at:%H:%M:%S}.{at.microsecond // 1000:03}  {text}")
+    return one_line(f"{time:%H:%M:%S}.{time.microsecond // 1000:03}  {text}")
 
 
 def csv_rows(event: Event) -> list[list[Any]]:
-    """Return a row for each number of a value or a command, or one of a frame, of bytes and of a
-    loss; none of other events."""
+    """Return the rows of an event.
+
+    There is a row for each number of a value or a command; one for a frame, for bytes and for a
+    loss; none for other events.
+    """
     times, name = [event[key] for key in CSV_COLUMNS[:3]], name_of(event)
     if columns := kind_of(event).columns:
         field, value = (csv_data(event, key) for key in columns)

@@ -24,7 +24,15 @@ ARROWS = {**EMPTY_MODE, "shadow": {"body": "<->", "remote": "->"}}
 def in_words(
     facts: Facts, config: GatewayConfig, name: str, width: int, glyphs: Glyphs
 ) -> list[str]:
-    """Return the lines of an explanation. name: of the file. width: of the terminal."""
+    """Return the lines of an explanation.
+
+    Args:
+        facts: What is explained.
+        config: The configuration.
+        name: The name of the file.
+        width: The width of the terminal.
+        glyphs: The characters of diagrams.
+    """
     page = _Page(facts, width, glyphs)
     lines = page.wrapped(f"{printable(name)}: {_head(config)}", "", len(INDENT))
     for robot in facts["robots"]:
@@ -91,7 +99,6 @@ class _Page:
         ) or [first.rstrip()]
 
     def _rows(self, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
-        """Labelled paragraphs."""
         for label, text in rows:
             yield from self.wrapped(text, f"{INDENT}{label:<{LABEL - 1}} ", MARGIN)
 
@@ -115,7 +122,6 @@ class _Page:
         yield from self._stops(robot["stops"])
 
     def _loop(self, robot: Facts) -> list[str]:
-        """Return the control loop as a diagram; none for a robot that has radios only."""
         controller = robot["controller"]
         if controller is not None and controller["behind"] is not None:
             peer = End("<->", ["controller", *_place(controller["connection"])])
@@ -214,7 +220,6 @@ class _Page:
 
 
 def _place(connection: Connection) -> list[str]:
-    """State where a part is, and what is there instead."""
     lines = {
         "port": [connection.address],
         "connect": [connection.address],
@@ -227,7 +232,6 @@ def _place(connection: Connection) -> list[str]:
 
 
 def _program(connection: Connection) -> str:
-    """Return the program without its folder, and its arguments."""
     return connection.address.rpartition("/")[2]
 
 
@@ -313,15 +317,14 @@ def _body(body: Facts, robot: Facts) -> Iterator[tuple[str, str]]:
 
 
 def _devices(devices: Sequence[Facts]) -> Iterator[tuple[str, str]]:
-    """Yield the motors one by one, the others by node."""
     others: dict[tuple[str, str, str], list[str]] = {}
-    for each in devices:
-        if each["role"] == MOTOR:
-            yield "motor", f"{each['name']} ({each['node']}): {_limits(each)}"
+    for device in devices:
+        if device["role"] == MOTOR:
+            yield "motor", f"{device['name']} ({device['node']}): {_limits(device)}"
             continue
-        units = ", ".join(dict.fromkeys(filter(None, each["reports"])))
-        key = (each["role"], each["node"], units)
-        others.setdefault(key, []).append(each["name"])
+        units = ", ".join(dict.fromkeys(filter(None, device["reports"])))
+        key = (device["role"], device["node"], units)
+        others.setdefault(key, []).append(device["name"])
     for (role, node, units), names in sorted(others.items(), key=lambda item: item[0][0]):
         in_units = f" in {units}" if units else ""
         yield role, f"{', '.join(names)} ({node}{in_units})"
@@ -380,7 +383,6 @@ def _line(line: Facts | None) -> str:
 
 
 def _air(air: Facts, adapter: str = "") -> str:
-    """Return the air and what shares it, but this adapter."""
     others = [name for name in air["adapters"] if name != adapter]
     nodes = [
         f"{node['name']} (mock {node['mock']}{f' at {link}' if (link := node['link']) else ''})"

@@ -1,5 +1,7 @@
-"""Other gateways of a federation, in words. What they have comes from the network: all texts are
-made printable."""
+"""Other gateways of a federation, in words.
+
+What they have comes from the network: all texts are made printable.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,8 @@ def status_lines(status: Found, style: Style) -> Iterator[str]:
     gateways = status["gateways"]
     where = f"{printable(status['name'])} in the network {printable(status['network'])}"
     yield f"  federation: {where}, {len(gateways)} other gateway{'s' * (len(gateways) != 1)}"
-    for name, each in gateways.items():
-        yield from _gateway(name, each, style)
+    for name, gateway in gateways.items():
+        yield from _gateway(name, gateway, style)
     for name, reached_by in status["unreached"].items():
         by = f"{printable(name)} is not reached, but by {printable(listing(reached_by))}"
         yield f"    {style.bad(by)}: connect the two, or all to one router"
@@ -34,40 +36,40 @@ def status_lines(status: Found, style: Style) -> Iterator[str]:
         yield f"    from outside: {printable(joined(words, ', '))}"
 
 
-def _gateway(name: str, each: Found, style: Style) -> Iterator[str]:
-    state, latency = each["state"], each["latency"]
+def _gateway(name: str, gateway: Found, style: Style) -> Iterator[str]:
+    state, latency = gateway["state"], gateway["latency"]
     colour = {"up": style.good, "failed": style.bad}.get(state, style.dim)
-    reason = f": {printable(each['reason'])}" if each["reason"] else ""
-    clock = each["round_trip_ms"], each["clock_offset_s"]
+    reason = f": {printable(gateway['reason'])}" if gateway["reason"] else ""
+    clock = gateway["round_trip_ms"], gateway["clock_offset_s"]
     times = way(latency["p50_ms"], latency["p99_ms"], *clock)
     yield f"    {printable(name)} {colour(state)}{reason}{'; ' * bool(times)}{times}"
-    yield f"      to it: {counted(each, TO)}"
-    dropped = f", dropped {reason_counts(each['dropped'])}" if each["dropped"] else ""
-    yield f"      from it: {counted(each, FROM)}{printable(dropped)}"
-    yield from (f"      {line}" for line in things(each))
+    yield f"      to it: {counted(gateway, TO)}"
+    dropped = f", dropped {reason_counts(gateway['dropped'])}" if gateway["dropped"] else ""
+    yield f"      from it: {counted(gateway, FROM)}{printable(dropped)}"
+    yield from (f"      {line}" for line in things(gateway))
 
 
-def things(found: Found) -> Iterator[str]:
+def things(gateway: Found) -> Iterator[str]:
     """Yield the robots with their devices, and the listeners, of a gateway."""
     robots = [
         f"{name} ({', '.join(devices)})" if devices else name
-        for name, devices in found["robots"].items()
+        for name, devices in gateway["robots"].items()
     ]
     if robots:
         yield printable(f"robots: {listing(robots)}")
-    listeners = [_listener(name, each) for name, each in found["listeners"].items()]
+    listeners = [_listener(name, each) for name, each in gateway["listeners"].items()]
     if listeners:
         yield printable(f"listeners: {listing(listeners)}")
 
 
-def _listener(name: str, each: Found) -> str:
-    channels = each.get("channels")
+def _listener(name: str, listener: Found) -> str:
+    channels = listener.get("channels")
     if channels is None or -1 in channels:
         on = "all channels"
     else:
         on = f"channel {listing([str(number) for number in channels])}"
-    air = f", module in air {each['air']}" if each.get("air") else ""
-    return f"{name} ({in_words(each['type'])}, {on}{air})"
+    air = f", module in air {listener['air']}" if listener.get("air") else ""
+    return f"{name} ({in_words(listener['type'])}, {on}{air})"
 
 
 # --- `hilgw status --network` ---------------------------------------------------------------------
@@ -76,35 +78,33 @@ MOST_LINES, LONGEST_LINE = 64, 1024  # of each kind: others may answer anything
 _COLUMNS = ("sent", "delivered", "lost", "unsettled", "received", "missed")
 
 
-def network_lines(network: str, found: Found, style: Style) -> Iterator[str]:
-    """Yield the ledgers of all gateways of a network, as of
-    `protocols.gateway.network.added_up`."""
-    gateways, totals = [*found["gateways"], *found["silent"]], found["totals"]
+def network_lines(network: str, ledger: Found, style: Style) -> Iterator[str]:
+    """Yield the ledgers of a network's gateways, as of `protocols.gateway.network.added_up`."""
+    gateways, totals = [*ledger["gateways"], *ledger["silent"]], ledger["totals"]
     yield f"network {style.strong(printable(network))}: {printable(listing(gateways))}"
-    links = [(_short(f"{each['from']} -> {each['to']}"), each) for each in found["links"]]
+    links = [(_short(f"{each['from']} -> {each['to']}"), each) for each in ledger["links"]]
     left, links = len(links[MOST_LINES:]), links[:MOST_LINES]
     wide = max([len("all links"), *(len(name) for name, _ in links)])
     yield f"  {'link':{wide}} " + " ".join(f"{key:>9}" for key in _COLUMNS)
-    for name, each in [*links, ("all links", {**totals, "why": ""})]:
-        cells = " ".join(f"{'-' if each[key] is None else each[key]:>9}" for key in _COLUMNS)
+    for name, link in [*links, ("all links", {**totals, "why": ""})]:
+        cells = " ".join(f"{'-' if link[key] is None else link[key]:>9}" for key in _COLUMNS)
         yield f"  {name:{wide}} {cells}"
-        if each["why"]:
-            yield f"    {(style.dim if each['adds_up'] is None else style.bad)(each['why'])}"
+        if link["why"]:
+            yield f"    {(style.dim if link['adds_up'] is None else style.bad)(link['why'])}"
     if left:
         yield f"  and {left} more links, which are in --json"
     yield f"  packets on all mediums: {totals['packets']}, copies {totals['copies']}"
     for kind, reasons in islice(totals["losses"].items(), MOST_LINES):
         if reasons:
             yield _short(f"  {in_words(kind)}: {reason_counts(reasons)}", LONGEST_LINE)
-    wrong = [f"  {name}: {each}" for name, those in found["violations"].items() for each in those]
+    wrong = [f"  {name}: {each}" for name, those in ledger["violations"].items() for each in those]
     yield from (style.bad(_short(each, LONGEST_LINE)) for each in wrong[:MOST_LINES])
-    silent = found["silent"]
+    silent = ledger["silent"]
     yield from (style.bad(f"  {_short(name)} did not answer") for name in silent[:MOST_LINES])
     unknown = style.bad("not all is known: a gateway did not answer")
     good, bad = style.good("the ledgers add up"), style.bad("THE LEDGERS DO NOT ADD UP")
-    yield f"  {bad if found['adds_up'] is False else unknown if silent else good}"
+    yield f"  {bad if ledger['adds_up'] is False else unknown if silent else good}"
 
 
 def _short(text: str, longest: int = 132) -> str:
-    """Return a text of the network, safe to print."""
     return printable(text[:longest])

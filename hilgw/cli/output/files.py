@@ -31,8 +31,7 @@ def expect(path: str) -> None:
 
 
 def expect_report(target: str | None) -> None:
-    """Raise HilgwError when `write_report` cannot write there, or would replace a file that is
-    not a report."""
+    """Raise HilgwError unless `write_report` can write there, and replaces at most a report."""
     if target in (None, "-"):
         return
     expect(target)
@@ -40,7 +39,10 @@ def expect_report(target: str | None) -> None:
 
 
 def expect_recording(path: str | None) -> None:
-    """Raise HilgwError when no recording can begin in this file. None: there is none."""
+    """Raise HilgwError when no recording can begin in this file.
+
+    None: there is none.
+    """
     if path is not None:
         expect(path)
         expect_new(Path(path), "a recording replaces no file: name another")
@@ -53,11 +55,12 @@ def expect_test_report(path: str) -> None:
 
 
 def clear(path: str | None) -> None:
-    """Deletes the ready file of an earlier run, so that a new one can only be of this run. None:
-    there is no such file in this run.
+    """Delete the ready file of an earlier run, so that a new one can only be of this run.
 
-    Only regular files are deleted (not /dev/null). Raises HilgwError as `expect` does, and for a
-    file that is not a ready file.
+    Only regular files are deleted (not /dev/null). None: there is no such file in this run.
+
+    Raises:
+        HilgwError: As from `expect`, and for a file that is not a ready file.
     """
     if path is None:
         return
@@ -81,11 +84,15 @@ def expect_new(path: Path, fix: str = "name a new file") -> None:
 
 @contextmanager
 def output(path: Path) -> Iterator[Path]:
-    """The file, or the folder, to write in the place of `path`. It gets this name when the block
-    ends, and is removed after an error: `path` has the old content or all of the new one, so that
-    who waits for a file finds it complete. Raises HilgwError for an OSError.
+    """Yield the file, or the folder, to write in the place of `path`.
+
+    It gets this name when the block ends, and is removed after an error: `path` has the old content
+    or all of the new one, so that who waits for a file finds it complete.
 
     A device, a pipe, and what is in a folder that takes no other file, are written themselves.
+
+    Raises:
+        HilgwError: In the place of an OSError.
     """
     from tempfile import TemporaryDirectory
 
@@ -105,20 +112,23 @@ def output(path: Path) -> Iterator[Path]:
 
 
 def write(path: str, text: str) -> None:
-    """Write the whole text, or nothing. Raises HilgwError."""
+    """Write the whole text, or nothing, or raise HilgwError."""
     with output(Path(path)) as file:
         file.write_text(text, encoding="utf-8")
 
 
 def write_ready(path: str | None) -> None:
-    """Write the ready file of this run, if it has one. Raises HilgwError."""
+    """Write the ready file of this run, if it has one, or raise HilgwError."""
     if path is not None:
         write(path, f"{os.getpid()}\n")
 
 
 def write_schema(path: str, text: str) -> None:
-    """Write a schema of configurations. Raises HilgwError when `path` cannot be written, or has
-    something else."""
+    """Write a schema of configurations.
+
+    Raises:
+        HilgwError: `path` cannot be written, or has something else.
+    """
     expect(path)
     _expect_own(
         Path(path),
@@ -129,7 +139,10 @@ def write_schema(path: str, text: str) -> None:
 
 
 def write_report(target: str | None, report: dict[str, Any]) -> None:
-    """Write a report as JSON to a file; "-": to stdout; None: nowhere. Raises HilgwError."""
+    """Write a report as JSON to a file; "-": to stdout; None: nowhere.
+
+    Raises HilgwError.
+    """
     if target is None:
         return
     text = json.dumps(report, indent=2, allow_nan=False) + "\n"
@@ -139,7 +152,7 @@ def write_report(target: str | None, report: dict[str, Any]) -> None:
     write(target, text)
 
 
-def _expect_own(file: Path, is_own: Callable[[bytes], bool], what: str) -> None:
+def _expect_own(file: Path, is_own: Callable[[bytes], bool], noun: str) -> None:
     """Raise HilgwError for a regular file with other content; an empty file may be replaced."""
     try:
         if not stat.S_ISREG(file.stat().st_mode):
@@ -151,14 +164,13 @@ def _expect_own(file: Path, is_own: Callable[[bytes], bool], what: str) -> None:
         raise HilgwError(f"cannot read: {error.strerror}", where=str(file)) from None
     if content.strip() and not is_own(content):
         raise HilgwError(
-            f"this file exists and is not {what} of hilgw",
+            f"this file exists and is not {noun} of hilgw",
             where=str(file),
             fix="name another file, or remove this one",
         )
 
 
 def _mapping(content: bytes) -> dict[str, Any]:
-    """Return the JSON object that this is, or an empty one."""
     try:
         read = json.loads(content)
     except (ValueError, RecursionError):

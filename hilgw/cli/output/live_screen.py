@@ -27,7 +27,10 @@ LEAVE = "\x1b[?7h\x1b[?25h\x1b[?1049l"
 
 
 def watch(table: LiveTable, events: Iterator[Event], keys: int, out: TextIO) -> None:
-    """Show the events until they end, or the key q. keys: the descriptor of the keyboard."""
+    """Show the events until they end, or the key q.
+
+    `keys` is the descriptor of the keyboard.
+    """
     lock, ended, faults = threading.Lock(), threading.Event(), list[Exception]()
 
     def read() -> None:
@@ -41,7 +44,7 @@ def watch(table: LiveTable, events: Iterator[Event], keys: int, out: TextIO) -> 
 
     threading.Thread(target=read, daemon=True).start()
     while _shown(table, lock, ended, keys, out) == "suspend":
-        os.killpg(0, signal.SIGTSTP)  # as Ctrl-Z does; goes on with `fg`
+        os.killpg(0, signal.SIGTSTP)  # as Ctrl-Z does; continues with `fg`
     if faults:
         raise faults[0]
 
@@ -49,7 +52,6 @@ def watch(table: LiveTable, events: Iterator[Event], keys: int, out: TextIO) -> 
 def _shown(
     table: LiveTable, lock: threading.Lock, ended: threading.Event, keys: int, out: TextIO
 ) -> str:
-    """Show the table until the events have ended, or a key ends it: "quit" or "suspend"."""
     with _whole_screen(out) as show, single_keys(keys, termios.VSUSP, termios.VQUIT):
         press = 0
         while not ended.is_set():
@@ -82,9 +84,10 @@ def _disarm(table: LiveTable, lock: threading.Lock, press: int) -> None:
 
 
 def _pressed(keys: int, for_s: float, ended: threading.Event) -> Iterator[str]:
-    """Yield the keys that are pressed in this time. A sequence, as of an arrow key, is none; the
-    end of
-    the terminal is q."""
+    """Yield the keys that are pressed in this time, and q at the end of the terminal.
+
+    A sequence, as of an arrow key, is none.
+    """
     if not os.isatty(keys):
         ended.wait(for_s)
         return
@@ -98,8 +101,10 @@ def _pressed(keys: int, for_s: float, ended: threading.Event) -> Iterator[str]:
 
 @contextmanager
 def _whole_screen(out: TextIO) -> Iterator[Callable[[list[str]], None]]:
-    """What draws lines on the whole screen. Afterwards it is as it was, also where a signal ends
-    the program."""
+    """Yield a function that draws lines on the whole screen.
+
+    Afterwards the screen is as it was, also where a signal ends the program.
+    """
 
     def end(number: int, frame: object) -> None:
         raise SystemExit(EXIT_BY_SIGNAL[signal.Signals(number)])

@@ -26,8 +26,11 @@ COLUMNS = {"VALUE": (12, 0), "APPLIED": (9, 58), "UNIT": (6, 46), "AGE": (7, 0),
 
 
 class LiveTable:
-    """title: what is watched. style: with colours or without. bar: the line of a bar, and its mark.
-    heading: of the events below."""
+    """A table of the newest values, with the newest events below.
+
+    title: what is watched. style: with colours or without. bar: the line of a bar, and its mark.
+    heading: of the events below.
+    """
 
     def __init__(self, title: str, style: Style, bar: tuple[str, str], heading: str) -> None:
         self._title, self._style, self._bar, self._heading = title, style, bar, heading
@@ -58,7 +61,7 @@ class LiveTable:
                 self._passing.append(event)
 
     def report(self, number: int, text: str, *, is_bad: bool) -> None:
-        """Show the outcome of a key, unless that of a later one is shown. number: of the key."""
+        """Show the outcome of the key with this number, unless that of a later one is shown."""
         if number >= self._outcome[0]:
             self._outcome = number, text, is_bad
 
@@ -89,8 +92,11 @@ class LiveTable:
     # --- the screen -------------------------------------------------------------------------------
 
     def screen(self, width: int, height: int, now: int) -> list[str]:
-        """Return its lines: `height`, none longer than `width`. now: of the monotonic clock."""
-        shown, at = self._paused or (self, now)
+        """Return its lines: `height`, none longer than `width`.
+
+        `now` is the time of the monotonic clock.
+        """
+        shown, shown_ns = self._paused or (self, now)
         style = self._style
         if shown._filter != self._filter:
             shown._search(self._filter)
@@ -106,7 +112,7 @@ class LiveTable:
         top = [style.strong(head), *map(style.bad if is_bad else style.good, message)]
         top += [*shown._states(width), ""]
         room = height - len(top) - 1
-        devices = shown._devices(width, max(room * 2 // 3, 4), at) if self._rows else []
+        devices = shown._devices(width, max(room * 2 // 3, 4), shown_ns) if self._rows else []
         searched = f"  filter: {self._filter}" if self._filter or self._typing else ""
         heading = [style.dim((self._heading + searched)[:width])]
         newest = shown._newest(width, room - len(devices) - 1)
@@ -115,7 +121,6 @@ class LiveTable:
         return [*lines, style.dim(legend[:width])]
 
     def _states(self, width: int) -> list[str]:
-        """Return the ports, those that are down first, and the robots."""
         words = []
         ports = self._cells.newest["port"]
         for name in sorted(ports, key=lambda name: ports[name]["state"] == "up"):
@@ -134,7 +139,6 @@ class LiveTable:
         return [line.replace("\xa0", " ") for line in lines]
 
     def _devices(self, width: int, room: int, now: int) -> list[str]:
-        """Return the table, with as many devices as there is room for."""
         columns = {name: wide for name, (wide, least) in COLUMNS.items() if width >= least}
         rest = width - sum(columns.values()) - len(columns)
         left = max(min(max(map(len, self._rows)), rest), 1)
@@ -150,8 +154,7 @@ class LiveTable:
         return [*lines, ""]
 
     def _past(self, event: Event) -> str:
-        """State what has happened since: the end that it is about is lost, or the motor was
-        stopped."""
+        """State that the event's end is lost ("DOWN"), or that its motor was stopped since."""
         if self._cells.is_lost(event):
             return "DOWN"
         stop = self._cells.stop_of(event) if event["event"] == "command" else None
@@ -187,7 +190,6 @@ class LiveTable:
         return f"{self._style.strong(name)} {text}".rstrip()
 
     def _drawn(self, value: float, low: float, high: float, width: int) -> str:
-        """Return a bar with the place of the value between two others."""
         if width < 1 or not low < high or not all(map(math.isfinite, (value, low, high))):
             return ""
         line, mark = self._bar
@@ -195,7 +197,6 @@ class LiveTable:
         return line * place + mark + line * (width - 1 - place)
 
     def _newest(self, width: int, room: int) -> list[str]:
-        """Return the newest events that pass the filter."""
         lines: list[str] = []
         for event in reversed(self._passing):
             is_bad = severity(event) == BAD  # its reason is shown, however long the line
@@ -214,7 +215,6 @@ def _drift(event: Event) -> int:
 
 
 def _cells(texts: dict[str, str], columns: dict[str, int]) -> str:
-    """Return the cells of a line, each as wide as its column."""
     cells = []
     for name, wide in columns.items():
         text = cut(one_line(texts.get(name, "")), wide)

@@ -46,9 +46,11 @@ def full_status(status: ControlLoopStatus) -> str:
 
 
 def short_status(status: ControlLoopStatus, width: int) -> str:
-    """Return the same, in at most `width` columns: what is unusual, then as many motors, sensors
-    and
-    rates as there is room for, in this order."""
+    """Return the same, in at most `width` columns.
+
+    It has what is unusual, then as many motors, sensors and rates as there is room for, in this
+    order.
+    """
     parts, is_up = _head(status), status.body_down_s is None
     sensors = _sensors(status) if is_up else []
     parts += _fitting(*_motors(status, motion), _room(parts, width), "" if is_up else _APPLIED)
@@ -68,7 +70,6 @@ def _rates(status: ControlLoopStatus) -> str:
 
 
 def _fitting(items: list[str], noun: str, room: int, before: str = "") -> list[str]:
-    """Return a text of as many of them as there is room for, and the number of the others."""
     for shown in range(len(items), -1, -1) if items else ():
         text = before + _few(items, noun, shown)
         if len(text) <= room:
@@ -77,14 +78,12 @@ def _fitting(items: list[str], noun: str, room: int, before: str = "") -> list[s
 
 
 def _few(items: list[str], noun: str, shown: int = DEVICES_SHOWN) -> str:
-    """Return the first of them, and the number of the others with what these are."""
     others = len(items) - shown
     more = f"{others} {'more ' if shown else ''}{noun}{'s' if others != 1 else ''}"
     return ", ".join([*items[:shown], *([more] if others > 0 else [])])
 
 
 def _head(status: ControlLoopStatus) -> list[str]:
-    """Return what is not as usual."""
     down = status.body_down_s
     words = (
         status.mode,
@@ -107,9 +106,11 @@ def _sensors(status: ControlLoopStatus) -> list[str]:
 def _motors(
     status: ControlLoopStatus, words: Callable[[Mapping[str, float], Device | None], str]
 ) -> tuple[list[str], str]:
-    """Return the last command of each motor, with motors before LEDs and others, and the word
-    for them; of
-    a body that is gone, the commands of those that moved."""
+    """Return the last command of each motor, and the word for them.
+
+    Motors come before LEDs and others; of a body that is gone, there are the commands of those that
+    moved.
+    """
     devices = status.devices
     others = {name for name, device in devices.items() if device.role != MOTOR}
     noun = "actuator" if others & {*status.motors, *status.past_motors} else "motor"
@@ -127,7 +128,6 @@ def _value(value: Value, reports: Sequence[Quantity]) -> str:
 
 
 def _settings(settings: Mapping[str, float], device: Device | None) -> str:
-    """Return the last command of a motor; several settings by name."""
     words = with_units(settings, device)
     if len(words) == 1:
         return words.popitem()[1]

@@ -48,11 +48,11 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
         if text:
             lines.append(f"  {name:<14} {text}")
     lines.extend(control_loop_lines(report["control_loops"]))
-    for path, each in report.get("recordings", {}).items():
-        more = f" (the last: {each['file']})" if each["file"] != path else ""
-        lost = f"; {each['lost']} EVENTS LOST: {each['error'] or 'for a time'}"
-        poses = f"; {n} poses left out" if (n := each["poses_left_out"]) else ""
-        text = f"{path}{more}, {each['bytes']} bytes{poses}{lost if each['lost'] else ''}"
+    for path, recording in report.get("recordings", {}).items():
+        more = f" (the last: {recording['file']})" if recording["file"] != path else ""
+        lost = f"; {recording['lost']} EVENTS LOST: {recording['error'] or 'for a time'}"
+        poses = f"; {n} poses left out" if (n := recording["poses_left_out"]) else ""
+        text = f"{path}{more}, {recording['bytes']} bytes{poses}{lost if recording['lost'] else ''}"
         lines.append(f"  {'recording':<14} {text}")
     ledger = report["ledger"]
     lines.append("  the ledger adds up" if ledger["adds_up"] else "  THE LEDGER DOES NOT ADD UP:")
@@ -61,13 +61,15 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
 
 
 def _link(count: Mapping[str, Any]) -> str:
-    """Return the packets to another gateway, and from it."""
     dropped = f", dropped {reason_counts(count['dropped'])}" if count["dropped"] else ""
     return f"{counted(count, TO)}; {counted(count, FROM)}{dropped}"
 
 
 def _taken(count: Mapping[str, Any], port: Mapping[str, Any] | None) -> str:
-    """State what became of the packets for a station. port: of hardware; None: a Receiver."""
+    """State what became of the packets for a station.
+
+    `port` is that of hardware; None: a Receiver.
+    """
     if port is None or not _never_up(count, port):
         return f"received {count['accepted']}, delivered {count['delivered']}"
     waits = count["accepted"] - sum(count["refused"].values())
@@ -79,7 +81,6 @@ def _never_up(count: Mapping[str, Any], port: Mapping[str, Any] | None) -> bool:
 
 
 def _expired(count: Mapping[str, Any]) -> str:
-    """State what was still there at the end of the run."""
     in_flight = count.get("expired_by", {}).get(ExpiredReason.IN_FLIGHT, 0)
     waited = count["expired"] - in_flight
     text = f", {in_flight} in flight at the end" if in_flight else ""
@@ -87,7 +88,6 @@ def _expired(count: Mapping[str, Any]) -> str:
 
 
 def _speed(speed: Mapping[str, Any] | None) -> str:
-    """Return the achieved speed of a run in simulated time; empty in real time."""
     if speed is None:
         return ""
     times = f", {speed['achieved']:.4g} times real time" if speed["achieved"] is not None else ""
@@ -95,9 +95,10 @@ def _speed(speed: Mapping[str, Any] | None) -> str:
 
 
 def _received_by(report: dict[str, Any], source: str) -> str:
-    """Return the receivers of this emitter or station, with their counts; of hardware those that
-    left its
-    port."""
+    """Return the receivers of this emitter or station, with their counts.
+
+    Of hardware only those are counted that left its port.
+    """
     counts = {
         name: report["stations"].get(name, {}).get("left_from", {source: count}).get(source, 0)
         for name, count in report["received_by"].get(source, {}).items()
@@ -132,13 +133,12 @@ def control_loop_lines(loops: Mapping[str, Any]) -> list[str]:
         if not loop["armed"] and not loop["latched"]:
             lines.append(f"  {name:<14} not armed")
         if loop.get("divergence"):
-            lines.append(f"  {name:<14} remote body beside the simulated one:")
+            lines.append(f"  {name:<14} remote body next to the simulated one:")
             lines.extend(f"    {line}" for line in divergence_table(loop["divergence"]))
     return lines
 
 
 def _times(of: str, latency: Mapping[str, Any], digits: int = 1) -> str:
-    """Return the percentiles of a latency; empty without any."""
     if not latency.get("count"):
         return ""
     words = {"p50": "p50_ms", "p99": "p99_ms", "max": "max_ms"}
@@ -153,29 +153,36 @@ _HEADS = ("offset", "gain", "delay ms", "RMS", "n")
 
 
 def divergence_words(divergences: Mapping[str, Divergence]) -> list[str]:
-    """One for each sensor that has been compared, such as "gps.x offset 0.01 gain 1.10 RMS 0.02
-    48 ms"."""
+    """Return the words for each sensor that has been compared.
+
+    Each is such as "gps.x offset 0.01 gain 1.10 RMS 0.02 48 ms".
+    """
     words = []
-    for name, each in divergences.items():
-        if each.offset is None or each.rms is None:
+    for name, divergence in divergences.items():
+        if divergence.offset is None or divergence.rms is None:
             continue
-        delay = "" if each.delay_ms is None else f" {_rounded(each.delay_ms, 0)} ms"
-        gain = "" if each.gain is None else f" gain {_rounded(each.gain, 2)}"
-        words.append(f"{name} offset {_number(each.offset)}{gain} RMS {_number(each.rms)}{delay}")
+        delay = "" if divergence.delay_ms is None else f" {_rounded(divergence.delay_ms, 0)} ms"
+        gain = "" if divergence.gain is None else f" gain {_rounded(divergence.gain, 2)}"
+        words.append(
+            f"{name} offset {_number(divergence.offset)}{gain} RMS {_number(divergence.rms)}{delay}"
+        )
     return words
 
 
 def divergence_table(report: Mapping[str, Mapping[str, Any]], head: str = "sensor") -> list[str]:
-    """Return the lines of a table of the sensors that both bodies reported. report: of
-    `--report`. head:
-    what the first column has."""
+    """Return the lines of a table of the sensors that both bodies reported.
+
+    Args:
+        report: The divergences as `--report` has them.
+        head: The heading of the first column.
+    """
     rows = [(head, *_HEADS)]
-    for name, each in report.items():
-        if not each["n"]:
+    for name, divergence in report.items():
+        if not divergence["n"]:
             continue
-        gain, delay = _rounded(each["gain"], 2), _rounded(each["delay_ms"], 0)
-        numbers = _number(each["offset"]), gain, delay, _number(each["rms"])
-        rows.append((name, *numbers, str(each["n"])))
+        gain, delay = _rounded(divergence["gain"], 2), _rounded(divergence["delay_ms"], 0)
+        numbers = _number(divergence["offset"]), gain, delay, _number(divergence["rms"])
+        rows.append((name, *numbers, str(divergence["n"])))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(
@@ -191,5 +198,5 @@ def _number(value: float | None) -> str:
 
 
 def _rounded(value: float | None, digits: int) -> str:
-    """Never -0."""
+    """Return the number with this many digits, never -0."""
     return UNKNOWN if value is None else f"{round(value, digits) + 0.0:.{digits}f}"

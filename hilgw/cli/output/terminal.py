@@ -117,8 +117,10 @@ class StateLimit:
 
 
 class Terminal(EventStream):
-    """Writes one line per event. quiet: only errors and the summary; verbose: deliveries too.
-    status: off, short or full. is_log: no line is held back or wrapped.
+    """Writes one line per event.
+
+    quiet: only errors and the summary; verbose: deliveries too. status: off, short or full. is_log:
+    no line is held back or wrapped.
 
     stamp: what a line begins with; None: the seconds since the start. on_lost: called when the
     output cannot be written, such as to a pipe whose reader has gone; then only errors go there.
@@ -227,14 +229,13 @@ class Terminal(EventStream):
             text += self._reached(listeners)
         else:
             text += self._style.bad(f"  not received: {in_words(not_received)}")
-        if found := missed():  # the nearest miss comes first
-            nearest = dict(sorted(found.items(), key=lambda each: stage(each[1]), reverse=True))
+        if misses := missed():  # the nearest miss comes first
+            nearest = dict(sorted(misses.items(), key=lambda each: stage(each[1]), reverse=True))
             shown = MANY if self._verbose else MISSED_SHOWN
             text += self._style.dim(f"; not {by_reason(nearest, shown, _how)}")
         self._write(packet.source, text)
 
     def _reached(self, listeners: Sequence[str]) -> str:
-        """State who gets a packet; and the hardware that waits for its port."""
         shown = MANY if self._verbose else NAMES_SHOWN
         waiting = {each: self._ports[each] for each in listeners if each in self._ports}
         waiting = {name: state for name, state in waiting.items() if state is not State.UP}
@@ -248,8 +249,11 @@ class Terminal(EventStream):
         return "".join(words)
 
     def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
-        """One without sensors and motors, such as a gateway robot, is shown when its controller
-        comes or goes."""
+        """Show the status of a control loop.
+
+        One without sensors and motors, such as a gateway robot, is shown when its controller comes
+        or goes.
+        """
         if self._quiet or self._status == "off":
             return
         if not is_idle(status):
@@ -271,22 +275,22 @@ class Terminal(EventStream):
     def summary(self, report: dict[str, Any]) -> None:
         """Write the summary of a run."""
         self._show_held_back(self._states.take_held_back(), "states")
-        for what, limit in self._limits.items():
-            self._show_held_back(limit.take_held_back(), what)
+        for kind, limit in self._limits.items():
+            self._show_held_back(limit.take_held_back(), kind)
         for line in summary_lines(report):
             self.line(line)
 
-    def _admit(self, what: str) -> bool:
+    def _admit(self, kind: str) -> bool:
         if self._is_log:
             return True
-        limit = self._limits[what]
+        limit = self._limits[kind]
         if is_shown := limit.admit(self._clock()):
-            self._show_held_back(limit.take_held_back(), what)
+            self._show_held_back(limit.take_held_back(), kind)
         return is_shown
 
-    def _show_held_back(self, count: int, what: str) -> None:
+    def _show_held_back(self, count: int, kind: str) -> None:
         if count:
-            self._write("", self._style.dim(f"... {count} more {what} not shown"))
+            self._write("", self._style.dim(f"... {count} more {kind} not shown"))
 
     def _write(self, source: str, text: str) -> None:
         # With any line, or the last states of a station that is quiet now are never mentioned.
@@ -313,7 +317,11 @@ def _how(reasons: Sequence[str]) -> str:
 
 
 def open_log(path: str | None) -> AbstractContextManager[TextIO | None]:
-    """Return the file, to append lines; None without one. HilgwError when it cannot be written."""
+    """Return the file, to append lines; None without one.
+
+    Raises:
+        HilgwError: It cannot be written.
+    """
     if path is None:
         return nullcontext()
     try:
@@ -325,7 +333,10 @@ def open_log(path: str | None) -> AbstractContextManager[TextIO | None]:
 
 
 def log_terminal(file: TextIO, screen: Terminal) -> Terminal:
-    """Return the log. When it cannot be written any more it ends, with one notice on the screen."""
+    """Return the log.
+
+    When it cannot be written any more it ends, with one notice on the screen.
+    """
 
     def lost(error: OSError) -> None:
         screen.notice("log", f"{file.name}: {error.strerror}; the log ends here")

@@ -22,8 +22,10 @@ _UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
 def one_line(text: str) -> str:
-    """Text from a file or another program on one line: what a terminal obeys, or shows in another
-    order (U+202E), is escaped."""
+    """Return text from a file or another program on one line.
+
+    What a terminal obeys, or shows in another order (U+202E), is escaped.
+    """
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else _escaped(ord(c)) for c in text.expandtabs(4))
@@ -57,8 +59,14 @@ def finite(text: str) -> float:
 def table(
     rows: Iterable[tuple[str, str]], *, indent: str = "", columns: int | None = None
 ) -> list[str]:
-    """Set two columns as lines; the second is wrapped. columns: the width without a terminal; None:
-    one line for each row, for programs that read them."""
+    """Set two columns as lines; the second is wrapped.
+
+    Args:
+        rows: The texts of both columns.
+        indent: What each line begins with.
+        columns: The width without a terminal; None: one line for each row, for programs that read
+            them.
+    """
     import textwrap
 
     pairs = list(rows)
@@ -79,9 +87,10 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def hanging(line: str, width: int, indent: int) -> list[str]:
-    """Return a line in pieces of at most this width, as far as its words allow; colours have
-    none. All but
-    the first begin with this indent."""
+    """Return a line in pieces of at most this width, as far as its words allow.
+
+    Colours have no width. All pieces but the first begin with this indent.
+    """
     pieces, current, length = [], "", 0
     for word in re.findall(r" *[^ ]+", line):
         size = len(_COLOUR.sub("", word))
@@ -96,7 +105,10 @@ def hanging(line: str, width: int, indent: int) -> list[str]:
 
 
 def cut(text: str, width: int, tail: int = 0) -> str:
-    """At most so wide; ".." where something is missing. tail: how much of its end is kept."""
+    """Return the text in at most this width, with ".." where something is missing.
+
+    `tail` is how much of its end is kept.
+    """
     if len(text) <= width:
         return text
     return f"{text[: max(width - 2 - tail, 0)]}..{text[len(text) - tail :]}"[:width]
@@ -104,13 +116,16 @@ def cut(text: str, width: int, tail: int = 0) -> str:
 
 def second_column(line: str) -> int:
     """Return where the second column of a line such as "  name    text" begins."""
-    found = re.match(r" *\S+ +", line)
-    return min(len(found[0]), NARROWEST) if found else 0
+    match = re.match(r" *\S+ +", line)
+    return min(len(match[0]), NARROWEST) if match else 0
 
 
 def paragraphs(text: str, width: int = 80) -> str:
-    """Text with no line longer than the width. Lines that are too long are filled, together with
-    those that go on where they end; one that is indented keeps its indent."""
+    """Return the text with no line longer than the width.
+
+    Lines that are too long are filled, together with those that continue where they end; one that
+    is indented keeps its indent.
+    """
     lines: list[str] = []
     joined = ""
     for line in text.split("\n"):

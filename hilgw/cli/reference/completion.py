@@ -15,8 +15,7 @@ _ZSH_COMMANDS = "_describe 'hilgw commands' _commands"
 
 
 def script(shell: str) -> str:
-    """Return the script for `source`; the one of zsh may also be in a folder of $fpath, as
-    _hilgw."""
+    """Return the script for `source`; that of zsh may also be in a folder of $fpath, as _hilgw."""
     import shtab
 
     parser, others = whole_parser()
@@ -34,7 +33,6 @@ def script(shell: str) -> str:
 
 
 def _describe(command: str, action: Any) -> None:
-    """Give the action the attributes that shtab reads."""
     import shtab
 
     known = _known(command, action.dest)
@@ -47,7 +45,6 @@ def _describe(command: str, action: Any) -> None:
 
 
 def _words_and_files(words: str) -> dict[str, Any]:
-    """Return a completion of shtab: of these words, and of files."""
     name = "_hilgw_configurations"
     return {
         "bash": name,
@@ -58,7 +55,7 @@ def _words_and_files(words: str) -> dict[str, Any]:
 
 
 def _known(command: str, name: str) -> tuple[str, ...]:
-    """Known values of an option or an argument whose parser takes others, too."""
+    """Return the known values of an option or an argument whose parser takes others, too."""
     from hilgw import plugins
     from hilgw.config.shipped import names
 

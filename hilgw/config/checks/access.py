@@ -57,8 +57,10 @@ def check_listener(inspection: Inspection, path: Path, url: str, robot: str = ""
     Warn about a robot's name that leaves no room for a token.
 
     Args:
-      path: where the errors are reported.
-      robot: the robot that the clients command; "" if they only read.
+        inspection: The file.
+        path: Where the errors are reported.
+        url: The address.
+        robot: The robot that the clients command; "" if they only read.
     """
     if inspection.document.is_bad(("access",)) or inspection.has_errors_below(("access",)):
         return

@@ -113,7 +113,6 @@ def _ports(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
 
 
 def _address_of(inspection: Inspection, path: Path) -> Path:
-    """Return the path of a part's address, or of the part itself if no address is written."""
     data = inspection.get(*path)
     key = next((key for key in ("port", "connect", "listen") if data.get(key) is not None), None)
     return path if key is None else (*path, key)

@@ -38,7 +38,6 @@ Address = tuple[str, int]
 
 
 def _peers(inspection: Inspection) -> Iterator[tuple[Path, PartConfig, Any]]:
-    """Yield every body, and every controller that is a peer."""
     for path, config in bodies(inspection):
         yield path, config, plugins.load(plugins.BODIES, config.kind)
     for path, config in inspection.made("robots", None, "controller"):
@@ -96,8 +95,7 @@ def _check_webots_version(
 ) -> None:
     """Check that a session can be made for this version.
 
-    Args:
-      session: makes the session of a peer or proxy from the settings, the version and `of`.
+    `session` makes the session of a peer or proxy from the settings, the version and `of`.
     """
     version = webots_version(inspection)
     if version is None or inspection.has_errors_below(path):
@@ -112,7 +110,6 @@ def _check_webots_version(
 
 
 def _check_peer_mock(inspection: Inspection, path: Path, config: PartConfig, peer: Any) -> None:
-    """Check the mock that runs instead of the peer, with backend mock or loopback."""
     version = webots_version(inspection)
     if version is None or not needs_mock(inspection, path):
         return
@@ -279,7 +276,7 @@ def _check_robot(inspection: Inspection, path: Path, robot: RobotConfig) -> None
 
 
 def _address_at(
-    inspection: Inspection, at: Path, url: str | None, example: int = 27015
+    inspection: Inspection, path: Path, url: str | None, example: int = 27015
 ) -> Address | None:
     """Return host and port of an address; None without an address.
 
@@ -291,7 +288,7 @@ def _address_at(
         return endpoint(url)
     except ValueError:
         inspection.error(
-            at, "the port is out of range", f"allowed: 0 to 65535, e.g. tcp://127.0.0.1:{example}"
+            path, "the port is out of range", f"allowed: 0 to 65535, e.g. tcp://127.0.0.1:{example}"
         )
         return None
 
@@ -360,7 +357,6 @@ def check_modes(inspection: Inspection) -> None:
 def _check_bodies(
     inspection: Inspection, path: Path, robot: RobotConfig, version: str | None
 ) -> None:
-    """Compare the devices that both bodies declare; report settings that a second body excludes."""
     remote = (*path, "remote")
     assert robot.remote is not None and robot.body is not None
     if forwarding_of(robot.remote):

@@ -33,33 +33,33 @@ def check_federation(inspection: Inspection) -> None:
                 _check_endpoint(inspection, (*section, key, index), endpoint, config)
 
 
-def _check_speed(inspection: Inspection, at: Path) -> None:
+def _check_speed(inspection: Inspection, path: Path) -> None:
     speed = inspection.get("speed")
     if speed not in (None, REAL_TIME):
         problem = "the other gateways run in real time, and share the packets of each instant"
         inspection.error(("speed",), problem, "leave speed out, or federation")
 
 
-def _check_ends(inspection: Inspection, at: Path, config: FederationConfig) -> None:
+def _check_ends(inspection: Inspection, path: Path, config: FederationConfig) -> None:
     if config.mode == "client":
         if config.listen:
             fix = "delete it, or write mode: peer"
-            inspection.error((*at, "listen"), "a client of Zenoh does not listen", fix)
+            inspection.error((*path, "listen"), "a client of Zenoh does not listen", fix)
         if not config.connect:
             fix = 'write connect: ["tcp/127.0.0.1:7447"]'
-            inspection.error((*at, "mode"), "a client of Zenoh needs a router or a peer", fix)
+            inspection.error((*path, "mode"), "a client of Zenoh needs a router or a peer", fix)
     elif not config.endpoints and not config.connect:
         fix = 'write listen: ["tcp/127.0.0.1:7447"], or connect'
-        inspection.error((*at, "listen"), "no other gateway can reach this one", fix)
+        inspection.error((*path, "listen"), "no other gateway can reach this one", fix)
     for key in ("listen", "connect"):
         own = config.zenoh.get(key)
         if isinstance(own, dict) and "endpoints" in own:
             problem = f"the endpoints are those of federation.{key}"
-            inspection.error((*at, "zenoh", key, "endpoints"), problem, f"move them to {key}")
+            inspection.error((*path, "zenoh", key, "endpoints"), problem, f"move them to {key}")
 
 
 def _check_endpoint(
-    inspection: Inspection, at: Path, endpoint: str, config: FederationConfig
+    inspection: Inspection, path: Path, endpoint: str, config: FederationConfig
 ) -> None:
     protocol, _, rest = endpoint.partition("/")
     if protocol in LOCAL and rest:
@@ -68,29 +68,29 @@ def _check_endpoint(
     host = host.removeprefix("[").removesuffix("]")
     if protocol not in PROTOCOLS or not host or not port.isdecimal() or int(port) > 65535:
         known = "" if protocol in PROTOCOLS else f": Zenoh has no protocol {quoted(protocol)}"
-        inspection.error(at, f"{quoted(endpoint)} is not an endpoint{known}", _FORM)
+        inspection.error(path, f"{quoted(endpoint)} is not an endpoint{known}", _FORM)
     elif protocol in ENCRYPTED:
-        if at[1] == "listen":
-            _check_certificate(inspection, at, config)
+        if path[1] == "listen":
+            _check_certificate(inspection, path, config)
     elif not _is_loopback(host) and not config.plaintext:
         problem = (
             "other hosts reach this endpoint without TLS: who is on the way reads and sends packets"
         )
         fix = "use tls/HOST:PORT, or write plaintext: true for a network that you trust"
-        inspection.error(at, problem, fix)
+        inspection.error(path, problem, fix)
 
 
-def _check_certificate(inspection: Inspection, at: Path, config: FederationConfig) -> None:
+def _check_certificate(inspection: Inspection, path: Path, config: FederationConfig) -> None:
     given = config.tls
     missing = [key for key in _CERTIFICATE if not any(each.startswith(key) for each in given)]
     if missing:
         problem = f"TLS needs {' and '.join(missing)} of Zenoh"
         wanted = ", ".join(f"{key}: FILE.pem" for key in missing)
         fix = f"write zenoh: {{transport: {{link: {{tls: {{{wanted}}}}}}}}}"
-        inspection.error(at, problem, fix)
+        inspection.error(path, problem, fix)
     elif not given.get("enable_mtls") and "access_control" not in config.zenoh:
         problem = "any host that trusts this certificate can send packets"
-        inspection.warn(at, problem, "write enable_mtls: true, or access_control, in zenoh")
+        inspection.warn(path, problem, "write enable_mtls: true, or access_control, in zenoh")
 
 
 def _is_loopback(host: str) -> bool:

@@ -29,8 +29,8 @@ def check_named_files(inspection: Inspection) -> None:
             and (path[-1] in FILES or str(path[-1]).endswith(ZENOH_FILES))
         ):
             kind = "folder" if path[-1] == "folder" else "file"
-            if what := _problem(folder / value, kind):
-                inspection.error(path, what, f"name a {kind}")
+            if problem := _problem(folder / value, kind):
+                inspection.error(path, problem, f"name a {kind}")
 
 
 def _problem(place: FilePath, kind: str) -> str:

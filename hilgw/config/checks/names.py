@@ -73,13 +73,13 @@ def _names(value: Any, refers: str, path: Path) -> Iterator[tuple[Path, str, str
     yield from ((at, refers, item) for at, item in pairs if isinstance(item, str))
 
 
-def _find(inspection: Inspection, section: Any, what: str, name: str) -> tuple[str, str] | None:
+def _find(inspection: Inspection, section: Any, kind: str, name: str) -> tuple[str, str] | None:
     names = section if isinstance(section, dict) else {}
     if name in names:
         return None
-    where = _SECTIONS.get(what, "devices")
+    where = _SECTIONS.get(kind, "devices")
     fix = inspection.suggest(name, names) if names else f"write it under `{where}:`"
-    return f"unknown {what} {quoted(name)}", fix
+    return f"unknown {kind} {quoted(name)}", fix
 
 
 def _find_device(

@@ -64,7 +64,6 @@ def check_adapters(inspection: Inspection) -> None:
 
 
 def _question_line(inspection: Inspection, path: Path, config: AdapterConfig) -> None:
-    """Reject data bits that the hardware does not have; warn about a legal but unusual rate."""
     rate, limits = config.common.baudRate, plugins.load(plugins.ADAPTERS, config.kind).limits
     if config.common.data_bits not in limits.data_bits:
         problem = f"the line of kind {config.kind} has no {config.common.data_bits} data bits"
@@ -125,15 +124,15 @@ def check_ports(inspection: Inspection) -> None:
                 inspection.warn(port_path, f"{quoted(data['port'])} {doubted[0]}", doubted[1])
 
 
-def _check_port_url(inspection: Inspection, at: Path, url: str) -> None:
+def _check_port_url(inspection: Inspection, path: Path, url: str) -> None:
     try:
         kind_of(url, allow_urls=True)
     except PortError as error:
-        inspection.error(at, f"{quoted(url)}: {error.what}", error.fix)
+        inspection.error(path, f"{quoted(url)}: {error.what}", error.fix)
         return
     if url != "loop://" and inspection.get("network_ports") is not True:
         fix = "write network_ports: true at the top of the file to allow it"
-        inspection.error(at, f"{quoted(url)} is a port on the network", fix)
+        inspection.error(path, f"{quoted(url)} is a port on the network", fix)
 
 
 def _port_key(inspection: Inspection, port: Any) -> str | UsbId | None:
@@ -229,11 +228,10 @@ def _problems_of_mock(
 ) -> Iterator[Problem]:
     """Yield a problem for each parameter that the firmware mock rejects.
 
-    Args:
-      other_keys: names that are also suggested for a typo.
+    `other_keys` are names that are also suggested for a typo.
 
     Raises:
-      ConfigError: there is no mock of this name, or it does not load.
+        ConfigError: there is no mock of this name, or it does not load.
     """
     if not plugins.has(plugins.MOCKS, name):
         raise plugins.unknown("mock", name, plugins.names(plugins.MOCKS))
@@ -253,7 +251,6 @@ def _problems_of_mock(
 
 
 def _wrong_values(kind: plugins.MockKind, parameters: dict[str, Any]) -> Iterator[Problem]:
-    """Yield the values that the mock rejects, of parameters that it lists; delete these."""
     while problem := _refusal(kind, parameters):
         parameter, separator, message = problem.partition(": ")
         if not separator or parameter not in parameters:
@@ -269,7 +266,6 @@ def _wrong_values(kind: plugins.MockKind, parameters: dict[str, Any]) -> Iterato
 
 
 def _in_words(message: str, value: Any) -> str:
-    """Replace Python's spelling of a list or mapping in the mock's error."""
     for kind, name in ((list, "a list"), (dict, "a mapping")):
         if isinstance(value, kind):
             return message.replace(repr(value), name)
@@ -277,7 +273,6 @@ def _in_words(message: str, value: Any) -> str:
 
 
 def _refusal(kind: plugins.MockKind, parameters: dict[str, Any]) -> str:
-    """Return the mock's error for parameters that it rejects; "" if it accepts them."""
     try:
         kind.check(parameters)
     except (ValueError, TypeError) as error:

@@ -1,5 +1,7 @@
-"""What a configuration connects, at which rates, with which limits and stops: facts for people and
-programs. Nothing is opened."""
+"""What a configuration connects, at which rates, with which limits and stops.
+
+These are facts for people and programs. Nothing is opened.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,7 @@ def _estop(config: GatewayConfig, estop: EstopConfig) -> Facts:
 
 
 def _federation(config: FederationConfig) -> Facts:
-    """Without the settings of Zenoh, which may have secrets."""
+    """Return its facts without the settings of Zenoh, which may have secrets."""
     keys = ("name", "network", "mode", "connect", "plaintext", "ros2")
     return {key: getattr(config, key) for key in keys} | {"listen": config.endpoints}
 
@@ -67,7 +69,10 @@ def _federation(config: FederationConfig) -> Facts:
 
 
 def hardware_of(config: GatewayConfig, name: str) -> Facts:
-    """Return the facts of the adapter of this name. channels: those that it sends; None: all."""
+    """Return the facts of the adapter of this name.
+
+    `channels` are those that it sends; None: all.
+    """
     adapter = config.adapters[name]
     kind, common = plugins.load(plugins.ADAPTERS, adapter.kind), adapter.common
     mock = kind.mock(adapter.settings, common).name if is_mocked(config, name) else None
@@ -97,15 +102,16 @@ def hardware_of(config: GatewayConfig, name: str) -> Facts:
 
 
 def _mapping(mapping: Any) -> str:
-    """Return how Webots channels map to the hardware; the table of addresses where there is one."""
     table = mapping.table if isinstance(mapping, HasTable) else {}
     rows = ", ".join(f"{channel} -> {address}" for channel, address in table.items())
     return f"{mapping.by}: {rows}" if rows else str(mapping.by)
 
 
 def airs_of(config: GatewayConfig) -> list[Facts]:
-    """Return the airs of the file, and those that its hardware has by default. exists: whether the
-    mock exists with these back ends."""
+    """Return the airs of the file, and those that its hardware has by default.
+
+    exists: whether the mock exists with these back ends.
+    """
     members: dict[str, list[str]] = {name: [] for name in config.airs}
     for name, adapter in config.adapters.items():
         members.setdefault(air_of(adapter, name), []).append(name)
@@ -122,9 +128,10 @@ def _air(config: GatewayConfig, name: str, adapters: list[str]) -> Facts:
 
 
 def meetings_of(config: GatewayConfig) -> list[Facts]:
-    """Return one for each type and channel of a device or of hardware; devices of every channel
-    are in
-    each of their type."""
+    """Return one for each type and channel of a device or of hardware.
+
+    Devices of every channel are in each of their type.
+    """
     radios = [
         (f"{robot}.{name}", fields)
         for robot, robot_config in config.robots.items()
@@ -151,8 +158,10 @@ def _meeting(
     channel: int,
     radios: list[tuple[str, EmitterFields | ReceiverFields]],
 ) -> Facts:
-    """Return the Emitters, Receivers and hardware that exchange packets. channel None: of every
-    channel, where nothing has one of its own."""
+    """Return the Emitters, Receivers and hardware that exchange packets.
+
+    Channel None is every channel, where nothing has one of its own.
+    """
     here = [
         (name, fields)
         for name, fields in radios

@@ -57,9 +57,12 @@ NO_BOUNDS = (-math.inf, math.inf)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """How hilgw reaches a part. way: "port" (opens it), "connect", "listen", "local" (a local
-    socket), "program" (starts it), "inside" (it runs in the gateway). address: the port, the URL or
-    the file. mock: the mock that runs instead; None: the real part."""
+    """How hilgw reaches a part.
+
+    way: "port" (opens it), "connect", "listen", "local" (a local socket), "program" (starts it),
+    "inside" (it runs in the gateway). address: the port, the URL or the file. mock: the mock that
+    runs instead; None: the real part.
+    """
 
     way: str
     address: str
@@ -97,8 +100,11 @@ def robot_facts(config: GatewayConfig, name: str) -> Facts:
 
 
 def _controller(config: GatewayConfig, name: str, robot: RobotConfig) -> Facts | None:
-    """moves: it commands motors. step_ms: of its steps, None without. silence_s: of its serial
-    line. behind: the simulator of a proxy. has_battery: an empty one of the robot ends it."""
+    """Describe the controller of a robot.
+
+    moves: it commands motors. step_ms: of its steps, None without. silence_s: of its serial line.
+    behind: the simulator of a proxy. has_battery: an empty one of the robot ends it.
+    """
     part = robot.controller
     if part is None:
         return None
@@ -133,7 +139,6 @@ _INSIDE = Connection(way="inside", address="")
 
 
 def _connection(settings: object, mock: str | None) -> Connection:
-    """Describe a controller or a body outside the gateway."""
     if isinstance(settings, OnLine) and settings.port is not None:
         line = line_facts(line_settings(settings))
         return Connection(way="port", address=settings.port, line=line, mock=mock)
@@ -152,8 +157,11 @@ def _connection(settings: object, mock: str | None) -> Connection:
 
 
 def _body(config: GatewayConfig, name: str, key: str) -> Facts:
-    """key: of the file. load: what the line carries in each period. registers: the robot reports
-    its devices when it connects, and `devices` has those that the configuration limits."""
+    """Describe the body under this key of the file.
+
+    load: what the line carries in each period. registers: the robot reports its devices when it
+    connects, and `devices` has those that the configuration limits.
+    """
     robot = config.robots[name]
     part = robot.bodies[key]
     body = plugins.load(plugins.BODIES, part.kind)
@@ -217,8 +225,10 @@ def _device(device: Device) -> Facts:
 def _device_facts(
     device: Device, node: str, reports: Sequence[str], bounds: Sequence[Facts]
 ) -> Facts:
-    """node: its kind, "motor" where the robot reports which one it is. reports: the unit of each
-    number that it reports; of such a motor it is not known."""
+    """Describe a device of this kind of node, "motor" where the robot reports which one it is.
+
+    `reports` has the unit of each number that it reports; of such a motor it is not known.
+    """
     return {
         "name": device.name,
         "node": node,
@@ -231,13 +241,11 @@ def _device_facts(
 
 
 def _units(device: Device) -> dict[str, str]:
-    """Return the unit of each limited quantity of a motor."""
     units = [quantity.unit for quantity in KINDS[device.kind].settings]
     return dict(zip(LIMITED, units, strict=True))
 
 
 def _limits(limits: MotorLimits, units: dict[str, str]) -> Iterator[Facts]:
-    """Yield the limits of the configuration."""
     for quantity, unit in units.items():
         low, high = limits.bounds(quantity)
         if (low, high) != NO_BOUNDS:
@@ -245,7 +253,6 @@ def _limits(limits: MotorLimits, units: dict[str, str]) -> Iterator[Facts]:
 
 
 def _own(device: Device) -> Iterator[Facts]:
-    """Yield what the device can do, where the configuration limits nothing."""
     fields = device.fields
     if not isinstance(fields, RotationalMotorFields | LinearMotorFields):
         return
@@ -261,9 +268,10 @@ def _own(device: Device) -> Iterator[Facts]:
 
 
 def _bound(quantity: str, unit: str, low: float, high: float, by: str) -> Facts:
-    """Return one limit; None where it has none. by: what sets it: "configuration" refuses values
-    beyond,
-    "device" is what the robot can do."""
+    """Return one limit; None where it has none.
+
+    `by` sets it: "configuration" refuses values beyond, "device" is what the robot can do.
+    """
     finite = [value if math.isfinite(value) else None for value in (low, high)]
     return {"quantity": quantity, "unit": unit, "low": finite[0], "high": finite[1], "by": by}
 
@@ -281,7 +289,6 @@ def _limited(body: Any, part: PartConfig) -> Iterator[Facts]:
 
 
 def _other_devices(robot: RobotConfig) -> Iterator[Facts]:
-    """Yield those of the configuration beside the radios."""
     nodes = {fields: node for node, fields in FIELDS.items()}
     for index, (name, fields) in enumerate(robot.devices.items()):
         if not isinstance(fields, EmitterFields | ReceiverFields):
@@ -289,8 +296,11 @@ def _other_devices(robot: RobotConfig) -> Iterator[Facts]:
 
 
 def _radios(config: GatewayConfig, robot: RobotConfig, controller: Facts | None) -> Iterator[Facts]:
-    """range: of an Emitter, -1: infinite. sampling_period_ms: of a Receiver, None where the
-    controller enables it. hardware: the adapters that it meets."""
+    """Describe the Emitters and Receivers of a robot.
+
+    range: of an Emitter, -1: infinite. sampling_period_ms: of a Receiver, None where the controller
+    enables it. hardware: the adapters that it meets.
+    """
     enables = controller is not None and (controller["step_ms"] or controller["behind"])
     step_ms = config.medium.step_ms or DEFAULT_STEP_MS
     for name, fields in robot.radios.items():
@@ -309,7 +319,6 @@ def _radios(config: GatewayConfig, robot: RobotConfig, controller: Facts | None)
 
 
 def _sampling_ms(fields: EmitterFields | ReceiverFields, step_ms: int) -> int | None:
-    """Return the period at which a Receiver samples at the start; None: it is not enabled."""
     if isinstance(fields, EmitterFields):
         return None
     period_ms = fields.sampling_period_ms
@@ -421,7 +430,6 @@ def _of_gateway(
 
 
 def _of_guardian(body: Facts, of_body: str, guardian_ms: int) -> list[Facts | None]:
-    """State what the guardian does for a real body; nothing for any other."""
     if body["safety"]["simulated"] or body["connection"].mock is not None:
         return []
     by = f"; robot-guard stops the robot{of_body}"
@@ -468,7 +476,6 @@ def _of_body(body: Facts, of_body: str) -> list[Facts | None]:
 
 
 def _alone(body: Facts) -> str:
-    """State what the robot does where hilgw cannot stop it."""
     return f"hilgw cannot stop it then: {body['stop'].alone}"
 
 
@@ -479,9 +486,10 @@ def _rule(
     note: str = "",
     holds: bool = True,
 ) -> Facts | None:
-    """Return one cause that stops the motors, where it holds. reasons: their words in the
-    report. after_s:
-    how long afterwards; 0: at once; None: never, and `note` is what happens."""
+    """Return one cause that stops the motors, where it holds, with its words in the report.
+
+    It takes `after_s`; 0: at once; None: never, and `note` is what happens.
+    """
     if not holds:
         return None
     return {"cause": cause, "reasons": list(map(str, reasons)), "after_s": after_s, "note": note}

@@ -43,7 +43,7 @@ class Row:
 
 
 def rows(part: type[Any], prefix: str = "", *, deep: bool = True) -> list[Row]:
-    """Return all settings of a dataclass; deep: also those of nested ones, below their key."""
+    """Return all settings of a dataclass; if `deep`, also those of nested ones, below their key."""
     hints = get_type_hints(part)
     table: list[Row] = []
     for field in dataclasses.fields(part):
@@ -70,7 +70,6 @@ def _row(key: str, hint: Any, field: dataclasses.Field[Any]) -> Row:
 
 
 def _inner(key: str, hint: Any) -> Iterator[Row]:
-    """Yield the settings of the dataclasses that a value may have."""
     members: tuple[Any, ...] = get_args(hint) if _is_union(hint) else (hint,)
     classes: list[Any] = [member for member in members if dataclasses.is_dataclass(member)]
     if len(classes) > 1:
@@ -128,7 +127,6 @@ def _default(field: dataclasses.Field[Any]) -> str:
 
 
 def _written(value: Any) -> str:
-    """Write plain data as YAML on one line, without keys that are not set."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict):

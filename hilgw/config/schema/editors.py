@@ -100,7 +100,6 @@ class _Generator(GenerateJsonSchema):
 
 
 def _by_tag(tag: str, members: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a mapping whose keys depend on its name under the tag."""
     return {
         "type": "object",
         "required": [tag],
@@ -117,7 +116,6 @@ def _if(condition: dict[str, Any], then: dict[str, Any]) -> dict[str, Any]:
 
 
 def _linked(schema: Any) -> Any:
-    """Replace the parts of a schema by references to their definitions."""
     if isinstance(schema, list):
         return [_linked(item) for item in schema]
     if not isinstance(schema, dict):

@@ -89,8 +89,7 @@ def _named(name: CoreSchema, item: CoreSchema) -> CoreSchema:
 def _name(forbidden: str, *, couples: bool = False) -> CoreSchema:
     """Return the schema of a name in commands and reports: printable, no `forbidden` characters.
 
-    Args:
-      couples: the name may contain the "::" of coupled motors.
+    With `couples` the name may contain the "::" of coupled motors.
     """
 
     def check(name: str) -> str:
@@ -123,7 +122,6 @@ def _robot(device_name: CoreSchema) -> CoreSchema:
 
 
 def _device() -> CoreSchema:
-    """Return the schema of a mapping that selects a Webots node by its key `node`."""
     carried = {
         node: _on_demand(functools.partial(_tagged, "node", node, fields))
         for node, fields in FIELDS.items()
@@ -134,8 +132,6 @@ def _device() -> CoreSchema:
 
 
 def _blank(camera: CoreSchema) -> CoreSchema:
-    """Reject a camera that blank images may not replace."""
-
     def check(value: Any) -> Any:
         if isinstance(value, dict) and "absent" not in value:
             fix = "write `absent: blank` for a black one of its width and height, or delete it"
@@ -147,13 +143,13 @@ def _blank(camera: CoreSchema) -> CoreSchema:
     )
 
 
-def _not_carried(what: str) -> CoreSchema:
+def _not_carried(problem: str) -> CoreSchema:
     def validate(value: Any) -> Any:
         fix = "delete the device; docs/config.md lists those that a control loop carries"
-        raise refuse_key(value, "node", refuse(what, fix))
+        raise refuse_key(value, "node", refuse(problem, fix))
 
     def make() -> CoreSchema:
-        raise ConfigError(what)
+        raise ConfigError(problem)
 
     return core_schema.no_info_plain_validator_function(validate, metadata={"make": make})
 
@@ -179,7 +175,6 @@ def _on_demand(make: Callable[[], CoreSchema]) -> CoreSchema:
 
 
 def _tagged(tag: str, name: str, part: type[Any]) -> CoreSchema:
-    """Return the schema of a mapping with the keys of a dataclass, and its name under `tag`."""
     return parts_schema(name, (part,), tag=(tag, name))
 
 
@@ -194,7 +189,6 @@ def _node(node: NodeConfig) -> NodeConfig:
 
 
 def _one_of(tag: str, parts: Mapping[str, type[Any]]) -> CoreSchema:
-    """Return the schema of a mapping that selects one of these dataclasses by its key `tag`."""
     return union(tag, {name: _tagged(tag, name, part) for name, part in parts.items()}, {})
 
 
@@ -217,7 +211,6 @@ def _by_kind(group: plugins.Group) -> CoreSchema:
 
 
 def _kind_schema(group: plugins.Group, kind: str) -> CoreSchema:
-    """Return the schema of this kind. Raises ConfigError if it is unknown, or cannot be used."""
     part = plugins.load(group, kind)
     config = AdapterConfig if group == plugins.ADAPTERS else PartConfig
     shared = {"common": StationSettings} if group == plugins.ADAPTERS else {}

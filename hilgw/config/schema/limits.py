@@ -21,9 +21,9 @@ Metadata: TypeAlias = Mapping[str, Any]
 RENAMED = {"loop": "loopback"}  # values of earlier versions
 
 
-def refuse(what: str, fix: str = "") -> PydanticCustomError:
+def refuse(problem: str, fix: str = "") -> PydanticCustomError:
     """Return an error of hilgw in a pydantic ValidationError."""
-    return PydanticCustomError("hilgw", "{what}", {"what": what, "fix": fix})
+    return PydanticCustomError("hilgw", "{what}", {"what": problem, "fix": fix})
 
 
 def refuse_key(value: Any, key: str, refused: PydanticCustomError) -> ValidationError:

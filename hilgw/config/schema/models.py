@@ -39,11 +39,13 @@ def parts_schema(
     """Return the schema of a mapping with the keys of all `parts` (dataclasses) side by side.
 
     Args:
-      make: gets one instance per part; None: the only instance is the value.
-      tag: a key, and the only value it may have.
-      types: the schemas of these fields.
-      rest: the field of the last part that takes all other keys.
-      tagged: fields of one literal value are required.
+        title: The title of the schema.
+        parts: The dataclasses.
+        make: Gets one instance per part; None: the only instance is the value.
+        tag: A key, and the only value it may have.
+        types: The schemas of these fields.
+        rest: The field of the last part that takes all other keys.
+        tagged: Fields of one literal value are required.
     """
     fields: dict[str, Any] = {}
     if tag:
@@ -85,7 +87,6 @@ def _build(
     handler: Any,
     info: Any,
 ) -> Any:
-    """Validate a mapping, then make the dataclasses from the valid data."""
     context: Context = info.context
     context.note_shape(value, keys, parts)
     valid = handler(value)
@@ -101,7 +102,6 @@ def _build(
 
 
 def _instance(part: type[Any], valid: dict[Any, Any], keys: Container[Any], rest: str) -> Any:
-    """Make the dataclass `part` from valid data. rest: its field that takes all but `keys`."""
     names = [field.name for field in dataclasses.fields(part) if field.init]
     values = {name: valid[name] for name in names if name in valid and name != rest}
     if rest:
@@ -113,8 +113,7 @@ def _instance(part: type[Any], valid: dict[Any, Any], keys: Container[Any], rest
 def settings_schema(part: type[Any], *, tagged: bool = False) -> CoreSchema:
     """Return the schema of one settings dataclass.
 
-    Args:
-      tagged: the field that distinguishes it from the others of a union is required.
+    With `tagged` the field that distinguishes it from the others of a union is required.
     """
     return parts_schema(part.__name__, (part,), tagged=tagged)
 
@@ -219,7 +218,6 @@ def _union(members: tuple[Any, ...], metadata: Mapping[str, Any]) -> CoreSchema:
 
 
 def _wrapped(hint: Any, key: str) -> CoreSchema:
-    """Return the schema of a dataclass under a key of its own in the file: `port: {usb: {...}}`."""
     mapping = core_schema.typed_dict_schema(
         {key: core_schema.typed_dict_field(settings_schema(hint))},
         strict=True,

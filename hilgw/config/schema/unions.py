@@ -35,10 +35,11 @@ def union(
     """Return the schema of a union of mappings and other types; the key `tag` selects the mapping.
 
     Args:
-      by_name: the schema of each name under `tag`.
-      by_type: the schema of each other type, as settings declare it.
-      rest: the schema of all names that are not in by_name.
-      names: returns all names, for the message about an unknown one.
+        tag: The key that selects the mapping.
+        by_name: The schema of each name under `tag`.
+        by_type: The schema of each other type, as settings declare it.
+        rest: The schema of all names that are not in by_name.
+        names: Returns all names, for the message about an unknown one.
     """
     types: dict[type[Any], str] = {}
     choices = {CHOICE + name: schema for name, schema in by_name.items()}

@@ -76,9 +76,9 @@ class Document:
     def position_of_value(self, path: Path) -> Position:
         return self.values.get(path) or self.position_of_key(path)
 
-    def report(self, position: Position, path: Path, what: str, fix: str = "") -> None:
+    def report(self, position: Position, path: Path, problem: str, fix: str = "") -> None:
         """Add an error at `path`; later checks skip this path and everything below it."""
-        self.problems.append(Diagnostic.at(position, path, what, fix))
+        self.problems.append(Diagnostic.at(position, path, problem, fix))
         self.mark(path)
 
     def mark(self, path: Path) -> None:
@@ -113,7 +113,7 @@ def compose(text: str, file: str) -> Document:
 
 
 def compose_with(text: str, file: str, *, fast: bool) -> Document:
-    """Compose the nodes of a document. fast: with libyaml."""
+    """Compose the nodes of a document, with libyaml if `fast`."""
     document = Document(file)
     lines = Lines(text, file)
     loader = _Loader(_libyaml(text) if fast else _Parser(text))
@@ -134,7 +134,6 @@ def compose_with(text: str, file: str, *, fast: bool) -> Document:
 
 
 def _explained(error: Exception, loader: _Loader, lines: Lines) -> tuple[Position, Path, str, str]:
-    """Return position, path, problem and fix of an error that ends the document."""
     if not isinstance(error, yaml.MarkedYAMLError):  # an escape "\\UFFFFFFFF", an endless %YAML
         position = lines.position(loader.index())
         return position, (), "not valid YAML", "write another number or character"
@@ -324,7 +323,6 @@ class _Reader:
         return data
 
     def _key(self, node: Any, parent: Path) -> str | int | None:
-        """Return the key of a mapping; None, with an error, if it cannot be read."""
         word, problem, fix = node.value, "", ""
         if isinstance(node, yaml.MappingNode) and not any(item.value for _, item in node.value):
             problem, fix = BRACES

@@ -73,7 +73,6 @@ class ConfigErrors(ConfigError):
 
 
 def _on_one_line(text: str) -> str:
-    """Escape and shorten a message that may contain text from a file."""
     if not text.isprintable():
         text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:_LONGEST])
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."

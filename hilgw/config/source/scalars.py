@@ -73,7 +73,11 @@ _INT_LIMIT = 2**64
 
 
 def resolve(word: str) -> Any:
-    """Return the value of an unquoted word: None, bool, int, float or str. Raises Surprise."""
+    """Return the value of an unquoted word: None, bool, int, float or str.
+
+    Raises:
+        Surprise: Other programs read the word as something else.
+    """
     if word in _NULL:
         return None
     if word in _TRUE or word in _FALSE:
@@ -120,7 +124,6 @@ def _plain(word: str) -> str:
 
 
 def _refuse(word: str) -> None:
-    """Raise Surprise for a word that is a number, a date or a boolean in some YAML version."""
     quote = f'"{word}" if it is text' if len(word) <= 40 else "it in quotes if it is text"
     if word.lower() in _YES_NO:
         truth = "true" if word.lower() in ("yes", "on") else "false"
@@ -133,7 +136,6 @@ def _refuse(word: str) -> None:
 
 
 def _instead(form: str, word: str) -> str:
-    """Return the number as all YAML versions read it, and "or"; "" if there is none."""
     if form in (_OCTAL, _BINARY):
         digits = re.sub("[oObB_]", "", word)
         base = 8 if form == _OCTAL else 2

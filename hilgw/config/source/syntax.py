@@ -80,12 +80,12 @@ def explain(error: yaml.MarkedYAMLError) -> tuple[Any, str, str]:
         return error.problem_mark, str(error.problem), error.note
     problem, context = str(error.problem or ""), str(error.context or "")
     mark = error.problem_mark or error.context_mark
-    for part, around, what, fix in _WORDS:
+    for part, around, message, fix in _WORDS:
         if part in problem and around in context:
-            if what.endswith("not closed") or what == NO_COLON[0]:
+            if message.endswith("not closed") or message == NO_COLON[0]:
                 mark = error.context_mark or mark
-            elif "cannot follow in" in what and error.context_mark:
-                what += f" that begins in line {error.context_mark.line + 1}"
-            return mark, what, fix
+            elif "cannot follow in" in message and error.context_mark:
+                message += f" that begins in line {error.context_mark.line + 1}"
+            return mark, message, fix
     known = problem if problem.isascii() and problem.isprintable() else "a syntax error"
     return mark, f"not valid YAML: {known[:80]}", "check quotes, brackets and indentation"

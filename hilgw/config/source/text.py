@@ -46,7 +46,7 @@ class Lines:
 
 
 def read_text(file: str) -> str:
-    """Return the text of a configuration file. Raises ConfigErrors."""
+    """Return the text of a configuration file, or raise ConfigErrors."""
     try:
         with FilePath(file).open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
@@ -67,7 +67,7 @@ def read_text(file: str) -> str:
 
 
 def decode(data: bytes, file: str) -> str:
-    """Decode UTF-8 bytes, without a leading byte order mark. Raises ConfigErrors."""
+    """Decode UTF-8 bytes, without a leading byte order mark, or raise ConfigErrors."""
     if data.startswith(_WIDE_BOMS):
         problem = "the file is UTF-16 or UTF-32 text"
         raise ConfigErrors([Diagnostic.at(Position(file, 1, 1), (), problem, _FIX)])
@@ -91,5 +91,5 @@ def check_text(text: str, file: str) -> None:
         raise ConfigErrors([Diagnostic.at(position, (), problem, "delete it, or " + _FIX)])
 
 
-def _whole(file: str, what: str, fix: str) -> ConfigErrors:
-    return ConfigErrors([Diagnostic.at(Position(file), (), what, fix)])
+def _whole(file: str, problem: str, fix: str) -> ConfigErrors:
+    return ConfigErrors([Diagnostic.at(Position(file), (), problem, fix)])

@@ -158,11 +158,13 @@ def text_of(gateways: Sequence[tuple[Labels, Status]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _histogram(labels: Labels, bounds: Sequence[float], found: Status) -> Iterator[str]:
-    for bound, count in zip([*bounds, "+Inf"], [*found["buckets"], found["count"]], strict=True):
+def _histogram(labels: Labels, bounds: Sequence[float], histogram: Status) -> Iterator[str]:
+    for bound, count in zip(
+        [*bounds, "+Inf"], [*histogram["buckets"], histogram["count"]], strict=True
+    ):
         yield f"{_LATENCY}_bucket{_labels({**labels, 'le': str(bound)})} {count}"
-    yield f"{_LATENCY}_sum{_labels(labels)} {found['sum_s']!r}"
-    yield f"{_LATENCY}_count{_labels(labels)} {found['count']}"
+    yield f"{_LATENCY}_sum{_labels(labels)} {histogram['sum_s']!r}"
+    yield f"{_LATENCY}_count{_labels(labels)} {histogram['count']}"
 
 
 def _labels(labels: Labels) -> str:

@@ -78,11 +78,11 @@ def _judged(rounds: list[dict[str, Any]], a: str, b: str) -> tuple[str, bool]:
     return "", False
 
 
-def _totals(found: Mapping[str, Any]) -> dict[str, Any]:
-    members = [each for counts in found.values() for each in counts["members"].values()]
-    medium = [each["ledger"] for each in found.values()]
+def _totals(ledger: Mapping[str, Any]) -> dict[str, Any]:
+    members = [each for counts in ledger.values() for each in counts["members"].values()]
+    medium = [each["ledger"] for each in ledger.values()]
     losses: dict[str, Counter[str]] = {}
-    for counts in found.values():
+    for counts in ledger.values():
         for kind, reasons in counts["losses"].items():
             losses.setdefault(kind, Counter()).update(reasons)
     return {
@@ -96,7 +96,6 @@ def _totals(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _valid(counts: Counts | None) -> dict[str, Any] | None:
-    """Return the counts that are used here, in their types; None if they are not valid."""
     try:
         return None if counts is None else _read(counts)
     except (TypeError, LookupError, ValueError, AttributeError):
@@ -118,8 +117,8 @@ def _read(counts: Counts) -> dict[str, Any]:
     }
 
 
-def _numbers(found: Counts, keys: Any) -> Iterator[tuple[str, int]]:
+def _numbers(counts: Counts, keys: Any) -> Iterator[tuple[str, int]]:
     for key in keys:
-        if type(found[key]) is not int or not 0 <= found[key] < LARGEST:
+        if type(counts[key]) is not int or not 0 <= counts[key] < LARGEST:
             raise ValueError(key)
-        yield key, found[key]
+        yield key, counts[key]

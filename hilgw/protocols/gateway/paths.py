@@ -30,10 +30,7 @@ def is_live(path: Path, connect: Callable[[str], None]) -> bool:
     """Return True if a program listens on this socket.
 
     Only the errors of a killed program mean that it is not live: after any other one its queue is
-    full, or it belongs to another user.
-
-    Args:
-      connect: connects a local socket without blocking.
+    full, or it belongs to another user. `connect` connects a local socket without blocking.
     """
     try:
         connect(str(path))
@@ -72,9 +69,8 @@ def folders(
 ) -> Iterator[Path]:
     """Yield the folders to try, in this order.
 
-    Args:
-      status_of, glob: `Path.stat` and `Path.glob`.
-      everywhere: also the folders that another shell of this user chooses.
+    `status_of` and `glob` are `Path.stat` and `Path.glob`; `everywhere` adds the folders that
+    another shell of this user chooses.
     """
     runtime = Path(environment.get("XDG_RUNTIME_DIR", ""))
     if runtime.is_absolute() and _owner(runtime, status_of) in (None, user):
@@ -88,11 +84,10 @@ def folders(
 def is_private(folder: Path, user: int, status_of: StatusOf) -> bool:
     """Return False if the folder does not exist or belongs to another user.
 
-    Args:
-      status_of: `Path.lstat`.
+    `status_of` is `Path.lstat`.
 
     Raises:
-      HilgwError: the folder belongs to this user and is open to others.
+        HilgwError: the folder belongs to this user and is open to others.
     """
     if _owner(folder, status_of) != user:
         return False
@@ -111,8 +106,7 @@ def service_folders(
 ) -> Iterator[Path]:
     """Yield the folders of services, whose sockets any user may use who has permission.
 
-    Args:
-      status_of, glob: `Path.lstat` and `Path.glob`.
+    `status_of` and `glob` are `Path.lstat` and `Path.glob`.
     """
     if _owner(SERVICES, status_of) == 0 and _is_closed(status_of(SERVICES).st_mode):
         for folder in sorted(glob(SERVICES, "*")):
@@ -121,7 +115,6 @@ def service_folders(
 
 
 def _is_closed(mode: int) -> bool:
-    """Return True for a folder that only its owner can change."""
     return stat.S_ISDIR(mode) and not mode & 0o022
 
 

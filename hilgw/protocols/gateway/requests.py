@@ -451,7 +451,7 @@ def answer_of(kind: type[Request[A]]) -> type[A]:
 
 
 def encode_request(request: Request[Any]) -> bytes:
-    """Return the line of a request. `disarm` has no version: every gateway accepts it."""
+    """Return the line of a request; every gateway accepts `disarm`, which has no version."""
     kind = type(request)
     version = {} if kind is Disarm else {"version": VERSION}
     return encode({"do": name_of(kind), **version, **keys_of(request)})

@@ -17,7 +17,11 @@ CODECS: dict[str, Codec] = {
 
 
 def codec(name: str) -> Codec:
-    """Return the codec of this name. Raises ConfigError if there is none."""
+    """Return the codec of this name.
+
+    Raises:
+        ConfigError: There is none.
+    """
     if name not in CODECS:
         fix = f"use one of {', '.join(CODECS)}"
         raise ConfigError(f"unknown infra-red code '{name}'", fix=fix)

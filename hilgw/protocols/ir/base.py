@@ -85,10 +85,17 @@ class Codec(Protocol):
     traits: Traits
 
     def encode(self, code: Code) -> tuple[int, ...]:
-        """Return the frame of this code. Raises FrameError for a value that does not fit."""
+        """Return the frame of this code.
+
+        Raises:
+            FrameError: A value does not fit.
+        """
 
     def decode(self, frame: Frame) -> Code | Repeat | None:
-        """Return the content of a frame; None if it is not a frame of this code. Never raises."""
+        """Return the content of a frame; None if it is not a frame of this code.
+
+        Never raises.
+        """
 
     def is_whole(self, frame: Frame) -> bool:
         """Return True for a complete frame, after which the receiver need not wait for the gap."""

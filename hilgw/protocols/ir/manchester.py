@@ -36,8 +36,10 @@ def levels_of(frame: Frame, half_us: int, widths: Sequence[int], first: bool) ->
     first half of the next may share one.
 
     Args:
-      widths: the width of each half bit, in units of half_us.
-      first: the level of the first half bit.
+        frame: The frame.
+        half_us: The duration of a half bit.
+        widths: The width of each half bit, in units of half_us.
+        first: The level of the first half bit.
     """
     levels: Levels = [] if first else [False]
     last = len(widths) - 1

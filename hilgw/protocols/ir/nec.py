@@ -82,7 +82,6 @@ def _half(value: int, bits: int) -> int:
 
 
 def _whole(half: int, bits: int) -> int | None:
-    """Return the value of half a frame; None if the inverse does not match."""
     if bits == 16:
         return half
     return half & 0xFF if half & 0xFF ^ half >> 8 == 0xFF else None

@@ -16,7 +16,7 @@ def codes_per_byte(command_bits: int) -> int:
 
 
 def encode_bytes(data: bytes, command_bits: int) -> list[int]:
-    """Return the commands for these bytes. command_bits: 5 or more."""
+    """Return the commands for these bytes, with 5 or more `command_bits`."""
     if codes_per_byte(command_bits) == 1:
         return list(data)
     return [nibble for byte in data for nibble in (UPPER | byte >> 4, byte & 0x0F)]

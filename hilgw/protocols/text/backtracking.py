@@ -39,7 +39,11 @@ class Bound(NamedTuple):
 
 
 def bound(items: Iterable[Any], follow: Bound, *, nested: bool = False) -> Bound:
-    """Return the bound of a sequence. nested: in an unbounded repetition. Raises ConfigError."""
+    """Return the bound of a sequence, which may be `nested` in an unbounded repetition.
+
+    Raises:
+        ConfigError: A part of the pattern has none.
+    """
     begin, tries, steps, ways = follow
     for kind, value in reversed(list(items)):
         after = Bound(begin, tries)
@@ -91,7 +95,6 @@ def _one_of(parts: list[Bound]) -> Bound:
 
 @functools.lru_cache(maxsize=1024)
 def _bytes(kind: Any, value: Any) -> frozenset[bytes]:
-    """Return the bytes that this part matches, with and without IGNORECASE."""
     part = parser.SubPattern(parser.State(), [(kind, value)])
     forms = (_compiler.compile(part, re.DOTALL | flag) for flag in (re.NOFLAG, re.IGNORECASE))
     return frozenset(each for form in forms for each in form.findall(BYTES))

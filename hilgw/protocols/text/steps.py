@@ -31,7 +31,10 @@ class Step:
 
 
 def question(step: Step, text: bytes) -> AskLine:
-    """Return the question of a step with `expect`. text: its bytes; b"": it only waits, once."""
+    """Return the question of a step with `expect`.
+
+    `text` has its bytes; b"": it only waits, once.
+    """
     good = compiled(step.expect, whole=True)
     bad = compiled(step.failed, whole=True) if step.failed else None
     tries = step.tries if text else 1

@@ -214,61 +214,60 @@ class Decoder:
 
     # --- the length of a message --------------------------------------------------------------
 
-    def _measure(self, buffer: bytes, at: int, end: int) -> int:
-        """Return the size of the message at `at`, _INCOMPLETE while unknown. Raises _StreamLost."""
-        command = buffer[at]
+    def _measure(self, buffer: bytes, start: int, end: int) -> int:
+        """Return the size of the message at `start`, or _INCOMPLETE; raise _StreamLost."""
+        command = buffer[start]
         if command not in _COMMANDS:
             raise _StreamLost(PeerError(f"command {command} is reserved"))
         if command in BODILESS:
             return HEADER_BYTES
-        body = at + HEADER_BYTES
+        body = start + HEADER_BYTES
         if command == Command.REGISTER_SENSOR:
             return HEADER_BYTES + 1 + buffer[body] if end > body else _INCOMPLETE
-        if end < at + 2:
+        if end < start + 2:
             return _INCOMPLETE
-        layout = self._layouts.of_type.get((command, buffer[at + 1]))
+        layout = self._layouts.of_type.get((command, buffer[start + 1]))
         if layout is None:
-            raise _StreamLost(self._layouts.unknown(command, buffer[at + 1]))
+            raise _StreamLost(self._layouts.unknown(command, buffer[start + 1]))
         size = HEADER_BYTES + layout.body.size
         if not layout.counted:
             return size
-        if end < at + size:
+        if end < start + size:
             return _INCOMPLETE
-        count = int.from_bytes(buffer[at + size - 4 : at + size], "little")
+        count = int.from_bytes(buffer[start + size - 4 : start + size], "little")
         if count > LONGEST_PACKET:
             problem = f"packet of {count} bytes is longer than {LONGEST_PACKET} bytes"
             raise _StreamLost(PeerError(problem))
         return size + count
 
-    def _read_value(self, buffer: bytes, at: int, end: int) -> Message | None:
+    def _read_value(self, buffer: bytes, start: int, end: int) -> Message | None:
         """Return a message of one finite number, whose device and type byte agree: the fast path.
 
         Nearly all messages are of this form. None: take the general path.
         """
-        if end < at + _VALUE_BYTES:
+        if end < start + _VALUE_BYTES:
             return None
-        number, index = buffer[at + 1], buffer[at + 2]
-        layout = self._values.get((buffer[at], number))
+        number, index = buffer[start + 1], buffer[start + 2]
+        layout = self._values.get((buffer[start], number))
         if layout is None:
             return None
         if self.kinds is not None:
             kind = self.kinds.get(index)
-            if kind is None or self._layouts.of_kind.get((buffer[at], kind)) is not layout:
+            if kind is None or self._layouts.of_kind.get((buffer[start], kind)) is not layout:
                 return None
-        value: float = layout.body.unpack_from(buffer, at + HEADER_BYTES)[0]
+        value: float = layout.body.unpack_from(buffer, start + HEADER_BYTES)[0]
         return layout.message(number, index, value) if math.isfinite(value) else None
 
     # --- the meaning of a message -------------------------------------------------------------
 
-    def _read(self, buffer: bytes, at: int, size: int) -> Message:
-        """Return the message of `size` bytes at `at`, or Rejected; or raise _StreamLost."""
-        command, number, index = buffer[at], buffer[at + 1], buffer[at + 2]
+    def _read(self, buffer: bytes, start: int, size: int) -> Message:
+        command, number, index = buffer[start], buffer[start + 1], buffer[start + 2]
         if (command >= Side.EXTERNAL) != (self._side == Side.EXTERNAL):
             text = f"command {command} is not valid in this direction"
             return Rejected(command, number, index, Wc2ecRefused.WRONG_HALF, text)
-        body = at + HEADER_BYTES
+        body = start + HEADER_BYTES
         if command == Command.REGISTER_SENSOR:
-            return self._read_name(number, index, bytes(buffer[body + 1 : at + size]))
+            return self._read_name(number, index, bytes(buffer[body + 1 : start + size]))
         kind = self._kind(number, index)
         if kind is None:
             text = f"device {index} is not registered"
@@ -284,7 +283,7 @@ class Decoder:
         if refusal is not None:
             text = f"device {index}: {refusal.text}"
             return Rejected(command, number, index, refusal.reason, text)
-        return _build(layout, number, index, values, buffer[body + layout.body.size : at + size])
+        return _build(layout, number, index, values, buffer[body + layout.body.size : start + size])
 
     def _read_name(self, number: int, index: int, name: bytes) -> Message:
         if b"\0" in name:

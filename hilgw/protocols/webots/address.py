@@ -1,5 +1,7 @@
-"""Addresses that Webots and its controllers agree on: the port, the local sockets of a robot, and
-the variables in the environment of a controller.
+"""Addresses that Webots and its controllers agree on.
+
+They are the port, the local sockets of a robot, and the variables in the environment of a
+controller.
 
 Source: Webots user guide, "Running Extern Robot Controllers"; libController R2025a.
 """
@@ -34,9 +36,10 @@ def instances_of(environment: Mapping[str, str]) -> Path:
 
 
 def socket_path(instance: Path, robot: str, end: str) -> Path:
-    """Return the local socket of a robot. end: EXTERN, or "intern" for a controller that the
-    simulator
-    starts itself."""
+    """Return the local socket of a robot.
+
+    `end` is EXTERN, or "intern" for a controller that the simulator starts itself.
+    """
     around = len(bytes(instance / "ipc" / end)) + 1
     return instance / "ipc" / encode_name(robot, around) / end
 
@@ -46,22 +49,24 @@ def program_environment(
     inherited: Mapping[str, str],
     token: str | None = None,
 ) -> dict[str, str]:
-    """Return the environment of a program whose module `controller` is that of hilgw, and which
-    connects
-    to this address.
+    """Return the environment of a program that connects to this address.
 
-    url: None: the simulator on this machine, as without hilgw. token: for a gateway that asks for
-    one; None: that of the inherited environment.
+    Its module `controller` is that of hilgw.
+
+    Args:
+        url: The address; None: the simulator on this machine, as without hilgw.
+        inherited: The environment of this process.
+        token: For a gateway that asks for one; None: that of the inherited environment.
     """
-    found = dict(inherited)
+    environment = dict(inherited)
     if url is not None:
         given = inherited.get(TOKEN) if token is None else token
         # These name a simulator that started this program, or its library.
         for name in ("WEBOTS_INSTANCE_PATH", "WEBOTS_ROBOT_NAME", URL, TOKEN):
-            found.pop(name, None)
-        found[URL] = url
+            environment.pop(name, None)
+        environment[URL] = url
         if given:
-            found[TOKEN] = given
+            environment[TOKEN] = given
     parts = (str(MODULE_FOLDER), inherited.get("PYTHONPATH", ""))
-    found["PYTHONPATH"] = _LIST_SEPARATOR.join(part for part in parts if part)
-    return found
+    environment["PYTHONPATH"] = _LIST_SEPARATOR.join(part for part in parts if part)
+    return environment

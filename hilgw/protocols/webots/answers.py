@@ -85,8 +85,10 @@ class Answer:
 
 
 def comparable(data: bytes) -> bytes:
-    """One whole answer without what differs from run to run: as it is on TCP, also where it was on
-    a local socket, and at the time 0."""
+    """Return one whole answer without what differs from run to run.
+
+    It is as on TCP, also where it was on a local socket, and at the time 0.
+    """
     if len(data) >= _LOCAL.size and _INT.unpack_from(data)[0] == len(data):
         size = len(data) - _INT.size
         data = HEAD.pack(1, size) + CHUNK.pack(size, DATA_CHUNK) + data[_INT.size :]
@@ -98,7 +100,10 @@ def encode_answer(
 ) -> bytes:
     """Return the answer on the wire: one data chunk, then the images.
 
-    local: for a local socket, which carries no images. ProtocolError: it is too long.
+    A `local` one is for a local socket, which carries no images.
+
+    Raises:
+        ProtocolError: The answer is too long.
     """
     try:
         if local:
@@ -120,21 +125,20 @@ def _encode_head(count: int, total: int) -> bytes:
     try:
         return HEAD.pack(count, total)
     except struct.error:
-        what = f"an answer of {count} chunks, {total} bytes, is too long"
-        raise ProtocolError(what, where="answer") from None
+        problem = f"an answer of {count} chunks, {total} bytes, is too long"
+        raise ProtocolError(problem, where="answer") from None
 
 
 def encode_chunk(messages: bytes) -> bytes:
-    """Return one more data chunk of an answer. It is at its end: libController fails on one in
-    front, or
-    between two parts of a message. No messages: no chunk."""
+    """Return one more data chunk of an answer; no chunk for no messages.
+
+    It is at its end: libController fails on one in front, or between two parts of a message.
+    """
     return CHUNK.pack(len(messages), DATA_CHUNK) + messages if messages else b""
 
 
 def plain_delay(data: bytes, limit: int = LARGEST_ANSWER) -> int | None:
-    """Return the delay of an answer, when the bytes are one whole answer of one data chunk, as
-    most are;
-    else None."""
+    """Return the delay of one whole answer of one data chunk, as most are; else None."""
     size = len(data)
     if size < PLAIN.size:
         return None
@@ -162,8 +166,10 @@ class AnswerReader:
         return len(self._buffer)
 
     def whole(self, data: bytes) -> Answer | None:
-        """Received bytes, when they are one answer of one data chunk as most are; None: `feed`
-        takes them."""
+        """Return the answer if the bytes are one of one data chunk, as most are.
+
+        None: `feed` takes them.
+        """
         if self._buffer or self._local or self._error is not None:
             return None
         delay = plain_delay(data, self._limit)
@@ -172,13 +178,12 @@ class AnswerReader:
         return Answer(data, delay, (Span(AROUND, len(data), DATA_CHUNK),))
 
     def feed(self, data: bytes) -> None:
-        """Received bytes; call `next` until it returns None."""
+        """Take received bytes; call `next` until it returns None."""
         if self._error is None:
             self._buffer += data
 
     def next(self) -> Answer | None:
-        """Return the next complete answer; None when more bytes are needed. Raises
-        ProtocolError."""
+        """Return the next complete answer, or None for want of bytes; raise ProtocolError."""
         if self._error is not None:
             raise self._error
         return self._next_local() if self._local else self._next_chunked()
@@ -200,7 +205,7 @@ class AnswerReader:
         return self._take(size, (Span(_INT.size, size, DATA_CHUNK),))
 
     def _next_chunked(self) -> Answer | None:
-        """Go on scanning where it stopped: each chunk is read once, however slowly it comes."""
+        """Continue scanning where it stopped: each chunk is read once, however slowly it comes."""
         buffer = self._buffer
         end = len(buffer)
         if end < HEAD.size:
@@ -240,8 +245,8 @@ class AnswerReader:
         del self._buffer[:size]
         return Answer(raw, _INT.unpack_from(raw, spans[0].begin)[0], spans, self._local)
 
-    def _fail(self, what: str) -> ProtocolError:
+    def _fail(self, problem: str) -> ProtocolError:
         tail = bytes(self._buffer[: self._at + 16][-256:])
         self._buffer.clear()
-        self._error = ProtocolError(f"{what} is not possible", where="answer", fix=_FIX, tail=tail)
+        self._error = ProtocolError(f"{problem} is not valid", where="answer", fix=_FIX, tail=tail)
         return self._error

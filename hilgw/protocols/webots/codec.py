@@ -84,9 +84,11 @@ def encode_time(seconds: float) -> bytes:
 
 
 class _Compiled(NamedTuple):
-    """A form for use. names: the attributes of the fields. numbers: all fields at once, when all
-    are numbers; whole: the same behind the head, of a device. tagged: the message begins with the
-    tag."""
+    """A form for use.
+
+    names: the attributes of the fields. numbers: all fields at once, when all are numbers; whole:
+    the same behind the head, of a device. tagged: the message begins with the tag.
+    """
 
     command: int
     form: Form
@@ -136,8 +138,10 @@ _WRITE_COMMANDS: _Writers = {
 
 
 class NumbersMessage(NamedTuple):
-    """A message of so many floating-point numbers. pack: called with the tag, the command and the
-    numbers."""
+    """A message of this many floating-point numbers.
+
+    pack: called with the tag, the command and the numbers.
+    """
 
     pack: Callable[..., bytes]
     command: int
@@ -145,7 +149,7 @@ class NumbersMessage(NamedTuple):
 
 
 def numbers_message(kind: str, numbers: int) -> NumbersMessage:
-    """Return the message by which a device of this kind reports a value of so many numbers."""
+    """Return the message by which a device of this kind reports a value of this many numbers."""
     for command, form in MESSAGES[kind].items():
         parts = [each.form.format[1:] for each in form.fields if isinstance(each, Number | Vector)]
         packed = struct.Struct(MESSAGE_HEAD.format + "".join(parts))
@@ -156,9 +160,13 @@ def numbers_message(kind: str, numbers: int) -> NumbersMessage:
 
 
 def library_speaks(version: str, oldest: str = OLDEST) -> bool:
-    """Return whether the library of this version of Webots may speak the protocol: every one
-    from the
-    oldest on does. ConfigError: not a version."""
+    """Return whether the library of this version of Webots may speak the protocol.
+
+    Every one from the oldest on does.
+
+    Raises:
+        ConfigError: This is not a version.
+    """
     nodes.number(version, "ROBOT")
     return version.strip() >= oldest
 
@@ -171,10 +179,11 @@ class Codec:
     """
 
     def __init__(self, version: str = NEWEST) -> None:
-        """Raise ConfigError: no library of this version has the protocol."""
         if not library_speaks(version):
-            what = f"no library of Webots {version} has the protocol of controllers outside Webots"
-            raise ConfigError(what, where="webots", fix=LIBRARY_FIX)
+            problem = (
+                f"no library of Webots {version} has the protocol of controllers outside Webots"
+            )
+            raise ConfigError(problem, where="webots", fix=LIBRARY_FIX)
         self.version = version
         self.kinds: dict[int, str] = {ROBOT_TAG: ROBOT}
         self._repeated: dict[Block, list[Command]] = {}
@@ -182,8 +191,11 @@ class Codec:
         self._named_first = version.strip() >= _NAMED_FIRST
 
     def number(self, kind: str) -> int:
-        """Return the node number of a kind of device. Raises ConfigError when the version has
-        none."""
+        """Return the node number of a kind of device.
+
+        Raises:
+            ConfigError: The version has none.
+        """
         return nodes.number(self.version, nodes.of_kind(kind))
 
     def kind(self, number: int) -> str:
@@ -199,17 +211,20 @@ class Codec:
     # --- from the simulator -------------------------------------------------------------------
 
     def decode_messages(self, data: bytes) -> list[Message]:
-        """Return the messages of one answer, all of them. Raises ProtocolError; nothing after
-        that can be
-        decoded."""
+        """Return the messages of one answer, all of them.
+
+        Raises:
+            ProtocolError: A message is wrong; nothing after it can be decoded.
+        """
         messages: list[Message] = []
         self._decode_into(messages, Cursor(data, "answer"))
         return messages
 
     def decode_known(self, data: bytes) -> tuple[list[Message], int]:
-        """Return the messages before the first one that cannot be decoded, such as one of a
-        Camera, and
-        where that one begins. Never raises."""
+        """Return the messages before the first one that cannot be decoded, and where that begins.
+
+        Such a message is one of a Camera. Never raises.
+        """
         cursor = Cursor(data, "answer")
         messages: list[Message] = []
         try:
@@ -220,20 +235,20 @@ class Codec:
 
     def _decode_into(self, messages: list[Message], cursor: Cursor) -> None:
         while cursor.at < cursor.end:
-            at = cursor.begin = cursor.at
+            start = cursor.begin = cursor.at
             if len(messages) == MOST_MESSAGES:
                 raise cursor.error(f"more than {MOST_MESSAGES} messages in one answer")
             tag, command = cursor.unpack(MESSAGE_HEAD, "a message")
             compiled = _READ_MESSAGES.get(self.kinds.get(tag, ""), _NO_FORMS).get(command)
             whole = None if compiled is None else compiled.whole
-            if compiled is None or whole is None or at + whole.size > cursor.end:
+            if compiled is None or whole is None or start + whole.size > cursor.end:
                 messages.append(self._decode_message(cursor, tag, command))
             else:
-                cursor.at = at + whole.size
-                messages.append(compiled.form.message(tag, *whole.unpack_from(cursor.data, at)))
+                cursor.at = start + whole.size
+                messages.append(compiled.form.message(tag, *whole.unpack_from(cursor.data, start)))
 
     def encode_messages(self, messages: Iterable[Message]) -> bytes:
-        """Return the messages as in an answer, behind the delay. Raises ProtocolError."""
+        """Return the messages as in an answer, behind the delay, or raise ProtocolError."""
         return b"".join([self._encode_message(message) for message in messages])
 
     def _decode_message(self, cursor: Cursor, tag: int, command: int) -> Message:
@@ -281,7 +296,7 @@ class Codec:
 
     def _learn(self, entries: tuple[DeviceEntry, ...], first: int) -> None:
         if first + len(entries) > MOST_DEVICES + 1:
-            raise ProtocolError(f"a robot with {first + len(entries) - 1} devices is not possible")
+            raise ProtocolError(f"a robot with {first + len(entries) - 1} devices is not valid")
         self._repeated.clear()
         if first == 1:
             self.kinds = {ROBOT_TAG: ROBOT}
@@ -291,8 +306,11 @@ class Codec:
     # --- from the controller ------------------------------------------------------------------
 
     def decode_commands(self, block: Block) -> list[Command]:
-        """Return the commands of one block; callers do not change the list. Raises
-        ProtocolError."""
+        """Return the commands of one block; callers do not change the list.
+
+        Raises:
+            ProtocolError: A command is wrong.
+        """
         commands = self._repeated.get(block)
         if commands is None:
             commands = self._decode_commands(block)
@@ -329,7 +347,7 @@ class Codec:
         return commands
 
     def encode_commands(self, commands: Iterable[Command]) -> list[Block]:
-        """Encode one block per device, in the order of their tags. Raises ProtocolError."""
+        """Encode one block per device, in the order of their tags, or raise ProtocolError."""
         blocks: dict[int, bytes] = {}
         for command in commands:
             try:
@@ -417,8 +435,8 @@ def describe(data: bytes, codec: Codec, *, received: bool, local: bool) -> str:
     reader.feed(data)
     parts: list[str] = []
     try:
-        while (each := reader.next()) is not None:
-            parts += _texts(each, copy)
+        while (request := reader.next()) is not None:
+            parts += _texts(request, copy)
     except ProtocolError as error:
         parts = [f"not decodable: {error.what}"]
     if reader.pending:

@@ -36,7 +36,10 @@ _SHORTEST_ENTRY = U16.size + 2
 
 
 def encode_configuration(message: RobotConfiguration, node: int, *, named_first: bool) -> bytes:
-    """Return the payload. node: the number of Robot. named_first: the layout from R2023b on."""
+    """Return the payload of a configuration.
+
+    `node` is the number of Robot; `named_first` is the layout from R2023b on.
+    """
     name = encode_text(message.name)
     robot = _ROBOT.pack(
         message.supervisor,
@@ -52,8 +55,11 @@ def encode_configuration(message: RobotConfiguration, node: int, *, named_first:
 
 
 def decode_configuration(cursor: Cursor, node: int, *, named_first: bool) -> RobotConfiguration:
-    """Return the opposite. Raises ProtocolError: cut off, or of a version with another number of
-    Robot."""
+    """Decode the configuration of a robot.
+
+    Raises:
+        ProtocolError: It is cut off, or of a version with another number of Robot.
+    """
     name = version = ""
     if named_first:
         name, version = cursor.text("the robot's name"), cursor.text("the version")
@@ -91,7 +97,7 @@ def encode_new_devices(message: NewDevices) -> bytes:
 
 
 def decode_new_devices(cursor: Cursor) -> NewDevices:
-    """Return the opposite. Raises ProtocolError."""
+    """Decode new devices, or raise ProtocolError."""
     return NewDevices(_decode_entries(cursor, cursor.number(U16, "the number of devices")))
 
 
@@ -102,7 +108,7 @@ def encode_joystick(message: JoystickConfiguration) -> bytes:
 
 
 def decode_joystick(cursor: Cursor) -> JoystickConfiguration:
-    """Return the opposite. Raises ProtocolError."""
+    """Decode a joystick, or raise ProtocolError."""
     axes, buttons, povs = cursor.unpack(_JOYSTICK, "the joystick")
     model = "" if max(axes, buttons, povs) < 0 else cursor.text("the model")
     return JoystickConfiguration(axes, buttons, povs, model)
@@ -116,7 +122,7 @@ def _encode_entries(entries: Iterable[DeviceEntry]) -> bytes:
 
 def _decode_entries(cursor: Cursor, count: int) -> tuple[DeviceEntry, ...]:
     if count < 0 or count * _SHORTEST_ENTRY > cursor.left:
-        raise cursor.error(f"a list of {count} devices is not possible")
+        raise cursor.error(f"a list of {count} devices is not valid")
     return tuple(
         DeviceEntry(
             cursor.number(U16, "a node number"),

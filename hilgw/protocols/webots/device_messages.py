@@ -44,8 +44,11 @@ class ReceiverConfiguration(OfDevice):
 
 @record
 class MotorConfiguration(OfDevice):
-    """type: 0 rotational, 1 linear. acceleration: -1 for unlimited. maxForce: N or N m.
-    couplings: tags of the motors that move with this one."""
+    """The configuration of a motor.
+
+    type: 0 rotational, 1 linear. acceleration: -1 for unlimited. maxForce: N or N m. couplings:
+    tags of the motors that move with this one.
+    """
 
     type: int
     minPosition: float
@@ -64,7 +67,7 @@ class MotorConfiguration(OfDevice):
 
 @record
 class DistanceSensorConfiguration(OfDevice):
-    """type: 0 generic, 1 infra-red, 2 sonar, 3 laser."""
+    """The configuration of a DistanceSensor; type: 0 generic, 1 infra-red, 2 sonar, 3 laser."""
 
     type: int
     minValue: float
@@ -104,7 +107,7 @@ class InertialUnitConfiguration(OfDevice):
 
 @record
 class TouchSensorConfiguration(OfDevice):
-    """type: 0 bumper, 1 force, 2 force-3d."""
+    """The configuration of a TouchSensor; type: 0 bumper, 1 force, 2 force-3d."""
 
     type: int
     lookupTable: Rows = ()
@@ -112,8 +115,11 @@ class TouchSensorConfiguration(OfDevice):
 
 @record
 class CameraConfiguration(OfDevice):
-    """uid: of the camera in the simulator. Without a zoom both limits are the field of view,
-    without a focus its numbers are 0."""
+    """The configuration of a Camera.
+
+    uid: of the camera in the simulator. Without a zoom both limits are the field of view, without a
+    focus its numbers are 0.
+    """
 
     uid: int
     width: int
@@ -137,8 +143,10 @@ class CameraConfiguration(OfDevice):
 
 @record
 class Value(OfDevice):
-    """The value of a DistanceSensor, LightSensor, PositionSensor, TouchSensor (bumper, force), or
-    the force feedback of a motor."""
+    """The value of a sensor of one number, or the force feedback of a motor.
+
+    The sensors: DistanceSensor, LightSensor, PositionSensor, TouchSensor (bumper, force).
+    """
 
     value: float
 
@@ -178,8 +186,10 @@ class Receive(OfDevice):
 
 @record
 class ImageFile(OfDevice):
-    """The file that a Camera's images are in, for a controller on a local socket; on TCP an image
-    is a chunk of the answer. size: in bytes."""
+    """The file that a Camera's images are in, for a controller on a local socket.
+
+    On TCP an image is a chunk of the answer. size: in bytes.
+    """
 
     size: int
     path: str
@@ -194,14 +204,14 @@ class AssociatedDevice(OfDevice):
 
 @record
 class SetBufferSize(OfDevice):
-    """Of an Emitter."""
+    """The new bufferSize of an Emitter."""
 
     bufferSize: int
 
 
 @record
 class SetAllowedChannels(OfDevice):
-    """Of an Emitter."""
+    """The new allowedChannels of an Emitter."""
 
     allowedChannels: tuple[int, ...]
 
@@ -211,14 +221,14 @@ class SetAllowedChannels(OfDevice):
 
 @record
 class SetChannel(OfDevice):
-    """Of an Emitter, from both; of a Receiver, from the controller."""
+    """The new channel of an Emitter, from both sides, or of a Receiver, from the controller."""
 
     channel: int
 
 
 @record
 class SetRange(OfDevice):
-    """Of an Emitter, from both; libController R2025a never sends it."""
+    """The new range of an Emitter, from both sides; libController R2025a never sends it."""
 
     range: float
 
@@ -237,22 +247,24 @@ class Send(OfDevice):
 
 @record
 class SetSamplingPeriod(OfDevice):
-    """Of a sensor or Receiver, in ms; 0: off."""
+    """The new sampling period of a sensor or Receiver, in ms; 0: off."""
 
     period: int
 
 
 @record
 class GetAssociatedDevice(OfDevice):
-    """Asks a motor or PositionSensor for the device of this node number on its joint."""
+    """The question for the device of this node number on the joint of a motor or PositionSensor."""
 
     node: int
 
 
 @record
 class BrakeCommand(OfDevice):
-    """Sets the damping constant of a Brake, or asks for the device of this node number on its
-    joint, or both; None: not."""
+    """The new damping constant of a Brake, the question for a device on its joint, or both.
+
+    The device is that of this node number. None: not.
+    """
 
     dampingConstant: float | None = None
     node: int | None = None
@@ -267,70 +279,70 @@ class SetLed(OfDevice):
 
 @record
 class SetFieldOfView(OfDevice):
-    """Of a Camera with a zoom."""
+    """The new field of view of a Camera with a zoom."""
 
     fieldOfView: float
 
 
 @record
 class SetFocalDistance(OfDevice):
-    """Of a Camera with a focus."""
+    """The new focal distance of a Camera with a focus."""
 
     distance: float
 
 
 @record
 class SetExposure(OfDevice):
-    """Of a Camera."""
+    """The new exposure of a Camera."""
 
     exposure: float
 
 
 @record
 class SetPosition(OfDevice):
-    """Of a motor; +infinity selects velocity control."""
+    """The new target position of a motor; +infinity selects velocity control."""
 
     position: float
 
 
 @record
 class SetVelocity(OfDevice):
-    """Of a motor."""
+    """The new velocity of a motor."""
 
     velocity: float
 
 
 @record
 class SetAvailableForce(OfDevice):
-    """Of a motor: force or torque."""
+    """The new available force or torque of a motor."""
 
     force: float
 
 
 @record
 class SetForce(OfDevice):
-    """Of a motor: selects control of force or torque."""
+    """The new force or torque of a motor, which selects control of it."""
 
     force: float
 
 
 @record
 class SetFeedbackPeriod(OfDevice):
-    """Of a motor's force or torque, in ms; 0: off."""
+    """The new period of a motor's force or torque feedback, in ms; 0: off."""
 
     period: int
 
 
 @record
 class SetAcceleration(OfDevice):
-    """Of a motor; -1: unlimited."""
+    """The new acceleration of a motor; -1: unlimited."""
 
     acceleration: float
 
 
 @record
 class SetControlPid(OfDevice):
-    """Of a motor."""
+    """The new controlPID of a motor."""
 
     p: float
     i: float

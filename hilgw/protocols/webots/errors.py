@@ -20,7 +20,7 @@ class ProtocolError(PeerError):
 
 
 class WebotsRefused(RequestReason):
-    """Of the sessions of Webots controllers, and of robots in Webots."""
+    """Reasons of the sessions of Webots controllers, and of robots in Webots."""
 
     UNSUPPORTED = "unsupported", "a device whose kind a Webots controller cannot have here"
     INDEX_TAKEN = "index_taken", "another device has this index"

@@ -39,7 +39,10 @@ CONFIGURE = 0
 
 
 class Form(NamedTuple):
-    """message: the class, called with the tag (not of the robot) and the values of the fields."""
+    """The form of a message.
+
+    message: the class, called with the tag (not of the robot) and the values of the fields.
+    """
 
     message: type[Any]
     fields: tuple[Field, ...] = ()

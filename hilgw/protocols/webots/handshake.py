@@ -46,8 +46,10 @@ LONGEST_REASON = 90
 
 
 class Forbidden(StrEnum):
-    """Why a gateway forbids its robots to a controller, besides that another one has it. It follows
-    FORBIDDEN a little later: libController has ended by then, hilgw's API reads it."""
+    """Why a gateway forbids its robots to a controller, besides that another one has it.
+
+    It follows FORBIDDEN a little later: libController has ended by then, hilgw's API reads it.
+    """
 
     NO_TOKEN = "no_token"
     WRONG_TOKEN = "wrong_token"
@@ -73,20 +75,25 @@ _SENTENCES = {
 
 
 def without_mock(robot: str) -> str:
-    """Return what makes a controller of one's own possible where a mock has the robot, with
-    every back end
-    of this part and others."""
+    """Return what makes a controller of one's own possible where a mock has the robot.
+
+    It does so with every back end of this part and others.
+    """
     name = f'"{robot}"' if set("[=") & set(robot) else robot
     return f"start the gateway with --set {shlex.quote(f'robots.{name}.controller.backend=real')}"
 
 
 def encode_name(name: str, used: int = 0) -> str:
-    """Return a robot's name as on the wire and in the path of a local socket: percent-encoded,
-    and its
-    SHA-1 in hex when that is too long.
+    """Return a robot's name as on the wire and in the path of a local socket.
 
-    used: characters of the path around the name, which leave less room for it; 0 on TCP.
-    ProtocolError: the name has a NUL.
+    It is percent-encoded, and its SHA-1 in hex when that is too long.
+
+    Args:
+        name: The name of the robot.
+        used: Characters of the path around the name, which leave less room for it; 0 on TCP.
+
+    Raises:
+        ProtocolError: The name has a NUL.
     """
     data = encode_text(name)[:-1]
     encoded = "".join(chr(byte) if byte in _KEPT else f"%{byte:02X}" for byte in data)
@@ -102,28 +109,30 @@ def encode_hello(name: str | None = None) -> bytes:
 
 
 def decode_hello(data: bytes) -> str | None:
-    """Return the robot name in a hello, as `encode_name` writes it; "" when it has none; None
-    when the
-    hello is not complete. Raises ProtocolError.
+    """Return the robot name in a hello, as `encode_name` writes it.
 
-    R2023a sends the name as it is.
+    It is "" when the hello has none; None when that is not complete. R2023a sends the name as it
+    is.
+
+    Raises:
+        ProtocolError: This is not a hello.
     """
     if data in (GREETING, _NAME_HEAD):
         return ""
     if _NAME_HEAD.startswith(data):
         return None
     if not data.startswith(_NAME_HEAD):
-        what = "the peer is not a Webots controller"
+        problem = "the peer is not a Webots controller"
         fix = "this address is for WEBOTS_CONTROLLER_URL=tcp://..."
-        raise ProtocolError(what, where="handshake", fix=fix, tail=data)
+        raise ProtocolError(problem, where="handshake", fix=fix, tail=data)
     name = data[len(_NAME_HEAD) :]
     if len(name) <= LONGEST_NAME and _ENCODED.fullmatch(name):
         return name.decode()
     plain = name.decode(errors="replace")
     if len(name) > LONGEST_PLAIN_NAME or not plain.isprintable() or "\ufffd" in plain:
-        what = f"robot name of {len(name)} bytes is too long, or is not text"
+        problem = f"robot name of {len(name)} bytes is too long, or is not text"
         fix = "connect with an unmodified libController"
-        raise ProtocolError(what, where="handshake", fix=fix, tail=data)
+        raise ProtocolError(problem, where="handshake", fix=fix, tail=data)
     return encode_name(plain)
 
 
@@ -133,8 +142,10 @@ def encode_reason(reason: str) -> bytes:
 
 
 def decode_robots(data: bytes) -> str:
-    """Return the names of the robots in the bytes behind FAILED; empty: the peer gives none, as
-    Webots."""
+    """Return the names of the robots in the bytes behind FAILED.
+
+    They are empty if the peer gives none, as Webots.
+    """
     return printable(data.strip().decode(errors="replace"))
 
 
@@ -145,13 +156,16 @@ def decode_reason(data: bytes) -> Forbidden | None:
 
 
 def decode_acknowledgement(data: bytes) -> Acknowledgement | None:
-    """Return the acknowledgement; None while it is not complete. Raises ProtocolError for other
-    text."""
-    for each in Acknowledgement:
-        if data == each.encode():
-            return each
-        if each.encode().startswith(data):
+    """Return the acknowledgement; None while it is not complete.
+
+    Raises:
+        ProtocolError: This is other text.
+    """
+    for acknowledgement in Acknowledgement:
+        if data == acknowledgement.encode():
+            return acknowledgement
+        if acknowledgement.encode().startswith(data):
             return None
-    what = f"{data[:40]!r} is not an answer of Webots"
+    problem = f"{data[:40]!r} is not an answer of Webots"
     fix = "check the address; Webots prints its port at the start, 1234 by default"
-    raise ProtocolError(what, where="handshake", fix=fix, tail=data)
+    raise ProtocolError(problem, where="handshake", fix=fix, tail=data)

@@ -40,8 +40,11 @@ End = Callable[[bytes], None]
 
 
 class AnswerPassage:
-    """The answers of one connection. begin: at each answer, when its first chunk is complete.
-    end: at its end. `feed` raises ProtocolError for bytes that are not an answer."""
+    """The answers of one connection.
+
+    begin: at each answer, when its first chunk is complete. end: at its end. `feed` raises
+    ProtocolError for bytes that are not an answer.
+    """
 
     def __init__(self, begin: Begin, end: End) -> None:
         self._begin = begin
@@ -71,8 +74,10 @@ class AnswerPassage:
         return b"".join(out)
 
     def cut(self, first: bytes = b"") -> bytes:
-        """Webots is gone: the bytes that end the present answer, then one with QUIT. Of an image
-        that is cut off, the rest is black. first: messages before QUIT."""
+        """Return the bytes that end the present answer, then one with QUIT: Webots is gone.
+
+        Of an image that is cut off, the rest is black. `first` are messages before QUIT.
+        """
         out = [bytes(self._image_left)]
         if self._chunks_left:
             left = self._chunks_left - (1 if self._image_left else 0)
@@ -99,7 +104,6 @@ class AnswerPassage:
     # --- any answer -----------------------------------------------------------------------------
 
     def _advance(self, out: list[bytes]) -> bool:
-        """Pass on the next part; False when it is not complete."""
         if self._image_left:
             part = bytes(self._held[: self._image_left])
             self._image_left -= len(part)
@@ -167,14 +171,16 @@ class AnswerPassage:
         out.append(bytes(self._held[:size]))
         del self._held[:size]
 
-    def _error(self, what: str) -> ProtocolError:
+    def _error(self, problem: str) -> ProtocolError:
         tail = bytes(self._held[:64])
-        return ProtocolError(f"{what} is not possible", where="answer", fix=_FIX, tail=tail)
+        return ProtocolError(f"{problem} is not valid", where="answer", fix=_FIX, tail=tail)
 
 
 def _filler(size: int) -> bytes:
-    """Messages that end a controller, of this size; those that do not fit exactly end it too,
-    because libController reads QUIT first."""
+    """Return messages of this size that end a controller.
+
+    Those that do not fit exactly end it too, because libController reads QUIT first.
+    """
     times = next((n for n in range(size // len(_TIME) + 1) if (size - n * len(_TIME)) % 3 == 0), 0)
     quits = (size - times * len(_TIME)) // len(QUIT)
     return (QUIT * quits + _TIME * times).ljust(size, b"\0")[:size]

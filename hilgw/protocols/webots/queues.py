@@ -1,5 +1,7 @@
-"""The rules of libController for what waits: commands for the next request, the packets of an
-Emitter for its line, the packets of a Receiver for its sampling period.
+"""The rules of libController for what waits.
+
+What waits: commands for the next request, the packets of an Emitter for its line, the packets of a
+Receiver for its sampling period.
 
 libController R2025a; WbReceiver.
 """
@@ -38,8 +40,11 @@ place among the commands of both."""
 
 
 class WaitingCommands:
-    """The commands for the next request. Of several of one kind for one device, the last one is
-    sent; the commands of one device are sent in the order of their numbers."""
+    """The commands for the next request.
+
+    Of several of one kind for one device, the last one is sent; the commands of one device are sent
+    in the order of their numbers.
+    """
 
     def __init__(self) -> None:
         self._waiting: dict[tuple[type, int], Command] = {}
@@ -67,12 +72,14 @@ class WaitingCommands:
 
 
 class EmitterQueue:
-    """The packets of one Emitter. Each step grants a credit of byteRate times its duration, and
-    whole packets leave while the credit lasts.
+    """The packets of one Emitter.
+
+    Each step grants a credit of byteRate times its duration, and whole packets leave while the
+    credit lasts.
 
     The credit is lost when a packet enters an empty queue; what a packet leaves over stays as long
     as the queue is not empty. A packet has the channel and range that the Emitter had at `put`.
-    cap_bytes, cap_packets: limits of the queue beside bufferSize.
+    cap_bytes, cap_packets: limits of the queue besides bufferSize.
     """
 
     def __init__(
@@ -109,8 +116,7 @@ class EmitterQueue:
         return True
 
     def tune(self, range: float) -> bool:
-        """Set the range of packets from now on, at most maxRange; False for a value that is not a
-        range."""
+        """Set the range of packets from now on, at most maxRange; False for what is not a range."""
         if math.isnan(range) or (range < 0 and range != UNLIMITED):
             return False
         largest = self._max_range
@@ -135,9 +141,10 @@ class EmitterQueue:
                 self.allowed = channels
 
     def leave(self, step_ms: int, room: float = math.inf) -> list[Send]:
-        """Return the packets that leave with the request of a step of this duration, at most
-        `room` bytes
-        of them."""
+        """Return the packets that leave with the request of a step of this duration.
+
+        They have at most `room` bytes.
+        """
         waiting = self._waiting
         if not waiting:
             return []
@@ -173,7 +180,7 @@ class HeldPackets(Generic[P]):
         return len(self._held)
 
     def hold(self, packet: P, size: int) -> PacketRefused | None:
-        """Keep a packet of so many bytes; None, or the reason why not."""
+        """Keep a packet of this many bytes; None, or the reason why not."""
         if not self.period_ms:
             return PacketRefused.DISABLED
         if len(self._held) >= CAP_PACKETS or self._bytes + size > CAP_BYTES:
@@ -200,7 +207,9 @@ class HeldPackets(Generic[P]):
         return self.take()
 
     def message(self, tag: int, direction: Triple, strength: float, data: bytes) -> Receive:
-        """Return the message for one packet. It carries the Receiver's channel, not that of the
-        packet:
-        libController takes it for the Receiver's own."""
+        """Return the message for one packet.
+
+        It carries the Receiver's channel, not that of the packet: libController takes it for the
+        Receiver's own.
+        """
         return Receive(tag, self.channel, direction, strength, data)

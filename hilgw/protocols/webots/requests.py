@@ -24,7 +24,7 @@ REPEATED_BYTES = 64
 """Requests up to this size are decoded once: most controllers repeat them."""
 MOST_REPEATED = 256
 PAUSE_S = 5.0
-"""A program that runs for so long without a step is named."""
+"""A program that runs for this long without a step is named."""
 LEAVE = b"\0\0\0\0"
 
 HEAD = struct.Struct("<iI")
@@ -54,7 +54,11 @@ class Leave(NamedTuple):
 
 
 def encode_request(duration_ms: int, blocks: Iterable[tuple[int, bytes]] = ()) -> bytes:
-    """Return the request on the wire. ProtocolError: a number does not fit its field."""
+    """Return the request on the wire.
+
+    Raises:
+        ProtocolError: A number does not fit its field.
+    """
     try:
         body = b"".join([BLOCK_HEAD.pack(tag, len(data)) + data for tag, data in blocks])
         return HEAD.pack(_EMPTY_BYTES + len(body), duration_ms) + body
@@ -74,20 +78,22 @@ def uneven_step(duration_ms: int, basic_ms: float) -> str:
 
 
 def spans_of(request: bytes) -> list[tuple[int, int, int]]:
-    """Return the blocks in a whole request: tag, begin and end of the commands. ProtocolError:
-    they do not
-    fill it."""
-    spans, at, size = [], _EMPTY_BYTES, len(request)
-    while at < size:
-        begin = at + BLOCK_HEAD.size
+    """Return the blocks in a whole request: tag, start and end of the commands.
+
+    Raises:
+        ProtocolError: They do not fill it.
+    """
+    spans, position, size = [], _EMPTY_BYTES, len(request)
+    while position < size:
+        begin = position + BLOCK_HEAD.size
         if begin > size:
-            raise _error("a request that ends inside the head of a block", request[at:])
-        tag, length = BLOCK_HEAD.unpack_from(request, at)
+            raise _error("a request that ends inside the head of a block", request[position:])
+        tag, length = BLOCK_HEAD.unpack_from(request, position)
         end = begin + length
         if length < 0 or end > size:
-            raise _error(f"a block of {length} bytes for device {tag}", request[at:])
+            raise _error(f"a block of {length} bytes for device {tag}", request[position:])
         spans.append((tag, begin, end))
-        at = end
+        position = end
     if len(spans) > MOST_BLOCKS:
         raise _error(f"a request of more than {MOST_BLOCKS} blocks", request)
     return spans
@@ -111,8 +117,7 @@ class RequestReader:
         return len(self._buffer)
 
     def is_whole(self, data: bytes) -> bool:
-        """Return whether received bytes are one request as they are, as most are; else `feed` takes
-        them."""
+        """Return whether received bytes are one request, as most are; else `feed` takes them."""
         return (
             not self._buffer
             and self._error is None
@@ -121,8 +126,11 @@ class RequestReader:
         )
 
     def whole(self, data: bytes) -> Request | None:
-        """Received bytes, when they are one request; None: `feed` takes them. Raises
-        ProtocolError."""
+        """Return the request that received bytes are as a whole; None: `feed` takes them.
+
+        Raises:
+            ProtocolError: The request is wrong.
+        """
         if self._buffer or self._error is not None:
             return None
         request = self._repeated.get(data)
@@ -138,13 +146,12 @@ class RequestReader:
         return request
 
     def feed(self, data: bytes) -> None:
-        """Received bytes; call `next` until it returns None."""
+        """Take received bytes; call `next` until it returns None."""
         if self._error is None:
             self._buffer += data
 
     def next(self) -> Request | Leave | None:
-        """Return the next complete request; None when more bytes are needed. Raises
-        ProtocolError."""
+        """Return the next complete request, or None for want of bytes; raise ProtocolError."""
         data = self.next_bytes()
         if data is None:
             return None
@@ -190,22 +197,24 @@ class RequestReader:
 
 
 def without_leave(*, at_start: bool) -> str:
-    """Return the end of a stream without LEAVE, for people. libController leaves SIGINT to its
-    default
-    action, so that an interrupted, a killed and a crashed controller look the same."""
-    what = "the controller ended without closing its connection (Ctrl-C, killed or crashed)"
+    """Return the end of a stream without LEAVE, for people.
+
+    libController leaves SIGINT to its default action, so that an interrupted, a killed and a
+    crashed controller look the same.
+    """
+    problem = "the controller ended without closing its connection (Ctrl-C, killed or crashed)"
     crashes = (
         "; libController crashes when a controller uses a device that the robot does not have, and "
         "its line `... not found` names, such as a Camera (`absent: blank` under `devices:` gives "
         "it a black one), or when its version is not that of webots:, such as webots: R2023a"
     )
-    return what + crashes * at_start
+    return problem + crashes * at_start
 
 
-def request_error(what: str, tail: bytes) -> ProtocolError:
+def request_error(problem: str, tail: bytes) -> ProtocolError:
     """Return a request that libController does not write."""
-    return ProtocolError(what, where="request", fix=_FIX, tail=tail)
+    return ProtocolError(problem, where="request", fix=_FIX, tail=tail)
 
 
-def _error(what: str, tail: bytes) -> ProtocolError:
-    return request_error(f"{what} is not possible", tail)
+def _error(problem: str, tail: bytes) -> ProtocolError:
+    return request_error(f"{problem} is not valid", tail)

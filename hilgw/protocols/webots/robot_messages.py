@@ -143,8 +143,10 @@ class WindowUpdate:
 
 @record
 class NewDevices:
-    """Devices that follow those of the configuration, with the next tags. Of R2025a's libController
-    it also opens the robot window: do not send it."""
+    """Devices that follow those of the configuration, with the next tags.
+
+    Of R2025a's libController it also opens the robot window: do not send it.
+    """
 
     devices: tuple[DeviceEntry, ...]
 
@@ -224,7 +226,7 @@ class MouseSamplingPeriod:
 
 @record
 class SetCustomData:
-    """Sets the robot's customData field."""
+    """The new customData of the robot."""
 
     text: str
 
@@ -285,14 +287,14 @@ class JoystickForceAxis:
 
 @record
 class GetUrdf:
-    """Asks for Urdf; prefix: before each name in it."""
+    """The question for Urdf; prefix: before each name in it."""
 
     prefix: str
 
 
 @record
 class WaitForUserInput:
-    """Asks for UserInputEvent. event: bits of Robot.EVENT_*; timeout: ms."""
+    """The question for UserInputEvent; event: bits of Robot.EVENT_*; timeout: ms."""
 
     event: int
     timeout: int

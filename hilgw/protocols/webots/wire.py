@@ -38,56 +38,60 @@ class Cursor:
     def left(self) -> int:
         return self.end - self.at
 
-    def error(self, what: str, fix: str = "") -> ProtocolError:
+    def error(self, problem: str, fix: str = "") -> ProtocolError:
         """Return the error for the message at `begin`."""
         return ProtocolError(
-            what,
+            problem,
             where=self.where,
             fix=fix or "check that the peer speaks this version of Webots' protocol",
             tail=self.data[self.begin :],
         )
 
-    def unpack(self, form: struct.Struct, what: str) -> tuple[Any, ...]:
+    def unpack(self, form: struct.Struct, name: str) -> tuple[Any, ...]:
         """Return the numbers of `form`."""
-        at = self.at
-        if form.size > self.end - at:
-            raise self.error(f"{what} is cut off")
-        self.at = at + form.size
-        return form.unpack_from(self.data, at)
+        start = self.at
+        if form.size > self.end - start:
+            raise self.error(f"{name} is cut off")
+        self.at = start + form.size
+        return form.unpack_from(self.data, start)
 
-    def number(self, form: struct.Struct, what: str) -> Any:
+    def number(self, form: struct.Struct, name: str) -> Any:
         """Return the one number of `form`."""
-        return self.unpack(form, what)[0]
+        return self.unpack(form, name)[0]
 
-    def take(self, size: int, what: str) -> bytes:
+    def take(self, size: int, name: str) -> bytes:
         """Return the next `size` bytes."""
-        at = self.at
-        if not 0 <= size <= self.end - at:
-            raise self.error(f"{what} of {size} bytes is negative or cut off")
-        self.at = at + size
-        return self.data[at : self.at]
+        start = self.at
+        if not 0 <= size <= self.end - start:
+            raise self.error(f"{name} of {size} bytes is negative or cut off")
+        self.at = start + size
+        return self.data[start : self.at]
 
-    def text(self, what: str) -> str:
-        """Text up to its NUL."""
+    def text(self, name: str) -> str:
+        """Return a text up to its NUL."""
         stop = self.data.find(b"\0", self.at, self.end)
         if stop < 0:
-            raise self.error(f"{what} has no end")
+            raise self.error(f"{name} has no end")
         text = self.data[self.at : stop].decode(errors="surrogateescape")
         self.at = stop + 1
         return text
 
-    def items(self, count: struct.Struct, form: struct.Struct, what: str) -> list[tuple[Any, ...]]:
+    def items(self, count: struct.Struct, form: struct.Struct, name: str) -> list[tuple[Any, ...]]:
         """Return a counted list of items of `form`; the bytes must be there before it is built."""
-        number = self.number(count, what)
+        number = self.number(count, name)
         size = number * form.size
         if not 0 <= size <= self.end - self.at:
-            raise self.error(f"{what} of {number} items is negative or cut off")
-        at, self.at = self.at, self.at + size
-        return list(form.iter_unpack(memoryview(self.data)[at : self.at]))
+            raise self.error(f"{name} of {number} items is negative or cut off")
+        start, self.at = self.at, self.at + size
+        return list(form.iter_unpack(memoryview(self.data)[start : self.at]))
 
 
 def encode_text(text: str) -> bytes:
-    """Text and its NUL. ProtocolError: it contains one, or is not text."""
+    """Return a text and its NUL.
+
+    Raises:
+        ProtocolError: It contains one, or is not text.
+    """
     try:
         data = text.encode(errors="surrogateescape")
     except UnicodeEncodeError as error:

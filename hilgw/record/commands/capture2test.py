@@ -108,9 +108,9 @@ def _of_firmware(args: argparse.Namespace, target: Path, recording: Recording) -
     framings = {name: each for name, each in _framings(config).items() if name in scripts}
     part = args.part or ("" if len(framings) != 1 else next(iter(framings)))
     if part not in framings:
-        what = f"--part {part or 'is missing'}: which line with packets the firmware is on"
+        problem = f"--part {part or 'is missing'}: which line with packets the firmware is on"
         fix = f"--part is one of {', '.join(framings)}" if framings else "record such a line"
-        raise UsageError(what, fix=fix)
+        raise UsageError(problem, fix=fix)
     text = firmware_module(
         target.stem,
         scripts[part],
@@ -125,7 +125,6 @@ def _of_firmware(args: argparse.Namespace, target: Path, recording: Recording) -
 
 
 def _framings(config: GatewayConfig) -> dict[str, str]:
-    """Return the framing of each line that has packets, by its short name."""
     from hilgw.adapters._common.framing_settings import short_name_of
     from hilgw.adapters.declaration import Framed
     from hilgw.config.queries import is_on_line
@@ -146,7 +145,6 @@ def _framings(config: GatewayConfig) -> dict[str, str]:
 
 
 def _demand_whole(recording: Recording, events: list[dict[str, Any]]) -> None:
-    """Check that a recording has the start of the run, and is not cut. Raises HilgwError."""
     if recording.error is not None:
         raise recording.error
     states = {event["name"]: event["state"] for event in reversed(events) if "state" in event}

@@ -50,7 +50,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _shown(item: Any, other: Any) -> str:
-    """Return an event in words, and the keys that differ where the words of both are equal."""
     from hilgw.cli.output.text import one_line
     from hilgw.events.kinds import words
 

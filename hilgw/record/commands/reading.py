@@ -21,7 +21,11 @@ FILE = recording("file")
 
 
 def opened(path: Path) -> Recording:
-    """Return the recording in this file. Raises HilgwError if it is not a recording."""
+    """Return the recording in this file.
+
+    Raises:
+        HilgwError: It is not a recording.
+    """
     from hilgw.record.recording import Recording
 
     return Recording(path)

@@ -86,7 +86,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _twins(recording: Recording, args: argparse.Namespace) -> tuple[Any, dict[str, Any], int]:
-    """Return the links with their twins, the sensors of each shadow, and the start in ns."""
     from hilgw.config.load import recorded
     from hilgw.devices.fields import EmitterFields
     from hilgw.record.twin.fields import twin_of

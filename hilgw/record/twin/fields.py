@@ -36,13 +36,12 @@ Named = dict[str, Any]
 def twin_of(link: Link, given: EmitterFields | None, step_ms: int, at_1m_dbm: float) -> Named:
     """Return the twin of a link as JSON.
 
-    Args:
-      given: the Emitter's fields, if the source is an Emitter.
+    `given` has the Emitter's fields, if the source is an Emitter.
 
     Returns:
-      The link; `measured` and `predicted`, numbers that are None if they are not known; `fit`,
-          the fields that would fit; `unknown`, why others are not known; `wbt`, the nodes.
-          `each_ms`, `each_dbm`: the prediction for each packet.
+        The link; `measured` and `predicted`, numbers that are None if they are not known; `fit`,
+        the fields that would fit; `unknown`, why others are not known; `wbt`, the nodes.
+        `each_ms`, `each_dbm`: the prediction for each packet.
     """
     rows, fields = link.rows, given or EmitterFields(type=link.type)
     fit, unknown = Named(), Named()
@@ -97,7 +96,6 @@ def _measured(link: Link) -> Named:
 
 
 def _delays_ms(rows: list[Row], fields: EmitterFields, step_ms: int) -> list[Any]:
-    """Return the delay of each packet in ms; None: it never leaves."""
     steps = StepClock(0, step_ms * NS_PER_MS)
     emitter, accepted, left = Emitter(fields, steps=steps), list[int](), list[Any]()
     for place, row in enumerate(rows):
@@ -192,7 +190,6 @@ def _fit_signal(link: Link, fit: Named, unknown: Named) -> None:
 
 
 def _nodes(link: Link, fields: EmitterFields, fit: Named, unknown: Named) -> str:
-    """Return the nodes for a .wbt file; a comment has the reason of each field that is left out."""
     both = [f'  type "{link.type}"', f"  channel {link.channel}", f"  byteSize {fields.byteSize}"]
     notes = [f"{name}: {unknown[name]}" for name in ("baudRate", "latency_ms", "range")
              if name in unknown]  # fmt: skip

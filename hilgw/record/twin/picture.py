@@ -39,7 +39,6 @@ def draw(
 
 
 def _of_link(link: Link, twin: Mapping[str, Any], begin_ns: int) -> Iterator[Panel]:
-    """Yield delay over size, loss and RSSI over distance; over time if these do not vary."""
     rows, loss = link.rows, twin["predicted"]["loss"]
     time = ("time (s)", [(row.time_ns - begin_ns) / 1e9 for row in rows])
     sizes, apart = [row.size for row in rows], [row.distance_m for row in rows]
@@ -48,8 +47,8 @@ def _of_link(link: Link, twin: Mapping[str, Any], begin_ns: int) -> Iterator[Pan
     yield size[0], "delay (ms)", size[1], [row.delay_ms for row in rows], twin["each_ms"]
     known = sorted((at, row.lost) for at, row in zip(place[1], rows, strict=True)
                    if row.lost is not None)  # fmt: skip
-    each = -(-len(known) // GROUPS)
-    groups = [known[at : at + each] for at in range(0, len(known), each)]
+    per_group = -(-len(known) // GROUPS)
+    groups = [known[at : at + per_group] for at in range(0, len(known), per_group)]
     means = [[sum(column) / len(group) for column in zip(*group, strict=True)] for group in groups]
     shares = [100 * lost for _, lost in means]
     beside = [None if loss is None else 100 * loss] * len(means)

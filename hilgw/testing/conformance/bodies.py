@@ -106,14 +106,14 @@ class BodyConformance:
     # --- the declaration ----------------------------------------------------------------------
 
     def test_settings(self) -> None:
-        """The settings of the test are valid; limits that are not possible are errors."""
+        """Check that the settings of the test are valid, and that impossible limits are errors."""
         require(not self._problems(), "settings", self._problems(), "no errors")
         first = self._motors(self._ready())[0].name
         wrong = {first: MotorLimits(min_velocity=2.0, max_velocity=1.0)}
         require(self._problems(limits=wrong), "limits", "no error", "an error: min above max")
 
     def test_the_declared_stop(self) -> None:
-        """The stop is declared in words, and the page of the body shows it."""
+        """Check that the stop is declared in words, and that the page of the body shows it."""
         frame = self.body.stop_frame(self.settings_with())
         for text in (frame.words, frame.alone):
             require(len(text) > 20 and not text.endswith("."), "stop in words", text, "a sentence")
@@ -129,7 +129,7 @@ class BodyConformance:
         require(is_warned is not frame.has_watchdog, "page", sections[0], "its watchdog, or none")
 
     def test_bytes_in_words(self) -> None:
-        """Any bytes can be shown, in both directions."""
+        """Check that any bytes can be shown, in both directions."""
         session = self._simulation().session
 
         def check(data: bytes) -> None:
@@ -143,8 +143,10 @@ class BodyConformance:
     # --- stops --------------------------------------------------------------------------------
 
     def test_a_stop_needs_no_command(self) -> None:
-        """It is written to a robot that was never commanded, and disturbs no handshake; without a
-        connection nothing is written."""
+        """Check that a stop needs no command before it, and disturbs no handshake.
+
+        Without a connection nothing is written.
+        """
         line = self._simulation()
         self._writes_no_stop(line, "before the connection")
         for delay_ms in STOPPED_AFTER_MS:
@@ -159,7 +161,11 @@ class BodyConformance:
         self._writes_no_stop(line, "after the connection")
 
     def test_a_stop_that_is_lost_is_written_again(self) -> None:
-        """By the control loop, as often as the session declares, or by the session itself."""
+        """Check that a lost stop is written again.
+
+        It is written by the control loop, as often as the session declares, or by the session
+        itself.
+        """
         line = self._moving()
         plan = line.session.stop(StopReason.DISARMED, line.now)  # its bytes do not arrive
         if plan.copies > 1:
@@ -169,7 +175,7 @@ class BodyConformance:
             self._stands(line, "a stop that the session repeats")
 
     def test_a_stop_stops_every_motor(self) -> None:
-        """With the declared bytes, which the session reports, and once."""
+        """Check that a stop has the declared bytes, which the session reports, once."""
         for reason in (StopReason.DISCONNECTED, StopReason.SILENCE, StopReason.BODY):
             line = self._moving()
             plan = line.session.stop(reason, line.now)
@@ -178,13 +184,13 @@ class BodyConformance:
             require(line.session.counts["stops"] == 1, "counts", "none", "one stop")
 
     def test_a_rate_limit_does_not_slow_a_stop(self) -> None:
-        """Slowing down is never limited."""
+        """Check that slowing down is never limited."""
         names = [device.name for device in self._motors(self._ready())]
         line = self._moving(limits={name: MotorLimits(rate=5.0) for name in names})
         self._stops(line, line.session.stop(StopReason.ENDED, line.now).events)
 
     def test_each_motor_stops_alone(self) -> None:
-        """Without a refusal, and without a report of a stop that is not sent."""
+        """Check that a motor's own stop is not refused, and reported only if it is sent."""
         line = self._moving()
         session = line.session
         require(session.stop_motor(NO_DEVICE, line.now) is None, "no motor", "a stop", "None")
@@ -196,8 +202,10 @@ class BodyConformance:
         require(not self.moves(line.mock), "stop of one motor", "a motor turns", "none turns")
 
     def test_the_emergency_stop(self) -> None:
-        """Its bytes stop the robot without the session, on a line also twice; asking for them
-        changes nothing."""
+        """Check that the bytes of the emergency stop stop the robot without the session.
+
+        On a line they do so also twice; asking for them changes nothing.
+        """
         line = self._moving()
         data = line.session.emergency()
         require(self._has_stop(data), "emergency stop", data, self._declared)
@@ -211,7 +219,7 @@ class BodyConformance:
     # --- refusals and limits ------------------------------------------------------------------
 
     def test_no_command_before_the_robot_is_up(self) -> None:
-        """Each one is refused, and writes nothing."""
+        """Check that each command before the robot is up is refused, and writes nothing."""
         line = self._simulation()
         self._refuses(line, MotorCommand(0, MotorField.VELOCITY, 1.0))
         line.connect()
@@ -221,7 +229,7 @@ class BodyConformance:
         require(not self.moves(line.mock), "before it is up", "a motor turns", "none turns")
 
     def test_requests_that_the_robot_does_not_have(self) -> None:
-        """A command to a device that is not a motor; a request to an index without a device."""
+        """Check commands to a device other than a motor, and requests to an unknown index."""
         line = self._ready()
         session, now = line.session, line.now
         others = [device.index for device in session.devices if device.role != MOTOR]
@@ -237,7 +245,7 @@ class BodyConformance:
         line.handle(session.stop(StopReason.SILENCE, now).events)
 
     def test_limits_reach_the_motors(self) -> None:
-        """The control loop checks each command with the limits of the device."""
+        """Check that the control loop checks each command with the limits of the device."""
         name = self._motors(self._ready())[0].name
         line = self._ready(limits={name: MotorLimits(max_velocity=0.5)})
         device = line.session.devices.by_name(name)
@@ -248,7 +256,7 @@ class BodyConformance:
     # --- silence, noise, reconnection ---------------------------------------------------------
 
     def test_silence(self) -> None:
-        """A silent robot is gone; a stop is still written; it comes back without a motion."""
+        """Check that a silent robot is gone, still gets a stop, and comes back without a motion."""
         if self.silence_s is None:
             return
         line = self._moving()
@@ -264,7 +272,7 @@ class BodyConformance:
         self._comes_back(line, "silence")
 
     def test_reconnection(self) -> None:
-        """The end of the connection is reported; nothing of before moves a motor after it."""
+        """Check that the end of the connection is reported, and nothing of before moves a motor."""
         line = self._moving()
         line.disconnect()
         require(line.of(Disconnected), "reconnection", line.events, "Disconnected")
@@ -273,7 +281,7 @@ class BodyConformance:
         self._comes_back(line, "reconnection")
 
     def test_noise_before_the_robot(self) -> None:
-        """Bytes of no robot raise nothing, connect nothing, and move no motor."""
+        """Check that bytes of no robot raise nothing, connect nothing, and move no motor."""
 
         def check(pieces: list[bytes]) -> None:
             line = self._simulation()
@@ -291,7 +299,7 @@ class BodyConformance:
         explore(st.lists(st.binary(max_size=200), max_size=10), check, self.examples)
 
     def test_noise_amid_a_motion(self) -> None:
-        """It raises nothing, and keeps no stop from the robot."""
+        """Check that noise amid a motion raises nothing, and keeps no stop from the robot."""
 
         def check(pieces: list[bytes]) -> None:
             line = self._moving()
@@ -361,7 +369,6 @@ class BodyConformance:
         return motors
 
     def _moving(self, **changes: Any) -> BodyLine:
-        """Return a line whose every motor has taken a command and moves."""
         line = self._ready(**changes)
         for device in self._motors(line):
             outcome, events = line.session.command(self.motion(device), line.now)

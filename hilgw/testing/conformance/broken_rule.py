@@ -1,5 +1,8 @@
-"""Reports of broken rules: the rule, the actual and the expected result, the bytes, and the
-attribute of the test that relaxes it."""
+"""Reports of broken rules.
+
+A report has the rule, the actual and the expected result, the bytes, and the attribute of the test
+that relaxes it.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,7 @@ class BrokenRule(AssertionError):
 
 
 def broken(rule: str, got: str, expected: str, *more: str) -> NoReturn:
-    """Fail the test. more: lines that help to locate the fault."""
+    """Fail the test; `more` are lines that help to locate the fault."""
     __tracebackhide__ = True
     raise BrokenRule(rule, got, expected, more)
 

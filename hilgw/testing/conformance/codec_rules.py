@@ -29,7 +29,7 @@ MOST_DEADLINES = 10_000
 
 
 def silence(session: WatchedSession, now: int, seconds: float) -> tuple[list[Event], int]:
-    """Silence for this time: expires every deadline when due."""
+    """Pass this time in silence: each deadline expires when due."""
     end = now + round(seconds * SECOND_NS)
     events: list[Event] = []
     for _ in range(MOST_DEADLINES):
@@ -83,20 +83,22 @@ def difference(got: dict[str, Any], expected: dict[str, Any]) -> tuple[str, str]
 
 def unmatched(got: Sequence[bytes], expected: Sequence[tuple[bytes, bool]], extras: bool) -> str:
     """Compare received packets with the expected ones, in order; (data, True) is optional.
-    extras: other packets are allowed. Returns "", or the difference as text."""
+
+    With `extras`, other packets are allowed. Returns "", or the difference as text.
+    """
 
     @cache
-    def fits(at: int, index: int) -> bool:
-        if at == len(expected):
+    def fits(position: int, index: int) -> bool:
+        if position == len(expected):
             return extras or index == len(got)
-        data, optional = expected[at]
-        if optional and fits(at + 1, index):
+        data, optional = expected[position]
+        if optional and fits(position + 1, index):
             return True
         if index == len(got):
             return False
-        if got[index] == data and fits(at + 1, index + 1):
+        if got[index] == data and fits(position + 1, index + 1):
             return True
-        return extras and fits(at, index + 1)
+        return extras and fits(position, index + 1)
 
     if fits(0, 0):
         return ""
@@ -113,7 +115,7 @@ class CodecRules(Subject):
     # --- vectors ----------------------------------------------------------------------------------
 
     def test_vectors_are_received(self) -> None:
-        """The bytes of each vector become its packet, and nothing else."""
+        """Check that the bytes of each vector become its packet, and nothing else."""
         for wire, vector in self._incoming():
             session, now = self._ready_session()
             events = session.receive(wire, now)
@@ -125,7 +127,7 @@ class CodecRules(Subject):
             require(good, "vectors are received", got, shown(expected), *more)
 
     def test_vectors_are_sent(self) -> None:
-        """The packet of each vector becomes its bytes."""
+        """Check that the packet of each vector becomes its bytes."""
         for wire, vector in self._outgoing():
             session, now = self._ready_session()
             answer = session.send(self._packet(vector), now)
@@ -150,7 +152,7 @@ class CodecRules(Subject):
     # --- chunks -----------------------------------------------------------------------------------
 
     def test_any_chunking_gives_the_same_events(self) -> None:
-        """However a stream is cut into pieces, the same comes out of it."""
+        """Check that the same comes out of a stream, however it is cut into pieces."""
         frames = [wire for wire, _ in self._incoming()]
         streams = frames if self.pause_s else [b"".join(frames * 2)[:2000], *frames]
 
@@ -160,7 +162,7 @@ class CodecRules(Subject):
         explore(cut_streams(streams), check, self.examples)
 
     def test_byte_by_byte_equals_whole(self) -> None:
-        """A frame received byte by byte, at the rate of the line, equals one received at once."""
+        """Check that a frame received byte by byte at the line's rate equals a whole one."""
         line = line_of(self.station_settings())[0]
         byte_ns = line.byteSize * SECOND_NS // line.baudRate
         for wire, _ in self._incoming():
@@ -187,10 +189,7 @@ class CodecRules(Subject):
     # --- noise and truncated frames ---------------------------------------------------------------
 
     def test_garbage_costs_no_good_frame(self) -> None:
-        """Exactly the valid frames are received, with noise before, between and after frames.
-
-        `noise_costs` valid frames right after the noise may be lost, where frames have no start.
-        """
+        """Check that exactly the valid frames are received, with noise around them."""
         vectors = self._incoming()
 
         def check(pieces: tuple[bytes, ...]) -> None:
@@ -216,7 +215,7 @@ class CodecRules(Subject):
         explore(st.tuples(pieces, pieces, pieces), check, self.examples)
 
     def test_truncated_frame_is_dropped(self) -> None:
-        """A truncated frame is dropped, counted, and costs no valid frame after a silence."""
+        """Check that a truncated frame is counted, and costs no frame after a silence."""
         vectors = self._incoming()
         after = [vector for _, vector in zip(range(3), cycle(vectors), strict=False)]
         for wire, cut in vectors:
@@ -266,8 +265,7 @@ class CodecRules(Subject):
     # --- random bytes -----------------------------------------------------------------------------
 
     def test_random_bytes_raise_nothing(self) -> None:
-        """For any input in any state: events that keep the contract, and an end for every frame
-        sent."""
+        """Check that for any input the events keep the contract, and every frame ends."""
         frames = [wire for wire, _ in self._incoming()]
 
         def check(example: tuple[str, list[tuple[bytes, int, int]]]) -> None:
@@ -298,7 +296,7 @@ class CodecRules(Subject):
         explore(examples, check, 2 * self.examples)
 
     def test_describe_never_raises(self) -> None:
-        """describe() returns a line of text for any bytes, without side effects."""
+        """Check that describe() returns a line of text for any bytes, without side effects."""
         frames = [wire for wire, _ in self._incoming()]
         session = self._ready_session()[0]
 

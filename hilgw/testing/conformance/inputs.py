@@ -19,16 +19,19 @@ T = TypeVar("T")
 
 
 def explore(values: SearchStrategy[T], check: Callable[[T], None], examples: int) -> None:
-    """Calls `check` with values, the same ones in each run. Fails with the simplest value that
-    breaks the rule. Independent of the settings of Hypothesis in the user's suite."""
-    found: list[BrokenRule] = []
+    """Call `check` with values, the same ones in each run.
+
+    Fails with the simplest value that breaks the rule. Independent of the settings of Hypothesis in
+    the user's suite.
+    """
+    broken: list[BrokenRule] = []
 
     def breaks(value: T) -> bool:
         try:
             check(value)
         except BrokenRule as rule:
-            if not found or rule.rule == found[0].rule:
-                found.append(rule)
+            if not broken or rule.rule == broken[0].rule:
+                broken.append(rule)
                 return True
         return False
 
@@ -45,8 +48,8 @@ def explore(values: SearchStrategy[T], check: Callable[[T], None], examples: int
                 suppress_health_check=list(HealthCheck),
             ),
         )
-    if found:
-        raise found[-1]  # Hypothesis ends with the simplest value
+    if broken:
+        raise broken[-1]  # Hypothesis ends with the simplest value
 
 
 def cuts(data: bytes, positions: Sequence[int]) -> list[bytes]:
@@ -80,14 +83,16 @@ def changed(draw: DrawFn, frames: Sequence[bytes]) -> bytes:
 
 
 def noise(frames: Sequence[bytes], check_bits: int, tolerant: bool) -> SearchStrategy[bytes]:
-    """Random bytes and parts of frames, but no frame; frames with one byte changed, if their check
-    finds it and they are not tolerant."""
+    """Return random bytes and parts of frames, but no frame.
+
+    There are frames with one byte changed, too, if their check finds it and they are not tolerant.
+    """
     joined = mixtures(frames, changes=check_bits >= 8 and not tolerant)
     return joined.filter(lambda data: is_noise(data, frames, check_bits))
 
 
 def mixtures(frames: Sequence[bytes], changes: bool = True) -> SearchStrategy[bytes]:
-    """Random bytes, ends and parts of frames, and frames with one byte changed."""
+    """Return random bytes, ends and parts of frames, and frames with one byte changed."""
     kinds = [
         st.binary(max_size=12),
         st.integers(0, 3).map(bytes),
@@ -100,14 +105,16 @@ def mixtures(frames: Sequence[bytes], changes: bool = True) -> SearchStrategy[by
 
 
 def is_noise(data: bytes, frames: Sequence[bytes], check_bits: int) -> bool:
-    """Return whether it contains no frame, not even one that a start mark next to it would
-    complete; with
-    a weak checksum, not even the start of a frame, which could absorb a valid frame."""
+    """Return whether it has no frame, not even one that a start mark next to it would complete.
+
+    With a weak checksum, it may not even have the start of a frame, which could absorb a valid
+    frame.
+    """
     if check_bits < 16 and any(frame[:3] in data for frame in frames if len(frame) > 3):
         return False
     return not any((frame[1:-1] or frame) in data for frame in frames)
 
 
 def anything(frames: Sequence[bytes]) -> SearchStrategy[bytes]:
-    """Random bytes, a mixture, or a frame with one byte changed."""
+    """Return random bytes, a mixture, or a frame with one byte changed."""
     return st.one_of(st.binary(max_size=80), mixtures(frames), changed(frames))

@@ -40,16 +40,18 @@ class LiveRules(PayloadRules):
     """The same packets, through all layers between a robot and its hardware."""
 
     def test_round_trip_on_a_pipe(self) -> None:
-        """Two modules exchange packets in memory, at the rate of the line."""
+        """Check that two modules exchange packets in memory, at the rate of the line."""
         self._live("pipe", self._round_trip)
 
     def test_round_trip_on_a_virtual_port(self) -> None:
-        """Through a pty, opened as a real port is."""
+        """Exchange packets through a pty, opened as a real port is."""
         self._live("virtual port", self._round_trip)
 
     def test_round_trip_on_a_virtual_port_with_faults(self) -> None:
-        """With noise, lost bytes and an unplugged device: no packet that was not sent, and normal
-        operation afterwards."""
+        """Check a port with noise, lost bytes and an unplugged device.
+
+        There is no packet that was not sent, and normal operation afterwards.
+        """
         self._live("virtual port with faults", self._through_faults)
 
     def _live(self, ports: str, scenario: Callable[[LiveSetup, str], Awaitable[None]]) -> None:
@@ -62,8 +64,8 @@ class LiveRules(PayloadRules):
                 await scenario(setup, rule)
             finally:
                 await setup.close()
-            for each in setup.stations:
-                short = each.station.statistics.count.violations()
+            for station in setup.stations:
+                short = station.station.statistics.count.violations()
                 require(not short, rule, f"ledger: {short}", "each packet counted")
 
         guarded(lambda: asyncio.run(play()))
@@ -195,8 +197,7 @@ class LiveSetup:
     def new_port(
         self, line: LineSettings
     ) -> tuple[Callable[[], Awaitable[Transport]], Callable[[], object | None], DeviceSide]:
-        """Return a function that opens the port, one that returns its identity, and the
-        hardware's end."""
+        """Return functions that open the port and return its identity, and the hardware's end."""
         if self._ports == "pipe":
             pipe = Pipe(self.timer, line)
             return (
@@ -226,8 +227,11 @@ class LiveSetup:
         return True
 
     async def send(self, data: bytes, sender: LiveStation, receiver: LiveStation) -> int:
-        """Send a packet until it arrives; return how often, 0 if it does not. It is sent again
-        only where the event loop was late, which may have cost a frame its time, or cut it."""
+        """Send a packet until it arrives; return how often, 0 if it does not.
+
+        It is sent again only where the event loop was late, which may have cost a frame its time,
+        or cut it.
+        """
         arrived = partial(receiver.has_received, data)
         for count in range(1, TRIES + 1):
             self.lateness_ns = 0
@@ -239,19 +243,18 @@ class LiveSetup:
         return 0
 
     def _failed(self, error: BaseException | None) -> None:
-        """Note the exception of a callback, usually one of the mock."""
         self.fault = self.fault or error
         self.changed.set()
 
     def _raise_verdicts(self) -> None:
         if self.fault is not None:
             raise self.fault
-        for each in self.stations:
-            if each.session.verdict is not None:
-                raise each.session.verdict
-            if each.task.done() and not each.task.cancelled():
-                error = each.task.exception()
-                broken("handshake", f"the {each.name} station ended: {error}", "Ready")
+        for station in self.stations:
+            if station.session.verdict is not None:
+                raise station.session.verdict
+            if station.task.done() and not station.task.cancelled():
+                error = station.task.exception()
+                broken("handshake", f"the {station.name} station ended: {error}", "Ready")
 
     async def await_ready(self, rule: str) -> None:
         """Wait until all stations are up."""
@@ -267,7 +270,7 @@ class LiveSetup:
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks, timeout=STOP_S)
-        for each in self.stations:
-            each.station.close()
+        for station in self.stations:
+            station.station.close()
         self.host.close()
         self.timer.close()

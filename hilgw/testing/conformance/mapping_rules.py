@@ -26,7 +26,7 @@ class MappingRules(CodecRules, PayloadRules):
     """The adapter behaves as documented in `limits.mapping`."""
 
     def test_adapter_describes_itself(self) -> None:
-        """Kind, type, summary, limits and settings are complete, for the generated pages."""
+        """Check that kind, type, summary, limits and settings are complete for the pages."""
         adapter, rule = self.adapter, "the adapter describes itself"
         limits = adapter.limits
         kind = adapter.kind
@@ -63,8 +63,10 @@ class MappingRules(CodecRules, PayloadRules):
         require(not problems, rule, f"check() finds {shown(problems)}", expected)
 
     def test_mapping_is_documented(self) -> None:
-        """Channel, range, baudRate, byteSize and bufferSize: exact, approximate or cannot, and
-        how."""
+        """Check that each field is documented as exact, approximate or cannot, and how.
+
+        The fields are channel, range, baudRate, byteSize and bufferSize.
+        """
         for field in FIELDS:
             self._mapped(field)
         for mapped in self.adapter.limits.mapping:
@@ -74,17 +76,20 @@ class MappingRules(CodecRules, PayloadRules):
 
     def _mapped(self, field: str) -> Mapped:
         mapping = self.adapter.limits.mapping
-        found = [each for each in mapping if field in map(str.strip, each.field.split(","))]
+        entries = [each for each in mapping if field in map(str.strip, each.field.split(","))]
         listed = ", ".join(each.field for each in mapping) or "nothing"
         expected = f'Mapped("{field}", "exact" | "approximate" | "cannot", "how")'
-        require(found, RULE.format(field), f"limits.mapping has {listed}", expected)
-        return found[0]
+        require(entries, RULE.format(field), f"limits.mapping has {listed}", expected)
+        return entries[0]
 
     # --- each field -------------------------------------------------------------------------------
 
     def test_channel_mapping(self) -> None:
-        """A packet arrives on its channel; a channel outside session.channels is refused; -1 goes
-        to all channels, unless documented otherwise."""
+        """Check that a packet arrives on its channel.
+
+        A channel outside session.channels is refused; -1 goes to all channels, unless documented
+        otherwise.
+        """
         if self._mapped("channel").maps == "cannot":
             return
         rule = RULE.format("channel")
@@ -107,7 +112,7 @@ class MappingRules(CodecRules, PayloadRules):
             self._arrives(simulation, data, RULE.format("channel -1"), BROADCAST)
 
     def test_range_mapping(self) -> None:
-        """If range is documented as cannot, the bytes of a packet do not depend on it."""
+        """Check that a packet's bytes do not depend on a range that is documented as cannot."""
         if self._mapped("range").maps != "cannot":
             return
         data = next(self._numbered(1))
@@ -125,7 +130,7 @@ class MappingRules(CodecRules, PayloadRules):
         )
 
     def test_baud_rate_mapping(self) -> None:
-        """The mock runs at each of limits.rates that check() accepts with these settings."""
+        """Check the mock at each of limits.rates that check() accepts with these settings."""
         if self._mapped("baudRate").maps != "exact":
             return
         rule = RULE.format("baudRate")
@@ -141,7 +146,7 @@ class MappingRules(CodecRules, PayloadRules):
         require(accepted, rule, "check() refuses all of limits.rates", "at least one accepted")
 
     def test_byte_size_mapping(self) -> None:
-        """Parity and stop bits: refused by check(), or used by the mock."""
+        """Check that parity and stop bits are refused by check(), or used by the mock."""
         if self._mapped("byteSize").maps != "exact":
             return
         rule = RULE.format("byteSize")
@@ -159,7 +164,7 @@ class MappingRules(CodecRules, PayloadRules):
             )
 
     def test_buffer_size_mapping(self) -> None:
-        """bufferSize bytes are queued while the port is lost; then all of them are sent."""
+        """Check that bufferSize bytes are queued while the port is lost, and sent after it."""
         packets = list(self._numbered(6))
         size = len(packets[0])
         rule = RULE.format("bufferSize")
@@ -183,8 +188,6 @@ class MappingRules(CodecRules, PayloadRules):
         require(got == packets[:5], rule, f"received {shown(got)}", shown(packets[:5]))
 
     def _mock_of(self, common: Any) -> Any:
-        """Return the mock for these settings, from adapter.mock()."""
-
         def make() -> Any:
             spec = self.adapter.mock(self.adapter_settings(), common)
             return self.make_mock(spec, "line", new_air(), (0.0, 0.0, 0.0))

@@ -19,7 +19,7 @@ class PayloadRules(Subject):
     """A packet that fits arrives unchanged; any other is refused before it reaches the wire."""
 
     def test_payload_sizes(self) -> None:
-        """Packets of 0, 1, the longest and one more byte."""
+        """Check packets of 0, 1, the longest and one more byte."""
         simulation = self._pair(bufferSize=-1)
         largest = self._largest()
         sizes = {0, 1, largest, largest + 1, *(self.sizes or ())}
@@ -27,7 +27,7 @@ class PayloadRules(Subject):
             self._passes_or_is_refused(simulation, self._payload(size), "payload sizes")
 
     def test_all_byte_values(self) -> None:
-        """Each of the 256 byte values, in packets of many values and of one value."""
+        """Check each of the 256 byte values, in packets of many values and of one value."""
         simulation = self._pair(bufferSize=-1)
         lengths = [size for size in (self.sizes or (PIECE,)) if size <= self._largest()]
         size = min(max(lengths, default=1), self._largest())
@@ -41,13 +41,16 @@ class PayloadRules(Subject):
                 self._passes_or_is_refused(simulation, data, "all byte values")
 
     def test_packets_keep_their_order(self) -> None:
-        """`burst` packets at once, in both directions: each arrives once, in order."""
+        """Check that `burst` packets at once, in both directions, each arrive once, in order."""
         packets = list(self._numbered(self.burst))
         self._keep_order("packets keep their order", self._pair(bufferSize=-1), packets)
 
     def test_slow_line(self) -> None:
-        """At 300 baud, or the next rate that the hardware has: the longest packet and others
-        arrive, none is booked as refused, and no frame that comes in is called none."""
+        """Check a line at 300 baud, or the next rate that the hardware has.
+
+        The longest packet and others arrive, none is booked as refused, and no frame that comes in
+        is called none.
+        """
         lines = [self.station_settings(baudRate=each) for each in self.adapter.limits.rates]
         lines = [each for each in lines if each.baudRate >= SLOW]
         settings = self.adapter_settings()
@@ -56,9 +59,9 @@ class PayloadRules(Subject):
         rule, simulation = f"slow line: {rate} baud", self._pair(bufferSize=-1, baudRate=rate)
         self._keep_order(rule, simulation, [self._payload(self._largest(), 1), *self._numbered(3)])
         simulation.run(SILENCE_S)
-        for each in simulation.stations:
-            got = [str(event) for event in each.session.events if NO_FRAME in str(event)]
-            got += map(str, each.station.statistics.count.refused)
+        for station in simulation.stations:
+            got = [str(event) for event in station.session.events if NO_FRAME in str(event)]
+            got += map(str, station.station.statistics.count.refused)
             require(not got, rule, shown(got), "what left, and may arrive, counts as delivered")
 
     def _keep_order(self, rule: str, simulation: Simulation, packets: list[bytes]) -> None:
@@ -103,16 +106,15 @@ class PayloadRules(Subject):
         *,
         back: bool = False,
     ) -> Packet:
-        """Check that the other station receives the packet, once and unchanged."""
         sender = simulation.far if back else simulation.near
         refused = len(sender.refusals)
         got = simulation.pass_on(data, channel, back=back)
         if [packet.data for packet in got] != [data]:
             refusals = sender.refusals[refused:]
-            what = f"received {shown([packet.data for packet in got])}"
+            text = f"received {shown([packet.data for packet in got])}"
             broken(
                 rule,
-                f"{what}; refused: {shown(refusals)}" if refusals else what,
+                f"{text}; refused: {shown(refusals)}" if refusals else text,
                 f"{len(data)} B received by the other station, unchanged",
                 bytes_line(data),
             )
@@ -121,7 +123,6 @@ class PayloadRules(Subject):
     def _is_refused(
         self, simulation: Simulation, data: bytes, rule: str, channel: int | None = None
     ) -> CannotSend:
-        """Check that the session refuses it with CannotSend, before it reaches the wire."""
         simulation.near.session.answer = None
         written = len(simulation.near.port.written)
         got = simulation.pass_on(data, channel)

@@ -140,7 +140,10 @@ class SimulatedStation(StationUnderTest, PortListener):
         host.add(self.mock, self.port)
 
     def open(self) -> None:
-        """Open the port, after closing it if it is open. Retries while it is unplugged."""
+        """Open the port, after closing it if it is open.
+
+        Retries while it is unplugged.
+        """
         self._opening = False
         self.close()
         if not self.port.plugged:
@@ -177,8 +180,11 @@ class SimulatedStation(StationUnderTest, PortListener):
 
 
 class Simulation:
-    """One or two stations of a subject. near: the station under test. far: the other station, or
-    `near` itself where the mock echoes all packets. fields: of StationSettings."""
+    """One or two stations of a subject.
+
+    near: the station under test. far: the other station, or `near` itself where the mock echoes all
+    packets. fields: of StationSettings.
+    """
 
     def __init__(self, subject: Subject, *, pair: bool = False, **fields: Any) -> None:
         self.clock = Clock()
@@ -209,12 +215,12 @@ class Simulation:
         """Run until all stations are up."""
         limit = self.subject.ready_s
         self.run_until(lambda: all(each.station.ready for each in self.stations), limit)
-        for each in self.stations:
+        for station in self.stations:
             require(
-                each.station.ready,
+                station.station.ready,
                 "handshake",
-                f"the {each.name} station is not Ready within {limit:g} s; its last events: "
-                f"{shown(each.session.events[-4:])}",
+                f"the {station.name} station is not Ready within {limit:g} s; its last events: "
+                f"{shown(station.session.events[-4:])}",
                 "Ready, with the mock on the port",
             )
 
@@ -228,9 +234,9 @@ class Simulation:
         while not holds():
             if not guarded(lambda: self.clock.step(end)):
                 return bool(holds())
-            for each in self.stations:
-                if each.session.verdict is not None:
-                    raise each.session.verdict
+            for station in self.stations:
+                if station.session.verdict is not None:
+                    raise station.session.verdict
         return True
 
     def pass_on(
@@ -252,7 +258,7 @@ class Simulation:
 
 
 def guarded(call: Callable[[], T]) -> T:
-    """Calls it; converts the errors of an unfinished part and of an unsuitable mock."""
+    """Call it; convert the errors of an unfinished part and of an unsuitable mock."""
     try:
         return call()
     except NotImplementedError as error:
@@ -286,8 +292,7 @@ def new_station(
     observer: Observer,
     take: Callable[[Packet], object],
 ) -> Station:
-    """Return a station with this session, in its own air. take: gets the packets that it
-    receives."""
+    """Return a station with this session, in its own air; `take` gets what it receives."""
     ledger, adapter = Ledger(), subject.adapter
     statistics = StationStatistics(name, ledger.station(name), observer)
     receive_filter = ReceiveFilter(

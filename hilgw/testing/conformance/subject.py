@@ -112,8 +112,7 @@ class Subject:
         return largest
 
     def adapter_settings(self, far: bool = False) -> Any:
-        """Return the settings of the adapter's own kind, of the station under test or of the far
-        one."""
+        """Return the adapter's own settings, of the station under test or of the far one."""
         given = self.far if far and self.far is not None else self.settings
         return self.adapter.Settings(**given) if isinstance(given, Mapping) else given
 
@@ -131,25 +130,23 @@ class Subject:
         return self.adapter.type == SERIAL if self.echoes is None else self.echoes
 
     def _incoming(self) -> list[tuple[bytes, Vector]]:
-        """Return the vectors with bytes from the hardware."""
         return self._with_bytes([(each.inward, each) for each in self.vectors], "receives")
 
     def _outgoing(self) -> list[tuple[bytes, Vector]]:
-        """Return the vectors with bytes to the hardware."""
         return self._with_bytes([(each.outward, each) for each in self.vectors], "sends")
 
     def _with_bytes(
         self, pairs: list[tuple[bytes | None, Vector]], field: str
     ) -> list[tuple[bytes, Vector]]:
-        found = [(wire, vector) for wire, vector in pairs if wire is not None]
+        given = [(wire, vector) for wire, vector in pairs if wire is not None]
         require(
-            found,
+            given,
             "vectors",
             f"no vector of {type(self).__name__} has {field} or wire",
             f"Vector(data=b'...', {field}=bytes.fromhex('...')) with the bytes of a packet from "
             "the data sheet, or from a capture of the real hardware",
         )
-        return found
+        return given
 
     def _channel(self, vector: Vector) -> int:
         return self.station_settings().channel if vector.channel is None else vector.channel
@@ -163,19 +160,17 @@ class Subject:
         return bytes(data)
 
     def _usual_size(self) -> int:
-        """Return a length that fits, and is long enough for distinct packets."""
         if self.sizes is None:
             return min(PIECE, self._largest())
         return min((size for size in self.sizes if size >= 2), default=self._largest())
 
     def _numbered(self, count: int) -> Iterator[bytes]:
-        """`count` distinct packets that fit."""
-        size, found, first = self._usual_size(), 0, 0
-        while found < count and first < 256 * 256:
+        size, made, first = self._usual_size(), 0, 0
+        while made < count and first < 256 * 256:
             data = self._payload(size, first)
             first += 1
             if self.fits(data):
-                found += 1
+                made += 1
                 yield data
         expected = "sizes, values or fits() of the test that allow at least one packet"
-        require(found or not count, "packets that fit", f"no packet of {size} B fits", expected)
+        require(made or not count, "packets that fit", f"no packet of {size} B fits", expected)

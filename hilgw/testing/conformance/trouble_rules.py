@@ -30,12 +30,12 @@ class TroubleRules(CodecRules, PayloadRules):
     """After a disturbance the next packets arrive; memory does not grow."""
 
     def test_reset_in_mid_frame(self) -> None:
-        """The hardware resets while it sends, and while it receives."""
+        """Reset the hardware while it sends, and while it receives."""
         self._recovers("reset in mid-frame", self._reset_while_it_sends)
         self._recovers("reset in mid-frame", self._reset_while_it_receives)
 
     def test_port_lost_in_mid_frame(self) -> None:
-        """The device is unplugged, or the port reopened, in the middle of frames."""
+        """Unplug the device, or reopen the port, in the middle of frames."""
         self._recovers("port lost in mid-frame", self._unplug)
         self._recovers("port lost in mid-frame", self._reopen)
 
@@ -122,7 +122,10 @@ class TroubleRules(CodecRules, PayloadRules):
     # --- memory -----------------------------------------------------------------------------------
 
     def test_buffers_are_bounded(self) -> None:
-        """10,000 valid, truncated or unanswered frames, or as much noise: memory does not grow."""
+        """Check that memory does not grow with frames or noise.
+
+        There are 10,000 valid, truncated or unanswered frames, or as much noise.
+        """
         frames = [wire for wire, _ in self._incoming()]
         noise = random.Random(1)
         streams: dict[str, Iterator[bytes]] = {
@@ -164,8 +167,7 @@ class TroubleRules(CodecRules, PayloadRules):
 
 
 def size_of(root: Any) -> int:
-    """Count the bytes of `root` and of all objects reachable from it, without classes, modules
-    and code."""
+    """Count the bytes of `root` and of what it reaches, but for classes, modules and code."""
     seen: set[int] = set()
     waiting = [root]
     total = 0

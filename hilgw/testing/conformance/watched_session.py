@@ -49,8 +49,6 @@ P = ParamSpec("P")
 def _recorded(
     method: Callable[Concatenate[WatchedSession, P], T],
 ) -> Callable[Concatenate[WatchedSession, P], T]:
-    """Return a method of the session that notes the first broken rule as its verdict."""
-
     def recorded(session: WatchedSession, /, *given: P.args, **named: P.kwargs) -> T:
         try:
             return method(session, *given, **named)

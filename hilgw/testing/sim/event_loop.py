@@ -30,7 +30,7 @@ Condition = Callable[[], object]
 DEADLINE_S = 60.0  # generous: a busy machine makes a test slow, never red
 POLL_S = 0.001
 POLL_OTHERS_S = 0.005  # each look may read a file
-HANG_S = 10.0  # real time; only an error waits so long
+HANG_S = 10.0  # real time; only an error waits this long
 
 
 CALLS_AT_ONCE = 20_000  # more calls at one instant than this: time does not advance
@@ -60,8 +60,14 @@ class Clock(SimulatedClock):
         return self.time if threading.get_ident() == self._owner else 0
 
     def step(self, end: int, late_ns: int = 0) -> bool:
-        """Run the first callback that is due by `end`, `late_ns` after its time; return whether
-        there was one. If not, the time is `end`. Raises StuckError."""
+        """Run the first callback that is due by `end`, `late_ns` after its time.
+
+        Returns:
+            Whether there was one. If not, the time is `end`.
+
+        Raises:
+            StuckError: The scenario does not proceed.
+        """
         when = self.next()
         if when is None or when + late_ns > end:
             self.time = max(self.time, end)
@@ -79,7 +85,7 @@ class Clock(SimulatedClock):
             pass
 
     def run(self, duration_ns: int, late_ns: int = 0) -> None:
-        """Advance the time by so many nanoseconds."""
+        """Advance the time by this many nanoseconds."""
         self.run_until(self.time + duration_ns, late_ns)
 
 
@@ -99,8 +105,11 @@ class SimEventLoop(SimulatedLoop):
         super().__init__(clock, self._turns)
 
     def until(self, condition: Condition, what: str = "", timeout_s: float = DEADLINE_S) -> None:
-        """Run the event loop until the condition is true. It is checked before each turn, so no
-        time passes once it is. Raises AssertionError after `timeout_s` of simulated time."""
+        """Run the event loop until the condition is true.
+
+        It is checked before each turn, so no time passes once it is. Raises AssertionError after
+        `timeout_s` of simulated time.
+        """
         late: list[bool] = []
         alarm = self.clock.call_at(self.clock.time + s_to_ns(timeout_s), lambda: late.append(True))
 
@@ -141,9 +150,11 @@ class _StoppingSelector(JumpingSelector):
 
 
 def run(scenario: Callable[[], Coroutine[Any, Any, T]], clock: Clock | None = None) -> T:
-    """Return the result of the coroutine, in a SimEventLoop of its own. An error that is
-    reported to the
-    event loop (a callback, a task without owner) raises AssertionError."""
+    """Return the result of the coroutine, in a SimEventLoop of its own.
+
+    An error that is reported to the event loop (a callback, a task without owner) raises
+    AssertionError.
+    """
     reports: list[dict[str, Any]] = []
 
     async def watched() -> T:
@@ -158,14 +169,16 @@ def run(scenario: Callable[[], Coroutine[Any, Any, T]], clock: Clock | None = No
 
 
 async def elapse(seconds: float) -> None:
-    """Simulated time passes. In any other event loop, where it would be a wait, an error."""
+    """Let simulated time pass; fail in any other event loop, where it would be a wait."""
     assert isinstance(asyncio.get_running_loop(), SimulatedLoop), "not in simulated time"
     await asyncio.sleep(seconds)
 
 
 async def until(condition: Condition, timeout_s: float = DEADLINE_S, what: str = "") -> None:
-    """Return when the condition is true; polled each millisecond of the event loop's time. Raises
-    AssertionError after `timeout_s`."""
+    """Return when the condition is true; it is polled each millisecond of the event loop's time.
+
+    Raises AssertionError after `timeout_s`.
+    """
     loop = asyncio.get_running_loop()
     end = loop.time() + timeout_s
     while not condition():
@@ -174,7 +187,7 @@ async def until(condition: Condition, timeout_s: float = DEADLINE_S, what: str =
 
 
 def wait_until(condition: Condition, what: str = "", timeout_s: float = DEADLINE_S) -> None:
-    """The same in real time, for a condition that other threads or processes make true."""
+    """Wait in real time, for a condition that other threads or processes make true."""
     end = time.monotonic() + timeout_s
     pause = threading.Event()
     while not condition():
@@ -182,8 +195,8 @@ def wait_until(condition: Condition, what: str = "", timeout_s: float = DEADLINE
         pause.wait(POLL_OTHERS_S)
 
 
-def _missed(what: object, timeout_s: float) -> str:
-    return f"not within {timeout_s:g} s: {what}"
+def _missed(subject: object, timeout_s: float) -> str:
+    return f"not within {timeout_s:g} s: {subject}"
 
 
 # --- TCP inside one process, without the delays of the network of the kernel ----------------------
@@ -193,8 +206,11 @@ _networks = itertools.count(1)
 
 
 class LocalSocket(socket.socket):
-    """A TCP socket that is a Unix socket: what is written is there at once, each network has port
-    numbers of its own, and port 0 and each client get the next number."""
+    """A TCP socket that is a Unix socket.
+
+    What is written is there at once, each network has port numbers of its own, and port 0 and each
+    client get the next number.
+    """
 
     prefix = ""
     numbers = itertools.count(FIRST_PORT)
@@ -236,8 +252,10 @@ class LocalSocket(socket.socket):
 
 @contextlib.contextmanager
 def local_sockets() -> Iterator[None]:
-    """All new TCP sockets of this process, until the end, are in a network of their own. Not in
-    this network: UDP, TCP options, resets."""
+    """Put all new TCP sockets of this process, until the end, into a network of their own.
+
+    Not in this network: UDP, TCP options, resets.
+    """
     LocalSocket.prefix = f"hilgw-sim-{os.getpid()}-{next(_networks)}"
     LocalSocket.numbers = itertools.count(FIRST_PORT)
     with mock.patch.object(socket, "socket", LocalSocket):

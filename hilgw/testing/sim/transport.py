@@ -82,8 +82,7 @@ class FakeTransport(Transport):
         return b"".join(self.written)
 
     def take(self) -> bytes:
-        """Return the bytes that reached the other end since the last call; `written` is empty
-        then."""
+        """Return the bytes that reached the other end since the last call, and empty `written`."""
         data = self.data()
         self.written.clear()
         return data
@@ -133,4 +132,4 @@ class FakeTransport(Transport):
 
 
 def _ignore(_: object) -> None:
-    """Before start(): nothing is read."""
+    """Ignore what is read before start()."""

@@ -12,8 +12,11 @@ _REMOTE = {"cts": 0x10, "dsr": 0x20, "dcd": 0x80}  # RFC 2217, NOTIFY-MODEMSTATE
 
 
 class ModemLine(NamedTuple):
-    """port: of pyserial, or a BlockingPort on the network. answer_s: how long the latter may
-    take to answer. All methods block."""
+    """The modem lines of a port, whose methods all block.
+
+    port: of pyserial, or a BlockingPort on the network. answer_s: how long the latter may take to
+    answer.
+    """
 
     port: Any
     line: str

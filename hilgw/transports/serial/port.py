@@ -58,10 +58,13 @@ async def open_serial(
     The `notices` of the transport are for the user.
 
     Args:
-        port: a device path or COMn; loop:// ; with allow_urls also socket://HOST:PORT and
+        port: A device path or COMn; loop:// ; with allow_urls also socket://HOST:PORT and
             rfc2217://HOST:PORT.
-        path: how the bytes move.
-        modem_lines: switches those of a pty, which has none of its own.
+        line: The line settings.
+        scheduler: The clock of the gateway.
+        path: How the bytes move.
+        allow_urls: Whether `port` may be a URL.
+        modem_lines: Switches those of a pty, which has none of its own.
 
     Raises:
         PortError: absent, busy, denied, lost or unsupported.
@@ -122,7 +125,6 @@ class _Device(KeepsModemLines, NonBlocking, serial.Serial):
 
 
 def _configure(port: Any, name: str, line: LineSettings, **more: Any) -> None:
-    """Set the line settings; pyserial applies them when it opens the port."""
     port.requested = line
     port.apply_settings(pyserial_settings(line))
     for attribute, value in more.items():
@@ -138,7 +140,8 @@ def _open_device(name: str, line: LineSettings) -> _Device:
     """Open a port that the guardian of a killed gateway may have for some milliseconds more.
 
     Runs in a thread; errors of pyserial and the kernel are not converted, but for a port that is in
-    use."""
+    use.
+    """
     guarded, notices = _await_guardian(name) if os.name == "posix" else (False, [])
     end = time.monotonic() + GUARDIAN_S
     while True:
@@ -181,13 +184,12 @@ def _open_once(name: str, line: LineSettings) -> _Device:
 
 
 def _prepare(port: _Device, name: str, line: LineSettings) -> None:
-    """Prepare an open tty: exclusive access, raw mode, RS-485, low latency."""
     from hilgw.transports.serial import tty
 
     fd = port.fileno()
     if fd >= DESCRIPTOR_LIMIT:
-        what = f"descriptor {fd} is too large for a serial port"
-        raise unsupported(what, name, "close other ports and connections")
+        problem = f"descriptor {fd} is too large for a serial port"
+        raise unsupported(problem, name, "close other ports and connections")
     if port.is_pty:
         tty.make_raw(fd)
         return
@@ -214,22 +216,19 @@ def _await_guardian(name: str) -> tuple[bool, list[str]]:
     from hilgw.transports.serial import tty
 
     end = time.monotonic() + GUARDIAN_S
-    found = tty.holders(name)
-    is_seen = {each.command for each in found} == {GUARDIAN}
-    while {each.command for each in found} == {GUARDIAN} and time.monotonic() < end:
+    holders = tty.holders(name)
+    is_seen = {each.command for each in holders} == {GUARDIAN}
+    while {each.command for each in holders} == {GUARDIAN} and time.monotonic() < end:
         time.sleep(GUARDIAN_POLL_S)
-        found = tty.holders(name)
-    guardians = [each.pid for each in found if each.command == GUARDIAN]
+        holders = tty.holders(name)
+    guardians = [each.pid for each in holders if each.command == GUARDIAN]
     return is_seen, [text for pid in guardians if (text := leftover.end(pid))]
 
 
 def _held(name: str, but: int | None = None) -> PortError | None:
     """Return the error that reports which program has the port open; None if none is visible.
 
-    Of a gateway, not its guardian.
-
-    Args:
-        but: a process that may have it open.
+    Of a gateway, not its guardian. The process `but` may have it open.
     """
     from hilgw.transports.serial import tty
 
@@ -251,15 +250,14 @@ def set_rs485(port: Any, mode: str) -> None:
 
 
 async def _in_time(name: str, opening: Callable[[], Any]) -> Any:
-    """Return the port that `opening` opens in a thread; raises PortError if that takes too long."""
     try:
         return await threads.run_in_thread(
             opening, deadline_s=OPEN_DEADLINE_S, undo=lambda port: port.close()
         )
     except TimeoutError as error:
-        what = f"opening took longer than {OPEN_DEADLINE_S:g} s"
+        problem = f"opening took longer than {OPEN_DEADLINE_S:g} s"
         fix = "unplug the device and plug it in again"
-        raise PortError(what, reason=PortError.LOST, where=name, fix=fix) from error
+        raise PortError(problem, reason=PortError.LOST, where=name, fix=fix) from error
     except PortError:
         raise
     except Exception as error:
@@ -282,8 +280,11 @@ def _over_asyncio(device: _Device, name: str) -> Transport:
     from hilgw.transports.serial.stream import close_without_waiting
 
     class Aborting(serial_asyncio.SerialTransport):  # type: ignore[misc]
-        """Ends with abort() in all cases, once: the library's close() waits for a stalled peer,
-        and the library reports some ends of a port as faults of the program."""
+        """A transport of a library that ends with abort() in all cases, once.
+
+        The library's close() waits for a stalled peer, and the library reports some ends of a port
+        as faults of the program.
+        """
 
         def _abort(self, exc: Exception | None) -> None:
             if not self._closing:
@@ -317,8 +318,11 @@ def _over_asyncio(device: _Device, name: str) -> Transport:
 
 @dataclass(frozen=True, slots=True)
 class PortInfo:
-    """A serial port of this machine. vid, pid: USB ids, None for a port that is not USB. location:
-    its USB socket, with the interface of a device that has several; "" for no USB port."""
+    """A serial port of this machine.
+
+    vid, pid: USB ids, None for a port that is not USB. location: its USB socket, with the interface
+    of a device that has several; "" for no USB port.
+    """
 
     path: str
     description: str
@@ -332,7 +336,7 @@ def list_ports() -> list[PortInfo]:
     """Return the serial ports of this machine that have hardware."""
     from serial.tools import list_ports as library
 
-    found = sorted(
+    ports = sorted(
         (info for info in library.comports() if _has_hardware(info.device)),
         key=lambda info: natural_key(info.device),
     )
@@ -345,7 +349,7 @@ def list_ports() -> list[PortInfo]:
             info.serial_number or "",
             getattr(info, "location", None) or "",
         )
-        for info in found
+        for info in ports
     ]
 
 

@@ -28,8 +28,10 @@ else:
 
 
 class KeepsModemLines(_Port):
-    """pyserial sets DTR and RTS at each open, which resets many boards. With this mixin they stay
-    unchanged unless the settings request a state."""
+    """A mixin with which DTR and RTS stay unchanged unless the settings request a state.
+
+    pyserial sets them at each open, which resets many boards.
+    """
 
     requested = LineSettings()
 
@@ -63,8 +65,11 @@ def pyserial_settings(line: LineSettings) -> dict[str, Any]:
 
 
 class NonBlocking(_Port):
-    """For pyserial-asyncio, which calls these methods in the event loop: no draining, no busy
-    waiting, no blocking close, and no second configuration of the port but by reconfigure()."""
+    """A mixin for pyserial-asyncio, which calls these methods in the event loop.
+
+    No draining, no busy waiting, no blocking close, and no second configuration of the port but by
+    reconfigure().
+    """
 
     is_open: bool
     is_pty = False

@@ -26,7 +26,7 @@ MOST_EARLY_BYTES = 16 * READ_BYTES
 
 
 async def open_rfc2217(url: str, line: LineSettings) -> Rfc2217Port:
-    """Connect, agree on the option and set the line; raises PortError."""
+    """Agree on the option and set the line of a new connection; raise PortError if that fails."""
     host, port = host_and_port(url)
     client = Client(_wanted(line), ign_set_control=url.endswith(IGN_SET_CONTROL))
     connection = await connected(host, port, url)
@@ -80,10 +80,10 @@ async def _agree(connection: socket.socket, url: str, client: Client) -> bytes:
     return early
 
 
-def _unusable(url: str, what: str) -> PortError:
+def _unusable(url: str, problem: str) -> PortError:
     raw = url.removesuffix(IGN_SET_CONTROL).replace("rfc2217", "socket", 1)
-    fix = f"use its raw address: {raw}" if "telnet" in what else ""
-    return PortError(what, reason=PortError.UNSUPPORTED, where=url, fix=fix)
+    fix = f"use its raw address: {raw}" if "telnet" in problem else ""
+    return PortError(problem, reason=PortError.UNSUPPORTED, where=url, fix=fix)
 
 
 class Rfc2217Port(Transport):
@@ -187,8 +187,7 @@ class Rfc2217Port(Transport):
     def _send(self, command: bytes) -> None:
         """Send a command.
 
-        A stream that has ended reports it itself; a server that reads nothing gets no more
-        answers.
+        A stream that has ended reports it itself; a server that reads nothing gets no more answers.
         """
         with suppress(PortError):
             self._stream.write(command)

@@ -53,13 +53,13 @@ class SerialStream(FdStream):
             self._modem_lines(name, on)
             return
         if self._is_pty:
-            what = f"a pseudo terminal has no {name.upper()}"
-            raise PortError(what, reason=PortError.UNSUPPORTED, where=self.name)
+            problem = f"a pseudo terminal has no {name.upper()}"
+            raise PortError(problem, reason=PortError.UNSUPPORTED, where=self.name)
         try:
             self._port.switch(name, on)
         except OSError as error:
-            what = f"{name.upper()} cannot be switched: {error}"
-            raise PortError(what, reason=PortError.LOST, where=self.name) from error
+            problem = f"{name.upper()} cannot be switched: {error}"
+            raise PortError(problem, reason=PortError.LOST, where=self.name) from error
 
     # --- the line; none of these calls waits for bytes --------------------------------------------
 

@@ -92,7 +92,7 @@ def modem_inputs(fd: int) -> tuple[bool, bool, bool, bool]:
 
 
 def purge(fd: int, *, received: bool, to_send: bool) -> int:
-    """Discard what the driver holds; return its unsent bytes, 0 on a pty. Raises OSError."""
+    """Discard what the driver holds; return its unsent bytes, 0 on a pty, or raise OSError."""
     unsent = waiting(fd) if to_send else 0
     try:
         if received:

@@ -45,5 +45,5 @@ def host_and_port(url: str) -> tuple[str, int]:
     return host, number
 
 
-def unsupported(what: str, port: str, fix: str) -> PortError:
-    return PortError(what, reason=PortError.UNSUPPORTED, where=port, fix=fix)
+def unsupported(problem: str, port: str, fix: str) -> PortError:
+    return PortError(problem, reason=PortError.UNSUPPORTED, where=port, fix=fix)

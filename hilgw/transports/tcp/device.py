@@ -99,7 +99,7 @@ class TcpDevice(Observable):
 
 
 class _ListeningDevice(TcpDevice):
-    """new_listener: how it listens."""
+    """A device that listens as `new_listener` does."""
 
     def __init__(self, host: str, port: int, new_listener: Listen = TcpListener) -> None:
         super().__init__(format_address(host, port))
@@ -132,7 +132,7 @@ class _ListeningDevice(TcpDevice):
 
 
 class TcpServerDevice(_ListeningDevice):
-    """Listens and serves one client; any other connection is closed at once."""
+    """A device that listens and serves one client; any other connection is closed at once."""
 
     def _accept(self, stream: Transport, peer: str) -> None:
         if self.plugged and self._stream is None:
@@ -142,9 +142,9 @@ class TcpServerDevice(_ListeningDevice):
 
 
 class TcpListenerDevice(_ListeningDevice):
-    """Listens and serves many clients: on_client gets a device with the connection of each.
+    """A device that listens and serves many clients: each gets a device of its own.
 
-    on_client returns once the device is in use. Has no connection of its own.
+    on_client gets that device, and returns once it is in use. Has no connection of its own.
     """
 
     def __init__(self, host: str, port: int, new_listener: Listen = TcpListener) -> None:
@@ -170,8 +170,7 @@ class TcpListenerDevice(_ListeningDevice):
 
 
 class TcpClientDevice(TcpDevice):
-    """Connects, and retries every `retry_s` until it is connected, and after each loss. connect:
-    how."""
+    """A device that connects with `connect`, and retries every `retry_s`, also after each loss."""
 
     def __init__(self, retry_s: float, connect: Connect = connect_tcp) -> None:
         super().__init__("not connected")

@@ -47,8 +47,10 @@ class InProcessNetwork:
 
 
 class InProcessListener:
-    """An address of an `InProcessNetwork`, with the interface of a `TcpListener`. Port 0: any free
-    one; `port` is its number after start()."""
+    """An address of an `InProcessNetwork`, with the interface of a `TcpListener`.
+
+    Port 0: any free one; `port` is its number after start().
+    """
 
     def __init__(
         self, network: InProcessNetwork, host: str, port: int, on_client: ClientHandler
@@ -73,7 +75,10 @@ class InProcessListener:
         self._network.listeners[self.host, self.port] = self
 
     def close(self) -> None:
-        """Stop listening. Accepted connections stay open."""
+        """Stop listening.
+
+        Accepted connections stay open.
+        """
         address = (self.host, self.port)
         if self._network.listeners.get(address) is self:
             del self._network.listeners[address]

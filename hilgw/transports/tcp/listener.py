@@ -113,12 +113,12 @@ class TcpListener:
             PortError: busy, denied, absent (no such address).
         """
         try:
-            found = await self._loop.getaddrinfo(
+            infos = await self._loop.getaddrinfo(
                 self.host, self.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
             )
         except (OSError, UnicodeError, OverflowError) as error:
             raise port_error(error, self.where) from error
-        addresses = sorted({(family, str(address[0])) for family, _, _, _, address in found})
+        addresses = sorted({(family, str(address[0])) for family, _, _, _, address in infos})
         for _, address in addresses:
             if self._loopback_only and not is_loopback(address):
                 raise PortError(
@@ -135,7 +135,10 @@ class TcpListener:
             raise port_error(error, self.where) from error
 
     def close(self) -> None:
-        """Stop listening. Accepted connections stay open."""
+        """Stop listening.
+
+        Accepted connections stay open.
+        """
         for listening in self._listening:
             listening.close()
         self._listening.clear()

@@ -27,7 +27,7 @@ _TELNET = re.compile(rb"\xff(?:[\xfb-\xfe].|\xfa.*?\xff\xf0|.)", re.DOTALL)
 
 
 async def open_socket(url: str) -> Transport:
-    """Connect, and return the stream once it is not telnet, and stays; raises PortError."""
+    """Connect and return the stream once it is not telnet, and stays; raise PortError."""
     early = b""
     for last in (False,) * (TRIES - 1) + (True,):
         try:
@@ -52,7 +52,6 @@ async def open_socket(url: str) -> Transport:
 
 
 async def _look(url: str) -> tuple[socket.socket, bytes]:
-    """Connect, and wait for the first bytes."""
     loop = asyncio.get_running_loop()
     connection, first = await connected(*host_and_port(url), url), b""
     end = loop.time() + HELD_S
@@ -84,8 +83,8 @@ def receive(connection: socket.socket, url: str, before: bytes) -> bytes:
     return data
 
 
-def _ended(what: str, url: str, before: bytes) -> PortError:
+def _ended(problem: str, url: str, before: bytes) -> PortError:
     text = " ".join(_TELNET.sub(b"", before).decode("utf-8", "replace").split())
     if text and text.isprintable() and "\ufffd" not in text:
-        what = f"the server says: {text[:200]}"
-    return PortError(what, reason=PortError.LOST, where=url)
+        problem = f"the server says: {text[:200]}"
+    return PortError(problem, reason=PortError.LOST, where=url)

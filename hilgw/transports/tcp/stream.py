@@ -104,7 +104,6 @@ class TcpStream(FdStream):
         super().write(data)
 
     def _watch(self) -> None:
-        """Watch for received bytes first."""
         if self._early:
             self._loop.call_soon(self._deliver_early)
         else:
@@ -175,12 +174,11 @@ class TcpStream(FdStream):
 
 def describe_peer_loss(error: OSError) -> str:
     """Return the text of a PortError for this error of a connection."""
-    found = _PEER_LOSSES.get(error.errno or 0)
-    return found or f"the connection was lost: {error.strerror or error}"
+    words = _PEER_LOSSES.get(error.errno or 0)
+    return words or f"the connection was lost: {error.strerror or error}"
 
 
 def _discard(fd: int) -> int:
-    """Read and discards what a socket has received; returns the number of bytes."""
     size = 0
     try:
         while data := os.read(fd, READ_BYTES):
@@ -195,8 +193,7 @@ async def stream_on(
 ) -> Transport:
     """Return a stream on a connected socket that does not block.
 
-    Args:
-        early: what was received from it.
+    `early` was received from it.
     """
     if not OVER_ASYNCIO:
         return TcpStream(connection, name, limit=limit, early=early)
@@ -244,10 +241,7 @@ async def connected(
 ) -> socket.socket:
     """Return a socket that is connected to the first address of `host` that answers, tuned.
 
-    The socket does not block.
-
-    Args:
-        name: of the port, in errors.
+    The socket does not block. `name` is that of the port, in errors.
 
     Raises:
         PortError: no address answers.
@@ -255,20 +249,19 @@ async def connected(
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(deadline_s):
-            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            connection = await _connect_to_first(found)
+            addresses = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            connection = await _connect_to_first(addresses)
     except (OSError, UnicodeError, OverflowError) as error:  # TimeoutError is an OSError
         raise port_error(error, name) from error
     tune(connection)
     return connection
 
 
-async def _connect_to_first(found: list[Any]) -> socket.socket:
-    """Connect to the first of these results of getaddrinfo(); retry one that does not answer."""
+async def _connect_to_first(addresses: list[Any]) -> socket.socket:
     loop = asyncio.get_running_loop()
     last: OSError = OSError("the name has no address")
     while True:
-        for family, kind, protocol, _, address in found:
+        for family, kind, protocol, _, address in addresses:
             connection = socket.socket(family, kind, protocol)
             connection.setblocking(False)
             try:

@@ -52,7 +52,6 @@ class PacedLine:
         self._held = False
 
     def __len__(self) -> int:
-        """Return the number of bytes that are not delivered yet."""
         return len(self._queue)
 
     @property
@@ -108,7 +107,6 @@ class PacedLine:
             self._send_slice(self._end)
 
     def _send_slice(self, start: int) -> None:
-        """Put the next slice on the wire at `start`, at or after the end of the last one."""
         if start != self._end:
             self._origin, self._bits = start, 0
         self._slice = min(len(self._queue), self.slice_bytes)

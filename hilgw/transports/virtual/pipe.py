@@ -25,8 +25,9 @@ DEVICE_LIMIT_BYTES = 65536
 
 
 class Pipe(Observable):
-    """The hardware's end, a `hilgw.transports.base.DeviceSide`; `open` returns the client's end,
-    again after a loss, like a port.
+    """The hardware's end, a `hilgw.transports.base.DeviceSide`.
+
+    `open` returns the client's end, again after a loss, like a port.
 
     Bytes for the client wait in a queue of at most `device_limit` bytes; the newest bytes of a
     write that does not fit are dropped and counted in `overrun`, as in a UART, and so are those
@@ -76,7 +77,8 @@ class Pipe(Observable):
     def connect(self, line: LineSettings | None = None) -> PipeTransport:
         """Return the client's end.
 
-        Raises PortError: "absent" while unplugged, "busy" while open.
+        Raises:
+            PortError: "absent" while unplugged, "busy" while open.
         """
         if not self.plugged:
             raise PortError("no such port", reason=PortError.ABSENT, where=self.path)
@@ -223,8 +225,8 @@ class PipeTransport(Transport):
 
     def lose(self) -> None:
         """Discard the bytes on the wire: the device was unplugged."""
-        what = "the device was unplugged"
-        self._lost = PortError(what, reason=PortError.LOST, where=self.name)
+        problem = "the device was unplugged"
+        self._lost = PortError(problem, reason=PortError.LOST, where=self.name)
         self.unsent = self.to_device.clear()
         self._held.clear()
         self._soon(self._report)

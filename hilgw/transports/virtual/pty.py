@@ -112,9 +112,9 @@ class PortLink:
             )
 
     def _refusal(
-        self, what: str, reason: PortReason, fix: str = "choose another name"
+        self, problem: str, reason: PortReason, fix: str = "choose another name"
     ) -> PortError:
-        return PortError(what, reason=reason, where=self.path, fix=fix)
+        return PortError(problem, reason=reason, where=self.path, fix=fix)
 
 
 _FIXES = {
@@ -277,7 +277,6 @@ class VirtualPort(Observable):
     # --- from the client --------------------------------------------------------------------------
 
     def _watch(self) -> None:
-        """Wait for the next byte of the client, when the line is free and the device reads."""
         free = self._on_data is not None and not self._stalled and not len(self._from_client)
         if free and self.plugged and not self._reading:
             self._reading = True
@@ -338,7 +337,6 @@ class VirtualPort(Observable):
             self._to_client.release()
 
     def _give_up(self) -> None:
-        """Drop the received bytes, which the client does not read, and continue the line."""
         self._stale = None
         self.overrun += len(self._blocked) + self._to_client.clear()
         self._unblock()

@@ -26,9 +26,12 @@ ALL_AROUND = [cmath.rect(1, math.tau * n / 36) for n in range(36)]
 
 
 class Thing(NamedTuple):
-    """kind: robot, module or obstacle, which can be placed; emitter or receiver; else the shape of
-    an obstacle. size: of an emitter or a receiver, range (inf: unlimited) and aperture (-1: all
-    around); of a shape, half extents along its own axes; else none."""
+    """An object of the plan.
+
+    kind: robot, module or obstacle, which can be placed; emitter or receiver; else the shape of an
+    obstacle. size: of an emitter or a receiver, range (inf: unlimited) and aperture (-1: all
+    around); of a shape, half extents along its own axes; else none.
+    """
 
     name: str
     kind: str
@@ -37,9 +40,11 @@ class Thing(NamedTuple):
 
 
 class Flight(NamedTuple):
-    """The packets of the last second that took one way: source, listener, and why it did not
-    receive them, or "". Without a listener on the channel, both ends are the source. objects: those
-    that the ends are on."""
+    """The packets of the last second that took one way.
+
+    The way: source, listener, and why it did not receive them, or "". Without a listener on the
+    channel, both ends are the source. objects: those that the ends are on.
+    """
 
     way: tuple[str, str, str]
     packets: int
@@ -48,9 +53,12 @@ class Flight(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """up: the axis that points up; cone: the axis of a device that is that of its cone, and of a
-    robot the direction that it faces. nowhere: objects whose pose is unknown, with their packets of
-    the last second. left_out: what there is more than is drawn, in words."""
+    """What the plan shows.
+
+    up: the axis that points up; cone: the axis of a device that is that of its cone, and of a robot
+    the direction that it faces. nowhere: objects whose pose is unknown, with their packets of the
+    last second. left_out: what there is more than is drawn, in words.
+    """
 
     up: int
     cone: int
@@ -66,12 +74,12 @@ class Drawing(NamedTuple):
     @property
     def labels(self) -> list[tuple[str, Vector, str]]:
         """One label for each pair of objects, with a name: in the middle, why packets were lost."""
-        found: dict[frozenset[str], tuple[Vector, dict[str, None]]] = {}
+        texts: dict[frozenset[str], tuple[Vector, dict[str, None]]] = {}
         for (_, _, why), _, ((a, b, c), (x, y, z)), pair in self.flights:
             if why:
                 middle = ((a + x) / 2, (b + y) / 2, (c + z) / 2)
-                found.setdefault(pair, (middle, {}))[1][words(why)] = None
-        return [(" ".join(sorted(pair)), at, ", ".join(whys)) for pair, (at, whys) in found.items()]
+                texts.setdefault(pair, (middle, {}))[1][words(why)] = None
+        return [(" ".join(sorted(pair)), at, ", ".join(whys)) for pair, (at, whys) in texts.items()]
 
     @property
     def down(self) -> tuple[int, int]:
@@ -84,7 +92,7 @@ class Drawing(NamedTuple):
         return complex(point[0], sign * point[axis])
 
     def moved(self, name: str, to: complex) -> tuple[list[float], tuple[float, ...]]:
-        """Position and rotation (axis, angle) of an object that is moved to a point of the plan."""
+        """Return position and rotation (axis, angle) of an object moved to a point of the plan."""
         pose, (axis, sign) = self.objects.get(name, Thing("", "", IDENTITY)).pose, self.down
         i, j, k, w = pose.quaternion()
         where = [to.real, *pose.position[1:]]
@@ -92,10 +100,11 @@ class Drawing(NamedTuple):
         return where, (i, j, k or not (i or j), 2 * math.acos(min(w, 1.0)))
 
     def outline(self, solid: Thing) -> list[complex]:
-        """Return the corners of what a shape covers in the plan: the farthest points of its
-        core, and
-        around these a disc (of a cylinder) or a ball."""
-        half, up, found = solid.size, self.up, []
+        """Return the corners of what a shape covers in the plan.
+
+        They are the farthest points of its core, and around these a disc (of a cylinder) or a ball.
+        """
+        half, up, points = solid.size, self.up, []
         radius = 0.0 if solid.kind == "box" else half[up - 1]
         axes = [self.flat(solid.pose.axis(n)) for n in range(3)]
         inset = radius if solid.kind != "cylinder" else 0.0
@@ -104,8 +113,8 @@ class Drawing(NamedTuple):
         for to in ALL_AROUND:
             along = _dot(lean, to)
             rim = radius / math.sqrt(max(1 - along * along, 1e-9)) * (to - along * lean)
-            found.append(rim + sum(math.copysign(1, _dot(arm, to)) * arm for arm in arms))
-        return [self.flat(solid.pose.position) + each for each in found]
+            points.append(rim + sum(math.copysign(1, _dot(arm, to)) * arm for arm in arms))
+        return [self.flat(solid.pose.position) + each for each in points]
 
 
 def _dot(a: complex, b: complex) -> float:
@@ -113,12 +122,14 @@ def _dot(a: complex, b: complex) -> float:
 
 
 def drawing_of(view: GatewayView, now: int, name: str = "") -> Drawing:
-    """Return all of it as it is now, as far as the page has it. name: ranges and ways of packets
-    only of
-    the objects and devices with this in their names."""
+    """Return all of it as it is now, as far as the page has it.
+
+    With a `name`, ranges and ways of packets are only of the objects and devices with this in their
+    names.
+    """
     known, newest = view.status.get("scene", NO_SCENE), view.newest["placed"].items()
-    found = known["objects"] | {n: e for n, e in newest if e["mono_ns"] >= known["mono_ns"]}
-    poses = {name: _pose(each) for name, each in found.items() if each and each["position"]}
+    known_poses = known["objects"] | {n: e for n, e in newest if e["mono_ns"] >= known["mono_ns"]}
+    poses = {name: _pose(each) for name, each in known_poses.items() if each and each["position"]}
     robots = view.status.get("topology", NO_TOPOLOGY)["robots"]
     kinds = dict.fromkeys(known["obstacles"], "obstacle") | dict.fromkeys(robots, "robot")
     things = [Thing(name, kinds.get(name, "module"), pose) for name, pose in poses.items()]
@@ -128,18 +139,22 @@ def drawing_of(view: GatewayView, now: int, name: str = "") -> Drawing:
         for name, each in known[part].items()
         if each["on"] in poses
     ]
-    at = poses | {each.name: each.pose for each in parts if each.kind in SIGNALS.values()}
+    spots = poses | {each.name: each.pose for each in parts if each.kind in SIGNALS.values()}
     on = {name: each["on"] for part in SIGNALS for name, each in known[part].items()}
     chosen = Filter(name)
     hidden = {name for name, object in on.items() if not chosen.is_of([name, object])}
     things += [each for each in parts if each.size != (math.inf, -1) and each.name not in hidden]
-    nowhere, flights = Counter(dict.fromkeys(found.keys() - poses.keys(), 0)), []
+    nowhere, flights = Counter(dict.fromkeys(known_poses.keys() - poses.keys(), 0)), []
     recent = (e for e in reversed(view.packets.since(0)) if now - e["mono_ns"] <= NS_PER_S)
     ways = (way for packet in recent for way in _ways(packet))
     for way, count in Counter(islice(ways, MOST_COPIES)).items():
         ends = {name: on.get(name, name.partition(".")[0]) for name in way[:2] if name}
         nowhere.update({each: count for each in ends.values() if each in nowhere})
-        where = [at[n if n in at else o].position for n, o in ends.items() if n in at or o in at]
+        where = [
+            spots[n if n in spots else o].position
+            for n, o in ends.items()
+            if n in spots or o in spots
+        ]
         if len(where) == len(ends) and chosen.is_of([*ends, *ends.values()]):
             flights.append(Flight(way, count, (where[0], where[-1]), frozenset(ends.values())))
     flights.sort(key=lambda each: -stage(each.way[2]))  # those that came nearest to a listener
@@ -154,8 +169,8 @@ def drawing_of(view: GatewayView, now: int, name: str = "") -> Drawing:
     return Drawing(known["up"], known["cone"], *some, dict(nowhere), left_out)
 
 
-def _pose(found: Mapping[str, Any]) -> Pose:
-    (x, y, z), (a, b, c) = found["position"], map(tuple, found["rotation"])
+def _pose(shown: Mapping[str, Any]) -> Pose:
+    (x, y, z), (a, b, c) = shown["position"], map(tuple, shown["rotation"])
     return Pose((x, y, z), (a, b, c))
 
 

@@ -25,8 +25,10 @@ REASONS: dict[str, type[reasons.Reason]] = {
 
 
 def build(page: Page) -> None:
-    """The elements of the page. Each table stays, and its content is replaced: it stays scrolled
-    and in focus."""
+    """Build the elements of the page.
+
+    Each table stays, and its content is replaced: it stays scrolled and in focus.
+    """
     from nicegui import ui  # the HTML of the page needs no server
 
     top, cards = content(), ui.element("div")
@@ -40,14 +42,14 @@ def build(page: Page) -> None:
         top.set_content(general(views, bench.problem))
         for key in shown.keys() - bench.gateways.keys():
             shown.pop(key)[0].delete()
-        for at, view in enumerate(views):
+        for index, view in enumerate(views):
             if view.key not in shown:
                 with cards, ui.element("section").classes("gateway") as card:
                     places = {"": content()} | {name: scrolling(name) for name in TABLES}
                     shown[view.key] = card, places
             card, places = shown[view.key]
-            if list(cards)[at] is not card:
-                card.move(target_index=at)
+            if list(cards)[index] is not card:
+                card.move(target_index=index)
             for name, text in parts(view, bench.now()).items():
                 places[name].set_content(text)
                 places[name].set_visibility(bool(text))
@@ -56,23 +58,23 @@ def build(page: Page) -> None:
 
 
 def general(views: list[GatewayView], problem: str) -> Markup:
-    """HTML about no gateway: why there is none, and what to do."""
-    found = [element("p", state(problem, "bad"), role="alert")] if problem else []
+    """Return HTML about no gateway: why there is none, and what to do."""
+    items = [element("p", state(problem, "bad"), role="alert")] if problem else []
     if not views and not problem:
         start = element("code", "hilgw --config FILE")
         text = element("p", "Start one with ", start, ". It appears here by itself.")
         return element("section", element("h2", "No gateway is running"), text, class_="empty")
-    return joined(found)
+    return joined(items)
 
 
 def parts(view: GatewayView, now: int) -> dict[str, Markup]:
-    """HTML of a gateway: its tables by name, and under "" what is above them."""
+    """Return HTML of a gateway: its tables by name, and under "" what is above them."""
     tables = {name: make(view, now) if view.status else Markup("") for name, make in TABLES.items()}
     return {"": _head(view, now), **tables}
 
 
 def heading(view: GatewayView, now: int, about: str = "") -> Markup:
-    """HTML of its name and its state. about: more in small print."""
+    """Return HTML of its name and its state, with `about` in small print."""
     current, since = view.state(now), age(now - view.message_ns)
     word = current if current == UP else f"{current} - last message {since} ago"
     return element(
@@ -104,14 +106,13 @@ def _head(view: GatewayView, now: int) -> Markup:
 
 
 def _map(view: GatewayView) -> Markup:
-    """Draw robots with their ends and devices, airs with their stations, mocks."""
-    parts, found = view.status.get("topology", NO_TOPOLOGY), []
+    parts, items = view.status.get("topology", NO_TOPOLOGY), []
     robots = dict.fromkeys([*parts["robots"], *view.status["robots"]])
     for robot in robots:
         chain = _chain(view, robot)
         devices = ", ".join(parts["robots"].get(robot, ()))
         below = [element("div", devices, class_="dim")] if devices else []
-        found.append(element("li", element("h3", f"robot {robot}"), chain, *below))
+        items.append(element("li", element("h3", f"robot {robot}"), chain, *below))
     airs: dict[str | None, list[str]] = {}
     for station, air in parts["stations"].items():
         if station in view.status["ports"]:
@@ -121,21 +122,20 @@ def _map(view: GatewayView) -> Markup:
         chain = element(
             "div", *(_port_state(view, each, each) for each in stations), class_="chain"
         )
-        found.append(element("li", element("h3", title), chain))
+        items.append(element("li", element("h3", title), chain))
     if parts["mocks"]:
         mocks = element("div", ", ".join(parts["mocks"]), class_="dim")
-        found.append(element("li", element("h3", "mocks"), mocks))
-    return element("ul", *found, class_="map")
+        items.append(element("li", element("h3", "mocks"), mocks))
+    return element("ul", *items, class_="map")
 
 
 def _chain(view: GatewayView, robot: str) -> Markup:
-    """Controller - robot - bodies."""
     ends = [(end, f"{robot}.{end}") for end in ("controller", "body", "remote")]
-    found = [_port_state(view, port, end) for end, port in ends if port in view.status["ports"]]
+    states = [_port_state(view, port, end) for end, port in ends if port in view.status["ports"]]
     if known := robot_of(view, robot):
-        found.insert(1, armed_state(known))
+        states.insert(1, armed_state(known))
     between = element("i", "⇄", aria_hidden="true")
-    parts = [each for one in found for each in (between, one)][1:]
+    parts = [each for one in states for each in (between, one)][1:]
     return element("div", *parts, class_="chain")
 
 
@@ -145,7 +145,6 @@ def _port_state(view: GatewayView, port: str, name: str = "") -> Markup:
 
 
 def _state_of(view: GatewayView, port: str) -> str:
-    """Return the newer of status and event."""
     event = view.newest["port"].get(port)
     if event is not None and event["mono_ns"] > view.status_ns:
         return str(event["state"])
@@ -153,8 +152,10 @@ def _state_of(view: GatewayView, port: str) -> str:
 
 
 def robot_of(view: GatewayView, name: str) -> dict[str, Any]:
-    """Return a robot as `status` has it, or newer events, and `mono_ns`: when it was so; nothing of
-    one that `status` does not have."""
+    """Return a robot as `status` has it, or newer events, and `mono_ns`: when it was so.
+
+    There is nothing of one that `status` does not have.
+    """
     if (known := view.status.get("robots", {}).get(name)) is None:
         return {}
     robot = {**known, "mono_ns": view.status_ns}
@@ -168,7 +169,7 @@ def robot_of(view: GatewayView, name: str) -> dict[str, Any]:
 
 
 def armed_state(robot: Mapping[str, Any]) -> Markup:
-    """Return whether its motors may move. robot: as of `robot_of`."""
+    """Return whether the motors of a robot may move, as `robot_of` has it."""
     if robot["latched"]:
         return state("latched", "bad")
     return state("armed", "good") if robot["armed"] else state("disarmed", "warn")
@@ -227,7 +228,6 @@ def _loss(loss: Mapping[str, Any] | None) -> Markup:
 
 
 def _neighbours(view: GatewayView, now: int) -> Markup:
-    """Return the other gateways of the federation: the newest event `link` of each."""
     rows = [
         (
             name,
@@ -265,7 +265,7 @@ def _losses(view: GatewayView, now: int) -> Markup:
 
 
 def meaning(kind: str, reason: str) -> str:
-    """Of a word that an adapter declares, the name alone is known here."""
+    """Return the meaning of a reason; of one that an adapter declares, only the name is known."""
     try:
         return REASONS[kind].known(reason).doc
     except (KeyError, ValueError):
@@ -289,10 +289,10 @@ def _latencies(view: GatewayView, now: int) -> Markup:
     return table("Latency", head, rows)
 
 
-def at_most(bounds: list[float], found: Mapping[str, Any], share: float) -> str:
+def at_most(bounds: list[float], histogram: Mapping[str, Any], share: float) -> str:
     """Return the bound that this share of the durations does not exceed."""
-    for bound, count in zip(bounds, found["buckets"], strict=False):
-        if count >= share * found["count"]:
+    for bound, count in zip(bounds, histogram["buckets"], strict=False):
+        if count >= share * histogram["count"]:
             return f"{bound * 1e3:g} ms"
     return f"more than {bounds[-1]:g} s"
 

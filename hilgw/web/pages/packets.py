@@ -44,7 +44,10 @@ def capture(view: GatewayView) -> Capture:
 
 
 class Filter(NamedTuple):
-    """name: of a robot, a device or a station, or a part of it. kind: the type of packets."""
+    """Which packets are shown.
+
+    name: of a robot, a device or a station, or a part of it. kind: the type of packets.
+    """
 
     name: str = ""
     kind: str = ANY_KIND
@@ -60,7 +63,10 @@ class Filter(NamedTuple):
 
 
 class Hop(NamedTuple):
-    """after_ns: since the packet passed the medium. usual: how long this hop takes here."""
+    """One hop of a packet.
+
+    after_ns: since the packet passed the medium. usual: how long this hop takes here.
+    """
 
     name: str
     part: str
@@ -70,17 +76,17 @@ class Hop(NamedTuple):
     lost: bool = False
 
 
-def hops(at: Capture, packet: Event) -> list[Hop]:
+def hops(moment: Capture, packet: Event) -> list[Hop]:
     """Return a packet from its Emitter, or from the air, to all its ends."""
     source = packet["source"]
     text = f"on channel {packet['channel']}, {packet['type']}, {len(packet['data']) // 2} B"
     begun = "hilgw send" if source == SENT_BY_USER else "Emitter queue"
-    rows = [Hop(begun, source, 0, f"left {text}", _usual(at, "emitter", source))]
-    if _air(at, source) is not None:
+    rows = [Hop(begun, source, 0, f"left {text}", _usual(moment, "emitter", source))]
+    if _air(moment, source) is not None:
         rssi = "" if packet["rssi_dbm"] is None else f", received with {packet['rssi_dbm']:g} dBm"
         came = [
             Hop("line", source, after, frame["text"])
-            for after, frame in frames(at, packet, "received")
+            for after, frame in frames(moment, packet, "received")
             if frame["station"] == source and after <= NS_PER_MS
         ]
         rows = [*came[-1:], Hop("medium", source, 0, f"passed on {text}{rssi}")]
@@ -90,71 +96,74 @@ def hops(at: Capture, packet: Event) -> list[Hop]:
         for to, why in missed.items()
         if why
     ]
-    return [*rows, *lost_at, *(hop for to in packet["received_by"] for hop in _way(at, packet, to))]
+    return [
+        *rows,
+        *lost_at,
+        *(hop for to in packet["received_by"] for hop in _way(moment, packet, to)),
+    ]
 
 
-def _way(at: Capture, packet: Event, name: str) -> list[Hop]:
+def _way(moment: Capture, packet: Event, name: str) -> list[Hop]:
     """Return the hops to one listener: a Receiver, or a station with line, module and air."""
-    if (air := _air(at, name)) is None:
-        return [_end(at, packet, name, "receiver", "the controller took it")]
+    if (air := _air(moment, name)) is None:
+        return [_end(moment, packet, name, "receiver", "the controller took it")]
     sent = [
-        Hop("line", name, after, frame["text"], _usual(at, "line", name))
-        for after, frame in frames(at, packet, "sent")
+        Hop("line", name, after, frame["text"], _usual(moment, "line", name))
+        for after, frame in frames(moment, packet, "sent")
         if frame["station"] == name and after >= 0
     ]
     received = [
-        Hop("air", other, after, frame["text"], _usual(at, "air", other))
-        for after, frame in frames(at, packet, "received")
-        if (other := frame["station"]) != name and _air(at, other) == air and after > 0
+        Hop("air", other, after, frame["text"], _usual(moment, "air", other))
+        for after, frame in frames(moment, packet, "received")
+        if (other := frame["station"]) != name and _air(moment, other) == air and after > 0
     ]
     onward = [
         (each["mono_ns"] - packet["mono_ns"], each)
-        for each in at.packets
+        for each in moment.packets
         if each["data"] == packet["data"]
         and name != each["source"]
         and 0 < each["mono_ns"] - packet["mono_ns"] <= HOPS_NS
-        and _air(at, each["source"]) == air
+        and _air(moment, each["source"]) == air
     ]
     ends = (
         hop._replace(after_ns=hop.after_ns and hop.after_ns + late)
         for late, each in onward
         for to in each["received_by"]
-        for hop in _way(at, each, to)
+        for hop in _way(moment, each, to)
     )
     return [
         *sent[:1],
-        _end(at, packet, name, "module", "it is sent, and confirmed"),
+        _end(moment, packet, name, "module", "it is sent, and confirmed"),
         *received,
         *ends,
     ]
 
 
-def _end(at: Capture, packet: Event, name: str, hop: str, done: str) -> Hop:
-    """Return what the listener reported first: that it has delivered this packet, or refused
-    one."""
-    begin, usual = packet["mono_ns"], _usual(at, hop, name)
+def _end(moment: Capture, packet: Event, name: str, hop: str, done: str) -> Hop:
+    """Return what the listener reported first: that it delivered this packet, or refused one."""
+    begin, usual = packet["mono_ns"], _usual(moment, hop, name)
     same = {"event": "delivered", "station": name} | {
         key: packet[key] for key in ("source", "data")
     }
-    for trace in at.traces:
+    for trace in moment.traces:
         after = trace["mono_ns"] - begin
         if 0 <= after <= HOPS_NS and same.items() <= trace.items():
             return Hop(hop, name, after, done, usual)
         is_refusal = trace["event"] == "refused" and trace["name"] == name
         if 0 <= after <= HOPS_NS and is_refusal and not meaning("dropped", trace["reason"]):
-            times = [each["mono_ns"] for each in at.packets if name in each["received_by"]]
+            times = [each["mono_ns"] for each in moment.packets if name in each["received_by"]]
             later = any(begin < each <= begin + after for each in times)
             text = _why("refused", trace["reason"], trace["text"]) + OR_LATER * later
             return Hop(hop, name, after, text, usual, lost=True)
     return Hop(hop, name, None, "nothing seen: it waits, or the report was left out", usual)
 
 
-def frames(at: Capture, packet: Event, *directions: str) -> list[tuple[int, Event]]:
+def frames(moment: Capture, packet: Event, *directions: str) -> list[tuple[int, Event]]:
     """Return the frames that have its bytes, of the time of its hops, each with its time."""
     data, begin = bytes.fromhex(packet["data"]), packet["mono_ns"]
     return [
         (trace["mono_ns"] - begin, trace)
-        for trace in at.traces
+        for trace in moment.traces
         if trace["event"] == "frame"
         and trace["direction"] in (directions or ("sent", "received"))
         and abs(trace["mono_ns"] - begin) <= HOPS_NS
@@ -162,10 +171,13 @@ def frames(at: Capture, packet: Event, *directions: str) -> list[tuple[int, Even
     ]
 
 
-def _air(at: Capture, name: str) -> str | None:
-    """Return the air of a station; one without has its own. None: it is not a station."""
-    known = at.status.get("topology", NO_TOPOLOGY)["stations"].get(name) or f"of {name}"
-    return known if name in at.status.get("ports", ()) else None
+def _air(moment: Capture, name: str) -> str | None:
+    """Return the air of a station; one without has its own.
+
+    None: it is not a station.
+    """
+    known = moment.status.get("topology", NO_TOPOLOGY)["stations"].get(name) or f"of {name}"
+    return known if name in moment.status.get("ports", ()) else None
 
 
 def _why(kind: str, reason: str, text: str = "") -> str:
@@ -173,21 +185,21 @@ def _why(kind: str, reason: str, text: str = "") -> str:
     return f"{words(kind)}: {words(reason)}" + (f" - {known}" if known else "")
 
 
-def _usual(at: Capture, hop: str, part: str) -> str:
-    """State how long it takes here, as measured so far."""
-    measured = at.status.get("latency", {}).get(hop, {}).get(part, {"count": 0})
-    bounds = at.status.get("latency_bounds_s", [])
+def _usual(moment: Capture, hop: str, part: str) -> str:
+    measured = moment.status.get("latency", {}).get(hop, {}).get(part, {"count": 0})
+    bounds = moment.status.get("latency_bounds_s", [])
     return f"p99 {at_most(bounds, measured, 0.99)}" if measured["count"] else ""
 
 
-def send_command(at: Capture, packet: Event, *, select: bool) -> str:
-    """Return a line for a shell that sends the same bytes from the same place. select: there are
-    several
-    gateways."""
+def send_command(moment: Capture, packet: Event, *, select: bool) -> str:
+    """Return a line for a shell that sends the same bytes from the same place.
+
+    `select`: there is more than one gateway.
+    """
     ends = [*packet["received_by"], *packet["missed"]] if packet["source"] == SENT_BY_USER else []
     data = bytes.fromhex(packet["data"])
     text = data.decode("utf-8", "replace")
     plain = text.encode() == data and text.isprintable() and not text.startswith("-")
-    more = [f"--channel={packet['channel']}", *([f"--control={at.control}"] if select else [])]
+    more = [f"--channel={packet['channel']}", *([f"--control={moment.control}"] if select else [])]
     more += [text] if plain else ["--hex", data.hex()]
     return shlex.join(["hilgw", "send", (ends or [packet["source"]])[0], *more])

@@ -19,12 +19,14 @@ UNLIMITED = 0.15  # of the plan: how long a cone of unlimited range is drawn
 
 
 def box_of(drawing: Drawing, before: list[complex]) -> list[complex]:
-    """Two corners of what the plan shows: objects and obstacles, and what it showed before, so that
-    it rests while they move."""
+    """Return two corners of what the plan shows.
+
+    It shows objects and obstacles, and what it showed before, so that it rests while they move.
+    """
     points = [drawing.flat(each.pose.position) for each in drawing.objects.values()]
-    for each in drawing.things:
-        if each.size and each.kind not in SIGNALS.values():
-            points += drawing.outline(each)
+    for thing in drawing.things:
+        if thing.size and thing.kind not in SIGNALS.values():
+            points += drawing.outline(thing)
     pad = max(LEAST_M, MARGIN * max(abs(each - points[0]) for each in points)) * (1 + 1j)
     points = [*before, *(each + pad for each in points), *(each - pad for each in points)]
     xs, ys = [each.real for each in points], [each.imag for each in points]
@@ -32,7 +34,7 @@ def box_of(drawing: Drawing, before: list[complex]) -> list[complex]:
 
 
 def plan(drawing: Drawing, box: list[complex]) -> Markup:
-    """HTML. Its data are for the script that drags."""
+    """Draw the plan as HTML, whose data are for the script that drags."""
     size, middle = box[1] - box[0], sum(box) / 2
     width = max(size.real, size.imag / WIDEST)
     height = max(size.imag, width / WIDEST)
@@ -46,8 +48,8 @@ def plan(drawing: Drawing, box: list[complex]) -> Markup:
     grid = [f"M{x:g} {top:g}v{height:g}" for x in across]
     grid += [f"M{left:g} {y:g}h{width:g}" for y in down]
 
-    def label(at: complex, kind: str, *content: object, **more: object) -> Markup:
-        x, y = (at.real - left) / width, (at.imag - top) / height
+    def label(point: complex, kind: str, *content: object, **more: object) -> Markup:
+        x, y = (point.real - left) / width, (point.imag - top) / height
         return element("span", *content, class_=kind, style=f"left:{x:.2%};top:{y:.2%}", **more)
 
     labels = [label(complex(x, top + height), "tick x", f"{x:g}") for x in across[1:]]
@@ -59,11 +61,11 @@ def plan(drawing: Drawing, box: list[complex]) -> Markup:
         way = "L".join(_text(drawing.flat(end)) for end in ends)
         shapes.append(element("path", d=f"M{way}", class_="missed" if why else "flies"))
     labels += [label(drawing.flat(middle), "why", why) for _, middle, why in drawing.labels]
-    for name, each in drawing.objects.items():
-        turn = cmath.phase(drawing.flat(each.pose.axis(drawing.cone)))
+    for name, thing in drawing.objects.items():
+        turn = cmath.phase(drawing.flat(thing.pose.axis(drawing.cone)))
         shown = element("i", style=f"transform:rotate({turn:.3f}rad)"), element("b", name)
-        at, kind = drawing.flat(each.pose.position), f"object {each.kind}"
-        labels.append(label(at, kind, *shown, data_object=name))
+        spot, kind = drawing.flat(thing.pose.position), f"object {thing.kind}"
+        labels.append(label(spot, kind, *shown, data_object=name))
     view, about = (
         f"{left:g} {top:g} {width:g} {height:g}",
         f"Plan of {len(drawing.objects)} objects",
@@ -75,17 +77,16 @@ def plan(drawing: Drawing, box: list[complex]) -> Markup:
 
 
 def _drawn(drawing: Drawing, thing: Thing, unlimited: float) -> Markup:
-    """Return an obstacle, or how far a signal reaches."""
     if thing.kind not in SIGNALS.values():
         corners = " ".join(map(_text, drawing.outline(thing)))
         return element("polygon", points=corners, class_="solid")
-    at, ahead = (drawing.flat(p) for p in (thing.pose.position, thing.pose.axis(drawing.cone)))
+    centre, ahead = (drawing.flat(p) for p in (thing.pose.position, thing.pose.axis(drawing.cone)))
     reach, half = (unlimited if thing.size[0] == math.inf else thing.size[0]), thing.size[1] / 2
     if half < 0 or abs(ahead) < 0.1:  # it looks up or down
-        return element("circle", cx=at.real, cy=at.imag, r=reach, class_=thing.kind)
-    a, b = (at + cmath.rect(reach, cmath.phase(ahead) + turn) for turn in (-half, half))
+        return element("circle", cx=centre.real, cy=centre.imag, r=reach, class_=thing.kind)
+    a, b = (centre + cmath.rect(reach, cmath.phase(ahead) + turn) for turn in (-half, half))
     arc = f"A{reach:g} {reach:g} 0 {int(half > math.pi / 2)} 1 {_text(b)}"
-    return element("path", d=f"M{_text(at)}L{_text(a)}{arc}Z", class_=f"cone {thing.kind}")
+    return element("path", d=f"M{_text(centre)}L{_text(a)}{arc}Z", class_=f"cone {thing.kind}")
 
 
 def _text(point: complex) -> str:

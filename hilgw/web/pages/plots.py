@@ -53,8 +53,11 @@ LINE = {"lineStyle": {"color": "#8884"}}
 
 
 class Plots:
-    """What one page shows. names: of all series, with their shorter forms; none is ever removed.
-    curves: those that are chosen, and `now`, their time; while it is paused, as they were then."""
+    """What one page shows.
+
+    names: of all series, with their shorter forms; none is ever removed. curves: those that are
+    chosen, and `now`, their time; while it is paused, as they were then.
+    """
 
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
@@ -69,24 +72,26 @@ class Plots:
         for view in views:
             title = view.title
             titles[f"{title} {view.pid}" if title in titles else title] = view
-        found = {
+        series = {
             f"{title} · {each.name}".encode(errors="replace").decode(): (view, time, each)
             for title, view in titles.items()
             for time, each in islice(_newest_of(view), MOST_LISTED)
         }
-        new = [name for name in found if name not in self.names][: MOST_LISTED - len(self.names)]
+        new = [name for name in series if name not in self.names][: MOST_LISTED - len(self.names)]
         begin = len("".join(titles)) + 3 if len(titles) == 1 else 0  # one gateway needs no name
         for name in new:
             whole = name[begin:]
             is_long, half = len(whole) > LONGEST, LONGEST // 2
             self.names[name] = f"{whole[:half]}…{whole[-half:]}" if is_long else whole
-        self._newest = {name: each for name, each in found.items() if name in self.names}
+        self._newest = {name: each for name, each in series.items() if name in self.names}
         return bool(new)
 
     def preset(self, view: GatewayView, robot: str) -> list[str]:
-        """Return the names of the series to begin with: what the motors of a robot were given
-        and what its
-        sensors report; where there is none of these, its rates, or else those of the gateway."""
+        """Return the names of the series to start with.
+
+        They are what the motors of a robot were given and what its sensors report; where there is
+        none of these, its rates, or else those of the gateway.
+        """
         known = {each.name: name for name, (of, _, each) in self._newest.items() if of is view}
         own = {name for name in known if name.startswith((f"{robot}:", f"{robot}."))}
         devices = [
@@ -101,11 +106,14 @@ class Plots:
         ]
         some = [name for names in devices for name in names[: MOST_PRESET // 2]]
         rates = [name for name in known if name in own] or known
-        found = dict.fromkeys([*some, *chain(*devices)] or rates)
-        return [known[name] for name in found][:MOST_PRESET]
+        preset = dict.fromkeys([*some, *chain(*devices)] or rates)
+        return [known[name] for name in preset][:MOST_PRESET]
 
     def update(self, chosen: Iterable[str], now: int, *, paused: bool) -> None:
-        """Show these. Call it again and again, also while it is paused: they go on."""
+        """Show these.
+
+        Call it again and again, also while it is paused: they continue.
+        """
         curves = {}
         for name in islice((each for each in chosen if each in self._newest), MOST_CURVES):
             view, time, reading = self._newest[name]
@@ -127,7 +135,10 @@ class Plots:
             yield name, points, points.since(begin, most)
 
     def chart(self, window_s: int) -> dict[str, Any]:
-        """Return the options of the chart. Each unit has an axis; further ones share the last."""
+        """Return the options of the chart.
+
+        Each unit has an axis; further ones share the last.
+        """
         units = list(dict.fromkeys(each.unit for each in self.curves.values())) or [""]
         axes = [*units[: MOST_AXES - 1], ", ".join(units[MOST_AXES - 1 :])][: len(units)]
         wall_ns = max((each.wall_ns for each in self.curves.values()), default=0)
@@ -187,7 +198,6 @@ class Plots:
 
 
 def _newest_of(view: GatewayView) -> Iterator[tuple[int, Reading]]:
-    """Yield the newest reading of each series that a gateway has now, with its time."""
     received = {each["source"]: each for each in view.packets.since(0)}
     values, commands = (view.newest[kind].values() for kind in ("value", "command"))
     yield from ((view.status_ns, each) for each in of_status(view.status, {}))
@@ -197,8 +207,10 @@ def _newest_of(view: GatewayView) -> Iterator[tuple[int, Reading]]:
 
 
 def to_csv(shown: Iterable[tuple[str, Points, list[Any]]]) -> bytes:
-    """As of RFC 4180; wall_s: seconds since 1970. A text that a spreadsheet would execute begins
-    with an apostrophe."""
+    """Return the points as CSV, as of RFC 4180; wall_s: seconds since 1970.
+
+    A text that a spreadsheet would execute begins with an apostrophe.
+    """
     file = io.StringIO(newline="")
     rows = csv.writer(file)
     rows.writerow(("wall_s", "series", "value", "unit"))
@@ -228,10 +240,12 @@ class Choice:
             self.series.set_options(self._plots.names)
         robots = robots_of(gateways)
         having = {key for key, _ in robots}
-        found = robots | {(k, ""): each.title for k, each in gateways.items() if k not in having}
-        if found != preset.options:
-            is_known = preset.value in found
-            preset.set_options(found, value=preset.value if is_known else next(iter(found), None))
+        choices = robots | {(k, ""): each.title for k, each in gateways.items() if k not in having}
+        if choices != preset.options:
+            is_known = preset.value in choices
+            preset.set_options(
+                choices, value=preset.value if is_known else next(iter(choices), None)
+            )
         if self.series.value == self._preselected:
             self._follow()
 

@@ -49,22 +49,23 @@ class File(NamedTuple):
 
 def files_of(folder: str) -> list[File]:
     """Return the recordings in a folder, the newest first; none of a folder that cannot be read."""
-    found = []
+    files = []
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
                 if NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                     about = entry.stat(follow_symlinks=False)
-                    found.append(File(entry.name, about.st_size, about.st_mtime))
+                    files.append(File(entry.name, about.st_size, about.st_mtime))
     except OSError:
         return []
-    return sorted(found, key=lambda each: -each.changed_s)
+    return sorted(files, key=lambda each: -each.changed_s)
 
 
 def opened(folder: str, name: str) -> tuple[BinaryIO, int] | None:
-    """Return a recording of the folder, and its size now. None: there is none of this name,
-    which may be
-    a stranger's: a link is not followed."""
+    """Return a recording of the folder, and its size now.
+
+    None: there is none of this name, which may be a stranger's: a link is not followed.
+    """
     if not NAME.fullmatch(name):
         return None
     try:
@@ -105,9 +106,9 @@ def add_download(app: Starlette, bench: Bench) -> None:
             given.get("key", "").encode(), _key(given.get("gateway", ""), name)
         ):
             return Response("Open the URL that hilgw web printed, to download.", 403)
-        if not folder or (found := opened(folder, name)) is None:
+        if not folder or (recording := opened(folder, name)) is None:
             return Response("There is no such recording.", 404)
-        file, size = found
+        file, size = recording
         headers = {
             "content-disposition": f"attachment; filename*=UTF-8''{quote(name)}",
             "content-length": str(size),
@@ -127,9 +128,9 @@ def build(page: Page) -> None:
         files = scrolling("Files")
 
     def update() -> None:
-        found = page.bench.gateways
-        top.set_content(general(list(found.values()), page.bench.problem))
-        views = {key: view for key, view in found.items() if folder_of(view)}
+        gateways = page.bench.gateways
+        top.set_content(general(list(gateways.values()), page.bench.problem))
+        views = {key: view for key, view in gateways.items() if folder_of(view)}
         with cards:
             page.sections(shown, views, Section)
         folders: dict[str, list[GatewayView]] = {}
@@ -186,12 +187,23 @@ class Section:
 
 
 def running(view: GatewayView, *, may_end: bool) -> Markup:
-    """HTML of the recordings that run, each with the size of its file now. may_end: with a button
-    that ends it."""
+    """Return HTML of the recordings that run, each with the size of its file now.
+
+    `may_end` adds a button that ends it.
+    """
     rows = []
-    for name, each in view.status["recordings"]["running"].items():
+    for name, recording in view.status["recordings"]["running"].items():
         end = element("button", "End", data_name=name, aria_label=f"End {name}") if may_end else ""
-        rows.append((name, end, size_of(each["file"]), each["lost"], each["error"], each["file"]))
+        rows.append(
+            (
+                name,
+                end,
+                size_of(recording["file"]),
+                recording["lost"],
+                recording["error"],
+                recording["file"],
+            )
+        )
     return table("Running", ("name", "", "size", "events lost", "why", "file"), rows)
 
 
@@ -201,18 +213,18 @@ def _key(gateway: str, name: str) -> bytes:
 
 
 def files_in(folder: str, views: list[GatewayView], *, links: bool) -> Markup:
-    """HTML of the files of a folder, to which these gateways record."""
-    rows, found = [], files_of(folder)
+    """Return HTML of the files of a folder, to which these gateways record."""
+    rows, files = [], files_of(folder)
     of_each = (view.status["recordings"]["running"].values() for view in views)
     now = {os.path.realpath(each["file"]) for running in of_each for each in running}
-    for each in found[:MOST_FILES]:
-        given = {"gateway": views[0].key, "name": each.name}
+    for file in files[:MOST_FILES]:
+        given = {"gateway": views[0].key, "name": file.name}
         where = f"{DOWNLOAD}?{urlencode({**given, 'key': _key(*given.values())})}"
-        name = element("a", each.name, href=where, download=each.name) if links else each.name
-        changed = f"{datetime.fromtimestamp(each.changed_s).astimezone():%Y-%m-%d %H:%M:%S}"
-        is_running = str(Path(folder) / each.name) in now
-        rows.append((name, in_bytes(each.size), changed, "running" if is_running else ""))
-    left = len(found) - MOST_FILES
+        name = element("a", file.name, href=where, download=file.name) if links else file.name
+        changed = f"{datetime.fromtimestamp(file.changed_s).astimezone():%Y-%m-%d %H:%M:%S}"
+        is_running = str(Path(folder) / file.name) in now
+        rows.append((name, in_bytes(file.size), changed, "running" if is_running else ""))
+    left = len(files) - MOST_FILES
     more = [element("p", f"{left} older ones are not shown", class_="dim")] if left > 0 else []
     none = [] if rows else [element("p", NO_FILES, class_="dim")]
     of = f"folder of {', '.join(view.title for view in views)}: "

@@ -47,13 +47,13 @@ def build(page: Page) -> None:
         place = ui.element("div")
 
     def update() -> None:
-        found = robots_of(page.bench.gateways)
+        robots = robots_of(page.bench.gateways)
         top.set_content(general(list(page.bench.gateways.values()), page.bench.problem))
-        if found != chosen.options:
+        if robots != chosen.options:
             wanted = query.get("gateway", ""), query.get("robot", "")
-            first = next((key for key in found if key == wanted), next(iter(found), None))
-            now = chosen.value if chosen.value in found else first
-            chosen.set_options(found, value=now)
+            first = next((key for key in robots if key == wanted), next(iter(robots), None))
+            now = chosen.value if chosen.value in robots else first
+            chosen.set_options(robots, value=now)
         if chosen.value is None:
             place.clear()
             shown.clear()
@@ -68,8 +68,10 @@ def build(page: Page) -> None:
 
 
 def robots_of(gateways: Mapping[str, GatewayView]) -> dict[tuple[str, str], str]:
-    """Gateway and name of each robot -> what it is called, with its gateway where there are
-    several."""
+    """Return what each robot is called, by gateway and name.
+
+    Where there are several gateways, it is called with its gateway.
+    """
     return {
         (key, name): f"{name} ({Path(view.config).stem})" if len(gateways) > 1 else name
         for key, view in gateways.items()
@@ -160,12 +162,12 @@ class Robot:
 
 
 def _arm(gateway: Gateway, name: str, accept_positions: list[str]) -> str:
-    """Arm a robot. Return why it cannot move though it is armed, if so."""
+    """Arm a robot; return why it cannot move though it is armed, if so."""
     return gateway.arm(name, accept_positions=accept_positions).notes.get(name, "")
 
 
 def head(view: GatewayView, name: str, now: int) -> Markup:
-    """HTML of its state, and how old that is; whether its controller runs."""
+    """Return HTML of its state, and how old that is; whether its controller runs."""
     robot, current = robot_of(view, name), view.state(now)
     if not robot or current != UP:
         return element("header", element("h2", name), state(f"the gateway is {current}", "bad"))
@@ -178,7 +180,7 @@ def head(view: GatewayView, name: str, now: int) -> Markup:
 
 
 def sensors(view: GatewayView, name: str, now: int) -> Markup:
-    """HTML of the newest value of each sensor; where it lies in those that were seen."""
+    """Return HTML of the newest value of each sensor; where it lies in those that were seen."""
     rows = []
     for device, event in _of(view, "value", name):
         seen = view.ranges.get(("value", name_of(event)))
@@ -188,7 +190,7 @@ def sensors(view: GatewayView, name: str, now: int) -> Markup:
 
 
 def motors(view: GatewayView, name: str, now: int) -> Markup:
-    """HTML of what each motor does, shall do and was given."""
+    """Return HTML of what each motor does, shall do and was given."""
     rows = [
         (device, *_motor(view, event, age(now - event["mono_ns"])))
         for device, event in _of(view, "command", name)
@@ -198,7 +200,6 @@ def motors(view: GatewayView, name: str, now: int) -> Markup:
 
 
 def _motor(view: GatewayView, event: Event, old: str) -> tuple[object, ...]:
-    """Return the cells of its row behind its name."""
     mode, stop, limits = mode_of(event), view.stop_of(event), event["limits"]
     known, applied = {**event["applied"], **event["given"]}, event["applied"].get(mode)
     if stop is not None:
@@ -226,9 +227,10 @@ def _with_unit(event: Event, setting: str, value: Any) -> str:
 
 
 def _motion(view: GatewayView, event: Event, mode: str, applied: Any, stop: Event | None) -> Markup:
-    """Return whether it moves, as far as what it was sent shows that. One that goes to a
-    position stands
-    still when it is there."""
+    """Return whether it moves, as far as what it was sent shows that.
+
+    One that goes to a position stands still when it is there.
+    """
     port = view.newest["port"].get(view.port_of(event), {"state": "up"})
     if port["state"] != "up":
         return state(f"unknown: body {port['state']}", "bad")
@@ -247,7 +249,6 @@ def _between(limits: Sequence[float] | None) -> str:
 
 
 def _bar(value: Any, limits: Sequence[float] | None) -> Markup:
-    """Draw where a value is between these two; the numbers are next to it."""
     if limits is None or not isinstance(value, int | float) or limits[0] >= limits[1]:
         return Markup("")
     low, high = limits
@@ -256,8 +257,10 @@ def _bar(value: Any, limits: Sequence[float] | None) -> Markup:
 
 
 def _of(view: GatewayView, kind: str, robot: str) -> Iterator[tuple[str, Event]]:
-    """Yield the newest events of the devices of a robot, by name; a body is named where it has
-    two."""
+    """Yield the newest events of the devices of a robot, by name.
+
+    A body is named where it has two.
+    """
     for _, event in sorted(view.newest[kind].items()):
         whose, _, body = event["robot"].partition(".")
         if whose == robot:
@@ -265,7 +268,7 @@ def _of(view: GatewayView, kind: str, robot: str) -> Iterator[tuple[str, Event]]
 
 
 def stop_log(view: GatewayView, name: str) -> Markup:
-    """HTML of what stopped it, what armed it, and what it was refused, the newest first."""
+    """Return HTML of what stopped it, what armed it, and what it was refused, the newest first."""
     rows = [
         (clock(each), whose, state(words_of(each), severity(each)))
         for each in reversed(view.log.since(0))
@@ -275,7 +278,7 @@ def stop_log(view: GatewayView, name: str) -> Markup:
 
 
 def output(view: GatewayView, name: str) -> Markup:
-    """HTML of what its programs printed last, without escape sequences."""
+    """Return HTML of what its programs printed last, without escape sequences."""
     lines = [
         f"{clock(each)}  {ESCAPES.sub('', each['line'])}"
         for each in view.log.since(0)

@@ -25,7 +25,7 @@ LABEL = "font:12px system-ui;background:#fffd;border-radius:4px;padding:0 4px;co
 ORIGIN, ONES = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
 Form = tuple[str, str, tuple[object, ...], str, float]
 """Its name, the method of `ui.scene` that makes it, its arguments, colour and opacity."""
-# The plan is replaced meanwhile: what follows the pointer is beside it, and has what is dragged.
+# The plan is replaced meanwhile: what follows the pointer is next to it, and has what is dragged.
 DRAG = """(e) => { const all = e.target.closest('.drags'), g = all.querySelector('.ghost'),
 o = e.target.closest('[data-object]'), p = all.querySelector('.plan'), name = g.dataset.name;
 if (e.type == 'pointerdown' && o && !e.button) {
@@ -51,9 +51,9 @@ def build(page: Page) -> None:
     top, shown = content(), dict[str, Section]()
 
     def update() -> None:
-        found = page.bench.gateways
-        top.set_content(general(list(found.values()), page.bench.problem))
-        views = {key: view for key, view in found.items() if view.status}
+        gateways = page.bench.gateways
+        top.set_content(general(list(gateways.values()), page.bench.problem))
+        views = {key: view for key, view in gateways.items() if view.status}
         page.sections(shown, views, Section)
 
     page.refresh(update)
@@ -115,14 +115,14 @@ class Section:
         if self._background and self._box and not self._views:
             with self._deep:
                 self._views.append(View(self._box, self._background))
-        for each in self._views:
-            each.update(drawing)
+        for scene in self._views:
+            scene.update(drawing)
         names = sorted([*drawing.objects, *drawing.nowhere])
         if self._form and self._form[0].options != names:
             self._form[0].set_options(names)
 
     async def _switch(self) -> None:
-        """The 3-D view is there while it is shown, from when on there is what it shows."""
+        """Make the 3-D view, which is there only while it is shown."""
         from nicegui import ui
 
         has_webgl, background = await ui.run_javascript(LOOK, timeout=10)
@@ -135,12 +135,11 @@ class Section:
                 ui.html(element("p", NO_WEBGL))
 
     def _fill(self) -> None:
-        """Show in the form where the chosen object is."""
         name, *fields = self._form
         if name.value in self._drawing.objects:
-            at = self._drawing.flat(self._drawing.objects[name.value].pose.position)
+            spot = self._drawing.flat(self._drawing.objects[name.value].pose.position)
             for field, value in zip(
-                fields, (at.real, self._drawing.down[1] * at.imag), strict=True
+                fields, (spot.real, self._drawing.down[1] * spot.imag), strict=True
             ):
                 field.set_value(round(value, 3) + 0.0)
 
@@ -155,12 +154,11 @@ class Section:
     async def _place(self, name: str, right: float, down: float) -> None:
         where, rotation = self._drawing.moved(name, complex(right, down))
         self._box = []
-        what = f"{name} is at {', '.join(f'{each:.3g}' for each in where)} m"
-        await self._actions.do(what, self._gateway.place, name, where, rotation)
+        done = f"{name} is at {', '.join(f'{each:.3g}' for each in where)} m"
+        await self._actions.do(done, self._gateway.place, name, where, rotation)
 
 
 def _about(drawing: Drawing) -> Markup:
-    """State what the plan does not show, and what to do."""
     rows = [
         (name, packets, element("code", shlex.join(["hilgw", "place", name, "0", "0", "0"])))
         for name, packets in drawing.nowhere.items()
@@ -176,11 +174,11 @@ def forms(drawing: Drawing, size: float) -> Iterator[tuple[Form, Vector, Rows, V
     """Yield all that is drawn, with position, rotation and scale, in a scene of this size (m)."""
     unit, up = size / 60, drawing.up
     for name, kind, pose, given in drawing.things:
-        at, turned, colour = pose.position, _turned(pose, up), COLOURS.get(kind, GREY)
+        place, turned, colour = pose.position, _turned(pose, up), COLOURS.get(kind, GREY)
         if not given:
-            yield (name, "text", (name, LABEL + INK), INK, 1), at, turned, ONES
+            yield (name, "text", (name, LABEL + INK), INK, 1), place, turned, ONES
             arrow = (0, unit, 3 * unit, 16) if kind == "robot" else (unit / 2, unit / 2, unit, 16)
-            yield (name, "cylinder", arrow, colour, 1), at, _turned(pose, drawing.cone), ONES
+            yield (name, "cylinder", arrow, colour, 1), place, _turned(pose, drawing.cone), ONES
         elif kind in SIGNALS.values():  # a cone; or a disc, for all around
             reach = UNLIMITED * size if given[0] == math.inf else given[0]
             has_cone = 0 <= given[1] < math.pi
@@ -189,11 +187,11 @@ def forms(drawing: Drawing, size: float) -> Iterator[tuple[Form, Vector, Rows, V
             form = (name, "cylinder", (wide, 0, high, 24, 1, True), colour, 0.3)
             yield form, _along(pose, axis, high / 2), _turned(pose, axis), ONES
         elif kind == "box":
-            yield (name, kind, tuple(2 * each for each in given), colour, 1), at, pose.rows, ONES
+            yield (name, kind, tuple(2 * each for each in given), colour, 1), place, pose.rows, ONES
         else:
             radius, is_round = given[up - 1], kind != "cylinder"
             high = given[up] - radius * is_round
-            yield (name, "cylinder", (radius, radius, 2 * high, 32), colour, 1), at, turned, ONES
+            yield (name, "cylinder", (radius, radius, 2 * high, 32), colour, 1), place, turned, ONES
             for side in (-high, high) if is_round else ():
                 ball = (f"{name} {side}", "sphere", (radius,), colour, 1.0)
                 yield ball, _along(pose, up, side), turned, ONES
@@ -235,10 +233,10 @@ class View:
         wanted = {each[0]: each[1:] for each in forms(drawing, self._size)}
         for form in self._shown.keys() - wanted.keys():
             self._shown.pop(form).delete()
-        for form, (at, rows, scale) in wanted.items():
+        for form, (place, rows, scale) in wanted.items():
             if form not in self._shown:
                 with self._all:
                     self._shown[form] = getattr(self._scene, form[1])(*form[2])
             if form[1] != "text":
                 self._shown[form].material(form[3], form[4], "both")
-            self._shown[form].move(*at).rotate_R([list(row) for row in rows]).scale(*scale)
+            self._shown[form].move(*place).rotate_R([list(row) for row in rows]).scale(*scale)

@@ -17,7 +17,7 @@ from hilgw.web.page import Page
 from hilgw.web.pages.packets import ANY_KIND, Capture, Filter, capture, frames, hops, send_command
 
 SHOWN, DATA_BYTES = 100, 24
-UPDATES = 8  # a click comes when the table has others: of so many, each packet can be chosen
+UPDATES = 8  # a click comes when the table has others: of this many, each packet can be chosen
 # The press chooses: it comes sooner than the click, which is that of the keyboard.
 CHOOSE = """(e) => { const b = e.target.closest('[data-key]');
 if (b && !e.button && (e.type == 'mousedown' || !e.detail)) emit(b.dataset.key); }"""
@@ -44,18 +44,18 @@ class Traffic:
             if view.key in old or not paused
         }
         self.filter = chosen
-        found = (
+        packets = (
             (at, each) for at in self.captures.values() for each in at.packets if chosen.takes(each)
         )
-        self.rows = sorted(found, key=lambda row: -row[1]["mono_ns"])
+        self.rows = sorted(packets, key=lambda row: -row[1]["mono_ns"])
         self._shown.append({str(id(row[1])): row for row in self.rows[:SHOWN]})
 
     def choose(self, key: str) -> None:
-        """Show this packet of the table, with all that was there beside it."""
+        """Show this packet of the table, with all that was there at that time."""
         for rows in reversed(self._shown):
             if key in rows:
-                self.chosen = at, _ = rows[key]
-                self.captures[at.control] = at
+                self.chosen = moment, _ = rows[key]
+                self.captures[moment.control] = moment
                 return
 
     def packets(self) -> Markup:
@@ -79,7 +79,6 @@ class Traffic:
         )
 
     def _ends(self, packet: Event) -> Iterator[object]:
-        """Yield who received it and, of those that missed it, whom the filter names."""
         yield ", ".join(packet["received_by"])
         for name, why in packet["missed"].items():
             if self.filter.name.strip() and self.filter.is_of([name]):
@@ -87,14 +86,14 @@ class Traffic:
 
     def frames(self) -> Markup:
         """Return the newest frames, in words."""
-        found = [
+        events = [
             each
             for at in self.captures.values()
             for each in at.traces
             if each["event"] == "frame" and self.filter.is_of([each["station"]])
         ]
-        found.sort(key=lambda each: -each["mono_ns"])
-        rows = [(clock(each), each["station"], of_line(each)) for each in found[:SHOWN]]
+        events.sort(key=lambda each: -each["mono_ns"])
+        rows = [(clock(each), each["station"], of_line(each)) for each in events[:SHOWN]]
         return table("Decoded frames", ("time", "station", "frame"), rows)
 
     def amount(self, views: Sequence[GatewayView], now: int) -> Markup:
@@ -109,8 +108,8 @@ class Traffic:
         if self.chosen is None:
             return element("p", "Details: the way from Emitter to Receiver.", class_="dim")
         old, packet = self.chosen
-        if packet in (at := self.captures.get(old.control, old)).packets:
-            self.chosen = at, packet
+        if packet in (moment := self.captures.get(old.control, old)).packets:
+            self.chosen = moment, packet
         rows = [
             (
                 hop.name,

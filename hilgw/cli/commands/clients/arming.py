@@ -122,14 +122,10 @@ def run_disarm(args: argparse.Namespace) -> int:
 
 
 def _chosen(args: argparse.Namespace) -> list[str]:
-    """Return the robots that the options name, none for all.
-
-    Raises UsageError for neither robots nor --all, and for both.
-    """
     robots: list[str] = args.robots
     if bool(robots) == args.all:
-        what = "robots and --all" if robots else "no robot given"
-        raise UsageError(what, fix="name robots, or give --all")
+        problem = "robots and --all" if robots else "no robot given"
+        raise UsageError(problem, fix="name robots, or give --all")
     return robots
 
 
@@ -155,61 +151,61 @@ def hold(
             stack.callback(signal.signal, number, before)
         terminals = _terminals(stack)
         held = holding.take(robots, limit_s, **selected, accept_positions=accept_positions)
-        for each in held:
-            stack.callback(each.close)
+        for lease in held:
+            stack.callback(lease.close)
         _show_start(held, limit_s)
         while True:
             hung_up = terminals.poll(holding.RENEW_S * 1000)
             if codes or hung_up:
                 return _release(held, (codes or [EXIT_BY_SIGNAL["SIGHUP"]])[0], {})
-            for each in held:
-                if (end := each.renew()) is not None:
+            for lease in held:
+                if (end := lease.renew()) is not None:
                     is_over = end.reason == "lease_over"
-                    return _release(held, 0 if is_over else SafetyError.exit_code, {each: end})
+                    return _release(held, 0 if is_over else SafetyError.exit_code, {lease: end})
 
 
 def _terminals(stack: ExitStack) -> select.poll:
-    """Return what shows the end of the input, and of the terminal that controls this process.
+    """Return a poll that shows the end of the input and of the terminal that controls this process.
 
-    A pipe that had ended before is none of them.
+    An input pipe that has ended before is not watched.
     """
-    found, end = select.poll(), getattr(select, "POLLRDHUP", 0)
-    found.register(0, end)
-    if found.poll(0) and not os.isatty(0):
-        found.unregister(0)
+    poll, end = select.poll(), getattr(select, "POLLRDHUP", 0)
+    poll.register(0, end)
+    if poll.poll(0) and not os.isatty(0):
+        poll.unregister(0)
     with suppress(OSError):
         terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC)
         stack.callback(os.close, terminal)
-        found.register(terminal, end)
-    return found
+        poll.register(terminal, end)
+    return poll
 
 
 def _show_start(held: Sequence[Holding], limit_s: float | None) -> None:
     at_most = "" if limit_s is None else f", for {limit_s:g} s at most"
-    for each in held:
-        for robot in each.robots:
-            suffix = each.gateway.suffix()
+    for holding in held:
+        for robot in holding.robots:
+            suffix = holding.gateway.suffix()
             _show(f"{printable(robot)}: armed while this command runs{at_most}{suffix}")
-        for robot, text in each.notes.items():
+        for robot, text in holding.notes.items():
             _show(f"{printable(robot)}: {printable(text)}", error=True)
-        for error in each.errors:
+        for error in holding.errors:
             _show(f"hilgw: {error}", error=True)
     _show("Ctrl-C disarms")
 
 
 def _release(held: Sequence[Holding], code: int, ended: dict[Holding, Ended]) -> int:
-    """End the leases that have not ended; report what is confirmed, all other as an error."""
+    """End the leases that have not ended; report what is confirmed, and the rest as errors."""
     errors = [error for each in held for error in each.errors]
-    for each in held:
+    for holding in held:
         try:
-            end = ended.get(each) or each.end()
+            end = ended.get(holding) or holding.end()
         except HilgwError as error:
             errors.append(error)
             continue
         assert end is not None  # a release ends it
-        why = f": {end.text}" if each in ended else ""
+        why = f": {end.text}" if holding in ended else ""
         for robot in end.robots:
-            _show(f"{printable(robot)}: disarmed{why}{each.gateway.suffix()}")
+            _show(f"{printable(robot)}: disarmed{why}{holding.gateway.suffix()}")
         errors += end.errors
     for failure in errors:
         _show(f"hilgw: {failure}", error=True)
@@ -217,7 +213,6 @@ def _release(held: Sequence[Holding], code: int, ended: dict[Holding, Ended]) ->
 
 
 def _show(text: str, *, error: bool = False) -> None:
-    """Print a line: the terminal may be gone, and its output with it."""
     try:
         print(text, file=sys.stderr if error else sys.stdout, flush=True)
     except OSError:

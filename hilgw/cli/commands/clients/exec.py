@@ -45,7 +45,11 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Becomes the program: its exit code is that of hilgw. Raises HilgwError when there is none."""
+    """Replace this process with the program, whose exit code becomes that of hilgw.
+
+    Raises:
+        HilgwError: There is no such program.
+    """
     from hilgw.api.exec_watch import watch
     from hilgw.protocols.webots.address import URL, program_environment
 
@@ -81,7 +85,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(url: str) -> None:
-    """Raise PeerError for an address that can never work."""
     from hilgw.api.address import NotReady, find
 
     try:
@@ -91,7 +94,6 @@ def _check(url: str) -> None:
 
 
 def _address(config: str, wanted: str | None) -> str:
-    """Return where the controller of a robot of this configuration connects. Raises HilgwError."""
     from urllib.parse import quote
 
     from hilgw.config.load import load_config
@@ -105,8 +107,8 @@ def _address(config: str, wanted: str | None) -> str:
         if robot.controller is not None and robot.controller.kind == "webots"
     }
     if wanted is not None and wanted not in addresses:
-        what = f"no robot {quoted(wanted)} with a controller of kind webots"
-        raise UsageError(what, where=config, fix=suggest(wanted, addresses))
+        problem = f"no robot {quoted(wanted)} with a controller of kind webots"
+        raise UsageError(problem, where=config, fix=suggest(wanted, addresses))
     if not addresses:
         raise UsageError(
             "no robot has a controller of kind webots",
@@ -114,7 +116,7 @@ def _address(config: str, wanted: str | None) -> str:
             fix="give one controller: {kind: webots, listen: tcp://127.0.0.1:1234}",
         )
     if wanted is None and len(addresses) > 1:
-        what = f"several robots have a controller: {', '.join(addresses)}"
-        raise UsageError(what, where=config, fix="name one with --robot")
+        problem = f"several robots have a controller: {', '.join(addresses)}"
+        raise UsageError(problem, where=config, fix="name one with --robot")
     name = wanted or next(iter(addresses))
     return f"{addresses[name]}/{quote(name, safe='')}"

@@ -1,5 +1,7 @@
-"""Requests to a gateway that runs on this machine: `hilgw send`, `place` and `set`, and
-the options of all commands that select the gateway."""
+"""Requests to a running gateway of this machine: `hilgw send`, `place` and `set`.
+
+Also the options of all commands that select the gateway.
+"""
 
 from __future__ import annotations
 
@@ -115,9 +117,16 @@ def selected(args: argparse.Namespace) -> dict[str, str | None]:
 
 
 def gateway_of(args: argparse.Namespace, kind: str, name: str) -> Gateway:
-    """Return the gateway that the options select, or that has this name. kind: as
-    `gateways_with` of
-    `hilgw.client.gateway`. HilgwError when there is none, or several."""
+    """Return the gateway that the options select, or that has this name.
+
+    Args:
+        args: The options of the command.
+        kind: What the name is, as for `gateways_with` of `hilgw.client.gateway`.
+        name: The name to look for.
+
+    Raises:
+        HilgwError: No gateway, or more than one, fits.
+    """
     from hilgw.client.gateway import gateway_with
 
     return gateway_with(kind, name, **selected(args))
@@ -128,8 +137,8 @@ def gateway_of(args: argparse.Namespace, kind: str, name: str) -> Gateway:
 
 def _payload(args: argparse.Namespace) -> bytes:
     if (args.text is None) == (args.hex is None):
-        what = "no payload" if args.text is None else "two payloads"
-        raise UsageError(what, fix="give either TEXT or --hex BYTES")
+        problem = "no payload" if args.text is None else "two payloads"
+        raise UsageError(problem, fix="give either TEXT or --hex BYTES")
     if args.text is not None:
         return str(args.text).encode(errors="surrogateescape")
     try:
@@ -141,7 +150,11 @@ def _payload(args: argparse.Namespace) -> bytes:
 
 
 def run_send(args: argparse.Namespace) -> None:
-    """Queue the packet. Raises HilgwError with the reason when it is refused."""
+    """Queue the packet.
+
+    Raises:
+        HilgwError: The packet is refused; the error has the reason.
+    """
     data = _payload(args)
     gateway = gateway_of(args, "station", args.station)
     gateway.send(args.station, data, args.channel)
@@ -152,7 +165,11 @@ def run_send(args: argparse.Namespace) -> None:
 
 
 def run_place(args: argparse.Namespace) -> None:
-    """Set the pose. Raises HilgwError for an unknown name."""
+    """Set the pose.
+
+    Raises:
+        HilgwError: The name is unknown.
+    """
     if len(args.position) != (0 if args.unknown else 3):
         raise UsageError("no position", fix="give X Y Z in metres, or --unknown")
     if args.rotation is not None and not any(args.rotation[:3]):
@@ -171,7 +188,11 @@ TEXT = ("NI",)  # AT commands whose value is text
 
 
 def run_set(args: argparse.Namespace) -> int:
-    """Return 0. Raises HilgwError with the reason when the device refuses."""
+    """Set what the options give, and return 0.
+
+    Raises:
+        HilgwError: The device refuses; the error has the reason.
+    """
     if args.battery is not None:
         return _charge(args)
     if args.at is not None:
@@ -188,7 +209,6 @@ def run_set(args: argparse.Namespace) -> int:
 
 
 def _charge(args: argparse.Namespace) -> int:
-    """Charges the battery of a robot."""
     if args.at or args.channel is not None or args.range is not None:
         raise UsageError("--battery is of a robot alone", fix="hilgw set rover --battery 1000")
     gateway = gateway_of(args, "robot", args.device)
@@ -198,9 +218,8 @@ def _charge(args: argparse.Namespace) -> int:
 
 
 def _remote_at(args: argparse.Namespace) -> int:
-    """Send the AT command, and print the value of a register that was read; return 0."""
     if not 2 <= len(args.at) <= 3 or args.channel is not None or args.range is not None:
-        raise UsageError("--at takes REMOTE COMMAND [VALUE], and no other setting beside it")
+        raise UsageError("--at takes REMOTE COMMAND [VALUE], and no other setting")
     address, name = args.at[0], args.at[1].upper()
     value = _value(name, args.at[2]) if len(args.at) == 3 else b""
     gateway = gateway_of(args, "hardware station", args.device)

@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _what(args: argparse.Namespace) -> tuple[dict[str, Motion], int | None]:
-    """Return the motions by object, and when they end. Raises UsageError, ConfigError."""
+    """Return the motions by object, and when they end."""
     if not 0 < args.rate <= 10_000:
         raise UsageError(f"--rate {args.rate:g} is out of range", fix="use 1 to 10000 Hz")
     if args.duration is not None and not 0 <= args.duration < math.inf:
@@ -121,16 +121,16 @@ def motions(args: argparse.Namespace) -> dict[str, Motion]:
         x, y, z = args.center
         return {args.circle: Circle(center=(x, y, z), radius=args.radius, period_s=args.period)}
     try:
-        found = read_timed_poses(Path(args.file).read_text(encoding="utf-8"), args.file)
+        poses = read_timed_poses(Path(args.file).read_text(encoding="utf-8"), args.file)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read {printable(args.file)}: {error}") from None
-    if not found:
+    if not poses:
         raise UsageError(f"{printable(args.file)} has no poses")
-    return dict(found)
+    return dict(poses)
 
 
 def length_ns(moving: dict[str, Motion], duration_s: float | None) -> int | None:
-    """Duration; None is unlimited."""
+    """Return the duration of the motions; None is unlimited."""
     from hilgw.medium.motion import TimedPoses
 
     if duration_s is not None:
@@ -142,8 +142,7 @@ def length_ns(moving: dict[str, Motion], duration_s: float | None) -> int | None
 def play(
     sender: socket.socket, moving: dict[str, Motion], rate: float, end_ns: int | None, up: int
 ) -> int:
-    """Send every pose at this rate, the one of the last instant too. Returns the number of
-    datagrams."""
+    """Send every pose at this rate, and the last one; return the number of datagrams."""
     begin, sent = time.monotonic_ns(), 0
     for tick in itertools.count():
         elapsed = round(tick * NS / rate)
@@ -158,8 +157,11 @@ def play(
 
 
 def send(sender: socket.socket, poses: dict[str, tuple[float, ...] | None]) -> int:
-    """Send these poses, in halves if one datagram cannot hold them. Returns the number of
-    datagrams."""
+    """Send these poses, in halves if one datagram cannot hold them.
+
+    Returns:
+        The number of datagrams.
+    """
     from hilgw.medium.mocap import MAX_DATAGRAM_BYTES, encode
 
     try:
@@ -179,16 +181,20 @@ def send(sender: socket.socket, poses: dict[str, tuple[float, ...] | None]) -> i
 
 
 def connect(address: str) -> socket.socket:
-    """Return a UDP socket to this address. Raises UsageError: not HOST:PORT, or no such host."""
+    """Return a UDP socket to this address.
+
+    Raises:
+        UsageError: The address is not HOST:PORT, or there is no such host.
+    """
     host, _, port = address.rpartition(":")
     try:
         if not host or not 0 < int(port) < 65536:
             raise ValueError
-        found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_DGRAM)[0]
+        info = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_DGRAM)[0]
     except (OSError, ValueError):
         raise UsageError(
             f"{quoted(address)} is not a HOST:PORT address", fix="e.g. 127.0.0.1:9763"
         ) from None
-    sender = socket.socket(found[0], socket.SOCK_DGRAM)
-    sender.connect(found[4])
+    sender = socket.socket(info[0], socket.SOCK_DGRAM)
+    sender.connect(info[4])
     return sender

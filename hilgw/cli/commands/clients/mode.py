@@ -28,7 +28,11 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> None:
-    """Set or show the mode. Raises HilgwError with the reason when the gateway refuses."""
+    """Set or show the mode.
+
+    Raises:
+        HilgwError: The gateway refuses; the error has the reason.
+    """
     gateway = gateway_of(args, "robot", args.robot)
     state = gateway.mode(args.robot, args.mode)
     if args.json:

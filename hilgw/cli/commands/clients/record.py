@@ -35,7 +35,11 @@ COMMANDS = {
 
 
 def run_record(args: argparse.Namespace) -> None:
-    """Begin or end the recording, and print its file. HilgwError when the gateway refuses."""
+    """Begin or end the recording, and print its file.
+
+    Raises:
+        HilgwError: The gateway refuses.
+    """
     from hilgw.client.gateway import Gateway
 
     gateway = Gateway.find(**selected(args))
@@ -48,7 +52,11 @@ def run_record(args: argparse.Namespace) -> None:
 
 
 def run_note(args: argparse.Namespace) -> None:
-    """Put the remark in. HilgwError when the gateway does not answer."""
+    """Put the remark in.
+
+    Raises:
+        HilgwError: The gateway does not answer.
+    """
     from hilgw.client.gateway import Gateway
 
     Gateway.find(**selected(args)).note(args.text)

@@ -56,7 +56,11 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Return the exit code of the command. HilgwError when the port is not handed over."""
+    """Return the exit code of the command.
+
+    Raises:
+        HilgwError: The port is not handed over.
+    """
     from hilgw.client.gateway import gateway_with
 
     name, words = args.name, args.words[1:] if args.words[:1] == ["--"] else args.words
@@ -77,8 +81,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _use(words: list[str], path: str) -> int:
-    """Run the command to its end; return its exit code. Without one, until Enter or Ctrl-C; an
-    input that has ended, as of a service, is not Enter. HilgwError when it cannot be started."""
+    """Run the command to its end and return its exit code; without one, wait for Enter or Ctrl-C.
+
+    An input that has ended, as of a service, is not Enter.
+    """
     if not words:
         if not sys.stdin.readline():
             signal.pause()
@@ -91,8 +97,8 @@ def _use(words: list[str], path: str) -> int:
         if number != signal.SIGINT or not any(map(os.isatty, (0, 1, 2))):  # whose Ctrl-C both get
             early.append(number) if process is None else process.send_signal(number)
 
-    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # before it runs
-        signal.signal(each, pass_on)
+    for signal_number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # before it runs
+        signal.signal(signal_number, pass_on)
     try:
         process = subprocess.Popen(command, env=os.environ | environment)
     except OSError as error:
@@ -108,7 +114,7 @@ def _use(words: list[str], path: str) -> int:
 
 
 def _outcome(name: str, ports: Callable[[], dict[str, Any]]) -> str:
-    """Once the port is up again, or after some seconds."""
+    """Wait some seconds for the port to be up again, and describe what happened."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ends this wait only
     start_s, port, state = time.monotonic(), {"reason": "the gateway does not answer"}, ""
     with suppress(PeerError):

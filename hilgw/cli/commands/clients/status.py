@@ -53,16 +53,19 @@ COMMANDS = {
 
 
 def run_status(args: argparse.Namespace) -> int:
-    """Return 0 when all is up, else 4 or 5; with --network 0, 1 or 5. PeerError when no gateway
-    runs."""
+    """Return 0 when all is up, else 4 or 5; with --network 0, 1 or 5.
+
+    Raises:
+        PeerError: No gateway runs.
+    """
     if args.network:
         return _network(args)
-    found, style = statuses(args), Style(use_colour(sys.stdout))
+    answers, style = statuses(args), Style(use_colour(sys.stdout))
     if args.json:
-        print_json(found)
+        print_json(answers)
     else:
-        print("\n\n".join("\n".join(lines(status, style)) for status in found))
-    return exit_code(found)
+        print("\n\n".join("\n".join(lines(status, style)) for status in answers))
+    return exit_code(answers)
 
 
 def _network(args: argparse.Namespace) -> int:
@@ -75,34 +78,38 @@ def _network(args: argparse.Namespace) -> int:
     if not ends:
         fix = "add `federation:` to the file of a gateway, or name its --control"
         raise PeerError("no gateway of yours is in a federation", fix=fix)
-    found = {
+    networks = {
         name: Gateway(Path(each["control"])).network() | {"asked": each["federation"]["name"]}
         for name, each in ends.items()
     }
     if args.json:
-        print_json(found)
+        print_json(networks)
     else:
         style = Style(use_colour(sys.stdout))
-        print("\n\n".join("\n".join(network_lines(*each, style)) for each in found.items()))
-    if any(each["silent"] for each in found.values()):
+        print("\n\n".join("\n".join(network_lines(*each, style)) for each in networks.items()))
+    if any(each["silent"] for each in networks.values()):
         return PeerError.exit_code
-    return 0 if all(each["adds_up"] for each in found.values()) else HilgwError.exit_code
+    return 0 if all(each["adds_up"] for each in networks.values()) else HilgwError.exit_code
 
 
 def run_metrics(args: argparse.Namespace) -> int:
-    """Return 0; 5 when a gateway does not answer. PeerError when none runs."""
-    found = statuses(args)
-    silent = [each for each in found if "error" in each]
-    named = [({"config": e["config"], "pid": str(e["pid"])}, e) for e in found if e not in silent]
+    """Return 0; 5 when a gateway does not answer.
+
+    Raises:
+        PeerError: No gateway runs.
+    """
+    answers = statuses(args)
+    silent = [each for each in answers if "error" in each]
+    named = [({"config": e["config"], "pid": str(e["pid"])}, e) for e in answers if e not in silent]
     sys.stdout.write(text_of(named))
-    for each in silent:
-        text = " ".join(map(str.strip, lines(each, Style(on=False))))
+    for status in silent:
+        text = " ".join(map(str.strip, lines(status, Style(on=False))))
         sys.stderr.write(f"hilgw: {text}\n")
     return PeerError.exit_code if silent else 0
 
 
 def exit_code(statuses: list[Status]) -> int:
-    """Of `hilgw status`."""
+    """Return the exit code of `hilgw status`."""
     robots = [robot for each in statuses for robot in each.get("robots", {}).values()]
     if any("error" in each for each in statuses) or any(robot["down"] for robot in robots):
         return PeerError.exit_code
@@ -111,7 +118,7 @@ def exit_code(statuses: list[Status]) -> int:
 
 
 def statuses(args: argparse.Namespace) -> list[Status]:
-    """Of each gateway, or of the one that the options select; all are asked at the same time."""
+    """Return the status of each gateway, or of the selected one, asking all at the same time."""
     from hilgw.client.control_paths import live_sockets
     from hilgw.client.control_socket import find_gateway, in_parallel
 
@@ -123,7 +130,7 @@ def statuses(args: argparse.Namespace) -> list[Status]:
 
 
 def _status(path: Path) -> Status:
-    """`error` instead of the rest where there is no answer, and `program`, which hangs."""
+    """Return the status; without an answer, `error` and the `program` that hangs."""
     from hilgw.client.control_paths import program_at
     from hilgw.client.control_socket import ASK_ALL_S
     from hilgw.client.gateway import Gateway
@@ -135,7 +142,10 @@ def _status(path: Path) -> Status:
 
 
 def lines(status: Status, style: Style) -> list[str]:
-    """Return the lines of one gateway, in 80 columns. Text of others is made printable."""
+    """Return the lines of one gateway, in 80 columns.
+
+    Text of others is made printable.
+    """
     if "error" in status:
         error = style.bad(printable(status["error"]))
         program = f" ({status['program']})" if status["program"] else ""
@@ -143,24 +153,24 @@ def lines(status: Status, style: Style) -> list[str]:
     config = printable(Path(status["config"]).stem or status["control"])
     memory = "" if status["memory_bytes"] is None else f", {status['memory_bytes'] / 1e6:.0f} MB"
     process = f"process {status['pid']}, for {span(status['uptime_s'])}{memory}"
-    found = [f"{style.strong(config)}  {process}"]
+    text = [f"{style.strong(config)}  {process}"]
     ports = [
         (cut(printable(name), _NAME, _NAME // 2), each) for name, each in status["ports"].items()
     ]
     wide = max([15, *(len(name) for name, _ in ports)])
-    found += [f"  {'port':{wide}} {_HEAD}"] if ports else []
+    text += [f"  {'port':{wide}} {_HEAD}"] if ports else []
     for name, port in ports:
-        found += _port(f"{name:{wide}}", port, style)
+        text += _port(f"{name:{wide}}", port, style)
     robots = status["robots"].items()
-    found += [f"  {printable(name)}: {_robot(robot, style)}" for name, robot in robots]
+    text += [f"  {printable(name)}: {_robot(robot, style)}" for name, robot in robots]
     clients = (f"{count} at {printable(where)}" for where, count in status["clients"].items())
-    found.append(f"  clients: {', '.join(clients)}")
-    found += status_lines(federation, style) if (federation := status.get("federation")) else []
+    text.append(f"  clients: {', '.join(clients)}")
+    text += status_lines(federation, style) if (federation := status.get("federation")) else []
     losses = [(kind, reasons) for kind, reasons in status["losses"].items() if reasons]
-    found += [f"  {in_words(kind)}: {printable(reason_counts(each))}" for kind, each in losses]
+    text += [f"  {in_words(kind)}: {printable(reason_counts(each))}" for kind, each in losses]
     return [
         piece
-        for line in found
+        for line in text
         for piece in hanging(line, _WIDTH, len(line) - len(line.lstrip()) + 2)
     ]
 
@@ -170,12 +180,12 @@ def _port(name: str, port: Mapping[str, Any], style: Style) -> list[str]:
     colour = style.bad if port["down"] else style.good if state == "up" else style.dim
     rates = " ".join(f"{port[f'{what}_per_s']:>{width}.4g}" for what, width in _RATES)
     last = "never" if last_s is None else span(last_s)
-    found = [f"  {name} {colour(f'{state:9}')} {span(port['since_s']):>6} {rates} {last:>6}"]
-    found += [f"    {printable(port['reason'])}"] if state != "up" and port["reason"] else []
+    text = [f"  {name} {colour(f'{state:9}')} {span(port['since_s']):>6} {rates} {last:>6}"]
+    text += [f"    {printable(port['reason'])}"] if state != "up" and port["reason"] else []
     if loss is not None and (state == "up" or loss["reason"] != port["reason"]):
         reason = in_words(printable(loss["reason"]))
-        found.append(f"    {loss['what']} lost {span(loss['age_s'])} ago: {reason}")
-    return found
+        text.append(f"    {loss['what']} lost {span(loss['age_s'])} ago: {reason}")
+    return text
 
 
 def _robot(robot: Mapping[str, Any], style: Style) -> str:

@@ -1,5 +1,8 @@
-"""`hilgw key ROBOT KEY...` presses keys of a robot's keyboard; `hilgw say ROBOT TEXT` sends its
-controller a text, as from its robot window."""
+"""The commands `hilgw key` and `hilgw say`, which act as the user of a robot.
+
+`hilgw key ROBOT KEY...` presses keys of a robot's keyboard; `hilgw say ROBOT TEXT` sends its
+controller a text, as from its robot window.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,11 @@ COMMANDS = {
 
 
 def run_key(args: argparse.Namespace) -> None:
-    """Press the keys. Raises HilgwError with the reason when the gateway refuses."""
+    """Press the keys.
+
+    Raises:
+        HilgwError: The gateway refuses; the error has the reason.
+    """
     gateway = gateway_of(args, "robot", args.robot)
     if not args.keys:
         print(f"{args.robot}: type keys; Ctrl-D ends{gateway.suffix()}", file=sys.stderr)
@@ -80,7 +87,11 @@ def run_key(args: argparse.Namespace) -> None:
 
 
 def run_say(args: argparse.Namespace) -> None:
-    """Send the text. Raises HilgwError with the reason when the gateway refuses."""
+    """Send the text.
+
+    Raises:
+        HilgwError: The gateway refuses; the error has the reason.
+    """
     gateway = gateway_of(args, "robot", args.robot)
     gateway.say(args.robot, args.text)
     if gateway.label:
@@ -115,10 +126,9 @@ _KEY = re.compile(
 
 
 def keys_of(data: bytes) -> list[int]:
-    """Return the keys in what a terminal sent (xterm, VT220); what Webots has no key for is left
-    out."""
-    found = (_code(match) for match in _KEY.finditer(data.decode("ascii", "ignore")))
-    return [code for code in found if code is not None]
+    """Return the keys in what a terminal sent (xterm, VT220), without those that Webots lacks."""
+    codes = (_code(match) for match in _KEY.finditer(data.decode("ascii", "ignore")))
+    return [code for code in codes if code is not None]
 
 
 def _code(match: re.Match[str]) -> int | None:

@@ -76,7 +76,11 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> None:
-    """Show events until the end of the gateway. HilgwError when it does not answer."""
+    """Show events until the end of the gateway.
+
+    Raises:
+        HilgwError: It does not answer.
+    """
     from hilgw.client.gateway import watched_gateway
 
     is_table = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
@@ -88,7 +92,7 @@ def run(args: argparse.Namespace) -> None:
     gateway = watched_gateway(args.names, **selected(args))
     if args.frames and args.names:
         _check_framed(gateway, args.names)
-    states = is_table or args.pcapng  # Wireshark gets the begin of its file at once
+    states = is_table or args.pcapng  # Wireshark gets the start of its file at once
     source = gateway.events(kinds, args.names, lost=args.lost and not is_line, states=states)
     if is_line:
         source = (each for each in source if each.get("not_received", True))
@@ -143,7 +147,7 @@ def printer(args: argparse.Namespace) -> Callable[[dict[str, Any]], None]:
 
 
 def _capture(out: BinaryIO) -> Callable[[dict[str, Any]], None]:
-    """Return what writes an event as a recording has it; before the first one, its beginning."""
+    """Return a function that records an event; the first call writes the start of the recording."""
     from hilgw.record.events import Writer
 
     writer: Writer | None = None
@@ -163,7 +167,7 @@ def _capture(out: BinaryIO) -> Callable[[dict[str, Any]], None]:
 
 
 def _check_framed(gateway: Gateway, names: list[str]) -> None:
-    """HilgwError for names that are here, and have no frames: nothing would ever come."""
+    """Raise HilgwError for names that exist but have no frames: nothing would ever come."""
     from hilgw.protocols.gateway.requests import Find
 
     known, framed = (gateway.ask(Find(kind, names)).found for kind in ("part", "hardware station"))

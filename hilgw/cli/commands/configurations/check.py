@@ -30,19 +30,18 @@ COMMANDS = {
 def run(args: argparse.Namespace) -> int:
     """Return 0, or 3 when a file has errors."""
     with loading.without_collection():  # it takes 4 % of the time of a check
-        found = [(file, *_check(args, file)) for file in args.files]
+        results = [(file, *_check(args, file)) for file in args.files]
     if args.json:
         from hilgw.cli.output.text import print_json
 
-        print_json({"files": [_as_data(*each) for each in found]})
+        print_json({"files": [_as_data(*each) for each in results]})
     else:
-        for each in found:
-            _print(*each)
-    return ConfigError.exit_code if any(errors for _, errors, _ in found) else 0
+        for checked in results:
+            _print(*checked)
+    return ConfigError.exit_code if any(errors for _, errors, _ in results) else 0
 
 
 def _check(args: argparse.Namespace, file: str) -> tuple[list[Diagnostic], list[Diagnostic]]:
-    """Return the errors and the warnings of a file."""
     from hilgw.config.source.positions import ConfigErrors
 
     try:

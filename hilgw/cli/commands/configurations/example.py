@@ -33,7 +33,11 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print, write or list them. UsageError for an unknown name, or a file that exists."""
+    """Print or write an example, or list them all.
+
+    Raises:
+        UsageError: The name is unknown, or the file exists.
+    """
     if args.write:
         if args.name is None:
             raise UsageError(
@@ -57,7 +61,11 @@ def examples() -> dict[str, str]:
 
 
 def example(name: str) -> str:
-    """Return the text of one shipped configuration. Raises UsageError for an unknown name."""
+    """Return the text of one shipped configuration.
+
+    Raises:
+        UsageError: The name is unknown.
+    """
     known = examples()
     text = known.get(name.removesuffix(".yaml"))
     if text is None:
@@ -69,7 +77,6 @@ _PROGRAM = re.compile(r"\bfile: *([\w-]+\.py)\b")
 
 
 def _write(name: str, text: str) -> None:
-    """Write the configuration and its programs into the current folder."""
     shipped = folder() or Path()
     contents = {f"{name}.yaml": _for_editors(text)}
     for program in _PROGRAM.findall(text):
@@ -82,7 +89,6 @@ def _write(name: str, text: str) -> None:
 
 
 def _for_editors(text: str) -> str:
-    """Return the text with the schema that a file in the present folder has."""
     first, newline, rest = text.partition("\n")
     return header(Path()) + newline + rest if first.startswith(HEADER) else text
 

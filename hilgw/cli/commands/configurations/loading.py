@@ -28,8 +28,7 @@ OPTIONS = options_of_run(LOADING, **{"from": duration})
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """Pause garbage collection in a block that makes much and leaves little, or ends the
-    process."""
+    """Pause garbage collection in a block that makes much and keeps little, or ends the process."""
     collects = gc.isenabled()
     gc.disable()
     try:
@@ -40,8 +39,11 @@ def without_collection() -> Iterator[None]:
 
 
 def load(args: argparse.Namespace, path: str) -> Loaded:
-    """Return the file with the options of the command, --arm too if it has that. Raises
-    ConfigErrors."""
+    """Return the file with the options of the command, --arm too if it has that.
+
+    Raises:
+        ConfigErrors: The file or an option is wrong.
+    """
     import dataclasses
     import json
 
@@ -61,7 +63,6 @@ def load(args: argparse.Namespace, path: str) -> Loaded:
 
 
 def _check_zenoh(inspection: Inspection) -> None:
-    """Ask Zenoh about its settings, in a file that has some."""
     if any(made.zenoh for _, made in inspection.made("federation")) and find_spec("zenoh"):
         from hilgw.federation.settings import check_settings
 
@@ -69,7 +70,6 @@ def _check_zenoh(inspection: Inspection) -> None:
 
 
 def _replay(args: argparse.Namespace) -> ReplayOptions | None:
-    """Return the options --replay, --only, --from and --on-departure."""
     from hilgw.config.replays import ReplayOptions
 
     given = vars(args)

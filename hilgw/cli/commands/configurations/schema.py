@@ -1,4 +1,4 @@
-"""`hilgw schema`: the JSON Schema of a configuration file, printed or beside a file."""
+"""`hilgw schema`: the JSON Schema of a configuration file, printed or next to a file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COMMANDS = {
                 metavar="FILE",
                 nargs="?",
                 const="",
-                help=f"write {SCHEMA} beside this configuration; without FILE in this folder",
+                help=f"write {SCHEMA} next to this configuration; without FILE in this folder",
             ),
         ),
     ),
@@ -56,7 +56,6 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _configuration(path: str) -> Path:
-    """Return the configuration, or a folder of some. Raises UsageError when it does not exist."""
     file = Path(path)
     if not file.exists():
         raise UsageError(f"{printable(path)} does not exist", fix="name a configuration")
@@ -64,7 +63,6 @@ def _configuration(path: str) -> Path:
 
 
 def _first_line(file: Path) -> str:
-    """Raise HilgwError when the file cannot be read."""
     try:
         with file.open(encoding="utf-8", errors="replace") as stream:
             return stream.readline(1000).strip()

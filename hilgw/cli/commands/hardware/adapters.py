@@ -28,7 +28,11 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print the kinds. Raises UsageError for an unknown name."""
+    """Print the kinds.
+
+    Raises:
+        UsageError: The name is unknown.
+    """
     kinds = _kinds(args.name)
     if args.json:
         print_json([_as_data(adapter) for adapter in kinds])
@@ -41,7 +45,6 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _kinds(name: str | None) -> list[Any]:
-    """Return the adapter of this name, or all; prints an error for each that does not load."""
     from hilgw import plugins
 
     if name is not None:
@@ -51,8 +54,8 @@ def _kinds(name: str | None) -> list[Any]:
             raise UsageError(error.what, fix=error.fix)
         return [known[name]()]
     parts, broken = plugins.load_all(plugins.ADAPTERS)
-    for each in broken:
-        sys.stderr.write(f"hilgw: {each}\n")
+    for problem in broken:
+        sys.stderr.write(f"hilgw: {problem}\n")
     return list(parts.values())
 
 

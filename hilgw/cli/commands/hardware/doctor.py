@@ -1,5 +1,7 @@
-"""`hilgw doctor`: finds what blocks access to serial ports, with the fix of each problem. With a
-robot of a configuration, the first check of this robot's motors and stops."""
+"""`hilgw doctor` finds what blocks access to serial ports, with the fix of each problem.
+
+With a robot of a configuration, it runs the first check of this robot's motors and stops.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Return 0 without problems, else 1. Raises HilgwError."""
+    """Return 0 without problems, else 1, or raise HilgwError."""
     if args.robot is not None or args.wheels_up:
         return _first_check(args)
     from hilgw.cli.commands.configurations import loading
@@ -66,22 +68,21 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _first_check(args: argparse.Namespace) -> int:
-    """Raise HilgwError for a call that is not valid."""
     if args.config is None or args.robot is None:
         missing = "--config FILE" if args.config is None else "ROBOT"
         fix = "hilgw doctor --config FILE ROBOT --wheels-up"
         raise UsageError(f"{missing} is missing", fix=fix)
     if not args.wheels_up:
-        what = "the motors of the robot will turn"
-        raise UsageError(what, fix="lift it, so that no wheel touches the ground: --wheels-up")
+        problem = "the motors of the robot will turn"
+        raise UsageError(problem, fix="lift it, so that no wheel touches the ground: --wheels-up")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        fix = "run it in a terminal, beside the robot"
+        fix = "run it in a terminal, next to the robot"
         raise UsageError("the first check asks a person, and needs a terminal", fix=fix)
     from hilgw.cli.commands.configurations import loading
     from hilgw.cli.first_check import check
 
     config = loading.load(args, args.config).config
     if args.robot not in config.robots:
-        what = f"no robot {printable(args.robot)} in this file"
-        raise UsageError(what, fix=suggest(args.robot, config.robots))
+        problem = f"no robot {printable(args.robot)} in this file"
+        raise UsageError(problem, fix=suggest(args.robot, config.robots))
     return check.run(args, config)

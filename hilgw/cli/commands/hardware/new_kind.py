@@ -28,8 +28,11 @@ YAML_WORDS = ("true", "false", "null", "yes", "no", "on", "off")  # not text in 
 
 
 class Part(NamedTuple):
-    """What is made. folder: of its modules in a checkout. templates: of the part, its
-    configuration and its test; conformance: the import of the test's rules."""
+    """A kind of part that can be made.
+
+    folder: of its modules in a checkout. templates: of the part, its configuration and its test;
+    conformance: the import of the test's rules.
+    """
 
     noun: str
     folder: str
@@ -154,12 +157,11 @@ def _mock_of(part: Part, type: str) -> str:
 
 
 def _valid(name: str, part: Part) -> str:
-    """Raise UsageError when the name cannot be that of a kind."""
     is_word = re.fullmatch(r"[a-z][a-z0-9_]{0,39}", name) and not keyword.iskeyword(name)
     if not is_word or name in (*YAML_WORDS, *part.group.shared):
-        what = f"{quoted(name)} is not a valid {part.name} name"
+        problem = f"{quoted(name)} is not a valid {part.name} name"
         example = "my_robot" if part is BODY else "my_radio"
-        raise UsageError(what, fix=f"write it like {example}")
+        raise UsageError(problem, fix=f"write it like {example}")
     return name
 
 
@@ -168,7 +170,6 @@ def _is_checkout(folder: Path) -> bool:
 
 
 def _of_checkout(part: Part, name: str, mock: str) -> dict[str, str]:
-    """Return each file's template by its path: adapter or body, mock, configuration, test."""
     module, config, test = part.templates
     return {
         f"hilgw/{part.folder}/{name}.py": module,
@@ -179,7 +180,6 @@ def _of_checkout(part: Part, name: str, mock: str) -> dict[str, str]:
 
 
 def _of_distribution(part: Part, name: str, mock: str) -> dict[str, str]:
-    """Return the same four files of a distribution with entry points, and what makes it one."""
     module, config, test = part.templates
     return {
         f"hilgw_{name}/{part.name}.py": module,
@@ -192,7 +192,6 @@ def _of_distribution(part: Part, name: str, mock: str) -> dict[str, str]:
 
 
 def _refuse_installed(name: str, part: Part) -> None:
-    """Raise UsageError when a kind or a mock of this name is installed."""
     if name in plugins.names(part.group) or name in plugins.names(plugins.MOCKS):
         raise UsageError(
             f"{part.noun} or a mock {quoted(name)} is installed already", fix="choose another name"

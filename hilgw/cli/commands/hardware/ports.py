@@ -41,8 +41,12 @@ def run(args: argparse.Namespace) -> None:
 
 
 def describe_ports() -> list[dict[str, Any]]:
-    """Path, by-id and by-path names, USB ids, serial number, location, description and holders of
-    each port."""
+    """Describe each port.
+
+    Returns:
+        Path, by-id and by-path names, USB ids, serial number, location, description and holders of
+        each port.
+    """
     from hilgw.discovery.ports import probable_device, stable_name
     from hilgw.transports.serial import tty
     from hilgw.transports.serial.port import list_ports

@@ -44,8 +44,12 @@ COMMANDS = {
 
 
 def run(args: argparse.Namespace) -> None:
-    """Search the ports, or the network. Raises PeerError when nothing is found, PortError for a
-    named port."""
+    """Search the ports, or the network.
+
+    Raises:
+        PeerError: Nothing is found.
+        PortError: A named port cannot be searched.
+    """
     import asyncio
 
     if args.network is not None:
@@ -53,12 +57,12 @@ def run(args: argparse.Namespace) -> None:
         return
     if args.connect:
         raise UsageError("--connect is of gateways", fix="hilgw scan --network --connect ENDPOINT")
-    found = asyncio.run(_scan(args))
+    hardware = asyncio.run(_scan(args))
     if args.json:
         from hilgw.cli.output.text import print_json
 
-        print_json(found)
-    if not found:
+        print_json(hardware)
+    if not hardware:
         raise PeerError(
             "no known hardware found", fix="check power and wiring, and run hilgw doctor"
         )
@@ -69,27 +73,26 @@ async def _scan(args: argparse.Namespace) -> list[Found]:
 
     from hilgw.engine.event_loop.scheduler import Timer
 
-    found: list[Found] = []
+    hardware: list[Found] = []
     timer = Timer(asyncio.get_running_loop())
     try:
         ports = _ports(args.ports)
         for number, (port, usb) in enumerate(ports, 1):
             place = f" (port {number} of {len(ports)})" if len(ports) > 1 else ""
             try:
-                found += await _scan_port(args, port, usb, timer, place)
+                hardware += await _scan_port(args, port, usb, timer, place)
             except PortError as error:
                 if args.ports:
                     raise
                 _progress(f"{error}; skipped")
     finally:
         timer.close()
-    return found
+    return hardware
 
 
 async def _scan_port(
     args: argparse.Namespace, port: str, usb: tuple[int, int] | None, timer: Any, place: str
 ) -> list[Found]:
-    """Return what answers on one port. place: of the port among all, for the progress."""
     from hilgw.discovery.scan import Try, scan_port
 
     steps = scan_port(
@@ -100,20 +103,20 @@ async def _scan_port(
         rates=tuple(args.baudRate or ()),
         network=not args.no_network,
     )
-    found = []
+    hardware = []
     async for step in steps:
         if isinstance(step, Try):
             _progress(f"{step.port}{place}: {step}")
         else:
-            found.append(step)
+            hardware.append(step)
             if not args.json:
                 _show(step)
-    return found
+    return hardware
 
 
-def _show(found: Found) -> None:
-    print(f"{found.port}: {found.kind} at {found.baudRate}: {found.identity or found.problem}")
-    for node in found.nodes:
+def _show(answer: Found) -> None:
+    print(f"{answer.port}: {answer.kind} at {answer.baudRate}: {answer.identity or answer.problem}")
+    for node in answer.nodes:
         rssi = "" if node.rssi_dbm is None else f"{node.rssi_dbm} dBm"
         words = (node.address, node.network, node.name, node.role, rssi)
         print("    " + "  ".join(word for word in words if word))
@@ -151,8 +154,8 @@ def _adapters(kinds: list[str] | None) -> list[SearchableAdapter]:
         if kind not in known:
             raise UsageError(f"unknown kind {kind!r}", fix="known kinds: " + ", ".join(known))
     adapters = [loader() for name, loader in known.items() if not kinds or name in kinds]
-    found = [adapter for adapter in adapters if isinstance(adapter, SearchableAdapter)]
-    if not found:
-        what = f"{' and '.join(kinds or known)} cannot be identified without changing settings"
-        raise UsageError(what, fix="omit --kind to search for all others")
-    return found
+    searchable = [adapter for adapter in adapters if isinstance(adapter, SearchableAdapter)]
+    if not searchable:
+        problem = f"{' and '.join(kinds or known)} cannot be identified without changing settings"
+        raise UsageError(problem, fix="omit --kind to search for all others")
+    return searchable

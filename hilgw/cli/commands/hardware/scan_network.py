@@ -49,23 +49,26 @@ OPTIONS = (
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print the gateways. PeerError when no gateway is found."""
+    """Print the gateways.
+
+    Raises:
+        PeerError: No gateway is found.
+    """
     if args.ports or args.kind or args.baudRate:
         raise UsageError("--network is of gateways, not of ports", fix="name no ports and kinds")
     file = getattr(args, "config", None)
-    found = _surveyed(args, file) if file or args.connect else _asked(args)
-    found = sorted(found, key=lambda each: (each["network"], each["name"], each["id"]))
+    gateways = _surveyed(args, file) if file or args.connect else _asked(args)
+    gateways = sorted(gateways, key=lambda each: (each["network"], each["name"], each["id"]))
     if args.json:
         from hilgw.cli.output.text import print_json
 
-        print_json(found)
+        print_json(gateways)
     else:
-        for each in found:
-            print("\n".join(lines(each)))
+        for gateway in gateways:
+            print("\n".join(lines(gateway)))
 
 
 def _surveyed(args: argparse.Namespace, file: str | None) -> list[Found]:
-    """Ask with a session of its own."""
     config = _config(args, file)
     try:
         from hilgw.federation.survey import survey
@@ -76,18 +79,18 @@ def _surveyed(args: argparse.Namespace, file: str | None) -> list[Found]:
         raise ConfigError("needs Eclipse Zenoh", where="hilgw scan --network", fix=fix) from None
     network = args.network or (config.network if file else ANY)
     endpoints = list(dict.fromkeys(args.connect or [*config.endpoints, *config.connect]))
-    for each in endpoints:
-        if not all(each.partition("/")):
+    for endpoint in endpoints:
+        if not all(endpoint.partition("/")):
             fix = "write PROTOCOL/HOST:PORT, e.g. tcp/127.0.0.1:7447"
-            raise UsageError(f"{quoted(each)} is not an endpoint of Zenoh", fix=fix)
-    found, problems = survey(config, endpoints, network)
-    if not found:
-        what = "; ".join(f"{printable(at)}: {printable(why)}" for at, why in problems.items())
+            raise UsageError(f"{quoted(endpoint)} is not an endpoint of Zenoh", fix=fix)
+    gateways, problems = survey(config, endpoints, network)
+    if not gateways:
+        problem = "; ".join(f"{printable(at)}: {printable(why)}" for at, why in problems.items())
         fix = "check the endpoint and its TLS, and that a gateway with `federation:` runs"
-        raise PeerError(f"no gateway found: {what}", fix=fix)
-    for at, why in problems.items():
-        sys.stderr.write(f"hilgw: {printable(at)}: {printable(why)}\n")
-    return found
+        raise PeerError(f"no gateway found: {problem}", fix=fix)
+    for place, why in problems.items():
+        sys.stderr.write(f"hilgw: {printable(place)}: {printable(why)}\n")
+    return gateways
 
 
 def _config(args: argparse.Namespace, file: str | None) -> FederationConfig:
@@ -120,14 +123,14 @@ def _asked(args: argparse.Namespace) -> list[Found]:
     if not ends:
         fix = "name an endpoint with --connect, or a file with --config"
         raise PeerError("no gateway of yours is in a federation", fix=fix)
-    found: dict[tuple[str, str, str], Found] = {}
-    for each in (*map(_own, ends), *(other for end in ends for other in _others(end))):
-        if args.network in ("", each["network"]):
-            key = each["network"], each["name"], each["id"]
-            found[key] = {**each, **found.get(key, {})}  # with the way there
-    if not found:
+    gateways: dict[tuple[str, str, str], Found] = {}
+    for gateway in (*map(_own, ends), *(other for end in ends for other in _others(end))):
+        if args.network in ("", gateway["network"]):
+            key = gateway["network"], gateway["name"], gateway["id"]
+            gateways[key] = {**gateway, **gateways.get(key, {})}  # with the way there
+    if not gateways:
         raise PeerError(f"no gateway of yours is in the network {quoted(args.network)}")
-    return list(found.values())
+    return list(gateways.values())
 
 
 def _own(status: Found) -> Found:
@@ -139,34 +142,37 @@ def _own(status: Found) -> Found:
 def _others(status: Found) -> Iterator[Found]:
     federation = status["federation"]
     more = {"network": federation["network"], "own_version": federation["version"]}
-    for name, each in federation["gateways"].items():
-        yield {**more, "name": name, "seen_by": federation["name"], **each}
+    for name, gateway in federation["gateways"].items():
+        yield {**more, "name": name, "seen_by": federation["name"], **gateway}
 
 
 # --- words ----------------------------------------------------------------------------------------
 
 
-def lines(each: Found) -> Iterable[str]:
-    """Yield the lines about one gateway. All of it comes from the network."""
+def lines(gateway: Found) -> Iterable[str]:
+    """Yield the lines about one gateway.
+
+    All of it comes from the network.
+    """
     from hilgw.cli.output.federation import things
     from hilgw.events.words import way
     from hilgw.federation.wire import VERSION
 
-    own, latency = each.get("own_version", VERSION), each.get("latency", {})
-    times = (latency.get("p50_ms"), latency.get("p99_ms"), each.get("round_trip_ms"))
-    state, seen = each.get("state", "up"), each.get("seen_by")
+    own, latency = gateway.get("own_version", VERSION), gateway.get("latency", {})
+    times = (latency.get("p50_ms"), latency.get("p99_ms"), gateway.get("round_trip_ms"))
+    state, seen = gateway.get("state", "up"), gateway.get("seen_by")
     words = [
-        f"hilgw {each['hilgw']}" if each["hilgw"] else "",
-        f"protocol version {each['version']}",
-        f"{state}: {each['reason']}" if state != "up" and each.get("reason") else state,
-        way(*times, each.get("clock_offset_s")),
+        f"hilgw {gateway['hilgw']}" if gateway["hilgw"] else "",
+        f"protocol version {gateway['version']}",
+        f"{state}: {gateway['reason']}" if state != "up" and gateway.get("reason") else state,
+        way(*times, gateway.get("clock_offset_s")),
     ]
     by = f", as seen by {seen}" if seen else ""
     about = printable("; ".join(filter(None, words)) + by)
-    yield f"{printable(each['name'])} in the network {printable(each['network'])}: {about}"
-    if each["version"] != own:
+    yield f"{printable(gateway['name'])} in the network {printable(gateway['network'])}: {about}"
+    if gateway["version"] != own:
         yield (
-            f"    it speaks version {each['version']} of the federation, this hilgw {own}: "
+            f"    it speaks version {gateway['version']} of the federation, this hilgw {own}: "
             "they refuse each other"
         )
-    yield from (f"    {line}" for line in things(each))
+    yield from (f"    {line}" for line in things(gateway))
