@@ -32,7 +32,6 @@ class Packet:
 
 
 def _pattern(name: str, value: Any) -> re.Pattern[bytes] | None:
-    """A regular expression; None: there is none."""
     return _compiled(name, value) if value else None
 
 
@@ -210,7 +209,7 @@ class TextModule(Adjustable[Settings]):
         self.timers.start("quiet", now + QUIET_NS, lambda _: self._held.clear())
 
     def _is_whole(self) -> bool:
-        """Data with a length may hold the end of a line."""
+        # Data with a length may hold the end of a line.
         if self.settings.transmit is None or "length" not in self.settings.transmit.groupindex:
             return True
         head = self.settings.transmit.match(self._held)
@@ -307,7 +306,7 @@ class TextModule(Adjustable[Settings]):
         return False
 
     def _filled(self, packet: Packet, rssi_dbm: int) -> bytes:
-        """The line of a received packet. Values that look like a {field} stay as they are."""
+        # The line of a received packet. Values that look like a {field} stay as they are.
         fills = {
             "data": packet.data,
             "hex": packet.data.hex().upper().encode(),

@@ -31,21 +31,20 @@ class Framing(ABC):
 
     @abstractmethod
     def encode(self, packet: bytes) -> bytes:
-        """The frame of a packet. ValueError: this framing cannot carry it."""
+        """Return the frame of a packet; raise ValueError when this framing cannot carry it."""
 
     @abstractmethod
     def feed(self, data: bytes, begin: int, end: int) -> list[bytes]:
-        """Bytes that were on the wire from `begin` to `end`; the packets they complete."""
+        """Read bytes on the wire from `begin` to `end`; return the packets they complete."""
 
     def due(self) -> int | None:
-        """The time of the next call of `expire`."""
+        """Return the time of the next call of `expire`."""
         return None
 
     def expire(self, now: int) -> list[bytes]:
         return []
 
     def clear(self) -> None:
-        """Power cycle: forget the bytes read so far."""
         self._buffer.clear()
 
 
@@ -90,7 +89,7 @@ class Delimited(Framing):
 
     @abstractmethod
     def _unwrap(self, frame: bytes) -> bytes | None:
-        """The packet of a frame without its delimiter; None: it is damaged."""
+        """Return the packet of a frame without its delimiter; None when the frame is damaged."""
 
 
 class Cobs(Delimited):
@@ -173,7 +172,7 @@ def escaped(data: bytes, special: Collection[int]) -> bytes:
 
 
 def unescaped(data: bytes) -> bytes | None:
-    """The bytes without their escapes; None: one is cut off at the end."""
+    """Return the bytes without their escapes; None when one is cut off at the end."""
     out = bytearray()
     mask = 0
     for byte in data:
@@ -272,7 +271,7 @@ class Length(Framing):
         return self._give_up() if due is not None and now >= due else []
 
     def _give_up(self) -> list[bytes]:
-        """Drop the incomplete frame; the bytes behind its first one may hold others."""
+        # Drop the incomplete frame; the bytes behind its first one may hold others.
         packets = []
         while self._buffer:
             self._drop_byte()

@@ -22,7 +22,7 @@ class Floor(Room):
         self.left_mm = self.right_mm = 0.0
 
     def move(self, left: float, right: float, seconds: float) -> None:
-        """Turn the wheels at these speeds (mm/s) for so many seconds."""
+        """Turn the wheels at these speeds (mm/s) for this many seconds."""
         self.left_mm += left * seconds
         self.right_mm += right * seconds
         self.advance((left + right) / 2 * seconds, (right - left) / BASE_MM * seconds)
@@ -37,17 +37,17 @@ class Floor(Room):
         return at > -0.3, at < 0.3
 
     def light(self, angle: float) -> int:
-        """The signal of a light bumper, 0 to 4095."""
+        """Return the signal of a light bumper, 0 to 4095."""
         return round(4095 * math.exp(-self.distance(angle) / LIGHT_REACH_MM))
 
     def counts(self) -> tuple[int, int]:
-        """The encoders, left and right: 16 bits that wrap around."""
+        """Return the encoders, left and right: 16 bits that wrap around."""
         return (
             math.floor(self.left_mm * COUNTS_PER_MM) & 0xFFFF,
             math.floor(self.right_mm * COUNTS_PER_MM) & 0xFFFF,
         )
 
     def way(self) -> tuple[float, float]:
-        """From the wheels: the way of the middle in mm, and the turn in degrees."""
+        """Return the way of the middle in mm and the turn in degrees, both from the wheels."""
         turn = math.degrees((self.right_mm - self.left_mm) / BASE_MM)
         return (self.left_mm + self.right_mm) / 2, turn

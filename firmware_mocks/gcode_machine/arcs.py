@@ -1,5 +1,7 @@
-"""Arcs of G2 and G3 as the straight segments that Grbl plans (Grbl 1.1, gcode.c and
-motion_control.c): lengths in millimetres."""
+"""Arcs of G2 and G3 as the straight segments that Grbl plans, in millimetres.
+
+Source: Grbl 1.1, gcode.c and motion_control.c.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +34,11 @@ def segments(
     *,
     clockwise: bool,
 ) -> tuple[Point, ...]:
-    """The ends of the segments. centre: from the start, by axis (I, J, K). radius: of R, which is
-    negative for the longer of two arcs."""
+    """Return the ends of the segments.
+
+    `centre` is given from the start, by axis (I, J, K); `radius` is that of R, which is negative
+    for the longer of two arcs.
+    """
     first, second, along = PLANES[plane]
     dx, dy = end[first] - start[first], end[second] - start[second]
     if radius is not None:
@@ -63,7 +68,7 @@ def segments(
 
 
 def _centre(dx: float, dy: float, radius: float, *, clockwise: bool) -> tuple[float, float]:
-    """From the start: of the two circles of this radius, the one that the direction means."""
+    # From the start: of the two circles of this radius, the one that the direction means.
     way = math.hypot(dx, dy)
     if not way:
         raise ArcError(INVALID_TARGET)
@@ -75,7 +80,6 @@ def _centre(dx: float, dy: float, radius: float, *, clockwise: bool) -> tuple[fl
 
 
 def _check_radii(to_centre: tuple[float, float], chord: tuple[float, float]) -> None:
-    """Both ends are about as far from the centre."""
     radius = math.hypot(*to_centre)
     wrong = abs(radius - math.hypot(chord[0] - to_centre[0], chord[1] - to_centre[1]))
     if not radius or wrong > 0.5 or (wrong > 0.005 and wrong > 0.001 * radius):

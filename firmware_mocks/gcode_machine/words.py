@@ -1,5 +1,7 @@
-"""One line of G-code in words, and the modal state that lines leave behind (Grbl wiki, "Commands"
-and "Interface"). Lengths in millimetres, feed in mm/min."""
+"""One line of G-code in words, and the modal state that lines leave behind.
+
+Source: Grbl wiki, "Commands" and "Interface". Lengths are in millimetres, feed in mm/min.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,12 @@ class LineError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Modes:
-    """motion: 0 rapid, 1 with feed, 2 and 3 arcs. plane: 17 to 19. feed: in mm/min. offset: of G54,
-    which is kept without power, zero: of G92, and home: of G28; all in machine coordinates."""
+    """The modal state.
+
+    `motion` is 0 rapid, 1 with feed, 2 and 3 arcs; `plane` 17 to 19; `feed` in mm/min; `offset`
+    that of G54, which is kept without power, `zero` of G92, and `home` of G28; all in machine
+    coordinates.
+    """
 
     motion: int = 0
     plane: int = 17
@@ -53,7 +59,7 @@ class Modes:
         return x + dx, y + dy, z + dz
 
     def text(self) -> str:
-        """The modes as in the answer to $G."""
+        """Return the modes as in the answer to $G."""
         units, distance = ("G20" if self.inches else "G21"), ("G91" if self.relative else "G90")
         return (
             f"[GC:G{self.motion} G54 G{self.plane} {units} {distance} G94 M{self.spindle} M9 T0 "
@@ -85,14 +91,16 @@ class _Words:
 
 
 def clean(line: str) -> str:
-    """The line without comments and spaces, in capital letters."""
+    """Return the line without comments and spaces, in capital letters."""
     return re.sub(r"\s", "", _COMMENT.sub("", line)).upper()
 
 
 def read(line: str, modes: Modes, position: Point, *, jog: bool = False) -> Block:
-    """The block of a cleaned line. position: the end of the motion before, in mm. jog: a line after
-    $J=, which leaves no modes behind and takes G20, G21, G90, G91, axes and F alone. LineError
-    for what is refused."""
+    """Return the block of a cleaned line; raise LineError for what is refused.
+
+    `position` is the end of the motion before, in mm. `jog` marks a line after $J=, which leaves
+    no modes behind and takes G20, G21, G90, G91, axes and F alone.
+    """
     words = _words(line)
     if jog and (words.codes - {20, 21, 90, 91, 53} or not words.axes):
         raise LineError(BAD_JOG)
@@ -117,7 +125,6 @@ def read(line: str, modes: Modes, position: Point, *, jog: bool = False) -> Bloc
 
 
 def _modes(words: _Words, modes: Modes) -> Modes:
-    """The modes that this line leaves behind."""
     for low, high in ((0, 3), (17, 19), (20, 21), (90, 91)):
         if sum(low <= code <= high for code in words.codes) > 1:
             raise LineError(SAME_GROUP)
@@ -142,7 +149,7 @@ def _unit(modes: Modes) -> float:
 
 
 def _target(words: _Words, modes: Modes, position: Point) -> Point:
-    """Machine coordinates: with G53 those of the line, else from the work zero or the position."""
+    # Machine coordinates: with G53 those of the line, else from the work zero or the position.
     zero = (0.0, 0.0, 0.0) if 53 in words.codes else modes.work_zero
     base = position if modes.relative and 53 not in words.codes else zero
     x, y, z = (
@@ -153,7 +160,6 @@ def _target(words: _Words, modes: Modes, position: Point) -> Point:
 
 
 def _path(words: _Words, modes: Modes, position: Point, *, jog: bool) -> tuple[Point, ...]:
-    """The ends of the motions of G0 to G3, or of a jog."""
     is_arc = modes.motion in (2, 3) and not jog
     if 53 in words.codes and is_arc:
         raise LineError(NOT_STRAIGHT)
@@ -181,7 +187,6 @@ def _path(words: _Words, modes: Modes, position: Point, *, jog: bool) -> tuple[P
 def _special(
     code: float, words: _Words, modes: Modes, position: Point
 ) -> tuple[Modes, tuple[Point, ...]]:
-    """G28, G28.1, G92 and G92.1: the modes after them, and the ways."""
     if code == SET_HOME:
         return replace(modes, home=position), ()
     if code == CLEAR_ZERO:

@@ -54,7 +54,7 @@ class Commands:
         self.sleeps = self.updates = False
 
     def answer(self, text: str) -> list[str]:
-        """The reply to one command, as lines."""
+        """Return the reply to one command, as lines."""
         if text == "AT":
             return ["OK"]
         if not text.startswith("AT+"):
@@ -125,7 +125,7 @@ class Commands:
 
 
 def set_line(held: Settings, line: str) -> bool:
-    """The serial mode, such as 8N1; whether there is such a one."""
+    """Set the serial mode, such as 8N1; return whether there is one of this name."""
     found = _LINE.fullmatch(line)
     if found is None:
         return False

@@ -153,7 +153,7 @@ class Module(Mock):
         self._life += 1
 
     def set_modem_line(self, name: str, on: bool, now: int) -> None:
-        """The client switched its DTR or RTS."""
+        """Switch the client's DTR or RTS."""
         self.advance(now)
         if name != self._choices["set_by"]:
             return
@@ -161,7 +161,7 @@ class Module(Mock):
         self._follow_pin(now)
 
     def _pull(self, low: bool) -> None:
-        """The pin has this level from now on; the firmware sees it with the next call."""
+        # The pin has this level from now on; the firmware sees it with the next call.
         self._pin_is_low = low
         if self._power == "on":
             self.timers.start("pin", 0, self._follow_pin)
@@ -185,7 +185,6 @@ class Module(Mock):
             self.timers.stop("set")  # too short to take effect
 
     def _leave(self, now: int) -> None:
-        """SET has been high long enough: use the new settings."""
         self._fixed_rate = False
         commands = self._commands
         mode = "update" if commands.updates else "asleep" if commands.sleeps else "stream"
@@ -250,7 +249,6 @@ class Module(Mock):
         return ("hc12", held.channel, held.mode, held.air_bps)
 
     def _send_chunk(self, now: int) -> None:
-        """Send the next chunk, unless one is on the air: the rest follows it."""
         if self._sending or not self._unsent or self._mode != "stream":
             return
         held = self.settings
@@ -278,7 +276,7 @@ class Module(Mock):
         self.air.transmit(Signal(self, self._tuned, chunk, power, duration_ns), sent, now)
 
     def signal_received(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
-        """A chunk from the air. The module has no acknowledgements."""
+        # A chunk from the air. The module has no acknowledgements.
         chunk = signal.frame
         assert isinstance(chunk, bytes)
         room = TX_BUFFER - self.uart.held(now)
@@ -291,7 +289,6 @@ class Module(Mock):
         return False
 
     def _reply(self, packet: bytes, now: int) -> None:
-        """The reply of a microcontroller behind the module, after the delay of the radio."""
         answer = values.reply_to(self.replies, packet)
         if answer is not None:
             frame = self._framing.encode(answer)

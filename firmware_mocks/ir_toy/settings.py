@@ -15,7 +15,7 @@ from firmware_mocks.parameters import OF_AIR, Parameters, parameter
 
 
 def _microseconds(name: str, value: Any) -> int:
-    """A time in microseconds, as nanoseconds."""
+    # A time in microseconds, as nanoseconds.
     return round(values.number(name, value, 0, 1000) * 1000)
 
 
@@ -31,7 +31,6 @@ def _pairs(value: Any) -> dict[Key, Key]:
 
 
 def _times(value: Any) -> tuple[int, int]:
-    """The times on and off, in nanoseconds."""
     text = str(value or "none").strip().lower()
     if text in ("none", "steady"):
         return (0, 0) if text == "none" else (MS, 0)

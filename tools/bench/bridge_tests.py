@@ -38,7 +38,9 @@ FRAMED = create("cobs-crc16").encode(pattern(60))
 @dataclass(frozen=True)
 class Test:
     """One measurement: the arguments of the load, and the function that evaluates its numbers.
-    more: the arguments after the packet."""
+
+    `more` are the arguments after the packet.
+    """
 
     name: str
     words: tuple[str, ...]  # {seconds} is filled in
@@ -50,8 +52,10 @@ class Test:
 
 @dataclass(frozen=True)
 class Goal:
-    """The ratio of a figure of hilgw to that of another program, and its bound, or None;
-    at_least: the bound is a lower one."""
+    """The ratio of a figure of hilgw to that of another program, and its bound, or None.
+
+    `at_least` marks a lower bound.
+    """
 
     test: str
     figure: str
@@ -62,7 +66,7 @@ class Goal:
 
 
 def times(numbers: list[int]) -> dict[str, float]:
-    """Microseconds."""
+    """Return microseconds."""
     ordered = sorted(numbers)
     p99 = ordered[len(ordered) * 99 // 100]
     return {"p50 us": statistics.median(ordered) / 1e3, "p99 us": p99 / 1e3}

@@ -57,7 +57,7 @@ GO = set_value(1, 5.0)
 
 @contextmanager
 def steady() -> Iterator[None]:
-    """Relays on one CPU, this process on another, none of them idle: wake-ups cost the same."""
+    """Keep relays on one CPU and this process on another, never idle: wake-ups cost the same."""
     cpus = sorted(os.sched_getaffinity(0))
     spin = (
         "import os\nos.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))\n"
@@ -77,7 +77,7 @@ def steady() -> Iterator[None]:
 
 
 def on_first_cpu() -> None:
-    """Moves a relay, a child process, to the first CPU."""
+    """Move a relay, a child process, to the first CPU."""
     os.sched_setaffinity(0, {0})
 
 
@@ -98,7 +98,7 @@ HILGW = ("-m", "hilgw")  # arguments of Python
 
 @contextmanager
 def gateway(robot: RobotServer, folder: Path, program: Sequence[str] = HILGW) -> Iterator[int]:
-    """A gateway between this robot and the port that it yields."""
+    """Run a gateway between this robot and the port that it yields."""
     config = write_configuration(folder, configuration(robot.port))
     output = folder / "output.txt"
     with output.open("w") as stream:

@@ -87,7 +87,7 @@ class Process:
         return json.loads(self._line())
 
     def wait(self, until: Callable[[Any], bool]) -> Any:
-        """What it has counted, once this is true of it."""
+        """Return what it has counted, once this is true of it."""
         deadline = time.monotonic() + DEADLINE_S
         while not until(counted := self.ask("take")):
             if time.monotonic() > deadline:
@@ -112,7 +112,7 @@ def free_endpoint() -> str:
 
 
 def gateway(robots: str, federation: str = "") -> str:
-    """A configuration."""
+    """Return a configuration."""
     return f"version: 1\nguardian_ms: 10000\n{federation}robots:{robots}\n"
 
 
@@ -138,14 +138,14 @@ def two_gateways(receiver: str, **more: Any) -> tuple[dict[str, Any], dict[str, 
 
 
 def meet(a: Process, b: Process) -> None:
-    """Each has the state of the other, and packets arrive."""
+    """Wait until each has the state of the other, and packets arrive."""
     for each in (a, b):
         each.wait(lambda counted: counted["up"] == 1)
     a.wait(lambda counted: counted["listeners"] == 1)
 
 
 def until_arrives(a: Process, b: Process) -> None:
-    """Packets are sent until one arrives: the way is open."""
+    """Send packets until one arrives: the way is open."""
     deadline = time.monotonic() + DEADLINE_S
     while not b.ask("take")["late_us"]:
         assert time.monotonic() < deadline
@@ -157,7 +157,7 @@ def until_arrives(a: Process, b: Process) -> None:
 
 
 def programs(*, express: bool, thread: bool = False) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Two programs on zenoh-python."""
+    """Return the settings of two programs on zenoh-python."""
     endpoint, closed = free_endpoint(), {"scouting/multicast/enabled": False}
     listening = {**closed, "listen/endpoints": [endpoint]}
     connecting = {**closed, "listen/endpoints": [], "connect/endpoints": [endpoint]}
@@ -168,7 +168,7 @@ def programs(*, express: bool, thread: bool = False) -> tuple[dict[str, Any], di
 
 
 def one_way(a: Process, b: Process, rate: int, size: int, packets: int, way: str) -> list[float]:
-    """Microseconds of each packet. zenoh-python may lose some: its publisher drops by default."""
+    """Measure microseconds of each packet; zenoh-python may drop some, by default."""
     a.wait(lambda counted: not counted["sending"])
     b.ask("take")
     a.ask("paced", rate=rate, size=size, packets=packets, way=way)
@@ -225,7 +225,7 @@ def way_pair(
     rate: int,
     size: int,
 ) -> tuple[Row, Row]:
-    """The p50, with the median of the ratios of all turns, and the p99 of all packets."""
+    """Return the p50, with the median of the ratios of all turns, and the p99 of all packets."""
     turns = found[name, rate, size], found[other, rate, size]
     mine, theirs = ([statistics.median(late) for late in each] for each in turns)
     last = [statistics.quantiles(chain.from_iterable(each), n=100)[98] for each in turns]
@@ -316,7 +316,7 @@ def rate_rows(rounds: int) -> list[Row]:
 
 
 def member_configurations(members: int, listeners: int, endpoint: str) -> list[dict[str, Any]]:
-    """The settings of the processes; members take turns."""
+    """Return the settings of the processes; members take turns."""
     texts = [
         gateway(
             ROVER if number < listeners else ELSEWHERE,
@@ -370,7 +370,7 @@ PARTS = {"way": way_rows, "rate": rate_rows, "members": member_rows}
 
 
 def main() -> int:
-    """Measures, prints the table; exit code 1 when a goal is missed."""
+    """Measure and print the table; return 1 when a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", choices=PARTS)

@@ -27,7 +27,7 @@ GOALS_MS = {"kill": 50, "freeze": LEASE_MS + 100, "partition": LEASE_MS + 100, "
 
 
 def figures(seconds: list[float]) -> dict[str, float]:
-    """In ms."""
+    """Return figures in ms."""
     found = sorted(1000 * each for each in seconds)
     worst = found[min(len(found) - 1, round(0.99 * len(found)))]
     median = statistics.median(found)
@@ -36,7 +36,7 @@ def figures(seconds: list[float]) -> dict[str, float]:
 
 
 def soak(times: int, rate: float) -> dict[str, Any]:
-    """Raises AssertionError for a wrong count."""
+    """Run the soak; raise AssertionError for a wrong count."""
     lab = Lab(rate)
     faults: dict[str, Callable[[], float]] = {
         "kill": lab.kill,

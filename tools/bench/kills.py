@@ -30,7 +30,7 @@ DEADLINE_S = 60.0
 
 
 def killed(path: Path, after_s: float) -> int:
-    """When a gateway was killed, so long after its recording had begun."""
+    """Kill a gateway this long after the start of its recording; return when."""
     options = ["--config", str(CONFIG), *OFTEN, "--record", str(path)]
     command = [sys.executable, "-m", "hilgw", *options]
     gateway = subprocess.Popen(
@@ -50,7 +50,7 @@ def killed(path: Path, after_s: float) -> int:
 
 
 def fault(path: Path, killed_ns: int) -> tuple[str, int]:
-    """What is wrong with the file, "" for nothing; and the time that is lost."""
+    """Return what is wrong with the file, "" for nothing, and the time that is lost."""
     try:
         found = Recording(path)
     except RecordingError as error:

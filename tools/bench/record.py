@@ -38,7 +38,7 @@ OVER = Path("/tmp")  # a disk, or memory: the gateway waits for neither
 
 
 def receive_recorded(port: str, packets: int) -> None:
-    """As xbee.py's gateway, with a recording."""
+    """Receive as xbee.py's gateway does, with a recording."""
     from hilgw.assemble import gateway as assembled
     from hilgw.engine.recording.recordings import Recordings
 
@@ -67,7 +67,7 @@ def receive_recorded(port: str, packets: int) -> None:
 
 
 def run_in_process(name: str, how: str, duration_s: str) -> None:
-    """A shipped configuration with its mocks; prints CPU time in us for each frame."""
+    """Run a shipped configuration with its mocks; print CPU time in us for each frame."""
     from hilgw.assemble.gateway import build
     from hilgw.config.load import load_config
     from hilgw.engine.observer import Observer
@@ -141,7 +141,7 @@ def costs(packets: int, rounds: int) -> list[Row]:
 
 
 def write_large(path: Path, size: int) -> float:
-    """A recording of so many bytes; its length in seconds."""
+    """Write a recording of this many bytes; return its length in seconds."""
     from hilgw.record.events import Writer
 
     writer = Writer({}, ["uart0"], time.time_ns())

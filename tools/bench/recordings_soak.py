@@ -34,7 +34,7 @@ def run(*words: str, cwd: Path) -> Any:
 
 
 def read(first: int, count: int) -> list[str]:
-    """Reads so many mutants; what is wrong, with the seeds."""
+    """Read this many mutants; return what is wrong, with the seeds."""
     found: list[str] = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -28,7 +28,7 @@ Events = list[tuple[int, bytes]]  # each with its time since the first
 
 
 def ask(path: str, request: dict[str, object]) -> tuple[socket.socket, bytes]:
-    """A connection, and the line that answers the request there."""
+    """Return a connection, and the line that answers the request there."""
     from hilgw.protocols.gateway.messages import VERSION
 
     connection = socket.socket(socket.AF_UNIX)
@@ -41,7 +41,7 @@ def ask(path: str, request: dict[str, object]) -> tuple[socket.socket, bytes]:
 
 
 def heard(path: str, seconds: float) -> tuple[bytes, Events]:
-    """The answer to `watch`, and the events that follow for so long."""
+    """Return the answer to `watch`, and the events that follow for this long."""
     from hilgw.web.live import ENOUGH, KINDS
 
     connection, answer = ask(path, {"do": "watch", "kinds": sorted(KINDS), "per_second": ENOUGH})
@@ -54,7 +54,7 @@ def heard(path: str, seconds: float) -> tuple[bytes, Events]:
 
 
 def say(connection: socket.socket, events: Events) -> None:
-    """All of them, again and again."""
+    """Send all of them, again and again."""
     length = events[-1][0] + TOGETHER_NS
     begin, number = time.monotonic_ns(), 0
     while True:
@@ -72,7 +72,7 @@ def say(connection: socket.socket, events: Events) -> None:
 
 
 def serve(connection: socket.socket, answers: dict[str, bytes], events: Events) -> None:
-    """One visitor."""
+    """Serve one visitor."""
     try:
         for line in connection.makefile("rb"):
             what = json.loads(line)["do"]

@@ -98,7 +98,7 @@ while robot.step(8) != -1:
 
 
 async def serve(name: str, path: str) -> None:
-    """The gateway; each line of stdin is answered by the time of the latest turns."""
+    """Run the gateway; answer each line of stdin by the time of the latest turns."""
     from hilgw.assemble.gateway import build
     from hilgw.assemble.network import NetworkPorts
     from hilgw.config.load import load_text
@@ -164,7 +164,7 @@ async def serve(name: str, path: str) -> None:
 
 
 async def listening(gateway: Any) -> str:
-    """The port of the stepped controller, once it is open."""
+    """Return the port of the stepped controller, once it is open."""
     first = gateway.listening[0]
     while not first.where:
         await asyncio.sleep(0.01)
@@ -180,7 +180,7 @@ def percentiles(values: Sequence[float]) -> tuple[float, float]:
 
 
 def beyond_least(values: Sequence[float]) -> tuple[float, float]:
-    """Percentiles of what these are more than the least of them; 0 of too few."""
+    """Return percentiles of what these are more than the least of them; 0 of too few."""
     if len(values) < 2:
         return 0, 0
     p50, p99 = percentiles(values)
@@ -225,8 +225,11 @@ class Running:
             self.steps.append((now, step))
 
     def take(self) -> tuple[float, ...]:
-        """Since the last call: p50 and p99 by which turns were late, in seconds; late steps and
-        packets until now; p50 and p99 by which answers to steps were."""
+        """Return the delays since the last call.
+
+        These are p50 and p99 by which turns were late, in seconds; late steps and packets until
+        now; p50 and p99 by which answers to steps were.
+        """
         assert self.child.stdin is not None
         self.child.stdin.write("\n")
         self.child.stdin.flush()
@@ -277,7 +280,7 @@ def reading_nothing(path: Path) -> Iterator[list[int]]:
 
 @contextmanager
 def scraping(url: str) -> Iterator[list[int]]:
-    """Reads the metrics ten times a second."""
+    """Read the metrics ten times a second."""
     end, counts = threading.Event(), [0]
 
     def scrape() -> None:
@@ -295,7 +298,7 @@ def scraping(url: str) -> Iterator[list[int]]:
 
 
 def loads(name: str, running: Running) -> dict[str, Any]:
-    """What makes each load, by its name."""
+    """Return what makes each load, by its name."""
     used: list[str] = []
     look = partial(watching, running.path, used=used)
     kinds = {"packets": ["packet"], "hilgw watch": TABLE, "all kinds": ALL}
@@ -323,7 +326,7 @@ Pairs = dict[str, list[tuple[Measured, Measured, float]]]
 
 
 def measure(name: str, seconds: float, rounds: int, word: str = "") -> Pairs:
-    """Of each load with this word, and round: without it, with it, events or answers per second."""
+    """Measure each load with this word, per round: with and without it, events or answers per s."""
     from hilgw.client.control_socket import ask
 
     found: Pairs = {}
@@ -373,13 +376,13 @@ def rows(name: str, found: Pairs) -> Iterator[Row]:
 
 
 def bench(seconds: float, rounds: int, only: str = "", word: str = "") -> list[Row]:
-    """Rows of the table."""
+    """Return rows of the table."""
     names = [only] if only else list(CONFIGS)
     return [row for name in names for row in rows(name, measure(name, seconds, rounds, word))]
 
 
 def main() -> int:
-    """Measures, prints the table; exit code 1 when a goal is missed."""
+    """Measure and print the table; return 1 when a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--rounds", type=int, default=3)

@@ -50,7 +50,7 @@ def cpu_of(pids: list[int]) -> float:
 
 
 def press(url: str, action: str) -> float:
-    """Presses STOP ALL, as the page at this URL does, whose form has this action; seconds."""
+    """Press STOP ALL, as the page at this URL does, whose form has this action; return seconds."""
     request = urllib.request.Request(action, b"")
     request.add_header("Origin", "/".join(url.split("/")[:3]))
     begin_s = time.monotonic()
@@ -61,8 +61,11 @@ def press(url: str, action: str) -> float:
 
 
 class Round:
-    """One turn of each. shares: cores that `hilgw web` and Chromium use, with the gateway and with
-    the other program."""
+    """One turn of each.
+
+    `shares` are the cores that `hilgw web` and Chromium use, with the gateway and with the other
+    program.
+    """
 
     def __init__(self, folder: Path, seconds: float) -> None:
         self.shares: list[float] = []
@@ -123,7 +126,7 @@ def rows_of(rounds: list[Round]) -> Iterator[Row]:
 
 
 def bench(seconds: float, rounds: int) -> list[Row]:
-    """Rows of the table; their ratio is a difference."""
+    """Return rows of the table; their ratio is a difference."""
     found = []
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
@@ -132,7 +135,7 @@ def bench(seconds: float, rounds: int) -> list[Row]:
 
 
 def main() -> int:
-    """Measures, prints the table; exit code 1 when a goal is missed."""
+    """Measure and print the table; return 1 when a goal is missed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--rounds", type=int, default=3)
