@@ -194,6 +194,25 @@ class Mock(ABC):
         return min(timer, line)
 
 
+class SelfStarting(Mock):
+    """A mock that powers up with the first call that has a time."""
+
+    _power = "new"
+
+    @abstractmethod
+    def _forget(self) -> None:
+        """Cancel everything under way."""
+
+    def advance(self, now: int) -> None:
+        if self._power == "new":
+            self.reset(now)
+        super().advance(now)
+
+    def switch_off(self) -> None:
+        self._forget()
+        self._power = "off"
+
+
 S = TypeVar("S", bound=Parameters)
 M_co = TypeVar("M_co", bound=Mock, covariant=True)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from firmware_mocks import parameters as values
 from firmware_mocks.air import Air, Radio, Signal
-from firmware_mocks.base import MS, Adjustable, creator
+from firmware_mocks.base import MS, Adjustable, SelfStarting, creator
 from firmware_mocks.parameters import Parameters, parameter
 
 SUMMARY = "a radio module with a text protocol that its parameters define"
@@ -123,8 +123,8 @@ class Settings(Parameters):
     position: tuple[float, float, float] = values.in_air()
 
 
-class TextModule(Adjustable[Settings]):
-    """It powers up with the first call that has a time; `Air` sees it as a Radio.
+class TextModule(SelfStarting, Adjustable[Settings]):
+    """A radio module with commands in lines; `Air` sees it as a Radio.
 
     overruns: bytes of commands lost. overflows: packets for the client lost.
     """
@@ -133,7 +133,6 @@ class TextModule(Adjustable[Settings]):
         super().__init__(name, air, settings, air.seed)
         self.overruns = self.overflows = 0
         self._use_line()
-        self._power = "new"
         self._forget()
         air.join(self)
 
@@ -166,15 +165,6 @@ class TextModule(Adjustable[Settings]):
         return ", ".join(words)
 
     # --- power and time --------------------------------------------------------------------------
-
-    def advance(self, now: int) -> None:
-        if self._power == "new":
-            self.reset(now)
-        super().advance(now)
-
-    def switch_off(self) -> None:
-        self._forget()
-        self._power = "off"
 
     def reset(self, now: int) -> None:
         self._forget()

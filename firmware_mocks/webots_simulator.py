@@ -265,7 +265,7 @@ class Simulator(Adjustable[Settings]):
                 self.reset(now)
 
     def reset(self, now: int) -> None:
-        """Reset the world: each controller gets QUIT and has to connect again."""
+        # The world is reset: each controller gets QUIT and has to connect again.
         self.now = now
         self.counts["resets"] += 1
         self._loaded_ns = now + self.settings.loading_ns

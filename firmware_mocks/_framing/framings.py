@@ -54,8 +54,9 @@ class Delimited(Framing):
     end = b""
     growth = 2  # the longest frame, as a multiple of its packet
 
-    def __init__(self, crc: CrcField, limit: int) -> None:
+    def __init__(self, crc: CrcField, limit: int, leading: bool = False) -> None:
         super().__init__(crc, limit)
+        self._leading = leading
         self._skipping = False
         self._packets: list[bytes] = []
 
@@ -97,10 +98,6 @@ class Cobs(Delimited):
 
     idle = end = b"\0"
 
-    def __init__(self, crc: CrcField, limit: int, leading: bool = False) -> None:
-        super().__init__(crc, limit)
-        self._leading = leading
-
     def encode(self, packet: bytes) -> bytes:
         out = bytearray(self.end) if self._leading else bytearray()
         code_at = len(out)
@@ -136,10 +133,6 @@ class Slip(Delimited):
     """leading: an END before each frame too."""
 
     idle = end = b"\xc0"
-
-    def __init__(self, crc: CrcField, limit: int, leading: bool = True) -> None:
-        super().__init__(crc, limit)
-        self._leading = leading
 
     def encode(self, packet: bytes) -> bytes:
         out = bytearray(self.end) if self._leading else bytearray()

@@ -157,7 +157,7 @@ class Robot(Rover[Settings]):
             return
         self.commands[command] = self.commands.get(command, 0) + 1
         act: Callable[[bytes, int], None] | None = {
-            128: self._start,
+            128: self._passive,
             129: self._baud,
             130: self._safe,
             131: self._safe,
@@ -189,9 +189,6 @@ class Robot(Rover[Settings]):
         if mode in (OFF, PASSIVE):
             self.drive = (0, 0)
         self._protect()
-
-    def _start(self, body: bytes, now: int) -> None:
-        self._enter(PASSIVE)
 
     def _passive(self, body: bytes, now: int) -> None:
         self._enter(PASSIVE)

@@ -17,8 +17,8 @@ INVALID_TARGET, NO_RADIUS, NO_CENTRE = 33, 34, 35
 PLANES = {17: (0, 1, 2), 18: (2, 0, 1), 19: (1, 2, 0)}
 
 
-class ArcError(Exception):
-    """code: of Grbl's error."""
+class LineError(Exception):
+    """The line is answered with error:CODE."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
@@ -44,7 +44,7 @@ def segments(
     if radius is not None:
         to_centre = _centre(dx, dy, radius, clockwise=clockwise)
     elif not {first, second} & set(centre):
-        raise ArcError(NO_CENTRE)
+        raise LineError(NO_CENTRE)
     else:
         to_centre = centre.get(first, 0.0), centre.get(second, 0.0)
         _check_radii(to_centre, (dx, dy))
@@ -71,10 +71,10 @@ def _centre(dx: float, dy: float, radius: float, *, clockwise: bool) -> tuple[fl
     # From the start: of the two circles of this radius, the one that the direction means.
     way = math.hypot(dx, dy)
     if not way:
-        raise ArcError(INVALID_TARGET)
+        raise LineError(INVALID_TARGET)
     rest = 4 * radius * radius - way * way
     if rest < 0:
-        raise ArcError(NO_RADIUS)
+        raise LineError(NO_RADIUS)
     side = math.sqrt(rest) / way * (1 if (radius > 0) == clockwise else -1)
     return (dx + dy * side) / 2, (dy - dx * side) / 2
 
@@ -83,4 +83,4 @@ def _check_radii(to_centre: tuple[float, float], chord: tuple[float, float]) -> 
     radius = math.hypot(*to_centre)
     wrong = abs(radius - math.hypot(chord[0] - to_centre[0], chord[1] - to_centre[1]))
     if not radius or wrong > 0.5 or (wrong > 0.005 and wrong > 0.001 * radius):
-        raise ArcError(INVALID_TARGET)
+        raise LineError(INVALID_TARGET)

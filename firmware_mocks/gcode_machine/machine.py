@@ -15,8 +15,8 @@ from firmware_mocks import parameters as values
 from firmware_mocks.air import Air
 from firmware_mocks.base import MS, Adjustable
 from firmware_mocks.gcode_machine import words
-from firmware_mocks.gcode_machine.arcs import Point
-from firmware_mocks.gcode_machine.words import Block, LineError, Modes
+from firmware_mocks.gcode_machine.arcs import LineError, Point
+from firmware_mocks.gcode_machine.words import Block, Modes
 from firmware_mocks.parameters import Parameters, parameter
 
 RX_BYTES = 128

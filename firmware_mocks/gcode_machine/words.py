@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from firmware_mocks.gcode_machine import arcs
-from firmware_mocks.gcode_machine.arcs import Point
+from firmware_mocks.gcode_machine.arcs import LineError, Point
 
 AXES, CENTRES = "XYZ", "IJK"
 INCH_MM = 25.4
@@ -23,14 +23,6 @@ _CODES = {0, 1, 2, 3, 4, 17, 18, 19, 20, 21, 40, 49, 53, 54, 61, 80, 90, 91, 94}
 HOME, SET_HOME, SET_ZERO, CLEAR_ZERO = 28, 28.1, 92, 92.1
 _WITH_AXES = {HOME, SET_HOME, SET_ZERO, CLEAR_ZERO}
 _M_CODES = {0, 2, 3, 4, 5, 7, 8, 9, 30}
-
-
-class LineError(Exception):
-    """The line is answered with error:CODE."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(code)
-        self.code = code
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +170,7 @@ def _path(words: _Words, modes: Modes, position: Point, *, jog: bool) -> tuple[P
     centre = {CENTRES.index(name): to * _unit(modes) for name, to in words.centre.items()}
     radius = None if words.radius is None else words.radius * _unit(modes)
     clockwise = modes.motion == 2
-    try:
-        return arcs.segments(position, target, modes.plane, centre, radius, clockwise=clockwise)
-    except arcs.ArcError as error:
-        raise LineError(error.code) from None
+    return arcs.segments(position, target, modes.plane, centre, radius, clockwise=clockwise)
 
 
 def _special(

@@ -8,7 +8,7 @@ from typing import Any
 from firmware_mocks import parameters as values
 from firmware_mocks._framing.specs import framing_of
 from firmware_mocks.air import Air, Radio, Signal
-from firmware_mocks.base import MS, Mock
+from firmware_mocks.base import MS, SelfStarting
 from firmware_mocks.hc12.commands import LONGEST, SPELLINGS, Commands, Style, set_line
 from firmware_mocks.hc12.settings import PARAMETERS, RATES, SENSITIVITY_DBM, Settings
 
@@ -24,8 +24,8 @@ OVERHEAD = 8  # bytes of a radio packet around its data
 FACTORY_RATE = 9600
 
 
-class Module(Mock):
-    """It powers up with the first call that has a time; `Air` sees it as a Radio.
+class Module(SelfStarting):
+    """An HC-12; `Air` sees it as a Radio.
 
     overruns: bytes from the client lost. overflows: bytes for the client lost.
 
@@ -50,7 +50,6 @@ class Module(Mock):
         self.sensitivity_dbm = 0.0
         self._choices = {"command_rate": "current", "set_by": "none", "set_low": "on"}
         self._framing = framing_of("cobs-crc16")
-        self._power = "new"
         self._pin_is_low = False
         self._set_is_low = False  # as the firmware has seen it
         self._mode = "stream"  # or command, changing, asleep, update
@@ -125,15 +124,6 @@ class Module(Mock):
         return ", ".join(words)
 
     # --- power, time, the SET pin ----------------------------------------------------------------
-
-    def advance(self, now: int) -> None:
-        if self._power == "new":
-            self.reset(now)
-        super().advance(now)
-
-    def switch_off(self) -> None:
-        self._forget()
-        self._power = "off"
 
     def reset(self, now: int) -> None:
         self._forget()

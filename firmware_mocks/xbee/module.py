@@ -102,7 +102,7 @@ class Module(Mock):
         )
 
     def set(self, name: str, value: Any) -> None:
-        """Set a parameter, as saved with WR."""
+        # Saved as with WR.
         assign(self.settings, name, value)
         self.line.use_settings(0)
         if self._power == "on":

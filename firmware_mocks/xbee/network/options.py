@@ -13,9 +13,7 @@ from firmware_mocks.xbee.network.packets import Delivery
 NO_ACK = 0x01
 EVERY_PAN_IN_10 = 0x02  # frames 00 and 01 use 04 for it
 EVERY_PAN = 0x04
-INDIRECT = 0x04
 MULTICAST = 0x08
-SECURE = 0x10
 APS_ENCRYPTION = 0x20
 MODE_BITS = 0xC0
 

@@ -125,7 +125,7 @@ class Zigbee(Addressing):
         return zdo.Identity(self.source16, self.settings.address, role)
 
     def restart(self, now: int) -> None:
-        """Leave the network, and look for one."""
+        # It leaves the network, and looks for one.
         self._started = True
         self._open_until = now + self.settings.number("NJ") * SECOND
         put = self.settings.registers.put
