@@ -70,17 +70,17 @@ class Uart:
     def byte_ns(self) -> int:
         return self.bits_per_byte * 1_000_000_000 // self.baud_rate
 
-    def write(self, data: bytes, at: int) -> None:
-        """Send `data` at `at`, or after the bytes written before it."""
-        self._append(at, data)
+    def write(self, data: bytes, when: int) -> None:
+        """Send `data` at `when`, or after the bytes written before it."""
+        self._append(when, data)
         self._queued += len(data)
 
-    def change(self, action: Action, at: int) -> None:
+    def change(self, action: Action, when: int) -> None:
         """Run `action` when all bytes written before have left the pin."""
-        self._append(at, action)
+        self._append(when, action)
 
-    def _append(self, at: int, item: bytes | Action) -> None:
-        self._queue.append((max(at, self._queue[-1][0]) if self._queue else at, item))
+    def _append(self, when: int, item: bytes | Action) -> None:
+        self._queue.append((max(when, self._queue[-1][0]) if self._queue else when, item))
 
     def held(self, now: int) -> int:
         """Count the bytes in the transmit buffer: written, but not yet sent."""
@@ -100,8 +100,8 @@ class Uart:
         self._shifting_until = 0
 
     def _due(self) -> int:
-        at, item = self._queue[0]
-        return max(at, self._shifting_until) if callable(item) else at
+        when, item = self._queue[0]
+        return max(when, self._shifting_until) if callable(item) else when
 
     def next_deadline(self) -> int | None:
         return self._due() if self._queue else None

@@ -75,12 +75,12 @@ class Parameters:
         """Return all values. ValueError names the first parameter that is wrong."""
         known = cls._declared()
         check_names(given, known)
-        found = {}
+        checked = {}
         for name, (field_name, declared) in known.items():
             default = of_air[name] if declared["default"] is OF_AIR else declared["default"]
             value = given.get(name, default)
-            found[field_name] = declared["read"](name, value, *declared["arguments"])
-        return cls(**found)
+            checked[field_name] = declared["read"](name, value, *declared["arguments"])
+        return cls(**checked)
 
     def changed(self, name: str, value: Any) -> Self:
         """Return these values with another one of this parameter. Raises ValueError."""

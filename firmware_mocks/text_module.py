@@ -18,7 +18,7 @@ FIELDS = ("data", "hex", "length", "source", "rssi")  # in the line of a receive
 BUFFER = 2048  # bytes of one command; more are lost
 TX_BUFFER = 4096  # bytes for the client; a packet that does not fit is lost
 REPLY_NS = 3 * MS
-QUIET_NS = 400 * MS  # a command that pauses for so long is given up
+QUIET_NS = 400 * MS  # a command that pauses for this long is given up
 SECOND_NS = 1_000_000_000
 
 
@@ -216,8 +216,8 @@ class TextModule(SelfStarting, Adjustable[Settings]):
             self._armed = True
         if self.settings.deaf is not None and self.settings.deaf.fullmatch(command):
             self._armed = False
-        if self.settings.transmit is not None and (found := self.settings.transmit.match(command)):
-            self._send(found, command, now)
+        if self.settings.transmit is not None and (match := self.settings.transmit.match(command)):
+            self._send(match, command, now)
             return
         for pattern, answer in self.settings.answers:
             if pattern.fullmatch(command):
@@ -237,14 +237,14 @@ class TextModule(SelfStarting, Adjustable[Settings]):
             else ("text", self.settings.band)
         )
 
-    def _send(self, found: re.Match[bytes], command: bytes, now: int) -> None:
+    def _send(self, match: re.Match[bytes], command: bytes, now: int) -> None:
         if self._sending:
             self._send_line(self.settings.refused, now)
             return
-        groups = found.groupdict()
+        groups = match.groupdict()
         data = groups.get("data")
         if groups.get("length") is not None:
-            data = command[found.end() :]
+            data = command[match.end() :]
             if len(data) != int(groups["length"]):
                 self._send_line(self.settings.unknown, now)
                 return

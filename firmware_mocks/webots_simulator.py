@@ -247,8 +247,8 @@ class Simulator(Adjustable[Settings]):
     def advance(self, now: int) -> None:
         self.now = now
         super().advance(now)
-        for each in self.inside.values():
-            each.run(now)
+        for inside in self.inside.values():
+            inside.run(now)
 
     def run(self, now: int) -> None:
         """Run the basic steps that no controller holds back."""

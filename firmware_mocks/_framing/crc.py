@@ -73,7 +73,7 @@ NAMED: dict[str, Crc | None] = {
 def crc_of(text: str) -> Crc | None:
     """Return the CRC of this name, or of a text such as "poly=0x11021,init=0xFFFF".
 
-    The text goes on with "rev=false,xorOut=0"; poly has the top bit of the polynomial.
+    The text continues with "rev=false,xorOut=0"; poly has the top bit of the polynomial.
     """
     if text in NAMED:
         return NAMED[text]

@@ -116,15 +116,15 @@ class Cobs(Delimited):
 
     def _unwrap(self, frame: bytes) -> bytes | None:
         out = bytearray()
-        at = 0
-        while at < len(frame):
-            code = frame[at]
-            block = frame[at + 1 : at + code]
-            at += code
+        index = 0
+        while index < len(frame):
+            code = frame[index]
+            block = frame[index + 1 : index + code]
+            index += code
             if len(block) < code - 1:
                 return None
             out += block
-            if code < 255 and at < len(frame):
+            if code < 255 and index < len(frame):
                 out.append(0)
         return self._crc.check(bytes(out))
 
@@ -217,7 +217,7 @@ class Lines(Delimited):
 
 # --- framings that depend on time ----------------------------------------------------------------
 
-# A host hands over the bytes of so long a time together, so a silence is seen late by as much.
+# A host hands over the bytes of this long together, so a silence is seen late by as much.
 SLICE_NS = 10_000_000
 
 

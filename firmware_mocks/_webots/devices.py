@@ -91,8 +91,8 @@ class Device:
 
     def _report_associated(self, commands: Reader, answer: int) -> None:
         wanted = commands.whole("H")
-        found = self.joint.associated.get(wanted, 0) if self.joint is not None else 0
-        self._report(answer, struct.pack("<H", found))
+        tag = self.joint.associated.get(wanted, 0) if self.joint is not None else 0
+        self._report(answer, struct.pack("<H", tag))
 
     @property
     def is_linear(self) -> bool:

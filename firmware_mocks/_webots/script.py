@@ -96,9 +96,9 @@ def _check_numbers(word: str, given: list[str]) -> None:
     elif word == "associated":
         nodes("R2025a")[given[1]]
     else:
-        for each in given[word in DEVICE_WORDS :]:
+        for number in given[word in DEVICE_WORDS :]:
             low, high = INTEGERS.get(word, (0, 0))
-            values.whole(word, each, low, high) if high else float(each)
+            values.whole(word, number, low, high) if high else float(number)
 
 
 def run(statement: Statement, library: Library) -> bool:

@@ -182,23 +182,23 @@ class AnswerReader:
         if len(self._input) < 6:
             return None
         count, total = struct.unpack_from("<Hi", self._input)
-        at, data, images = 6, bytearray(), {}
+        position, data, images = 6, bytearray(), {}
         for chunk in range(count):
-            if len(self._input) < at + 5:
+            if len(self._input) < position + 5:
                 return None
-            size, kind = struct.unpack_from("<iB", self._input, at)
+            size, kind = struct.unpack_from("<iB", self._input, position)
             if not 0 <= size <= MOST_BYTES or kind > IMAGE or (chunk == 0 and kind != DATA):
                 raise ValueError(f"chunk {chunk} of type {kind} has {size} bytes")
-            head = at + 5
-            at = head + size + (3 if kind == IMAGE else 0)
-            if len(self._input) < at:
+            head = position + 5
+            position = head + size + (3 if kind == IMAGE else 0)
+            if len(self._input) < position:
                 return None
             if kind == IMAGE:
                 (tag,) = struct.unpack_from("<H", self._input, head)
-                images[tag] = bytes(self._input[head + 3 : at])
+                images[tag] = bytes(self._input[head + 3 : position])
             else:
-                data += self._input[head:at]
+                data += self._input[head:position]
         if len(data) != total:
             raise ValueError(f"chunks of {len(data)} bytes, not {total}")
-        del self._input[:at]
+        del self._input[:position]
         return Answer(bytes(data), images)

@@ -111,17 +111,21 @@ class World:
     def step(self) -> None:
         """Simulate one basic step, then answer the controllers whose step it completes."""
         self._carry()
-        for each in self.robots.values():
-            each.robot.body.move(self.step_ms / 1000)
+        for controlled in self.robots.values():
+            controlled.robot.body.move(self.step_ms / 1000)
         self.time_ms += self.step_ms
         self.steps += 1
-        for each in self.controlled:
-            if each.until_ms is not None:  # of a controller that computes, nothing is sampled
-                each.robot.sample(self.time_ms)
-        for each in self.controlled:
-            if each.until_ms is not None and each.until_ms <= self.time_ms and each.answer:
-                each.until_ms = None
-                each.answer()
+        for controlled in self.controlled:
+            if controlled.until_ms is not None:  # of a controller that computes, nothing is sampled
+                controlled.robot.sample(self.time_ms)
+        for controlled in self.controlled:
+            if (
+                controlled.until_ms is not None
+                and controlled.until_ms <= self.time_ms
+                and controlled.answer
+            ):
+                controlled.until_ms = None
+                controlled.answer()
 
     def _carry(self) -> None:
         # Packets of the requests go to the Receivers, in order of the senders.

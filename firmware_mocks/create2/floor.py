@@ -31,10 +31,10 @@ class Floor(Room):
     def bumpers(self) -> tuple[bool, bool]:
         """Left and right; they cover the front half."""
         x, y = self.beyond
-        at = math.remainder(math.atan2(y, x) - self.heading, math.tau)
-        if not self.touching or abs(at) >= math.pi / 2:
+        angle = math.remainder(math.atan2(y, x) - self.heading, math.tau)
+        if not self.touching or abs(angle) >= math.pi / 2:
             return False, False
-        return at > -0.3, at < 0.3
+        return angle > -0.3, angle < 0.3
 
     def light(self, angle: float) -> int:
         """Return the signal of a light bumper, 0 to 4095."""

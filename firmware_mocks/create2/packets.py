@@ -35,15 +35,15 @@ def members(number: int) -> Iterator[int]:
 
 def data(number: int, values: Mapping[int, int]) -> bytes:
     """Return the data of a packet or a group, high byte first; a packet without a value is 0."""
-    found = bytearray()
-    for each in members(number):
-        size = 2 if each in _WORDS else 1
-        value = values.get(each, 0)
-        if each in _SIGNED:
+    content = bytearray()
+    for packet in members(number):
+        size = 2 if packet in _WORDS else 1
+        value = values.get(packet, 0)
+        if packet in _SIGNED:
             limit = 1 << (8 * size - 1)
             value = max(-limit, min(limit - 1, value))
-        found += (value & ((1 << 8 * size) - 1)).to_bytes(size, "big")
-    return bytes(found)
+        content += (value & ((1 << 8 * size) - 1)).to_bytes(size, "big")
+    return bytes(content)
 
 
 def stream_frame(numbers: list[int], values: Mapping[int, int]) -> bytes:

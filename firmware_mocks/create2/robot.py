@@ -217,7 +217,7 @@ class Robot(Rover[Settings]):
             return
         rate = BAUD_RATES[body[0]]
 
-        def change(at: int) -> None:
+        def change(when: int) -> None:
             self.uart.baud_rate = rate
 
         self.uart.change(change, now)
@@ -275,7 +275,7 @@ class Robot(Rover[Settings]):
         left_bump, right_bump = self.floor.bumpers
         left, right = self.floor.counts()
         mm, degrees = self.floor.way()
-        found = {
+        known = {
             19: round(mm - self._reported_mm),
             20: round(degrees - self._reported_degrees),
             7: right_bump | left_bump << 1 | self._drop,
@@ -296,12 +296,12 @@ class Robot(Rover[Settings]):
             44: right,
         }
         for place in range(4):
-            found[9 + place] = int(place == self._cliff)
-            found[28 + place] = 0 if place == self._cliff else FLOOR_SIGNAL
+            known[9 + place] = int(place == self._cliff)
+            known[28 + place] = 0 if place == self._cliff else FLOOR_SIGNAL
         for place, angle in enumerate(LIGHT_BUMPERS):
-            found[46 + place] = self.floor.light(angle)
-            found[45] = found.get(45, 0) | (found[46 + place] > 200) << place
-        return found
+            known[46 + place] = self.floor.light(angle)
+            known[45] = known.get(45, 0) | (known[46 + place] > 200) << place
+        return known
 
     def _reported(self, number: int, values: dict[int, int]) -> None:
         # Distance and angle (packets 19 and 20) are those since they were last requested; what a

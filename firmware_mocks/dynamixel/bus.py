@@ -191,8 +191,8 @@ class Bus(Adjustable[Settings]):
             self.uart.write(data, now)
         self._match_rate()
         self._input += self.uart.distort(data)
-        while (found := packets.take(self._input)) is not None:
-            number, instruction, parameters, right = found
+        while (packet := packets.take(self._input)) is not None:
+            number, instruction, parameters, right = packet
             if instruction == packets.STATUS:
                 continue
             if not right:
@@ -223,7 +223,7 @@ class Bus(Adjustable[Settings]):
         rates = {servo.baud_rate for servo in servos}
         if len(rates) == 1 and rates != {self.uart.baud_rate}:
 
-            def change(at: int) -> None:
+            def change(when: int) -> None:
                 (self.uart.baud_rate,) = rates
 
             self.uart.change(change, now)
@@ -297,19 +297,19 @@ class Bus(Adjustable[Settings]):
                 for number in rest:
                     self._read_for(number, head, now)
                 return
-            for at in range(0, len(rest) - size, size + 1):
-                self._write_for(rest[at], head[:2] + rest[at + 1 : at + 1 + size])
+            for position in range(0, len(rest) - size, size + 1):
+                self._write_for(rest[position], head[:2] + rest[position + 1 : position + 1 + size])
             return
-        at = 0
-        while at + 5 <= len(parameters):
-            number, head = parameters[at], parameters[at + 1 : at + 5]
-            at += 5
+        position = 0
+        while position + 5 <= len(parameters):
+            number, head = parameters[position], parameters[position + 1 : position + 5]
+            position += 5
             if instruction == BULK_READ:
                 self._read_for(number, head, now)
             else:
                 size = int.from_bytes(head[2:4], "little")
-                self._write_for(number, head[:2] + parameters[at : at + size])
-                at += size
+                self._write_for(number, head[:2] + parameters[position : position + size])
+                position += size
 
     def _read_for(self, number: int, head: bytes, now: int) -> None:
         for servo in self._meant(number):
@@ -343,8 +343,8 @@ class Bus(Adjustable[Settings]):
 
     def _send(self, servo: Servo, packet: bytes, now: int) -> None:
         # After the return delay, and after the answers of the servos before.
-        at = max(now, self.uart.idle_at(now)) + servo.table[RETURN_DELAY] * 2_000
-        self.uart.write(packet, at)
+        when = max(now, self.uart.idle_at(now)) + servo.table[RETURN_DELAY] * 2_000
+        self.uart.write(packet, when)
 
 
 def _status(servo: Servo, number: int, error: int, data: bytes) -> bytes:
@@ -376,7 +376,7 @@ def _models(given: object, count: int) -> list[int]:
 
 
 def _registers(given: object, servos: Collection[int]) -> dict[int, dict[int, int]]:
-    found: dict[int, dict[int, int]] = {number: {} for number in servos}
+    registers: dict[int, dict[int, int]] = {number: {} for number in servos}
     text = str(given).strip("[] ")
     for part in text.split(",") if text not in ("", "none", "None") else ():
         numbers = part.strip(" '\"").split(":")
@@ -384,10 +384,10 @@ def _registers(given: object, servos: Collection[int]) -> dict[int, dict[int, in
             raise ValueError(f"registers: {part.strip()!r} is not ID:ADDRESS:VALUE")
         number = values.whole("registers", numbers[0], 0, 252)
         address = values.whole("registers", numbers[1], 0, TABLE_BYTES - 1)
-        if number not in found:
+        if number not in registers:
             raise ValueError(f"registers: there is no servo {number}")
-        found[number][address] = values.whole("registers", numbers[2], -(2**31), 2**31 - 1)
-    return found
+        registers[number][address] = values.whole("registers", numbers[2], -(2**31), 2**31 - 1)
+    return registers
 
 
 def _read(servo: Servo, parameters: bytes) -> tuple[int, bytes]:

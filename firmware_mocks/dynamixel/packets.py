@@ -37,11 +37,11 @@ def take(buffer: bytearray) -> tuple[int, int, bytes, bool] | None:
     Returns None when there is no whole packet.
     """
     while True:
-        at = buffer.find(HEADER)
-        if at < 0:
+        start = buffer.find(HEADER)
+        if start < 0:
             del buffer[: max(0, len(buffer) - 3)]
             return None
-        del buffer[:at]
+        del buffer[:start]
         if len(buffer) < 7:
             return None
         size = 7 + int.from_bytes(buffer[5:7], "little")

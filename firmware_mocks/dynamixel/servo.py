@@ -89,7 +89,7 @@ class Servo:
         self.volts = 12.0
         self.sag = 0
         self.fitted: dict[int, int] = {}
-        self._error = 0  # what is wrong beside the supply
+        self._error = 0  # what is wrong besides the supply
         self._way = 0.0  # pulses from where the last goal came to it
         self._rates = list(BAUD_RATES)
         if baud_rate not in BAUD_RATES:
@@ -195,15 +195,15 @@ class Servo:
     def write(self, address: int, data: bytes) -> int:
         """Write adjacent registers; return the error number, 0 for none."""
         address = self._inside(address)
-        at = 0
-        while at < len(data):
-            size = WRITABLE.get(address + at, 0)
-            if size == 0 or at + size > len(data):
+        position = 0
+        while position < len(data):
+            size = WRITABLE.get(address + position, 0)
+            if size == 0 or position + size > len(data):
                 return ACCESS if size == 0 else LENGTH
-            error = self._write_one(address + at, data[at : at + size])
+            error = self._write_one(address + position, data[position : position + size])
             if error:
                 return error
-            at += size
+            position += size
         return 0
 
     def _write_one(self, address: int, data: bytes) -> int:

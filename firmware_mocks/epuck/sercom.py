@@ -186,15 +186,15 @@ class Sercom:
     def _set_led(self, number: int, state: int, limit: int = 10) -> None:
         # 0: off, 1: on, 2: the other one. Of another number: all lights of the ring.
         leds = self._robot.leds
-        for each in [number] if 0 <= number < limit else range(8):
-            leds[each] = 1 - leds[each] if state == 2 else int(state > 0)
+        for led in [number] if 0 <= number < limit else range(8):
+            leds[led] = 1 - leds[led] if state == 2 else int(state > 0)
 
 
 def _numbers(text: str) -> list[int]:
     # The numbers after a letter as C reads them, up to the first that is none; 16 bits each.
-    found: list[int] = []
-    at = 0
-    while match := re.compile(r",\s*([+-]?\d{1,9})").match(text, at):
-        found.append((int(match[1]) + 0x8000 & 0xFFFF) - 0x8000)
-        at = match.end()
-    return found
+    numbers: list[int] = []
+    position = 0
+    while match := re.compile(r",\s*([+-]?\d{1,9})").match(text, position):
+        numbers.append((int(match[1]) + 0x8000 & 0xFFFF) - 0x8000)
+        position = match.end()
+    return numbers

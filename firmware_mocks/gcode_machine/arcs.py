@@ -57,14 +57,14 @@ def segments(
         turn += math.tau
     chord = 2 * math.sqrt(TOLERANCE_MM * max(2 * radius - TOLERANCE_MM, TOLERANCE_MM))
     count = max(1, math.floor(abs(turn) * radius / chord))
-    found = []
-    for at in range(1, count):
-        angle, point = begin + turn * at / count, list(start)
+    ends = []
+    for index in range(1, count):
+        angle, point = begin + turn * index / count, list(start)
         point[first] += to_centre[0] + radius * math.cos(angle)
         point[second] += to_centre[1] + radius * math.sin(angle)
-        point[along] += (end[along] - start[along]) * at / count
-        found.append((point[0], point[1], point[2]))
-    return (*found, end)
+        point[along] += (end[along] - start[along]) * index / count
+        ends.append((point[0], point[1], point[2]))
+    return (*ends, end)
 
 
 def _centre(dx: float, dy: float, radius: float, *, clockwise: bool) -> tuple[float, float]:

@@ -1,7 +1,7 @@
 """The machine: its line, real-time characters, planner and states, as Grbl 1.1 documents them.
 
 Axes change their velocity at once: there is no acceleration. There is no watchdog: a machine whose
-line is dead goes on to the end of what it was sent.
+line is dead continues to the end of what it was sent.
 """
 
 from __future__ import annotations
@@ -294,8 +294,8 @@ class Machine(Adjustable[Settings]):
         self.timers.start("home", now + HOME_NS, self._at_home)
 
     def _at_home(self, now: int) -> None:
-        at = 0.0 if self.settings.sign > 0 else -PULL_OFF_MM
-        self.position = self._planned = (at, at, at)
+        place = 0.0 if self.settings.sign > 0 else -PULL_OFF_MM
+        self.position = self._planned = (place, place, place)
         self.state, self._is_busy = "Idle", False
         self._write("ok\r\n", now)
         self._run(now)

@@ -200,41 +200,41 @@ def _special(
 
 
 def _words(line: str) -> _Words:
-    found, at = _Words(), 0
-    while at < len(line):
-        match = _WORD.match(line, at)
+    words, position = _Words(), 0
+    while position < len(line):
+        match = _WORD.match(line, position)
         if match is None:
             raise LineError(NO_LETTER)
         letter, digits = match.groups()
-        at = match.end()
+        position = match.end()
         try:
             number = float(digits)
         except ValueError:
             raise LineError(BAD_NUMBER) from None
-        _take(found, letter, number)
-    return found
+        _take(words, letter, number)
+    return words
 
 
-def _take(found: _Words, letter: str, number: float) -> None:
+def _take(words: _Words, letter: str, number: float) -> None:
     if letter in AXES:
-        found.axes[letter] = number
+        words.axes[letter] = number
     elif letter in CENTRES:
-        found.centre[letter] = number
+        words.centre[letter] = number
     elif letter == "R":
-        found.radius = number
+        words.radius = number
     elif letter == "G":
-        found.codes.add(number)
+        words.codes.add(number)
     elif letter == "M":
         if number not in _M_CODES:
             raise LineError(UNSUPPORTED)
         if number in (3, 4, 5):
-            found.spindle = int(number)
-        found.ends |= number in (2, 30)
+            words.spindle = int(number)
+        words.ends |= number in (2, 30)
     elif letter == "F":
         if number < 0:
             raise LineError(4)
-        found.feed = number
+        words.feed = number
     elif letter == "P":
-        found.pause = number
+        words.pause = number
     elif letter not in "STN":
         raise LineError(UNSUPPORTED)

@@ -64,15 +64,15 @@ class Sampler:
         """Take the beginning of a mark, or of a space."""
         if not self.enabled or not (mark or self._running):
             return
-        at = now if mark else now + self.stretch_ns
+        edge_ns = now if mark else now + self.stretch_ns
         if self.jitter_ns:
-            at += self._random.randint(-self.jitter_ns, self.jitter_ns)
-        at = max(at, self._last_ns + ticks_ns(1, self.prescaler))
-        count = ticks_at(at, self.prescaler)
+            edge_ns += self._random.randint(-self.jitter_ns, self.jitter_ns)
+        edge_ns = max(edge_ns, self._last_ns + ticks_ns(1, self.prescaler))
+        count = ticks_at(edge_ns, self.prescaler)
         if self._running:
             self._put(min(count - self._last_count, LONGEST - 1), now)
         self._running = True
-        self._last_ns, self._last_count = at, count
+        self._last_ns, self._last_count = edge_ns, count
         self._timers.start("flush", now + FLUSH_NS, self._flush)
         self._timers.start("silence", now + ticks_ns(LONGEST, self.prescaler), self._end)
 

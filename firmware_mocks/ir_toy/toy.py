@@ -1,4 +1,4 @@
-"""One USB IR Toy: its modes and commands, and the emitters beside it.
+"""One USB IR Toy: its modes and commands, and the emitters next to it.
 
 Modes and commands follow the makers' pages and the firmware, version 22. Bytes in one packet
 behind a reset are lost.
@@ -114,7 +114,7 @@ class Toy(Adjustable[Settings]):
         super().advance(now)
 
     def reset(self, now: int) -> None:
-        # Power cycle of the toy and of the emitters beside it.
+        # Power cycle of the toy and of the emitters next to it.
         self.switch_off()
         self._powered = True
         self._leave(now)

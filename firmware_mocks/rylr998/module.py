@@ -22,7 +22,7 @@ from firmware_mocks.rylr998.settings import (
 
 REPLY_NS = 3 * MS
 BOOT_NS = 60 * MS
-QUIET_NS = 250 * MS  # a command that pauses for so long is given up
+QUIET_NS = 250 * MS  # a command that pauses for this long is given up
 TX_BUFFER = 1024  # bytes for the client; a packet that does not fit is lost
 UNKNOWN_COMMAND, BUSY = 4, 17
 RECEPTION_ERRORS = 12, 19, 11  # CRC, header, over time

@@ -14,7 +14,7 @@ from firmware_mocks.uart_node.settings import Settings
 SECOND_NS = 1_000_000_000
 TX_BUFFER = 4096  # bytes; while it is full the firmware waits and reads nothing
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-LEAD_NS = 5 * MS  # a flood writes so long before the line is idle, to leave no pause
+LEAD_NS = 5 * MS  # a flood writes this long before the line is idle, to leave no pause
 
 
 class Power(Enum):
@@ -205,19 +205,19 @@ class Node(Adjustable[Settings]):
         except ValueError:
             return b""  # this framing cannot carry it
 
-    def _send(self, packet: bytes, at: int) -> None:
+    def _send(self, packet: bytes, when: int) -> None:
         frame = self._frame(packet)
         if frame:
             self.sent += 1
-            self._put(frame, max(at, self._quiet_until))
+            self._put(frame, max(when, self._quiet_until))
 
-    def _put(self, frame: bytes, at: int) -> None:
-        self.uart.write(frame, at)
+    def _put(self, frame: bytes, when: int) -> None:
+        self.uart.write(frame, when)
         if pause_ns := self.settings.framed.framing.pause_ns:
-            self._quiet_until = self.uart.idle_at(at) + pause_ns
-        over = self.uart.held(at) - TX_BUFFER
+            self._quiet_until = self.uart.idle_at(when) + pause_ns
+        over = self.uart.held(when) - TX_BUFFER
         if over > 0:
-            self.timers.start("tx", at + over * self.uart.byte_ns, self._tx_drained)
+            self.timers.start("tx", when + over * self.uart.byte_ns, self._tx_drained)
 
     def _tx_drained(self, now: int) -> None:
         if not self._stalled:

@@ -118,5 +118,5 @@ def _sizes(types: Types, *, extended: bool) -> dict[tuple[int, int], int]:
 
 
 def _counted(types: Types) -> dict[tuple[int, int], int]:
-    # Data that end in a count (included here with 4 bytes) and so many bytes.
+    # Data that end in a count (included here with 4 bytes) and this many bytes.
     return {(SET_VALUE, types.emitter): 8, (SENSOR_DATA, types.receiver): 40}

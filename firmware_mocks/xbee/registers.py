@@ -18,7 +18,7 @@ class BadValue(Exception):
 class Register:
     """One AT parameter: a number of `size` bytes, or (kind "text", "key") up to `size` bytes.
 
-    also: ranges of numbers allowed beside low..high. access: "rw", "r", or "w" for write-only.
+    also: ranges of numbers allowed besides low..high. access: "rw", "r", or "w" for write-only.
     volatile: WR, RE and AC do not touch it; a restart brings the default back.
     """
 

@@ -165,7 +165,7 @@ def pair(
 
 
 def exchanges(robot: Peer, controller: Peer, count: int, period_s: float = 0.0) -> list[float]:
-    """Round trips in microseconds; each begins so long after the one before it."""
+    """Round trips in microseconds; each begins this long after the one before it."""
     value, size = sensor_data(0, 123.5), len(GO)
     send, answer = robot.connection.send, controller.connection.send
     receive, read = controller.connection.recv, robot.connection.recv

@@ -45,7 +45,7 @@ WAYS = ((100, 16), (100, 256), (1000, 16), (1000, 256))  # packets/s, bytes
 PACKETS = {100: 20, 1000: 100}  # of a turn, by rate
 TURNS = 4  # of a round: short ones, as the machine is not the same from second to second
 RATE_S, RATE_BYTES = 2.0, 16
-MEMBERS = ((1, 1), (9, 1), (49, 1), (9, 9), (49, 49))  # beside the sender; of them listen
+MEMBERS = ((1, 1), (9, 1), (49, 1), (9, 9), (49, 49))  # besides the sender; of them listen
 MEMBERS_RATE, MEMBERS_PACKETS = 1000, 1500
 MEMBER_PROCESSES = 2
 SENDER = f"""
@@ -336,7 +336,7 @@ def cost_us(members: int, listeners: int) -> float:
         first.wait(lambda counted: counted["up"] == members)
         first.wait(lambda counted: not counted["unsettled"])
         seconds = MEMBERS_PACKETS / MEMBERS_RATE
-        time.sleep(1)  # what follows the arrival of so many is over
+        time.sleep(1)  # what follows the arrival of this many is over
         begin = first.ask("take")["cpu_s"]
         time.sleep(seconds)
         idle = first.ask("take")["cpu_s"]

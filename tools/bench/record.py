@@ -9,7 +9,7 @@ back to back, as in xbee.py, where a packet costs least. Many ports in real time
     python3 tools/bench/record.py [--packets 4000] [--rounds 5] [--mb 1024]
 
 Exit 1 when a recording costs more than 10 % of the frames per second, loses an event, makes the
-event loop late, or when `hilgw show --from` in a recording of so many megabytes begins later than
+event loop late, or when `hilgw show --from` in a recording of this many megabytes begins later than
 after 2 s.
 """
 

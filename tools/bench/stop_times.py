@@ -302,7 +302,7 @@ def frozen(gateway: Gateway, controller: Peer) -> int:
 
 
 def suspended(gateway: Gateway, controller: Peer) -> int:
-    """SIGSTOP of the gateway: it stops the motors first when it goes on."""
+    """SIGSTOP of the gateway: it stops the motors first when it continues."""
     gateway.signal(signal.SIGSTOP)
     time.sleep(HANG_S)
     begin = time.monotonic_ns()

@@ -1,4 +1,4 @@
-"""A gateway that passes 2,000 packets a second, `hilgw web` beside it, and Chromium with its pages.
+"""A gateway that passes 2,000 packets a second, `hilgw web` and Chromium with its pages.
 
 All are as users have them: the gateway is that of tools/bench/watch.py with its robots placed, and
 the pages show what they can: Plots has some series chosen.

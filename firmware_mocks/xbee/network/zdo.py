@@ -66,10 +66,10 @@ def answer(cluster: int, payload: bytes, identity: Identity) -> bytes | None:
     if len(payload) < 3 or cluster not in (IEEE_ADDR, NODE_DESC, SIMPLE_DESC, ACTIVE_EP):
         return None
     sequence, asked = payload[:1], payload[1:3]
-    found = _little(asked) == identity.short
+    is_known = _little(asked) == identity.short
     if cluster == IEEE_ADDR:
-        return sequence + bytes((SUCCESS,)) + _addresses(identity) if found else None
-    if not found:
+        return sequence + bytes((SUCCESS,)) + _addresses(identity) if is_known else None
+    if not is_known:
         return sequence + bytes((DEVICE_NOT_FOUND,)) + asked
     if cluster == NODE_DESC:
         return sequence + bytes((SUCCESS,)) + asked + _node_descriptor(identity)

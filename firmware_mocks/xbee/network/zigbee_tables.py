@@ -13,7 +13,7 @@ END_DEVICE = 2
 ACTIVE = 0
 LQI_FROM_DBM, LQI_TO_DBM = -100, -40  # the link quality is 0 and 255 there
 ENTRIES = {MGMT_LQI: 3, MGMT_RTG: 10}
-"""So many fit into one packet."""
+"""This many fit into one packet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from firmware_mocks.xbee.uart.api import Api
 from firmware_mocks.xbee.uart.commands import Answer, Commands, Status
 from firmware_mocks.xbee.uart.serial_line import SerialLine
 
-SILENCE_NS = 500 * MS  # a frame that pauses for so long is given up
+SILENCE_NS = 500 * MS  # a frame that pauses for this long is given up
 # A host hands bytes over in lumps of 5 ms; a silence is sure when one more would have come.
 LUMP_NS = 8 * MS
 COMMAND_CHARACTERS = 3
@@ -90,21 +90,21 @@ class SerialInput:
             self._arrive(byte, max(start + index * byte_ns, self._quiet_since), now)
         self._line.settle(now)
 
-    def _arrive(self, byte: int, at: int, now: int) -> None:
-        gap = at - self._quiet_since
+    def _arrive(self, byte: int, time_ns: int, now: int) -> None:
+        gap = time_ns - self._quiet_since
         if not self._line.command_mode:
             if self._is_transparent and gap >= self._packet_gap_ns and not self._characters:
                 self._due = self.held
                 self.work(now)
-            self._watch_for_command_mode(byte, gap, at)
-        self._quiet_since = at
+            self._watch_for_command_mode(byte, gap, time_ns)
+        self._quiet_since = time_ns
         if self.held >= self._settings.hardware.uart_buffer:
             self.overruns += 1
             return
         self._input.append(byte)
         self._steer_flow()
         if self._is_transparent:
-            self._await_packet_end(at)
+            self._await_packet_end(time_ns)
         self.work(now)
 
     @property
@@ -161,12 +161,12 @@ class SerialInput:
     def _packet_gap_ns(self) -> int:
         return self._settings.number("RO") * self._line.uart.byte_ns
 
-    def _await_packet_end(self, at: int) -> None:
+    def _await_packet_end(self, time_ns: int) -> None:
         # RO character times of silence end a packet; 0: every byte is one.
         if self._characters:
             self._timers.stop("packet")
         elif self._packet_gap_ns:
-            end = at + self._packet_gap_ns + LUMP_NS
+            end = time_ns + self._packet_gap_ns + LUMP_NS
             self._timers.start("packet", end, self._end_packet)
         else:
             self._due = self.held
@@ -192,14 +192,14 @@ class SerialInput:
 
     # --- the way into command mode --------------------------------------------------------------
 
-    def _watch_for_command_mode(self, byte: int, gap: int, at: int) -> None:
+    def _watch_for_command_mode(self, byte: int, gap: int, time_ns: int) -> None:
         # Silence of GT, the command character three times, silence of GT.
         guard = self._settings.number("GT") * MS
         follows = gap >= guard if self._characters == 0 else gap < guard
         wanted = byte == self._settings.number("CC") and not self._line.reader.inside
         if wanted and follows and self._characters < COMMAND_CHARACTERS:
             self._characters += 1
-            self._timers.start("guard", at + guard, self._guard_over)
+            self._timers.start("guard", time_ns + guard, self._guard_over)
         elif self._characters:
             self._characters = 0
             self._timers.stop("guard")

@@ -150,8 +150,8 @@ class SerialLine:
 
     def send_answer(self, frame: bytes, now: int, received_at: int | None = None) -> None:
         """Answer a frame of `received_at` (default now) after the firmware's delay."""
-        at = max(now, (now if received_at is None else received_at) + REPLY_NS)
-        self.uart.write(encode(frame, self.reader.escaped), at)
+        when = max(now, (now if received_at is None else received_at) + REPLY_NS)
+        self.uart.write(encode(frame, self.reader.escaped), when)
 
     def send_modem_status(self, code: int, now: int) -> None:
         """Send frame 8A, in API mode."""
