@@ -62,10 +62,10 @@ def urls(repository: str, ref: str) -> dict[str, str]:
 def for_index(readme: str, repository: str, ref: str) -> str:
     """Return the README with the address of each file it links to; no repository: without links."""
 
-    def changed(found: re.Match[str]) -> str:
-        target, text, image = found["target"], found["text"], found["image"]
-        if found["code"] or target.startswith("#") or urlsplit(target).scheme:
-            return found[0]
+    def changed(match: re.Match[str]) -> str:
+        target, text, image = match["target"], match["text"], match["image"]
+        if match["code"] or target.startswith("#") or urlsplit(target).scheme:
+            return match[0]
         if not repository:
             return text
         return f"{image}[{text}]({repository}/{'raw' if image else 'blob'}/{ref}/{target})"

@@ -100,14 +100,20 @@ def paced_test(baud: int, seconds: float) -> Test:
 
 
 def all_tests(seconds: float) -> list[Test]:
-    each = str(seconds)
+    seconds_each = str(seconds)
     return [
-        Test("round trip 16 B", ("echo", each), pattern(16), times),
-        Test("round trip 64 B", ("echo", each), pattern(64), times),
-        Test("round trip of a frame", ("echo", each), FRAMED, times),
-        Test("4 KiB to serial", ("down", each), pattern(4096), rate),
-        Test("4 KiB to TCP", ("up", each), pattern(4096), rate),
-        Test("sensor and command", ("exchange", each), pattern(16), times, more=("4", "10000")),
+        Test("round trip 16 B", ("echo", seconds_each), pattern(16), times),
+        Test("round trip 64 B", ("echo", seconds_each), pattern(64), times),
+        Test("round trip of a frame", ("echo", seconds_each), FRAMED, times),
+        Test("4 KiB to serial", ("down", seconds_each), pattern(4096), rate),
+        Test("4 KiB to TCP", ("up", seconds_each), pattern(4096), rate),
+        Test(
+            "sensor and command",
+            ("exchange", seconds_each),
+            pattern(16),
+            times,
+            more=("4", "10000"),
+        ),
         Test(PACED, ("echo", str(10 * seconds)), pattern(64), times, more=("1000",)),
         # Longer than the others: a disturbance of a second must not determine the long-term rate.
         *(paced_test(baud, 14 * seconds) for baud in (9600, 115200, 921600)),

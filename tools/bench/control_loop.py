@@ -87,10 +87,10 @@ class Goals:
     def __init__(self) -> None:
         self.missed = 0
 
-    def check(self, what: str, value: float, unit: str, limit: float) -> None:
+    def check(self, name: str, value: float, unit: str, limit: float) -> None:
         good = value <= limit
         self.missed += not good
-        print(f"  {what:<58} {value:9.3f} {unit:<3} goal {limit:g}  {'ok' if good else 'MISSED'}")
+        print(f"  {name:<58} {value:9.3f} {unit:<3} goal {limit:g}  {'ok' if good else 'MISSED'}")
 
 
 HILGW = ("-m", "hilgw")  # arguments of Python

@@ -139,8 +139,8 @@ def two_gateways(receiver: str, **more: Any) -> tuple[dict[str, Any], dict[str, 
 
 def meet(a: Process, b: Process) -> None:
     """Wait until each has the state of the other, and packets arrive."""
-    for each in (a, b):
-        each.wait(lambda counted: counted["up"] == 1)
+    for process in (a, b):
+        process.wait(lambda counted: counted["up"] == 1)
     a.wait(lambda counted: counted["listeners"] == 1)
 
 
@@ -172,12 +172,12 @@ def one_way(a: Process, b: Process, rate: int, size: int, packets: int, way: str
     a.wait(lambda counted: not counted["sending"])
     b.ask("take")
     a.ask("paced", rate=rate, size=size, packets=packets, way=way)
-    found: list[float] = []
+    late_us: list[float] = []
     time.sleep(packets / rate)
     deadline = time.monotonic() + 5
-    while len(found) < packets and time.monotonic() < deadline:
-        found += b.ask("take")["late_us"]
-    return found
+    while len(late_us) < packets and time.monotonic() < deadline:
+        late_us += b.ask("take")["late_us"]
+    return late_us
 
 
 MEDIUM, EMITTER, USUAL, EXPRESS = "medium", "Emitter", "zenoh-python", "zenoh-python, express"
@@ -229,16 +229,18 @@ def way_pair(
     turns = found[name, rate, size], found[other, rate, size]
     mine, theirs = ([statistics.median(late) for late in each] for each in turns)
     last = [statistics.quantiles(chain.from_iterable(each), n=100)[98] for each in turns]
-    what = f"one way from the {name}, {size} B, {rate}/s"
+    title = f"one way from the {name}, {size} B, {rate}/s"
     return (
         Row(
-            f"{what}: p50 µs",
+            f"{title}: p50 µs",
             f"{statistics.median(mine):.0f}",
             f"{other} {statistics.median(theirs):.0f}",
             statistics.median(x / y for x, y in zip(mine, theirs, strict=True)),
             ONE_WAY if (name, other) == (MEDIUM, USUAL) else None,
         ),
-        Row(f"{what}: p99 µs", f"{last[0]:.0f}", f"{other} {last[1]:.0f}", last[0] / last[1], None),
+        Row(
+            f"{title}: p99 µs", f"{last[0]:.0f}", f"{other} {last[1]:.0f}", last[0] / last[1], None
+        ),
     )
 
 
@@ -277,9 +279,9 @@ def flood(a: Process, b: Process, progress: str) -> Rate:
 
 def rate_rows(rounds: int) -> list[Row]:
     alone, empty, two = "one gateway", "without members", "two gateways"
-    found: dict[str, list[Rate]] = {alone: [], empty: [], two: []}
+    rates: dict[str, list[Rate]] = {alone: [], empty: [], two: []}
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        paths = {name: str(Path(folder) / name.replace(" ", "_")) for name in found}
+        paths = {name: str(Path(folder) / name.replace(" ", "_")) for name in rates}
         for path in paths.values():
             Path(path).write_bytes(bytes(8))
         both, one = SENDER + ROVER, federation("a", "listen", free_endpoint())
@@ -293,12 +295,12 @@ def rate_rows(rounds: int) -> list[Row]:
         for each in running[two]:
             each.wait(lambda counted: not counted["unsettled"])
         for turn in range(rounds):
-            names = list(found)
+            names = list(rates)
             for name in names[turn % 3 :] + names[: turn % 3]:
-                found[name].append(flood(running[name][0], running[name][-1], paths[name]))
+                rates[name].append(flood(running[name][0], running[name][-1], paths[name]))
 
     def row(what: str, name: str, of: Callable[[Rate], float], goal: float | None = None) -> Row:
-        ours, theirs = [of(each) for each in found[name]], [of(each) for each in found[alone]]
+        ours, theirs = [of(each) for each in rates[name]], [of(each) for each in rates[alone]]
         ratio = statistics.median(x / y for x, y in zip(ours, theirs, strict=True))
         other = f"one gateway {statistics.median(theirs):.3g}"
         return Row(what, f"{statistics.median(ours):.3g}", other, ratio, goal, at_least=True)
@@ -349,17 +351,17 @@ def cost_us(members: int, listeners: int) -> float:
 
 
 def member_rows(rounds: int) -> list[Row]:
-    found: dict[tuple[int, int], list[float]] = {each: [] for each in MEMBERS}
+    times: dict[tuple[int, int], list[float]] = {each: [] for each in MEMBERS}
     for _ in range(rounds):
         for members, listeners in MEMBERS:
-            found[members, listeners].append(cost_us(members, listeners))
-    first = found[MEMBERS[0]]
+            times[members, listeners].append(cost_us(members, listeners))
+    first = times[MEMBERS[0]]
     return [
         Row(
             f"CPU µs a packet, {members + 1} gateways, {listeners} listening",
-            f"{statistics.median(found[members, listeners]):.0f}",
+            f"{statistics.median(times[members, listeners]):.0f}",
             f"2 gateways {statistics.median(first):.0f}",
-            statistics.median(x / y for x, y in zip(found[members, listeners], first, strict=True)),
+            statistics.median(x / y for x, y in zip(times[members, listeners], first, strict=True)),
             GROWTH if listeners == 1 and members > 1 else None,
         )
         for members, listeners in MEMBERS

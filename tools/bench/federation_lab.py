@@ -27,11 +27,11 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def wait_for(condition: Callable[[], Any], what: str) -> None:
+def wait_for(condition: Callable[[], Any], name: str) -> None:
     """Wait for a condition; raise AssertionError."""
     end, pause = time.monotonic() + DEADLINE_S, threading.Event()
     while not condition():
-        assert time.monotonic() < end, f"not within {DEADLINE_S:g} s: {what}"
+        assert time.monotonic() < end, f"not within {DEADLINE_S:g} s: {name}"
         pause.wait(0.005)
 
 
@@ -153,8 +153,8 @@ class Proxy:
     def cut(self) -> None:
         self._is_cut = True
         ends, self._ends = self._ends, []
-        for each in ends:
-            reset(each)
+        for end in ends:
+            reset(end)
 
     def heal(self) -> None:
         self._is_cut = False
@@ -267,15 +267,15 @@ class Lab:
         found: dict[str, Any] = {}
         wait_for(is_settled, "all packets are confirmed")
         total = {"sent": 0, "delivered": 0, "lost": 0}
-        for name, each in found.items():
-            assert (each["doubled"], each["disordered"], each["violations"]) == (0, 0, []), each
+        for name, count in found.items():
+            assert (count["doubled"], count["disordered"], count["violations"]) == (0, 0, []), count
             for other in found.keys() - {name}:
-                out = each["gateways"][other]
+                out = count["gateways"][other]
                 into = found[other]["gateways"][name]
                 assert out["sent"] == out["delivered"] + out["lost"], (name, other, out)
                 assert out["delivered"] == into["received"] == into["entered"], (name, other, out)
                 assert out["lost"] == into["missed"], (name, other, out, into)
-                station = each["stations"][f"radio@{other}"]
+                station = count["stations"][f"radio@{other}"]
                 lost = sum(station["refused"].values())
                 assert station["accepted"] == station["delivered"] + lost, (name, station)
                 total["sent"] += station["accepted"]

@@ -121,16 +121,16 @@ def measured(target: str) -> dict[str, float]:
 def sample(web: int, browser: int, windows: dict[str, str]) -> dict[str, float]:
     """Return what is measured now, by its name."""
     _, *children = processes_of(web)
-    found: dict[str, float] = {"hilgw web": resident(web)}
-    found |= {"stop server": sum(resident(each) for each in children)}
+    sizes: dict[str, float] = {"hilgw web": resident(web)}
+    sizes |= {"stop server": sum(resident(each) for each in children)}
     for name, target in windows.items():
         values = measured(target)
-        found[f"{name}: heap"] = values["JSHeapUsedSize"]
-        found[f"{name}: nodes"] = values["Nodes"]
-    heaps = [value for name, value in found.items() if name.endswith("heap")]
-    found["all pages: heaps"] = sum(heaps)
-    found["all pages"] = sum(resident(pid, "RssAnon") for pid in renderers_of(browser))
-    return found
+        sizes[f"{name}: heap"] = values["JSHeapUsedSize"]
+        sizes[f"{name}: nodes"] = values["Nodes"]
+    heaps = [value for name, value in sizes.items() if name.endswith("heap")]
+    sizes["all pages: heaps"] = sum(heaps)
+    sizes["all pages"] = sum(resident(pid, "RssAnon") for pid in renderers_of(browser))
+    return sizes
 
 
 def run(minutes: float) -> tuple[Samples, float]:
@@ -166,14 +166,14 @@ def spans(minutes: float) -> tuple[tuple[float, float], tuple[float, float]]:
 
 def rows(samples: Samples, minutes: float) -> list[dict[str, Any]]:
     """Return for each figure: before, after, how much it grew, and whether that is too much."""
-    found = []
+    table = []
     for name, all_of in samples.items():
         before, after = (
             statistics.median(value for at, value in all_of if begin <= at < end)
             for begin, end in spans(minutes)
         )
         grown = 100 * (after / before - 1) if before else 0.0
-        found.append(
+        table.append(
             {
                 "name": name,
                 "before": before,
@@ -182,12 +182,12 @@ def rows(samples: Samples, minutes: float) -> list[dict[str, Any]]:
                 "good": ":" in name or grown < MOST_PERCENT,
             }
         )
-    return found
+    return table
 
 
-def print_rows(found: list[dict[str, Any]], per_s: float) -> None:
+def print_rows(table: list[dict[str, Any]], per_s: float) -> None:
     print(f"{per_s:.0f} packets/s passed")
-    for row in found:
+    for row in table:
         size, unit = (1, "") if "nodes" in row["name"] else (MIB, " MiB")
         values = f"{row['before'] / size:9.1f} -> {row['after'] / size:9.1f}{unit:4}"
         verdict = "" if row["good"] else "  GREW"
@@ -202,12 +202,12 @@ def main() -> int:
     if not 2 <= args.minutes <= 60 * 24:
         parser.error(f"--minutes {args.minutes:.10g}: from 2 to 1440")
     samples, per_s = run(args.minutes)
-    found = rows(samples, args.minutes)
-    print_rows(found, per_s)
-    good = per_s >= LEAST_PASSED * PER_SECOND and all(row["good"] for row in found)
+    table = rows(samples, args.minutes)
+    print_rows(table, per_s)
+    good = per_s >= LEAST_PASSED * PER_SECOND and all(row["good"] for row in table)
     print("memory stays" if good else "NOT GOOD")
     if args.report:
-        report = {"packets_per_s": per_s, "figures": found, "samples": samples, "good": good}
+        report = {"packets_per_s": per_s, "figures": table, "samples": samples, "good": good}
         Path(args.report).write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     return 0 if good else 1
 

@@ -128,10 +128,10 @@ def costs(packets: int, rounds: int) -> list[Row]:
     us: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(rounds):
         for name in names:
-            found = xbee.measure(name, packets, xbee.PATTERNS[xbee.BACK_TO_BACK])
-            if found.received != packets:
+            figure = xbee.measure(name, packets, xbee.PATTERNS[xbee.BACK_TO_BACK])
+            if figure.received != packets:
                 raise SystemExit(f"{name} lost packets")
-            us[name].append(found.us)
+            us[name].append(figure.us)
     fewer = statistics.median(
         1 - a / b for a, b in zip(us[xbee.GATEWAY], us[RECORDED], strict=True)
     )

@@ -148,25 +148,25 @@ async def serve(rounds: int, seconds: float, folder: str) -> dict[str, Any]:
     running = asyncio.create_task(gateway.run(stop, on_ready=ready.set))
     await ready.wait()
     load, recordings = Load(gateway), Recordings(gateway, Path(folder), dict, {})
-    found: dict[str, Any] = {"most": await load.most(seconds), "lost": 0, "gaps": [[], []]}
+    result: dict[str, Any] = {"most": await load.most(seconds), "lost": 0, "gaps": [[], []]}
     for number in range(rounds):
         for is_recorded in (False, True):
             name = f"round{number}"
             if is_recorded:
                 recordings.begin_named(name)
             gaps = Gaps(gateway.timer)
-            await load.at(found["most"] / 2, seconds)
-            found["gaps"][is_recorded].append(gaps.end())
+            await load.at(result["most"] / 2, seconds)
+            result["gaps"][is_recorded].append(gaps.end())
             await load.all_arrived()
-            found["lost"] += load.missing
+            result["lost"] += load.missing
             if is_recorded:
                 recordings.end(name)
     await recordings.close()
-    found["lost"] += sum(each["lost"] for each in recordings.report().values())
+    result["lost"] += sum(each["lost"] for each in recordings.report().values())
     stop.set()
     await running
     gateway.close()
-    return found
+    return result
 
 
 def rows(rounds: int, seconds: float) -> Iterator[Row]:
@@ -175,11 +175,11 @@ def rows(rounds: int, seconds: float) -> Iterator[Row]:
         words = [sys.executable, __file__, "--serve", folder]
         words += ["--rounds", str(rounds), "--seconds", str(seconds)]
         done = subprocess.run(words, check=True, capture_output=True, text=True)
-    found = json.loads(done.stdout)
-    name = f"{PORTS} uart ports at {found['most'] / 2:.0f} packets/s, recorded"
-    yield Row(f"{name}: packets and events lost", f"{found['lost']}", "-", found["lost"], 0)
-    without, recorded = map(statistics.median, found["gaps"])
-    bound = max(NOISE, max(found["gaps"][0]) / without)
+    result = json.loads(done.stdout)
+    name = f"{PORTS} uart ports at {result['most'] / 2:.0f} packets/s, recorded"
+    yield Row(f"{name}: packets and events lost", f"{result['lost']}", "-", result["lost"], 0)
+    without, recorded = map(statistics.median, result["gaps"])
+    bound = max(NOISE, max(result["gaps"][0]) / without)
     text = f"{name}: p99.9 of the event loop's gaps, ms"
     yield Row(text, f"{recorded:.2f}", f"{without:.2f}", recorded / without, round(bound, 2))
 

@@ -60,11 +60,11 @@ def say(connection: socket.socket, events: Events) -> None:
     while True:
         now, waiting = time.monotonic_ns(), bytearray()
         while True:
-            rounds, at = divmod(number, len(events))
-            due = begin + rounds * length + events[at][0]
+            rounds, index = divmod(number, len(events))
+            due = begin + rounds * length + events[index][0]
             if due > now:
                 break
-            waiting += TIME.sub(b'"mono_ns":%d' % due, events[at][1])
+            waiting += TIME.sub(b'"mono_ns":%d' % due, events[index][1])
             number += 1
         if waiting:
             connection.sendall(waiting)
@@ -75,10 +75,10 @@ def serve(connection: socket.socket, answers: dict[str, bytes], events: Events) 
     """Serve one visitor."""
     try:
         for line in connection.makefile("rb"):
-            what = json.loads(line)["do"]
+            request = json.loads(line)["do"]
             now = b'"mono_ns":%d' % time.monotonic_ns()
-            connection.sendall(TIME.sub(now, answers[what]))
-            if what == "watch":
+            connection.sendall(TIME.sub(now, answers[request]))
+            if request == "watch":
                 say(connection, events)
     except OSError:
         pass  # it left

@@ -329,7 +329,7 @@ def measure(name: str, seconds: float, rounds: int, word: str = "") -> Pairs:
     """Measure each load with this word, per round: with and without it, events or answers per s."""
     from hilgw.client.control_socket import ask
 
-    found: Pairs = {}
+    results: Pairs = {}
     with tempfile.TemporaryDirectory() as folder:
         running = Running(name, Path(folder))
         for _ in range(rounds):
@@ -342,27 +342,27 @@ def measure(name: str, seconds: float, rounds: int, word: str = "") -> Pairs:
                 with made as counts:
                     during = Measured(running, seconds)
                 per_s = sum(counts) / (time.monotonic() - begin)
-                found.setdefault(load, []).append((before, during, per_s))
+                results.setdefault(load, []).append((before, during, per_s))
         report: dict[str, Any] = ask(running.path, {"do": "report"})
         assert report["report"]["ledger"]["adds_up"]
         running.close()
-    return found
+    return results
 
 
-def rows(name: str, found: Pairs) -> Iterator[Row]:
-    for load, pairs in found.items():
+def rows(name: str, results: Pairs) -> Iterator[Row]:
+    for load, pairs in results.items():
         word = f"{name}, {load}"
 
-        def middle(what: str, at: int, pairs: list[Any] = pairs) -> float:
-            return statistics.median(getattr(each[at], what) for each in pairs)
+        def middle(column: str, at: int, pairs: list[Any] = pairs) -> float:
+            return statistics.median(getattr(each[at], column) for each in pairs)
 
         added = statistics.median(b.share - a.share for a, b, _ in pairs)
         goal = SHARE if load.startswith("one") and "all" not in load else None
         alone = f"{middle('share', 0):.3f}"
         yield Row(f"{word}: share of a core", f"{middle('share', 1):.3f}", alone, added, goal)
-        for what in ("turn_p50", "turn_p99", "answer_p50", "answer_p99", "step_p50", "step_p99"):
-            ours, theirs = middle(what, 1), middle(what, 0)
-            text = f"{word}: {what.replace('_', ' ')} late, ms"
+        for column in ("turn_p50", "turn_p99", "answer_p50", "answer_p99", "step_p50", "step_p99"):
+            ours, theirs = middle(column, 1), middle(column, 0)
+            text = f"{word}: {column.replace('_', ' ')} late, ms"
             yield Row(text, f"{ours:.2f}", f"{theirs:.2f}", ours - theirs, None)
         late = [sum(each[at].late_steps for each in pairs) for at in (1, 0)]
         yield Row(

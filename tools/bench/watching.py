@@ -54,13 +54,13 @@ def watching(
     assert child.stdin is not None
     assert child.stdout is not None
     assert child.stdout.readline() == "ready\n"
-    found: list[int] = []
+    numbers: list[int] = []
     try:
-        yield found
+        yield numbers
     finally:
         child.stdin.close()
         count, *usage = child.stdout.readline().split()
-        found.append(int(count))
+        numbers.append(int(count))
         if used is not None:
             used[:] = usage
         child.wait(10)

@@ -42,11 +42,11 @@ NOISE_MS = 1.0
 
 def cpu_of(pids: list[int]) -> float:
     """CPU time of all of these that are there."""
-    found = 0.0
+    used_s = 0.0
     for pid in pids:
         with suppress(OSError):  # it has ended
-            found += cpu_s(pid)
-    return found
+            used_s += cpu_s(pid)
+    return used_s
 
 
 def press(url: str, action: str) -> float:
@@ -85,8 +85,8 @@ class Round:
         with ExitStack() as stack:
             os.environ["XDG_RUNTIME_DIR"] = str(of / "run")
             web = stack.enter_context(web_of(of))
-            found, browser = stack.enter_context(chromium())
-            opened = stack.enter_context(pages(found, web.url, NAMES))
+            chrome, browser = stack.enter_context(chromium())
+            opened = stack.enter_context(pages(chrome, web.url, NAMES))
             action = opened[NAMES[0]].locator("#stop form").get_attribute("action")
             time.sleep(SETTLED_S)
             pids = [*processes_of(web.process.pid), *processes_of(browser)]
@@ -127,11 +127,11 @@ def rows_of(rounds: list[Round]) -> Iterator[Row]:
 
 def bench(seconds: float, rounds: int) -> list[Row]:
     """Return rows of the table; their ratio is a difference."""
-    found = []
+    table = []
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
-            found.append(Round(Path(folder), seconds))
-    return list(rows_of(found))
+            table.append(Round(Path(folder), seconds))
+    return list(rows_of(table))
 
 
 def main() -> int:

@@ -52,30 +52,30 @@ def web_of(folder: Path) -> Iterator[Web]:
 
 def processes_of(pid: int) -> list[int]:
     """Return the process and all that it started, and they."""
-    found = [pid]
-    for each in found:
+    processes = [pid]
+    for process in processes:
         try:
-            children = Path(f"/proc/{each}/task/{each}/children").read_text(encoding="ascii")
+            children = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii")
         except OSError:
             continue  # it has ended
-        found += map(int, children.split())
-    return found
+        processes += map(int, children.split())
+    return processes
 
 
 @contextmanager
 def chromium() -> Iterator[tuple[Any, int]]:
     """Start a browser; yield it and the number of the process that has all its processes below."""
     before = set(processes_of(os.getpid()))
-    with browser() as found:
+    with browser() as chrome:
         new = [each for each in processes_of(os.getpid()) if each not in before]
-        yield found, new[0]
+        yield chrome, new[0]
 
 
 @contextmanager
-def pages(found: Any, url: str, names: list[str] | None = None) -> Iterator[dict[str, Any]]:
+def pages(chrome: Any, url: str, names: list[str] | None = None) -> Iterator[dict[str, Any]]:
     """Yield each page of `hilgw web` (or those with these names) in a tab, by its name."""
     with ExitStack() as stack:
-        context = found.new_context(viewport={"width": 1280, "height": 800})
+        context = chrome.new_context(viewport={"width": 1280, "height": 800})
         stack.callback(context.close)
         context.set_default_timeout(LONG_MS)
         yield open_pages(context.new_page, url, names)
@@ -119,5 +119,5 @@ def everything(folder: Path, names: list[str] | None = None) -> Iterator[tuple[A
         running = stack.enter_context(gateway(folder))
         stack.enter_context(patch.dict(os.environ, XDG_RUNTIME_DIR=str(folder / "run")))
         web = stack.enter_context(web_of(folder))
-        found, process = stack.enter_context(chromium())
-        yield running, web, process, stack.enter_context(pages(found, web.url, names))
+        chrome, process = stack.enter_context(chromium())
+        yield running, web, process, stack.enter_context(pages(chrome, web.url, names))

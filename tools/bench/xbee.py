@@ -316,12 +316,12 @@ def times_less(figures: dict[str, list[Figure]], name: str) -> float:
 
 def bench(packets: int, rounds: int) -> list[Row]:
     """Return rows of the table; SystemExit when hilgw lost a packet."""
-    found = []
+    table = []
     for pattern, by_name in measure_all(packets, rounds).items():
         for name in (SESSION, GATEWAY):
             if any(each.received != packets for each in by_name[name]):
                 raise SystemExit(f"{name} lost packets")
-            found.append(
+            table.append(
                 Row(
                     f"XBee packets {pattern} to {name}, CPU us each",
                     f"{middle(by_name[name]):.1f}",
@@ -331,7 +331,7 @@ def bench(packets: int, rounds: int) -> list[Row]:
                     at_least=True,
                 )
             )
-    return found
+    return table
 
 
 def middle(rounds: list[Figure]) -> float:
