@@ -58,18 +58,18 @@ class Room:
         self.bumps += self.touching and not touched
 
     def reach(self, angle: float) -> float:
-        """The distance from the robot's middle to the wall, at `angle` to its heading."""
+        """Return the distance from the robot's middle to the wall, at `angle` to its heading."""
         dx, dy = math.cos(self.heading + angle), math.sin(self.heading + angle)
         reach_x = (self.width - self.x if dx > 0 else self.x) / max(abs(dx), 1e-12)
         reach_y = (self.depth - self.y if dy > 0 else self.y) / max(abs(dy), 1e-12)
         return min(reach_x, reach_y)
 
     def distance(self, angle: float) -> float:
-        """The distance from the robot's rim to the wall, at `angle` to its heading."""
+        """Return the distance from the robot's rim to the wall, at `angle` to its heading."""
         return max(0.0, self.reach(angle) - self.radius)
 
     def towards(self, x: float, y: float) -> tuple[float, tuple[float, float, float]]:
-        """Distance of a point and its direction in the robot's frame (x ahead, y left)."""
+        """Return distance and direction of a point in the robot's frame (x ahead, y left)."""
         dx, dy = x - self.x, y - self.y
         distance = math.hypot(dx, dy)
         angle = math.atan2(dy, dx) - self.heading
@@ -84,7 +84,7 @@ class CartRoom(Room):
         self.heading = heading
 
     def move(self, left: float, right: float, seconds: float) -> None:
-        """Turn the wheels at these velocities (rad/s) for so many seconds."""
+        """Turn the wheels at these velocities (rad/s) for this many seconds."""
         left, right = (max(-FASTEST, min(FASTEST, each)) for each in (left, right))
         speed = (left + right) / 2 * WHEEL_M
         self.advance(speed * seconds, (right - left) / AXLE_M * WHEEL_M * seconds)
@@ -132,7 +132,7 @@ class Rover(Adjustable[P]):
         self.room.depth = self.settings.depth * self._per_metre
 
     def _place(self) -> None:
-        """Put the robot at the position of its parameter; 0, 0 is the middle."""
+        # Put the robot at the position of its parameter; 0, 0 is the middle.
         room = self.room
         x, y, room.heading = self.settings.position
         room.x, room.y = x * self._per_metre, y * self._per_metre
@@ -147,12 +147,10 @@ class Rover(Adjustable[P]):
         self._keep_moving(now)
 
     def _keep_moving(self, now: int) -> None:
-        """Move in steps, while a wheel turns."""
         if self._drives and "step" not in self.timers:
             self.timers.start("step", now + STEP_NS, self._step)
 
     def _move(self, now: int) -> None:
-        """Move the robot from the last time on."""
         before, self._moved_ns = self._moved_ns, now
         if before is not None and now > before:
             self._roll(now - before)

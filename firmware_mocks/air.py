@@ -35,7 +35,7 @@ class Radio(Protocol):
         """Its channel; radios with equal bands receive each other. None: off or asleep."""
 
     def signal_received(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
-        """A whole frame arrived; true when this radio acknowledges it."""
+        """Take a whole frame; return true when this radio acknowledges it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +113,6 @@ class Air:
         return self.loss > 0.0 and self.random.random() < self.loss
 
     def loudness_dbm(self, sender: Radio, power_at_1m_dbm: float, radio: Radio) -> float:
-        """The RSSI of `sender` at `radio`."""
+        """Return the RSSI of `sender` at `radio`."""
         distance = max(math.dist(sender.position, radio.position), NEAREST_M)
         return power_at_1m_dbm - 20.0 * math.log10(distance)

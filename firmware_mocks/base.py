@@ -70,25 +70,25 @@ class Uart:
     def byte_ns(self) -> int:
         return self.bits_per_byte * 1_000_000_000 // self.baud_rate
 
-    def write(self, data: bytes, at: int) -> None:
-        """Send `data` at `at`, or after the bytes written before it."""
-        self._append(at, data)
+    def write(self, data: bytes, when: int) -> None:
+        """Send `data` at `when`, or after the bytes written before it."""
+        self._append(when, data)
         self._queued += len(data)
 
-    def change(self, action: Action, at: int) -> None:
+    def change(self, action: Action, when: int) -> None:
         """Run `action` when all bytes written before have left the pin."""
-        self._append(at, action)
+        self._append(when, action)
 
-    def _append(self, at: int, item: bytes | Action) -> None:
-        self._queue.append((max(at, self._queue[-1][0]) if self._queue else at, item))
+    def _append(self, when: int, item: bytes | Action) -> None:
+        self._queue.append((max(when, self._queue[-1][0]) if self._queue else when, item))
 
     def held(self, now: int) -> int:
-        """Bytes in the transmit buffer: written, but not yet sent."""
+        """Count the bytes in the transmit buffer: written, but not yet sent."""
         shifting = max(0, self._shifting_until - now)
         return self._queued - (-shifting // self.byte_ns)
 
     def idle_at(self, now: int) -> int:
-        """The time when the last byte written so far has been sent."""
+        """Return the time when the last byte written so far has been sent."""
         idle = max(now, self._shifting_until)
         for begins, item in self._queue:
             idle = max(idle, begins) + (0 if callable(item) else len(item) * self.byte_ns)
@@ -100,14 +100,14 @@ class Uart:
         self._shifting_until = 0
 
     def _due(self) -> int:
-        at, item = self._queue[0]
-        return max(at, self._shifting_until) if callable(item) else at
+        when, item = self._queue[0]
+        return max(when, self._shifting_until) if callable(item) else when
 
     def next_deadline(self) -> int | None:
         return self._due() if self._queue else None
 
     def take(self, now: int) -> bytes:
-        """The bytes that begin to leave by `now`, as the client's UART reads them.
+        """Return the bytes that begin to leave by `now`, as the client's UART reads them.
 
         Ends early at a `change`, so that it takes effect between the bytes.
         """
@@ -123,7 +123,7 @@ class Uart:
         return bytes(taken)
 
     def distort(self, data: bytes) -> bytes:
-        """`data` as a UART at the other rate reads it: noise unless the rates agree."""
+        """Return `data` as a UART at the other rate reads it: noise unless the rates agree."""
         host = self.host_baud
         if host is None or abs(host - self.baud_rate) <= RATE_TOLERANCE * self.baud_rate:
             return data
@@ -160,7 +160,7 @@ class Mock(ABC):
 
     @abstractmethod
     def receive(self, data: bytes, now: int) -> None:
-        """Bytes from the client."""
+        """Read bytes from the client."""
 
     def set(self, name: str, value: str) -> None:
         """Set a parameter; ValueError names it and the values allowed."""
@@ -171,15 +171,14 @@ class Mock(ABC):
         """Power cycle."""
 
     def switch_off(self) -> None:  # noqa: B027 - most have nothing to do
-        """No power until the next `reset`. A device that has a battery may ignore it."""
+        """Cut the power until the next `reset`; a device that has a battery may ignore it."""
 
     def _cancel(self) -> None:
-        """Forget all deadlines, and the bytes to send."""
         self.timers.clear()
         self.uart.clear()
 
     def describe(self) -> str:
-        """The state of this mock in words, for people."""
+        """Describe the state of this mock in words, for people."""
         return self.name
 
     def advance(self, now: int) -> None:
@@ -193,6 +192,25 @@ class Mock(ABC):
         if timer is None or line is None:
             return line if timer is None else timer
         return min(timer, line)
+
+
+class SelfStarting(Mock):
+    """A mock that powers up with the first call that has a time."""
+
+    _power = "new"
+
+    @abstractmethod
+    def _forget(self) -> None:
+        """Cancel everything under way."""
+
+    def advance(self, now: int) -> None:
+        if self._power == "new":
+            self.reset(now)
+        super().advance(now)
+
+    def switch_off(self) -> None:
+        self._forget()
+        self._power = "off"
 
 
 S = TypeVar("S", bound=Parameters)
@@ -217,13 +235,17 @@ class Adjustable(Mock, Generic[S]):
 
     @abstractmethod
     def _adopt(self, name: str) -> None:
-        """Use the parameter that was set, and those that depend on it. ValueError: it does not fit
-        the others."""
+        """Use the parameter that was set, and those that depend on it.
+
+        Raises ValueError when it does not fit the others.
+        """
 
 
 class Create(Protocol[M_co]):
-    """Makes a mock. A mock without a radio ignores the position in the air. ValueError names the
-    parameter with a wrong value."""
+    """Makes a mock; ValueError names the parameter with a wrong value.
+
+    A mock without a radio ignores the position in the air.
+    """
 
     def __call__(
         self,

@@ -107,7 +107,6 @@ class Transceiver(Adjustable[Settings]):
         return False
 
     def _take(self, data: bytes, now: int) -> None:
-        """Read frames as a device does, byte by byte."""
         for byte in data:
             if byte == BOF:
                 self._input.clear()
@@ -154,12 +153,12 @@ def _ignore(acknowledged: list[Radio], now: int) -> None:
 
 
 def wrap(frame: bytes) -> bytes:
-    """XBOFs, BOF, the frame with its FCS, escaped, EOF."""
+    """Return XBOFs, BOF, the frame with its FCS, escaped, EOF."""
     return b"\xff" * 10 + bytes((BOF,)) + escaped(FCS.append(frame), SPECIAL) + bytes((EOF,))
 
 
 def unwrap(inner: bytes) -> bytes | None:
-    """The frame between BOF and EOF; None: it is damaged."""
+    """Return the frame between BOF and EOF; None when it is damaged."""
     frame = unescaped(inner)
     return None if frame is None else FCS.check(frame)
 

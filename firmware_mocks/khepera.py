@@ -63,8 +63,11 @@ class Settings(RoomParameters):
 
 
 class Khepera(Rover[Settings]):
-    """speed: of the left and right motor, as commanded. commands: those executed, by letter.
-    leds: LED -> on."""
+    """The robot.
+
+    `speed` is that of the left and right motor, as commanded; `commands` are those executed, by
+    letter; `leds` maps LED -> on.
+    """
 
     def __init__(self, name: str, air: Air, settings: Settings) -> None:
         super().__init__(name, air, settings, Room(RADIUS_M))
@@ -148,7 +151,7 @@ class Khepera(Rover[Settings]):
         return None if numbers else [_signed(each) for each in self.pulses]
 
     def _set_led(self, numbers: list[int]) -> list[object] | None:
-        """LED number; 0 off, 1 on, 2 the other."""
+        # LED number; 0 off, 1 on, 2 the other.
         if len(numbers) != 2 or numbers[0] not in (0, 1) or numbers[1] not in (0, 1, 2):
             return None
         led, action = numbers
@@ -170,7 +173,7 @@ class Khepera(Rover[Settings]):
     # --- the room -----------------------------------------------------------------------------
 
     def light(self, angle: float) -> int:
-        """The value of the sensor at this angle to the heading."""
+        """Return the value of the sensor at this angle to the heading."""
         return round(values.look_up(LIGHT, self.room.distance(angle)))
 
     @property
@@ -185,7 +188,7 @@ class Khepera(Rover[Settings]):
 
 
 def _signed(pulses: float) -> int:
-    """A counter of 32 bits that wraps around."""
+    # A counter of 32 bits that wraps around.
     return (math.floor(pulses) + (1 << 31)) % (1 << 32) - (1 << 31)
 
 

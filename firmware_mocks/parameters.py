@@ -28,9 +28,13 @@ def parameter(
 ) -> Any:
     """Return a field of `Parameters`.
 
-    text: for people, with {default} where it is not at the end. default: as a user would write it.
-    read: gets the name, a value and the arguments, and returns the checked value. name: of the
-    parameter, where the field has another name. is_fixed: it cannot change after the start.
+    Args:
+        text: For people, with {default} where it is not at the end.
+        default: As a user would write it.
+        read: Gets the name, a value and the arguments, and returns the checked value.
+        *arguments: For `read`.
+        name: The parameter's, where the field has another name.
+        is_fixed: It cannot change after the start.
     """
     shown = text.replace("{default}", str(default))
     if text == shown and "(default" not in text and default is not None:
@@ -51,12 +55,13 @@ def in_air() -> Any:
 
 
 class Parameters:
-    """The checked values of a mock's parameters: the base of frozen dataclasses, whose fields are
-    made by `parameter`."""
+    """The checked values of a mock's parameters.
+
+    It is the base of frozen dataclasses, whose fields are made by `parameter`.
+    """
 
     @classmethod
     def _declared(cls) -> dict[str, tuple[str, Mapping[str, Any]]]:
-        """The field of each parameter, and how it was declared."""
         all_ = fields(cls)  # type: ignore[arg-type]
         return {each.metadata["name"] or each.name: (each.name, each.metadata) for each in all_}
 
@@ -70,12 +75,12 @@ class Parameters:
         """Return all values. ValueError names the first parameter that is wrong."""
         known = cls._declared()
         check_names(given, known)
-        found = {}
+        checked = {}
         for name, (field_name, declared) in known.items():
             default = of_air[name] if declared["default"] is OF_AIR else declared["default"]
             value = given.get(name, default)
-            found[field_name] = declared["read"](name, value, *declared["arguments"])
-        return cls(**found)
+            checked[field_name] = declared["read"](name, value, *declared["arguments"])
+        return cls(**checked)
 
     def changed(self, name: str, value: Any) -> Self:
         """Return these values with another one of this parameter. Raises ValueError."""
@@ -89,7 +94,7 @@ class Parameters:
 
 
 def check_names(given: Iterable[str], known: Iterable[str]) -> None:
-    """ValueError for a name that is not a parameter."""
+    """Raise ValueError for a name that is not a parameter."""
     for name in given:
         if name not in known:
             raise unknown(name, known)
@@ -100,7 +105,7 @@ def unknown(name: str, known: Iterable[str]) -> ValueError:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The advice for an unknown name: the most similar known one, or all of them."""
+    """Return the advice for an unknown name: the most similar known one, or all of them."""
     import difflib  # slow to import, and used for errors only
 
     names = list(known)
@@ -126,12 +131,12 @@ def whole(name: str, value: Any, low: int, high: int) -> int:
 
 
 def milliseconds(name: str, value: Any, low: float = 0, high: float = DAY_MS) -> int:
-    """A time in milliseconds, as nanoseconds."""
+    """Read a time in milliseconds, as nanoseconds."""
     return round(number(name, value, low, high) * 1_000_000)
 
 
 def unread(name: str, value: Any) -> Any:
-    """The value as it is: nothing, or another place, checks it."""
+    """Return the value as it is: nothing, or another place, checks it."""
     return value
 
 
@@ -151,7 +156,7 @@ def true(name: str, value: Any) -> bool:
 
 
 def choice(name: str, value: Any, allowed: Sequence[str]) -> str:
-    """One of the words allowed; YAML reads yes and no, on and off as true and false."""
+    """Read one of the words allowed; YAML reads yes and no, on and off as true and false."""
     text = str(value)
     for word in {"True": ("yes", "on"), "False": ("no", "off")}.get(text, (text,)):
         if word in allowed:
@@ -160,7 +165,7 @@ def choice(name: str, value: Any, allowed: Sequence[str]) -> str:
 
 
 def position(name: str, value: Any) -> tuple[float, float, float]:
-    """x, y, z in metres, as text or a list."""
+    """Read x, y, z in metres, as text or a list."""
     parts = value.strip("[]() ").split(",") if isinstance(value, str) else value
     try:
         x, y, z = (number(name, part, -1e9, 1e9) for part in parts)
@@ -170,7 +175,7 @@ def position(name: str, value: Any) -> tuple[float, float, float]:
 
 
 def lookup_table(name: str, value: Any) -> list[tuple[float, float, float]]:
-    """Rows of measured value, returned value and noise, as lists or as numbers in a text."""
+    """Read rows of measured value, returned value and noise, as lists or as numbers in a text."""
     try:
         numbers = value.split() if isinstance(value, str) else [x for row in value for x in row]
         read = [number(name, each, -1e9, 1e9) for each in numbers]
@@ -183,8 +188,11 @@ def lookup_table(name: str, value: Any) -> list[tuple[float, float, float]]:
 
 
 def look_up(rows: Sequence[Sequence[float]], measured: float) -> float:
-    """Webots reference manual, DistanceSensor, Lookup Table: linear between two rows, without its
-    noise, and the value of the end beyond them; without rows the measured number."""
+    """Return the value of a lookup table for a measured number.
+
+    Webots reference manual, DistanceSensor, Lookup Table: linear between two rows, without its
+    noise, and the value of the end beyond them; without rows the measured number.
+    """
     if not rows or measured <= rows[0][0]:
         return rows[0][1] if rows else measured
     for (x0, y0, *_), (x1, y1, *_) in itertools.pairwise(rows):
@@ -194,7 +202,7 @@ def look_up(rows: Sequence[Sequence[float]], measured: float) -> float:
 
 
 def named(name: str, value: Any, read: Callable[[Any], Any]) -> Any:
-    """`read(value)`; its ValueError with the parameter's name."""
+    """Return `read(value)`; name the parameter in its ValueError."""
     try:
         return read(value)
     except (ValueError, TypeError, AttributeError, OverflowError) as error:
@@ -202,7 +210,7 @@ def named(name: str, value: Any, read: Callable[[Any], Any]) -> Any:
 
 
 def template(name: str, value: Any, fields: Sequence[str]) -> str:
-    """Text with {words} to be filled in; each word has to be one of `fields`."""
+    """Read text with {words} to be filled in; each word has to be one of `fields`."""
     for word in re.findall(r"\{(\w+)\}", str(value)):
         if word not in fields:
             raise ValueError(f"{name}: {{{word}}} is unknown; one of {', '.join(fields)}")
@@ -210,7 +218,7 @@ def template(name: str, value: Any, fields: Sequence[str]) -> str:
 
 
 def text(name: str, value: Any) -> bytes:
-    """Text with escapes as in C, as bytes."""
+    """Read text with escapes as in C, as bytes."""
     try:
         return unescaped(value)
     except ValueError:
@@ -228,14 +236,16 @@ def line_end(name: str, value: Any) -> bytes:
 
 
 def unescaped(value: Any) -> bytes:
-    """Text with escapes as in C, as bytes. ValueError without the parameter's name."""
     if isinstance(value, bytes):
         return value
     return str(value).encode().decode("unicode_escape").encode("latin-1")
 
 
 def replies(name: str, value: Any) -> dict[bytes, bytes]:
-    """A mapping, JSON, or text as ping:pong,marco:polo: the beginning of a packet -> its reply."""
+    """Read a table of the start of a packet -> its reply.
+
+    It is a mapping, JSON, or text as ping:pong,marco:polo.
+    """
     if isinstance(value, str):
         try:
             value = json.loads(value) if value.lstrip().startswith("{") else _pairs(name, value)
@@ -257,7 +267,7 @@ def _pairs(name: str, text: str) -> dict[str, str]:
 
 
 def reply_to(table: Mapping[bytes, bytes], packet: bytes) -> bytes | None:
-    """The packet with the value in place of the first key that it begins with, or None."""
+    """Return the packet with the value in place of the first key that it begins with, or None."""
     for key, answer in table.items():
         if packet.startswith(key):
             return answer + packet[len(key) :]
@@ -265,5 +275,5 @@ def reply_to(table: Mapping[bytes, bytes], packet: bytes) -> bytes | None:
 
 
 def replies_text(table: Mapping[bytes, bytes]) -> str:
-    """The keys, for people."""
+    """Return the keys, for people."""
     return "answers " + ", ".join(repr(key.decode("latin-1")) for key in table)

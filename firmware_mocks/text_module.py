@@ -10,7 +10,7 @@ from typing import Any
 
 from firmware_mocks import parameters as values
 from firmware_mocks.air import Air, Radio, Signal
-from firmware_mocks.base import MS, Adjustable, creator
+from firmware_mocks.base import MS, Adjustable, SelfStarting, creator
 from firmware_mocks.parameters import Parameters, parameter
 
 SUMMARY = "a radio module with a text protocol that its parameters define"
@@ -18,7 +18,7 @@ FIELDS = ("data", "hex", "length", "source", "rssi")  # in the line of a receive
 BUFFER = 2048  # bytes of one command; more are lost
 TX_BUFFER = 4096  # bytes for the client; a packet that does not fit is lost
 REPLY_NS = 3 * MS
-QUIET_NS = 400 * MS  # a command that pauses for so long is given up
+QUIET_NS = 400 * MS  # a command that pauses for this long is given up
 SECOND_NS = 1_000_000_000
 
 
@@ -32,7 +32,6 @@ class Packet:
 
 
 def _pattern(name: str, value: Any) -> re.Pattern[bytes] | None:
-    """A regular expression; None: there is none."""
     return _compiled(name, value) if value else None
 
 
@@ -124,8 +123,8 @@ class Settings(Parameters):
     position: tuple[float, float, float] = values.in_air()
 
 
-class TextModule(Adjustable[Settings]):
-    """It powers up with the first call that has a time; `Air` sees it as a Radio.
+class TextModule(SelfStarting, Adjustable[Settings]):
+    """A radio module with commands in lines; `Air` sees it as a Radio.
 
     overruns: bytes of commands lost. overflows: packets for the client lost.
     """
@@ -134,7 +133,6 @@ class TextModule(Adjustable[Settings]):
         super().__init__(name, air, settings, air.seed)
         self.overruns = self.overflows = 0
         self._use_line()
-        self._power = "new"
         self._forget()
         air.join(self)
 
@@ -167,15 +165,6 @@ class TextModule(Adjustable[Settings]):
         return ", ".join(words)
 
     # --- power and time --------------------------------------------------------------------------
-
-    def advance(self, now: int) -> None:
-        if self._power == "new":
-            self.reset(now)
-        super().advance(now)
-
-    def switch_off(self) -> None:
-        self._forget()
-        self._power = "off"
 
     def reset(self, now: int) -> None:
         self._forget()
@@ -210,7 +199,7 @@ class TextModule(Adjustable[Settings]):
         self.timers.start("quiet", now + QUIET_NS, lambda _: self._held.clear())
 
     def _is_whole(self) -> bool:
-        """Data with a length may hold the end of a line."""
+        # Data with a length may hold the end of a line.
         if self.settings.transmit is None or "length" not in self.settings.transmit.groupindex:
             return True
         head = self.settings.transmit.match(self._held)
@@ -227,8 +216,8 @@ class TextModule(Adjustable[Settings]):
             self._armed = True
         if self.settings.deaf is not None and self.settings.deaf.fullmatch(command):
             self._armed = False
-        if self.settings.transmit is not None and (found := self.settings.transmit.match(command)):
-            self._send(found, command, now)
+        if self.settings.transmit is not None and (match := self.settings.transmit.match(command)):
+            self._send(match, command, now)
             return
         for pattern, answer in self.settings.answers:
             if pattern.fullmatch(command):
@@ -248,14 +237,14 @@ class TextModule(Adjustable[Settings]):
             else ("text", self.settings.band)
         )
 
-    def _send(self, found: re.Match[bytes], command: bytes, now: int) -> None:
+    def _send(self, match: re.Match[bytes], command: bytes, now: int) -> None:
         if self._sending:
             self._send_line(self.settings.refused, now)
             return
-        groups = found.groupdict()
+        groups = match.groupdict()
         data = groups.get("data")
         if groups.get("length") is not None:
-            data = command[found.end() :]
+            data = command[match.end() :]
             if len(data) != int(groups["length"]):
                 self._send_line(self.settings.unknown, now)
                 return
@@ -307,7 +296,7 @@ class TextModule(Adjustable[Settings]):
         return False
 
     def _filled(self, packet: Packet, rssi_dbm: int) -> bytes:
-        """The line of a received packet. Values that look like a {field} stay as they are."""
+        # The line of a received packet. Values that look like a {field} stay as they are.
         fills = {
             "data": packet.data,
             "hex": packet.data.hex().upper().encode(),

@@ -57,11 +57,10 @@ class Controller(Adjustable[Settings]):
         self.timers.start("look", now + LOOK_NS, self._look)
 
     def _look(self, now: int) -> None:
-        """Report once why it does not drive."""
         self._notice = self.pilot.waits_for()
 
     def take_notice(self) -> str:
-        """Why it drives no motor, once for each connection."""
+        """Return why it drives no motor, once for each connection."""
         notice, self._notice = self._notice, ""
         return notice
 
@@ -97,7 +96,7 @@ class Controller(Adjustable[Settings]):
             self._take(message, now)
 
     def _size(self) -> int:
-        """Bytes of the next message; 0 when they are unknown yet, or the command is unknown."""
+        # Bytes of the next message; 0 when they are unknown yet, or the command is unknown.
         if len(self._input) < 4:
             return 3 if self._input[:1] == bytes((wire.ERROR,)) else 0
         command = self._input[0]

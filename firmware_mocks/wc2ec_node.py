@@ -81,7 +81,7 @@ class Node(Adjustable[Settings]):
         return self.pilot.wheels
 
     def reset(self, now: int) -> None:
-        """Power cycle: forget the registrations."""
+        # Power cycle: forget the registrations.
         self._cancel()
         self.frames.clear()
         self._configure()
@@ -105,7 +105,7 @@ class Node(Adjustable[Settings]):
                 self._steer(now)
 
     def _take(self, message: bytes) -> bool:
-        """One frame, one message; true when the wheels have new velocities."""
+        # One frame, one message; true when the wheels have new velocities.
         if len(message) < 3:
             return False
         command, index = message[0], message[2]
@@ -121,21 +121,20 @@ class Node(Adjustable[Settings]):
         return False
 
     def _steer(self, now: int) -> None:
-        """setValue for both wheels, a frame each."""
         for order in self.pilot.commands():
             self.commands += 1
             self.uart.write(frame(order), now)
         self.timers.start("repeat", now + self.settings.repeat_ns, self._steer)
 
     def _send_packet(self, now: int) -> None:
-        """Packets go out while good frames come."""
+        # Packets go out while good frames come.
         message = self.messenger.packet() if "watchdog" in self.timers else b""
         if message:
             self.uart.write(frame(message), now)
             self.timers.start("packet", now + self.messenger.period_ns, self._send_packet)
 
     def _trip(self, now: int) -> None:
-        """The watchdog: no good frame has come."""
+        # The watchdog: no good frame has come.
         self.tripped += 1
         self.pilot.stop()
         if self.pilot.ready:

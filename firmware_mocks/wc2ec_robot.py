@@ -26,10 +26,12 @@ UNSENT_BYTES = 256 * 1024
 
 
 class Robot(Adjustable[Settings]):
-    """`connect` and `disconnect` are those of a TCP server; `closing` asks the host to close the
-    connection. On a serial line it is connected from the first `advance` on.
+    """The robot.
 
-    tripped: trips of its watchdog, which counts the time since the last good message."""
+    `connect` and `disconnect` are those of a TCP server; `closing` asks the host to close the
+    connection. On a serial line it is connected from the first `advance` on. `tripped` counts the
+    trips of its watchdog, which measures the time since the last good message.
+    """
 
     def __init__(self, name: str, air: Air, settings: Settings) -> None:
         super().__init__(name, air, settings)
@@ -54,7 +56,6 @@ class Robot(Adjustable[Settings]):
         self.uart.baud_rate = 115_200 if self._framed else 1_000_000_000  # TCP is not paced
 
     def _forget(self) -> None:
-        """Drop the state of the connection; the motors return to their defaults."""
         self.timers.stop("watchdog")
         self._input.clear()
         self._frames.clear()
@@ -63,7 +64,6 @@ class Robot(Adjustable[Settings]):
     # --- the host -----------------------------------------------------------------------------
 
     def connect(self, now: int) -> None:
-        """A peer connected: register all devices and begin to step."""
         self._forget()
         self.connected, self.closing = True, False
         self.uart.clear()
@@ -72,7 +72,6 @@ class Robot(Adjustable[Settings]):
         self.timers.start("step", self._step_ns, self._step)
 
     def disconnect(self, now: int) -> None:
-        """The peer disconnected: the motors return to their defaults."""
         if self.connected:
             self.stops += 1
         self.connected = self.closing = False
@@ -84,7 +83,7 @@ class Robot(Adjustable[Settings]):
         self._configure()
 
     def _adopt(self, name: str) -> None:
-        """Use a new value at once. A peer that has registered other devices connects again."""
+        # Use a new value at once. A peer that has registered other devices connects again.
         body = Body(self.settings)
         if not body.replace(self.body, placed=name == "position"):
             self.closing = self.connected
@@ -114,7 +113,6 @@ class Robot(Adjustable[Settings]):
             self._lose("flooded")
 
     def _receive_frame(self, message: bytes, now: int) -> None:
-        """A good frame shows that the peer is alive; it holds whole messages."""
         body = self.body
         if wire.whole_messages(message, body.types, extended=body.full) is None:
             self._lose("unknown")
@@ -142,7 +140,6 @@ class Robot(Adjustable[Settings]):
             pass
 
     def _execute(self, now: int) -> bool:
-        """Execute one command of the input; false when it is incomplete."""
         size = wire.message_size(self._input, self.body.types, extended=self.body.full)
         if size is None or self._input[0] < 128:
             self._lose("unknown")
@@ -158,19 +155,18 @@ class Robot(Adjustable[Settings]):
         return True
 
     def _feed_watchdog(self, now: int) -> None:
-        """A good message came. While the motors are at their defaults there is nothing to watch,
-        but the message may move them at the next step."""
+        # A good message came. While the motors are at their defaults there is nothing to watch,
+        # but the message may move them at the next step.
         if self.settings.watchdog_ns:
             self.timers.start("watchdog", now + self.settings.watchdog_ns, self._trip)
 
     def _trip(self, now: int) -> None:
-        """Its peer is silent: the motors return to their defaults; the connection stays."""
+        # Its peer is silent: the motors return to their defaults; the connection stays.
         if self.body.moving:
             self.tripped += 1
             self.body.stop()
 
     def _lose(self, reason: str) -> None:
-        """The stream is unreadable: stop, and have the connection closed."""
         self.body.counts[reason] += 1
         self.stops += 1
         self._forget()

@@ -100,7 +100,6 @@ class Controller(Adjustable[Settings]):
     # --- the connection -----------------------------------------------------------------------
 
     def connect(self, now: int) -> None:
-        """Connected: the greeting, or at once the first request."""
         if self.ended:
             self.closing = True
             return
@@ -127,7 +126,7 @@ class Controller(Adjustable[Settings]):
         self._restart()
 
     def _adopt(self, name: str) -> None:
-        """Use a new value from the next connection on; a new script begins at once."""
+        # Use a new value from the next connection on; a new script begins at once.
         if name == "script":
             self.closing = self.connected
             self._restart()
@@ -148,7 +147,7 @@ class Controller(Adjustable[Settings]):
             self._end(f"crashed: {error}")
 
     def _welcome(self, data: bytes, now: int) -> None:
-        """The library reads this answer with one call of ten bytes at most."""
+        # The library reads this answer with one call of ten bytes at most.
         if data == wire.CONNECTED:
             self._welcomed = True
             self._initialize(now)
@@ -168,7 +167,7 @@ class Controller(Adjustable[Settings]):
     # --- the program --------------------------------------------------------------------------
 
     def _initialize(self, now: int) -> None:
-        """The first request asks for the configuration; the library turns the joystick off."""
+        # The first request asks for the configuration; the library turns the joystick off.
         self.library.robot[35] = struct.pack("<H", 0)
         self._request(0, now)
 
@@ -190,7 +189,6 @@ class Controller(Adjustable[Settings]):
         self._go_on(now)
 
     def _go_on(self, now: int) -> None:
-        """Run statements up to the next request."""
         while self._statements:
             statement = self._statements[0]
             if statement.word == "step":
@@ -215,7 +213,7 @@ class Controller(Adjustable[Settings]):
         self._request(statement.step_ms, now)
 
     def _fail(self, statement: Statement, now: int) -> None:
-        """freeze: no request any more. die: the end of the connection without a word."""
+        # freeze: no request any more. die: the end of the connection without a word.
         if statement.word == "wait":
             self.timers.start("wait", now + int(statement.given[0]) * MS, self._go_on)
         elif statement.word == "die":

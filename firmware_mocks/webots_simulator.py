@@ -47,7 +47,7 @@ class Peer(Mock):
         self._now = 0
 
     def connect(self, now: int) -> None:
-        """A controller connected. On a local socket the path has named the robot: the first."""
+        """Accept a controller. On a local socket the path has named the robot: the first."""
         self._now = now
         if self._simulator.local:
             self._hold(next(iter(self._simulator.world.robots.values())))
@@ -83,7 +83,7 @@ class Peer(Mock):
             self.closing = True
 
     def _greet(self) -> None:
-        """The handshake comes in one piece, without an end; so does its answer."""
+        # The handshake comes in one piece, without an end; so does its answer.
         hello = bytes(self._input)
         self._input.clear()
         name: str | None = None
@@ -132,7 +132,7 @@ class Peer(Mock):
             self._answer(immediate=True)
 
     def quit(self, now: int) -> None:
-        """The world is gone: the next answer is QUIT."""
+        """End the world: the next answer is QUIT."""
         self._now = now
         waits = self.held is not None and self.held.until_ms is not None
         self._quitting, self.held = True, None
@@ -158,8 +158,11 @@ class Peer(Mock):
 
 
 class Simulator(Adjustable[Settings]):
-    """A TCP server with many clients: `accept` makes the end of one more connection. `connect`,
-    `receive` and `take` serve one client alone."""
+    """A TCP server with many clients.
+
+    `accept` makes the end of one more connection. `connect`, `receive` and `take` serve one client
+    alone.
+    """
 
     network = "tcp-server"
 
@@ -182,7 +185,6 @@ class Simulator(Adjustable[Settings]):
         return self.settings.framing == "ipc"
 
     def _load(self) -> None:
-        """Load the world that the parameters describe."""
         settings = self.settings
         self.world = World(settings)
         self._loaded_ns = self.now + settings.loading_ns
@@ -194,13 +196,13 @@ class Simulator(Adjustable[Settings]):
     # --- connections --------------------------------------------------------------------------
 
     def accept(self, now: int) -> Peer:
-        """The simulator's end of a new connection; `connect` follows."""
+        """Return the simulator's end of a new connection; `connect` follows."""
         self._peers = [peer for peer in self._peers if not peer.closing]
         self._peers.append(Peer(self))
         return self._peers[-1]
 
     def welcome(self, name: str | None, now: int) -> tuple[bytes, Controlled | None]:
-        """The answer to a handshake, and the robot if it is the controller's now."""
+        """Return the answer to a handshake, and the robot if it is the controller's now."""
         if self.settings.accept == "no":
             return wire.FORBIDDEN, None
         if now < self._loaded_ns:
@@ -245,8 +247,8 @@ class Simulator(Adjustable[Settings]):
     def advance(self, now: int) -> None:
         self.now = now
         super().advance(now)
-        for each in self.inside.values():
-            each.run(now)
+        for inside in self.inside.values():
+            inside.run(now)
 
     def run(self, now: int) -> None:
         """Run the basic steps that no controller holds back."""
@@ -263,7 +265,7 @@ class Simulator(Adjustable[Settings]):
                 self.reset(now)
 
     def reset(self, now: int) -> None:
-        """Reset the world: each controller gets QUIT and has to connect again."""
+        # The world is reset: each controller gets QUIT and has to connect again.
         self.now = now
         self.counts["resets"] += 1
         self._loaded_ns = now + self.settings.loading_ns
@@ -273,7 +275,7 @@ class Simulator(Adjustable[Settings]):
                 peer.quit(now)
 
     def _adopt(self, name: str) -> None:
-        """Use a new value at once; a parameter of the world is that of a new one."""
+        # Use a new value at once; a parameter of the world is that of a new one.
         if name in OF_PROGRAM:
             self.world.settings = self.settings
             return

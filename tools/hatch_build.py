@@ -1,6 +1,6 @@
 """Of the build: links of the README as a package index needs them, and the project's addresses.
 
-An index shows the README without the files beside it. HILGW_URL names the public repository, and
+An index shows the README without the files next to it. HILGW_URL names the public repository, and
 HILGW_REF a tag of it (default: v and the version): then each relative link is an address of that
 tag. Without HILGW_URL a relative link becomes its text, so no link is broken.
 """
@@ -27,7 +27,7 @@ class ProjectMetadata(MetadataHookInterface):
     """Adds `readme`, and `urls` if they are known."""
 
     def update(self, metadata: dict[str, Any]) -> None:
-        """Raises ValueError when HILGW_URL is not an address."""
+        """Update the metadata; raise ValueError when HILGW_URL is not an address."""
         readme = (Path(self.root) / "README.md").read_text(encoding="utf-8")
         repository = repository_of(os.environ)
         ref = os.environ.get("HILGW_REF") or f"v{metadata['version']}"
@@ -48,7 +48,7 @@ def repository_of(environment: Mapping[str, str]) -> str:
 
 
 def urls(repository: str, ref: str) -> dict[str, str]:
-    """The project's addresses, by their names on an index."""
+    """Return the project's addresses, by their names on an index."""
     files = f"{repository}/blob/{ref}"
     return {
         "Homepage": repository,
@@ -60,12 +60,12 @@ def urls(repository: str, ref: str) -> dict[str, str]:
 
 
 def for_index(readme: str, repository: str, ref: str) -> str:
-    """The README with the address of each file that it links to; no repository: without links."""
+    """Return the README with the address of each file it links to; no repository: without links."""
 
-    def changed(found: re.Match[str]) -> str:
-        target, text, image = found["target"], found["text"], found["image"]
-        if found["code"] or target.startswith("#") or urlsplit(target).scheme:
-            return found[0]
+    def changed(match: re.Match[str]) -> str:
+        target, text, image = match["target"], match["text"], match["image"]
+        if match["code"] or target.startswith("#") or urlsplit(target).scheme:
+            return match[0]
         if not repository:
             return text
         return f"{image}[{text}]({repository}/{'raw' if image else 'blob'}/{ref}/{target})"

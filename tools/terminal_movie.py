@@ -35,7 +35,7 @@ MACHINES = re.compile(r", in [\d.e-]+ m?s, [\d.e+]+ times real time")
 
 
 def printed(command: str) -> list[str]:
-    """The lines that the command prints, as wide as the screen."""
+    """Return the lines that the command prints, as wide as the screen."""
     program = [sys.executable, "-m", "hilgw", *shlex.split(command)[1:]]
     done = subprocess.run(
         program, cwd=ROOT, env=os.environ | {"COLUMNS": str(COLUMNS)}, check=True, timeout=60,
@@ -46,12 +46,12 @@ def printed(command: str) -> list[str]:
 
 
 def wrapped(line: str) -> list[str]:
-    """The rows that a terminal makes of a line."""
+    """Return the rows that a terminal makes of a line."""
     return [line[i : i + COLUMNS] for i in range(0, len(line), COLUMNS)] or [""]
 
 
 def timed_lines() -> Iterator[tuple[float, str, str]]:
-    """When a line appears, the class of its text, and the line."""
+    """Yield when a line appears, the class of its text, and the line."""
     for start_s, remark, command in SCENES:
         yield start_s, "dim", remark
         for part in wrapped(f"$ {command}"):
@@ -65,7 +65,7 @@ def timed_lines() -> Iterator[tuple[float, str, str]]:
 
 
 def movie(style: str) -> str:
-    """The file. Without animation it shows the first rows."""
+    """Return the file; without animation it shows the first rows."""
     lines = list(timed_lines())
     width, height = (COLUMNS + 4) * COLUMN_PX, (ROWS + 2) * ROW_PX
     times = sorted({at_s for at_s, _, _ in lines})
@@ -100,5 +100,5 @@ def movie(style: str) -> str:
 
 
 def percent(at_s: float) -> str:
-    """A time as a part of the whole."""
+    """Return a time as a part of the whole."""
     return f"{100 * at_s / MOVIE_S:.2f}%"

@@ -11,8 +11,11 @@ _PART = re.compile(r"(poly|init|rev|xorOut)=(\w+)")
 
 @dataclass(frozen=True)
 class Crc:
-    """width: bits. poly: without its top bit. init: the register before the first byte.
-    reflected: each byte goes in lowest bit first, and so does the result."""
+    """A CRC of any polynomial.
+
+    Its `width` is in bits, its `poly` without the top bit, `init` the register before the first
+    byte; where it is `reflected`, each byte goes in lowest bit first, and so does the result.
+    """
 
     width: int
     poly: int
@@ -68,8 +71,10 @@ NAMED: dict[str, Crc | None] = {
 
 
 def crc_of(text: str) -> Crc | None:
-    """A CRC by name, or as "poly=0x11021,init=0xFFFF,rev=false,xorOut=0" with the top bit of the
-    polynomial."""
+    """Return the CRC of this name, or of a text such as "poly=0x11021,init=0xFFFF".
+
+    The text continues with "rev=false,xorOut=0"; poly has the top bit of the polynomial.
+    """
     if text in NAMED:
         return NAMED[text]
     parts = [_PART.fullmatch(part.strip()) for part in text.split(",")]
@@ -106,7 +111,7 @@ class CrcField:
         return data + self._sum(data)
 
     def check(self, protected: bytes) -> bytes | None:
-        """The bytes without their CRC, None when it is wrong."""
+        """Return the bytes without their CRC, None when it is wrong."""
         data = protected[: len(protected) - self.size]
         return data if data + self._sum(data) == protected else None
 

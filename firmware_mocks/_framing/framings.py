@@ -31,21 +31,20 @@ class Framing(ABC):
 
     @abstractmethod
     def encode(self, packet: bytes) -> bytes:
-        """The frame of a packet. ValueError: this framing cannot carry it."""
+        """Return the frame of a packet; raise ValueError when this framing cannot carry it."""
 
     @abstractmethod
     def feed(self, data: bytes, begin: int, end: int) -> list[bytes]:
-        """Bytes that were on the wire from `begin` to `end`; the packets they complete."""
+        """Read bytes on the wire from `begin` to `end`; return the packets they complete."""
 
     def due(self) -> int | None:
-        """The time of the next call of `expire`."""
+        """Return the time of the next call of `expire`."""
         return None
 
     def expire(self, now: int) -> list[bytes]:
         return []
 
     def clear(self) -> None:
-        """Power cycle: forget the bytes read so far."""
         self._buffer.clear()
 
 
@@ -55,8 +54,9 @@ class Delimited(Framing):
     end = b""
     growth = 2  # the longest frame, as a multiple of its packet
 
-    def __init__(self, crc: CrcField, limit: int) -> None:
+    def __init__(self, crc: CrcField, limit: int, leading: bool = False) -> None:
         super().__init__(crc, limit)
+        self._leading = leading
         self._skipping = False
         self._packets: list[bytes] = []
 
@@ -90,17 +90,13 @@ class Delimited(Framing):
 
     @abstractmethod
     def _unwrap(self, frame: bytes) -> bytes | None:
-        """The packet of a frame without its delimiter; None: it is damaged."""
+        """Return the packet of a frame without its delimiter; None when the frame is damaged."""
 
 
 class Cobs(Delimited):
     """leading: a delimiter before each frame too."""
 
     idle = end = b"\0"
-
-    def __init__(self, crc: CrcField, limit: int, leading: bool = False) -> None:
-        super().__init__(crc, limit)
-        self._leading = leading
 
     def encode(self, packet: bytes) -> bytes:
         out = bytearray(self.end) if self._leading else bytearray()
@@ -120,15 +116,15 @@ class Cobs(Delimited):
 
     def _unwrap(self, frame: bytes) -> bytes | None:
         out = bytearray()
-        at = 0
-        while at < len(frame):
-            code = frame[at]
-            block = frame[at + 1 : at + code]
-            at += code
+        index = 0
+        while index < len(frame):
+            code = frame[index]
+            block = frame[index + 1 : index + code]
+            index += code
             if len(block) < code - 1:
                 return None
             out += block
-            if code < 255 and at < len(frame):
+            if code < 255 and index < len(frame):
                 out.append(0)
         return self._crc.check(bytes(out))
 
@@ -137,10 +133,6 @@ class Slip(Delimited):
     """leading: an END before each frame too."""
 
     idle = end = b"\xc0"
-
-    def __init__(self, crc: CrcField, limit: int, leading: bool = True) -> None:
-        super().__init__(crc, limit)
-        self._leading = leading
 
     def encode(self, packet: bytes) -> bytes:
         out = bytearray(self.end) if self._leading else bytearray()
@@ -173,7 +165,7 @@ def escaped(data: bytes, special: Collection[int]) -> bytes:
 
 
 def unescaped(data: bytes) -> bytes | None:
-    """The bytes without their escapes; None: one is cut off at the end."""
+    """Return the bytes without their escapes; None when one is cut off at the end."""
     out = bytearray()
     mask = 0
     for byte in data:
@@ -225,7 +217,7 @@ class Lines(Delimited):
 
 # --- framings that depend on time ----------------------------------------------------------------
 
-# A host hands over the bytes of so long a time together, so a silence is seen late by as much.
+# A host hands over the bytes of this long together, so a silence is seen late by as much.
 SLICE_NS = 10_000_000
 
 
@@ -272,7 +264,7 @@ class Length(Framing):
         return self._give_up() if due is not None and now >= due else []
 
     def _give_up(self) -> list[bytes]:
-        """Drop the incomplete frame; the bytes behind its first one may hold others."""
+        # Drop the incomplete frame; the bytes behind its first one may hold others.
         packets = []
         while self._buffer:
             self._drop_byte()

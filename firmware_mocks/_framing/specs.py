@@ -17,7 +17,7 @@ _MS = {"us": 0.001, "ms": 1.0, "s": 1000.0}
 
 
 def framing_of(spec: str | Mapping[str, Any]) -> Framing:
-    """A framing by its specification. ValueError names the mistake."""
+    """Return the framing of a specification; ValueError names the mistake."""
     if not isinstance(spec, str | Mapping):
         raise ValueError(f"{spec!r} is unknown; one of {NAMES}")
     settings = _by_name(spec) if isinstance(spec, str) else dict(spec)

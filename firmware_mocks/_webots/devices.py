@@ -30,7 +30,7 @@ class Body:
         self.motors: list[Motor] = []
 
     def move(self, seconds: float) -> None:
-        """One basic step: the first two rotational motors are the wheels."""
+        """Simulate one basic step: the first two rotational motors are the wheels."""
         for motor in self.motors:
             motor.move(seconds)
         wheels = [motor.velocity for motor in self.motors if motor.kind == "RotationalMotor"]
@@ -61,15 +61,13 @@ class Device:
         self._pending = b""
 
     def configuration(self) -> bytes:
-        """Payload of C_CONFIGURE."""
         return b""
 
     def forget(self) -> None:
-        """The controller is gone: no period, nothing to report. What moves goes on."""
+        """Forget the controller: no period, nothing to report; what moves keeps moving."""
         self._pending = b""
 
     def execute(self, commands: Reader, now_ms: float) -> None:
-        """Execute the commands of one block. ValueError: unknown or cut short."""
         while commands:
             self._execute(commands, now_ms)
 
@@ -77,15 +75,15 @@ class Device:
         raise ValueError(f"a command for {self.kind} {self.name}")
 
     def sample(self, now_ms: float) -> None:
-        """A basic step has ended."""
+        """Measure at the end of a basic step."""
 
     def messages(self) -> bytes:
-        """The messages for the next answer, each once."""
+        """Return the messages for the next answer, each once."""
         pending, self._pending = self._pending, b""
         return pending
 
     def image(self) -> bytes:
-        """The pixels that the next answer carries; once."""
+        """Return the pixels that the next answer carries, once."""
         return b""
 
     def _report(self, command: int, payload: bytes) -> None:
@@ -93,8 +91,8 @@ class Device:
 
     def _report_associated(self, commands: Reader, answer: int) -> None:
         wanted = commands.whole("H")
-        found = self.joint.associated.get(wanted, 0) if self.joint is not None else 0
-        self._report(answer, struct.pack("<H", found))
+        tag = self.joint.associated.get(wanted, 0) if self.joint is not None else 0
+        self._report(answer, struct.pack("<H", tag))
 
     @property
     def is_linear(self) -> bool:
@@ -168,7 +166,6 @@ class Motor(Device):
             raise ValueError(f"motor command {command}")
 
     def move(self, seconds: float) -> None:
-        """Integrate one basic step."""
         if self._forced:
             force = max(-self.available, min(self.available, self.force))
             wanted = self.velocity + (force - self.damping * self.velocity) * seconds

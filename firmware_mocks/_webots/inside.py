@@ -19,8 +19,10 @@ MOST_TURNS = 1000  # of one exchange
 
 
 def scripts(given: Any, robots: Mapping[str, Any]) -> dict[str, str]:
-    """Script by name of robot, of a mapping, or of text "NAME: SCRIPT | NAME: SCRIPT".
-    ValueError."""
+    """Return the script of each robot, of a mapping or of "NAME: SCRIPT | NAME: SCRIPT".
+
+    Raises ValueError.
+    """
     if isinstance(given, str):
         parts = [part.partition(":") for part in given.split("|") if part.strip()]
         given = {name.strip(): script for name, _, script in parts}

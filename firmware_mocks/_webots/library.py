@@ -87,11 +87,11 @@ class Device:
         self.set(1, struct.pack("<H", period_ms))
 
     def set(self, command: int, payload: bytes) -> None:
-        """A command for the next request; of several of one number the last is sent."""
+        """Set a command for the next request; of several with one number the last is sent."""
         self._commands[command] = payload
 
     def send(self, data: bytes) -> bool:
-        """Queue a packet with the channel and range of now. False: the buffer is full."""
+        """Queue a packet with the present channel and range; False when the buffer is full."""
         size, most = len(data), self.fields[0]
         if not size or (most != -1 and size > most - self._used):
             return False
@@ -103,7 +103,7 @@ class Device:
         return True
 
     def set_channel(self, channel: int) -> bool:
-        """Whether the channel is allowed."""
+        """Set the channel; return whether it is allowed."""
         if channel < -1 or (self.allowed and channel not in self.allowed):
             return False
         if self.kind == "Receiver" and channel != self.channel:
@@ -122,8 +122,10 @@ class Device:
     # --- the wire -----------------------------------------------------------------------------
 
     def commands(self, step_ms: int) -> bytes:
-        """The block of the next request; step_ms: of the step, or the one before an immediate
-        request."""
+        """Return the block of the next request.
+
+        step_ms is that of the step, or of the one before an immediate request.
+        """
         if self.kind == "Emitter":
             return self._packets(step_ms)
         taken, self._commands = self._commands, {}
@@ -160,7 +162,7 @@ class Device:
             reader.take(24 * reader.whole("i"))
 
     def receive(self, reader: Reader) -> None:
-        """A RECEIVE message; a packet that does not fit in the buffer is dropped."""
+        """Read a RECEIVE message; drop a packet that does not fit in the buffer."""
         self.channel = reader.whole("i")
         *direction, strength = reader.read("4d")
         data = reader.take(reader.whole("i"))
@@ -198,7 +200,7 @@ class Library:
         return next((device for device in self.devices if device.name == name), None)
 
     def request(self, step_ms: int) -> bytes:
-        """Everything that waits, in tag order; step_ms 0: immediate."""
+        """Return everything that waits, in tag order; step_ms 0 makes the request immediate."""
         self._last_step_ms = step_ms or self._last_step_ms
         robot, self.robot = self.robot, {}
         blocks = [(0, b"".join(bytes((number,)) + robot[number] for number in _ordered(robot)))]
@@ -248,7 +250,7 @@ class Library:
             raise ValueError(f"robot message {command}")
 
     def _configure(self, reader: Reader) -> None:
-        """C_CONFIGURE of the robot (section 2.4)."""
+        # C_CONFIGURE of the robot (section 2.4).
         kinds = {number: kind for kind, number in wire.nodes(self.version).items()}
         if self.version != wire.OLD:
             self.name, self.simulator = reader.text(), reader.text()
@@ -284,6 +286,6 @@ class Library:
 
 
 def _ordered(robot: dict[int, bytes]) -> list[int]:
-    """The library writes the robot's commands in this order."""
+    # The library writes the robot's commands in this order.
     order = (34, 35, 36, 31, 37, 38, 33, 40, 81, 80, 46)
     return sorted(robot, key=lambda number: order.index(number))

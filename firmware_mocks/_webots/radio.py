@@ -29,7 +29,7 @@ class Packet:
 
 
 def channels(fields: Mapping[str, Any]) -> bytes:
-    """The end of a configuration: how many allowed channels, and which."""
+    """Return the end of a configuration: the number of allowed channels, and the channels."""
     given = fields["allowedChannels"]
     parts = given.split() if isinstance(given, str) else given
     if not isinstance(parts, list | tuple):
@@ -89,8 +89,10 @@ class Emitter(Device):
 
 
 class Receiver(Sampled):
-    """Keeps what arrives until its sampling period ends, also while it is disabled; the library
-    bounds its own queue."""
+    """Keeps what arrives until its sampling period ends, also while it is disabled.
+
+    The library bounds its own queue.
+    """
 
     FIELDS: dict[str, Any] = {
         "type": "radio", "channel": 0, "bufferSize": -1, "allowedChannels": (),
@@ -121,7 +123,7 @@ class Receiver(Sampled):
             raise ValueError(f"Receiver command {command}")
 
     def receives(self, emitter: Emitter, packet: Packet, distance_m: float) -> bool:
-        """Whether it takes this packet now, from a robot so far away."""
+        """Return whether it takes this packet now, from a robot at this distance."""
         same = self.radio.channel == packet.channel or -1 in (self.radio.channel, packet.channel)
         in_range = packet.range_m < 0 or distance_m <= packet.range_m
         return (
@@ -129,7 +131,7 @@ class Receiver(Sampled):
         )
 
     def receive(self, packet: Packet, direction: tuple[float, float, float], far_m: float) -> None:
-        """The packet is readable after the answer of this step, if the period ends in it."""
+        """Store the packet: readable after the answer of this step, if the period ends in it."""
         strength = 1 / max(far_m, 1e-6) ** 2
         head = struct.pack("<4di", *direction, strength, len(packet.data))
         if len(self._arrived) < MOST_PACKETS:

@@ -54,8 +54,11 @@ Parts = list[tuple[str, str, Mapping[str, Any]]]
 
 
 def device_list(given: Any) -> Parts:
-    """Name, type and fields of each device, of text as in ALL, or a mapping of name to type or
-    to fields with `type_name`. ValueError."""
+    """Return name, type and fields of each device.
+
+    They are given as text as in ALL, or as a mapping of name to type or to fields with
+    `type_name`. Raises ValueError.
+    """
     if isinstance(given, str):
         given = ALL if given.strip() == "all" else given
         made = [_of_text(part) for part in given.split(",")]
@@ -84,8 +87,11 @@ def _of_mapping(name: str, value: Any) -> tuple[str, str, Mapping[str, Any]]:
 
 
 class Robot:
-    """custom_data, console, wwi: as its controller sent them last. leaving: the controller
-    announced its end."""
+    """The state of one robot.
+
+    `custom_data`, `console` and `wwi` are as its controller sent them last; it is `leaving` when
+    the controller announced its end.
+    """
 
     def __init__(self, name: str, room: CartRoom, given: Parts, settings: Settings) -> None:
         self.name = name
@@ -115,7 +121,7 @@ class Robot:
         return made
 
     def _join(self, device: parts.Device) -> None:
-        """A position sensor or brake belongs to the motor listed before it."""
+        # A position sensor or brake belongs to the motor listed before it.
         motors = self.body.motors
         if device.kind in ("PositionSensor", "Brake") and motors:
             device.joint = motors[-1]
@@ -123,7 +129,7 @@ class Robot:
             device.joint.associated.setdefault(self.numbers[device.kind], device.tag)
 
     def connect(self) -> None:
-        """A controller begins: no sensor is enabled. Motors go on as they were."""
+        """Accept a controller: no sensor is enabled; motors keep moving as before."""
         for device in self.devices:
             device.forget()
         self.remote = self.leaving = False
@@ -134,7 +140,7 @@ class Robot:
     # --- simulator to controller --------------------------------------------------------------
 
     def configuration(self, now_ms: float) -> bytes:
-        """C_CONFIGURE of the robot and of each device (section 2.4)."""
+        """Return C_CONFIGURE of the robot and of each device (section 2.4)."""
         count = struct.pack("<H", len(self.devices) + 1)
         node = struct.pack("<H", self.numbers["Robot"])
         time = struct.pack("<d", now_ms / 1000)
@@ -155,7 +161,7 @@ class Robot:
         return made
 
     def messages(self, now_ms: float) -> bytes:
-        """Everything due; TIME only when it has changed."""
+        """Return everything due; TIME only when it has changed."""
         made, self._pending = self._pending, b""
         if now_ms != self._time_ms:
             self._time_ms = now_ms
@@ -166,7 +172,7 @@ class Robot:
         return made + b"".join(self._device_messages())
 
     def _device_messages(self) -> list[bytes]:
-        """The messages of the devices; in remote mode only those with packets."""
+        # The messages of the devices; in remote mode only those with packets.
         return [
             sent
             for device in self.devices
@@ -183,7 +189,7 @@ class Robot:
     # --- controller to simulator --------------------------------------------------------------
 
     def execute(self, blocks: list[tuple[int, bytes]], now_ms: float) -> None:
-        """The blocks of a request. ValueError: an unknown tag or command, or one cut short."""
+        """Execute the blocks of a request; ValueError for an unknown or cut command or tag."""
         for tag, data in blocks:
             reader = Reader(data)
             if tag == 0:

@@ -1,5 +1,6 @@
-"""Scripts of the Webots controller mock: statements between semicolons. A NAME with blanks is in
-single quotes.
+"""Scripts of the Webots controller mock: statements between semicolons.
+
+A NAME with blanks is in single quotes:
 
 enable NAME MS, disable NAME           sampling period; a motor's force feedback
 position|velocity|force|acceleration|available NAME X
@@ -52,7 +53,7 @@ class Statement(NamedTuple):
 
 
 def parsed(given: object) -> list[Statement]:
-    """The statements of a script. ValueError names the one that is wrong."""
+    """Return the statements of a script; ValueError names the one that is wrong."""
     if not isinstance(given, str):
         raise ValueError(f"script: {given!r} is not text")
     parts = [part.strip() for part in given.replace("\n", ";").split(";")]
@@ -75,7 +76,7 @@ def _statement(part: str) -> Statement:
 
 
 def _words(part: str, count: int) -> list[str]:
-    """The statement's word and what follows, of which the last takes the rest of the line."""
+    # The statement's word and what follows, of which the last takes the rest of the line.
     word, quote, quoted = part.partition(" '")
     if not quote or word not in DEVICE_WORDS:
         return part.split(None, count)
@@ -95,9 +96,9 @@ def _check_numbers(word: str, given: list[str]) -> None:
     elif word == "associated":
         nodes("R2025a")[given[1]]
     else:
-        for each in given[word in DEVICE_WORDS :]:
+        for number in given[word in DEVICE_WORDS :]:
             low, high = INTEGERS.get(word, (0, 0))
-            values.whole(word, each, low, high) if high else float(each)
+            values.whole(word, number, low, high) if high else float(number)
 
 
 def run(statement: Statement, library: Library) -> bool:

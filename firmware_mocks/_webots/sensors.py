@@ -17,13 +17,15 @@ GRAVITY = 9.81
 
 
 def table(*rows: Vector) -> bytes:
-    """A lookup table."""
+    """Return a lookup table."""
     return struct.pack("<i", len(rows)) + b"".join(doubles(*row) for row in rows)
 
 
 class Sampled(Device):
-    """Has a sampling period; the first value comes one whole period after the command that set
-    it."""
+    """Has a sampling period.
+
+    The first value comes one whole period after the command that set it.
+    """
 
     def __init__(
         self, kind: str, tag: int, name: str, fields: Mapping[str, Any], body: Body
@@ -59,7 +61,7 @@ class Sensor(Sampled, ABC):
 
     @abstractmethod
     def measure(self) -> Vector:
-        """The value, as its message carries it."""
+        """Return the value, as its message carries it."""
 
     def sample(self, now_ms: float) -> None:
         if self.is_due(now_ms):

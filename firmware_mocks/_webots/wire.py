@@ -28,7 +28,7 @@ OLD = "R2023a"  # its configuration has no version, and the name comes after the
 
 
 def nodes(version: str) -> dict[str, int]:
-    """Number of each node type in this version."""
+    """Return the number of each node type in this version."""
     return {name: number - (version == OLD) for name, number in _NEWEST.items()}
 
 
@@ -47,7 +47,7 @@ class Reader:
         return form.unpack(self.take(form.size))
 
     def whole(self, code: str) -> int:
-        """One integer of struct's `code`."""
+        """Read one integer of struct's `code`."""
         return int(self.read(code)[0])
 
     def real(self) -> float:
@@ -73,7 +73,7 @@ def text(value: str) -> bytes:
 
 
 def encoded_name(name: str) -> bytes:
-    """A robot's name as in the handshake and in paths (section 2.1)."""
+    """Return a robot's name as in the handshake and in paths (section 2.1)."""
     kept = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_~."
     encoded = b"".join(
         bytes((each,)) if each in kept else b"%%%02X" % each for each in name.encode()
@@ -89,13 +89,16 @@ def encoded_name(name: str) -> bytes:
 
 
 def request(step_ms: int, blocks: Iterable[tuple[int, bytes]]) -> bytes:
-    """A request; blocks: tag and commands, in tag order. Empty ones are left out."""
+    """Return a request of blocks (tag and commands, in tag order); leave out empty ones."""
     body = b"".join(struct.pack("<Hi", tag, len(data)) + data for tag, data in blocks if data)
     return struct.pack("<iI", 8 + len(body), step_ms) + body
 
 
 def request_size(data: bytes | bytearray) -> int:
-    """Bytes of the request at the start; 0: not known yet. 4 is LEAVING. ValueError."""
+    """Return the bytes of the request at the start; 0 while unknown, 4 for LEAVING.
+
+    Raises ValueError.
+    """
     if len(data) < 4:
         return 0
     (size,) = struct.unpack_from("<i", data)
@@ -107,7 +110,7 @@ def request_size(data: bytes | bytearray) -> int:
 
 
 def read_request(data: bytes) -> tuple[int, list[tuple[int, bytes]]]:
-    """Step in ms (0: immediate) and the blocks of a whole request. ValueError."""
+    """Return the step in ms (0: immediate) and the blocks of a whole request; raise ValueError."""
     reader = Reader(data[4:])
     step_ms = reader.whole("I")
     blocks = []
@@ -127,7 +130,10 @@ def message(tag: int, command: int, payload: bytes = b"") -> bytes:
 def answer(
     delay_ms: int, messages: bytes, images: Iterable[tuple[int, bytes]] = (), ipc: bool = False
 ) -> bytes:
-    """An answer on TCP, or on a local socket, where images do not fit. images: tag and pixels."""
+    """Return an answer on TCP, or on a local socket, where images do not fit.
+
+    An image is a tag and its pixels.
+    """
     data = struct.pack("<i", delay_ms) + messages
     if ipc:
         return struct.pack("<i", len(data) + 4) + data
@@ -157,7 +163,7 @@ class AnswerReader:
         self._input += data
 
     def next(self) -> Answer | None:
-        """The next whole answer, or None. ValueError: it does not follow the framing."""
+        """Return the next whole answer, or None; raise ValueError when it breaks the framing."""
         return self._next_local() if self._ipc else self._next_chunked()
 
     def _next_local(self) -> Answer | None:
@@ -176,23 +182,23 @@ class AnswerReader:
         if len(self._input) < 6:
             return None
         count, total = struct.unpack_from("<Hi", self._input)
-        at, data, images = 6, bytearray(), {}
+        position, data, images = 6, bytearray(), {}
         for chunk in range(count):
-            if len(self._input) < at + 5:
+            if len(self._input) < position + 5:
                 return None
-            size, kind = struct.unpack_from("<iB", self._input, at)
+            size, kind = struct.unpack_from("<iB", self._input, position)
             if not 0 <= size <= MOST_BYTES or kind > IMAGE or (chunk == 0 and kind != DATA):
                 raise ValueError(f"chunk {chunk} of type {kind} has {size} bytes")
-            head = at + 5
-            at = head + size + (3 if kind == IMAGE else 0)
-            if len(self._input) < at:
+            head = position + 5
+            position = head + size + (3 if kind == IMAGE else 0)
+            if len(self._input) < position:
                 return None
             if kind == IMAGE:
                 (tag,) = struct.unpack_from("<H", self._input, head)
-                images[tag] = bytes(self._input[head + 3 : at])
+                images[tag] = bytes(self._input[head + 3 : position])
             else:
-                data += self._input[head:at]
+                data += self._input[head:position]
         if len(data) != total:
             raise ValueError(f"chunks of {len(data)} bytes, not {total}")
-        del self._input[:at]
+        del self._input[:position]
         return Answer(bytes(data), images)

@@ -78,13 +78,13 @@ class World:
         return Robot(name, room, given, self.settings)
 
     def find(self, name: str | None) -> Controlled | None:
-        """The robot of this name; without a name, the only robot."""
+        """Return the robot of this name; without a name, the only robot."""
         if name is None:
             return next(iter(self.robots.values())) if len(self.robots) == 1 else None
         return self.robots.get(name)
 
     def reset(self) -> None:
-        """Everything returns to its start; no robot has a controller."""
+        """Return everything to its start; no robot has a controller."""
         self.time_ms = 0.0
         self._build()
 
@@ -93,8 +93,11 @@ class World:
         return [each for each in self.robots.values() if each.answer is not None]
 
     def may_step(self, patient: bool) -> bool:
-        """Whether no controller holds the world. patient: it waits for those without
-        synchronization, too; a world that is not paced has no other clock."""
+        """Return whether no controller holds the world.
+
+        A patient world waits for those without synchronization, too; a world that is not paced has
+        no other clock.
+        """
         self._begun = self._begun or len(self.controlled) == len(self.robots)
         return (
             self._begun
@@ -106,22 +109,26 @@ class World:
         )
 
     def step(self) -> None:
-        """One basic step, then the answers of the controllers whose step it completes."""
+        """Simulate one basic step, then answer the controllers whose step it completes."""
         self._carry()
-        for each in self.robots.values():
-            each.robot.body.move(self.step_ms / 1000)
+        for controlled in self.robots.values():
+            controlled.robot.body.move(self.step_ms / 1000)
         self.time_ms += self.step_ms
         self.steps += 1
-        for each in self.controlled:
-            if each.until_ms is not None:  # of a controller that computes, nothing is sampled
-                each.robot.sample(self.time_ms)
-        for each in self.controlled:
-            if each.until_ms is not None and each.until_ms <= self.time_ms and each.answer:
-                each.until_ms = None
-                each.answer()
+        for controlled in self.controlled:
+            if controlled.until_ms is not None:  # of a controller that computes, nothing is sampled
+                controlled.robot.sample(self.time_ms)
+        for controlled in self.controlled:
+            if (
+                controlled.until_ms is not None
+                and controlled.until_ms <= self.time_ms
+                and controlled.answer
+            ):
+                controlled.until_ms = None
+                controlled.answer()
 
     def _carry(self) -> None:
-        """Packets of the requests go to the Receivers, in order of the senders."""
+        # Packets of the requests go to the Receivers, in order of the senders.
         robots = [each.robot for each in self.robots.values()]
         for sender in robots:
             for emitter in sender.devices:
@@ -151,7 +158,7 @@ def _names(given: Any) -> list[str]:
 
 
 def _poses(settings: Settings, count: int) -> list[tuple[float, float, float]]:
-    """x, y, heading of each robot; without `poses`, a row along y from the middle."""
+    # x, y, heading of each robot; without `poses`, a row along y from the middle.
     width, depth, given = settings.width, settings.depth, settings.poses
     if given == "":
         rows = [min(depth / 2 + SPACING_M * each, depth - RADIUS_M) for each in range(count)]

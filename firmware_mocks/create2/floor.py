@@ -22,7 +22,7 @@ class Floor(Room):
         self.left_mm = self.right_mm = 0.0
 
     def move(self, left: float, right: float, seconds: float) -> None:
-        """Turn the wheels at these speeds (mm/s) for so many seconds."""
+        """Turn the wheels at these speeds (mm/s) for this many seconds."""
         self.left_mm += left * seconds
         self.right_mm += right * seconds
         self.advance((left + right) / 2 * seconds, (right - left) / BASE_MM * seconds)
@@ -31,23 +31,23 @@ class Floor(Room):
     def bumpers(self) -> tuple[bool, bool]:
         """Left and right; they cover the front half."""
         x, y = self.beyond
-        at = math.remainder(math.atan2(y, x) - self.heading, math.tau)
-        if not self.touching or abs(at) >= math.pi / 2:
+        angle = math.remainder(math.atan2(y, x) - self.heading, math.tau)
+        if not self.touching or abs(angle) >= math.pi / 2:
             return False, False
-        return at > -0.3, at < 0.3
+        return angle > -0.3, angle < 0.3
 
     def light(self, angle: float) -> int:
-        """The signal of a light bumper, 0 to 4095."""
+        """Return the signal of a light bumper, 0 to 4095."""
         return round(4095 * math.exp(-self.distance(angle) / LIGHT_REACH_MM))
 
     def counts(self) -> tuple[int, int]:
-        """The encoders, left and right: 16 bits that wrap around."""
+        """Return the encoders, left and right: 16 bits that wrap around."""
         return (
             math.floor(self.left_mm * COUNTS_PER_MM) & 0xFFFF,
             math.floor(self.right_mm * COUNTS_PER_MM) & 0xFFFF,
         )
 
     def way(self) -> tuple[float, float]:
-        """From the wheels: the way of the middle in mm, and the turn in degrees."""
+        """Return the way of the middle in mm and the turn in degrees, both from the wheels."""
         turn = math.degrees((self.right_mm - self.left_mm) / BASE_MM)
         return (self.left_mm + self.right_mm) / 2, turn

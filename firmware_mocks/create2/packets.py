@@ -29,26 +29,28 @@ def is_packet(number: int) -> bool:
 
 
 def members(number: int) -> Iterator[int]:
-    """The single packets of a group, in order; a single packet itself."""
+    """Yield the single packets of a group, in order; a single packet itself."""
     yield from GROUPS.get(number, (number,))
 
 
 def data(number: int, values: Mapping[int, int]) -> bytes:
-    """The data of a packet or a group, high byte first; a packet without a value is 0."""
-    found = bytearray()
-    for each in members(number):
-        size = 2 if each in _WORDS else 1
-        value = values.get(each, 0)
-        if each in _SIGNED:
+    """Return the data of a packet or a group, high byte first; a packet without a value is 0."""
+    content = bytearray()
+    for packet in members(number):
+        size = 2 if packet in _WORDS else 1
+        value = values.get(packet, 0)
+        if packet in _SIGNED:
             limit = 1 << (8 * size - 1)
             value = max(-limit, min(limit - 1, value))
-        found += (value & ((1 << 8 * size) - 1)).to_bytes(size, "big")
-    return bytes(found)
+        content += (value & ((1 << 8 * size) - 1)).to_bytes(size, "big")
+    return bytes(content)
 
 
 def stream_frame(numbers: list[int], values: Mapping[int, int]) -> bytes:
-    """One frame of the stream (command 148): 19, number of bytes, ids with data, checksum; the sum
-    of all bytes is 0 modulo 256."""
+    """Return one frame of the stream (command 148).
+
+    It is 19, number of bytes, ids with data, checksum; the sum of all bytes is 0 modulo 256.
+    """
     body = b"".join(bytes((number,)) + data(number, values) for number in numbers)
     frame = bytes((19, len(body))) + body
     return frame + bytes((-sum(frame) & 0xFF,))

@@ -76,8 +76,11 @@ class Settings(RoomParameters):
 
 
 class Robot(Rover[Settings]):
-    """`drive` are the speeds of the left and right wheel in mm/s of the last command.
-    commands: those it has executed, by opcode."""
+    """The robot.
+
+    `drive` are the speeds of the left and right wheel in mm/s of the last command; `commands` are
+    those it has executed, by opcode.
+    """
 
     def __init__(self, name: str, air: Air, settings: Settings) -> None:
         self.floor = Floor()
@@ -97,7 +100,7 @@ class Robot(Rover[Settings]):
 
     @property
     def _cliff(self) -> int:
-        """The number of the sensor that sees no floor; -1: all see it."""
+        # The number of the sensor that sees no floor; -1: all see it.
         return CLIFFS.index(self.settings.cliff) - 1
 
     # --- the host -----------------------------------------------------------------------------
@@ -107,7 +110,7 @@ class Robot(Rover[Settings]):
         self._protect()
 
     def reset(self, now: int) -> None:
-        """The battery is taken out and put in again."""
+        # The battery is taken out and put in again.
         self.mode, self.drive, self.leds = OFF, (0, 0), (0, 0, 0)
         self._input.clear()
         self.stream = []
@@ -135,8 +138,8 @@ class Robot(Rover[Settings]):
     # --- commands -----------------------------------------------------------------------------
 
     def _size(self) -> int:
-        """Bytes of the command that the input begins with; 0: unknown yet. A byte that is not
-        an opcode is a command of its own."""
+        # Bytes of the command that the input begins with; 0: unknown yet. A byte that is not an
+        # opcode is a command of its own.
         command, have = self._input[0], len(self._input)
         if command in (STREAM, QUERY):
             return 2 + self._input[1] if have > 1 else 0
@@ -154,7 +157,7 @@ class Robot(Rover[Settings]):
             return
         self.commands[command] = self.commands.get(command, 0) + 1
         act: Callable[[bytes, int], None] | None = {
-            128: self._start,
+            128: self._passive,
             129: self._baud,
             130: self._safe,
             131: self._safe,
@@ -187,9 +190,6 @@ class Robot(Rover[Settings]):
             self.drive = (0, 0)
         self._protect()
 
-    def _start(self, body: bytes, now: int) -> None:
-        self._enter(PASSIVE)
-
     def _passive(self, body: bytes, now: int) -> None:
         self._enter(PASSIVE)
 
@@ -212,12 +212,12 @@ class Robot(Rover[Settings]):
         self.uart.write(BOOT_TEXT, now)
 
     def _baud(self, body: bytes, now: int) -> None:
-        """The rate changes when what was written before has left."""
+        # The rate changes when what was written before has left.
         if body[0] >= len(BAUD_RATES):
             return
         rate = BAUD_RATES[body[0]]
 
-        def change(at: int) -> None:
+        def change(when: int) -> None:
             self.uart.baud_rate = rate
 
         self.uart.change(change, now)
@@ -243,7 +243,7 @@ class Robot(Rover[Settings]):
         self._set_drive(left * FASTEST / 255, right * FASTEST / 255)
 
     def _drive(self, body: bytes, now: int) -> None:
-        """Speed and radius; 8000 and 7FFF hex: straight, -1: turn clockwise, 1: the other way."""
+        # Speed and radius; 8000 and 7FFF hex: straight, -1: turn clockwise, 1: the other way.
         speed, radius = struct.unpack(">hh", body)
         if radius in (-32768, 32767):
             self._set_drive(speed, speed)
@@ -254,7 +254,7 @@ class Robot(Rover[Settings]):
             self._set_drive(speed * (1 - half), speed * (1 + half))
 
     def _protect(self) -> None:
-        """OI Modes, Safe Mode: what returns the robot to passive mode with its motors stopped."""
+        # OI Modes, Safe Mode: what returns the robot to passive mode with its motors stopped.
         forward = self.drive[0] + self.drive[1] > 0
         if self.mode == SAFE and (
             self._drop or self.settings.charger or (self._cliff >= 0 and forward)
@@ -271,11 +271,11 @@ class Robot(Rover[Settings]):
     # --- sensors ------------------------------------------------------------------------------
 
     def values(self) -> dict[int, int]:
-        """The present values of the sensors, by packet."""
+        """Return the present values of the sensors, by packet."""
         left_bump, right_bump = self.floor.bumpers
         left, right = self.floor.counts()
         mm, degrees = self.floor.way()
-        found = {
+        known = {
             19: round(mm - self._reported_mm),
             20: round(degrees - self._reported_degrees),
             7: right_bump | left_bump << 1 | self._drop,
@@ -296,16 +296,16 @@ class Robot(Rover[Settings]):
             44: right,
         }
         for place in range(4):
-            found[9 + place] = int(place == self._cliff)
-            found[28 + place] = 0 if place == self._cliff else FLOOR_SIGNAL
+            known[9 + place] = int(place == self._cliff)
+            known[28 + place] = 0 if place == self._cliff else FLOOR_SIGNAL
         for place, angle in enumerate(LIGHT_BUMPERS):
-            found[46 + place] = self.floor.light(angle)
-            found[45] = found.get(45, 0) | (found[46 + place] > 200) << place
-        return found
+            known[46 + place] = self.floor.light(angle)
+            known[45] = known.get(45, 0) | (known[46 + place] > 200) << place
+        return known
 
     def _reported(self, number: int, values: dict[int, int]) -> None:
-        """Distance and angle (packets 19 and 20) are those since they were last requested; what a
-        whole number leaves out counts next time."""
+        # Distance and angle (packets 19 and 20) are those since they were last requested; what a
+        # whole number leaves out counts next time.
         mm, degrees = self.floor.way()
         if 19 in packets.members(number):
             capped = abs(values[19]) > 32767
@@ -325,7 +325,7 @@ class Robot(Rover[Settings]):
             self._sensors(bytes((number,)), now)
 
     def _begin_stream(self, body: bytes, now: int) -> None:
-        """Packets beyond the 255 bytes that a frame can count are left out."""
+        # Packets beyond the 255 bytes that a frame can count are left out.
         self.stream, size = [], 0
         for number in filter(packets.is_packet, body[1:]):
             size += 1 + len(packets.data(number, {}))
@@ -343,7 +343,7 @@ class Robot(Rover[Settings]):
             self.timers.start("stream", now + STREAM_NS, self._send_stream)
 
     def _send_stream(self, now: int) -> None:
-        """A frame that does not fit into 15 ms pushes out the next one."""
+        # A frame that does not fit into 15 ms pushes out the next one.
         self._move(now)
         if self.uart.idle_at(now) <= now + STREAM_NS:
             values = self.values()

@@ -144,7 +144,6 @@ class Bus(Adjustable[Settings]):
             servo.fitted = fitted[number]
 
     def _fit(self) -> None:
-        """Registers change by themselves."""
         for servo in self._fitted.values():
             for address, value in servo.fitted.items():
                 servo.put(address, value, WRITABLE.get(address, 1))
@@ -192,8 +191,8 @@ class Bus(Adjustable[Settings]):
             self.uart.write(data, now)
         self._match_rate()
         self._input += self.uart.distort(data)
-        while (found := packets.take(self._input)) is not None:
-            number, instruction, parameters, right = found
+        while (packet := packets.take(self._input)) is not None:
+            number, instruction, parameters, right = packet
             if instruction == packets.STATUS:
                 continue
             if not right:
@@ -207,7 +206,6 @@ class Bus(Adjustable[Settings]):
             self._move(now)
 
     def _listening(self) -> Iterator[Servo]:
-        """The servos whose rate is that of the host."""
         host = self.uart.host_baud
         for servo in self._fitted.values():
             rate = servo.baud_rate
@@ -215,18 +213,17 @@ class Bus(Adjustable[Settings]):
                 yield servo
 
     def _match_rate(self) -> None:
-        """Servos at the rate of the host answer at its rate."""
         host = self.uart.host_baud
         rates = [servo.baud_rate for servo in self._listening()]
         if host is not None and rates:
             self.uart.baud_rate = rates[0]
 
     def _take_rate(self, servos: list[Servo], now: int) -> None:
-        """A new rate holds from the end of the answer to its write."""
+        # A new rate holds from the end of the answer to its write.
         rates = {servo.baud_rate for servo in servos}
         if len(rates) == 1 and rates != {self.uart.baud_rate}:
 
-            def change(at: int) -> None:
+            def change(when: int) -> None:
                 (self.uart.baud_rate,) = rates
 
             self.uart.change(change, now)
@@ -262,7 +259,6 @@ class Bus(Adjustable[Settings]):
                 yield servo
 
     def _one(self, servo: Servo, instruction: int, parameters: bytes) -> tuple[int, bytes]:
-        """The error and the data of the answer."""
         if instruction == PING:
             return 0, bytes(servo.table[0:2]) + bytes((servo.table[6],))
         if instruction == READ:
@@ -285,7 +281,7 @@ class Bus(Adjustable[Settings]):
         return INSTRUCTION, b""
 
     def _many(self, instruction: int, parameters: bytes, now: int) -> None:
-        """Sync and bulk instructions; servos answer in the order of the request."""
+        # Sync and bulk instructions; servos answer in the order of the request.
         if instruction == FAST_SYNC_READ:
             self._read_fast([(number, parameters[:4]) for number in parameters[4:]], now)
             return
@@ -301,19 +297,19 @@ class Bus(Adjustable[Settings]):
                 for number in rest:
                     self._read_for(number, head, now)
                 return
-            for at in range(0, len(rest) - size, size + 1):
-                self._write_for(rest[at], head[:2] + rest[at + 1 : at + 1 + size])
+            for position in range(0, len(rest) - size, size + 1):
+                self._write_for(rest[position], head[:2] + rest[position + 1 : position + 1 + size])
             return
-        at = 0
-        while at + 5 <= len(parameters):
-            number, head = parameters[at], parameters[at + 1 : at + 5]
-            at += 5
+        position = 0
+        while position + 5 <= len(parameters):
+            number, head = parameters[position], parameters[position + 1 : position + 5]
+            position += 5
             if instruction == BULK_READ:
                 self._read_for(number, head, now)
             else:
                 size = int.from_bytes(head[2:4], "little")
-                self._write_for(number, head[:2] + parameters[at : at + size])
-                at += size
+                self._write_for(number, head[:2] + parameters[position : position + size])
+                position += size
 
     def _read_for(self, number: int, head: bytes, now: int) -> None:
         for servo in self._meant(number):
@@ -322,8 +318,8 @@ class Bus(Adjustable[Settings]):
                 self._answer(servo, now, error, data)
 
     def _read_fast(self, asked: list[tuple[int, bytes]], now: int) -> None:
-        """All servos answer in one packet, each behind the one before: it ends at the first that
-        does not answer."""
+        # All servos answer in one packet, each behind the one before: it ends at the first that
+        # does not answer.
         parts, size = [], sum(int.from_bytes(head[2:4], "little") + 4 for _, head in asked)
         answering: Servo | None = None
         for number, head in asked:
@@ -346,9 +342,9 @@ class Bus(Adjustable[Settings]):
         self._send(servo, _status(servo, servo.number, error, data), now)
 
     def _send(self, servo: Servo, packet: bytes, now: int) -> None:
-        """After the return delay, and after the answers of the servos before."""
-        at = max(now, self.uart.idle_at(now)) + servo.table[RETURN_DELAY] * 2_000
-        self.uart.write(packet, at)
+        # After the return delay, and after the answers of the servos before.
+        when = max(now, self.uart.idle_at(now)) + servo.table[RETURN_DELAY] * 2_000
+        self.uart.write(packet, when)
 
 
 def _status(servo: Servo, number: int, error: int, data: bytes) -> bytes:
@@ -356,7 +352,6 @@ def _status(servo: Servo, number: int, error: int, data: bytes) -> bytes:
 
 
 def _low(column: tuple[int, ...]) -> int:
-    """What the line carries where several servos pull it low."""
     level = 0xFF
     for byte in column:
         level &= byte
@@ -364,14 +359,14 @@ def _low(column: tuple[int, ...]) -> int:
 
 
 def _restore(servo: Servo, parameters: bytes) -> None:
-    """FF: all values; 1: all but the id; 2: all but the id and the baud rate."""
+    # FF: all values; 1: all but the id; 2: all but the id and the baud rate.
     option = parameters[:1]
     kept = 1 if option == bytes((KEEP_ID,)) else 2 if option == bytes((KEEP_ID_AND_RATE,)) else 0
     servo.restore(bytes(servo.table[7 : 7 + kept]))
 
 
 def _models(given: object, count: int) -> list[int]:
-    """The models of the servos: one for all, or one each."""
+    # The models of the servos: one for all, or one each.
     allowed = [str(model) for model in MODELS]
     parts = [part.strip() for part in str(given).strip("[] ").split(",")]
     models = [int(values.choice("model", part, allowed)) for part in parts]
@@ -381,8 +376,7 @@ def _models(given: object, count: int) -> list[int]:
 
 
 def _registers(given: object, servos: Collection[int]) -> dict[int, dict[int, int]]:
-    """The registers of each servo that have other values."""
-    found: dict[int, dict[int, int]] = {number: {} for number in servos}
+    registers: dict[int, dict[int, int]] = {number: {} for number in servos}
     text = str(given).strip("[] ")
     for part in text.split(",") if text not in ("", "none", "None") else ():
         numbers = part.strip(" '\"").split(":")
@@ -390,10 +384,10 @@ def _registers(given: object, servos: Collection[int]) -> dict[int, dict[int, in
             raise ValueError(f"registers: {part.strip()!r} is not ID:ADDRESS:VALUE")
         number = values.whole("registers", numbers[0], 0, 252)
         address = values.whole("registers", numbers[1], 0, TABLE_BYTES - 1)
-        if number not in found:
+        if number not in registers:
             raise ValueError(f"registers: there is no servo {number}")
-        found[number][address] = values.whole("registers", numbers[2], -(2**31), 2**31 - 1)
-    return found
+        registers[number][address] = values.whole("registers", numbers[2], -(2**31), 2**31 - 1)
+    return registers
 
 
 def _read(servo: Servo, parameters: bytes) -> tuple[int, bytes]:

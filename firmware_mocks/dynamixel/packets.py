@@ -12,16 +12,18 @@ crc = Crc(16, 0x8005, 0, reflected=False, xor_out=0).of
 
 
 def packet(number: int, instruction: int, parameters: bytes) -> bytes:
-    """A packet, with a byte FD after each FF FF FD from the instruction on."""
+    """Return a packet, with a byte FD after each FF FF FD from the instruction on."""
     body = (bytes((instruction,)) + parameters).replace(b"\xff\xff\xfd", b"\xff\xff\xfd\xfd")
     data = HEADER + bytes((number,)) + (len(body) + 2).to_bytes(2, "little") + body
     return data + crc(data).to_bytes(2, "little")
 
 
 def fast_status(parts: list[tuple[int, int, bytes]], size: int) -> bytes:
-    """The one packet with which several servos answer a fast read: error, id and data of each, and
-    the CRC of all before. No byte is stuffed. size: of all data that was asked for, and the other
-    bytes of their servos."""
+    """Return the one packet with which several servos answer a fast read.
+
+    It has error, id and data of each, and the CRC of all before. No byte is stuffed. `size` is
+    that of all data that was asked for, and the other bytes of their servos.
+    """
     data = HEADER + bytes((BROADCAST,)) + (1 + size).to_bytes(2, "little") + bytes((STATUS,))
     for error, number, values in parts:
         data += bytes((error, number)) + values
@@ -30,14 +32,16 @@ def fast_status(parts: list[tuple[int, int, bytes]], size: int) -> bytes:
 
 
 def take(buffer: bytearray) -> tuple[int, int, bytes, bool] | None:
-    """Takes one packet out: id, instruction, parameters, whether its CRC is right. None: there is
-    no whole packet."""
+    """Take one packet out: id, instruction, parameters, whether its CRC is right.
+
+    Returns None when there is no whole packet.
+    """
     while True:
-        at = buffer.find(HEADER)
-        if at < 0:
+        start = buffer.find(HEADER)
+        if start < 0:
             del buffer[: max(0, len(buffer) - 3)]
             return None
-        del buffer[:at]
+        del buffer[:start]
         if len(buffer) < 7:
             return None
         size = 7 + int.from_bytes(buffer[5:7], "little")

@@ -1,8 +1,8 @@
-"""One servo: its control table (e-manual, XL430-W250, XM430-W350 and PH54-200-S500-R), its motion,
-its watchdog.
+"""One servo: its control table, its motion, its watchdog.
 
-The table is that of series X. A servo of series P has the same registers, those of the RAM from
-address 512 on: Torque Enable is 512 and not 64, Present Position 580 and not 132.
+Source: e-manual, XL430-W250, XM430-W350 and PH54-200-S500-R. The table is that of series X. A
+servo of series P has the same registers, those of the RAM from address 512 on: Torque Enable is
+512 and not 64, Present Position 580 and not 132.
 """
 
 from __future__ import annotations
@@ -39,8 +39,11 @@ BAUD_RATES = (9600, 57_600, 115_200, 1_000_000, 2_000_000, 3_000_000, 4_000_000,
 
 
 class Model(NamedTuple):
-    """rpm: unit of velocity. turn: pulses. fastest: in rev/min. Then the limits of PWM, current,
-    acceleration, velocity and position."""
+    """The constants of a model.
+
+    `rpm` is the unit of velocity, `turn` in pulses, `fastest` in rev/min. Then come the limits of
+    PWM, current, acceleration, velocity and position.
+    """
 
     modes: tuple[int, ...]
     rpm: float
@@ -64,10 +67,13 @@ SERIES_P = (2000, 2020)
 
 
 class Servo:
-    """tripped: its bus watchdog has stopped it. resumes: when that is cleared, it goes on to its
-    old goal. brown_out_ns: so long it turns until its supply fails for a moment; 0: never. fitted:
-    registers that have these values at power on. sag: the pulses by which a load pulls it away from
-    the position that it holds."""
+    """One servo.
+
+    It is `tripped` when its bus watchdog has stopped it, and `resumes` the way to its old goal when
+    that is cleared. It turns for `brown_out_ns` until its supply fails for a moment; 0: never.
+    `fitted` are registers that have these values at power on. `sag` are the pulses by which a load
+    pulls it away from the position that it holds.
+    """
 
     def __init__(self, number: int, model: int, return_delay_us: int, baud_rate: int) -> None:
         self.model = model
@@ -83,7 +89,7 @@ class Servo:
         self.volts = 12.0
         self.sag = 0
         self.fitted: dict[int, int] = {}
-        self._error = 0  # what is wrong beside the supply
+        self._error = 0  # what is wrong besides the supply
         self._way = 0.0  # pulses from where the last goal came to it
         self._rates = list(BAUD_RATES)
         if baud_rate not in BAUD_RATES:
@@ -92,8 +98,10 @@ class Servo:
         self.restore(kept)
 
     def restore(self, kept: bytes = b"") -> None:
-        """The values of the factory, and power on. kept: other values of id, baud rate and return
-        delay."""
+        """Set the values of the factory, and power on.
+
+        `kept` holds other values of id, baud rate and return delay.
+        """
         self.table = bytearray(TABLE_BYTES)
         traits = self.traits
         for address, value, size in (
@@ -109,8 +117,8 @@ class Servo:
         self.boot()
 
     def boot(self) -> None:
-        """Power on: the RAM has its defaults, which means no torque and no bus watchdog. A servo of
-        series X measures its angle within one turn only."""
+        # Power on: the RAM has its defaults, which means no torque and no bus watchdog. A servo of
+        # series X measures its angle within one turn only.
         self.table[EEPROM:] = bytes(TABLE_BYTES - EEPROM)
         for address, value, size in (
             (STATUS_RETURN, 2, 1), (TEMPERATURE, 31, 1),
@@ -126,7 +134,7 @@ class Servo:
         self._show()
 
     def fail(self, bits: int) -> None:
-        """What is wrong now, beside the supply. Errors in Shutdown switch the torque off."""
+        """Set the errors besides that of the supply; those in Shutdown switch the torque off."""
         self._error = bits
         low, high = self.get(MIN_VOLTAGE, 2) / 10, self.get(MAX_VOLTAGE, 2) / 10
         supply = 0 if low <= self.volts <= high else INPUT_VOLTAGE
@@ -136,7 +144,7 @@ class Servo:
             self.table[TORQUE] = 0
 
     def supply(self, volts: float) -> None:
-        """The supply has this voltage now: outside its limits it is a hardware error."""
+        """Set the supply voltage: outside its limits it is a hardware error."""
         self.volts = volts
         self.fail(self._error)
 
@@ -175,7 +183,7 @@ class Servo:
     # --- registers ----------------------------------------------------------------------------
 
     def _inside(self, address: int) -> int:
-        """The address in the table; beyond it for one that the servo does not have."""
+        # The address in the table; beyond it for one that the servo does not have.
         if self.model not in SERIES_P or address < EEPROM:
             return address
         return address - RAM_P + EEPROM if address >= RAM_P else 661
@@ -185,17 +193,17 @@ class Servo:
         return bytes(self.table[address : address + size]) if address + size <= 661 else None
 
     def write(self, address: int, data: bytes) -> int:
-        """Writes adjacent registers; the error number, 0 for none."""
+        """Write adjacent registers; return the error number, 0 for none."""
         address = self._inside(address)
-        at = 0
-        while at < len(data):
-            size = WRITABLE.get(address + at, 0)
-            if size == 0 or at + size > len(data):
+        position = 0
+        while position < len(data):
+            size = WRITABLE.get(address + position, 0)
+            if size == 0 or position + size > len(data):
                 return ACCESS if size == 0 else LENGTH
-            error = self._write_one(address + at, data[at : at + size])
+            error = self._write_one(address + position, data[position : position + size])
             if error:
                 return error
-            at += size
+            position += size
         return 0
 
     def _write_one(self, address: int, data: bytes) -> int:
@@ -226,7 +234,6 @@ class Servo:
         return 0
 
     def _stand(self) -> None:
-        """Its goals are where it is."""
         self.put(GOAL_POSITION, math.floor(self.pulses), 4)
         self.put(GOAL_VELOCITY, 0, 4)
 
@@ -256,7 +263,6 @@ class Servo:
         return self.get(register, 4) if self.model in SERIES_P else 32767
 
     def _reset_goals(self) -> None:
-        """A new mode resets goal PWM and the profile."""
         self.put(GOAL_PWM, self.get(PWM_LIMIT, 2), 2)
         self.put(PROFILE_ACCELERATION, 0, 4)
         self.put(PROFILE_VELOCITY, 0, 4)
@@ -265,11 +271,11 @@ class Servo:
     # --- time ---------------------------------------------------------------------------------
 
     def instruction_received(self, now: int) -> None:
-        """An instruction came: the watchdog begins anew."""
+        """Restart the watchdog: an instruction came."""
         self.instruction_ns = now
 
     def move(self, now: int) -> None:
-        """Turns until `now`, and trips the bus watchdog at its time."""
+        """Turn until `now`, and trip the bus watchdog at its time."""
         limit_ns = self.table[WATCHDOG] * 20_000_000
         if limit_ns and not self.tripped and self.torque and now - self.instruction_ns > limit_ns:
             self._turn(self.instruction_ns + limit_ns)
@@ -294,7 +300,7 @@ class Servo:
             self.pulses += goal * seconds
 
     def _goal_speed(self) -> float:
-        """The goal in pulses/s: without torque, with PWM 0 or a tripped watchdog it stands."""
+        # The goal in pulses/s: without torque, with PWM 0 or a tripped watchdog it stands.
         force = self.get(GOAL_PWM, 2) / self.traits.pwm
         fastest, unit, turn = self.traits.fastest, self.traits.rpm, self.traits.turn
         if not self.torque or self.tripped or force == 0:

@@ -40,12 +40,12 @@ class Arena(Room):
         self.steps = [0.0, 0.0]
 
     def move(self, left: float, right: float, seconds: float) -> None:
-        """Turn the wheels at these speeds (steps/s) for so many seconds."""
+        """Turn the wheels at these speeds (steps/s) for this many seconds."""
         self.steps[0] += left * seconds
         self.steps[1] += right * seconds
         way = math.tau * WHEEL_M / STEPS * seconds
         self.advance((left + right) / 2 * way, (right - left) * way / AXLE_M)
 
     def proximity(self) -> list[int]:
-        """The eight infra-red sensors."""
+        """Return the values of the eight infra-red sensors."""
         return [int(look_up(NEAR, max(0.0, self.reach(angle) - RIM_M))) for angle in EYES]

@@ -16,8 +16,11 @@ from firmware_mocks.epuck.settings import FASTEST, Settings
 
 
 class Robot(Rover[Settings]):
-    """`speeds`: steps/s of the left and right wheel in the last command, before the limit. leds:
-    the state of each, by number. lines, requests: those it has executed."""
+    """The robot.
+
+    `speeds` are the steps/s of the left and right wheel in the last command, before the limit;
+    `leds` the state of each, by number; `lines` and `requests` those it has executed.
+    """
 
     def __init__(self, name: str, air: Air, settings: Settings) -> None:
         self.arena = Arena()
@@ -43,7 +46,7 @@ class Robot(Rover[Settings]):
     # --- the host -----------------------------------------------------------------------------
 
     def reset(self, now: int) -> None:
-        """Switched on, or its reset button."""
+        # Switched on, or its reset button.
         self._is_off = False
         self._cancel()
         self._moved_ns = self._now = now
@@ -86,8 +89,7 @@ class Robot(Rover[Settings]):
         self.uart.write(data, self._now + self.settings.delay_ns)
 
     def restart(self) -> None:
-        """The processor starts: wheels and LEDs are off, the encoders at 0. Earlier
-        commands are lost."""
+        """Start the processor: wheels and LEDs off, encoders at 0, earlier commands lost."""
         self.speeds = (0, 0)
         self.leds = dict.fromkeys(range(10), 0)
         self.set_encoders(0, 0)
@@ -95,7 +97,7 @@ class Robot(Rover[Settings]):
         self.answer(BANNER)
 
     def command_encoders(self, left: int, right: int) -> None:
-        """Command P."""
+        """Execute command P."""
         if not self.settings.ignores_zero:
             self.set_encoders(left, right)
 
@@ -104,7 +106,7 @@ class Robot(Rover[Settings]):
         self.offsets = [left - math.floor(turned[0]), right - math.floor(turned[1])]
 
     def encoders(self) -> list[int]:
-        """16 bits each, which wrap around."""
+        """Return the encoders, 16 bits each, which wrap around."""
         pairs = zip(self.arena.steps, self.offsets, strict=True)
         return [_signed(math.floor(steps) + offset) for steps, offset in pairs]
 
@@ -114,7 +116,7 @@ class Robot(Rover[Settings]):
         return 2048 if self.settings.model == "e-puck2" else 2000
 
     def acceleration(self) -> list[int]:
-        """The x axis of the chip points the other way."""
+        """Return the acceleration; the x axis of the chip points the other way."""
         per_g = 768 if self.settings.model == "e-puck2" else 800
         x, y, z = (per_g * each / 9.81 for each in self.settings.acceleration)
         zero = self.free_fall
@@ -137,7 +139,7 @@ class Robot(Rover[Settings]):
         return [self.settings.sound] * 3
 
     def rotation(self) -> list[int] | None:
-        """None: this model has no gyro."""
+        """Return the rotation; None for a model without a gyro."""
         return (
             [round(each) for each in self.settings.rotation]
             if self.settings.model == "e-puck2"

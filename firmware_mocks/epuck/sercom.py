@@ -53,7 +53,7 @@ class Sercom:
         self._robot = robot
 
     def run(self) -> Generator[None, int, None]:
-        """Reads commands without an end; each byte of the line is sent to this generator."""
+        """Read commands without an end; each byte of the line is sent to this generator."""
         while True:
             byte = yield
             if byte >= 0x80:
@@ -92,7 +92,6 @@ class Sercom:
         return left, right
 
     def _read(self, letter: str) -> bytes:
-        """What a command answers; nothing where the firmware does not have it."""
         robot = self._robot
         if letter == "A":
             return struct.pack("<3f", *self._sphere())
@@ -111,7 +110,7 @@ class Sercom:
         return b"".join((each & 0xFFFF).to_bytes(2, "little") for each in numbers or ())
 
     def _sphere(self) -> tuple[float, float, float]:
-        """Acceleration, orientation, inclination; on a level floor."""
+        # Acceleration, orientation, inclination; on a level floor.
         x, y, z = (number - self._robot.free_fall for number in self._robot.acceleration())
         return (x * x + y * y + z * z) ** 0.5, 0.0, 0.0
 
@@ -185,17 +184,17 @@ class Sercom:
             self._set_led(BODY_LED if letter == "B" else FRONT_LED, given[0])
 
     def _set_led(self, number: int, state: int, limit: int = 10) -> None:
-        """0: off, 1: on, 2: the other one. Of another number: all lights of the ring."""
+        # 0: off, 1: on, 2: the other one. Of another number: all lights of the ring.
         leds = self._robot.leds
-        for each in [number] if 0 <= number < limit else range(8):
-            leds[each] = 1 - leds[each] if state == 2 else int(state > 0)
+        for led in [number] if 0 <= number < limit else range(8):
+            leds[led] = 1 - leds[led] if state == 2 else int(state > 0)
 
 
 def _numbers(text: str) -> list[int]:
-    """The numbers after a letter as C reads them, up to the first that is none; 16 bits each."""
-    found: list[int] = []
-    at = 0
-    while match := re.compile(r",\s*([+-]?\d{1,9})").match(text, at):
-        found.append((int(match[1]) + 0x8000 & 0xFFFF) - 0x8000)
-        at = match.end()
-    return found
+    # The numbers after a letter as C reads them, up to the first that is none; 16 bits each.
+    numbers: list[int] = []
+    position = 0
+    while match := re.compile(r",\s*([+-]?\d{1,9})").match(text, position):
+        numbers.append((int(match[1]) + 0x8000 & 0xFFFF) - 0x8000)
+        position = match.end()
+    return numbers

@@ -1,5 +1,7 @@
-"""Arcs of G2 and G3 as the straight segments that Grbl plans (Grbl 1.1, gcode.c and
-motion_control.c): lengths in millimetres."""
+"""Arcs of G2 and G3 as the straight segments that Grbl plans, in millimetres.
+
+Source: Grbl 1.1, gcode.c and motion_control.c.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ INVALID_TARGET, NO_RADIUS, NO_CENTRE = 33, 34, 35
 PLANES = {17: (0, 1, 2), 18: (2, 0, 1), 19: (1, 2, 0)}
 
 
-class ArcError(Exception):
-    """code: of Grbl's error."""
+class LineError(Exception):
+    """The line is answered with error:CODE."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
@@ -32,14 +34,17 @@ def segments(
     *,
     clockwise: bool,
 ) -> tuple[Point, ...]:
-    """The ends of the segments. centre: from the start, by axis (I, J, K). radius: of R, which is
-    negative for the longer of two arcs."""
+    """Return the ends of the segments.
+
+    `centre` is given from the start, by axis (I, J, K); `radius` is that of R, which is negative
+    for the longer of two arcs.
+    """
     first, second, along = PLANES[plane]
     dx, dy = end[first] - start[first], end[second] - start[second]
     if radius is not None:
         to_centre = _centre(dx, dy, radius, clockwise=clockwise)
     elif not {first, second} & set(centre):
-        raise ArcError(NO_CENTRE)
+        raise LineError(NO_CENTRE)
     else:
         to_centre = centre.get(first, 0.0), centre.get(second, 0.0)
         _check_radii(to_centre, (dx, dy))
@@ -52,31 +57,30 @@ def segments(
         turn += math.tau
     chord = 2 * math.sqrt(TOLERANCE_MM * max(2 * radius - TOLERANCE_MM, TOLERANCE_MM))
     count = max(1, math.floor(abs(turn) * radius / chord))
-    found = []
-    for at in range(1, count):
-        angle, point = begin + turn * at / count, list(start)
+    ends = []
+    for index in range(1, count):
+        angle, point = begin + turn * index / count, list(start)
         point[first] += to_centre[0] + radius * math.cos(angle)
         point[second] += to_centre[1] + radius * math.sin(angle)
-        point[along] += (end[along] - start[along]) * at / count
-        found.append((point[0], point[1], point[2]))
-    return (*found, end)
+        point[along] += (end[along] - start[along]) * index / count
+        ends.append((point[0], point[1], point[2]))
+    return (*ends, end)
 
 
 def _centre(dx: float, dy: float, radius: float, *, clockwise: bool) -> tuple[float, float]:
-    """From the start: of the two circles of this radius, the one that the direction means."""
+    # From the start: of the two circles of this radius, the one that the direction means.
     way = math.hypot(dx, dy)
     if not way:
-        raise ArcError(INVALID_TARGET)
+        raise LineError(INVALID_TARGET)
     rest = 4 * radius * radius - way * way
     if rest < 0:
-        raise ArcError(NO_RADIUS)
+        raise LineError(NO_RADIUS)
     side = math.sqrt(rest) / way * (1 if (radius > 0) == clockwise else -1)
     return (dx + dy * side) / 2, (dy - dx * side) / 2
 
 
 def _check_radii(to_centre: tuple[float, float], chord: tuple[float, float]) -> None:
-    """Both ends are about as far from the centre."""
     radius = math.hypot(*to_centre)
     wrong = abs(radius - math.hypot(chord[0] - to_centre[0], chord[1] - to_centre[1]))
     if not radius or wrong > 0.5 or (wrong > 0.005 and wrong > 0.001 * radius):
-        raise ArcError(INVALID_TARGET)
+        raise LineError(INVALID_TARGET)

@@ -1,7 +1,7 @@
 """The machine: its line, real-time characters, planner and states, as Grbl 1.1 documents them.
 
 Axes change their velocity at once: there is no acceleration. There is no watchdog: a machine whose
-line is dead goes on to the end of what it was sent.
+line is dead continues to the end of what it was sent.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from firmware_mocks import parameters as values
 from firmware_mocks.air import Air
 from firmware_mocks.base import MS, Adjustable
 from firmware_mocks.gcode_machine import words
-from firmware_mocks.gcode_machine.arcs import Point
-from firmware_mocks.gcode_machine.words import Block, LineError, Modes
+from firmware_mocks.gcode_machine.arcs import LineError, Point
+from firmware_mocks.gcode_machine.words import Block, Modes
 from firmware_mocks.parameters import Parameters, parameter
 
 RX_BYTES = 128
@@ -76,8 +76,11 @@ class Settings(Parameters):
 
 
 class Machine(Adjustable[Settings]):
-    """position: of the axes, in mm. state: Idle, Run, Jog, Hold:0, Alarm, Home or Check. drawn:
-    the ends of all motions, in order."""
+    """The machine.
+
+    The `position` of the axes is in mm; `state` is Idle, Run, Jog, Hold:0, Alarm, Home or Check;
+    `drawn` are the ends of all motions, in order.
+    """
 
     def __init__(self, name: str, air: Air, settings: Settings) -> None:
         super().__init__(name, air, settings)
@@ -88,7 +91,7 @@ class Machine(Adjustable[Settings]):
         self._forget()
 
     def _forget(self) -> None:
-        """Clears all but the position and that of G28, as a reset does."""
+        # Clears all but the position and that of G28, as a reset does.
         self.modes = Modes(offset=self.settings.work_offset, home=self._home_at)
         self.state = "Idle"
         self._rx = bytearray()
@@ -110,7 +113,6 @@ class Machine(Adjustable[Settings]):
             self._reports = 0  # the next report has it
 
     def reset(self, now: int) -> None:
-        """Power cycle: it believes to be at 0."""
         self._cancel()
         self.position = (0.0, 0.0, 0.0)
         self._forget()
@@ -173,7 +175,7 @@ class Machine(Adjustable[Settings]):
             self._schedule(now)
 
     def _soft_reset(self, now: int) -> None:
-        """A motion that it interrupts loses the position (alarm 3)."""
+        # A motion that it interrupts loses the position (alarm 3).
         was_moving = self.state in ("Run", "Jog", "Home")
         was_locked = self.state == "Alarm"
         self.timers.clear()
@@ -202,7 +204,6 @@ class Machine(Adjustable[Settings]):
         self._write(f"<{self.state}|{place}|FS:{speed:.0f},0{more}>\r\n", now)
 
     def _shown(self, point: Point) -> str:
-        """A place in the units of its reports."""
         if not self.settings.report_inches:
             return _place(point)
         return ",".join(f"{each / words.INCH_MM:.4f}" for each in point)
@@ -210,8 +211,8 @@ class Machine(Adjustable[Settings]):
     # --- lines --------------------------------------------------------------------------------
 
     def _run(self, now: int) -> None:
-        """Executes the lines that are there, while the planner has room. A line is answered once
-        the planner has all of its motions."""
+        # Executes the lines that are there, while the planner has room. A line is answered once
+        # the planner has all of its motions.
         while len(self._blocks) < PLANNER_BLOCKS:
             if self._unplanned:
                 self._add(self._unplanned.popleft(), now)
@@ -245,7 +246,6 @@ class Machine(Adjustable[Settings]):
             self._write("ok\r\n", now)
 
     def _end_line(self, now: int) -> None:
-        """The planner has all motions of a line."""
         if not self._is_busy:
             self._write("ok\r\n", now)
 
@@ -294,8 +294,8 @@ class Machine(Adjustable[Settings]):
         self.timers.start("home", now + HOME_NS, self._at_home)
 
     def _at_home(self, now: int) -> None:
-        at = 0.0 if self.settings.sign > 0 else -PULL_OFF_MM
-        self.position = self._planned = (at, at, at)
+        place = 0.0 if self.settings.sign > 0 else -PULL_OFF_MM
+        self.position = self._planned = (place, place, place)
         self.state, self._is_busy = "Idle", False
         self._write("ok\r\n", now)
         self._run(now)
@@ -337,7 +337,6 @@ class Machine(Adjustable[Settings]):
         self._run(now)
 
     def _empty(self) -> None:
-        """The planner forgets all motions, and the line that waits for it."""
         self._blocks.clear()
         self._unplanned.clear()
         self._planned = self.position
@@ -347,7 +346,6 @@ class Machine(Adjustable[Settings]):
         return all(-1e-6 <= at * self.settings.sign <= length + 1e-6 for at, length in pairs)
 
     def _order(self, block: Block, state: str, now: int) -> None:
-        """The motions of a line go to the planner, as far as it has room."""
         feed = (
             self.settings.max_rate if block.rapid else min(block.modes.feed, self.settings.max_rate)
         )
@@ -366,7 +364,6 @@ class Machine(Adjustable[Settings]):
         self._schedule(now)
 
     def _schedule(self, now: int) -> None:
-        """Wakes at the end of the present block."""
         if not self._blocks or self.state not in ("Run", "Jog"):
             self.timers.stop("block")
             return
@@ -378,7 +375,6 @@ class Machine(Adjustable[Settings]):
         self._run(now)
 
     def _move(self, now: int) -> None:
-        """Brings the axes to where they are now."""
         before, self._moved_ns = self._moved_ns, now
         left_s = 0.0 if before is None else (now - before) / 1e9
         while self._blocks and self.state in ("Run", "Jog"):

@@ -1,5 +1,7 @@
-"""One line of G-code in words, and the modal state that lines leave behind (Grbl wiki, "Commands"
-and "Interface"). Lengths in millimetres, feed in mm/min."""
+"""One line of G-code in words, and the modal state that lines leave behind.
+
+Source: Grbl wiki, "Commands" and "Interface". Lengths are in millimetres, feed in mm/min.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from firmware_mocks.gcode_machine import arcs
-from firmware_mocks.gcode_machine.arcs import Point
+from firmware_mocks.gcode_machine.arcs import LineError, Point
 
 AXES, CENTRES = "XYZ", "IJK"
 INCH_MM = 25.4
@@ -23,18 +25,14 @@ _WITH_AXES = {HOME, SET_HOME, SET_ZERO, CLEAR_ZERO}
 _M_CODES = {0, 2, 3, 4, 5, 7, 8, 9, 30}
 
 
-class LineError(Exception):
-    """The line is answered with error:CODE."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(code)
-        self.code = code
-
-
 @dataclass(frozen=True, slots=True)
 class Modes:
-    """motion: 0 rapid, 1 with feed, 2 and 3 arcs. plane: 17 to 19. feed: in mm/min. offset: of G54,
-    which is kept without power, zero: of G92, and home: of G28; all in machine coordinates."""
+    """The modal state.
+
+    `motion` is 0 rapid, 1 with feed, 2 and 3 arcs; `plane` 17 to 19; `feed` in mm/min; `offset`
+    that of G54, which is kept without power, `zero` of G92, and `home` of G28; all in machine
+    coordinates.
+    """
 
     motion: int = 0
     plane: int = 17
@@ -53,7 +51,7 @@ class Modes:
         return x + dx, y + dy, z + dz
 
     def text(self) -> str:
-        """The modes as in the answer to $G."""
+        """Return the modes as in the answer to $G."""
         units, distance = ("G20" if self.inches else "G21"), ("G91" if self.relative else "G90")
         return (
             f"[GC:G{self.motion} G54 G{self.plane} {units} {distance} G94 M{self.spindle} M9 T0 "
@@ -85,14 +83,16 @@ class _Words:
 
 
 def clean(line: str) -> str:
-    """The line without comments and spaces, in capital letters."""
+    """Return the line without comments and spaces, in capital letters."""
     return re.sub(r"\s", "", _COMMENT.sub("", line)).upper()
 
 
 def read(line: str, modes: Modes, position: Point, *, jog: bool = False) -> Block:
-    """The block of a cleaned line. position: the end of the motion before, in mm. jog: a line after
-    $J=, which leaves no modes behind and takes G20, G21, G90, G91, axes and F alone. LineError
-    for what is refused."""
+    """Return the block of a cleaned line; raise LineError for what is refused.
+
+    `position` is the end of the motion before, in mm. `jog` marks a line after $J=, which leaves
+    no modes behind and takes G20, G21, G90, G91, axes and F alone.
+    """
     words = _words(line)
     if jog and (words.codes - {20, 21, 90, 91, 53} or not words.axes):
         raise LineError(BAD_JOG)
@@ -117,7 +117,6 @@ def read(line: str, modes: Modes, position: Point, *, jog: bool = False) -> Bloc
 
 
 def _modes(words: _Words, modes: Modes) -> Modes:
-    """The modes that this line leaves behind."""
     for low, high in ((0, 3), (17, 19), (20, 21), (90, 91)):
         if sum(low <= code <= high for code in words.codes) > 1:
             raise LineError(SAME_GROUP)
@@ -142,7 +141,7 @@ def _unit(modes: Modes) -> float:
 
 
 def _target(words: _Words, modes: Modes, position: Point) -> Point:
-    """Machine coordinates: with G53 those of the line, else from the work zero or the position."""
+    # Machine coordinates: with G53 those of the line, else from the work zero or the position.
     zero = (0.0, 0.0, 0.0) if 53 in words.codes else modes.work_zero
     base = position if modes.relative and 53 not in words.codes else zero
     x, y, z = (
@@ -153,7 +152,6 @@ def _target(words: _Words, modes: Modes, position: Point) -> Point:
 
 
 def _path(words: _Words, modes: Modes, position: Point, *, jog: bool) -> tuple[Point, ...]:
-    """The ends of the motions of G0 to G3, or of a jog."""
     is_arc = modes.motion in (2, 3) and not jog
     if 53 in words.codes and is_arc:
         raise LineError(NOT_STRAIGHT)
@@ -172,16 +170,12 @@ def _path(words: _Words, modes: Modes, position: Point, *, jog: bool) -> tuple[P
     centre = {CENTRES.index(name): to * _unit(modes) for name, to in words.centre.items()}
     radius = None if words.radius is None else words.radius * _unit(modes)
     clockwise = modes.motion == 2
-    try:
-        return arcs.segments(position, target, modes.plane, centre, radius, clockwise=clockwise)
-    except arcs.ArcError as error:
-        raise LineError(error.code) from None
+    return arcs.segments(position, target, modes.plane, centre, radius, clockwise=clockwise)
 
 
 def _special(
     code: float, words: _Words, modes: Modes, position: Point
 ) -> tuple[Modes, tuple[Point, ...]]:
-    """G28, G28.1, G92 and G92.1: the modes after them, and the ways."""
     if code == SET_HOME:
         return replace(modes, home=position), ()
     if code == CLEAR_ZERO:
@@ -206,41 +200,41 @@ def _special(
 
 
 def _words(line: str) -> _Words:
-    found, at = _Words(), 0
-    while at < len(line):
-        match = _WORD.match(line, at)
+    words, position = _Words(), 0
+    while position < len(line):
+        match = _WORD.match(line, position)
         if match is None:
             raise LineError(NO_LETTER)
         letter, digits = match.groups()
-        at = match.end()
+        position = match.end()
         try:
             number = float(digits)
         except ValueError:
             raise LineError(BAD_NUMBER) from None
-        _take(found, letter, number)
-    return found
+        _take(words, letter, number)
+    return words
 
 
-def _take(found: _Words, letter: str, number: float) -> None:
+def _take(words: _Words, letter: str, number: float) -> None:
     if letter in AXES:
-        found.axes[letter] = number
+        words.axes[letter] = number
     elif letter in CENTRES:
-        found.centre[letter] = number
+        words.centre[letter] = number
     elif letter == "R":
-        found.radius = number
+        words.radius = number
     elif letter == "G":
-        found.codes.add(number)
+        words.codes.add(number)
     elif letter == "M":
         if number not in _M_CODES:
             raise LineError(UNSUPPORTED)
         if number in (3, 4, 5):
-            found.spindle = int(number)
-        found.ends |= number in (2, 30)
+            words.spindle = int(number)
+        words.ends |= number in (2, 30)
     elif letter == "F":
         if number < 0:
             raise LineError(4)
-        found.feed = number
+        words.feed = number
     elif letter == "P":
-        found.pause = number
+        words.pause = number
     elif letter not in "STN":
         raise LineError(UNSUPPORTED)

@@ -54,7 +54,7 @@ class Commands:
         self.sleeps = self.updates = False
 
     def answer(self, text: str) -> list[str]:
-        """The reply to one command, as lines."""
+        """Return the reply to one command, as lines."""
         if text == "AT":
             return ["OK"]
         if not text.startswith("AT+"):
@@ -108,15 +108,15 @@ class Commands:
 
     def _change(self, word: str) -> bool:
         held = self.settings
-        if (found := re.fullmatch(r"B([0-9]{4,6})", word)) and int(found[1]) in RATES:
-            held.baud_rate = int(found[1])
+        if (match := re.fullmatch(r"B([0-9]{4,6})", word)) and int(match[1]) in RATES:
+            held.baud_rate = int(match[1])
             held.enter_mode(held.mode)
-        elif (found := re.fullmatch(r"C([0-9]{3})", word)) and 1 <= int(found[1]) <= 127:
-            held.channel = int(found[1])
-        elif found := re.fullmatch(r"FU([1-4])", word):
-            held.enter_mode(int(found[1]))
-        elif found := re.fullmatch(r"P([1-8])", word):
-            held.power = int(found[1])
+        elif (match := re.fullmatch(r"C([0-9]{3})", word)) and 1 <= int(match[1]) <= 127:
+            held.channel = int(match[1])
+        elif match := re.fullmatch(r"FU([1-4])", word):
+            held.enter_mode(int(match[1]))
+        elif match := re.fullmatch(r"P([1-8])", word):
+            held.power = int(match[1])
         elif word.startswith("U"):
             return set_line(held, word[1:])
         else:
@@ -125,11 +125,11 @@ class Commands:
 
 
 def set_line(held: Settings, line: str) -> bool:
-    """The serial mode, such as 8N1; whether there is such a one."""
-    found = _LINE.fullmatch(line)
-    if found is None:
+    """Set the serial mode, such as 8N1; return whether there is one of this name."""
+    match = _LINE.fullmatch(line)
+    if match is None:
         return False
-    stop = 2 if found[3] == "2" else 1
+    stop = 2 if match[3] == "2" else 1
     held.line = line
-    held.bits_per_byte = 1 + int(found[1]) + (found[2] != "N") + stop
+    held.bits_per_byte = 1 + int(match[1]) + (match[2] != "N") + stop
     return True

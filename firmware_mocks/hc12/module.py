@@ -8,7 +8,7 @@ from typing import Any
 from firmware_mocks import parameters as values
 from firmware_mocks._framing.specs import framing_of
 from firmware_mocks.air import Air, Radio, Signal
-from firmware_mocks.base import MS, Mock
+from firmware_mocks.base import MS, SelfStarting
 from firmware_mocks.hc12.commands import LONGEST, SPELLINGS, Commands, Style, set_line
 from firmware_mocks.hc12.settings import PARAMETERS, RATES, SENSITIVITY_DBM, Settings
 
@@ -24,8 +24,8 @@ OVERHEAD = 8  # bytes of a radio packet around its data
 FACTORY_RATE = 9600
 
 
-class Module(Mock):
-    """It powers up with the first call that has a time; `Air` sees it as a Radio.
+class Module(SelfStarting):
+    """An HC-12; `Air` sees it as a Radio.
 
     overruns: bytes from the client lost. overflows: bytes for the client lost.
 
@@ -50,7 +50,6 @@ class Module(Mock):
         self.sensitivity_dbm = 0.0
         self._choices = {"command_rate": "current", "set_by": "none", "set_low": "on"}
         self._framing = framing_of("cobs-crc16")
-        self._power = "new"
         self._pin_is_low = False
         self._set_is_low = False  # as the firmware has seen it
         self._mode = "stream"  # or command, changing, asleep, update
@@ -126,15 +125,6 @@ class Module(Mock):
 
     # --- power, time, the SET pin ----------------------------------------------------------------
 
-    def advance(self, now: int) -> None:
-        if self._power == "new":
-            self.reset(now)
-        super().advance(now)
-
-    def switch_off(self) -> None:
-        self._forget()
-        self._power = "off"
-
     def reset(self, now: int) -> None:
         self._forget()
         self._power = "on"
@@ -153,7 +143,7 @@ class Module(Mock):
         self._life += 1
 
     def set_modem_line(self, name: str, on: bool, now: int) -> None:
-        """The client switched its DTR or RTS."""
+        """Switch the client's DTR or RTS."""
         self.advance(now)
         if name != self._choices["set_by"]:
             return
@@ -161,7 +151,7 @@ class Module(Mock):
         self._follow_pin(now)
 
     def _pull(self, low: bool) -> None:
-        """The pin has this level from now on; the firmware sees it with the next call."""
+        # The pin has this level from now on; the firmware sees it with the next call.
         self._pin_is_low = low
         if self._power == "on":
             self.timers.start("pin", 0, self._follow_pin)
@@ -185,7 +175,6 @@ class Module(Mock):
             self.timers.stop("set")  # too short to take effect
 
     def _leave(self, now: int) -> None:
-        """SET has been high long enough: use the new settings."""
         self._fixed_rate = False
         commands = self._commands
         mode = "update" if commands.updates else "asleep" if commands.sleeps else "stream"
@@ -250,7 +239,6 @@ class Module(Mock):
         return ("hc12", held.channel, held.mode, held.air_bps)
 
     def _send_chunk(self, now: int) -> None:
-        """Send the next chunk, unless one is on the air: the rest follows it."""
         if self._sending or not self._unsent or self._mode != "stream":
             return
         held = self.settings
@@ -278,7 +266,7 @@ class Module(Mock):
         self.air.transmit(Signal(self, self._tuned, chunk, power, duration_ns), sent, now)
 
     def signal_received(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
-        """A chunk from the air. The module has no acknowledgements."""
+        # A chunk from the air. The module has no acknowledgements.
         chunk = signal.frame
         assert isinstance(chunk, bytes)
         room = TX_BUFFER - self.uart.held(now)
@@ -291,7 +279,6 @@ class Module(Mock):
         return False
 
     def _reply(self, packet: bytes, now: int) -> None:
-        """The reply of a microcontroller behind the module, after the delay of the radio."""
         answer = values.reply_to(self.replies, packet)
         if answer is not None:
             frame = self._framing.encode(answer)

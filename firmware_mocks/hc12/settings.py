@@ -48,12 +48,12 @@ class Settings:
     line: str = "8N1"
 
     def set_default(self) -> None:
-        """AT+DEFAULT: power stays as it is."""
+        """Execute AT+DEFAULT: power stays as it is."""
         self.baud_rate, self.channel, self.mode = 9600, 1, 3
         self.bits_per_byte, self.line = 10, "8N1"
 
     def enter_mode(self, mode: int) -> None:
-        """FU2 lowers the UART's rate to 4800, FU4 to 1200."""
+        """Enter a mode: FU2 lowers the UART's rate to 4800, FU4 to 1200."""
         self.mode = mode
         self.baud_rate = min(self.baud_rate, {2: 4800, 4: 1200}.get(mode, 115_200))
 
@@ -69,8 +69,7 @@ class Settings:
 
     @property
     def delay_ns(self) -> int:
-        """The time from a byte at the UART of the sender to the same byte at that of the
-        receiver."""
+        """The time from a byte at the sender's UART to the same byte at the receiver's."""
         ms = FU3_AIR[self._pair][1] if self.mode == 3 else {1: 20, 2: 500, 4: 1000}[self.mode]
         return ms * MS
 

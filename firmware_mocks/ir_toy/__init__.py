@@ -1,4 +1,4 @@
-"""A USB IR Toy v2, and a remote control, a lamp or a jammer beside it."""
+"""A USB IR Toy v2, and a remote control, a lamp or a jammer next to it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from firmware_mocks.base import creator
 from firmware_mocks.ir_toy.settings import Settings
 from firmware_mocks.ir_toy.toy import Toy
 
-SUMMARY = "a USB IR Toy, with a remote control, a lamp that answers or a jammer beside it"
+SUMMARY = "a USB IR Toy, with a remote control, a lamp that answers or a jammer next to it"
 PARAMETERS = Settings.texts()
 
 create = creator(Toy, Settings)

@@ -19,8 +19,12 @@ LONGEST_RAW = 1000
 
 @dataclass(frozen=True)
 class Key:
-    """One key. first, second: its frame with the toggle bit 0 and 1 (the same where there is none).
-    again: the frame while the key is held, None: the same. sends: frames of a short press."""
+    """One key.
+
+    `first` and `second` are its frame with the toggle bit 0 and 1 (the same where there is none);
+    `again` is the frame while the key is held, None: the same; `sends` are the frames of a short
+    press.
+    """
 
     text: str
     first: tuple[int, ...]
@@ -30,7 +34,7 @@ class Key:
     sends: int = 1
 
     def durations(self, toggle: int, repeats: int = 0) -> Durations:
-        """A press, held for `repeats` more frames."""
+        """Return a press, held for `repeats` more frames."""
         frame = list(self.second if toggle else self.first)
         more = list(self.again or frame)
         durations = list(frame)
@@ -40,7 +44,7 @@ class Key:
         return durations
 
     def matches(self, seen: Sequence[int]) -> bool:
-        """Is this the key of a received frame, within the tolerance of receivers?"""
+        """Return whether this is the key of a received frame, within the tolerance of receivers."""
         return any(_is_close(seen, frame) for frame in (self.first, self.second))
 
 
@@ -52,7 +56,7 @@ def _is_close(seen: Sequence[int], frame: Sequence[int]) -> bool:
 
 
 def key_of(text: str) -> Key:
-    """The key of a code. ValueError names the mistake."""
+    """Return the key of a code; ValueError names the mistake."""
     name, _, rest = text.strip().lower().partition(":")
     if name == "raw":
         return _raw(text.strip(), rest)
@@ -67,7 +71,7 @@ def key_of(text: str) -> Key:
 
 
 def keys_of(value: object) -> list[Key]:
-    """The keys of a list of codes, or of text with semicolons or spaces between them."""
+    """Return the keys of a list of codes, or of text with semicolons or spaces between them."""
     if isinstance(value, str):
         value = value.replace(";", " ").split()
     if not isinstance(value, list | tuple):
@@ -91,7 +95,7 @@ def _check(text: str, word: str, value: int, bits: int) -> None:
 
 
 def _space_coded(octets: Sequence[int]) -> tuple[int, ...]:
-    """Four bytes in the coding of NEC, lowest bit first."""
+    # Four bytes in the coding of NEC, lowest bit first.
     durations = [9000, 4500]
     for octet in octets:
         for bit in range(8):
@@ -114,7 +118,7 @@ def _nec_like(address_bytes: int, command_bytes: int, held_short: bool) -> Maker
 
 
 def _from_halves(halves: str, half_us: int, lead: Sequence[int] = ()) -> tuple[int, ...]:
-    """Half bits, # mark and . space, as durations from the first mark to the last."""
+    # Half bits, # mark and . space, as durations from the first mark to the last.
     durations = list(lead)
     previous = ""
     for half in halves.strip("."):

@@ -29,7 +29,7 @@ class Placement:
     range_m: float = 10.0
 
     def faces(self, point: Point) -> bool:
-        """Is the point inside the cone?"""
+        """Return whether the point is inside the cone."""
         if self.cone is None:
             return True
         towards = [there - here for there, here in zip(point, self.position, strict=True)]
@@ -40,7 +40,7 @@ class Placement:
         return math.acos(max(-1.0, min(1.0, along))) <= self.cone / 2 + 1e-9
 
     def reaches(self, other: Placement) -> bool:
-        """Does light of an emitter here reach a receiver there?"""
+        """Return whether light of an emitter here reaches a receiver there."""
         near = math.dist(self.position, other.position) <= self.range_m
         return near and self.faces(other.position) and other.faces(self.position)
 
@@ -83,7 +83,7 @@ class IrReceiver:
         return bool(self._emitters)
 
     def see(self, emitter: IrEmitter, on: bool, now: int) -> None:
-        """An emitter in reach was switched on or off."""
+        """Note that an emitter in reach was switched on or off."""
         before = self.lit
         if on:
             self._emitters.add(emitter)
@@ -120,7 +120,7 @@ class IrEmitter:
             receiver.see(self, on, now)
 
     def _find_receivers(self, now: int) -> None:
-        """The receivers in reach. Loss is drawn once for a frame."""
+        # The receivers in reach. Loss is drawn once for a frame.
         receivers: list[IrReceiver] = [
             radio
             for radio in self._air.radios

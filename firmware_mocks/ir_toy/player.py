@@ -45,7 +45,7 @@ class Player:
         self.restart()
 
     def restart(self) -> None:
-        """Sample mode was entered: reports are off."""
+        """Enter sample mode: reports are off."""
         for name in ("usb", "light"):
             self._timers.stop(name)
         self.counting = self.completing = self.handshaking = False
@@ -77,7 +77,7 @@ class Player:
         self._ask(now)
 
     def feed(self, data: bytes, now: int) -> None:
-        """Bytes from USB."""
+        """Take bytes from USB."""
         for byte in data:
             self._packet.append(byte)
             if len(self._packet) == ROOM or self._has_end():
@@ -100,7 +100,6 @@ class Player:
             self._send(bytes((ROOM,)), now)
 
     def _fetch(self, now: int) -> None:
-        """Take the next block: when the last one is used up, or ahead of time."""
         while self._packets and not self._closed:
             if self._values and self._blocks >= self.ahead:
                 return
@@ -112,7 +111,6 @@ class Player:
             self._ask(now)
 
     def _work(self, now: int) -> None:
-        """Move values on as far as they go."""
         while self.active and not self._ended and self._waiting is None:
             self._fetch(now)
             if not self._values or not (self._closed or self._blocks >= self.ahead):
@@ -130,7 +128,7 @@ class Player:
                 self._start(value, now)
 
     def _start(self, value: int, now: int) -> None:
-        """The first value, or the first after an underrun: a mark."""
+        # The first value, or the first after an underrun: a mark.
         self._running = True
         self._origin, self._ticks = now, 0
         self._turn(True, now)
@@ -144,7 +142,6 @@ class Player:
         self._timers.start("light", end, self._over)
 
     def _over(self, now: int) -> None:
-        """A value has been played."""
         if self._waiting is None:
             self._running = False
             self._turn(False, now)

@@ -18,12 +18,12 @@ RC5_HALF_US = 889
 
 
 def ticks_ns(ticks: int, prescaler: int) -> int:
-    """The duration of so many counts."""
+    """Return the duration of this many counts."""
     return (ticks << prescaler) * 500 // 3
 
 
 def ticks_at(ns: int, prescaler: int) -> int:
-    """The value of the free-running counter at this instant."""
+    """Return the value of the free-running counter at this instant."""
     return ns * 3 // (500 << prescaler)
 
 
@@ -61,18 +61,18 @@ class Sampler:
         self.prescaler = DEFAULT_PRESCALER
 
     def edge(self, mark: bool, now: int) -> None:
-        """mark: a mark begins, else a space."""
+        """Take the beginning of a mark, or of a space."""
         if not self.enabled or not (mark or self._running):
             return
-        at = now if mark else now + self.stretch_ns
+        edge_ns = now if mark else now + self.stretch_ns
         if self.jitter_ns:
-            at += self._random.randint(-self.jitter_ns, self.jitter_ns)
-        at = max(at, self._last_ns + ticks_ns(1, self.prescaler))
-        count = ticks_at(at, self.prescaler)
+            edge_ns += self._random.randint(-self.jitter_ns, self.jitter_ns)
+        edge_ns = max(edge_ns, self._last_ns + ticks_ns(1, self.prescaler))
+        count = ticks_at(edge_ns, self.prescaler)
         if self._running:
             self._put(min(count - self._last_count, LONGEST - 1), now)
         self._running = True
-        self._last_ns, self._last_count = at, count
+        self._last_ns, self._last_count = edge_ns, count
         self._timers.start("flush", now + FLUSH_NS, self._flush)
         self._timers.start("silence", now + ticks_ns(LONGEST, self.prescaler), self._end)
 
@@ -82,7 +82,7 @@ class Sampler:
             self._flush(now)
 
     def _end(self, now: int) -> None:
-        """The counter ran over: the signal has ended, even during a mark."""
+        # The counter ran over: the signal has ended, even during a mark.
         self._running = False
         self._buffer += b"\xff\xff"
         self._flush(now)
@@ -95,7 +95,7 @@ class Sampler:
 
 
 def packet_of(halves: str) -> bytes | None:
-    """Device, command and four zeros for the 28 half bits of an RC5 frame; None for other codes."""
+    """Return device, command and four zeros for the 28 half bits of an RC5 frame, else None."""
     pairs = {".#": "1", "#.": "0"}
     bits = "".join(pairs.get(halves[at : at + 2], "?") for at in range(0, len(halves), 2))
     if len(bits) != 14 or "?" in bits or bits[0] != "1":
@@ -121,7 +121,7 @@ class Irman:
         self._halves = ""
 
     def edge(self, mark: bool, now: int) -> None:
-        """mark: a mark begins, else a space."""
+        """Take the beginning of a mark, or of a space."""
         lasted, self._edge_ns = round((now - self._edge_ns) / (RC5_HALF_US * US)), now
         if mark and "irman" not in self._timers:
             self._halves = "."  # the space before the first mark: half of the start bit

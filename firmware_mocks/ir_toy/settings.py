@@ -15,7 +15,7 @@ from firmware_mocks.parameters import OF_AIR, Parameters, parameter
 
 
 def _microseconds(name: str, value: Any) -> int:
-    """A time in microseconds, as nanoseconds."""
+    # A time in microseconds, as nanoseconds.
     return round(values.number(name, value, 0, 1000) * 1000)
 
 
@@ -31,7 +31,6 @@ def _pairs(value: Any) -> dict[Key, Key]:
 
 
 def _times(value: Any) -> tuple[int, int]:
-    """The times on and off, in nanoseconds."""
     text = str(value or "none").strip().lower()
     if text in ("none", "steady"):
         return (0, 0) if text == "none" else (MS, 0)
@@ -57,7 +56,7 @@ class Settings(Parameters):
     """The checked parameters; times in nanoseconds."""
 
     play: list[Key] = parameter(
-        "keys that a remote control beside the toy presses in turn: NAME:ADDRESS:COMMAND, e.g. "
+        "keys that a remote control next to the toy presses in turn: NAME:ADDRESS:COMMAND, e.g. "
         f"nec:0x04:0x08 ({NAMES}), or raw:9000,4500,560 in microseconds; with semicolons between "
         "them (default: none)",
         "",
@@ -78,7 +77,7 @@ class Settings(Parameters):
         "frames of each press after the first, as a held key sends them", 0, values.whole, 0, 100
     )
     replies: dict[Key, Key] = parameter(
-        "codes that a lamp beside the toy answers, with the answers: nec:4:8=nec:4:0x88, with "
+        "codes that a lamp next to the toy answers, with the answers: nec:4:8=nec:4:0x88, with "
         "semicolons between them, or a mapping (default: none)",
         {},
         values.named,

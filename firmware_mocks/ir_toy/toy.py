@@ -1,4 +1,4 @@
-"""One USB IR Toy: its modes and commands, and the emitters beside it.
+"""One USB IR Toy: its modes and commands, and the emitters next to it.
 
 Modes and commands follow the makers' pages and the firmware, version 22. Bytes in one packet
 behind a reset are lost.
@@ -77,7 +77,6 @@ class Toy(Adjustable[Settings]):
         return self.player.has_room
 
     def _adopt(self, name: str) -> None:
-        """The next press, code or edge uses it."""
         self._use_settings()
 
     def _use_settings(self) -> None:
@@ -115,7 +114,7 @@ class Toy(Adjustable[Settings]):
         super().advance(now)
 
     def reset(self, now: int) -> None:
-        """Power cycle of the toy and of the emitters beside it."""
+        # Power cycle of the toy and of the emitters next to it.
         self.switch_off()
         self._powered = True
         self._leave(now)
@@ -185,7 +184,6 @@ class Toy(Adjustable[Settings]):
                     self._leave(now)
 
     def _leave(self, now: int) -> None:
-        """Back to the default mode."""
         self.mode = Mode.IRMAN
         self.player.restart()
         self.sampler.restart()
@@ -230,7 +228,7 @@ class Toy(Adjustable[Settings]):
             self.remote.start(now + self.settings.start_ns)
 
     def _read_sump(self, byte: int, now: int) -> None:
-        """Commands from 80h on are followed by four bytes, so five zeros always end this mode."""
+        # Commands from 80h on are followed by four bytes, so five zeros always end this mode.
         if self._skip:
             self._skip -= 1
         elif byte >= 0x80:
@@ -258,7 +256,7 @@ class Toy(Adjustable[Settings]):
                 self.carrier = command[1]
 
     def _do(self, byte: int, now: int) -> None:
-        """A command of one byte. LEDs, pins and the UART (10 to 13, 40, 41, 43) have no effect."""
+        # A command of one byte. LEDs, pins and the UART (10 to 13, 40, 41, 43) have no effect.
         player = self.player
         reports = self.settings.firmware >= REPORTING_FIRMWARE
         match byte:
@@ -282,6 +280,6 @@ class Toy(Adjustable[Settings]):
                 self.uart.write(b"t" + (player.count & 0xFFFF).to_bytes(2, "big"), now)
 
     def _descriptor(self) -> bytes:
-        """Carrier, its duty, both timers' dividers, the clock: 48 MHz."""
+        # Carrier, its duty, both timers' dividers, the clock: 48 MHz.
         timers = bytes((self.carrier, self.carrier // 2, 0x05, self.sampler.prescaler))
         return timers + (48_000_000).to_bytes(4, "big")

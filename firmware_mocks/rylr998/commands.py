@@ -32,7 +32,7 @@ class Reader:
         self._held.clear()
 
     def give_up(self) -> int:
-        """The line is quiet and the command has no end: the code of its error."""
+        """Return the code of the error for a command without an end, when the line is quiet."""
         short = self._held.startswith(b"AT+SEND=") and self._held.endswith(b"\r\n")
         self.clear()
         return LENGTH if short else NO_LINE_END
@@ -58,7 +58,7 @@ class Reader:
 
 
 def parse_send(command: bytes) -> tuple[int, bytes] | int:
-    """Address and data of an AT+SEND, or the code of its error."""
+    """Return address and data of an AT+SEND, or the code of its error."""
     match = _SEND.match(command)
     if match is None:
         return LENGTH

@@ -22,7 +22,7 @@ from firmware_mocks.rylr998.settings import (
 
 REPLY_NS = 3 * MS
 BOOT_NS = 60 * MS
-QUIET_NS = 250 * MS  # a command that pauses for so long is given up
+QUIET_NS = 250 * MS  # a command that pauses for this long is given up
 TX_BUFFER = 1024  # bytes for the client; a packet that does not fit is lost
 UNKNOWN_COMMAND, BUSY = 4, 17
 RECEPTION_ERRORS = 12, 19, 11  # CRC, header, over time
@@ -117,7 +117,7 @@ class Module(Mock):
         self._restart(now, b"")
 
     def _restart(self, now: int, line: bytes) -> None:
-        """Settings in RAM are lost."""
+        # Settings in RAM are lost.
         self.settings |= {"MODE": "0", "CPIN": "", "BAND": self._stored_band}
         self.radio.retune()
         self._boot(now, line)
@@ -183,7 +183,7 @@ class Module(Mock):
             self._send_line(answer, now)
 
     def _answer(self, command: bytes, now: int) -> str:
-        """The line that answers at once; empty: the answer comes later."""
+        # The line that answers at once; empty: the answer comes later.
         text = command.decode("latin-1")
         if not text.startswith("AT"):
             raise Refusal(NO_COMMAND)
@@ -239,7 +239,6 @@ class Module(Mock):
             self._turn(now)
 
     def _turn(self, now: int) -> None:
-        """Awake and asleep by turns, in MODE 2."""
         self._set_awake(not self._awake)
         _, awake_ms, asleep_ms = self.settings["MODE"].split(",")
         stays_ms = int(awake_ms if self._awake else asleep_ms)
@@ -262,7 +261,6 @@ class Module(Mock):
         return ""
 
     def _packet_received(self, packet: Packet, rssi_dbm: float, now: int) -> None:
-        """A packet for this module."""
         if self._power != "on":
             return
         self.received += 1
@@ -277,7 +275,7 @@ class Module(Mock):
         self.timers.start("damaged", now + round(self._damaged_ms * MS), self._damaged_received)
 
     def _damaged_received(self, now: int) -> None:
-        """Report the next one, whatever command is being carried out."""
+        # Report the next one, whatever command is being carried out.
         if self._damaged_ms and self.radio.listening:
             self._send_line(f"+ERR={RECEPTION_ERRORS[self.damaged % 3]}", now)
             self.damaged += 1

@@ -66,7 +66,7 @@ class Transceiver:
         return -174 + 10 * math.log10(BANDWIDTH_HZ[self._parameter[1]]) + NOISE_FIGURE_DB
 
     def retune(self) -> None:
-        """LoRa receives below the noise: 7.5 dB at SF7, 2.5 dB more with each step."""
+        """Set the sensitivity: LoRa receives 7.5 dB below the noise at SF7, 2.5 more per step."""
         self.sensitivity_dbm = self.noise_dbm - 7.5 - 2.5 * (self._parameter[0] - 7)
 
     @property
@@ -79,7 +79,7 @@ class Transceiver:
         return ("lora", frequency, self._settings["NETWORKID"], *self._parameter[:2])
 
     def air_ns(self, size: int) -> int:
-        """Preamble, sync word and header, and the payload with its CRC."""
+        """Return the time of preamble, sync word and header, and of the payload with its CRC."""
         sf, bandwidth, coding, preamble = self._parameter
         symbol_ns = 2.0**sf / BANDWIDTH_HZ[bandwidth] * 1e9
         slow = symbol_ns > 16 * MS
@@ -89,7 +89,7 @@ class Transceiver:
     def send(
         self, destination: int, data: bytes, done: Callable[[int], None] | None, now: int
     ) -> None:
-        """`done` is called when the packet has been sent, unless the module restarted."""
+        """Send a packet; `done` is called when it has been sent, unless the module restarted."""
         self.sending = True
         life, settings = self._life, self._settings
 
@@ -105,7 +105,7 @@ class Transceiver:
         self._air.transmit(signal, sent, now)
 
     def signal_received(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
-        """A frame arrived. LoRa has no acknowledgements."""
+        # A frame arrived. LoRa has no acknowledgements.
         packet = signal.frame
         assert isinstance(packet, Packet)
         for_us = packet.destination in (0, int(self._settings["ADDRESS"]))

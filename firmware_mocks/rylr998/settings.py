@@ -49,7 +49,7 @@ class Refusal(Exception):
 
 
 def check(name: str, value: str, network: str) -> str:
-    """The value as it is stored. Raises Refusal."""
+    """Return the value as it is stored; raise Refusal."""
     numbers = [int(part) for part in value.split(",") if re.fullmatch(r"[0-9]{1,9}", part)]
     whole = len(numbers) == len(value.split(","))
     one = numbers[0] if whole and len(numbers) == 1 else -1

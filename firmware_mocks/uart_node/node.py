@@ -14,7 +14,7 @@ from firmware_mocks.uart_node.settings import Settings
 SECOND_NS = 1_000_000_000
 TX_BUFFER = 4096  # bytes; while it is full the firmware waits and reads nothing
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-LEAD_NS = 5 * MS  # a flood writes so long before the line is idle, to leave no pause
+LEAD_NS = 5 * MS  # a flood writes this long before the line is idle, to leave no pause
 
 
 class Power(Enum):
@@ -46,7 +46,7 @@ class Node(Adjustable[Settings]):
         self._quiet_until = 0
 
     def _adopt(self, name: str) -> None:
-        """Use a new value at once; `mode` at the next start."""
+        # Use a new value at once; `mode` at the next start.
         self._use_line()
 
     def _use_line(self) -> None:
@@ -90,7 +90,6 @@ class Node(Adjustable[Settings]):
         self._reboot(now, b"")
 
     def _start(self, now: int) -> None:
-        """The firmware's main()."""
         self._power = Power.RUNNING
         if self.settings.mode == "flood":
             self._begin_flood(now)
@@ -105,7 +104,7 @@ class Node(Adjustable[Settings]):
         self._reboot(now, self._flood_frame() if self._flooding else b"")
 
     def _reboot(self, now: int, under_way: bytes) -> None:
-        """Start again after half of the frame under way; forget everything else."""
+        # Start again after half of the frame under way; forget everything else.
         self._cancel()
         self._forget()
         self._power = Power.STARTING
@@ -162,13 +161,11 @@ class Node(Adjustable[Settings]):
         self._watch_frame()
 
     def _work(self, now: int) -> None:
-        """Handle the packets read, until the firmware is busy."""
         while self._waiting and self._power is Power.RUNNING and not self._is_busy:
             self.received += 1
             self._handle(self._waiting.popleft(), now)
 
     def _resume(self, now: int) -> None:
-        """It reads again: first the bytes in its buffer."""
         self._stalled = False
         kept = bytes(self._input)
         self._input.clear()
@@ -208,19 +205,19 @@ class Node(Adjustable[Settings]):
         except ValueError:
             return b""  # this framing cannot carry it
 
-    def _send(self, packet: bytes, at: int) -> None:
+    def _send(self, packet: bytes, when: int) -> None:
         frame = self._frame(packet)
         if frame:
             self.sent += 1
-            self._put(frame, max(at, self._quiet_until))
+            self._put(frame, max(when, self._quiet_until))
 
-    def _put(self, frame: bytes, at: int) -> None:
-        self.uart.write(frame, at)
+    def _put(self, frame: bytes, when: int) -> None:
+        self.uart.write(frame, when)
         if pause_ns := self.settings.framed.framing.pause_ns:
-            self._quiet_until = self.uart.idle_at(at) + pause_ns
-        over = self.uart.held(at) - TX_BUFFER
+            self._quiet_until = self.uart.idle_at(when) + pause_ns
+        over = self.uart.held(when) - TX_BUFFER
         if over > 0:
-            self.timers.start("tx", at + over * self.uart.byte_ns, self._tx_drained)
+            self.timers.start("tx", when + over * self.uart.byte_ns, self._tx_drained)
 
     def _tx_drained(self, now: int) -> None:
         if not self._stalled:
@@ -238,7 +235,6 @@ class Node(Adjustable[Settings]):
         return self._frame((text + LETTERS * (size // len(LETTERS) + 1))[:size].encode())
 
     def _flood(self, now: int) -> None:
-        """Send the next packet when it is due and the line has room."""
         settings = self.settings
         frame = self._flood_frame()
         if not frame or (settings.count and self._number >= settings.count):

@@ -60,11 +60,10 @@ class Body:
         return devices
 
     def _of(self, kind: str) -> list[str]:
-        """The given devices of this type."""
         return [name for name, each in self._given.items() if each == kind]
 
     def restart(self) -> None:
-        """A new controller: motors at their defaults, all sensors on."""
+        """Start with a new controller: motors at their defaults, all sensors on."""
         self.stop()
         self._echoes: list[tuple[int, bytes]] = []
         self._off: set[int] = set()
@@ -72,8 +71,10 @@ class Body:
         self._due: dict[int, int] = {}
 
     def replace(self, before: Body, *, placed: bool) -> bool:
-        """Go on where another one was; return whether the devices are the same. placed: it has a
-        new pose."""
+        """Continue where another one was; return whether the devices are the same.
+
+        `placed` marks a new pose.
+        """
         room, self.room = self.room, before.room
         self.room.width, self.room.depth = room.width, room.depth
         if placed:
@@ -86,7 +87,7 @@ class Body:
         return True
 
     def stop(self) -> None:
-        """The motors return to their defaults."""
+        """Return the motors to their defaults."""
         motors = (self.types.rotational_motor, self.types.linear_motor)
         self.motors = {index: 0.0 for index, (kind, _) in enumerate(self.devices) if kind in motors}
 
@@ -118,7 +119,7 @@ class Body:
             self.lift += max(-reach, min(reach, target - self.lift))
 
     def sensor_data(self) -> list[bytes]:
-        """The values of the enabled sensors, in index order."""
+        """Return the values of the enabled sensors, in index order."""
         messages = []
         for index, angle in enumerate(self._angles.values()):
             if self._is_due(index):
@@ -134,7 +135,7 @@ class Body:
         return messages + self._repeat_packets()
 
     def _repeat_packets(self) -> list[bytes]:
-        """A beacon in the middle of the room repeats each packet one step later."""
+        # A beacon in the middle of the room repeats each packet one step later.
         echoes, self._echoes = self._echoes, []
         index = len(self.devices) - 1
         distance, direction = self.room.towards(self.room.width / 2, self.room.depth / 2)
@@ -201,7 +202,7 @@ class Body:
 
 
 def _angles(count: int) -> dict[str, float]:
-    """Name -> angle to the heading; sensors after the first three face backwards."""
+    # Name -> angle to the heading; sensors after the first three face backwards.
     angles = dict(ANGLES)
     for extra in range(3, count):
         angles[f"ds_{extra}"] = math.pi / 2 + math.pi * (extra - 2) / (count - 2)
@@ -209,7 +210,7 @@ def _angles(count: int) -> dict[str, float]:
 
 
 def _start_pose(position: Any, width: float, depth: float) -> tuple[float, float, float]:
-    """x, y and heading; (0, 0, 0) is the middle, facing along x."""
+    # x, y and heading; (0, 0, 0) is the middle, facing along x.
     parts = position.strip("[]() ").split(",") if isinstance(position, str) else position
     try:
         x, y, heading = (float(part) for part in parts)

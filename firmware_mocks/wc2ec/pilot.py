@@ -84,7 +84,7 @@ class WallAvoider:
         self._turning = 0.0
 
     def steer(self, left: float, front: float, right: float) -> tuple[float, float]:
-        """Velocities of the left and the right wheel, for distances in mm."""
+        """Return the velocities of the left and the right wheel, for distances in mm."""
         near = front < TURN_AHEAD_MM or min(left, right) < TURN_SIDE_MM
         clear = front > CLEAR_AHEAD_MM and min(left, right) > CLEAR_SIDE_MM
         if near and not self._turning:
@@ -116,7 +116,7 @@ class Pilot:
         return all(name in self.ids for name in (*self._sensors, *self._motors))
 
     def waits_for(self) -> str:
-        """Why it does not drive, for people; "": it does."""
+        """Return why it does not drive, for people; "" when it does."""
         wanted = dict.fromkeys((*self._sensors, *self._motors))
         if missing := [name for name in wanted if name not in self.ids]:
             known = ", ".join(self.ids) or "nothing"
@@ -135,7 +135,7 @@ class Pilot:
         self.ids[name.decode(errors="replace")] = index
 
     def see(self, index: int, value: float) -> bool:
-        """A value came; true when all sensors have new ones and the wheels new velocities."""
+        """Take a value; return whether all sensors have new ones and the wheels new velocities."""
         self._values[index] = value
         if not self.ready or index != self.ids[self._sensors[-1]]:
             return False
@@ -145,7 +145,6 @@ class Pilot:
         return True
 
     def replace(self, before: Pilot) -> None:
-        """Go on where another one was, with its ids and values."""
         self.ids, self.wheels = before.ids, before.wheels
         self._values, self._avoider = before._values, before._avoider
 
@@ -153,7 +152,7 @@ class Pilot:
         self.wheels = (0.0, 0.0)
 
     def commands(self) -> list[bytes]:
-        """setValue for both wheels."""
+        """Return setValue for both wheels."""
         return [
             wire.value(wire.SET_VALUE, self._motor_type, self.ids[name], velocity)
             for name, velocity in zip(self._motors, self.wheels, strict=True)
@@ -185,7 +184,6 @@ class Messenger:
         self._registered[name] = kind, index
 
     def replace(self, before: Messenger) -> None:
-        """Go on where another one was."""
         self.sent, self.received, self.last = before.sent, before.received, before.last
         self._registered = before._registered
 
@@ -198,7 +196,7 @@ class Messenger:
         return self._registered.get(self._names[1])
 
     def size(self, buffer: bytes | bytearray) -> int | None:
-        """Bytes of a message with a packet, 0: unknown yet; None: it has no packet."""
+        """Return the bytes of a message with a packet; 0: unknown yet; None: it has no packet."""
         if self._receiver is None or tuple(buffer[1:3]) != self._receiver:
             return None
         if len(buffer) < 43:
@@ -206,7 +204,7 @@ class Messenger:
         return 43 + int.from_bytes(buffer[39:43], "little")
 
     def receive(self, message: bytes) -> bool:
-        """Count a packet of the Receiver; false for other sensorData."""
+        """Count a packet of the Receiver; return false for other sensorData."""
         if self._receiver is None or tuple(message[1:3]) != self._receiver or len(message) < 43:
             return False
         self.received += 1
@@ -214,7 +212,7 @@ class Messenger:
         return True
 
     def packet(self) -> bytes:
-        """The next packet as setValue of the Emitter; b"" while it is not registered."""
+        """Return the next packet as setValue of the Emitter; b"" while it is not registered."""
         if self._emitter is None:
             return b""
         self.sent += 1

@@ -31,7 +31,6 @@ def _devices(name: str, value: Any) -> dict[str, tuple[str, Table]]:
 
 
 def _device_of(value: Any) -> tuple[str, Table]:
-    """The type of a device, by itself or among its fields, and its lookup table."""
     if not isinstance(value, Mapping):
         return str(value), TABLE
     values.check_names(value, ("type_name", "lookupTable"))

@@ -34,8 +34,10 @@ TYPES = {
 
 
 def types_of(version: str, *, document: bool = False) -> Types:
-    """The numbers of a version, with those that the WC2EC document lists in their place on request.
-    ValueError for a version before R2019a."""
+    """Return the numbers of a version; raise ValueError for one before R2019a.
+
+    On request those that the WC2EC document lists are in their place.
+    """
     known = [first for first in TYPES if first <= version[:6]]
     if not known or not version.startswith("R20"):
         raise ValueError(f"webots: {version!r} is not a Webots version from R2019a on")
@@ -50,12 +52,12 @@ def registration(number: int, index: int, name: bytes) -> bytes:
 
 
 def value(command: int, number: int, index: int, amount: float) -> bytes:
-    """sensorData or setValue of one number."""
+    """Return sensorData or setValue of one number."""
     return struct.pack("<BBBd", command, number, index, amount)
 
 
 def bare(command: int, number: int, index: int) -> bytes:
-    """Error, enableSensor, disableSensor."""
+    """Return error, enableSensor or disableSensor."""
     return bytes((command, number, index))
 
 
@@ -67,15 +69,15 @@ def received_packet(
     direction: tuple[float, float, float],
     data: bytes,
 ) -> bytes:
-    """sensorData of a Receiver (extension)."""
+    """Return sensorData of a Receiver (extension)."""
     head = struct.pack("<BBBi", SENSOR_DATA, number, index, channel)
     return head + struct.pack("<ddddI", strength, *direction, len(data)) + data
 
 
 def message_size(buffer: bytes | bytearray, types: Types, *, extended: bool) -> int | None:
-    """Bytes of the message that `buffer` begins with; 0: unknown yet; None: it is not a message.
+    """Return the bytes of the message that `buffer` begins with; 0: unknown yet; None: no message.
 
-    extended: the starred commands and the packets of Emitter and Receiver too.
+    `extended` adds the starred commands and the packets of Emitter and Receiver.
     """
     if len(buffer) < 3:
         return 0
@@ -92,7 +94,7 @@ def message_size(buffer: bytes | bytearray, types: Types, *, extended: bool) -> 
 
 
 def whole_messages(data: bytes, types: Types, *, extended: bool) -> list[bytes] | None:
-    """The messages in a frame; None when it holds other bytes too."""
+    """Return the messages in a frame; None when it holds other bytes too."""
     messages = []
     while data:
         size = message_size(data, types, extended=extended)
@@ -116,5 +118,5 @@ def _sizes(types: Types, *, extended: bool) -> dict[tuple[int, int], int]:
 
 
 def _counted(types: Types) -> dict[tuple[int, int], int]:
-    """Data that end in a count (included here with 4 bytes) and so many bytes."""
+    # Data that end in a count (included here with 4 bytes) and this many bytes.
     return {(SET_VALUE, types.emitter): 8, (SENSOR_DATA, types.receiver): 40}

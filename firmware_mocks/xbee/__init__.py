@@ -23,10 +23,11 @@ def create(
     parameters: Mapping[str, Any],
     position: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> Module:
-    """A module in `air`. Parameters as in PARAMETERS, or AT registers by their two letters.
+    """Create a module in `air`; ValueError names the parameter with a wrong value.
 
-    It is prepared for a gateway: API mode 1, and its 64-bit address is in use (a module from the
-    factory has AP 0 and MY 0). ValueError names the parameter with a wrong value.
+    Parameters are as in PARAMETERS, or AT registers by their two letters. It is prepared for a
+    gateway: API mode 1, and its 64-bit address is in use (a module from the factory has AP 0
+    and MY 0).
     """
     from firmware_mocks.xbee.module import Module
 
@@ -35,7 +36,7 @@ def create(
 
 
 def check(parameters: Mapping[str, Any]) -> None:
-    """Raises ValueError for parameters that `create` refuses, with the same text."""
+    """Raise ValueError for parameters that `create` refuses, with the same text."""
     hardware, values = _prepared(parameters)
     settings = Settings("check", hardware, (0.0, 0.0, 0.0))
     for key, value in values.items():
@@ -43,7 +44,7 @@ def check(parameters: Mapping[str, Any]) -> None:
 
 
 def _prepared(parameters: Mapping[str, Any]) -> tuple[Hardware, dict[str, Any]]:
-    """The hardware, and the values of its parameters in the order in which they are set."""
+    # The hardware, and the values of its parameters in the order in which they are set.
     values = dict(parameters)
     kind = str(values.pop("hardware", "xbee3")).lower()
     if kind not in KINDS:

@@ -11,9 +11,9 @@ FULL_SCALE = 0x3FF  # 10 bits
 
 
 def pins_of(value: Any) -> dict[str, int | None]:
-    """What a circuit puts on pins: high, low, open, or 0 to 1023 as the converter reads it.
+    """Return what a circuit puts on pins: high, low, open, or 0 to 1023 as the converter reads.
 
-    From a mapping, or text as D3:high,D2:512. ValueError.
+    It is given as a mapping, or text as D3:high,D2:512. Raises ValueError.
     """
     if isinstance(value, str):
         pairs = [pair.partition(":") for pair in value.strip("{} ").split(",") if pair.strip()]
@@ -33,7 +33,7 @@ def _line(key: Any) -> str:
 
 
 def _driven(level: Any) -> int | None:
-    """YAML reads on and off as true and false."""
+    # YAML reads on and off as true and false.
     word = str(level).lower()
     words = {"high": FULL_SCALE, "true": FULL_SCALE, "low": 0, "false": 0, "open": None}
     if word in words:

@@ -18,7 +18,7 @@ ZIGBEE_FAMILY = "Zigbee"
 
 
 def nominal_rate(value: int) -> int:
-    """The rate a BD value names, bit/s."""
+    """Return the rate a BD value names, bit/s."""
     return RATES[value] if value < len(RATES) else value
 
 
@@ -46,13 +46,13 @@ class Hardware:
     scans_all: bool = False
 
     def stored_rate(self, value: int) -> int:
-        """BD as it reads back: a raw rate becomes the rate achieved."""
+        """Return BD as it reads back: a raw rate becomes the rate achieved."""
         if value < len(RATES) or not self.clock_hz:
             return value
         return self.clock_hz // -(-self.clock_hz // value)
 
     def line_rate(self, value: int) -> int:
-        """The UART rate for a BD value, bit/s. A divider makes 111,111 of 115,200."""
+        """Return the UART rate for a BD value, bit/s; a divider makes 111,111 of 115,200."""
         rate = nominal_rate(value)
         if value >= len(RATES) or not self.clock_hz:
             return rate
@@ -67,23 +67,23 @@ Range = tuple[int, int]
 def number(
     default: int, low: int, high: int, size: int = 0, also: tuple[Range, ...] = ()
 ) -> Register:
-    """A number that can be read and set; as many bytes as its largest value needs."""
+    """Return a number that can be read and set; as many bytes as its largest value needs."""
     widest = max(high, *(top for _, top in also)) if also else high
     return Register(default, low, high, size or (widest.bit_length() + 7) // 8 or 1, also=also)
 
 
 def fixed(value: int, size: int) -> Register:
-    """A number that can only be read."""
+    """Return a number that can only be read."""
     return Register(value, size=size, access="r")
 
 
 def counter() -> Register:
-    """Counts by itself up to FFFF and may be set back."""
+    """Return a register that counts by itself up to FFFF and may be set back."""
     return Register(0, 0, 0xFFFF, 2, volatile=True)
 
 
 def joined(table: tuple[Mapping[str, Register], ...], hv: int, vr: int) -> dict[str, Register]:
-    """The tables in one, later ones winning, with the hardware and firmware version."""
+    """Join the tables, later ones winning, with the hardware and firmware version."""
     merged: dict[str, Register] = {}
     for part in table:
         merged.update(part)

@@ -102,7 +102,7 @@ class Module(Mock):
         )
 
     def set(self, name: str, value: Any) -> None:
-        """Set a parameter, as saved with WR."""
+        # Saved as with WR.
         assign(self.settings, name, value)
         self.line.use_settings(0)
         if self._power == "on":
@@ -147,7 +147,7 @@ class Module(Mock):
         self.sampler.restart(now)
 
     def _restart_soon(self, now: int) -> None:
-        """FR: once the answer is out."""
+        # FR: once the answer is out.
         self.timers.start("restart", now + REPLY_NS + RESTART_NS, self.reset)
 
     def switch_off(self) -> None:
@@ -172,7 +172,7 @@ class Module(Mock):
     # --- packets from the air -------------------------------------------------------------------
 
     def _packet_received(self, packet: Packet, rssi_dbm: float, now: int) -> None:
-        """A packet for this module, for the first time."""
+        # A packet for this module, for the first time.
         if self._power == "new":
             self.reset(now)
         weakest, strongest = self.settings.hardware.rssi_dbm
@@ -216,7 +216,6 @@ class Module(Mock):
             self.line.deliver(packet.data, now)
 
     def _answer_zdo(self, packet: Packet, now: int) -> bool:
-        """Answer a ZDO request; False: it is for the client."""
         cluster = packet.request.endpoints.cluster
         passed_on = self.settings.number("AO") & AO_ZDO and cluster in zdo.PASSED_ON
         if passed_on or not isinstance(self.addressing, Zigbee):
@@ -228,7 +227,6 @@ class Module(Mock):
         return True
 
     def _reply(self, packet: Packet, now: int) -> None:
-        """The reply of the first key that the packet begins with."""
         data = reply_to(self.settings.replies, packet.data)
         if data is not None:
             self._send_back(packet, data, SERIAL_DATA, now)

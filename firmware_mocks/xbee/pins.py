@@ -62,21 +62,23 @@ class Sample:
 
 
 def standard_data(samples: tuple[Sample, ...]) -> bytes:
-    """The samples as frames 82 and 83 carry them: count, one mask of all lines, values of each
-    sample."""
+    """Return the samples as frames 82 and 83 carry them.
+
+    These are the count, one mask of all lines, and the values of each sample.
+    """
     parts = [sample.standard for sample in samples]
     values = b"".join(word.to_bytes(2, "big") for each in parts for word in each.words)
     return bytes((len(parts),)) + parts[0].standard_mask.to_bytes(2, "big") + values
 
 
 def extended_data(sample: Sample) -> bytes:
-    """The sample as frame 92 carries it: one sample, masks of digital and analog lines, values."""
+    """Return the sample as frame 92: one sample, masks of digital and analog lines, values."""
     head = b"\x01" + sample.mask.to_bytes(2, "big") + bytes((sample.analog_mask,))
     return head + b"".join(word.to_bytes(2, "big") for word in sample.words)
 
 
 def standard_text(sample: Sample) -> str:
-    """The samples as command mode prints them; one line for each value."""
+    """Return the samples as command mode prints them; one line for each value."""
     part = sample.standard
     words = [part.standard_mask, *part.words]
     return "1\r" + "".join(f"{word:03X}\r" for word in words)
@@ -99,7 +101,7 @@ class Pins:
         self._pulls = PULLS if modern else PULLS_S1
 
     def level(self, name: str) -> bool:
-        """Is the line high? An output has its own level; an open input that of its resistor."""
+        """Return whether the line is high; a resistor sets the level of an open input."""
         use = self._settings.number(name)
         if use in (OUTPUT_LOW, OUTPUT_HIGH):
             return use == OUTPUT_HIGH
@@ -114,13 +116,13 @@ class Pins:
         return bool(self._settings.number("PR") & bit) and not down
 
     def digital(self) -> dict[int, bool]:
-        """The levels of the lines that are digital inputs or outputs, by number."""
+        """Return the levels of the lines that are digital inputs or outputs, by number."""
         uses = (INPUT, OUTPUT_LOW, OUTPUT_HIGH)
         number = self._settings.number
         return {bit: self.level(name) for name, bit in self._lines.items() if number(name) in uses}
 
     def sample(self) -> Sample:
-        """All enabled lines. Zigbee adds the supply voltage when it is V+ or less."""
+        """Sample all enabled lines; Zigbee adds the supply voltage when it is V+ or less."""
         number = self._settings.number
         analog = {
             self._lines[name]: self._settings.pins.get(name, 0)
@@ -133,6 +135,6 @@ class Pins:
 
 
 def digital_sample(levels: Mapping[int, bool]) -> Sample:
-    """A sample of digital lines alone."""
+    """Sample digital lines alone."""
     mask = sum(1 << bit for bit in levels)
     return Sample(mask, sum(1 << bit for bit, high in levels.items() if high), {})

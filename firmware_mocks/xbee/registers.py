@@ -18,7 +18,7 @@ class BadValue(Exception):
 class Register:
     """One AT parameter: a number of `size` bytes, or (kind "text", "key") up to `size` bytes.
 
-    also: ranges of numbers allowed beside low..high. access: "rw", "r", or "w" for write-only.
+    also: ranges of numbers allowed besides low..high. access: "rw", "r", or "w" for write-only.
     volatile: WR, RE and AC do not touch it; a restart brings the default back.
     """
 
@@ -32,13 +32,13 @@ class Register:
     volatile: bool = False
 
     def parse(self, value: bytes) -> int | bytes:
-        """A value from a command, as stored; BadValue when it is not allowed."""
+        """Return a value from a command, as stored; raise BadValue when it is not allowed."""
         if self.access == "r":
             raise BadValue("this register is read-only")
         return self.check(value if self.kind != "number" else int.from_bytes(value, "big"))
 
     def check(self, value: int | bytes) -> int | bytes:
-        """The value as stored; BadValue when it is out of range."""
+        """Return the value as stored; raise BadValue when it is out of range."""
         if isinstance(value, int):
             return self._check_number(value)
         if self.kind == "text":
@@ -63,7 +63,7 @@ class Register:
         return number
 
     def encode(self, value: int | bytes) -> bytes:
-        """The value as an API response carries it."""
+        """Return the value as an API response carries it."""
         if self.access == "w":
             return b""
         return value if isinstance(value, bytes) else value.to_bytes(self.size, "big")
@@ -97,7 +97,7 @@ class Registers:
             self._used[name] = value
 
     def put(self, name: str, value: int | bytes) -> None:
-        """A value that the module sets itself: without checks, in use at once."""
+        """Set a value that the module sets itself: without checks, in use at once."""
         self._set[name] = self._used[name] = value
 
     def install(self, name: str, value: int | bytes) -> None:
@@ -106,7 +106,7 @@ class Registers:
         self._saved[name] = value
 
     def held(self, name: str) -> int | bytes:
-        """The value set last; BadCommand."""
+        """Return the value set last; raise BadCommand."""
         self.register(name)
         return self._set[name]
 
@@ -114,13 +114,13 @@ class Registers:
         return name in self.table
 
     def number(self, name: str) -> int:
-        """The number in use; 0 where this hardware has no such register."""
+        """Return the number in use; 0 where this hardware has no such register."""
         value = self._used.get(name, 0)
         assert isinstance(value, int)
         return value
 
     def text(self, name: str) -> bytes:
-        """The bytes in use; empty where this hardware has no such register."""
+        """Return the bytes in use; empty where this hardware has no such register."""
         value = self._used.get(name, b"")
         assert isinstance(value, bytes)
         return value
@@ -132,11 +132,11 @@ class Registers:
         return changed
 
     def save(self) -> None:
-        """WR: keep the values set through a restart."""
+        """Keep the values set through a restart (WR)."""
         self._saved.update(self._set)
 
     def restore(self) -> None:
-        """RE: set the factory values (read-only and volatile ones stay)."""
+        """Set the factory values (RE); read-only and volatile ones stay."""
         for name, register in self.table.items():
             if register.access != "r" and not register.volatile:
                 self._set[name] = self._factory[name]

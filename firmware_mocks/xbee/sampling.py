@@ -29,7 +29,7 @@ class Samples:
 
 
 def uses_standard_format(settings: Settings) -> bool:
-    """Frames 82 and 83, and their lines: S1, and 802.15.4 with AO 2."""
+    """Return whether frames 82 and 83, and their lines, are used: S1, and 802.15.4 with AO 2."""
     hardware = settings.hardware
     return hardware.family == MAC_FAMILY and (not hardware.modern or settings.number("AO") == 2)
 
@@ -51,7 +51,7 @@ class Sampler:
         self._start_period(now)
 
     def settings_changed(self, names: frozenset[str], now: int) -> None:
-        """Registers have new values in use."""
+        """Use the new values of these registers."""
         if "IR" in names:
             self._taken.clear()
             self._start_period(now)
@@ -60,7 +60,7 @@ class Sampler:
     # --- on demand ------------------------------------------------------------------------------
 
     def answer(self, value: bytes, reply: Reply, now: int) -> None:
-        """IS. Without an enabled line it is an error."""
+        """Answer IS; without an enabled line it is an error."""
         sample = self.pins.sample()
         standard = uses_standard_format(self._settings)
         if (sample.standard if standard else sample).empty:
@@ -80,7 +80,7 @@ class Sampler:
             self._timers.stop("sample")
 
     def _sample(self, now: int) -> None:
-        """IT samples make a packet; other formats than the standard one carry one sample."""
+        # IT samples make a packet; other formats than the standard one carry one sample.
         self._start_period(now)
         sample = self.pins.sample()
         if self._taken and sample.standard_mask != self._taken[0].standard_mask:
@@ -94,7 +94,7 @@ class Sampler:
     # --- changes --------------------------------------------------------------------------------
 
     def look(self, now: int) -> None:
-        """A line that IC selects has changed: send the digital lines."""
+        """Send the digital lines when one that IC selects has changed."""
         before, self._last = self._last, self.pins.digital()
         watched = self._settings.number("IC")
         if any(
@@ -103,7 +103,7 @@ class Sampler:
             self._send((digital_sample(self._last),), now)
 
     def _send(self, taken: tuple[Sample, ...], now: int) -> None:
-        """Without Digi's header (MM 1 and 2), a module cannot send samples."""
+        # Without Digi's header (MM 1 and 2), a module cannot send samples.
         if taken[0].empty or not self._settings.has_header:
             return
         standard = uses_standard_format(self._settings)

@@ -72,7 +72,7 @@ class Settings:
         self.pins: dict[str, int] = {}
 
     def number(self, register: str) -> int:
-        """The number in use; 0 where this hardware has no such register."""
+        """Return the number in use; 0 where this hardware has no such register."""
         return self.registers.number(register)
 
     def count(self, register: str) -> None:
@@ -152,7 +152,7 @@ def _assign(settings: Settings, name: str, value: Any) -> None:
 
 
 def integer(value: Any) -> int:
-    """A whole number, in any notation Python reads."""
+    """Read a whole number, in any notation Python reads."""
     if isinstance(value, str):
         return _read(value, 0, "a whole number, e.g. 12 or 0xC")
     if not isinstance(value, int | float) or not float(value).is_integer():
@@ -185,7 +185,7 @@ def _install(settings: Settings, name: str, value: int | bytes) -> None:
 
 
 def _install_at(settings: Settings, name: str, value: Any) -> None:
-    """AT registers are written as in command mode: hexadecimal."""
+    # AT registers are written as in command mode: hexadecimal.
     if settings.registers.register(name).kind == "text":
         _install(settings, name, str(value).encode())
     elif settings.registers.register(name).kind == "key":

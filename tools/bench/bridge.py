@@ -78,7 +78,7 @@ def connect(port: int, program: subprocess.Popen[bytes]) -> socket.socket:
 
 
 def measure(name: str, test: Test, load: Path) -> dict[str, float]:
-    """One new process of a program, under one load. Raises Lost."""
+    """Measure one new process of a program, under one load; raise Lost."""
     master, slave = os.openpty()
     tty.setraw(slave)
     tty.setraw(master)
@@ -125,14 +125,14 @@ def run_load(load: Path, test: Test, serial: int, tcp: int) -> list[int]:
 
 
 def pin(pid: int) -> None:
-    """Moves all threads of a process to a CPU that the load does not use."""
+    """Move all threads of a process to a CPU that the load does not use."""
     for thread in Path(f"/proc/{pid}/task").iterdir():
         os.sched_setaffinity(int(thread.name), {CPUS[0]})
 
 
 @contextmanager
 def awake() -> Iterator[None]:
-    """Keeps every CPU busy: waking one up takes longer than the measured times."""
+    """Keep every CPU busy: waking one up takes longer than the measured times."""
     spin = (
         "import os\nos.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))\n"
         "parent = os.getppid()\nwhile os.getppid() == parent:\n  for _ in range(10**6): pass"
@@ -152,7 +152,7 @@ Figures = dict[tuple[str, str], list[dict[str, float]]]  # (test, program) -> on
 
 
 def measure_all(tests: list[Test], goals: list[Goal], rounds: int) -> Figures:
-    """Every program that a goal names, once per round, in random order."""
+    """Measure every program that a goal names, once per round, in random order."""
     figures: Figures = {}
     with tempfile.TemporaryDirectory() as folder, awake():
         load = compile_load(Path(folder))
@@ -198,7 +198,7 @@ def middle(rounds: list[dict[str, float]], figure: str) -> float:
 
 
 def bench(rounds: int, seconds: float, only: str = "") -> list[Row]:
-    """The rows of the tests whose name contains `only`."""
+    """Return the rows of the tests whose name contains `only`."""
     tests = [test for test in all_tests(seconds) if only in test.name]
     goals = [goal for goal in GOALS if any(goal.test == test.name for test in tests)]
     return list(rows(measure_all(tests, goals, rounds), goals))

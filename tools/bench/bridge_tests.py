@@ -38,7 +38,9 @@ FRAMED = create("cobs-crc16").encode(pattern(60))
 @dataclass(frozen=True)
 class Test:
     """One measurement: the arguments of the load, and the function that evaluates its numbers.
-    more: the arguments after the packet."""
+
+    `more` are the arguments after the packet.
+    """
 
     name: str
     words: tuple[str, ...]  # {seconds} is filled in
@@ -50,8 +52,10 @@ class Test:
 
 @dataclass(frozen=True)
 class Goal:
-    """The ratio of a figure of hilgw to that of another program, and its bound, or None;
-    at_least: the bound is a lower one."""
+    """The ratio of a figure of hilgw to that of another program, and its bound, or None.
+
+    `at_least` marks a lower bound.
+    """
 
     test: str
     figure: str
@@ -62,7 +66,7 @@ class Goal:
 
 
 def times(numbers: list[int]) -> dict[str, float]:
-    """Microseconds."""
+    """Return microseconds."""
     ordered = sorted(numbers)
     p99 = ordered[len(ordered) * 99 // 100]
     return {"p50 us": statistics.median(ordered) / 1e3, "p99 us": p99 / 1e3}
@@ -96,14 +100,20 @@ def paced_test(baud: int, seconds: float) -> Test:
 
 
 def all_tests(seconds: float) -> list[Test]:
-    each = str(seconds)
+    seconds_each = str(seconds)
     return [
-        Test("round trip 16 B", ("echo", each), pattern(16), times),
-        Test("round trip 64 B", ("echo", each), pattern(64), times),
-        Test("round trip of a frame", ("echo", each), FRAMED, times),
-        Test("4 KiB to serial", ("down", each), pattern(4096), rate),
-        Test("4 KiB to TCP", ("up", each), pattern(4096), rate),
-        Test("sensor and command", ("exchange", each), pattern(16), times, more=("4", "10000")),
+        Test("round trip 16 B", ("echo", seconds_each), pattern(16), times),
+        Test("round trip 64 B", ("echo", seconds_each), pattern(64), times),
+        Test("round trip of a frame", ("echo", seconds_each), FRAMED, times),
+        Test("4 KiB to serial", ("down", seconds_each), pattern(4096), rate),
+        Test("4 KiB to TCP", ("up", seconds_each), pattern(4096), rate),
+        Test(
+            "sensor and command",
+            ("exchange", seconds_each),
+            pattern(16),
+            times,
+            more=("4", "10000"),
+        ),
         Test(PACED, ("echo", str(10 * seconds)), pattern(64), times, more=("1000",)),
         # Longer than the others: a disturbance of a second must not determine the long-term rate.
         *(paced_test(baud, 14 * seconds) for baud in (9600, 115200, 921600)),

@@ -57,7 +57,7 @@ GO = set_value(1, 5.0)
 
 @contextmanager
 def steady() -> Iterator[None]:
-    """Relays on one CPU, this process on another, none of them idle: wake-ups cost the same."""
+    """Keep relays on one CPU and this process on another, never idle: wake-ups cost the same."""
     cpus = sorted(os.sched_getaffinity(0))
     spin = (
         "import os\nos.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))\n"
@@ -77,7 +77,7 @@ def steady() -> Iterator[None]:
 
 
 def on_first_cpu() -> None:
-    """Moves a relay, a child process, to the first CPU."""
+    """Move a relay, a child process, to the first CPU."""
     os.sched_setaffinity(0, {0})
 
 
@@ -87,10 +87,10 @@ class Goals:
     def __init__(self) -> None:
         self.missed = 0
 
-    def check(self, what: str, value: float, unit: str, limit: float) -> None:
+    def check(self, name: str, value: float, unit: str, limit: float) -> None:
         good = value <= limit
         self.missed += not good
-        print(f"  {what:<58} {value:9.3f} {unit:<3} goal {limit:g}  {'ok' if good else 'MISSED'}")
+        print(f"  {name:<58} {value:9.3f} {unit:<3} goal {limit:g}  {'ok' if good else 'MISSED'}")
 
 
 HILGW = ("-m", "hilgw")  # arguments of Python
@@ -98,7 +98,7 @@ HILGW = ("-m", "hilgw")  # arguments of Python
 
 @contextmanager
 def gateway(robot: RobotServer, folder: Path, program: Sequence[str] = HILGW) -> Iterator[int]:
-    """A gateway between this robot and the port that it yields."""
+    """Run a gateway between this robot and the port that it yields."""
     config = write_configuration(folder, configuration(robot.port))
     output = folder / "output.txt"
     with output.open("w") as stream:
@@ -165,7 +165,7 @@ def pair(
 
 
 def exchanges(robot: Peer, controller: Peer, count: int, period_s: float = 0.0) -> list[float]:
-    """Round trips in microseconds; each begins so long after the one before it."""
+    """Round trips in microseconds; each begins this long after the one before it."""
     value, size = sensor_data(0, 123.5), len(GO)
     send, answer = robot.connection.send, controller.connection.send
     receive, read = controller.connection.recv, robot.connection.recv

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 def on_own_core(
     words: list[str], environment: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Runs the program on the first core of this process; raises where it fails."""
+    """Run the program on the first core of this process; raise where it fails."""
     own = min(os.sched_getaffinity(0))
     return subprocess.run(
         words,
@@ -30,7 +30,7 @@ def on_own_core(
 
 @contextmanager
 def other_cores() -> Iterator[None]:
-    """Processes that are started meanwhile leave that core alone, if there is another one."""
+    """Keep processes that are started meanwhile off that core, if there is another one."""
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, cores - {min(cores)} or cores)
     try:

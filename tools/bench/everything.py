@@ -47,7 +47,7 @@ def main() -> int:
 
 
 def run(name: str, option: str, rounds: int) -> bool:
-    """Runs one of the others, if it exists; true when its limits hold."""
+    """Run one of the others, if it exists; return true when its limits hold."""
     script = HERE / f"{name}.py"
     if not script.exists():
         return True

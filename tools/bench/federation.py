@@ -45,7 +45,7 @@ WAYS = ((100, 16), (100, 256), (1000, 16), (1000, 256))  # packets/s, bytes
 PACKETS = {100: 20, 1000: 100}  # of a turn, by rate
 TURNS = 4  # of a round: short ones, as the machine is not the same from second to second
 RATE_S, RATE_BYTES = 2.0, 16
-MEMBERS = ((1, 1), (9, 1), (49, 1), (9, 9), (49, 49))  # beside the sender; of them listen
+MEMBERS = ((1, 1), (9, 1), (49, 1), (9, 9), (49, 49))  # besides the sender; of them listen
 MEMBERS_RATE, MEMBERS_PACKETS = 1000, 1500
 MEMBER_PROCESSES = 2
 SENDER = f"""
@@ -87,7 +87,7 @@ class Process:
         return json.loads(self._line())
 
     def wait(self, until: Callable[[Any], bool]) -> Any:
-        """What it has counted, once this is true of it."""
+        """Return what it has counted, once this is true of it."""
         deadline = time.monotonic() + DEADLINE_S
         while not until(counted := self.ask("take")):
             if time.monotonic() > deadline:
@@ -112,7 +112,7 @@ def free_endpoint() -> str:
 
 
 def gateway(robots: str, federation: str = "") -> str:
-    """A configuration."""
+    """Return a configuration."""
     return f"version: 1\nguardian_ms: 10000\n{federation}robots:{robots}\n"
 
 
@@ -138,14 +138,14 @@ def two_gateways(receiver: str, **more: Any) -> tuple[dict[str, Any], dict[str, 
 
 
 def meet(a: Process, b: Process) -> None:
-    """Each has the state of the other, and packets arrive."""
-    for each in (a, b):
-        each.wait(lambda counted: counted["up"] == 1)
+    """Wait until each has the state of the other, and packets arrive."""
+    for process in (a, b):
+        process.wait(lambda counted: counted["up"] == 1)
     a.wait(lambda counted: counted["listeners"] == 1)
 
 
 def until_arrives(a: Process, b: Process) -> None:
-    """Packets are sent until one arrives: the way is open."""
+    """Send packets until one arrives: the way is open."""
     deadline = time.monotonic() + DEADLINE_S
     while not b.ask("take")["late_us"]:
         assert time.monotonic() < deadline
@@ -157,7 +157,7 @@ def until_arrives(a: Process, b: Process) -> None:
 
 
 def programs(*, express: bool, thread: bool = False) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Two programs on zenoh-python."""
+    """Return the settings of two programs on zenoh-python."""
     endpoint, closed = free_endpoint(), {"scouting/multicast/enabled": False}
     listening = {**closed, "listen/endpoints": [endpoint]}
     connecting = {**closed, "listen/endpoints": [], "connect/endpoints": [endpoint]}
@@ -168,16 +168,16 @@ def programs(*, express: bool, thread: bool = False) -> tuple[dict[str, Any], di
 
 
 def one_way(a: Process, b: Process, rate: int, size: int, packets: int, way: str) -> list[float]:
-    """Microseconds of each packet. zenoh-python may lose some: its publisher drops by default."""
+    """Measure microseconds of each packet; zenoh-python may drop some, by default."""
     a.wait(lambda counted: not counted["sending"])
     b.ask("take")
     a.ask("paced", rate=rate, size=size, packets=packets, way=way)
-    found: list[float] = []
+    late_us: list[float] = []
     time.sleep(packets / rate)
     deadline = time.monotonic() + 5
-    while len(found) < packets and time.monotonic() < deadline:
-        found += b.ask("take")["late_us"]
-    return found
+    while len(late_us) < packets and time.monotonic() < deadline:
+        late_us += b.ask("take")["late_us"]
+    return late_us
 
 
 MEDIUM, EMITTER, USUAL, EXPRESS = "medium", "Emitter", "zenoh-python", "zenoh-python, express"
@@ -225,20 +225,22 @@ def way_pair(
     rate: int,
     size: int,
 ) -> tuple[Row, Row]:
-    """The p50, with the median of the ratios of all turns, and the p99 of all packets."""
+    """Return the p50, with the median of the ratios of all turns, and the p99 of all packets."""
     turns = found[name, rate, size], found[other, rate, size]
     mine, theirs = ([statistics.median(late) for late in each] for each in turns)
     last = [statistics.quantiles(chain.from_iterable(each), n=100)[98] for each in turns]
-    what = f"one way from the {name}, {size} B, {rate}/s"
+    title = f"one way from the {name}, {size} B, {rate}/s"
     return (
         Row(
-            f"{what}: p50 µs",
+            f"{title}: p50 µs",
             f"{statistics.median(mine):.0f}",
             f"{other} {statistics.median(theirs):.0f}",
             statistics.median(x / y for x, y in zip(mine, theirs, strict=True)),
             ONE_WAY if (name, other) == (MEDIUM, USUAL) else None,
         ),
-        Row(f"{what}: p99 µs", f"{last[0]:.0f}", f"{other} {last[1]:.0f}", last[0] / last[1], None),
+        Row(
+            f"{title}: p99 µs", f"{last[0]:.0f}", f"{other} {last[1]:.0f}", last[0] / last[1], None
+        ),
     )
 
 
@@ -277,9 +279,9 @@ def flood(a: Process, b: Process, progress: str) -> Rate:
 
 def rate_rows(rounds: int) -> list[Row]:
     alone, empty, two = "one gateway", "without members", "two gateways"
-    found: dict[str, list[Rate]] = {alone: [], empty: [], two: []}
+    rates: dict[str, list[Rate]] = {alone: [], empty: [], two: []}
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        paths = {name: str(Path(folder) / name.replace(" ", "_")) for name in found}
+        paths = {name: str(Path(folder) / name.replace(" ", "_")) for name in rates}
         for path in paths.values():
             Path(path).write_bytes(bytes(8))
         both, one = SENDER + ROVER, federation("a", "listen", free_endpoint())
@@ -293,12 +295,12 @@ def rate_rows(rounds: int) -> list[Row]:
         for each in running[two]:
             each.wait(lambda counted: not counted["unsettled"])
         for turn in range(rounds):
-            names = list(found)
+            names = list(rates)
             for name in names[turn % 3 :] + names[: turn % 3]:
-                found[name].append(flood(running[name][0], running[name][-1], paths[name]))
+                rates[name].append(flood(running[name][0], running[name][-1], paths[name]))
 
     def row(what: str, name: str, of: Callable[[Rate], float], goal: float | None = None) -> Row:
-        ours, theirs = [of(each) for each in found[name]], [of(each) for each in found[alone]]
+        ours, theirs = [of(each) for each in rates[name]], [of(each) for each in rates[alone]]
         ratio = statistics.median(x / y for x, y in zip(ours, theirs, strict=True))
         other = f"one gateway {statistics.median(theirs):.3g}"
         return Row(what, f"{statistics.median(ours):.3g}", other, ratio, goal, at_least=True)
@@ -316,7 +318,7 @@ def rate_rows(rounds: int) -> list[Row]:
 
 
 def member_configurations(members: int, listeners: int, endpoint: str) -> list[dict[str, Any]]:
-    """The settings of the processes; members take turns."""
+    """Return the settings of the processes; members take turns."""
     texts = [
         gateway(
             ROVER if number < listeners else ELSEWHERE,
@@ -336,7 +338,7 @@ def cost_us(members: int, listeners: int) -> float:
         first.wait(lambda counted: counted["up"] == members)
         first.wait(lambda counted: not counted["unsettled"])
         seconds = MEMBERS_PACKETS / MEMBERS_RATE
-        time.sleep(1)  # what follows the arrival of so many is over
+        time.sleep(1)  # what follows the arrival of this many is over
         begin = first.ask("take")["cpu_s"]
         time.sleep(seconds)
         idle = first.ask("take")["cpu_s"]
@@ -349,17 +351,17 @@ def cost_us(members: int, listeners: int) -> float:
 
 
 def member_rows(rounds: int) -> list[Row]:
-    found: dict[tuple[int, int], list[float]] = {each: [] for each in MEMBERS}
+    times: dict[tuple[int, int], list[float]] = {each: [] for each in MEMBERS}
     for _ in range(rounds):
         for members, listeners in MEMBERS:
-            found[members, listeners].append(cost_us(members, listeners))
-    first = found[MEMBERS[0]]
+            times[members, listeners].append(cost_us(members, listeners))
+    first = times[MEMBERS[0]]
     return [
         Row(
             f"CPU µs a packet, {members + 1} gateways, {listeners} listening",
-            f"{statistics.median(found[members, listeners]):.0f}",
+            f"{statistics.median(times[members, listeners]):.0f}",
             f"2 gateways {statistics.median(first):.0f}",
-            statistics.median(x / y for x, y in zip(found[members, listeners], first, strict=True)),
+            statistics.median(x / y for x, y in zip(times[members, listeners], first, strict=True)),
             GROWTH if listeners == 1 and members > 1 else None,
         )
         for members, listeners in MEMBERS
@@ -370,7 +372,7 @@ PARTS = {"way": way_rows, "rate": rate_rows, "members": member_rows}
 
 
 def main() -> int:
-    """Measures, prints the table; exit code 1 when a goal is missed."""
+    """Measure and print the table; return 1 when a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", choices=PARTS)

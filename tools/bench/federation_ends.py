@@ -61,7 +61,7 @@ class End:
         self.late_us.append((time.monotonic_ns() - _TIME.unpack_from(data)[0]) / 1e3)
 
     def paced(self, rate: float, size: int, packets: int, way: str = "send") -> None:
-        """Sends so many, one at a time, at this rate. way: the method that sends them."""
+        """Send this many packets, one at a time, at this rate; the method `way` sends them."""
         self.is_sending, padding, send = True, b"x" * (size - _TIME.size), getattr(self, way)
         step_ns = round(1e9 / rate)
 
@@ -76,7 +76,7 @@ class End:
         self._timer.call_at(begin, lambda: turn(begin, packets))
 
     def flood(self, seconds: float, size: int, progress: Progress) -> None:
-        """Sends as fast as the receiver takes it."""
+        """Send as fast as the receiver takes it."""
         self.is_sending, self.sent = True, 0
         loop, first, data = asyncio.get_running_loop(), progress.get(), b"x" * size
         begin = loop.time()
@@ -99,7 +99,6 @@ class End:
             loop.call_later(POLL_S, then)
 
         def settle() -> None:
-            """The time ends with the last packet that arrives; what is lost does not."""
             if progress.get() - first >= self.sent or loop.time() > end + 5:
                 self.took_s = loop.time() - begin
                 self.is_sending = False
@@ -148,8 +147,11 @@ async def answer_all(answer: Callable[[dict[str, Any]], dict[str, Any]]) -> None
 
 
 class GatewayEnd(End):
-    """The gateway of a configuration. Packets leave through the Emitter tx of its robot `sender`,
-    where it has one; they are received by a listener of its own, and by the Receiver of `rover`."""
+    """The gateway of a configuration.
+
+    Packets leave through the Emitter tx of its robot `sender`, where it has one; they are received
+    by a listener of its own, and by the Receiver of `rover`.
+    """
 
     def __init__(self, gateway: Any, settings: dict[str, Any]) -> None:
         from hilgw.medium.listeners import Listener
@@ -181,7 +183,7 @@ class GatewayEnd(End):
         self.gateway.medium.transmit(packet, mounted_on="sender")
 
     def show(self, is_shown: bool) -> None:
-        """Its progress is shown from now on: by those that are measured, as it wakes them often."""
+        """Show its progress from now on: by those that are measured, as it wakes them often."""
         self._is_shown = is_shown
         if is_shown:
             self._show()
@@ -212,7 +214,7 @@ class GatewayEnd(End):
 
 
 async def serve(settings: dict[str, Any]) -> None:
-    """Gateways in one event loop; the first one answers."""
+    """Run gateways in one event loop; the first one answers."""
     from hilgw.assemble.gateway import build
     from hilgw.config.load import load_text
     from hilgw.engine.observer import Observer
@@ -234,7 +236,7 @@ async def serve(settings: dict[str, Any]) -> None:
 
 
 async def plain(settings: dict[str, Any]) -> None:
-    """Its publisher is called in the event loop; a callback hands over what arrives to it."""
+    """Call its publisher in the event loop; a callback hands over what arrives to it."""
     import zenoh
 
     config = zenoh.Config()

@@ -22,16 +22,16 @@ HOST = f"127.{os.getpid() >> 16 & 127 | 128}.{os.getpid() >> 8 & 255}.{os.getpid
 
 
 def free_port() -> int:
-    """A port of an address of this process alone."""
+    """Return a port of an address of this process alone."""
     with socket.create_server((HOST, 0)) as probe:
         return int(probe.getsockname()[1])
 
 
-def wait_for(condition: Callable[[], Any], what: str) -> None:
-    """Raises AssertionError."""
+def wait_for(condition: Callable[[], Any], name: str) -> None:
+    """Wait for a condition; raise AssertionError."""
     end, pause = time.monotonic() + DEADLINE_S, threading.Event()
     while not condition():
-        assert time.monotonic() < end, f"not within {DEADLINE_S:g} s: {what}"
+        assert time.monotonic() < end, f"not within {DEADLINE_S:g} s: {name}"
         pause.wait(0.005)
 
 
@@ -62,7 +62,7 @@ class Node:
                 self._answers.put(line)
 
     def ask(self, word: str) -> Any:
-        """`counts`, `pause` or `go`."""
+        """Request `counts`, `pause` or `go`."""
         assert self.process.stdin is not None
         self.process.stdin.write(f"{word}\n")
         self.process.stdin.flush()
@@ -72,7 +72,7 @@ class Node:
         return self.states.get(name, ("", "", 0))[0] == "up"
 
     def end(self) -> dict[str, Any]:
-        """It ends by itself; its last counts."""
+        """Wait until it ends by itself; return its last counts."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         counts: dict[str, Any] = self._answers.get(timeout=DEADLINE_S)["counts"]
@@ -80,7 +80,7 @@ class Node:
         return counts
 
     def signal(self, number: int) -> int:
-        """Returns the time."""
+        """Send a signal; return the time."""
         begin = time.monotonic_ns()
         self.process.send_signal(number)
         return begin
@@ -102,8 +102,11 @@ def with_errors_ignored(call: Callable[[], object]) -> None:
 
 
 class Proxy:
-    """TCP to an endpoint. `hold`: bytes wait, as where a cable is unplugged; `cut`: connections are
-    reset, and new ones, too; `heal`: all is as before."""
+    """TCP to an endpoint.
+
+    After `hold` bytes wait, as where a cable is unplugged; after `cut` connections are reset, new
+    ones too; after `heal` all is as before.
+    """
 
     def __init__(self, port: int) -> None:
         self.server = socket.create_server((HOST, 0))
@@ -150,8 +153,8 @@ class Proxy:
     def cut(self) -> None:
         self._is_cut = True
         ends, self._ends = self._ends, []
-        for each in ends:
-            reset(each)
+        for end in ends:
+            reset(end)
 
     def heal(self) -> None:
         self._is_cut = False
@@ -202,7 +205,7 @@ class Lab:
         wait_for(lambda: all(one.sees(o.name) for one, o in self.pairs()), "all gateways up")
 
     def lost_after(self, begin_ns: int, name: str = "b") -> float:
-        """Seconds until all others saw that it is gone."""
+        """Return the seconds until all others saw that it is gone."""
         others = [each for each in self.nodes.values() if each.name != name]
 
         def is_seen() -> bool:
@@ -212,7 +215,7 @@ class Lab:
         return max(each.states[name][2] for each in others) / 1e9 - begin_ns / 1e9
 
     def kill(self) -> float:
-        """b is killed and started anew; seconds until it was seen."""
+        """Kill b and start it anew; return the seconds until it was seen."""
         node = self.nodes["b"]
         took = self.lost_after(node.signal(signal.SIGKILL))
         node.close()
@@ -221,7 +224,7 @@ class Lab:
         return took
 
     def freeze(self) -> float:
-        """b stands still, until it is seen."""
+        """Freeze b until it is seen."""
         node = self.nodes["b"]
         took = self.lost_after(node.signal(signal.SIGSTOP))
         node.signal(signal.SIGCONT)
@@ -229,7 +232,7 @@ class Lab:
         return took
 
     def partition(self, *, silent: bool) -> float:
-        """Nothing comes to b or from it, until all have seen that."""
+        """Separate b, so that nothing comes to it or from it, until all have seen that."""
         begin = time.monotonic_ns()
         for proxy in self.proxies:
             proxy.hold() if silent else proxy.cut()
@@ -242,8 +245,10 @@ class Lab:
         return took
 
     def check(self) -> dict[str, int]:
-        """Nothing came twice or out of order, and both ends of each link count the same, when all
-        was confirmed; then they go on. Returns the counts of all."""
+        """Check that nothing came twice or out of order; return the counts of all.
+
+        Both ends of each link count the same, when all was confirmed; then they continue.
+        """
         for node in self.nodes.values():
             node.ask("pause")
 
@@ -262,15 +267,15 @@ class Lab:
         found: dict[str, Any] = {}
         wait_for(is_settled, "all packets are confirmed")
         total = {"sent": 0, "delivered": 0, "lost": 0}
-        for name, each in found.items():
-            assert (each["doubled"], each["disordered"], each["violations"]) == (0, 0, []), each
+        for name, count in found.items():
+            assert (count["doubled"], count["disordered"], count["violations"]) == (0, 0, []), count
             for other in found.keys() - {name}:
-                out = each["gateways"][other]
+                out = count["gateways"][other]
                 into = found[other]["gateways"][name]
                 assert out["sent"] == out["delivered"] + out["lost"], (name, other, out)
                 assert out["delivered"] == into["received"] == into["entered"], (name, other, out)
                 assert out["lost"] == into["missed"], (name, other, out, into)
-                station = each["stations"][f"radio@{other}"]
+                station = count["stations"][f"radio@{other}"]
                 lost = sum(station["refused"].values())
                 assert station["accepted"] == station["delivered"] + lost, (name, station)
                 total["sent"] += station["accepted"]

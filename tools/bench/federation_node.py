@@ -74,7 +74,7 @@ class Node:
         self.received[copy.packet.gateway] += 1
 
     async def send(self) -> None:
-        """For ever, at the rate; nothing is made up for."""
+        """Send without end, at the rate; nothing is made up for."""
         due = 0.0
         while True:
             begin = time.monotonic()

@@ -27,16 +27,16 @@ GOALS_MS = {"kill": 50, "freeze": LEASE_MS + 100, "partition": LEASE_MS + 100, "
 
 
 def figures(seconds: list[float]) -> dict[str, float]:
-    """In ms."""
-    found = sorted(1000 * each for each in seconds)
-    worst = found[min(len(found) - 1, round(0.99 * len(found)))]
-    median = statistics.median(found)
-    named = {"median_ms": median, "p99_ms": worst, "max_ms": found[-1], "min_ms": found[0]}
+    """Return figures in ms."""
+    times_ms = sorted(1000 * each for each in seconds)
+    worst = times_ms[min(len(times_ms) - 1, round(0.99 * len(times_ms)))]
+    median = statistics.median(times_ms)
+    named = {"median_ms": median, "p99_ms": worst, "max_ms": times_ms[-1], "min_ms": times_ms[0]}
     return {name: round(each, 1) for name, each in named.items()}
 
 
 def soak(times: int, rate: float) -> dict[str, Any]:
-    """Raises AssertionError for a wrong count."""
+    """Run the soak; raise AssertionError for a wrong count."""
     lab = Lab(rate)
     faults: dict[str, Callable[[], float]] = {
         "kill": lab.kill,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Drives a robot beside three busy programs for each core, and looks for a stop of its guardian.
+"""Drives a robot next to three busy programs for each core, and looks for a stop of its guardian.
 
 None may come: a gateway that waits for the processor is not frozen. The programs are in sessions of
 their own, or with `--together` in that of the gateway, which the scheduler of Linux treats
@@ -29,7 +29,7 @@ BUSY = "while True: pass"
 
 
 def driven(gateway: Gateway, controller: Peer, seconds: float) -> bool:
-    """Return whether the robot moves without a stop, for so many seconds."""
+    """Return whether the robot moves without a stop, for this many seconds."""
     robot, begin_s = gateway.robot, time.monotonic()
     shown_s, end_s = begin_s + DISPLAY_S, begin_s + seconds
     robot.mark()

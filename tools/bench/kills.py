@@ -30,7 +30,7 @@ DEADLINE_S = 60.0
 
 
 def killed(path: Path, after_s: float) -> int:
-    """When a gateway was killed, so long after its recording had begun."""
+    """Kill a gateway this long after the start of its recording; return when."""
     options = ["--config", str(CONFIG), *OFTEN, "--record", str(path)]
     command = [sys.executable, "-m", "hilgw", *options]
     gateway = subprocess.Popen(
@@ -50,16 +50,16 @@ def killed(path: Path, after_s: float) -> int:
 
 
 def fault(path: Path, killed_ns: int) -> tuple[str, int]:
-    """What is wrong with the file, "" for nothing; and the time that is lost."""
+    """Return what is wrong with the file, "" for nothing, and the time that is lost."""
     try:
-        found = Recording(path)
+        recording = Recording(path)
     except RecordingError as error:
         return str(error), 0
-    last_ns = found.head["mono_ns"]
-    for event in found.events():
+    last_ns = recording.head["mono_ns"]
+    for event in recording.events():
         last_ns = event["mono_ns"]
-    if found.error or found.truncated:
-        return str(found.error or "ends within an event"), killed_ns - last_ns
+    if recording.error or recording.truncated:
+        return str(recording.error or "ends within an event"), killed_ns - last_ns
     lost_ns = killed_ns - last_ns
     return "too much is lost" if lost_ns > LOST_NS else "", lost_ns
 
@@ -74,11 +74,11 @@ def main() -> int:
         for number in range(args.count):
             path = Path(folder, f"{number}.pcapng")
             after_s = instants.uniform(0, LATEST_S)
-            what, lost_ns = fault(path, killed(path, after_s))
+            problem, lost_ns = fault(path, killed(path, after_s))
             most_ns = max(most_ns, lost_ns)
-            if what:
+            if problem:
                 faults += 1
-                print(f"kill {number}, after {after_s:.3f} s: {what} ({lost_ns / 1e6:.0f} ms)")
+                print(f"kill {number}, after {after_s:.3f} s: {problem} ({lost_ns / 1e6:.0f} ms)")
     print(f"{args.count} kills: {faults} faults; at most {most_ns / 1e6:.0f} ms are lost")
     return 1 if faults or not args.count else 0
 

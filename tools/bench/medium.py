@@ -62,7 +62,7 @@ ROWS = (
 
 
 def world(row: Row, random: Random) -> Callable[[], int]:
-    """A medium with the row's stations; each call transmits and returns the number of copies."""
+    """Return a medium with the row's stations; a call transmits and returns the copies' number."""
     ledger = Ledger()
     medium = Medium(ledger)
     side = RANGE_M * math.sqrt(math.pi * max(row.stations, IN_RANGE) / IN_RANGE)
@@ -126,7 +126,7 @@ def world(row: Row, random: Random) -> Callable[[], int]:
 
 
 def main() -> int:
-    """Measures, prints the table; exit code 1 when a limit is missed."""
+    """Measure and print the table; return 1 when a limit is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--rounds", type=int, default=15)
     rounds = parser.parse_args().rounds

@@ -1,5 +1,7 @@
-"""Kills gateways that drive the example `motor_node` on an emulated board: its watchdog stops the
-motors, in real time at most 350 ms beyond the longest echo of the same trial.
+"""Kills gateways that drive the example `motor_node` on an emulated board.
+
+Its watchdog stops the motors, in real time at most 350 ms beyond the longest echo of the same
+trial.
 
     tools/soak motor [--trials 50] [--freeze]
     chrt -f 1 tools/soak motor     as root, where other programs take the processors from the board

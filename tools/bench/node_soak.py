@@ -1,5 +1,6 @@
-"""Feeds the decoders of the C library for microcontrollers with damaged streams, under
-AddressSanitizer and UBSan, and compares each with hilgw's framing.
+"""Feeds the decoders of the C library for microcontrollers with damaged streams.
+
+They run under AddressSanitizer and UBSan, and each is compared with hilgw's framing.
 
     tools/soak node [--inputs 1000000] [--decoder cobs-crc16 ...]
 
@@ -157,7 +158,7 @@ def one_of_framing(sender: Link, name: str, payloads: list[bytes], chance: rando
 
 
 def message(name: str, payload: bytes, chance: random.Random) -> bytes:
-    """A message to a controller or a body, right or nearly so."""
+    """Return a message to a controller or a body, right or nearly so."""
     device = chance.randint(0, len(DEVICES))
     channel, double = struct.pack("<i", chance.choice((-2, -1, 7))), chance.randbytes(8)
     if chance.random() < 0.8:
@@ -183,7 +184,7 @@ def registrations() -> list[bytes]:
 
 
 def one_of_stream(library: ctypes.CDLL, payloads: list[bytes], chance: random.Random) -> None:
-    """Messages without frames, of a robot that may have a Receiver."""
+    """Send messages without frames, of a robot that may have a Receiver."""
     size = chance.choice((110, 110, chance.randint(30, 50), chance.randint(0, 12)))
     robot = Robot(Link(library, "wc2ec", size=size, queue=chance.choice((70, 1024))), DEVICES)
     messages = registrations() if chance.random() < 0.8 else []

@@ -11,7 +11,7 @@ NUMBER_BYTES = 8
 
 
 def payload(number: int, line: int) -> bytes:
-    """The packet with this number on this line: 20 to 147 bytes, all values."""
+    """Return the packet with this number on this line: 20 to 147 bytes, all values."""
     size = 20 + (number * 61 + line * 7) % 128
     return number.to_bytes(NUMBER_BYTES, "big") + bytes(
         (number * 31 + line + at * 17) % 256 for at in range(size - NUMBER_BYTES)

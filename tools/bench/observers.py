@@ -70,7 +70,7 @@ class Row:
 
 
 def packets(observers: Observers) -> Callable[[], object]:
-    """Sends one packet from a robot in motion; another robot reads it."""
+    """Send one packet from a robot in motion; another robot reads it."""
     clock, ledger = SimulatedClock(), Ledger()
     medium = Medium(ledger, observer=observers)
     schedule = Schedule(clock, StepClock(clock.now()))
@@ -141,7 +141,7 @@ ROWS = (
 
 
 def measured(rounds: int) -> list[list[float]]:
-    """The cost of each row in each round, in seconds."""
+    """Return the cost of each row in each round, in seconds."""
     made = []
     for row in ROWS:
         observers = Observers()
@@ -160,7 +160,7 @@ def measured(rounds: int) -> list[list[float]]:
 
 
 def main() -> int:
-    """Measures, prints the table; exit code 1 when a limit is missed."""
+    """Measure and print the table; return 1 when a limit is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--rounds", type=int, default=15)
     costs = measured(parser.parse_args().rounds)

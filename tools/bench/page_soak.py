@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Looks whether the page of `hilgw web` keeps ever more memory, while a gateway beside it passes
-2,000 packets a second and one Chromium has each page open.
+"""Looks whether the page of `hilgw web` keeps ever more memory.
+
+Meanwhile a gateway next to it passes 2,000 packets a second, and one Chromium has each page open.
 
 Every 10 s, after a garbage collection: memory of `hilgw web`, of its stop server, and of the
 processes of Chromium that have the pages; of each page the JavaScript heap and the number of DOM
@@ -48,14 +49,14 @@ Samples = dict[str, list[tuple[float, float]]]
 
 
 def resident(pid: int, kind: str = "VmRSS") -> int:
-    """Bytes of memory of a process; RssAnon: without what is of files."""
+    """Return the bytes of memory of a process; RssAnon: without what is of files."""
     lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
     kib = next(line.split()[1] for line in lines if line.startswith(f"{kind}:"))
     return 1024 * int(kib)
 
 
 def renderers_of(browser: int) -> list[int]:
-    """The processes of Chromium that have pages."""
+    """Return the processes of Chromium that have pages."""
 
     def is_renderer(pid: int) -> bool:
         return b"--type=renderer" in Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -65,7 +66,7 @@ def renderers_of(browser: int) -> list[int]:
 
 @contextmanager
 def chromium(folder: Path) -> Iterator[tuple[int, str]]:
-    """Its process, and where programs find its pages."""
+    """Start Chromium; yield its process, and where programs find its pages."""
     profile = folder / "profile"
     options = "--remote-debugging-port=0", f"--user-data-dir={profile}", "about:blank"
     with subprocess.Popen(
@@ -82,7 +83,7 @@ def chromium(folder: Path) -> Iterator[tuple[int, str]]:
 
 
 def open_windows(address: str, url: str) -> dict[str, str]:
-    """Opens each page of `hilgw web` in a window; where a program asks it, by its name."""
+    """Open each page of `hilgw web` in a window; return where a program asks it, by its name."""
     from playwright.sync_api import sync_playwright  # slow to import
 
     with sync_playwright() as playwright:
@@ -107,7 +108,7 @@ def open_windows(address: str, url: str) -> dict[str, str]:
 
 
 def measured(target: str) -> dict[str, float]:
-    """What Chromium measures of a page, after a garbage collection."""
+    """Return what Chromium measures of a page, after a garbage collection."""
     with connect(target, max_size=None) as line:
         methods = "HeapProfiler.collectGarbage", "Performance.enable", "Performance.getMetrics"
         for number, method in enumerate(methods):
@@ -118,22 +119,22 @@ def measured(target: str) -> dict[str, float]:
 
 
 def sample(web: int, browser: int, windows: dict[str, str]) -> dict[str, float]:
-    """What is measured now, by its name."""
+    """Return what is measured now, by its name."""
     _, *children = processes_of(web)
-    found: dict[str, float] = {"hilgw web": resident(web)}
-    found |= {"stop server": sum(resident(each) for each in children)}
+    sizes: dict[str, float] = {"hilgw web": resident(web)}
+    sizes |= {"stop server": sum(resident(each) for each in children)}
     for name, target in windows.items():
         values = measured(target)
-        found[f"{name}: heap"] = values["JSHeapUsedSize"]
-        found[f"{name}: nodes"] = values["Nodes"]
-    heaps = [value for name, value in found.items() if name.endswith("heap")]
-    found["all pages: heaps"] = sum(heaps)
-    found["all pages"] = sum(resident(pid, "RssAnon") for pid in renderers_of(browser))
-    return found
+        sizes[f"{name}: heap"] = values["JSHeapUsedSize"]
+        sizes[f"{name}: nodes"] = values["Nodes"]
+    heaps = [value for name, value in sizes.items() if name.endswith("heap")]
+    sizes["all pages: heaps"] = sum(heaps)
+    sizes["all pages"] = sum(resident(pid, "RssAnon") for pid in renderers_of(browser))
+    return sizes
 
 
 def run(minutes: float) -> tuple[Samples, float]:
-    """All samples with their times, and the packets that passed in a second."""
+    """Return all samples with their times, and the packets that passed in a second."""
     samples: Samples = {}
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
@@ -164,15 +165,15 @@ def spans(minutes: float) -> tuple[tuple[float, float], tuple[float, float]]:
 
 
 def rows(samples: Samples, minutes: float) -> list[dict[str, Any]]:
-    """Of each figure: before, after, how much it grew, and whether that is too much."""
-    found = []
+    """Return for each figure: before, after, how much it grew, and whether that is too much."""
+    table = []
     for name, all_of in samples.items():
         before, after = (
             statistics.median(value for at, value in all_of if begin <= at < end)
             for begin, end in spans(minutes)
         )
         grown = 100 * (after / before - 1) if before else 0.0
-        found.append(
+        table.append(
             {
                 "name": name,
                 "before": before,
@@ -181,12 +182,12 @@ def rows(samples: Samples, minutes: float) -> list[dict[str, Any]]:
                 "good": ":" in name or grown < MOST_PERCENT,
             }
         )
-    return found
+    return table
 
 
-def print_rows(found: list[dict[str, Any]], per_s: float) -> None:
+def print_rows(table: list[dict[str, Any]], per_s: float) -> None:
     print(f"{per_s:.0f} packets/s passed")
-    for row in found:
+    for row in table:
         size, unit = (1, "") if "nodes" in row["name"] else (MIB, " MiB")
         values = f"{row['before'] / size:9.1f} -> {row['after'] / size:9.1f}{unit:4}"
         verdict = "" if row["good"] else "  GREW"
@@ -201,12 +202,12 @@ def main() -> int:
     if not 2 <= args.minutes <= 60 * 24:
         parser.error(f"--minutes {args.minutes:.10g}: from 2 to 1440")
     samples, per_s = run(args.minutes)
-    found = rows(samples, args.minutes)
-    print_rows(found, per_s)
-    good = per_s >= LEAST_PASSED * PER_SECOND and all(row["good"] for row in found)
+    table = rows(samples, args.minutes)
+    print_rows(table, per_s)
+    good = per_s >= LEAST_PASSED * PER_SECOND and all(row["good"] for row in table)
     print("memory stays" if good else "NOT GOOD")
     if args.report:
-        report = {"packets_per_s": per_s, "figures": found, "samples": samples, "good": good}
+        report = {"packets_per_s": per_s, "figures": table, "samples": samples, "good": good}
         Path(args.report).write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     return 0 if good else 1
 

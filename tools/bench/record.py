@@ -9,7 +9,7 @@ back to back, as in xbee.py, where a packet costs least. Many ports in real time
     python3 tools/bench/record.py [--packets 4000] [--rounds 5] [--mb 1024]
 
 Exit 1 when a recording costs more than 10 % of the frames per second, loses an event, makes the
-event loop late, or when `hilgw show --from` in a recording of so many megabytes begins later than
+event loop late, or when `hilgw show --from` in a recording of this many megabytes begins later than
 after 2 s.
 """
 
@@ -38,7 +38,7 @@ OVER = Path("/tmp")  # a disk, or memory: the gateway waits for neither
 
 
 def receive_recorded(port: str, packets: int) -> None:
-    """As xbee.py's gateway, with a recording."""
+    """Receive as xbee.py's gateway does, with a recording."""
     from hilgw.assemble import gateway as assembled
     from hilgw.engine.recording.recordings import Recordings
 
@@ -67,7 +67,7 @@ def receive_recorded(port: str, packets: int) -> None:
 
 
 def run_in_process(name: str, how: str, duration_s: str) -> None:
-    """A shipped configuration with its mocks; prints CPU time in us for each frame."""
+    """Run a shipped configuration with its mocks; print CPU time in us for each frame."""
     from hilgw.assemble.gateway import build
     from hilgw.config.load import load_config
     from hilgw.engine.observer import Observer
@@ -128,10 +128,10 @@ def costs(packets: int, rounds: int) -> list[Row]:
     us: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(rounds):
         for name in names:
-            found = xbee.measure(name, packets, xbee.PATTERNS[xbee.BACK_TO_BACK])
-            if found.received != packets:
+            figure = xbee.measure(name, packets, xbee.PATTERNS[xbee.BACK_TO_BACK])
+            if figure.received != packets:
                 raise SystemExit(f"{name} lost packets")
-            us[name].append(found.us)
+            us[name].append(figure.us)
     fewer = statistics.median(
         1 - a / b for a, b in zip(us[xbee.GATEWAY], us[RECORDED], strict=True)
     )
@@ -141,7 +141,7 @@ def costs(packets: int, rounds: int) -> list[Row]:
 
 
 def write_large(path: Path, size: int) -> float:
-    """A recording of so many bytes; its length in seconds."""
+    """Write a recording of this many bytes; return its length in seconds."""
     from hilgw.record.events import Writer
 
     writer = Writer({}, ["uart0"], time.time_ns())

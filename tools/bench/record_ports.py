@@ -38,7 +38,7 @@ OVER = "/tmp"
 
 
 def config() -> str:
-    """One Emitter and one adapter for each channel."""
+    """Return one Emitter and one adapter for each channel."""
     emitters = "".join(
         f"      tx{n}: {{node: Emitter, type: serial, channel: {n}, bufferSize: -1}}\n"
         for n in range(PORTS)
@@ -81,7 +81,7 @@ class Load:
         self._gateway.send(f"sender.tx{port}", PAYLOAD, None)
 
     async def most(self, seconds: float) -> float:
-        """Packets per second that arrive where some are always on the way."""
+        """Return the packets per second that arrive where some are always on the way."""
         loop = asyncio.get_running_loop()
         self.begin()
         begin = loop.time()
@@ -95,7 +95,7 @@ class Load:
         return per_s
 
     async def at(self, per_s: float, seconds: float) -> None:
-        """Sends so many packets a second, to each port in turn."""
+        """Send this many packets a second, to each port in turn."""
         loop = asyncio.get_running_loop()
         self.begin()
         begin, count = loop.time(), 0
@@ -106,7 +106,7 @@ class Load:
             await asyncio.sleep(TURN_S)
 
     async def all_arrived(self) -> None:
-        """Waits for what is on the way, for some time."""
+        """Wait for what is on the way, for some time."""
         for _ in range(500):
             if not self.missing:
                 return
@@ -129,13 +129,13 @@ class Gaps:
         self._next = self._timer.call_at(now + TICK_NS, self._tick)
 
     def end(self) -> float:
-        """The p99.9."""
+        """Return the p99.9."""
         self._next.cancel()
         return statistics.quantiles(self.ms, n=1000)[998]
 
 
 async def serve(rounds: int, seconds: float, folder: str) -> dict[str, Any]:
-    """The gateway, and all that is measured on it."""
+    """Run the gateway, and all that is measured on it."""
     from hilgw.assemble.gateway import build
     from hilgw.config.load import load_text
     from hilgw.engine.observer import Observer
@@ -148,44 +148,44 @@ async def serve(rounds: int, seconds: float, folder: str) -> dict[str, Any]:
     running = asyncio.create_task(gateway.run(stop, on_ready=ready.set))
     await ready.wait()
     load, recordings = Load(gateway), Recordings(gateway, Path(folder), dict, {})
-    found: dict[str, Any] = {"most": await load.most(seconds), "lost": 0, "gaps": [[], []]}
+    result: dict[str, Any] = {"most": await load.most(seconds), "lost": 0, "gaps": [[], []]}
     for number in range(rounds):
         for is_recorded in (False, True):
             name = f"round{number}"
             if is_recorded:
                 recordings.begin_named(name)
             gaps = Gaps(gateway.timer)
-            await load.at(found["most"] / 2, seconds)
-            found["gaps"][is_recorded].append(gaps.end())
+            await load.at(result["most"] / 2, seconds)
+            result["gaps"][is_recorded].append(gaps.end())
             await load.all_arrived()
-            found["lost"] += load.missing
+            result["lost"] += load.missing
             if is_recorded:
                 recordings.end(name)
     await recordings.close()
-    found["lost"] += sum(each["lost"] for each in recordings.report().values())
+    result["lost"] += sum(each["lost"] for each in recordings.report().values())
     stop.set()
     await running
     gateway.close()
-    return found
+    return result
 
 
 def rows(rounds: int, seconds: float) -> Iterator[Row]:
-    """Rows of the table."""
+    """Yield rows of the table."""
     with tempfile.TemporaryDirectory(dir=OVER) as folder:
         words = [sys.executable, __file__, "--serve", folder]
         words += ["--rounds", str(rounds), "--seconds", str(seconds)]
         done = subprocess.run(words, check=True, capture_output=True, text=True)
-    found = json.loads(done.stdout)
-    name = f"{PORTS} uart ports at {found['most'] / 2:.0f} packets/s, recorded"
-    yield Row(f"{name}: packets and events lost", f"{found['lost']}", "-", found["lost"], 0)
-    without, recorded = map(statistics.median, found["gaps"])
-    bound = max(NOISE, max(found["gaps"][0]) / without)
+    result = json.loads(done.stdout)
+    name = f"{PORTS} uart ports at {result['most'] / 2:.0f} packets/s, recorded"
+    yield Row(f"{name}: packets and events lost", f"{result['lost']}", "-", result["lost"], 0)
+    without, recorded = map(statistics.median, result["gaps"])
+    bound = max(NOISE, max(result["gaps"][0]) / without)
     text = f"{name}: p99.9 of the event loop's gaps, ms"
     yield Row(text, f"{recorded:.2f}", f"{without:.2f}", recorded / without, round(bound, 2))
 
 
 def main() -> int:
-    """Measures, prints the table; exit code 1 when a goal is missed."""
+    """Measure and print the table; return 1 when a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3)

@@ -34,8 +34,8 @@ def run(*words: str, cwd: Path) -> Any:
 
 
 def read(first: int, count: int) -> list[str]:
-    """Reads so many mutants; what is wrong, with the seeds."""
-    found: list[str] = []
+    """Read this many mutants; return what is wrong, with the seeds."""
+    problems: list[str] = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         os.chdir(folder)
@@ -43,9 +43,9 @@ def read(first: int, count: int) -> list[str]:
         for seed in range(first, first + count):
             data = mutant(recordings, random.Random(seed))
             wrong = faults(data, folder, slow=seed % SLOW_EVERY == 0)
-            found += [f"seed {seed}: {each}" for each in wrong]
+            problems += [f"seed {seed}: {each}" for each in wrong]
         os.chdir("/")
-    return found
+    return problems
 
 
 def main() -> int:
@@ -60,10 +60,10 @@ def main() -> int:
             pool.submit(read, first, min(TOGETHER, last - first))
             for first in range(args.first, last, TOGETHER)
         ]
-        for each in as_completed(parts):
+        for part in as_completed(parts):
             done += TOGETHER
-            if found := each.result():
-                print("\n".join(found))
+            if problems := part.result():
+                print("\n".join(problems))
                 pool.shutdown(cancel_futures=True)
                 return 1
             if done % 1000 == 0:

@@ -28,7 +28,7 @@ Events = list[tuple[int, bytes]]  # each with its time since the first
 
 
 def ask(path: str, request: dict[str, object]) -> tuple[socket.socket, bytes]:
-    """A connection, and the line that answers the request there."""
+    """Return a connection, and the line that answers the request there."""
     from hilgw.protocols.gateway.messages import VERSION
 
     connection = socket.socket(socket.AF_UNIX)
@@ -41,7 +41,7 @@ def ask(path: str, request: dict[str, object]) -> tuple[socket.socket, bytes]:
 
 
 def heard(path: str, seconds: float) -> tuple[bytes, Events]:
-    """The answer to `watch`, and the events that follow for so long."""
+    """Return the answer to `watch`, and the events that follow for this long."""
     from hilgw.web.live import ENOUGH, KINDS
 
     connection, answer = ask(path, {"do": "watch", "kinds": sorted(KINDS), "per_second": ENOUGH})
@@ -54,17 +54,17 @@ def heard(path: str, seconds: float) -> tuple[bytes, Events]:
 
 
 def say(connection: socket.socket, events: Events) -> None:
-    """All of them, again and again."""
+    """Send all of them, again and again."""
     length = events[-1][0] + TOGETHER_NS
     begin, number = time.monotonic_ns(), 0
     while True:
         now, waiting = time.monotonic_ns(), bytearray()
         while True:
-            rounds, at = divmod(number, len(events))
-            due = begin + rounds * length + events[at][0]
+            rounds, index = divmod(number, len(events))
+            due = begin + rounds * length + events[index][0]
             if due > now:
                 break
-            waiting += TIME.sub(b'"mono_ns":%d' % due, events[at][1])
+            waiting += TIME.sub(b'"mono_ns":%d' % due, events[index][1])
             number += 1
         if waiting:
             connection.sendall(waiting)
@@ -72,13 +72,13 @@ def say(connection: socket.socket, events: Events) -> None:
 
 
 def serve(connection: socket.socket, answers: dict[str, bytes], events: Events) -> None:
-    """One visitor."""
+    """Serve one visitor."""
     try:
         for line in connection.makefile("rb"):
-            what = json.loads(line)["do"]
+            request = json.loads(line)["do"]
             now = b'"mono_ns":%d' % time.monotonic_ns()
-            connection.sendall(TIME.sub(now, answers[what]))
-            if what == "watch":
+            connection.sendall(TIME.sub(now, answers[request]))
+            if request == "watch":
                 say(connection, events)
     except OSError:
         pass  # it left

@@ -67,7 +67,7 @@ class DeviceEnd(End):
 
 
 async def everything_came(ends: list[Any], sent: list[int]) -> None:
-    """Returns when all frames have come, or none came for QUIET_S."""
+    """Return when all frames have come, or none came for QUIET_S."""
     last, since = -1, time.monotonic()
     while time.monotonic() - since < QUIET_S:
         count = sum(end.checker.received for end in ends)
@@ -82,8 +82,10 @@ async def everything_came(ends: list[Any], sent: list[int]) -> None:
 
 
 async def run_devices(ports: int, seconds: float, baud_rate: int) -> None:
-    """Prints the ports, waits for a line; sends; then reads the number of frames that the gateway's
-    end has sent."""
+    """Print the ports, wait for a line and send.
+
+    Then read the number of frames that the gateway's end has sent.
+    """
     timer = Timer(asyncio.get_running_loop())
     ends = []
     for line in range(ports):
@@ -175,8 +177,10 @@ def summary(
     baud_rate: int,
     cpu_share: float,
 ) -> dict[str, Any]:
-    """Both directions, all lines together. full: the share of the time in which a line had bytes to
-    carry."""
+    """Summarize both directions, all lines together.
+
+    `full` is the share of the time in which a line had bytes to carry.
+    """
     report: dict[str, Any] = {
         "ports": len(host),
         "seconds": seconds,
@@ -228,7 +232,7 @@ def print_report(report: dict[str, Any]) -> None:
 
 
 def check(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
-    """Checks the options before the run, so that no run ends without its report."""
+    """Check the options before the run, so that no run ends without its report."""
     for name, low, high in (("seconds", 1, 86_400), ("ports", 1, 64), ("baud", 9600, 921_600)):
         value = getattr(args, name)
         if not low <= value <= high:  # refuses NaN too

@@ -27,7 +27,7 @@ GOAL = 1.0
 
 
 def achieved(name: str, options: list[str], duration_s: float) -> float:
-    """The speed of one run, without the start of the process."""
+    """Return the speed of one run, without the start of the process."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         command = [sys.executable, "-m", "hilgw", "--config", str(ROOT / f"configs/{name}.yaml")]

@@ -68,7 +68,7 @@ class Kind(NamedTuple):
 
 
 def declared_lines(file: Path) -> str:
-    """The settings of the body of this file, on a line of their own."""
+    """Return the settings of the body of this file, on a line of their own."""
     (robot,) = yaml.safe_load(file.read_text(encoding="utf-8"))["robots"].values()
     left_out = ("kind", "port", "mock", "limits", "always_on")
     lines = {name: value for name, value in robot["body"].items() if name not in left_out}
@@ -110,8 +110,10 @@ KINDS = {
 
 
 class Robot(threading.Thread):
-    """The mock with its end of the wire, in a thread. stopped_ns: when the stop came, after `mark`;
-    0 before."""
+    """The mock with its end of the wire, in a thread.
+
+    `stopped_ns` is when the stop came, after `mark`; 0 before.
+    """
 
     def __init__(self, kind: str) -> None:
         super().__init__(daemon=True)
@@ -185,7 +187,7 @@ class Robot(threading.Thread):
                 pass  # the gateway has gone
 
     def mark(self) -> bool:
-        """A stop that comes from now on counts. Whether a motor moves."""
+        """Count a stop that comes from now on; return whether a motor moves."""
         with self.changed:
             self._seen, self.stopped_ns = b"", 0
             return self.moves()
@@ -207,7 +209,7 @@ class Robot(threading.Thread):
 
 
 def serve(config: str) -> int:
-    """A gateway whose controller session has the two defects."""
+    """Run a gateway whose controller session has the two defects."""
     receive = Wc2ecControllerSession.receive
 
     def broken(session: Wc2ecControllerSession, data: bytes, now: int) -> Any:
@@ -253,7 +255,7 @@ class Gateway:
         return b"".join(set_value(index, 2.0) for index in self.motors)
 
     def drive(self) -> Peer:
-        """A controller that moves the motors. It tries until the robot is up."""
+        """Run a controller that moves the motors; it tries until the robot is up."""
         self.robot.wait_for(lambda: not self.robot.moves(), 1.0)  # from the run before
         end = time.monotonic() + LIMIT_S
         while time.monotonic() < end:
@@ -300,7 +302,7 @@ def frozen(gateway: Gateway, controller: Peer) -> int:
 
 
 def suspended(gateway: Gateway, controller: Peer) -> int:
-    """SIGSTOP of the gateway: it stops the motors first when it goes on."""
+    """SIGSTOP of the gateway: it stops the motors first when it continues."""
     gateway.signal(signal.SIGSTOP)
     time.sleep(HANG_S)
     begin = time.monotonic_ns()
@@ -326,7 +328,7 @@ ENDING = ("kill -9 of the gateway", "freeze of the gateway", "Ctrl-C", "SIGTERM"
 
 
 def in_process(gateway: Gateway, number: int) -> int:
-    """A controller in a process of its own gets this signal; 0: the robot did not move."""
+    """Signal a controller in a process of its own; 0: the robot did not move."""
     with controller_process(gateway.port, gateway.go) as pid:
         if not gateway.robot.wait_for(gateway.robot.moves, 0.5):
             return 0
@@ -340,8 +342,10 @@ def in_process(gateway: Gateway, number: int) -> int:
 
 
 def measure(gateway: Gateway, name: str) -> float | None:
-    """Milliseconds from the cause to the stop, infinite where none came; None: a busy machine had
-    stopped the robot before."""
+    """Return the milliseconds from the cause to the stop, infinite where none came.
+
+    Returns None when a busy machine had stopped the robot before.
+    """
     robot, (cause, _) = gateway.robot, CAUSES[name]
     if cause is None:
         gateway.drive().finish()
@@ -402,7 +406,7 @@ def running(kind: str) -> Iterator[tuple[Robot, Path]]:
 
 
 def times_of(kind: str, name: str, runs: int) -> tuple[list[float], int, list[float]]:
-    """The times of so many runs, the number of runs that were repeated, and the times of echoes."""
+    """Return the times of the runs, the number of repeated runs, and the times of echoes."""
     times: list[float] = []
     echo = Echo()
     repeated = 0
@@ -433,7 +437,7 @@ def p99_of(ordered: list[float]) -> float:
 
 
 def show(kind: str, name: str, times: list[float], repeated: int, echoes: list[float]) -> bool:
-    """One row; whether the goal is met."""
+    """Print one row; return whether the goal is met."""
     ordered = sorted(times)
     p50, p99 = statistics.median(ordered), p99_of(ordered)
     deadline = CAUSES[name][1]

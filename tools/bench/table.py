@@ -7,8 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """value: nearly always the ratio of our figure to the other one. at_least: the bound is a lower
-    one. A row without a bound is for comparison only."""
+    """One figure with its bound.
+
+    The `value` is nearly always the ratio of our figure to the other one; `at_least` marks a lower
+    bound. A row without a bound is for comparison only.
+    """
 
     name: str
     ours: str
@@ -37,7 +40,7 @@ def show(row: Row) -> str:
 
 
 def show_all(rows: list[Row]) -> bool:
-    """Prints the table; true when all goals are met."""
+    """Print the table; return true when all goals are met."""
     print(header())
     for row in rows:
         print(show(row))

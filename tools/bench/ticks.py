@@ -21,7 +21,7 @@ LEAD_NS = 20_000_000  # before the first tick
 
 
 def gateway_loop() -> asyncio.AbstractEventLoop:
-    """An event loop of the kind that a gateway uses."""
+    """Return an event loop of the kind that a gateway uses."""
     if sys.platform == "linux":
         from hilgw.engine.event_loop.direct_loop import DirectLoop
 
@@ -30,7 +30,7 @@ def gateway_loop() -> asyncio.AbstractEventLoop:
 
 
 async def ticks(period_ns: int, count: int) -> tuple[int, list[int]]:
-    """The first deadline, and the instant of each step."""
+    """Return the first deadline, and the instant of each step."""
     loop = asyncio.get_running_loop()
     timer, done, ran = Timer(loop), asyncio.Event(), list[int]()
     first = timer.now() + LEAD_NS

@@ -102,7 +102,7 @@ class CallAt:
         return self._loop.call_at(when / NS - self._ahead_s, callback)
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Release nothing."""
 
 
 def lateness(late: list[int], rate_error_percent: float = 0.0) -> Lateness:
@@ -121,7 +121,7 @@ def pace(
     make: Callable[[asyncio.AbstractEventLoop], object],
     loop: Callable[[], asyncio.AbstractEventLoop],
 ) -> Lateness:
-    """One round at this rate; `make` makes the scheduler."""
+    """Run one round at this rate; `make` makes the scheduler."""
 
     async def main() -> list[tuple[int, int]]:
         scheduler = make(asyncio.get_running_loop())
@@ -170,7 +170,7 @@ def rate_error_percent(left: list[tuple[int, int]], rate: int) -> float:
 
 
 def steps(command: list[str], period_ms: int, seconds: float) -> Lateness:
-    """One round of a program that prints its first deadline, then the instant of each step."""
+    """Run one round of a program that prints its first deadline, then the instant of each step."""
     count = max(20, round(seconds * 1000 / period_ms))
     words = [*command, str(period_ms * 1000), str(count)]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
@@ -179,7 +179,7 @@ def steps(command: list[str], period_ms: int, seconds: float) -> Lateness:
 
 
 def sleeper(folder: str) -> list[str] | None:
-    """The C program, compiled; None without a compiler."""
+    """Compile the C program; None without a compiler."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         return None
@@ -206,7 +206,7 @@ def row(name: str, rounds: list[Lateness], limit: str = "", missed: bool = False
 
 
 def p99_ratio(ours: list[Lateness], theirs: list[Lateness]) -> float:
-    """The median ratio of rounds that ran one after the other, under the same conditions."""
+    """Return the median ratio of rounds that ran in turn, under the same conditions."""
     return statistics.median(one.p99 / other.p99 for one, other in zip(ours, theirs, strict=True))
 
 
@@ -244,7 +244,7 @@ def compare_steps(period_ms: int, rounds: int, seconds: float, program: list[str
 
 
 def main() -> int:
-    """Measures, prints the table; exit code 1 when a limit is missed."""
+    """Measure and print the table; return 1 when a limit is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2.0, help="duration of each round")

@@ -98,7 +98,7 @@ while robot.step(8) != -1:
 
 
 async def serve(name: str, path: str) -> None:
-    """The gateway; each line of stdin is answered by the time of the latest turns."""
+    """Run the gateway; answer each line of stdin by the time of the latest turns."""
     from hilgw.assemble.gateway import build
     from hilgw.assemble.network import NetworkPorts
     from hilgw.config.load import load_text
@@ -164,7 +164,7 @@ async def serve(name: str, path: str) -> None:
 
 
 async def listening(gateway: Any) -> str:
-    """The port of the stepped controller, once it is open."""
+    """Return the port of the stepped controller, once it is open."""
     first = gateway.listening[0]
     while not first.where:
         await asyncio.sleep(0.01)
@@ -180,7 +180,7 @@ def percentiles(values: Sequence[float]) -> tuple[float, float]:
 
 
 def beyond_least(values: Sequence[float]) -> tuple[float, float]:
-    """Percentiles of what these are more than the least of them; 0 of too few."""
+    """Return percentiles of what these are more than the least of them; 0 of too few."""
     if len(values) < 2:
         return 0, 0
     p50, p99 = percentiles(values)
@@ -225,8 +225,11 @@ class Running:
             self.steps.append((now, step))
 
     def take(self) -> tuple[float, ...]:
-        """Since the last call: p50 and p99 by which turns were late, in seconds; late steps and
-        packets until now; p50 and p99 by which answers to steps were."""
+        """Return the delays since the last call.
+
+        These are p50 and p99 by which turns were late, in seconds; late steps and packets until
+        now; p50 and p99 by which answers to steps were.
+        """
         assert self.child.stdin is not None
         self.child.stdin.write("\n")
         self.child.stdin.flush()
@@ -277,7 +280,7 @@ def reading_nothing(path: Path) -> Iterator[list[int]]:
 
 @contextmanager
 def scraping(url: str) -> Iterator[list[int]]:
-    """Reads the metrics ten times a second."""
+    """Read the metrics ten times a second."""
     end, counts = threading.Event(), [0]
 
     def scrape() -> None:
@@ -295,7 +298,7 @@ def scraping(url: str) -> Iterator[list[int]]:
 
 
 def loads(name: str, running: Running) -> dict[str, Any]:
-    """What makes each load, by its name."""
+    """Return what makes each load, by its name."""
     used: list[str] = []
     look = partial(watching, running.path, used=used)
     kinds = {"packets": ["packet"], "hilgw watch": TABLE, "all kinds": ALL}
@@ -323,10 +326,10 @@ Pairs = dict[str, list[tuple[Measured, Measured, float]]]
 
 
 def measure(name: str, seconds: float, rounds: int, word: str = "") -> Pairs:
-    """Of each load with this word, and round: without it, with it, events or answers per second."""
+    """Measure each load with this word, per round: with and without it, events or answers per s."""
     from hilgw.client.control_socket import ask
 
-    found: Pairs = {}
+    results: Pairs = {}
     with tempfile.TemporaryDirectory() as folder:
         running = Running(name, Path(folder))
         for _ in range(rounds):
@@ -339,27 +342,27 @@ def measure(name: str, seconds: float, rounds: int, word: str = "") -> Pairs:
                 with made as counts:
                     during = Measured(running, seconds)
                 per_s = sum(counts) / (time.monotonic() - begin)
-                found.setdefault(load, []).append((before, during, per_s))
+                results.setdefault(load, []).append((before, during, per_s))
         report: dict[str, Any] = ask(running.path, {"do": "report"})
         assert report["report"]["ledger"]["adds_up"]
         running.close()
-    return found
+    return results
 
 
-def rows(name: str, found: Pairs) -> Iterator[Row]:
-    for load, pairs in found.items():
+def rows(name: str, results: Pairs) -> Iterator[Row]:
+    for load, pairs in results.items():
         word = f"{name}, {load}"
 
-        def middle(what: str, at: int, pairs: list[Any] = pairs) -> float:
-            return statistics.median(getattr(each[at], what) for each in pairs)
+        def middle(column: str, at: int, pairs: list[Any] = pairs) -> float:
+            return statistics.median(getattr(each[at], column) for each in pairs)
 
         added = statistics.median(b.share - a.share for a, b, _ in pairs)
         goal = SHARE if load.startswith("one") and "all" not in load else None
         alone = f"{middle('share', 0):.3f}"
         yield Row(f"{word}: share of a core", f"{middle('share', 1):.3f}", alone, added, goal)
-        for what in ("turn_p50", "turn_p99", "answer_p50", "answer_p99", "step_p50", "step_p99"):
-            ours, theirs = middle(what, 1), middle(what, 0)
-            text = f"{word}: {what.replace('_', ' ')} late, ms"
+        for column in ("turn_p50", "turn_p99", "answer_p50", "answer_p99", "step_p50", "step_p99"):
+            ours, theirs = middle(column, 1), middle(column, 0)
+            text = f"{word}: {column.replace('_', ' ')} late, ms"
             yield Row(text, f"{ours:.2f}", f"{theirs:.2f}", ours - theirs, None)
         late = [sum(each[at].late_steps for each in pairs) for at in (1, 0)]
         yield Row(
@@ -373,13 +376,13 @@ def rows(name: str, found: Pairs) -> Iterator[Row]:
 
 
 def bench(seconds: float, rounds: int, only: str = "", word: str = "") -> list[Row]:
-    """Rows of the table."""
+    """Return rows of the table."""
     names = [only] if only else list(CONFIGS)
     return [row for name in names for row in rows(name, measure(name, seconds, rounds, word))]
 
 
 def main() -> int:
-    """Measures, prints the table; exit code 1 when a goal is missed."""
+    """Measure and print the table; return 1 when a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--rounds", type=int, default=3)

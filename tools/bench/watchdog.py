@@ -56,13 +56,13 @@ class Firmware:
             self.address = f'connect: "tcp://127.0.0.1:{self._server.getsockname()[1]}"'
 
     def accept(self) -> None:
-        """A gateway on TCP connects; on a line there is nothing to accept."""
+        """Accept a gateway on TCP; on a line there is nothing to accept."""
         if self._server is not None:
             self._line = self._server.accept()[0].detach()
             self.robot.connect(time.monotonic_ns())
 
     def run(self, seconds: float) -> None:
-        """For so long, or until its next deadline, or until the gateway sends bytes."""
+        """Run for this long, or until its next deadline, or until the gateway sends bytes."""
         now, due = time.monotonic_ns(), self.robot.next_deadline()
         if due is not None:
             seconds = min(seconds, max(0.0, (due - now) / 1e9))
@@ -83,7 +83,7 @@ class Firmware:
 
 
 def measure(kind: str, folder: Path) -> float:
-    """One run: milliseconds from the signal to motor 0."""
+    """Measure one run: milliseconds from the signal to motor 0."""
     firmware = Firmware(kind)
     config, output = folder / "watchdog.yaml", folder / "output.txt"
     config.write_text(
@@ -111,7 +111,7 @@ def measure(kind: str, folder: Path) -> float:
 
 
 def drive(firmware: Firmware, output: Path) -> socket.socket:
-    """A controller that commands the motor until it has turned for a few commands."""
+    """Run a controller that commands the motor until it has turned for a few commands."""
     deadline, controller, next_s, commands = time.monotonic() + DEADLINE_S, None, 0.0, 0
     while commands < 5:
         assert time.monotonic() < deadline, output.read_text()
@@ -127,7 +127,7 @@ def drive(firmware: Firmware, output: Path) -> socket.socket:
 
 
 def until_stopped(firmware: Firmware, controller: socket.socket) -> float:
-    """Milliseconds until the motor is at 0."""
+    """Return the milliseconds until the motor is at 0."""
     killed = time.monotonic()
     with controller:
         while firmware.robot.body.moving:

@@ -29,7 +29,7 @@ TABLE = (  # of `hilgw watch` on a terminal
 
 
 def subscribed(path: Path, kinds: Sequence[str]) -> socket.socket:
-    """A connection that gets these events from now on."""
+    """Return a connection that gets these events from now on."""
     from hilgw.protocols.gateway.messages import VERSION
 
     connection = socket.socket(socket.AF_UNIX)
@@ -45,20 +45,22 @@ def subscribed(path: Path, kinds: Sequence[str]) -> socket.socket:
 def watching(
     path: Path | str, kinds: Sequence[str] = ALL, used: list[str] | None = None
 ) -> Iterator[list[int]]:
-    """A reader of these events; the list gets their number at the end. used: gets how often it
-    woke in a second, and its share of a core."""
+    """Run a reader of these events; the list gets their number at the end.
+
+    `used` gets how often it woke in a second, and its share of a core.
+    """
     words = [sys.executable, __file__, str(path), *kinds]
     child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert child.stdin is not None
     assert child.stdout is not None
     assert child.stdout.readline() == "ready\n"
-    found: list[int] = []
+    numbers: list[int] = []
     try:
-        yield found
+        yield numbers
     finally:
         child.stdin.close()
         count, *usage = child.stdout.readline().split()
-        found.append(int(count))
+        numbers.append(int(count))
         if used is not None:
             used[:] = usage
         child.wait(10)
@@ -77,7 +79,7 @@ def read(connection: socket.socket) -> int:
 
 
 def load(wakes_per_s: float, share: float) -> int:
-    """Wakes so often, and uses so much of a core, until standard input ends."""
+    """Wake this often, and use this much of a core, until standard input ends."""
     due, used_s = time.monotonic(), time.process_time()
     while True:
         due += 1 / wakes_per_s

@@ -42,15 +42,15 @@ NOISE_MS = 1.0
 
 def cpu_of(pids: list[int]) -> float:
     """CPU time of all of these that are there."""
-    found = 0.0
+    used_s = 0.0
     for pid in pids:
         with suppress(OSError):  # it has ended
-            found += cpu_s(pid)
-    return found
+            used_s += cpu_s(pid)
+    return used_s
 
 
 def press(url: str, action: str) -> float:
-    """Presses STOP ALL, as the page at this URL does, whose form has this action; seconds."""
+    """Press STOP ALL, as the page at this URL does, whose form has this action; return seconds."""
     request = urllib.request.Request(action, b"")
     request.add_header("Origin", "/".join(url.split("/")[:3]))
     begin_s = time.monotonic()
@@ -61,8 +61,11 @@ def press(url: str, action: str) -> float:
 
 
 class Round:
-    """One turn of each. shares: cores that `hilgw web` and Chromium use, with the gateway and with
-    the other program."""
+    """One turn of each.
+
+    `shares` are the cores that `hilgw web` and Chromium use, with the gateway and with the other
+    program.
+    """
 
     def __init__(self, folder: Path, seconds: float) -> None:
         self.shares: list[float] = []
@@ -82,8 +85,8 @@ class Round:
         with ExitStack() as stack:
             os.environ["XDG_RUNTIME_DIR"] = str(of / "run")
             web = stack.enter_context(web_of(of))
-            found, browser = stack.enter_context(chromium())
-            opened = stack.enter_context(pages(found, web.url, NAMES))
+            chrome, browser = stack.enter_context(chromium())
+            opened = stack.enter_context(pages(chrome, web.url, NAMES))
             action = opened[NAMES[0]].locator("#stop form").get_attribute("action")
             time.sleep(SETTLED_S)
             pids = [*processes_of(web.process.pid), *processes_of(browser)]
@@ -123,16 +126,16 @@ def rows_of(rounds: list[Round]) -> Iterator[Row]:
 
 
 def bench(seconds: float, rounds: int) -> list[Row]:
-    """Rows of the table; their ratio is a difference."""
-    found = []
+    """Return rows of the table; their ratio is a difference."""
+    table = []
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
-            found.append(Round(Path(folder), seconds))
-    return list(rows_of(found))
+            table.append(Round(Path(folder), seconds))
+    return list(rows_of(table))
 
 
 def main() -> int:
-    """Measures, prints the table; exit code 1 when a goal is missed."""
+    """Measure and print the table; return 1 when a goal is missed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--rounds", type=int, default=3)

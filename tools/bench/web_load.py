@@ -1,4 +1,4 @@
-"""A gateway that passes 2,000 packets a second, `hilgw web` beside it, and Chromium with its pages.
+"""A gateway that passes 2,000 packets a second, `hilgw web` and Chromium with its pages.
 
 All are as users have them: the gateway is that of tools/bench/watch.py with its robots placed, and
 the pages show what they can: Plots has some series chosen.
@@ -26,7 +26,7 @@ WHERE = {"sender": (0.0, 0.0, 0.0), "rover": (1.0, 0.5, 0.0), "stepper": (0.5, 1
 
 @contextmanager
 def gateway(folder: Path) -> Iterator[Running]:
-    """The gateway, where `hilgw web` of the same folder finds it."""
+    """Run the gateway, where `hilgw web` of the same folder finds it."""
     from hilgw.client.gateway import Gateway
 
     control = folder / "run" / "hilgw"
@@ -51,31 +51,31 @@ def web_of(folder: Path) -> Iterator[Web]:
 
 
 def processes_of(pid: int) -> list[int]:
-    """The process and all that it started, and they."""
-    found = [pid]
-    for each in found:
+    """Return the process and all that it started, and they."""
+    processes = [pid]
+    for process in processes:
         try:
-            children = Path(f"/proc/{each}/task/{each}/children").read_text(encoding="ascii")
+            children = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii")
         except OSError:
             continue  # it has ended
-        found += map(int, children.split())
-    return found
+        processes += map(int, children.split())
+    return processes
 
 
 @contextmanager
 def chromium() -> Iterator[tuple[Any, int]]:
-    """A browser, and the number of the process that has all processes of it below."""
+    """Start a browser; yield it and the number of the process that has all its processes below."""
     before = set(processes_of(os.getpid()))
-    with browser() as found:
+    with browser() as chrome:
         new = [each for each in processes_of(os.getpid()) if each not in before]
-        yield found, new[0]
+        yield chrome, new[0]
 
 
 @contextmanager
-def pages(found: Any, url: str, names: list[str] | None = None) -> Iterator[dict[str, Any]]:
-    """Each page of `hilgw web` (or those with these names) in a tab, by its name."""
+def pages(chrome: Any, url: str, names: list[str] | None = None) -> Iterator[dict[str, Any]]:
+    """Yield each page of `hilgw web` (or those with these names) in a tab, by its name."""
     with ExitStack() as stack:
-        context = found.new_context(viewport={"width": 1280, "height": 800})
+        context = chrome.new_context(viewport={"width": 1280, "height": 800})
         stack.callback(context.close)
         context.set_default_timeout(LONG_MS)
         yield open_pages(context.new_page, url, names)
@@ -84,7 +84,7 @@ def pages(found: Any, url: str, names: list[str] | None = None) -> Iterator[dict
 def open_pages(
     new_page: Callable[[], Any], url: str, names: list[str] | None = None
 ) -> dict[str, Any]:
-    """These pages, by their names. new_page: an empty one, which has the cookies of the others."""
+    """Return these pages, by their names; `new_page` makes one with the others' cookies."""
     from hilgw.web.layout import PAGES
 
     first = new_page()
@@ -102,7 +102,7 @@ def open_pages(
 
 
 def choose_series(page: Any) -> None:
-    """Chooses the first series that there are."""
+    """Choose the first series that there are."""
     series = page.get_by_role("combobox", name="Series")
     series.click()
     options = page.get_by_role("option")
@@ -114,10 +114,10 @@ def choose_series(page: Any) -> None:
 
 @contextmanager
 def everything(folder: Path, names: list[str] | None = None) -> Iterator[tuple[Any, ...]]:
-    """The gateway, `hilgw web`, the browser's process, and its pages."""
+    """Start the gateway, `hilgw web`, the browser's process, and its pages."""
     with ExitStack() as stack:
         running = stack.enter_context(gateway(folder))
         stack.enter_context(patch.dict(os.environ, XDG_RUNTIME_DIR=str(folder / "run")))
         web = stack.enter_context(web_of(folder))
-        found, process = stack.enter_context(chromium())
-        yield running, web, process, stack.enter_context(pages(found, web.url, names))
+        chrome, process = stack.enter_context(chromium())
+        yield running, web, process, stack.enter_context(pages(chrome, web.url, names))

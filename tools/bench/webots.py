@@ -60,7 +60,7 @@ def configuration(robots: int, speed: str) -> str:
 
 @contextmanager
 def gateway(folder: Path, robots: int, speed: str = "") -> Iterator[tuple[int, Path, int]]:
-    """A gateway in a process of its own: its port, its report once it has ended, its process."""
+    """Run a gateway in a process of its own; yield its port, its later report, its process."""
     file, report = folder / "bench.yaml", folder / "report.json"
     file.write_text(configuration(robots, speed))
     words = ["--config", str(file), "--report", str(report)]
@@ -86,7 +86,7 @@ def framed(data: bytes) -> bytes:
 
 
 def robot() -> bytes:
-    """The first answer: a robot with the devices of the clients."""
+    """Return the first answer: a robot with the devices of the clients."""
     devices = struct.pack("<H", 42) + b"ds\0\0" + struct.pack("<H", 57) + b"left\0\0"
     made = b"\0\0\0r0\0R2025a\0\0\1" + struct.pack("<HHd", 3, 34, 0.0) + devices
     made += struct.pack("<d", 32.0) + 9 * b"\0" + struct.pack("<i", 1)
@@ -100,7 +100,7 @@ def empty_step(time_ms: int) -> bytes:
 
 
 def serve_bare(listening: socket.socket) -> None:
-    """One controller after the other: blocking, no codec; never returns."""
+    """Serve one controller after the other: blocking, no codec; never return."""
 
     def take(size: int) -> bytes:
         data = b""
@@ -161,7 +161,7 @@ def serve_asyncio(listening: socket.socket) -> None:
 
 @contextmanager
 def server(serve: Callable[[socket.socket], None]) -> Iterator[int]:
-    """A server in a process of its own: its port."""
+    """Run a server in a process of its own; yield its port."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         child = os.fork()
         if child == 0:
@@ -211,7 +211,7 @@ def unpaced(folder: Path, client: str, steps: int, rounds: int) -> bool:
 
 
 def on_core_s(pid: int) -> tuple[float, float]:
-    """How long a process has run, and waited for a core that others had (Linux)."""
+    """Return how long a process has run, and waited for a core that others had (Linux)."""
     ran, waited, _ = Path(f"/proc/{pid}/schedstat").read_text().split()
     return int(ran) / 1e9, int(waited) / 1e9
 

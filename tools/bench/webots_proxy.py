@@ -53,7 +53,7 @@ def chunked(messages: bytes) -> bytes:
 
 
 def configuration() -> bytes:
-    """A robot with the devices of the controller, and two radios."""
+    """Return a robot with the devices of the controller, and two radios."""
     names = ((SENSOR, b"ds"), (MOTOR, b"motor"), (EMITTER, b"tx"), (RECEIVER, b"rx"))
     made = b"\0\0\0rover\0R2025a\0" + struct.pack("<BBHHd", 0, 1, len(names) + 1, ROBOT, 0.0)
     made += b"".join(struct.pack("<H", node) + name + b"\0\0" for node, name in names)
@@ -65,7 +65,7 @@ def configuration() -> bytes:
 
 
 def serve(listening: socket.socket) -> None:
-    """A bare blocking server: a value of the sensor and the time for each request."""
+    """Serve barely and blocking: a value of the sensor and the time for each request."""
     answer = chunked(struct.pack("<HBd", 0, 4, 0.032) + struct.pack("<HBd", 1, 50, 102.0))
     while True:
         connection, _ = listening.accept()
@@ -80,7 +80,7 @@ def serve(listening: socket.socket) -> None:
 
 
 def run(client: Path, port: int, steps: int) -> tuple[float, float]:
-    """Steps per second and median round trip in us."""
+    """Return steps per second and median round trip in us."""
     done = on_own_core([str(client), str(port), str(steps)])
     rate, median = done.stdout.split()
     return float(rate), float(median)

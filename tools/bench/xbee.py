@@ -60,7 +60,7 @@ airs:
 
 
 def frame(number: int) -> bytes:
-    """A receive packet (0x90) with 32 bytes of payload, all different."""
+    """Return a receive packet (0x90) with 32 bytes of payload, all different."""
     data = b"\x90" + SOURCE + b"\xff\xfe\x01" + number.to_bytes(4, "big") * 8
     return b"\x7e" + len(data).to_bytes(2, "big") + data + bytes([0xFF - sum(data) % 256])
 
@@ -151,7 +151,7 @@ def receive_with_session(port: str, packets: int) -> None:
 
 
 async def _run_session(port: str, packets: int) -> None:
-    """Does only what an engine does for a session."""
+    """Do only what an engine does for a session."""
     from hilgw.adapters.base import Event, Ready, Received, StationSettings, Write
     from hilgw.adapters.xbee import ADAPTER
     from hilgw.engine.event_loop.scheduler import Timer
@@ -217,7 +217,7 @@ class Figure:
 
 
 def answer(mock: Any, master: int, now: int) -> None:
-    """Moves the host's bytes to the mock, and the mock's bytes to the host."""
+    """Move the host's bytes to the mock, and the mock's bytes to the host."""
     ready, _, _ = select.select([master], [], [], 0.001)
     if ready:
         mock.receive(os.read(master, 4096), now)
@@ -228,7 +228,7 @@ def answer(mock: Any, master: int, now: int) -> None:
 
 
 def measure(name: str, packets: int, together: int) -> Figure:
-    """One new process of a receiver, from the moment it is ready to its last packet."""
+    """Measure one new process of a receiver, from the moment it is ready to its last packet."""
     from hilgw.engine.mock_host import create_mock
     from hilgw.plugins import new_air
 
@@ -266,7 +266,7 @@ def measure(name: str, packets: int, together: int) -> Figure:
 
 
 def send(master: int, packets: int, together: int) -> None:
-    """The numbered packets; a write waits while the receiver is behind."""
+    """Send the numbered packets; a write waits while the receiver is behind."""
     due = time.monotonic()
     for start in range(0, packets, together):
         data = b"".join(frame(n) for n in range(start, min(start + together, packets)))
@@ -284,7 +284,7 @@ def cpu_ns(pid: int) -> int:
 def measure_all(
     packets: int, rounds: int, receivers: Sequence[str] = COMPARED
 ) -> dict[str, dict[str, list[Figure]]]:
-    """pattern -> receiver -> one figure per round."""
+    """Return one figure per round, by pattern and receiver."""
     figures: dict[str, dict[str, list[Figure]]] = {
         pattern: {name: [] for name in receivers} for pattern in PATTERNS
     }
@@ -309,19 +309,19 @@ def main() -> int:
 
 
 def times_less(figures: dict[str, list[Figure]], name: str) -> float:
-    """The ratio of digi-xbee's CPU time to ours, median of the rounds."""
+    """Return the ratio of digi-xbee's CPU time to ours, median of the rounds."""
     pairs = zip(figures[DIGI], figures[name], strict=True)
     return statistics.median(theirs.us / ours.us for theirs, ours in pairs)
 
 
 def bench(packets: int, rounds: int) -> list[Row]:
-    """Rows of the table. SystemExit when hilgw lost a packet."""
-    found = []
+    """Return rows of the table; SystemExit when hilgw lost a packet."""
+    table = []
     for pattern, by_name in measure_all(packets, rounds).items():
         for name in (SESSION, GATEWAY):
             if any(each.received != packets for each in by_name[name]):
                 raise SystemExit(f"{name} lost packets")
-            found.append(
+            table.append(
                 Row(
                     f"XBee packets {pattern} to {name}, CPU us each",
                     f"{middle(by_name[name]):.1f}",
@@ -331,7 +331,7 @@ def bench(packets: int, rounds: int) -> list[Row]:
                     at_least=True,
                 )
             )
-    return found
+    return table
 
 
 def middle(rounds: list[Figure]) -> float:

@@ -47,44 +47,44 @@ class Addressing(ABC):
         return self.settings.key
 
     def restart(self, now: int) -> None:  # noqa: B027 - most have nothing to do
-        """The module restarted, or its network registers changed."""
+        """Restart with the module, or with changed network registers."""
 
     def open_network(self, now: int) -> None:  # noqa: B027 - most have nothing to do
-        """NJ changed: the time in which other modules may join starts again."""
+        """Restart the time in which other modules may join: NJ changed."""
 
     @abstractmethod
     def refusal(self, request: Request) -> int:
-        """The delivery status of a request that cannot be sent at all; 0: it can."""
+        """Return the delivery status of a request that cannot be sent at all; 0: it can."""
 
     @abstractmethod
     def packet(self, request: Request) -> Packet:
-        """The request as a packet on the air."""
+        """Return the request as a packet on the air."""
 
     @abstractmethod
     def accepts(self, packet: Packet) -> bool:
-        """Is a packet of this family for this module?"""
+        """Return whether a packet of this family is for this module."""
 
     @abstractmethod
     def failure(self, request: Request, *, in_reach: bool, exists: bool) -> int:
-        """The delivery status of a packet without acknowledgement.
+        """Return the delivery status of a packet without acknowledgement.
 
-        in_reach: a module that accepts it is in reach. exists: there is one at any distance.
+        In reach means that a module that accepts it is in reach; it exists at any distance.
         """
 
     def concluded(self, packet: Packet, outcome: Outcome) -> Outcome:
-        """The outcome with the additions of the network layer."""
+        """Return the outcome with the additions of the network layer."""
         return outcome
 
     @abstractmethod
     def receive_options(self, packet: Packet) -> int:
-        """The options byte of a received packet."""
+        """Return the options byte of a received packet."""
 
     @abstractmethod
     def longest(self) -> int:
-        """NP: bytes in one packet to a 64-bit address."""
+        """Return NP: bytes in one packet to a 64-bit address."""
 
     def to_destination(self, data: bytes, kind: str = DATA, body: object = None) -> Request:
-        """A request to DH and DL; on 802.15.4, DH 0 makes DL a 16-bit address."""
+        """Return a request to DH and DL; on 802.15.4, DH 0 makes DL a 16-bit address."""
         high, low = self.settings.number("DH"), self.settings.number("DL")
         if self.settings.has_short_addresses and high == 0 and low < BROADCAST16:
             return Request(data, UNKNOWN64, low, kind=kind, body=body)
@@ -212,11 +212,11 @@ class Mesh(Addressing):
         return refused(self.settings.hardware.family, request.options)
 
     def failure(self, request: Request, *, in_reach: bool, exists: bool) -> int:
-        """Out of reach: no route. Lost again and again: no network acknowledgement."""
+        # Out of reach: no route. Lost again and again: no network acknowledgement.
         return Delivery.NETWORK_ACK if in_reach else Delivery.ROUTE_NOT_FOUND
 
     def concluded(self, packet: Packet, outcome: Outcome) -> Outcome:
-        """Adds the route discovery that the first packet to an address needs."""
+        # Adds the route discovery that the first packet to an address needs.
         target = packet.request.destination64
         if not packet.acknowledged or target in self._routes:
             if outcome.status:

@@ -41,7 +41,7 @@ class Node:
     device_type: int
 
     def record(self, family: str, options: int, rssi_dbm: int) -> bytes:
-        """The value of an ND answer."""
+        """Return the value of an ND answer."""
         head = self.source16.to_bytes(2, "big") + self.address.to_bytes(8, "big")
         if family == MAC_FAMILY:
             return head + bytes((-rssi_dbm,)) + self.name + b"\0"
@@ -54,7 +54,7 @@ class Node:
         return head + self.name + b"\0" + tail
 
     def lines(self, family: str, options: int, rssi_dbm: int) -> list[str]:
-        """The lines of an ND answer in command mode."""
+        """Return the lines of an ND answer in command mode."""
         short, strength = f"{self.source16:X}", f"{-rssi_dbm:X}"
         address = [f"{self.address >> 32:X}", f"{self.address & 0xFFFFFFFF:X}"]
         name = self.name.decode("latin-1")
@@ -111,15 +111,15 @@ class Discovery:
     # --- this module's searches -----------------------------------------------------------------
 
     def search(self, name: bytes, reply: Reply, now: int) -> None:
-        """ND: all nodes, or the node of this name."""
+        """Search for all nodes, or for the node of this name (ND)."""
         self._start(_Search(self._next_token(), name, reply, adopt=False, neighbours=False), now)
 
     def find_neighbours(self, value: bytes, reply: Reply, now: int) -> None:
-        """FN: the nodes in reach."""
+        """Find the nodes in reach (FN)."""
         self._start(_Search(self._next_token(), b"", reply, adopt=False, neighbours=True), now)
 
     def aggregate(self, value: bytes, reply: Reply, now: int) -> None:
-        """AG: this module becomes the destination of all whose destination is `value`."""
+        """Make this module the destination of all whose destination is `value` (AG)."""
         if not 0 < len(value) <= 8:
             reply(Answer(Status.BAD_PARAMETER if value else Status.ERROR), now)
             return
@@ -129,7 +129,7 @@ class Discovery:
         reply(Answer(Status.ERROR if refusal else Status.OK), now)
 
     def follow(self, packet: Packet, body: Aggregation) -> bytes | None:
-        """Another module's AG: the new and the old destination, None where this is not meant."""
+        """Follow another module's AG: new and old destination, None where it is not meant."""
         number, put = self._settings.number, self._settings.registers.put
         old = number("DH") << 32 | number("DL")
         if old != body.destination:
@@ -143,7 +143,7 @@ class Discovery:
         return self._token
 
     def resolve(self, name: bytes, reply: Reply, now: int) -> None:
-        """DN: make the node of this name the destination."""
+        """Make the node of this name the destination (DN)."""
         if name:
             search = _Search(self._next_token(), name, reply, adopt=True, neighbours=False)
             self._start(search, now)
@@ -173,11 +173,11 @@ class Discovery:
 
     @property
     def _lists_itself(self) -> bool:
-        """NO bit 1; S1 has one bit only."""
+        # NO bit 1; S1 has one bit only.
         return bool(self._options & (WITH_SELF if self._settings.hardware.modern else 0x01))
 
     def receive(self, node: Node, rssi_dbm: int, now: int) -> None:
-        """A node answered."""
+        """Take the answer of a node."""
         search = self._search
         if search is None or node.token != search.token:
             return
@@ -205,7 +205,7 @@ class Discovery:
         return Answer(value=short + node.address.to_bytes(8, "big"))
 
     def _end(self, now: int) -> None:
-        """The time is over. A search by name fails without an answer."""
+        # The time is over. A search by name fails without an answer.
         if self._search is not None:
             missed = self._search.name and not self._found_name
             end = Answer(text="", text_only=self._search.neighbours)

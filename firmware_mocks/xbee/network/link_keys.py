@@ -35,7 +35,6 @@ class LinkKeys:
         self._keys.clear()
 
     def key(self, address: int, now: int) -> bytes:
-        """The key registered for this address; empty when there is none."""
         key, expires = self._keys.get(address, (b"", 0))
         return key if now < expires else b""
 

@@ -13,16 +13,17 @@ from firmware_mocks.xbee.network.packets import Delivery
 NO_ACK = 0x01
 EVERY_PAN_IN_10 = 0x02  # frames 00 and 01 use 04 for it
 EVERY_PAN = 0x04
-INDIRECT = 0x04
 MULTICAST = 0x08
-SECURE = 0x10
 APS_ENCRYPTION = 0x20
 MODE_BITS = 0xC0
 
 
 class Option(NamedTuple):
-    """The meaning of one bit. refused: the delivery status of each packet that has it. done: this
-    mock does it; what it neither does nor refuses changes nothing here."""
+    """The meaning of one bit.
+
+    `refused` is the delivery status of each packet that has it. What is not `done` (this mock does
+    it) nor refused changes nothing here.
+    """
 
     meaning: str
     refused: int = Delivery.SUCCESS
@@ -65,6 +66,6 @@ OPTIONS: dict[str, dict[int, Option]] = {
 
 
 def refused(family: str, options: int) -> int:
-    """The delivery status of a packet with these options; 0: none of them is refused."""
+    """Return the delivery status of a packet with these options; 0: none of them is refused."""
     refusals = (each.refused for bit, each in OPTIONS[family].items() if options & bit)
     return next(filter(None, refusals), Delivery.SUCCESS)

@@ -130,4 +130,4 @@ Done = Callable[[Outcome, int], None]
 
 
 def ignore(outcome: Outcome, now: int) -> None:
-    """The `done` of a packet whose outcome has no effect."""
+    """Ignore the outcome of a packet without an effect."""

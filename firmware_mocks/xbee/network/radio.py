@@ -105,20 +105,20 @@ class Transceiver:
     # --- the other modules ------------------------------------------------------------------------
 
     def others(self) -> Iterator[Transceiver]:
-        """The other modules of this family in the air, at any distance."""
+        """Yield the other modules of this family in the air, at any distance."""
         family = self.settings.hardware.family
         modules = (radio for radio in self._air.radios if isinstance(radio, Transceiver))
         return (m for m in modules if m is not self and m.settings.hardware.family == family)
 
     def in_reach(self) -> Iterator[Transceiver]:
-        """The other modules of this family that this module's signal reaches."""
+        """Yield the other modules of this family that this module's signal reaches."""
         power_dbm = self.settings.power_at_1m_dbm
         for other in self.others():
             if self._air.loudness_dbm(self, power_dbm, other) >= other.sensitivity_dbm:
                 yield other
 
     def neighbours(self) -> Iterator[tuple[Transceiver, float]]:
-        """The modules in reach whose signal reaches this one, each with its RSSI here, dBm."""
+        """Yield the modules in reach whose signal reaches this one, with the RSSI here, dBm."""
         for other in self.in_reach():
             rssi = self._air.loudness_dbm(other, other.settings.power_at_1m_dbm, self)
             if rssi >= self.sensitivity_dbm and not other.off:
@@ -129,7 +129,6 @@ class Transceiver:
         return same_family and self.addressing.accepts(packet)
 
     def _failure(self, packet: Packet) -> int:
-        """The delivery status of a packet without acknowledgement."""
         return self.addressing.failure(
             packet.request,
             in_reach=any(
@@ -141,8 +140,11 @@ class Transceiver:
     # --- transmit -------------------------------------------------------------------------------
 
     def send(self, request: Request, done: Done, now: int) -> int:
-        """Transmit after the packets that wait; `done` gets the outcome. A queue that is full
-        drops the packet. Returns the delivery status of a request that cannot be sent, else 0."""
+        """Transmit after the packets that wait; `done` gets the outcome.
+
+        A queue that is full drops the packet. Returns the delivery status of a request that cannot
+        be sent, else 0.
+        """
         refusal = self.addressing.refusal(request)
         if refusal:
             return refusal
@@ -169,7 +171,7 @@ class Transceiver:
             self._transmit(now)
 
     def _channel_is_noisy(self) -> bool:
-        """CA 0 switches the test off."""
+        # CA 0 switches the test off.
         threshold = self.settings.number("CA")
         if threshold and self.settings.hardware.modern:
             threshold = self._threshold_dbm or threshold
@@ -223,7 +225,7 @@ class Transceiver:
             self._finish(Outcome(Delivery.SUCCESS), now)
 
     def _hold_back(self, now: int) -> None:
-        """The channel is not clear: five looks, five more 1 to 48 ms later, then failure."""
+        # The channel is not clear: five looks, five more 1 to 48 ms later, then failure.
         life = self._life
         pause = self._air.random.randint(1, 48) * MS
 
@@ -247,7 +249,7 @@ class Transceiver:
     # --- receive --------------------------------------------------------------------------------
 
     def signal_received(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
-        """A frame arrived. Acknowledged when it is addressed to this module alone."""
+        """Take a frame; acknowledge it when it is addressed to this module alone."""
         packet = signal.frame
         if not isinstance(packet, Packet) or not self._accepts(packet):
             return False
@@ -256,8 +258,8 @@ class Transceiver:
         return packet.acknowledged
 
     def _is_repeated(self, packet: Packet) -> bool:
-        """Has this packet come before (its acknowledgement was lost, or it is sent several
-        times)? Only Digi's header shows it."""
+        # Has this packet come before (its acknowledgement was lost, or it is sent several times)?
+        # Only Digi's header shows it.
         if not packet.header:
             return False
         repeated = self._seen.get(packet.source64) == packet.sequence

@@ -29,7 +29,7 @@ Field = tuple[int, int]  # value, size in bytes
 
 
 def channels_of(settings: Settings) -> list[int]:
-    """The channels of SC; 0 is the module's own channel."""
+    """Return the channels of SC; 0 is the module's own channel."""
     mask = settings.number("SC")
     if not mask:
         return [settings.number("CH")]
@@ -37,8 +37,11 @@ def channels_of(settings: Settings) -> list[int]:
 
 
 class EnergyScan:
-    """ED: the largest noise on each channel, in -dBm. S1 and S2C with 802.15.4 take the exponent of
-    the time on each channel of SC, the others the time for all channels in ms."""
+    """The largest noise on each channel, in -dBm (ED).
+
+    S1 and S2C with 802.15.4 take the exponent of the time on each channel of SC, the others the
+    time for all channels in ms.
+    """
 
     def __init__(self, settings: Settings, timers: Timers) -> None:
         self._settings = settings
@@ -72,7 +75,7 @@ class ActiveScan:
         self._is_mac = settings.hardware.family == MAC_FAMILY
 
     def search(self, value: bytes, reply: Reply, now: int) -> None:
-        """AS. value: the exponent of the time on each channel, else SD."""
+        """Search the channels (AS); `value` is the exponent of the time on each, else SD."""
         exponent = int.from_bytes(value, "big") if value else self._settings.number("SD")
         if exponent > LONGEST[self._is_mac] and value:
             reply(Answer(Status.BAD_PARAMETER), now)

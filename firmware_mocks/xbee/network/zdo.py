@@ -50,7 +50,7 @@ def is_zdo(ends: Endpoints) -> bool:
 
 
 def announcement(sequence: int, identity: Identity) -> bytes:
-    """The payload of Device_annce, broadcast after joining."""
+    """Return the payload of Device_annce, broadcast after joining."""
     return (
         bytes((sequence,))
         + _addresses(identity)[8:]
@@ -60,16 +60,16 @@ def announcement(sequence: int, identity: Identity) -> bytes:
 
 
 def answer(cluster: int, payload: bytes, identity: Identity) -> bytes | None:
-    """The payload of the answer; None: this module does not answer the request."""
+    """Return the payload of the answer; None: this module does not answer the request."""
     if cluster == NWK_ADDR:
         return _nwk_address(payload, identity)
     if len(payload) < 3 or cluster not in (IEEE_ADDR, NODE_DESC, SIMPLE_DESC, ACTIVE_EP):
         return None
     sequence, asked = payload[:1], payload[1:3]
-    found = _little(asked) == identity.short
+    is_known = _little(asked) == identity.short
     if cluster == IEEE_ADDR:
-        return sequence + bytes((SUCCESS,)) + _addresses(identity) if found else None
-    if not found:
+        return sequence + bytes((SUCCESS,)) + _addresses(identity) if is_known else None
+    if not is_known:
         return sequence + bytes((DEVICE_NOT_FOUND,)) + asked
     if cluster == NODE_DESC:
         return sequence + bytes((SUCCESS,)) + asked + _node_descriptor(identity)

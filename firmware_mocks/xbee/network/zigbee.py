@@ -56,7 +56,7 @@ Send = Callable[[Request, Done, int], object]
 
 
 def _resolved(request: Request) -> Request:
-    """Broadcast addresses FFFC to FFFF, in 64 or in 16 bits, as the 64-bit one."""
+    # Broadcast addresses FFFC to FFFF, in 64 or in 16 bits, as the 64-bit one.
     short = request.destination64 == UNKNOWN64 and request.destination16 in BROADCASTS16
     if short or request.destination64 in BROADCASTS16:
         return replace(request, destination64=BROADCAST64)
@@ -64,7 +64,7 @@ def _resolved(request: Request) -> Request:
 
 
 def _is_for_many(request: Request) -> bool:
-    """Whether no module acknowledges it: a broadcast, or a multicast to a group."""
+    # Whether no module acknowledges it: a broadcast, or a multicast to a group.
     return request.broadcast or bool(request.options & MULTICAST)
 
 
@@ -125,7 +125,7 @@ class Zigbee(Addressing):
         return zdo.Identity(self.source16, self.settings.address, role)
 
     def restart(self, now: int) -> None:
-        """Leave the network, and look for one."""
+        # It leaves the network, and looks for one.
         self._started = True
         self._open_until = now + self.settings.number("NJ") * SECOND
         put = self.settings.registers.put
@@ -184,7 +184,6 @@ class Zigbee(Addressing):
         self._parent = host
 
     def _invite(self, now: int) -> None:
-        """Modules in reach that look for a network find this one."""
         for other in self._neighbours():
             if other._started:
                 other.associate(now)
@@ -193,7 +192,6 @@ class Zigbee(Addressing):
         return (other for other in self._in_reach() if isinstance(other, Zigbee))
 
     def _hosts(self, now: int) -> tuple[list[Zigbee], int]:
-        """Modules whose network can be joined; if there are none, the reason."""
         settings = self.settings
         hosts = [other for other in self._neighbours() if other.joined]
         if not hosts:
@@ -212,7 +210,7 @@ class Zigbee(Addressing):
         return sorted(hosts, key=lambda host: host._is_below(self)), JOINING_CLOSED
 
     def is_open(self, now: int) -> bool:
-        """NJ: seconds since the start of the module or since its change; 0 never, FF always."""
+        """Return whether NJ seconds since the start or its change last; 0 never, FF always."""
         seconds = self.settings.number("NJ")
         return seconds == ALWAYS_OPEN or (seconds > 0 and now < self._open_until)
 
@@ -222,21 +220,20 @@ class Zigbee(Addressing):
             self._invite(now)
 
     def _admits(self, joining: Zigbee, now: int) -> bool:
-        """A module joins with the key of the network, or with one registered for it."""
+        # A module joins with the key of the network, or with one registered for it.
         if joining.settings.key == self.settings.key:
             return True
         link_key = self._trust_center()._link_keys.key(joining.settings.address, now)
         return link_key != b"" and link_key == joining.settings.key
 
     def _trust_center(self) -> Zigbee:
-        """The coordinator of this network."""
         network = self.settings.number("OP")
         others = (other for other in self._others() if isinstance(other, Zigbee))
         members = (m for m in others if m.coordinator and m.settings.number("OP") == network)
         return self if self.coordinator else next(members, self)
 
     def register(self, address: int, kind: int, key: bytes, now: int) -> Registration:
-        """Frame 24: let the module of this address join with a key of its own, for KT seconds."""
+        """Let the module of this address join with a key of its own, for KT seconds (frame 24)."""
         timeout_s = self.settings.number("KT")
         status = self._link_keys.register(address, kind, key, timeout_s, now)
         if status == Registration.SUCCESS and self.joined:
@@ -244,7 +241,7 @@ class Zigbee(Addressing):
         return status
 
     def _announce(self, now: int) -> None:
-        """Device_annce to the whole network."""
+        # Device_annce to the whole network.
         payload = zdo.announcement(self.next_sequence(), self.identity)
         ends = zdo.endpoints(zdo.DEVICE_ANNCE)
         self._send(Request(payload, BROADCAST64, endpoints=ends), ignore, now)
@@ -252,7 +249,7 @@ class Zigbee(Addressing):
     # --- ZDO ------------------------------------------------------------------------------------
 
     def answer_zdo(self, cluster: int, payload: bytes, now: int) -> bytes | None:
-        """The payload of the answer to a ZDO request; None: this module does not answer it."""
+        """Return the payload of the answer to a ZDO request; None when it is not answered."""
         if cluster == zigbee_tables.MGMT_LQI:
             entries = [each.entry() for each in self._neighbour_table(now)]
             return zigbee_tables.answer(cluster, payload, entries)
@@ -262,17 +259,15 @@ class Zigbee(Addressing):
         return zdo.answer(cluster, payload, self.identity)
 
     def _is_below(self, other: Zigbee) -> bool:
-        """Whether it joined through the other module, or through one that did."""
         parent = self._parent
         return parent is not None and (parent is other or parent._is_below(other))
 
     def _depth(self) -> int:
-        """Steps from the coordinator."""
         return 0 if self.coordinator or self._parent is None else self._parent._depth() + 1
 
     def _neighbour_table(self, now: int) -> Iterator[zigbee_tables.Neighbour]:
-        """The members of its network that it receives. An end device has its parent alone, and
-        is listed by it alone."""
+        # The members of its network that it receives. An end device has its parent alone, and is
+        # listed by it alone.
         for other, rssi_dbm in self._links():
             if not isinstance(other, Zigbee) or not other.joined:
                 continue
@@ -297,7 +292,7 @@ class Zigbee(Addressing):
     # --- commands -------------------------------------------------------------------------------
 
     def reset_network(self, value: bytes, reply: Reply, now: int) -> None:
-        """NR: leave the network, alone (0) or with all its members (1), and look for one."""
+        """Leave the network (NR), alone (0) or with all its members (1), and look for one."""
         if value not in (b"", b"\0", b"\1"):
             reply(Answer(Status.BAD_PARAMETER), now)
             return
@@ -363,11 +358,9 @@ class Zigbee(Addressing):
         return refused(self.settings.hardware.family, request.options)
 
     def failure(self, request: Request, *, in_reach: bool, exists: bool) -> int:
-        """Lost again and again; or out of reach; or no module has this address.
-
-        An address that no module has: the discovery of an unknown 16-bit address fails (24); a
-        packet to a known one is sent, and not acknowledged (21).
-        """
+        # Lost again and again; or out of reach; or no module has this address.
+        # An address that no module has: the discovery of an unknown 16-bit address fails (24); a
+        # packet to a known one is sent, and not acknowledged (21).
         if in_reach:
             return Delivery.NETWORK_ACK
         if exists:
@@ -376,7 +369,7 @@ class Zigbee(Addressing):
         return Delivery.NETWORK_ACK if by_short else Delivery.ADDRESS_NOT_FOUND
 
     def concluded(self, packet: Packet, outcome: Outcome) -> Outcome:
-        """Adds the address and route discovery that the first packet to a module needs."""
+        # Adds the address and route discovery that the first packet to a module needs.
         if outcome.status == Delivery.ADDRESS_NOT_FOUND:
             # The packet itself was not sent: no retries, as in the log of an S2C.
             return replace(outcome, retries=0, discovery=ADDRESS_DISCOVERY)
@@ -393,7 +386,7 @@ class Zigbee(Addressing):
         return (0x02 if packet.request.broadcast else 0x01) | aps
 
     def longest(self) -> int:
-        """API mode sends fragments."""
+        # API mode sends fragments.
         if self._line.api_mode:
             return FRAGMENTED_BYTES
         return UNICAST_BYTES - (ENCRYPTION_BYTES if self.key else 0)

@@ -1,5 +1,7 @@
-"""The tables that Mgmt_Lqi and Mgmt_Rtg answer with: the neighbours of a Zigbee module and its
-routes (Zigbee specification, sections 2.4.4.3.2 and 2.4.4.3.3). Numbers are little-endian."""
+"""The tables that Mgmt_Lqi and Mgmt_Rtg answer with: a module's neighbours and routes.
+
+Source: Zigbee specification, sections 2.4.4.3.2 and 2.4.4.3.3. Numbers are little-endian.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ END_DEVICE = 2
 ACTIVE = 0
 LQI_FROM_DBM, LQI_TO_DBM = -100, -40  # the link quality is 0 and 255 there
 ENTRIES = {MGMT_LQI: 3, MGMT_RTG: 10}
-"""So many fit into one packet."""
+"""This many fit into one packet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +42,12 @@ class Neighbour:
 
 
 def route(destination: int, next_hop: int) -> bytes:
-    """An active route to a 16-bit address."""
+    """Return an active route to a 16-bit address."""
     return destination.to_bytes(2, "little") + bytes((ACTIVE,)) + next_hop.to_bytes(2, "little")
 
 
 def answer(cluster: int, payload: bytes, entries: list[bytes]) -> bytes | None:
-    """The payload of the answer: the part of the table from the index that was asked for."""
+    """Return the payload of the answer: the part of the table from the index asked for."""
     if len(payload) < 2:
         return None
     sequence, start = payload[:1], payload[1]

@@ -68,7 +68,7 @@ class Api:
             self._frames |= {0x24: self._register_joining}
 
     def handle(self, frame: bytes, now: int) -> None:
-        """One frame's data from the client."""
+        """Handle one frame's data from the client."""
         action = self._frames.get(frame[0])
         if action is not None and len(frame) >= SHORTEST[frame[0]]:
             action(frame, now)
@@ -94,15 +94,15 @@ class Api:
         self._commands.run(name, value or None, reply, now, hold=queued)
 
     def _own_sample(self, data: bytes) -> bytes:
-        """The frame of the sample of IS; on 802.15.4 it follows the answer as if it had been
-        received."""
+        # The frame of the sample of IS; on 802.15.4 it follows the answer as if it had been
+        # received.
         source = self._settings.address.to_bytes(8, "big")
         if uses_standard_format(self._settings):
             return b"\x82" + source + b"\0\0" + data  # RSSI and options 0
         return b"\x92" + source + UNKNOWN16.to_bytes(2, "big") + b"\0" + data
 
     def _relay(self, frame: bytes, now: int) -> None:
-        """User data relay: the serial line is the only interface of this mock."""
+        # User data relay: the serial line is the only interface of this mock.
         frame_id, interface, data = frame[1], frame[2], frame[3:]
         answer = self._line.send_answer
         if interface == RELAY_SERIAL:
@@ -113,7 +113,7 @@ class Api:
             answer(bytes((0x89, frame_id, code)), now)
 
     def _register_joining(self, frame: bytes, now: int) -> None:
-        """Register a joining device: 64-bit address, two reserved bytes, kind of key, key."""
+        # Register a joining device: 64-bit address, two reserved bytes, kind of key, key.
         status = self._trust_center.register(number(frame, 2, 10), frame[12], frame[13:], now)
         if frame[1]:
             self._line.send_answer(bytes((0xA4, frame[1], status)), now)
@@ -159,7 +159,7 @@ class Api:
             self._answer_itself(request, received_at)
 
     def _answer_itself(self, request: Request, now: int) -> None:
-        """A ZDO request to the module's own address is answered without the radio."""
+        # A ZDO request to the module's own address is answered without the radio.
         cluster = request.endpoints.cluster
         data = self._trust_center.answer_zdo(cluster, request.data, now)
         if data is not None:
@@ -181,17 +181,17 @@ class Api:
     # --- packets from the air -------------------------------------------------------------------
 
     def deliver(self, packet: Packet, rssi_dbm: int, now: int) -> None:
-        """A data packet: 80 or 81 with its RSSI, 90, or 91 with its endpoints; AO decides."""
+        """Deliver a data packet: 80 or 81 with RSSI, 90, or 91 with endpoints; AO decides."""
         frame = self._received_frame(packet, rssi_dbm)
         if frame is not None:
             self._line.deliver_frame(frame, now)
 
     def deliver_destination(self, addresses: bytes, now: int) -> None:
-        """8E: an AG of another module has changed the destination; the new and the old one."""
+        """Report the new and the old destination when another module's AG changed it (8E)."""
         self._line.send_answer(b"\x8e\0" + addresses, now)
 
     def deliver_samples(self, packet: Packet, body: Samples, rssi_dbm: int, now: int) -> None:
-        """Samples of another module's pins: 82 or 83; 92, or 91 with their cluster."""
+        """Deliver samples of another module's pins: 82 or 83; 92, or 91 with their cluster."""
         options = self._radio.addressing.receive_options(packet)
         short = packet.source16.to_bytes(2, "big")
         if uses_standard_format(self._settings):

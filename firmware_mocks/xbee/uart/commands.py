@@ -51,7 +51,7 @@ Search = Callable[[bytes, Reply, int], None]
 
 
 def as_text(register: Register, value: int | bytes) -> str:
-    """A value as command mode prints it: text as it is, numbers in hexadecimal."""
+    """Return a value as command mode prints it: text as it is, numbers in hexadecimal."""
     if register.access == "w":
         return ""
     return value.decode("latin-1") if isinstance(value, bytes) else f"{value:X}"
@@ -92,7 +92,7 @@ class Commands:
     ) -> None:
         """Run one command; `reply` gets at least one answer, now or later.
 
-        Without a value it reads. hold: a value that is set waits for AC.
+        Without a value it reads. With `hold`, a value that is set waits for AC.
         """
         if name in self._searches:
             self._searches[name](value or b"", reply, now)
@@ -191,7 +191,7 @@ class RemoteCommands:
         self._frame_ids.clear()
 
     def send(self, frame: bytes, now: int) -> None:
-        """A frame 17 from the client."""
+        """Send a frame 17 from the client."""
         frame_id, options, letters, value = frame[1], frame[12], frame[13:15], frame[15:]
         self._token += 1
         command = RemoteCommand(self._token, letters, value or None, bool(options & APPLY))
@@ -219,7 +219,7 @@ class RemoteCommands:
             done(Outcome(refusal), now)
 
     def execute(self, packet: Packet, command: RemoteCommand, now: int) -> None:
-        """A command from another module: run it and send the answer."""
+        """Run a command from another module and send the answer."""
 
         def reply(answer: Answer, when: int) -> None:
             if answer.text_only:
@@ -248,12 +248,12 @@ class RemoteCommands:
             self._commands.run(name, command.value, reply, now, hold=True)
 
     def receive(self, packet: Packet, response: RemoteResponse, now: int) -> None:
-        """The other module answered. Several modules answer a broadcast command."""
+        """Take the other module's answer; several modules answer a broadcast command."""
         source = packet.source64.to_bytes(8, "big") + packet.source16.to_bytes(2, "big")
         self._respond(source, response, now)
 
     def _respond(self, source: bytes, response: RemoteResponse, now: int) -> None:
-        """Frame 97 to the client."""
+        # Frame 97 to the client.
         frame_id = self._frame_ids.get(response.token)
         if frame_id is not None and self._line.api_mode:
             head = bytes((0x97, frame_id)) + source + response.letters + bytes((response.status,))

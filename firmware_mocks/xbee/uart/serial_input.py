@@ -14,7 +14,7 @@ from firmware_mocks.xbee.uart.api import Api
 from firmware_mocks.xbee.uart.commands import Answer, Commands, Status
 from firmware_mocks.xbee.uart.serial_line import SerialLine
 
-SILENCE_NS = 500 * MS  # a frame that pauses for so long is given up
+SILENCE_NS = 500 * MS  # a frame that pauses for this long is given up
 # A host hands bytes over in lumps of 5 ms; a silence is sure when one more would have come.
 LUMP_NS = 8 * MS
 COMMAND_CHARACTERS = 3
@@ -73,10 +73,8 @@ class SerialInput:
         return self._clear or self._settings.number("D7") != 1
 
     def _steer_flow(self) -> None:
-        """CTS goes off shortly before the buffer is full, and on again with some room.
-
-        A host that obeys it still delivers the lump it has begun.
-        """
+        # CTS goes off shortly before the buffer is full, and on again with some room.
+        # A host that obeys it still delivers the lump it has begun.
         buffer = self._settings.hardware.uart_buffer
         free = buffer - self.held
         if self._settings.flow_control:
@@ -84,7 +82,7 @@ class SerialInput:
         self._clear = free > (CTS_OFF_FREE if self._clear else CTS_ON_FREE - 1)
 
     def receive(self, data: bytes, now: int) -> None:
-        """Bytes whose last one has just arrived."""
+        """Take bytes whose last one has just arrived."""
         data = self._line.uart.distort(data)
         byte_ns = self._line.uart.byte_ns
         start = now - (len(data) - 1) * byte_ns
@@ -92,21 +90,21 @@ class SerialInput:
             self._arrive(byte, max(start + index * byte_ns, self._quiet_since), now)
         self._line.settle(now)
 
-    def _arrive(self, byte: int, at: int, now: int) -> None:
-        gap = at - self._quiet_since
+    def _arrive(self, byte: int, time_ns: int, now: int) -> None:
+        gap = time_ns - self._quiet_since
         if not self._line.command_mode:
             if self._is_transparent and gap >= self._packet_gap_ns and not self._characters:
                 self._due = self.held
                 self.work(now)
-            self._watch_for_command_mode(byte, gap, at)
-        self._quiet_since = at
+            self._watch_for_command_mode(byte, gap, time_ns)
+        self._quiet_since = time_ns
         if self.held >= self._settings.hardware.uart_buffer:
             self.overruns += 1
             return
         self._input.append(byte)
         self._steer_flow()
         if self._is_transparent:
-            self._await_packet_end(at)
+            self._await_packet_end(time_ns)
         self.work(now)
 
     @property
@@ -125,7 +123,7 @@ class SerialInput:
             self._line.settle(now)
 
     def _is_blocked(self, now: int) -> bool:
-        """The radio sends, a command takes time, or the answers have no room."""
+        # The radio sends, a command takes time, or the answers have no room.
         if self._line.command_mode:
             return self._command_mode.busy
         if self._radio.busy:
@@ -144,7 +142,7 @@ class SerialInput:
     # --- API mode -------------------------------------------------------------------------------
 
     def _read_frame(self, now: int) -> None:
-        """One byte of a frame. The rest has to come before long."""
+        # One byte of a frame. The rest has to come before long.
         frame = self._line.reader.push(self._shift(1)[0])
         if frame is not None:
             self._api.handle(frame, now)
@@ -163,12 +161,12 @@ class SerialInput:
     def _packet_gap_ns(self) -> int:
         return self._settings.number("RO") * self._line.uart.byte_ns
 
-    def _await_packet_end(self, at: int) -> None:
-        """RO character times of silence end a packet; 0: every byte is one."""
+    def _await_packet_end(self, time_ns: int) -> None:
+        # RO character times of silence end a packet; 0: every byte is one.
         if self._characters:
             self._timers.stop("packet")
         elif self._packet_gap_ns:
-            end = at + self._packet_gap_ns + LUMP_NS
+            end = time_ns + self._packet_gap_ns + LUMP_NS
             self._timers.start("packet", end, self._end_packet)
         else:
             self._due = self.held
@@ -178,7 +176,6 @@ class SerialInput:
         self.work(now)
 
     def _send_packet(self, now: int) -> bool:
-        """Send the next packet if it is complete; true when one left."""
         limit = self._radio.addressing.longest()
         ready = self.held - self._characters
         count = limit if ready >= limit else min(self._due, ready)
@@ -195,14 +192,14 @@ class SerialInput:
 
     # --- the way into command mode --------------------------------------------------------------
 
-    def _watch_for_command_mode(self, byte: int, gap: int, at: int) -> None:
-        """Silence of GT, the command character three times, silence of GT."""
+    def _watch_for_command_mode(self, byte: int, gap: int, time_ns: int) -> None:
+        # Silence of GT, the command character three times, silence of GT.
         guard = self._settings.number("GT") * MS
         follows = gap >= guard if self._characters == 0 else gap < guard
         wanted = byte == self._settings.number("CC") and not self._line.reader.inside
         if wanted and follows and self._characters < COMMAND_CHARACTERS:
             self._characters += 1
-            self._timers.start("guard", at + guard, self._guard_over)
+            self._timers.start("guard", time_ns + guard, self._guard_over)
         elif self._characters:
             self._characters = 0
             self._timers.stop("guard")
@@ -262,14 +259,14 @@ class CommandMode:
         self._left(now)
 
     def abandon(self) -> None:
-        """The module restarts."""
+        """Restart with the module."""
         self._line.command_mode = self.busy = False
         self._waiting.clear()
         self._typed.clear()
         self._timers.stop("command mode")
 
     def push(self, byte: int, now: int) -> None:
-        """One character from the client. A line that is too long is an error when it ends."""
+        """Read one character from the client; a line that is too long is an error when it ends."""
         if byte != CR:
             if len(self._typed) <= LONGEST_LINE:
                 self._typed.append(byte)
@@ -284,7 +281,6 @@ class CommandMode:
         self._run_waiting(now)
 
     def _run_waiting(self, now: int) -> None:
-        """Run the commands that wait, until one takes time."""
         while self._waiting and self._line.command_mode and not self.busy:
             command = self._waiting.popleft()
             if command:
@@ -335,7 +331,7 @@ class CommandMode:
 
 
 def parse_value(name: str, text: str) -> bytes | None:
-    """A value as typed: hexadecimal, with or without 0x; None when it is not a value."""
+    """Return a value as typed: hexadecimal, with or without 0x; None when it is not a value."""
     if name in TEXT_COMMANDS:
         return text.encode("latin-1")
     match = _HEX.fullmatch(text)

@@ -25,7 +25,7 @@ def checksum(frame_data: bytes) -> int:
 
 
 def encode(frame_data: bytes, escaped: bool) -> bytes:
-    """The frame on the wire. Length and checksum are those of the data before escaping."""
+    """Return the frame on the wire; length and checksum are those of the data before escaping."""
     body = len(frame_data).to_bytes(2, "big") + frame_data + bytes((checksum(frame_data),))
     if not escaped:
         return bytes((DELIMITER,)) + body
@@ -63,7 +63,7 @@ class FrameReader:
         self._unescape = False
 
     def push(self, byte: int) -> bytes | None:
-        """One byte from the line; the frame data when it completes a good frame."""
+        """Read one byte from the line; return the frame data when it completes a good frame."""
         if byte == DELIMITER and (self.escaped or not self.inside):
             self.abort()
             self._body = bytearray()
@@ -125,7 +125,7 @@ class SerialLine:
     # --- settings -------------------------------------------------------------------------------
 
     def change(self) -> None:
-        """BD, NB, SB or AP have changed: `settle` brings them into use."""
+        """Note that BD, NB, SB or AP have changed: `settle` brings them into use."""
         self._changed = True
 
     def settle(self, now: int) -> None:
@@ -145,25 +145,25 @@ class SerialLine:
     # --- to the client --------------------------------------------------------------------------
 
     def send_text(self, text: bytes, now: int) -> None:
-        """An answer in command mode."""
+        """Send an answer in command mode."""
         self.uart.write(text, now + REPLY_NS)
 
     def send_answer(self, frame: bytes, now: int, received_at: int | None = None) -> None:
-        """A frame in answer to one of `received_at` (default now), after the firmware's delay."""
-        at = max(now, (now if received_at is None else received_at) + REPLY_NS)
-        self.uart.write(encode(frame, self.reader.escaped), at)
+        """Answer a frame of `received_at` (default now) after the firmware's delay."""
+        when = max(now, (now if received_at is None else received_at) + REPLY_NS)
+        self.uart.write(encode(frame, self.reader.escaped), when)
 
     def send_modem_status(self, code: int, now: int) -> None:
-        """Frame 8A, in API mode."""
+        """Send frame 8A, in API mode."""
         if self.api_mode:
             self.send_answer(bytes((0x8A, code)), now)
 
     def deliver_frame(self, frame: bytes, now: int) -> None:
-        """A frame with a packet from the air."""
+        """Deliver a frame with a packet from the air."""
         self.deliver(encode(frame, self.reader.escaped), now)
 
     def deliver(self, wire: bytes, now: int) -> None:
-        """Bytes from the air: all of them, or none when the buffer has no room."""
+        """Deliver bytes from the air: all of them, or none when the buffer has no room."""
         held = self.uart.held(now) + sum(map(len, self._waiting))
         if held + len(wire) > self.settings.hardware.uart_buffer:
             self.overflows += 1
@@ -173,7 +173,7 @@ class SerialLine:
             self.uart.write(wire, now)
 
     def deliver_waiting(self, now: int) -> None:
-        """Command mode has ended."""
+        """Deliver what waited for the end of command mode."""
         waiting, self._waiting = self._waiting, []
         for wire in waiting:
             self.uart.write(wire, now + REPLY_NS)
