@@ -240,12 +240,12 @@ def _spacing(points: Sequence[tuple[int, float]]) -> int:
 def _at(points: Sequence[tuple[int, float]], times: Sequence[int]) -> list[float]:
     """Return the values at these times, on straight lines between the samples."""
     sampled = [point[0] for point in points]
-    found = []
+    values = []
     for time in times:
         place = min(max(bisect_right(sampled, time), 1), len(points) - 1)
         (t0, v0), (t1, v1) = points[place - 1], points[place]
-        found.append(v0 + (v1 - v0) * ((time - t0) / (t1 - t0)))
-    return found
+        values.append(v0 + (v1 - v0) * ((time - t0) / (t1 - t0)))
+    return values
 
 
 def _best_lag(first: list[float], second: list[float], most: int) -> float | None:
@@ -257,22 +257,25 @@ def _best_lag(first: list[float], second: list[float], most: int) -> float | Non
     if scale == 0.0 or not math.isfinite(scale):
         return None
     correlation = _Correlation([v / scale for v in first], [v / scale for v in second])
-    found = {lag: correlation.at(lag) for lag in range(-most, most + 1)}
-    peak = max(found.values())
-    if peak < LEAST_CORRELATION or peak - min(found.values()) < LEAST_DROP:
+    correlations = {lag: correlation.at(lag) for lag in range(-most, most + 1)}
+    peak = max(correlations.values())
+    if peak < LEAST_CORRELATION or peak - min(correlations.values()) < LEAST_DROP:
         return None
-    tops = [max(hill, key=lambda lag: (found[lag], -abs(lag))) for hill in _hills(found, peak)]
-    if any(abs(top) == most and found[top] == peak for top in tops):
+    tops = [
+        max(hill, key=lambda lag: (correlations[lag], -abs(lag)))
+        for hill in _hills(correlations, peak)
+    ]
+    if any(abs(top) == most and correlations[top] == peak for top in tops):
         return None  # it may be greater outside
-    peaks = [_between_points(found, top) for top in tops if abs(top) < most]
+    peaks = [_between_points(correlations, top) for top in tops if abs(top) < most]
     highest = max(height for _, height in peaks)
     return min((lag for lag, height in peaks if height > highest - ALIKE), key=abs)
 
 
-def _hills(found: Mapping[int, float], peak: float) -> list[list[int]]:
+def _hills(correlations: Mapping[int, float], peak: float) -> list[list[int]]:
     """Return the lags with about the greatest correlation, in rows."""
     hills: list[list[int]] = [[]]
-    for lag, height in found.items():
+    for lag, height in correlations.items():
         if height > peak - LEAST_DROP:
             hills[-1].append(lag)
         elif hills[-1]:
@@ -280,9 +283,9 @@ def _hills(found: Mapping[int, float], peak: float) -> list[list[int]]:
     return [hill for hill in hills if hill]
 
 
-def _between_points(found: Mapping[int, float], top: int) -> tuple[float, float]:
+def _between_points(correlations: Mapping[int, float], top: int) -> tuple[float, float]:
     """Return where and how high the greatest correlation next to this lag is, by a parabola."""
-    left, height, right = (found[top + side] for side in (-1, 0, 1))
+    left, height, right = (correlations[top + side] for side in (-1, 0, 1))
     bend = left - 2 * height + right
     if bend >= 0:
         return top, height

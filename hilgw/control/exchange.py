@@ -137,10 +137,10 @@ class Exchange(Generic[QuestionT, AnswerT]):
         if now < self.silent_ns:
             return None
         for lane in (self._realtime, self._lines):
-            for at, question in enumerate(lane):
+            for index, question in enumerate(lane):
                 if question.take(answer):
-                    lost = [] if question.realtime else lane[:at]
-                    del lane[at - len(lost) : at + question.is_answered]
+                    lost = [] if question.realtime else lane[:index]
+                    del lane[index - len(lost) : index + question.is_answered]
                     return question, lost
         return None
 

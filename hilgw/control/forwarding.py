@@ -30,11 +30,11 @@ class Forwarding:
         errors = []
         for world, medium in self.channels.items():
             if not BROADCAST <= world <= CHANNEL_MAX:
-                what = f"channel {world} of the world is out of range"
-                errors.append(("channels", what, f"allowed: -1 to {CHANNEL_MAX}"))
+                text = f"channel {world} of the world is out of range"
+                errors.append(("channels", text, f"allowed: -1 to {CHANNEL_MAX}"))
             if medium in seen:
-                what = f"channel {medium} belongs to channel {seen[medium]} of the world already"
-                errors.append((f"channels.{world}", what, "map each channel to another one"))
+                text = f"channel {medium} belongs to channel {seen[medium]} of the world already"
+                errors.append((f"channels.{world}", text, "map each channel to another one"))
             seen.setdefault(medium, world)
         return errors
 

@@ -32,16 +32,16 @@ def differing(first: Iterable[Device], second: Iterable[Device]) -> list[str]:
     Another kind, or other units. first, second: of the simulated and the remote body.
     """
     others = {device.name: device for device in second}
-    found = []
+    names = []
     for device in first:
         other = others.get(device.name)
         if other is None or is_same(device, other):
             continue
         if device.kind != other.kind:
-            found.append(f"'{device.name}' is a {device.kind} and a {other.kind}")
+            names.append(f"'{device.name}' is a {device.kind} and a {other.kind}")
         else:
-            found.append(f"'{device.name}' reports {_units(device)} and {_units(other)}")
-    return found
+            names.append(f"'{device.name}' reports {_units(device)} and {_units(other)}")
+    return names
 
 
 def is_same(device: Device, other: Device) -> bool:

@@ -85,9 +85,9 @@ class MotorRecords:
         record, kind = self.motors[command.index], kind_of(command)
         sets = record.sets
         replaced = []
-        for each in (*_VOIDS[kind], kind):
-            if each in sets and (waits or not sets[each].waits):  # what waits is newer
-                old = sets.pop(each)
+        for kind_set in (*_VOIDS[kind], kind):
+            if kind_set in sets and (waits or not sets[kind_set].waits):  # what waits is newer
+                old = sets.pop(kind_set)
                 if old.waits:
                     replaced.append(old.command)
         self._order += 1

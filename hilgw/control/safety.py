@@ -77,12 +77,12 @@ class SafetyState:
         """The deadline for commands; None without one."""
         return ns_to_s(self.timeout_ns) if self.timeout_ns else None
 
-    def alive(self, at: int) -> None:
+    def alive(self, time_ns: int) -> None:
         """Note a sign of life of the controller.
 
         at: now, or later when bytes on a slow line still keep it waiting.
         """
-        self._alive_ns = at
+        self._alive_ns = time_ns
 
     def silent_ns(self, now: int) -> int:
         """Return for how long a controller that is free to compute has given no sign of life."""

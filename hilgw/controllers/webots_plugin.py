@@ -50,8 +50,8 @@ class WebotsPluginController(WebotsController):
         self, settings: Any, version: str, robot: str, step_ms: int
     ) -> WebotsControllerSession:
         if not library_speaks(version or NEWEST, OLDEST):
-            what = f"the plug-in hilgw is for Webots {OLDEST} or later"
-            raise ConfigError(what, where="webots", fix="write the version of your Webots")
+            text = f"the plug-in hilgw is for Webots {OLDEST} or later"
+            raise ConfigError(text, where="webots", fix="write the version of your Webots")
         configuration = RobotConfiguration(
             name=robot, synchronization=False, basicTimeStep=float(step_ms), controller="<extern>"
         )

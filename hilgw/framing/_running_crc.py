@@ -72,8 +72,8 @@ class RunningCrc:
             registers.append(0)
         if len(registers) <= block - self._first:
             new = bytes(stream[(self._first + len(registers) - 1) * BLOCK : block * BLOCK])
-            for at in range(0, len(new), BLOCK):
-                registers.append(self._update(new[at : at + BLOCK], registers[-1]))
+            for start in range(0, len(new), BLOCK):
+                registers.append(self._update(new[start : start + BLOCK], registers[-1]))
         return self._update(stream[block * BLOCK : position], registers[block - self._first])
 
 
@@ -129,9 +129,9 @@ def _zeros(crc: Crc) -> _Zeros:
 def _matrix(columns: list[int]) -> Matrix:
     """Return the matrix with these columns: the result of each single bit."""
     tables = []
-    for at in range(0, len(columns), 8):
+    for start in range(0, len(columns), 8):
         table = [0]
-        for column in columns[at : at + 8]:
+        for column in columns[start : start + 8]:
             table += [column ^ value for value in table]
         tables.append(table)
     return tables

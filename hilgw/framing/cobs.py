@@ -74,9 +74,9 @@ class Cobs(Delimited):
         return self._lead + _encode(self._seal(payload)) + b"\0"
 
     def feed(self, data: bytes, now: int = 0) -> list[bytes]:
-        frame, found, more = data.partition(b"\0")
+        frame, delimiter, more = data.partition(b"\0")
         quick = self._quick
-        if found and not more and quick and not self._rest and not self._skipping:
+        if delimiter and not more and quick and not self._rest and not self._skipping:
             update, start, residue, tail = quick
             try:
                 sealed = _decode(frame)

@@ -97,10 +97,10 @@ def _is_text(data: bytes) -> bool:
 
 def _guess_of_text(data: bytes, ours: str) -> str:
     lines = [line.decode("latin-1").strip() for line in data.splitlines() if line.strip()]
-    for piece, what in _PRINTED.items():
+    for piece, device in _PRINTED.items():
         if piece in data:
             printed = next((line for line in lines if piece.decode() in line), lines[0])
-            return f'it sends "{printed[:LINE_SHOWN]}": {what}'
+            return f'it sends "{printed[:LINE_SHOWN]}": {device}'
     if ours == "text":
         return "lines that no pattern of the settings describes"
     if ours.partition("-")[0].partition(":")[0] not in plugins.names(plugins.FRAMINGS):
@@ -152,8 +152,8 @@ def _shortest_run(byte: int) -> int:
     """
     bits = byte << 1  # the start bit is 0, and the lowest bit comes next
     shortest, length = _WINDOW, 1
-    for at in range(1, _WINDOW):
-        if bits >> at & 1 == bits >> (at - 1) & 1:
+    for index in range(1, _WINDOW):
+        if bits >> index & 1 == bits >> (index - 1) & 1:
             length += 1
         else:
             shortest, length = min(shortest, length), 1

@@ -152,38 +152,38 @@ class Length:
     def _search(self, steps: int) -> list[bytes]:
         """Return the valid frames in the stream; checks at most `steps` syncs."""
         payloads: list[bytes] = []
-        stream, at = self._stream, self._at
+        stream, start = self._stream, self._at
         good = bad = 0
         self._behind = True
         for _ in range(steps):
             end = self._cuts[0] if self._cuts else len(stream)
-            sync = stream.find(self._sync, at, end)
+            sync = stream.find(self._sync, start, end)
             frame_end = self._end(sync, end) if sync >= 0 else end + 1
             if 0 < frame_end <= end:
                 if self._holds(sync, frame_end):
                     payloads.append(bytes(stream[sync + self._header : frame_end - self._crc_size]))
                     good += frame_end - sync
-                    at = frame_end
+                    start = frame_end
                 else:
                     bad += 1
-                    at = sync + 1
+                    start = sync + 1
             elif frame_end == 0:
-                at = sync + 1
+                start = sync + 1
             elif not self._cuts:
-                at = sync if sync >= 0 else end - self._begun(at)
+                start = sync if sync >= 0 else end - self._begun(start)
                 self._behind = False
                 break
             elif sync >= 0:
-                at = sync + 1
+                start = sync + 1
                 self._give_up()
             else:
-                at = self._cuts.popleft()
+                start = self._cuts.popleft()
                 self._given_up = False
         if bad:
             self.dropped[FrameDropped.BAD_CRC] += bad
-        if at - self._at > good:
-            self.dropped[FrameDropped.GARBAGE] += at - self._at - good
-        self._at = at
+        if start - self._at > good:
+            self.dropped[FrameDropped.GARBAGE] += start - self._at - good
+        self._at = start
         self._let_go()
         return payloads
 
@@ -193,15 +193,15 @@ class Length:
             self._given_up = True
             self.dropped[FrameDropped.TRUNCATED] += 1
 
-    def _end(self, at: int, end: int) -> int:
+    def _end(self, start: int, end: int) -> int:
         """Return the end of the frame at this sync; beyond `end`: incomplete; 0: not a frame."""
-        begin = at + len(self._sync)
+        begin = start + len(self._sync)
         if begin + self._width > end:
             return end + 1
         size = int.from_bytes(self._stream[begin : begin + self._width], self._order)
         size -= self._counted
         if 0 <= size <= self.max_payload:
-            return at + self._header + size + self._crc_size
+            return start + self._header + size + self._crc_size
         self.dropped[FrameDropped.TOO_LONG if size > 0 else FrameDropped.TOO_SHORT] += 1
         return 0
 
@@ -236,9 +236,9 @@ class Length:
         if self._running is not None:
             self._running.forget(blocks)
 
-    def _begun(self, at: int) -> int:
+    def _begun(self, start: int) -> int:
         """Return the number of bytes at the end of the stream that may be the start of a sync."""
-        tail = self._stream[max(at, len(self._stream) - len(self._sync) + 1) :]
+        tail = self._stream[max(start, len(self._stream) - len(self._sync) + 1) :]
         for size in range(len(tail), 0, -1):
             if tail.endswith(self._sync[:size]):
                 return size

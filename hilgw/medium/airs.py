@@ -181,27 +181,27 @@ class Airs:
         is_certain, self.travelled_ns = is_unique(source), None
         if not self._ours.get(source, 0) if is_certain else here is None:
             return Origin.FOREIGN, None
-        found: _Transmission | None = None
+        nearest: _Transmission | None = None
         for transmission in self._sent.find(_content(data), now):
             if station in transmission.reported_by:
                 continue
             if not _possible(self._airs[transmission.air], transmission.station, source):
                 continue
             if transmission.air == air:
-                found = transmission
+                nearest = transmission
                 self.travelled_ns = now - transmission.left_ns
                 break
-            found = found or transmission
-        if found is not None:
-            found.reported_by.add(station)
-        owner = None if found is None else found.owner
+            nearest = nearest or transmission
+        if nearest is not None:
+            nearest.reported_by.add(station)
+        owner = None if nearest is None else nearest.owner
         if is_certain:
             in_air = here is not None and any(source in own for own in here.addresses.values())
             return Origin.ECHO if in_air else Origin.SIBLING, owner
-        if found is None:
+        if nearest is None:
             return Origin.FOREIGN, None
         # Across airs the same bytes may as well be another device's echo, such as a board's.
-        return (Origin.ECHO, owner) if found.air == air else (Origin.SIBLING, None)
+        return (Origin.ECHO, owner) if nearest.air == air else (Origin.SIBLING, None)
 
     def is_duplicate(
         self, air: str, station: str, address: str | None, data: bytes, now: int

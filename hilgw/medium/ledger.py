@@ -326,10 +326,10 @@ class Ledger:
 
     def _received_by(self) -> dict[str, dict[str, int]]:
         """Return source -> listener -> copies, without the sources that no listener received."""
-        found = {e.name: dict(e.by_listener) for e in self._sources.values() if e.by_listener}
+        counts = {e.name: dict(e.by_listener) for e in self._sources.values() if e.by_listener}
         if self._other_copies:
-            found[OTHERS] = {OTHERS: self._other_copies}
-        return found
+            counts[OTHERS] = {OTHERS: self._other_copies}
+        return counts
 
     def losses(self) -> dict[str, dict[str, int]]:
         """Return all losses: kind -> reason -> packets."""
@@ -348,10 +348,10 @@ class Ledger:
         queued = {name: each.queued() for name, each in self._emitters.items()}
         return queued | {name: each.queued() for name, each in self._stations.items()}
 
-    def _entered(self, what: str, sent: int, name: str) -> list[str]:
+    def _entered(self, subject: str, sent: int, name: str) -> list[str]:
         source = self._sources.get(name)
         packets = source.packets if source else 0
-        return [] if sent == packets else [f"{what} {sent} != entered the medium {packets}"]
+        return [] if sent == packets else [f"{subject} {sent} != entered the medium {packets}"]
 
     def _entered_dict(self, name: str) -> dict[str, Any]:
         return self._sources.get(name, SourceCount(name)).as_dict()

@@ -125,34 +125,34 @@ class Listeners:
             return known
         buckets = self._listening(packet)
         if len(buckets) == 1:
-            found = buckets[0].all()
+            listeners = buckets[0].all()
         else:
-            found = sorted((each for bucket in buckets for each in bucket.all()), key=_ORDER)
+            listeners = sorted((each for bucket in buckets for each in bucket.all()), key=_ORDER)
         if way in self._buckets:  # else one of any number of channels
-            self._on_channel[way] = found
-        return found
+            self._on_channel[way] = listeners
+        return listeners
 
     def near(self, packet: Packet, pose: Pose) -> list[Listener] | None:
         """Return the listeners on the channel that may be in range, in order of attachment.
 
         These are in range or have no pose. None when the index would not save anything.
         """
-        found: list[Listener] = []
+        listeners: list[Listener] = []
         saved = False
         for bucket in self._listening(packet):
             near = bucket.near(pose.position, packet.range)
             saved = saved or near is not None
-            found.extend(bucket.all() if near is None else near)
+            listeners.extend(bucket.all() if near is None else near)
         if not saved:
             return None
         position, range, dist = pose.position, packet.range, math.dist
-        found = [
+        listeners = [
             each
-            for each in found
+            for each in listeners
             if each.pose is None or dist(position, each.pose.position) <= range
         ]
-        found.sort(key=_ORDER)
-        return found
+        listeners.sort(key=_ORDER)
+        return listeners
 
     def reason_without_listener(self, packet: Packet) -> NotReceivedReason:
         """Return the reason why a packet has no listener on its channel."""

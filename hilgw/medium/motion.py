@@ -126,8 +126,8 @@ class TimedPoses:
         """Return the pose at this time after the start; `up` is ignored."""
         after = bisect_right(self.times_ns, elapsed_ns)
         if after in (0, len(self.times_ns)):
-            at = min(after, len(self.times_ns) - 1)
-            return Pose.from_quaternion(self.positions[at], self.quaternions[at])
+            index = min(after, len(self.times_ns) - 1)
+            return Pose.from_quaternion(self.positions[index], self.quaternions[index])
         before = after - 1
         begin, end = self.times_ns[before], self.times_ns[after]
         part = (elapsed_ns - begin) / (end - begin)
@@ -183,8 +183,8 @@ def _timed_pose(row: str) -> tuple[str, tuple[int, Vector, Quaternion]]:
             except ValueError:
                 numbers.append(math.nan)
             if not math.isfinite(numbers[-1]):
-                what = f"{title} {field.strip()[:40]!r} is not a number"
-                raise ConfigError(what, where=str(column))
+                text = f"{title} {field.strip()[:40]!r} is not a number"
+                raise ConfigError(text, where=str(column))
     time_s, x, y, z, qx, qy, qz, qw = numbers
     try:
         Pose.from_quaternion((x, y, z), (qx, qy, qz, qw))

@@ -214,8 +214,8 @@ def obstacle(settings: ObstacleSettings, upright: int) -> Obstacle:
         )
     for name in ("radius", "height", "size"):
         if (getattr(settings, name) is not None) != (name in needed):
-            what = "needs" if name in needed else "has no"
-            raise ConfigError(f"a {settings.shape} {what} {name}", where=name)
+            verb = "needs" if name in needed else "has no"
+            raise ConfigError(f"a {settings.shape} {verb} {name}", where=name)
     return Obstacle(
         _solid(settings, upright),
         Pose.from_axis_angle(settings.position, settings.rotation),

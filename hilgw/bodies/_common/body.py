@@ -38,8 +38,8 @@ def device_problems(settings: RobotSettings, devices: Iterable[Device]) -> Itera
         if name not in names[MOTOR]:
             fix = f"its motors are {', '.join(names[MOTOR]) or 'none'}"
             yield f"limits.{name}", "the robot has no such motor", fix
-        for where, what in limit_errors(limits, None):
-            yield f"limits.{name}.{where}", what, "correct the limits"
+        for where, problem in limit_errors(limits, None):
+            yield f"limits.{name}.{where}", problem, "correct the limits"
     for name in settings.always_on:
         if name not in names[SENSOR]:
             fix = f"its sensors are {', '.join(names[SENSOR]) or 'none'}"

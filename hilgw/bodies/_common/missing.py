@@ -80,10 +80,12 @@ class MissingSettings:
 
     def _drop(self, device: Device, name: str, events: list[Event]) -> None:
         self._counts[f"dropped_{name}"] += 1
-        what = name
+        setting = name
         if name == AVAILABLE:
-            what = "available force" if device.kind == LINEAR_MOTOR else "available torque"
-        events.append(Notice(f"'{device.name}' cannot be given {what}: left out of its commands"))
+            setting = "available force" if device.kind == LINEAR_MOTOR else "available torque"
+        events.append(
+            Notice(f"'{device.name}' cannot be given {setting}: left out of its commands")
+        )
 
 
 def _limits_in(command: MotorCommand | MotorSettings) -> list[tuple[str, float]]:

@@ -100,8 +100,8 @@ class WheeledSession(RobotSession):
             return refusal
         events = self._drive_on(now)
         if abs(wheel.value) >= self._cut_from:
-            what = f"velocities beyond {self._fastest:.4g} rad/s are cut to it"
-            events.append(Notice(f"'{wheel.device.name}': {what}"))
+            text = f"velocities beyond {self._fastest:.4g} rad/s are cut to it"
+            events.append(Notice(f"'{wheel.device.name}': {text}"))
         return events
 
     def _halt_motor(self, index: int, now: int) -> StopPlan:

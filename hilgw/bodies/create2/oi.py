@@ -152,48 +152,48 @@ class StreamReader:
         """Return the values of each frame by packet, in order."""
         buffer, frames = self._buffer, []
         buffer += data
-        at = 0
-        while (at := self._next_header(at)) >= 0:
-            if len(buffer) - at < 2:
+        start = 0
+        while (start := self._next_header(start)) >= 0:
+            if len(buffer) - start < 2:
                 break
-            size = buffer[at + 1] + OVERHEAD
+            size = buffer[start + 1] + OVERHEAD
             if size > self._longest:
-                at = self._skip(at)
-            elif len(buffer) - at < size:
+                start = self._skip(start)
+            elif len(buffer) - start < size:
                 break
-            elif (values := self._parse(bytes(buffer[at : at + size]))) is None:
-                at = self._skip(at)
+            elif (values := self._parse(bytes(buffer[start : start + size]))) is None:
+                start = self._skip(start)
             else:
                 frames.append(values)
-                at += size
-        del buffer[: len(buffer) if at < 0 else at]
+                start += size
+        del buffer[: len(buffer) if start < 0 else start]
         return frames
 
     def _next_header(self, start: int) -> int:
-        at = self._buffer.find(HEADER, start)
-        skipped = (len(self._buffer) if at < 0 else at) - start
+        header = self._buffer.find(HEADER, start)
+        skipped = (len(self._buffer) if header < 0 else header) - start
         if skipped:
             self.dropped["noise"] += skipped
-        return at
+        return header
 
-    def _skip(self, at: int) -> int:
+    def _skip(self, start: int) -> int:
         self.dropped["noise"] += 1
-        return at + 1
+        return start + 1
 
     def _parse(self, frame: bytes) -> dict[int, int] | None:
         if sum(frame) & 0xFF:
             return None
         values: dict[int, int] = {}
-        at, end = 2, len(frame) - 1
-        while at < end:
-            packet = frame[at]
+        index, end = 2, len(frame) - 1
+        while index < end:
+            packet = frame[index]
             if packet not in self.known or packet in values:
                 return None
-            after = at + 1 + SIZES[packet]
+            after = index + 1 + SIZES[packet]
             if after > end:
                 return None
-            values[packet] = value_of(packet, frame[at + 1 : after])
-            at = after
+            values[packet] = value_of(packet, frame[index + 1 : after])
+            index = after
         return values
 
 
@@ -214,19 +214,19 @@ def _frames(data: bytes) -> str:
 
 def _commands(data: bytes) -> list[str]:
     words: list[str] = []
-    at = 0
-    while at < len(data):
-        command = data[at]
+    start = 0
+    while start < len(data):
+        command = data[start]
         size = 1 + _DATA.get(command, 0)
-        if data.startswith(STOP, at):
+        if data.startswith(STOP, start):
             words.append("stop")
-            at += len(STOP)
+            start += len(STOP)
             continue
         if command == 148:
-            size = 2 + (data[at + 1] if at + 1 < len(data) else 0)
-        body = data[at + 1 : at + size]
-        if at + size > len(data) or command not in {*_WORDS, *_DATA, 148}:
-            return [*words, data[at:].hex(" ")]
+            size = 2 + (data[start + 1] if start + 1 < len(data) else 0)
+        body = data[start + 1 : start + size]
+        if start + size > len(data) or command not in {*_WORDS, *_DATA, 148}:
+            return [*words, data[start:].hex(" ")]
         if command == 145:
             right, left = struct.unpack(">hh", body)
             text = f"drive left {left}, right {right} mm/s"
@@ -238,5 +238,5 @@ def _commands(data: bytes) -> list[str]:
             text = _WORDS[command]
         if not words or words[-1] != text:
             words.append(text)
-        at += size
+        start += size
     return words

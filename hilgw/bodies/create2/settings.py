@@ -103,8 +103,8 @@ _CLIFF_FIELDS = DistanceSensorFields(
 
 def sensors_of(settings: Create2Settings) -> dict[str, Create2Sensor]:
     """Return the sensors of the robot by device name, in order."""
-    found = {**DEFAULT_SENSORS, **settings.sensors}
-    return {name: sensor for name, sensor in found.items() if sensor.packet != OFF}
+    sensors = {**DEFAULT_SENSORS, **settings.sensors}
+    return {name: sensor for name, sensor in sensors.items() if sensor.packet != OFF}
 
 
 def devices_of(settings: Create2Settings) -> list[Device]:

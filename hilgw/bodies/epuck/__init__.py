@@ -63,8 +63,8 @@ class EPuckBody(SerialRobot):
     def _sensor_problems(self, settings: EPuckSettings) -> Iterator[Problem]:
         for name in settings.sensors:
             if name not in SOURCES:
-                what = NOT_CARRIED.get(name, "the robot has no such sensor")
-                yield f"sensors.{name}", what, f"its sensors are {', '.join(SOURCES)}"
+                reason = NOT_CARRIED.get(name, "the robot has no such sensor")
+                yield f"sensors.{name}", reason, f"its sensors are {', '.join(SOURCES)}"
             elif name == "gyro" and settings.model != EPUCK2:
                 yield f"sensors.{name}", "an e-puck has no gyro", "set model: e-puck2"
 

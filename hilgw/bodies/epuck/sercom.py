@@ -91,14 +91,14 @@ def answer_size(letters: str, ground_values: int = 3) -> int:
 
 def decode(letters: str, data: bytes, ground_values: int = 3) -> dict[str, tuple[int, ...]]:
     """Return the numbers of each command; data has `answer_size` bytes."""
-    found: dict[str, tuple[int, ...]] = {}
-    at = 0
+    numbers: dict[str, tuple[int, ...]] = {}
+    start = 0
     for letter in letters:
         count = _count(letter, ground_values)
         code = "h" if letter in _SIGNED else "H"
-        found[letter] = struct.unpack_from(f"<{count}{code}", data, at)
-        at += 2 * count
-    return found
+        numbers[letter] = struct.unpack_from(f"<{count}{code}", data, start)
+        start += 2 * count
+    return numbers
 
 
 def _count(letter: str, ground_values: int) -> int:
@@ -122,23 +122,23 @@ def describe(data: bytes, *, received: bool) -> str:
 
 def _request(data: bytes) -> str:
     words: list[str] = []
-    at = 0
-    while at < len(data):
-        letter = chr(256 - data[at]) if data[at] >= 0x80 else ""
-        if letter == "D" and at + SPEED_BYTES <= len(data):
-            left, right = struct.unpack_from("<hh", data, at + 1)
+    start = 0
+    while start < len(data):
+        letter = chr(256 - data[start]) if data[start] >= 0x80 else ""
+        if letter == "D" and start + SPEED_BYTES <= len(data):
+            left, right = struct.unpack_from("<hh", data, start + 1)
             words.append(f"drive left {left}, right {right} steps/s")
-            at += SPEED_BYTES
-        elif letter == "L" and at + LED_BYTES <= len(data):
-            words.append(f"LED {data[at + 1]} {data[at + 2]}")
-            at += LED_BYTES
+            start += SPEED_BYTES
+        elif letter == "L" and start + LED_BYTES <= len(data):
+            words.append(f"LED {data[start + 1]} {data[start + 2]}")
+            start += LED_BYTES
         elif letter and letter in LETTERS:
             words.append(f"ask {letter}")
-            at += 1
-        elif data[at] == 0:
-            at += 1
+            start += 1
+        elif data[start] == 0:
+            start += 1
         else:
-            return "; ".join([*words, data[at:].hex(" ")])
+            return "; ".join([*words, data[start:].hex(" ")])
     return "; ".join(words)
 
 

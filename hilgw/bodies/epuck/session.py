@@ -100,13 +100,13 @@ class EPuckSession(WheeledSession):
             return []
         if self._dialogue is not None:
             return self._text(data, now)
-        found = self._exchange.take(data, now)
-        if found is None:
+        answers = self._exchange.take(data, now)
+        if answers is None:
             self._exchange.late(0, now)
             self.counts["unasked"] += len(data)
             self._unasked = (self._unasked + data)[-64:]
             return self._reset_seen(self._unasked, now)
-        question, _ = found
+        question, _ = answers
         if isinstance(question, Fence):
             return self._reset_seen(question.received, now) or self._back_in_step(question, now)
         return self._answered(question, now) if question.is_answered else []
@@ -432,8 +432,8 @@ class Request(Question[bytes]):
         ):
             return None
         data = received[len(self.request) :] if self.echo else received
-        found = sercom.decode(self.letters, data, self.ground_values)
-        return found if found[sercom.SPEEDS] == self.speeds else None
+        numbers = sercom.decode(self.letters, data, self.ground_values)
+        return numbers if numbers[sercom.SPEEDS] == self.speeds else None
 
 
 Numbers = dict[str, tuple[int, ...]]
@@ -455,9 +455,11 @@ class Sensors:
         """Create it with the odometers of the wheels, by the indices of their sensors."""
         given = sensors_of(settings)
         sources = {**SOURCES, **WHEEL_SOURCES}
-        found = devices.of_role(SENSOR)
-        self._sources = {each.index: sources[each.name] for each in found}
-        self._tables = {each.index: given[each.name].table for each in found if each.name in given}
+        sensors = devices.of_role(SENSOR)
+        self._sources = {each.index: sources[each.name] for each in sensors}
+        self._tables = {
+            each.index: given[each.name].table for each in sensors if each.name in given
+        }
         self._always_on = always_on
         self._odometers = odometers
         self._period_ns = ms_to_ns(settings.period_ms)
@@ -518,14 +520,14 @@ class Sensors:
 
     def _value(self, index: int, numbers: Numbers) -> Value:
         letter, place = self._sources[index]
-        found = numbers[letter]
+        value = numbers[letter]
         if letter == sercom.ENCODERS:
-            return self._odometers[index].read(found[place]) / sercom.STEPS_PER_RAD
+            return self._odometers[index].read(value[place]) / sercom.STEPS_PER_RAD
         table = self._tables[index]
         if place >= 0:
-            return float(look_up(table, found[place]))
+            return float(look_up(table, value[place]))
         if letter == "a":
-            vector = sercom.acceleration(found, self._model)
+            vector = sercom.acceleration(value, self._model)
         else:
-            vector = tuple(map(float, found))
+            vector = tuple(map(float, value))
         return tuple(look_up(table, each) for each in vector)

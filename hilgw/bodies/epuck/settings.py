@@ -134,9 +134,11 @@ _GYRO = 13.315805  # rad/s, for 100000
 def sensors_of(settings: EPuckSettings) -> dict[str, EPuckSensor]:
     """Return the sensors of the robot besides its encoders, by name, in order."""
     absent = () if settings.model == EPUCK2 else ("gyro",)
-    found = {name: EPuckSensor() for name in SOURCES if name not in _GROUND and name not in absent}
-    found |= {name: sensor for name, sensor in settings.sensors.items() if name in SOURCES}
-    return {name: found[name] for name in SOURCES if name in found and found[name].present}
+    sensors = {
+        name: EPuckSensor() for name in SOURCES if name not in _GROUND and name not in absent
+    }
+    sensors |= {name: sensor for name, sensor in settings.sensors.items() if name in SOURCES}
+    return {name: sensors[name] for name in SOURCES if name in sensors and sensors[name].present}
 
 
 def letters_of(settings: EPuckSettings) -> set[str]:

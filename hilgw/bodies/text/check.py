@@ -61,16 +61,16 @@ def _lines(settings: TextBodySettings) -> Iterator[tuple[str, Line]]:
         ("stop", settings.stop),
         ("requests", settings.requests),
     ):
-        for at, line in enumerate(lines):
-            yield f"{name}.{at}", line
+        for index, line in enumerate(lines):
+            yield f"{name}.{index}", line
     for name, led in settings.leds.items():
         yield f"leds.{name}", led
 
 
 def _patterns(settings: TextBodySettings) -> Iterator[Problem]:
     named = [(name, getattr(settings, name)) for name in ("failed", "restarted", "ignore")]
-    for at, step in enumerate(settings.setup):
-        named += [(f"setup.{at}.expect", step.expect), (f"setup.{at}.failed", step.failed)]
+    for index, step in enumerate(settings.setup):
+        named += [(f"setup.{index}.expect", step.expect), (f"setup.{index}.failed", step.failed)]
     for path, line in _lines(settings):
         named += [(f"{path}.expect", line.expect), (f"{path}.failed", line.failed)]
     named += [(f"stop.{at}.after", line.after) for at, line in enumerate(settings.stop)]
@@ -98,31 +98,31 @@ def _texts(settings: TextBodySettings) -> Iterator[Problem]:
 
 def _handshake(settings: TextBodySettings) -> Iterator[Problem]:
     if not any(step.expect and step.send for step in settings.setup):
-        what = "no step asks the robot and waits for its answer: a dead line would look alive"
-        yield "setup", what, "add a step with send and expect, e.g. its version"
-    for at, step in enumerate(settings.setup):
+        text = "no step asks the robot and waits for its answer: a dead line would look alive"
+        yield "setup", text, "add a step with send and expect, e.g. its version"
+    for index, step in enumerate(settings.setup):
         if not step.send and not step.expect:
-            yield f"setup.{at}", "has neither send nor expect", "add send or expect"
+            yield f"setup.{index}", "has neither send nor expect", "add send or expect"
 
 
 def _motors(settings: TextBodySettings) -> Iterator[Problem]:
     if settings.motors and not settings.stop:
-        what = "the motors could not be stopped"
-        yield "stop", what, "add the line that stops all of them, e.g. stop: [{send: 'D,0,0'}]"
+        text = "the motors could not be stopped"
+        yield "stop", text, "add the line that stops all of them, e.g. stop: [{send: 'D,0,0'}]"
     used: Counter[str] = Counter()
-    for at, motion in enumerate(settings.commands):
+    for index, motion in enumerate(settings.commands):
         names = PLACEHOLDER.findall(motion.send)
         used.update(set(names))
         for name in names:
             if name not in settings.motors and name != VELOCITY:
                 fix = f"its motors are {', '.join(settings.motors)}"
-                yield f"commands.{at}.send", f"{{{name}}} is not a motor", fix
+                yield f"commands.{index}.send", f"{{{name}}} is not a motor", fix
         moved = [settings.motors[name] for name in names if name in settings.motors]
         if not moved:
-            yield f"commands.{at}.send", "moves no motor", "write {NAME} for the motor's number"
+            yield f"commands.{index}.send", "moves no motor", "write {NAME} for the motor's number"
         if VELOCITY in names and not any(motor.mode == "position" for motor in moved):
-            what = "{velocity} is that of motors with position control, and it moves none"
-            yield f"commands.{at}.send", what, "leave it out"
+            text = "{velocity} is that of motors with position control, and it moves none"
+            yield f"commands.{index}.send", text, "leave it out"
     for name, motor in settings.motors.items():
         yield from _motor(settings, name, motor, used[name])
 
@@ -131,8 +131,8 @@ def _motor(settings: TextBodySettings, name: str, motor: TextMotor, used: int) -
     if name == VELOCITY:
         yield f"motors.{name}", "the name means the velocity in a line", "rename it"
     if used != 1:
-        what = "is in no line of commands" if used == 0 else f"is in {used} lines of commands"
-        yield f"motors.{name}", what, f"write {{{name}}} into one line"
+        text = "is in no line of commands" if used == 0 else f"is in {used} lines of commands"
+        yield f"motors.{name}", text, f"write {{{name}}} into one line"
     if not motor.scale:
         yield f"motors.{name}.scale", "0: every number would be the same", "write the factor"
     if motor.text.count("{}") != 1:
@@ -141,8 +141,8 @@ def _motor(settings: TextBodySettings, name: str, motor: TextMotor, used: int) -
     if low is not None and high is not None and low > high:
         yield f"motors.{name}.smallest", f"{low:g} is above largest, {high:g}", "exchange them"
     if motor.mode == "velocity" and not _holds(motor, motor.offset):
-        what = "the number of velocity 0 is beyond smallest and largest"
-        yield f"motors.{name}", what, "correct offset, smallest or largest"
+        text = "the number of velocity 0 is beyond smallest and largest"
+        yield f"motors.{name}", text, "correct offset, smallest or largest"
 
 
 def _holds(motor: TextMotor, number: float) -> bool:
@@ -158,8 +158,8 @@ def _rates(settings: TextBodySettings) -> Iterator[Problem]:
         )
         by_position = motor is not None and motor.mode == "position"
         if limits.rate is not None and by_position and not paced:
-            what = "the line of this motor has no {velocity}, which would keep to the rate"
-            yield f"limits.{name}.rate", what, "add {velocity} to it, or leave the rate out"
+            text = "the line of this motor has no {velocity}, which would keep to the rate"
+            yield f"limits.{name}.rate", text, "add {velocity} to it, or leave the rate out"
 
 
 def _devices(settings: TextBodySettings) -> Iterator[Problem]:
@@ -178,16 +178,16 @@ def _devices(settings: TextBodySettings) -> Iterator[Problem]:
         count = len(groups_of_sensor(name, sensor))
         wanted = 3 if sensor.has_vector else 1
         if count != wanted:
-            what = f"a {sensor.node} needs {wanted} groups, and has {count}"
-            yield f"sensors.{name}.group", what, "group: [x, y, z]" if wanted > 1 else "group: x"
+            text = f"a {sensor.node} needs {wanted} groups, and has {count}"
+            yield f"sensors.{name}.group", text, "group: [x, y, z]" if wanted > 1 else "group: x"
         if sensor.motor and (sensor.motor not in settings.motors or sensor.node != POSITION_SENSOR):
-            what = f"'{sensor.motor}' is not a motor with this sensor on its joint"
+            text = f"'{sensor.motor}' is not a motor with this sensor on its joint"
             fix = f"node: PositionSensor; its motors are {', '.join(settings.motors) or 'none'}"
-            yield f"sensors.{name}.motor", what, fix
+            yield f"sensors.{name}.motor", text, fix
         allowed = TOUCH_TYPES if sensor.node == TOUCH_SENSOR else DISTANCE_SENSOR_TYPES
         if sensor.type and sensor.type not in allowed:
-            what = f"a {sensor.node} has no type {sensor.type!r}"
-            yield f"sensors.{name}.type", what, f"use {', '.join(allowed)}"
+            text = f"a {sensor.node} has no type {sensor.type!r}"
+            yield f"sensors.{name}.type", text, f"use {', '.join(allowed)}"
         if sensor.wraps and sensor.has_vector:
             yield f"sensors.{name}.wraps", "a vector does not wrap around", "leave it out"
         if sensor.starts_at_zero and sensor.has_vector:
@@ -196,28 +196,28 @@ def _devices(settings: TextBodySettings) -> Iterator[Problem]:
 
 def _sensors(settings: TextBodySettings) -> Iterator[Problem]:
     """Check that each sensor has its groups in one line of the robot."""
-    found = []
-    for at, unasked in enumerate(settings.unasked):
+    matches = []
+    for index, unasked in enumerate(settings.unasked):
         if not unasked.expect:
-            yield f"unasked.{at}.expect", "is empty", "write the pattern of the line"
-    for at, request in enumerate(settings.requests):
+            yield f"unasked.{index}.expect", "is empty", "write the pattern of the line"
+    for index, request in enumerate(settings.requests):
         if not request.expect:
-            yield f"requests.{at}.expect", "is empty", "add the pattern of its answer"
+            yield f"requests.{index}.expect", "is empty", "add the pattern of its answer"
     expects = [line.expect for line in settings.requests]
     for expect in [*expects, *(line.expect for line in settings.unasked)]:
         try:
-            found.append(set(compiled(expect, whole=True).groupindex))
+            matches.append(set(compiled(expect, whole=True).groupindex))
         except ConfigError:  # reported by _patterns
-            found.append(set())
+            matches.append(set())
     kind, place = ("line", "requests and unasked") if settings.unasked else ("answer", "requests")
     for name, sensor in settings.sensors.items():
         wanted = groups_of_sensor(name, sensor)
-        if not any(groups.issuperset(wanted) for groups in found):
-            what = f"no {kind} in {place} has the group {', '.join(wanted)}"
-            yield f"sensors.{name}.group", what, f"write (?P<{wanted[0]}>...) into an expect"
-        if sum(groups.issuperset(wanted) for groups in found) > 1:
-            what = f"several {kind}s in {place} have the group {', '.join(wanted)}"
-            yield f"sensors.{name}.group", what, "use a group of its own in each"
+        if not any(groups.issuperset(wanted) for groups in matches):
+            text = f"no {kind} in {place} has the group {', '.join(wanted)}"
+            yield f"sensors.{name}.group", text, f"write (?P<{wanted[0]}>...) into an expect"
+        if sum(groups.issuperset(wanted) for groups in matches) > 1:
+            text = f"several {kind}s in {place} have the group {', '.join(wanted)}"
+            yield f"sensors.{name}.group", text, "use a group of its own in each"
 
 
 def line_load(settings: TextBodySettings) -> LineLoad:
@@ -249,5 +249,5 @@ def _line(settings: TextBodySettings) -> Iterator[Problem]:
     yield from load_problems(line_load(settings), "period_ms", fix)
     longest = max((len(line.send) + end for _, line in _lines(settings)), default=0)
     if 0 < settings.window_bytes < longest:
-        what = f"a line has {longest} bytes"
-        yield "window_bytes", what, f"raise it to {longest} at least"
+        text = f"a line has {longest} bytes"
+        yield "window_bytes", text, f"raise it to {longest} at least"

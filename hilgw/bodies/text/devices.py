@@ -37,10 +37,10 @@ class Sensor:
     def read(self, groups: Mapping[str, bytes | None]) -> Value | None:
         """Return its value; None when a number of it is missing, invalid, or not finite."""
         values = [self._read(groups.get(name)) for name in self.groups]
-        found = [value for value in values if value is not None]
-        if len(found) < len(values):
+        numbers = [value for value in values if value is not None]
+        if len(numbers) < len(values):
             return None
-        return tuple(found) if self._settings.has_vector else found[0]
+        return tuple(numbers) if self._settings.has_vector else numbers[0]
 
     def _read(self, text: bytes | None) -> float | None:
         settings = self._settings

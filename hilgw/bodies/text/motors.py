@@ -88,8 +88,8 @@ class Motor(Slew):
             self.aim(velocity, now)
         return None
 
-    def _refuse(self, what: str) -> Refusal:
-        return Refusal(RequestRefused.NOT_SETTABLE, f"'{self.device.name}' {what}")
+    def _refuse(self, text: str) -> Refusal:
+        return Refusal(RequestRefused.NOT_SETTABLE, f"'{self.device.name}' {text}")
 
     def _too_large(self, value: float) -> Refusal:
         text = f"'{self.device.name}': {value:g} is too large for a number on the line"
@@ -194,10 +194,10 @@ class Motions:
         self, settings: TextBodySettings, devices: Devices, end: bytes, zeros: Mapping[str, float]
     ) -> None:
         named: dict[str, Motor] = {}
-        for name, each in settings.motors.items():
+        for name, motor_settings in settings.motors.items():
             device = devices.by_name(name)
             assert device is not None
-            named[name] = Motor(device, each, zeros)
+            named[name] = Motor(device, motor_settings, zeros)
         self.motors = {motor.device.index: motor for motor in named.values()}
         self.stops = [sendable(each, end, settings.failed) for each in settings.stop]
         self.lines = [MotionLine(each, named, end, settings.failed) for each in settings.commands]
@@ -281,14 +281,14 @@ class Motions:
 
         Those that change nothing are forgotten.
         """
-        found = []
+        lines = []
         for place, line in sorted(self._waiting.items()):
             data = line.data()
             if isinstance(data, bytes) and (line.repeats or data != line.last):
-                found.append((line, data))
+                lines.append((line, data))
             else:
                 del self._waiting[place]
-        return found
+        return lines
 
     def left(self, line: MotionLine, data: bytes, now: int) -> list[str]:
         """Note that the line was sent; return the names of the motors whose number was cut."""

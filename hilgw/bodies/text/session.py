@@ -258,19 +258,19 @@ class Setup(LineDialogue[Event, str | None]):
                 yield Write(text)
                 continue
             asked = question(step, text)
-            found = yield asked
-            if found is None:
+            match = yield asked
+            if match is None:
                 yield self._silence(step, asked)
                 return None
-            if found.re is asked.refusal:
-                what = f"the {self._settings.name} rejects {step.send!r}: {shown(found[0])}"
+            if match.re is asked.refusal:
+                what = f"the {self._settings.name} rejects {step.send!r}: {shown(match[0])}"
                 if not step.fix:
                     yield Notice(what)
                     return None
                 yield Write(self._traffic.stop_data(whole=True))
                 raise MismatchError(what, fix=step.fix)
-            self._groups |= found.groupdict(b"")
-            named = found.groupdict().get(IDENTITY)
+            self._groups |= match.groupdict(b"")
+            named = match.groupdict().get(IDENTITY)
             if named:
                 words = named.decode("latin-1").strip()
                 identity = f"{self._settings.name} {words}".encode("unicode_escape").decode()
@@ -296,6 +296,6 @@ class Setup(LineDialogue[Event, str | None]):
         if not (self.other.isascii() and self.other.decode().replace("\t", " ").isprintable()):
             return Notice(f"no answer to {step.send!r}, only other bytes: is baudRate its own?")
         if IDENTITY in asked.answer.groupindex:
-            what = f"this is not the {name}: it answered {shown(self.other)} to {step.send!r}"
-            raise MismatchError(what, fix="check port, baudRate and the pattern in setup")
+            text = f"this is not the {name}: it answered {shown(self.other)} to {step.send!r}"
+            raise MismatchError(text, fix="check port, baudRate and the pattern in setup")
         return Notice(f"the {name} answered {shown(self.other)} to {step.send!r}")

@@ -219,11 +219,11 @@ class Traffic:
         """Return what an answer brings; None for a line that answers nothing."""
         answer = self.exchange.take(line, now)
         if answer is None:
-            found = self._requests.unasked(line)
-            if found is None:
+            values = self._requests.unasked(line)
+            if values is None:
                 return None
             self._answered_ns = now
-            return self._follow(found) + self._sensor_values(found)
+            return self._follow(values) + self._sensor_values(values)
         self._answered_ns = now
         sent, lost = answer
         events = [event for each in lost for event in self._not_answered(each)]
@@ -374,18 +374,18 @@ class Traffic:
 
     def _due_lines(self, now: int) -> list[tuple[Sendable, bytes, object]]:
         """Return the lines that are due, in their order: bytes and subject of each."""
-        found: list[tuple[Sendable, bytes, object]] = [
+        lines: list[tuple[Sendable, bytes, object]] = [
             (motion.line, data, motion) for motion, data in self._motions.due()
         ]
-        found += self._leds.due()
-        found += [
+        lines += self._leds.due()
+        lines += [
             (request.line, request.data, request)
             for request in self._asked_requests()
             if now >= request.due_ns
         ]
-        if not found and not self.exchange.waiting and now >= self._alive_ns:
-            found.append((self._alive[0], self._alive[1], _ALIVE))
-        return found
+        if not lines and not self.exchange.waiting and now >= self._alive_ns:
+            lines.append((self._alive[0], self._alive[1], _ALIVE))
+        return lines
 
     def _asked_requests(self) -> list[RequestLine]:
         """Return the requests with an enabled sensor whose last answer is not awaited."""

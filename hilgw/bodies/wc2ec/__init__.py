@@ -42,21 +42,21 @@ class Wc2ecBody(Body):
         """Return the errors that span fields: (path below the body, message, fix)."""
         errors: list[Problem] = []
         if (settings.connect is None) == (settings.port is None):
-            what = "exactly one of connect and port must be set"
-            errors.append(("connect", what, 'e.g. connect: "tcp://127.0.0.1:27015"'))
+            text = "exactly one of connect and port must be set"
+            errors.append(("connect", text, 'e.g. connect: "tcp://127.0.0.1:27015"'))
         if settings.original_peer and settings.extensions:
-            what = "an original peer does not support extensions"
-            errors.append(("extensions", what, "set one of original_peer and extensions to false"))
+            text = "an original peer does not support extensions"
+            errors.append(("extensions", text, "set one of original_peer and extensions to false"))
         if settings.mock.get("dialect") == "original" and not settings.original_peer:
-            what = "the mock of the original program ends at setSensor"
-            errors.append(("mock.dialect", what, "set original_peer: true, or delete the dialect"))
+            text = "the mock of the original program ends at setSensor"
+            errors.append(("mock.dialect", text, "set original_peer: true, or delete the dialect"))
         for name in dict.fromkeys((*settings.limits, *settings.default_position)):
             limits = settings.limits.get(name, NO_LIMITS)
-            for where, what in limit_errors(limits, settings.default_position.get(name)):
+            for where, text in limit_errors(limits, settings.default_position.get(name)):
                 path = (
                     f"{where}.{name}" if where == "default_position" else f"limits.{name}.{where}"
                 )
-                errors.append((path, what, "correct the limits or the default position"))
+                errors.append((path, text, "correct the limits or the default position"))
         if (load := self.line_load(settings)) is not None:
             errors += load_problems(load, "baudRate", LOAD_FIX)
         return errors

@@ -321,10 +321,10 @@ class Wc2ecBodySession(MotorSession):
             return None
         motors = len(self.devices.of_role(MOTOR))
         values = len(self.devices.of_role(SENSOR))
-        what = line_load(self._settings, max(motors, values), self._framing).overload
-        if not what:
+        text = line_load(self._settings, max(motors, values), self._framing).overload
+        if not text:
             return None
-        names = f"{values} sensors and {motors} motors of the robot: {what}"
+        names = f"{values} sensors and {motors} motors of the robot: {text}"
         return ConfigError(names, fix=LOAD_FIX)
 
     def _fail(self, error: HilgwError, tail: bytes) -> list[Event]:

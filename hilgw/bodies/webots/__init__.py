@@ -54,8 +54,8 @@ class WebotsBody(Body):
         """Return the errors that span fields: (path below the body, message, fix)."""
         errors = self.forwarding(settings).errors()
         for name, limits in settings.limits.items():
-            for where, what in limit_errors(limits, None):
-                errors.append((f"limits.{name}.{where}", what, "correct the limits"))
+            for where, problem in limit_errors(limits, None):
+                errors.append((f"limits.{name}.{where}", problem, "correct the limits"))
         return errors
 
     def forwarding(self, settings: WebotsBodySettings) -> Forwarding:

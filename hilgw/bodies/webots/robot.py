@@ -146,14 +146,14 @@ class WebotsRobot:
 
     def _step_of(self, basic_ms: float) -> int:
         if not 0 < basic_ms <= LONGEST_STEP_MS:
-            what = f"a basicTimeStep of {basic_ms:g} ms is not possible"
-            raise ProtocolError(what, where="configuration")
+            text = f"a basicTimeStep of {basic_ms:g} ms is not possible"
+            raise ProtocolError(text, where="configuration")
         given = self._settings.step_ms
         if given is None:
             return max(1, int(basic_ms))
         if not math.isclose(given / basic_ms, max(1, round(given / basic_ms)), rel_tol=1e-9):
-            what = f"step_ms {given} is not a multiple of the world's basicTimeStep, {basic_ms:g}"
-            raise ProtocolError(what, where="configuration", fix="leave step_ms out, or correct it")
+            text = f"step_ms {given} is not a multiple of the world's basicTimeStep, {basic_ms:g}"
+            raise ProtocolError(text, where="configuration", fix="leave step_ms out, or correct it")
         return given
 
     def _add(self, index: int, kind: str, entry: DeviceEntry, message: Message | None) -> None:
@@ -224,10 +224,10 @@ class WebotsRobot:
         motor = self.motors.get(command.index)
         if motor is None:
             return False
-        for each in motor.apply(command, now):
-            if isinstance(each, SetPosition | SetVelocity):
-                self.waiting.drop(SetForce, each.tag)  # it would come after them
-            self.waiting.put(each)
+        for message in motor.apply(command, now):
+            if isinstance(message, SetPosition | SetVelocity):
+                self.waiting.drop(SetForce, message.tag)  # it would come after them
+            self.waiting.put(message)
         return True
 
     def move(self, now: int) -> None:

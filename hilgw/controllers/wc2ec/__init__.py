@@ -37,11 +37,11 @@ class Wc2ecController(PeerController):
 
     def check(self, settings: Wc2ecControllerSettings) -> list[Problem]:
         if (settings.listen is None) == (settings.port is None):
-            what = "exactly one of listen and port must be set"
-            return [("listen", what, 'e.g. listen: "tcp://127.0.0.1:27015"')]
+            text = "exactly one of listen and port must be set"
+            return [("listen", text, 'e.g. listen: "tcp://127.0.0.1:27015"')]
         if settings.listen is not None and not is_loopback(settings.listen):
-            what = "WC2EC has no authentication: any program that connects could move motors"
-            return [("listen", what, "listen on 127.0.0.1 and forward the port by ssh")]
+            text = "WC2EC has no authentication: any program that connects could move motors"
+            return [("listen", text, "listen on 127.0.0.1 and forward the port by ssh")]
         return []
 
     def mock(self, settings: Wc2ecControllerSettings, version: str) -> MockSpec:

@@ -27,8 +27,8 @@ class WebotsController(SteppedController):
 
     def check(self, settings: WebotsControllerSettings) -> list[Problem]:
         if settings.listen is None and not settings.ipc:
-            what = "neither listen nor ipc is set: no controller can connect"
-            return [("listen", what, 'e.g. listen: "tcp://127.0.0.1:1234"')]
+            text = "neither listen nor ipc is set: no controller can connect"
+            return [("listen", text, 'e.g. listen: "tcp://127.0.0.1:1234"')]
         return self.data_problems(settings)
 
     def data_problems(self, settings: Any) -> list[Problem]:

@@ -132,8 +132,8 @@ _MOVES_NOTHING = frozenset((SetFeedbackPeriod, GetAssociatedDevice))
 
 def _split(commands: list[Command]) -> tuple[list[Command], list[Command]]:
     """Return the commands of a motor that move it, and the others."""
-    for each in commands:
-        if type(each) in _MOVES_NOTHING:
+    for command in commands:
+        if type(command) in _MOVES_NOTHING:
             break
     else:
         return commands, []

@@ -105,16 +105,16 @@ class TagTable:
             for device in self.devices.values()
         )
         devices = list(self.devices.values())
-        found = [configuration_of(device, self.tags, devices) for device in devices]
+        configurations = [configuration_of(device, self.tags, devices) for device in devices]
         return [
             dataclasses.replace(self.robot, devices=entries, time=ns_to_s(time_ns), **now),
-            *(each for each in found if each is not None),
+            *(each for each in configurations if each is not None),
         ]
 
     def on_joint(self, tag: int, node: int) -> int:
         """Return the tag of the device of this node number on a device's joint; 0 without one."""
-        found = on_joint(self.devices.values(), self.devices[tag], self.codec.kind(node))
-        return 0 if found is None else self.tags[found.index]
+        other = on_joint(self.devices.values(), self.devices[tag], self.codec.kind(node))
+        return 0 if other is None else self.tags[other.index]
 
 
 def fields_of(device: Device) -> DeviceFields:

@@ -225,9 +225,9 @@ class RobotState:
             devices: of the robot.
         """
         name = self.battery.sensor
-        found = [each.index for each in devices if each.name == name]
-        self.battery_index = found[0] if name and found else None
-        if name and not found:
+        indices = [each.index for each in devices if each.name == name]
+        self.battery_index = indices[0] if name and indices else None
+        if name and not indices:
             return [Notice(f"battery_sensor: the robot has no device '{name}'")]
         return self.watch_battery()
 

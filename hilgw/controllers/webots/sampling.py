@@ -25,12 +25,12 @@ class Grid(dict[K, list[int]]):
 
     def sample(self, values: dict[K, bytes], samples: dict[K, bytes], now: int) -> None:
         """Copy the values of the sensors that are due; one that has no value yet stays due."""
-        for key, each in self.items():
-            if now - each[1] >= each[0]:
+        for key, sampling in self.items():
+            if now - sampling[1] >= sampling[0]:
                 value = values.get(key)
                 if value is not None:
                     samples[key] = value
-                    each[1] = now
+                    sampling[1] = now
 
     def due(self, now: int) -> list[K]:
         """Return the sensors that are due, in the order in which they were first enabled.
@@ -50,12 +50,12 @@ class Grid(dict[K, list[int]]):
             The sensors that were sampled.
         """
         sampled = []
-        for key, each in self.items():
-            period, last = each
+        for key, sampling in self.items():
+            period, last = sampling
             first = began + step * max(1, -((began - last - period) // step))
             if first <= end:
                 stride = -(-period // step) * step
-                each[1] = first + (end - first) // stride * stride
+                sampling[1] = first + (end - first) // stride * stride
                 sampled.append(key)
         return sampled
 

@@ -72,9 +72,9 @@ class Receivers:
         messages = []
         for tag in sampled:
             receiver = self.by_tag[tag]
-            for each in receiver.take():
-                signal = each.direction, each.signal_strength
-                messages.append(receiver.message(tag, *signal, each.data))
+            for packet in receiver.take():
+                signal = packet.direction, packet.signal_strength
+                messages.append(receiver.message(tag, *signal, packet.data))
         return messages
 
 
@@ -122,8 +122,8 @@ class Cameras:
         Args:
             paths: by the name of the device.
         """
-        found = [(each, paths.get(self._devices[each.tag][0])) for each in images]
-        return [ImageFile(each.tag, len(each.pixels), path) for each, path in found if path]
+        pairs = [(each, paths.get(self._devices[each.tag][0])) for each in images]
+        return [ImageFile(each.tag, len(each.pixels), path) for each, path in pairs if path]
 
 
 class Sensors:

@@ -157,14 +157,14 @@ class WebotsProxySession:
         spans = spans_of(request)
         self._step_ms = HEAD.unpack_from(request)[1]
         names = self._names
-        parts, at = [], HEAD.size  # what stays, up to the last block that is left out
+        parts, start = [], HEAD.size  # what stays, up to the last block that is left out
         for tag, begin, end in spans:
             if tag in names and not self._block(Block(tag, request[begin:end])):
-                parts.append(request[at : begin - BLOCK_HEAD.size])
-                at = end
+                parts.append(request[start : begin - BLOCK_HEAD.size])
+                start = end
         if not parts:
             return request
-        kept = b"".join((*parts, request[at:]))
+        kept = b"".join((*parts, request[start:]))
         return HEAD.pack(HEAD.size + len(kept), self._step_ms) + kept
 
     def _block(self, block: Block) -> bool:
@@ -240,9 +240,9 @@ class WebotsProxySession:
 
     def _follow(self, messages: bytes) -> None:
         """Update a Receiver that may have been configured again."""
-        for each in self._codec.decode_known(messages)[0]:
-            if isinstance(each, ReceiverConfiguration) and each.tag in self._by_tag:
-                self._tune(each.tag, each.channel)
+        for message in self._codec.decode_known(messages)[0]:
+            if isinstance(message, ReceiverConfiguration) and message.tag in self._by_tag:
+                self._tune(message.tag, message.channel)
 
     # --- the configuration --------------------------------------------------------------------
 
@@ -296,39 +296,39 @@ def _channels_of(codec: Codec, data: bytes) -> tuple[list[Message], dict[int, in
     hides where the next message begins. Behind one, the configuration of a Receiver is found by
     its form.
     """
-    messages, at = codec.decode_known(data)
+    messages, end = codec.decode_known(data)
     channels = {
         each.tag: each.channel for each in messages if isinstance(each, ReceiverConfiguration)
     }
     for tag, kind in codec.kinds.items():
-        if kind == "Receiver" and tag not in channels and at < len(data):
-            found = _candidates(data, at, tag, len(codec.kinds))
+        if kind == "Receiver" and tag not in channels and end < len(data):
+            found = _candidates(data, end, tag, len(codec.kinds))
             if len(found) == 1:
                 (channels[tag],) = found
     return messages, channels
 
 
-def _candidates(data: bytes, at: int, tag: int, tags: int) -> set[int]:
+def _candidates(data: bytes, start: int, tag: int, tags: int) -> set[int]:
     """Return the channels of everything that has the form of this Receiver's configuration.
 
     Behind it comes the end, or the head of the configuration of a later device.
     """
-    found = set()
+    channels = set()
     head = MESSAGE_HEAD.pack(tag, CONFIGURE)
-    while (at := data.find(head, at)) >= 0 and len(data) - at >= _RECEIVER.size:
-        _, _, size, channel, allowed = _RECEIVER.unpack_from(data, at)
-        end = at + _RECEIVER.size + 4 * allowed
+    while (start := data.find(head, start)) >= 0 and len(data) - start >= _RECEIVER.size:
+        _, _, size, channel, allowed = _RECEIVER.unpack_from(data, start)
+        end = start + _RECEIVER.size + 4 * allowed
         possible = (size == -1 or size > 0) and channel >= -1 and allowed >= 0 and end <= len(data)
         if possible and _is_head(data, end, tag, tags):
-            found.add(channel)
-        at += 1
-    return found
+            channels.add(channel)
+        start += 1
+    return channels
 
 
-def _is_head(data: bytes, at: int, tag: int, tags: int) -> bool:
-    if at == len(data):
+def _is_head(data: bytes, start: int, tag: int, tags: int) -> bool:
+    if start == len(data):
         return True
-    if len(data) - at < MESSAGE_HEAD.size:
+    if len(data) - start < MESSAGE_HEAD.size:
         return False
-    later, command = MESSAGE_HEAD.unpack_from(data, at)
+    later, command = MESSAGE_HEAD.unpack_from(data, start)
     return bool(later == 0 or (tag < later < tags and command == CONFIGURE))
