@@ -188,7 +188,6 @@ def _numbers(name: str, value: Value, reports: Sequence[Quantity]) -> list[tuple
 
 
 def _sample(points: Samples, value: float, now: int) -> None:
-    """Keep the value, if the last sample is old enough."""
     if not points or now - points[-1][0] >= SPACING_NS:
         points.append((now, value))
 
@@ -232,7 +231,6 @@ def _slope(first: list[float], second: list[float]) -> float | None:
 
 
 def _spacing(points: Sequence[tuple[int, float]]) -> int:
-    """Return the usual time between two samples."""
     gaps = sorted(later[0] - earlier[0] for earlier, later in itertools.pairwise(points))
     return gaps[len(gaps) // 2]
 
@@ -273,7 +271,6 @@ def _best_lag(first: list[float], second: list[float], most: int) -> float | Non
 
 
 def _hills(correlations: Mapping[int, float], peak: float) -> list[list[int]]:
-    """Return the lags with about the greatest correlation, in rows."""
     hills: list[list[int]] = [[]]
     for lag, height in correlations.items():
         if height > peak - LEAST_DROP:

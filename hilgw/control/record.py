@@ -123,7 +123,6 @@ class MotorRecords:
         ]
 
     def _sets(self) -> list[Set]:
-        """Return all commands, oldest set first."""
         sets = [each for record in self.motors.values() for each in record.sets.values()]
         return sorted(sets, key=lambda each: each.order)
 

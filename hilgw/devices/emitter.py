@@ -194,7 +194,6 @@ class Emitter:
         return steps.end(-(-self._line_free // baud))
 
     def _settle(self, before: int) -> None:
-        """Free the buffer of packets that left before this instant, collected or not."""
         while self._waiting and self._waiting[0].departed_ns < before:
             packet = self._waiting.popleft()
             self._used -= len(packet.data)

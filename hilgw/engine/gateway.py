@@ -370,7 +370,6 @@ class Gateway:
         return ()
 
     def _parts(self) -> Iterable[str]:
-        """Yield the names of all that events are about."""
         loops = self.control_loops
         yield from (*self.robots, *loops, *self.sendable(), *self.settable(), *self.scene.objects)
         yield from (f"{robot}.{name}" for robot in loops for name in loops[robot].devices())

@@ -301,7 +301,6 @@ class MockHost:
             self._run()
 
     def _run(self) -> None:
-        """Run the deadlines that are due, then sleep until the next."""
         try:
             self._catch_up()
             self._disconnect()
@@ -309,7 +308,6 @@ class MockHost:
             self._sleep()
 
     def _serve(self, server: WholeMock, client: ConnectionSide) -> None:
-        """Host a client of a server from now to the end of its connection."""
         end = server.accept(self._scheduler.now())
         self.add(end, client)
         leave = client.on_close
@@ -322,7 +320,6 @@ class MockHost:
         client.on_close = on_close
 
     def _disconnect(self) -> None:
-        """Close the connections that network peers want closed."""
         for hosted in list(self._all):
             if hosted.connection is not None and hosted.whole.closing:
                 hosted.connection.hang_up()

@@ -279,7 +279,6 @@ class Observers(Observer):
 
 
 def _takes(observer: Observer, kind: str) -> bool:
-    """Return whether the observer overrides this event."""
     usual = getattr(Observer, kind)
     return bool(getattr(observer, kind) != (usual and MethodType(usual, observer)))
 

@@ -144,7 +144,6 @@ class Scene:
                 follower(pose.compose(mount))
 
     def _call_followers(self) -> None:
-        """Call the followers, again and again as long as an object in motion has any."""
         now = self._scheduler.now()
         self._move(now)
         if not self._motions.keys().isdisjoint(self._followers):

@@ -370,7 +370,6 @@ class Supervisor(AttachedPort):
             self._discarded += len(data)
 
     async def _watch(self, transport: Transport, broken: asyncio.Future[HilgwError]) -> HilgwError:
-        """Wait until the port breaks, or is stalled."""
         loop, detector = asyncio.get_running_loop(), StallDetector(self.port.stall_s)
         while True:
             done, _ = await asyncio.wait({broken}, timeout=STALL_POLL_S)

@@ -64,7 +64,6 @@ class RunningCrc:
             self._first = 0
 
     def _behind(self, stream: bytearray, position: int) -> int:
-        """Return the register behind stream[:position]."""
         registers = self._registers
         block = position // BLOCK
         if not registers:

@@ -136,7 +136,6 @@ def polynomial(poly: int, init: int, rev: bool, xor_out: int) -> Crc:
 
 
 def _definitions() -> dict[str, tuple[int, int, bool, int]]:
-    """Return crcmod's table as name -> poly, start, reversed, xor_out."""
     from crcmod.predefined import _crc_definitions_table
 
     return {row[0]: (row[2], row[4], row[3], row[5]) for row in _crc_definitions_table}

@@ -18,7 +18,6 @@ class Delimited(ABC):
     pause_ns = 0
 
     def __init__(self, name: str, delimiter: bytes, max_payload: int, max_body: int) -> None:
-        """Create the framing; `max_body` is the longest frame between two delimiters, in bytes."""
         self.name = name
         self.max_payload = max_payload
         self.max_encoded = max_body + len(delimiter)

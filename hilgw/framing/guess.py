@@ -67,7 +67,6 @@ def _by_checksum(data: bytes, ours: str) -> str:
 
 
 def _frames(name: str, data: bytes) -> tuple[int, int]:
-    """Return the numbers of good and bad frames that this framing finds."""
     framing = create(name)
     return len(framing.feed(data)), sum(framing.dropped.values())
 
@@ -244,7 +243,6 @@ class FirstFrame:
         return guess(self._data, self._ours, self._baud_rate)
 
     def _unlike(self) -> str:
-        """Return a question about bytes that do not look like a frame."""
         rate = f" than {self._baud_rate}" if self._baud_rate else ""
         framing = f" than {self._ours}" if self._ours else ""
         return f"another baud rate{rate}, or another framing{framing}?"

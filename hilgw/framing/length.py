@@ -188,7 +188,6 @@ class Length:
         return payloads
 
     def _give_up(self) -> None:
-        """Count a truncated frame, once for each silence."""
         if not self._given_up:
             self._given_up = True
             self.dropped[FrameDropped.TRUNCATED] += 1

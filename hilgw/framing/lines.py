@@ -48,7 +48,6 @@ class LineSplitter:
     """
 
     def __init__(self, ends: Sequence[bytes], longest: int, *, keeps_tail: bool = False) -> None:
-        """Create the splitter; each of `ends` ends a line."""
         self._ends = re.compile(b"|".join(map(re.escape, ends)))
         self._longest = longest
         self._overlap = max(map(len, ends)) - 1  # these bytes may be the start of an end

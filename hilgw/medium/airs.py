@@ -224,7 +224,6 @@ class Airs:
 
 
 def _possible(air: _Air, sender: str, source: str) -> bool:
-    """Return whether our module `sender` may have sent with the address `source`."""
     if not source:
         return True
     if sender:

@@ -229,7 +229,6 @@ def _floats(point: Vector) -> Vector:
 
 
 def _slerp(a: Quaternion, b: Quaternion, part: float) -> Quaternion:
-    """Interpolate spherically along the shorter arc."""
     a, b = _unit(a), _unit(b)
     cosine = sum(p * q for p, q in zip(a, b, strict=True))
     sign = -1.0 if cosine < 0 else 1.0

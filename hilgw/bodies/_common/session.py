@@ -196,7 +196,6 @@ class MotorSession(ABC):
         return None
 
     def _find(self, index: int, now: int) -> Device | Refusal:
-        """Return the device of a request, or why the request cannot be sent."""
         if not self._takes_requests(now):
             return Refusal(RequestRefused.DOWN, self.down)
         return self.devices.by_index(index) or self._unknown(index, "")
@@ -209,7 +208,6 @@ class MotorSession(ABC):
         return Refusal(RequestRefused.NOT_SETTABLE, f"{device.kind} '{device.name}' {text}")
 
     def _answer(self, index: int, answer: list[Event] | Refusal) -> list[Event]:
-        """Return the events of a request that moves no motor, or of its refusal."""
         if not isinstance(answer, Refusal):
             return answer
         return [refused(self.counts, index, answer.reason, answer.text)]
@@ -261,7 +259,6 @@ class RobotSession(MotorSession):
     # --- the robot ----------------------------------------------------------------------------
 
     def _end(self) -> None:
-        """Forget what the open port had."""
         return
 
     @abstractmethod
@@ -269,7 +266,6 @@ class RobotSession(MotorSession):
         """Set the period of a sensor of the robot; None: every step, 0: off."""
 
     def _set_led(self, led: Device, value: int, now: int) -> list[Event]:
-        """Set an LED of the robot, which is up."""
         return self._answer(led.index, self._unknown(led.index, "cannot be set so"))
 
     # --- the connection -----------------------------------------------------------------------

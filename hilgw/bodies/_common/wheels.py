@@ -114,7 +114,6 @@ class WheeledSession(RobotSession):
             wheel.settle()
 
     def _wheels_due(self) -> int | None:
-        """Return the time when the rate of a wheel allows its next velocity."""
         return earliest(*(wheel.next_deadline() for wheel in self._wheels.values()))
 
     def _speed_up(self, now: int) -> bool:

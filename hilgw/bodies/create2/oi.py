@@ -134,7 +134,6 @@ class StreamReader:
     """
 
     def __init__(self, packets: Iterable[int]) -> None:
-        """Create it for all packets that may be requested."""
         self.dropped: Counter[str] = Counter()
         self.known = frozenset(packets)
         self._longest = frame_size(self.known)

@@ -237,7 +237,6 @@ class Create2Session(WheeledSession):
         return dialogue.answer(values, now)
 
     def _watch_overcurrent(self, values: Frame) -> list[Event]:
-        """Report the wheels whose overcurrent began with this frame."""
         before, self._overcurrent = self._overcurrent, values.get(oi.OVERCURRENT, self._overcurrent)
         events: list[Event] = []
         for name, bit in OVERCURRENTS.items():
@@ -292,7 +291,6 @@ class Create2Session(WheeledSession):
         return oi.drive(left, right, self._settings.wheel_radius)
 
     def _request(self) -> bytes:
-        """Request the mode, the overcurrents, and the packets of the enabled sensors."""
         packets = {self._sources[index].packet for index in self._enabled}
         return oi.stream([oi.MODE, *sorted({oi.OVERCURRENT, *packets})])
 

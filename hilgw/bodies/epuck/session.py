@@ -141,7 +141,6 @@ class EPuckSession(WheeledSession):
     # --- lines of text ------------------------------------------------------------------------
 
     def _begin(self, now: int) -> list[Event]:
-        """Stop the robot, whatever it is, and ask for its identity."""
         self._begin_setup()
         self._rest()
         self._lines_seen.clear()
@@ -202,7 +201,6 @@ class EPuckSession(WheeledSession):
         return self._begin_exchange(sercom.GROUND * self._sensors.has_ground + "QE", [], now)
 
     def _ask(self, now: int) -> list[Event]:
-        """Begin an exchange: what changed, then the sensors that are due."""
         indices = self._sensors.take_due(now)
         return self._begin_exchange(self._sensors.letters(indices), indices, now)
 
@@ -219,7 +217,6 @@ class EPuckSession(WheeledSession):
         return [Write(request)]
 
     def _changes(self) -> bytes:
-        """Return the requests for the speeds and LEDs that the robot does not have yet."""
         data = b""
         if (speeds := self._speeds()) != self._sent:
             data, self._sent = sercom.drive(*speeds), speeds

@@ -159,7 +159,6 @@ def devices_of(settings: EPuckSettings) -> list[Device]:
 
 
 def _node(name: str, sensor: EPuckSensor) -> tuple[str, DeviceFields]:
-    """Return the Webots node of a sensor, with the robot's table unless the file has another."""
     if name in _LIGHT:
         table = sensor.table or ((1.0, 4095.0, 0.01), (2.0, 0.0, 0.01))
         return LIGHT_SENSOR, LightSensorFields(lookupTable=table)

@@ -55,7 +55,6 @@ def latching_stops(settings: TextBodySettings) -> Iterator[Problem]:
 
 
 def _lines(settings: TextBodySettings) -> Iterator[tuple[str, Line]]:
-    """Yield every line and its path."""
     for name, lines in (
         ("commands", settings.commands),
         ("stop", settings.stop),
@@ -163,7 +162,6 @@ def _rates(settings: TextBodySettings) -> Iterator[Problem]:
 
 
 def _devices(settings: TextBodySettings) -> Iterator[Problem]:
-    """Check the names of devices, and what refers to them."""
     groups: dict[str, Iterable[str]] = {
         "motors": settings.motors,
         "sensors": settings.sensors,

@@ -163,7 +163,6 @@ class TextBodySession(RobotSession):
         return events + self._traffic.pump(now)
 
     def _take(self, line: bytes, now: int) -> list[Event]:
-        """Take a line of the robot."""
         if self._phase is Phase.SETUP:
             return self._after_setup(self._setup.take_line(line, now) or [], now)
         if self._phase is not Phase.UP:

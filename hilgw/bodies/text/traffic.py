@@ -369,7 +369,6 @@ class Traffic:
 
     @property
     def _alive_ns(self) -> int:
-        """When the robot is asked for a sign of life."""
         return max(self._answered_ns, self._asked_ns) + self.silence_ns // 3
 
     def _due_lines(self, now: int) -> list[tuple[Sendable, bytes, object]]:
@@ -405,7 +404,6 @@ class Traffic:
         return []
 
     def _awaits(self, subject: object) -> bool:
-        """Return whether a line for this subject has no answer yet."""
         return any(each.subject == subject for each in self.exchange.waiting)
 
     def _send_stop(self, now: int) -> bytes:

@@ -175,7 +175,6 @@ class Wc2ecBodySession(MotorSession):
         return super()._copies if self._link.framed else 0
 
     def _halt_motor(self, index: int, now: int) -> StopPlan | None:
-        """Set one motor to its default; None where it has none."""
         position = self._resting().get(index)
         command = self._motors.stop_now(index, position)
         if command is None:

@@ -289,7 +289,6 @@ def fields_of(kind: str, model: str, message: Message | None) -> DeviceFields | 
 
 
 def _values(kind: str, message: Message | None) -> dict[str, Any]:
-    """Return the fields of a node of this kind that its configuration sets."""
     match message:
         case EmitterConfiguration():
             return _emitter(message)

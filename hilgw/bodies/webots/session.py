@@ -173,7 +173,6 @@ class WebotsBodySession(MotorSession):
         events.append(self._request(0, [JoystickSamplingPeriod(0)]))  # as libController
 
     def _configure(self, messages: list[codec.Message], events: list[Event]) -> None:
-        """Configure the robot from the first answer, and take the first step."""
         first = messages[0] if messages else None
         if not isinstance(first, RobotConfiguration):
             raise ProtocolError("the first answer is not the robot's configuration", where="answer")
@@ -275,7 +274,6 @@ class WebotsBodySession(MotorSession):
         return index in self._robot.motors
 
     def _move(self, device: Device, command: Command, now: int) -> list[Event] | Refusal:
-        """Execute a command with the next request."""
         if device.role == MOTOR and self._robot.command(command, now):
             return []
         return self._unknown(device.index, "is not a motor that Webots configured")

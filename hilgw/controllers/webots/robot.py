@@ -291,7 +291,6 @@ class RobotState:
         return self._show("stderr: " if stream == CONSOLE_STDERR else "", text)
 
     def _show(self, head: str, text: str) -> list[Event]:
-        """Show text of the controller, line by line, safe to print; SHOWN_LINES of each request."""
         lines = text.splitlines()
         left = self._lines_left  # -1 once it was shown that some are left out
         events: list[Event] = [

@@ -412,7 +412,6 @@ class WebotsControllerSession:
         return self._table.configuration(time_ns, mode=mode, customData=self._robot.custom_data)
 
     def _mode(self) -> int:
-        """Return the mode of the simulation, for the next message to the controller."""
         self._shown_armed = self.armed
         return REAL_TIME if self.armed else PAUSED
 

@@ -143,7 +143,6 @@ class WebotsProxySession:
     # --- requests -----------------------------------------------------------------------------
 
     def _read(self, data: bytes) -> Iterator[bytes]:
-        """Yield the complete requests."""
         reader = self._requests
         reader.feed(data)
         while (request := reader.next_bytes()) is not None:
@@ -228,7 +227,6 @@ class WebotsProxySession:
         return self._codec.encode_messages(received) if received else b""
 
     def _ended(self, messages: bytes) -> None:
-        """Process a complete answer."""
         if not self._configured:
             if messages.startswith(_CONFIGURE):
                 self._configure(messages)

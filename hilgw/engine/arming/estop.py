@@ -129,7 +129,6 @@ class EmergencySwitch:
     # --- in the thread ----------------------------------------------------------------------------
 
     def _read(self) -> None:
-        """Read the switch, and open its port again each time it is lost."""
         while not self._end.is_set():
             line: ModemLine | None = None
             try:

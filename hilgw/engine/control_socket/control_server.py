@@ -163,7 +163,6 @@ class ControlServer(LookServer):
         return requests.NetworkMade(added_up(before, await federation.network()))
 
     async def _command(self, request: requests.Command, client: Client) -> requests.RemoteValue:
-        """Send an AT command to another module of a station's network."""
         name = request.name
         answer = await self._gateway.command(request.station, request.address, name, request.value)
         if answer.problem:

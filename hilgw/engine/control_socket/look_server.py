@@ -196,7 +196,6 @@ class LookServer:
         """Return the last message for this client, if there is one."""
 
     def _left(self, client: Client) -> None:
-        """Remove the subscriber of an ended connection."""
         if client.subscriber is not None:
             self.subscriptions.remove(client.subscriber)
 
@@ -244,7 +243,6 @@ class LookServer:
         return await in_real_time(line, STOP_S if client.is_extra else IDLE_S)
 
     async def _send(self, client: Client, line: bytes) -> None:
-        """Send an answer; between events, where the client gets them."""
         if client.subscriber is None:
             loop = asyncio.get_running_loop()
             await in_real_time(loop.sock_sendall(client.connection, line), IDLE_S)
@@ -316,7 +314,6 @@ class LookServer:
         return requests.Done()
 
     def _unknown(self, names: Sequence[str], known: Container[str]) -> list[str]:
-        """Return those of these names that are not here."""
         return [name for name in names if name not in known]
 
 

@@ -279,7 +279,6 @@ class Child:
         return process.returncode or 0
 
     async def _end(self, process: asyncio.subprocess.Process, leave_s: float) -> None:
-        """Wait for the program, then ask it to end, then kill it."""
         for wait_s, number in ((leave_s, signal.SIGTERM), (TERMINATE_S, signal.SIGKILL)):
             with contextlib.suppress(TimeoutError):
                 await in_real_time(process.wait(), wait_s)
@@ -288,7 +287,6 @@ class Child:
         await process.wait()
 
     async def _show(self, process: asyncio.subprocess.Process) -> None:
-        """Pass the output on, a line at a time."""
         stream = process.stdout or process.stderr
         assert stream is not None
         rest = b""
@@ -315,7 +313,6 @@ class Child:
             self._observer.output(self.name, piece)
 
     def _show_end(self, code: int, verdict: Verdict) -> None:
-        """Show how the program ended, and what comes next."""
         what = f"ended by {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
         if -code in CRASHES and self._absent:
             what += f" after it asked for a device that the robot does not have: {self._absent}"

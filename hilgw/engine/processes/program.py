@@ -215,7 +215,6 @@ class ProgramMock:
             await asyncio.sleep(OPEN_POLL_S)
 
     async def _open(self) -> Transport:
-        """Open the line. Raises PortError."""
         kind, _, rest = self._line.partition(":")
         if kind == "tcp":
             return await connect_tcp(*parse_address(self._line), deadline_s=OPEN_POLL_S)
@@ -249,7 +248,6 @@ class ProgramMock:
             transport.resume_reading()
 
     def _drop_line(self, of: Transport | None = None) -> None:
-        """Close the line, if it is this one."""
         transport = self._transport
         if transport is not None and of in (None, transport):
             self._transport, self._printed = None, ""

@@ -160,7 +160,6 @@ class ProxyConnection:
         self._on_end(self, error)
 
     def _close(self, stream: Transport) -> None:
-        """Close a connection when its last bytes have left."""
         if not stream.pending:
             stream.close()
             return

@@ -63,7 +63,6 @@ class EventStream(Observer, ABC):
                 setattr(self, method, partial(self._report, events.KINDS[name]))
 
     def _report(self, kind: events.Kind, *values: Any) -> None:
-        """Emit an event that is observed with the values of its fields."""
         name = ".".join(values[place] for place in kind.places)
         if takers := self.takers(kind.form, name, lost=kind.form is events.Refused):
             plain = (str(each) if isinstance(each, str) else each for each in values)

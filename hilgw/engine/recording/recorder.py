@@ -196,7 +196,6 @@ class RecordingProcess:
         self._taken += len(data)
 
     def _read(self) -> None:
-        """Read the reports of the process, and its end."""
         assert self._process.stdout is not None
         with self._process.stdout as lines:
             for line in lines:

@@ -83,6 +83,5 @@ class Latency:
 
 
 def _upper_ns(key: int) -> int:
-    """Return the longest duration in this bucket."""
     shift = key >> (_SUB_BITS + 1)
     return ((key - (shift << (_SUB_BITS + 1)) + 1) << shift) - 1

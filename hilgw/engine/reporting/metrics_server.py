@@ -49,7 +49,6 @@ class MetricsServer:
             stream.close()
 
     def _serve(self, stream: Transport, peer: str) -> None:
-        """Serve one connection: a request, its answer, the end."""
         received = bytearray()
 
         def close(_error: PortError | None = None) -> None:

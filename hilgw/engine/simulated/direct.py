@@ -55,7 +55,6 @@ class DirectJumpingSelector(DirectSelector):
         return self.others()
 
     def _serve(self, poll: Poll) -> None:
-        """Serve until the event loop has something to do."""
         jumps, over = self._jumps, self._over
         asks = 1 if jumps.pace.passes else ASKS
         while not self.wanted or (self.after_round and self.goes_on()):

@@ -280,7 +280,6 @@ class Station:
     # --- to the transport ---------------------------------------------------------------------
 
     def _pump(self, now: int, *, backlog: bool = False) -> None:
-        """Send waiting copies while the line is free and the window is open."""
         queue = self._queue
         self._settle(now)
         while queue.waiting and self.ready and len(queue.outstanding) < self._window:
