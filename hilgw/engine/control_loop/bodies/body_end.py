@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from hilgw.control.events import Command, Event, Outcome
     from hilgw.control.safety import Mode
-    from hilgw.devices.kinds import Device, Devices
+    from hilgw.devices.kinds import Device
     from hilgw.engine.control_loop.context import LoopContext
     from hilgw.engine.control_loop.parts import LoopBody, LoopController
     from hilgw.transports.base import Transport
@@ -65,9 +65,9 @@ class BodyOwner(Protocol):
 
 class BodyEnd(PeerListener):
     """Listens to the link of one body. is_up: it has answered and is still there. was_lost: it was
-    there, and is not any more, since lost_ns. numbered: its session, where another body decides
-    what the indices mean; else None. named: the devices that its settings name. newest: what became
-    of the newest command of each motor, and when."""
+    there, and is not any more, since lost_ns. own: its session, in its own indices; that of the
+    link has those of the table. named: the devices that its settings name. newest: what became of
+    the newest command of each motor, and when."""
 
     def __init__(
         self,
@@ -86,9 +86,10 @@ class BodyEnd(PeerListener):
         self.safety = Safety(context, body, controller, source)
         self.is_up = self.was_lost = False
         self.lost_ns = 0
-        self.numbered: RenumberedSession | None = None
-        if is_one_of_two:
-            self.link.session = self.numbered = RenumberedSession(self.link.session)
+        self.own = self.link.session
+        self._numbered = RenumberedSession(self.own) if is_one_of_two else None
+        if self._numbered is not None:
+            self.link.session = self._numbered
         self._context = context
         self._shown_as = self.link.name.rpartition(".")[2] if is_one_of_two else ""
         self.newest: dict[str, tuple[Command, Outcome, int]] = {}
@@ -356,8 +357,7 @@ class BodyEnd(PeerListener):
 
     def lost(self, reason: str) -> None:
         """The body is gone, and its devices with it."""
-        if self.numbered is not None:
-            self.numbered.renumber(None)
+        self.align(None)
         if self.is_up:
             self.is_up, self.was_lost = False, True
             self.lost_ns = self._context.scheduler.now()
@@ -367,12 +367,8 @@ class BodyEnd(PeerListener):
         """Whether the body is there, and has registered no device for a while."""
         return self.is_up and now - self._registered_ns >= pause_ns
 
-    @property
-    def own_devices(self) -> Devices:
-        """The devices of the body, in its own indices."""
-        return self.link.session.devices if self.numbered is None else self.numbered.own_devices
-
-    def align(self, table: Mapping[str, Device]) -> None:
-        """The session uses the indices of this table."""
-        if self.numbered is not None:
-            self.numbered.renumber(table)
+    def align(self, table: Mapping[str, Device] | None) -> None:
+        """Use the indices of this table, where another body may decide what they mean; None: the
+        body's own."""
+        if self._numbered is not None:
+            self._numbered.renumber(table)

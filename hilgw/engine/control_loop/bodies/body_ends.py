@@ -133,7 +133,7 @@ class BodyEnds:
             if self.remote.is_up:
                 what, fix = "the remote body registers its devices", "ask again in a second"
             raise PeerError(what, where=self._context.name, fix=fix)
-        if differences := differing(table.values(), self.remote.own_devices):
+        if differences := differing(table.values(), self.remote.own.devices):
             fix = "give the devices of both bodies one kind, or other names"
             what = f"the bodies differ: {'; '.join(differences)}"
             raise HilgwError(what, where=self._context.name, fix=fix)
@@ -141,7 +141,7 @@ class BodyEnds:
     def differences(self, table: Mapping[str, Device], end: BodyEnd) -> list[str]:
         """Notices of devices that only one body has, and that are not the same; each once. table:
         the devices that the controller has."""
-        own = end.own_devices
+        own = end.own.devices
         found = differing(table.values(), own)
         role = "remote" if end is self.remote else "simulated"
         if names := of_one_only(own, table.values()):

@@ -10,23 +10,14 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from hilgw.control.events import (
-    DeviceFault,
-    HardwareFault,
-    MotorFeedback,
-    MotorHeld,
-    PacketIn,
-    Refused,
-    Registered,
-    SensorValue,
-)
+from hilgw.control.events import HardwareFault, Refused, Registered
 from hilgw.control.modes import is_same
 from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import Devices, Refusal
 from hilgw.reasons import RequestRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from hilgw.bodies.base import BodySession
     from hilgw.control.events import (
@@ -40,50 +31,36 @@ if TYPE_CHECKING:
     from hilgw.control.safety import Mode
     from hilgw.devices.kinds import Device
 
-_OF_A_DEVICE = (SensorValue, MotorFeedback, PacketIn, DeviceFault, MotorHeld)
-
 
 class RenumberedSession:
     """See `hilgw.bodies.base.BodySession`. Until `renumber` the indices are the body's own.
+    devices: in the indices of the table.
 
     A device that the table does not have is unknown: what it reports is dropped.
     """
 
     def __init__(self, session: BodySession) -> None:
         self._session = session
-        self._table: Mapping[str, Device] = {}
-        self._to_table: dict[int, int] | None = None  # None: the body's own indices
-        self._to_body: dict[int, int] = {}
-        self._known = Devices()
+        self.renumber(None)
 
     def renumber(self, table: Mapping[str, Device] | None) -> None:
         """table: the devices that the controller has, by name. One that is not of the same kind
         there is not the same device. None: the body's own indices from now on."""
-        self._table, self._to_table = table or {}, None if table is None else {}
-        self._to_body.clear()
-        self._known.clear()
+        self._table = table
+        self._to_table: dict[int, int] = {}
+        self._to_body: dict[int, int] = {}
+        self.devices = Devices()
         for device in self._session.devices:
             self._adopt(device)
 
     def _adopt(self, device: Device) -> None:
-        """The body has this device."""
-        known, indices = self._table.get(device.name), self._to_table
-        if indices is None or known is None or not is_same(known, device):
+        """Number a device that the body has."""
+        known = device if self._table is None else self._table.get(device.name)
+        if known is None or not is_same(known, device) or known.index in self._to_body:
             return
-        if known.index not in self._to_body:
-            indices[device.index] = known.index
-            self._to_body[known.index] = device.index
-            self._known.add(self._renumbered(device, indices))
-
-    @property
-    def own_devices(self) -> Devices:
-        """The devices in the body's own indices."""
-        return self._session.devices
-
-    @property
-    def devices(self) -> Devices:
-        """The devices in the indices of the table."""
-        return self._session.devices if self._to_table is None else self._known
+        self._to_table[device.index] = known.index
+        self._to_body[known.index] = device.index
+        self.devices.add(dataclasses.replace(device, index=known.index))
 
     def __getattr__(self, name: str) -> Any:
         """Return what has no index, as the session has it."""
@@ -103,11 +80,12 @@ class RenumberedSession:
     def expire(self, now: int) -> list[Event]:
         return self._out(self._session.expire(now))
 
+    def leave(self, now: int) -> list[Event]:
+        return self._out(self._session.leave(now))
+
     # --- requests of the controller -----------------------------------------------------------
 
     def command(self, command: Command, now: int) -> tuple[Outcome, list[Event]]:
-        if self._to_table is None:
-            return self._session.command(command, now)
         own = self._to_body.get(command.index)
         if own is None:
             return _unknown(command.index), []
@@ -115,90 +93,69 @@ class RenumberedSession:
         return outcome, self._out(events)
 
     def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
-        own = self._own(index)
+        own = self._to_body.get(index)
         return [] if own is None else self._out(self._session.switch(own, period_ms, now))
 
     def own_period(self, index: int) -> float | None:
-        own = self._own(index)
+        own = self._to_body.get(index)
         return None if own is None else self._session.own_period(own)
 
     def send(self, packet: PacketOut, now: int) -> list[Event]:
-        own = self._own(packet.index)
-        if own is None:
-            return [_refused(packet.index)]
-        return self._out(self._session.send(dataclasses.replace(packet, index=own), now))
+        return self._request(self._session.send, packet, now)
 
     def tune(self, settings: DeviceSettings, now: int) -> list[Event]:
-        own = self._own(settings.index)
+        return self._request(self._session.tune, settings, now)
+
+    def _request(
+        self, method: Callable[[Any, int], list[Event]], request: Any, now: int
+    ) -> list[Event]:
+        """A request that moves no motor."""
+        own = self._to_body.get(request.index)
         if own is None:
-            return [_refused(settings.index)]
-        return self._out(self._session.tune(dataclasses.replace(settings, index=own), now))
+            refusal = _unknown(request.index)
+            return [Refused(request.index, refusal.reason, refusal.text)]
+        return self._out(method(dataclasses.replace(request, index=own), now))
 
     # --- stops --------------------------------------------------------------------------------
 
     def can_stop(self, index: int, mode: Mode | None) -> bool:
-        own = self._own(index)
+        own = self._to_body.get(index)
         return own is not None and self._session.can_stop(own, mode)
 
     def stop(self, reason: StopReason, now: int) -> StopPlan:
         return self._plan(self._session.stop(reason, now))
 
     def _plan(self, plan: StopPlan) -> StopPlan:
-        commands = tuple(self._in_table(plan.commands))
-        return StopPlan(self._out(plan.events), commands, plan.copies)
+        return StopPlan(self._out(plan.events), tuple(self._out(plan.commands)), plan.copies)
 
     def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
         if motors is not None:
-            motors = [own for own in map(self._own, motors) if own is not None]
+            motors = [self._to_body[index] for index in motors if index in self._to_body]
         return self._out(self._session.stop_again(motors, now))
 
     def stop_motor(self, index: int, now: int) -> StopPlan | None:
-        own = self._own(index)
+        own = self._to_body.get(index)
         plan = None if own is None else self._session.stop_motor(own, now)
         return None if plan is None else self._plan(plan)
 
-    def leave(self, now: int) -> list[Event]:
-        return self._out(self._session.leave(now))
-
     # --- indices ------------------------------------------------------------------------------
 
-    def _own(self, index: int) -> int | None:
-        return index if self._to_table is None else self._to_body.get(index)
-
-    def _in_table(self, commands: list[Command] | tuple[Command, ...]) -> list[Command]:
-        table = self._to_table
-        if table is None:
-            return list(commands)
-        return [self._renumbered(each, table) for each in commands if each.index in table]
-
-    def _out(self, events: list[Event]) -> list[Event]:
-        table = self._to_table
-        if table is None:
-            return events
-        found: list[Event] = []
-        for event in events:
-            if isinstance(event, _OF_A_DEVICE):
-                if event.index in table:
-                    found.append(self._renumbered(event, table))
-            elif isinstance(event, Registered):
-                self._adopt(event.device)
-                if event.device.index in table:
-                    found.append(Registered(self._renumbered(event.device, table)))
-            elif isinstance(event, Refused | HardwareFault) and event.index is not None:
-                found.append(dataclasses.replace(event, index=table.get(event.index)))
-            else:
-                found.append(event)
+    def _out(self, items: Iterable[Any]) -> list[Any]:
+        """Return events or commands of the body with the indices of the table, without those of a
+        device that the table does not have. A fault or a refusal counts without its device, too."""
+        found = []
+        for item in items:
+            if isinstance(item, Registered):
+                self._adopt(item.device)
+                known = self._to_table.get(item.device.index)
+                if known is not None:
+                    found.append(Registered(dataclasses.replace(item.device, index=known)))
+            elif (index := getattr(item, "index", None)) is None:
+                found.append(item)
+            elif index in self._to_table or isinstance(item, Refused | HardwareFault):
+                found.append(dataclasses.replace(item, index=self._to_table.get(index)))
         return found
-
-    def _renumbered(self, item: Any, table: Mapping[int, int]) -> Any:
-        """A device, an event or a command of the body, with its index in the table."""
-        return dataclasses.replace(item, index=table[item.index])
 
 
 def _unknown(index: int) -> Refusal:
     return Refusal(RequestRefused.UNKNOWN_DEVICE, f"this body has no device of index {index}")
-
-
-def _refused(index: int) -> Refused:
-    refusal = _unknown(index)
-    return Refused(index, refusal.reason, refusal.text)
