@@ -362,7 +362,7 @@ class ControlLoop(PeerListener):
         return {
             Connected: self._body_connected,
             Disconnected: lambda event, now: self._body_lost(event.reason, now),
-            Registered: self._registered,
+            Registered: lambda event, now: self._registration.add(event.device, now),
             MotorFeedback: self._readings.report_feedback,
             PacketIn: self.packets.from_body,
             StopSent: lambda event, now: self.safety.stops.left(),
@@ -397,14 +397,9 @@ class ControlLoop(PeerListener):
         end.note(event, now)
         self._context.statistics.begin_connection()
         if end is self._bodies.body:
-            self._forwarder.open(now)
+            self._forwarder.open(end.link.session, now)
         for device in end.link.session.devices:  # of a serial line that was silent for a while
-            self._registered(Registered(device), now)
-
-    def _registered(self, event: Registered, now: int) -> None:
-        if self._bodies.active is self._bodies.body:
-            self._forwarder.adopt(event.device)
-        self._registration.add(event.device, now)
+            self._registration.add(device, now)
 
     def _failed_or_held(self, event: DeviceFault | MotorHeld, now: int) -> None:
         """A device failed, or the robot refused a command to it."""

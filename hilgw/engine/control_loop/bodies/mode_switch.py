@@ -144,8 +144,8 @@ class ModeSwitch:
             registration.lost()
             if had_devices:
                 registration.dismiss_controller("the other body is not connected")
-        if end.is_up:
-            self._open_forwarder(end, now)
+        if end.is_up and end is self._bodies.body:  # packets are forwarded for the first one only
+            self._forwarder.open(end.link.session, now)
         if not registration.is_complete:
             for device in end.link.session.devices:
                 registration.add(device, now)
@@ -161,13 +161,6 @@ class ModeSwitch:
     def _compare(self, end: BodyEnd) -> None:
         for text in self._bodies.differences(self._registration.table, end):
             self._notices.add(text)
-
-    def _open_forwarder(self, end: BodyEnd, now: int) -> None:
-        """Packets are forwarded for the first body only."""
-        if end is self._bodies.body:
-            self._forwarder.open(now)
-            for device in end.link.session.devices:
-                self._forwarder.adopt(device)
 
     def status(self, now: int) -> tuple[RobotMode, Mapping[str, Divergence]]:
         """Returns the mode, and how the shadow's sensors differ; observers get both once a second.

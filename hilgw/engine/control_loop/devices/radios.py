@@ -139,9 +139,9 @@ class Packets:
 
     def from_body(self, packet: PacketIn, now: int) -> None:
         """A packet that a Receiver of the body received."""
-        if self._forwarder.takes(packet.index):
-            self._forwarder.to_medium(packet)  # the Emitter counts a rejected packet
-        elif packet.index not in self._radios:
+        if self._forwarder.to_medium(packet):
+            return
+        if packet.index not in self._radios:
             self._deliver(packet, now)
         elif (reason := self._radios.carry(packet)) is not None:
             self._refused[reason] += 1
