@@ -105,7 +105,8 @@ class ControllerSteps(NoSteps):
     def request(self, event: StepRequest, now: int) -> None:
         bodies = self._bodies
         bodies.repeat(now)
-        bodies.suspend_deadlines()
+        for safety in bodies.safeties:
+            safety.state.waits_for_us = True
         self._stepper.request(event.duration_ms)
 
     # --- the user -----------------------------------------------------------------------------

@@ -154,7 +154,8 @@ class ControlLoop(PeerListener):
         """Stops the motors for good, and has a stepped controller end. The connections are closed
         later, by their supervisors. by_hand: a person ends the run."""
         now = self._context.scheduler.now()
-        self._bodies.end(now, by_hand=by_hand)
+        for safety in self.safeties:
+            safety.end(now, by_hand=by_hand)
         self.steps.end(now)
 
     def has_drained(self) -> bool:
@@ -365,7 +366,7 @@ class ControlLoop(PeerListener):
             Registered: lambda event, now: self._registration.add(event.device, now),
             MotorFeedback: self._readings.report_feedback,
             PacketIn: self.packets.from_body,
-            StopSent: lambda event, now: self.safety.stops.left(),
+            StopSent: lambda event, now: self._bodies.active.note(event, now),
             DeviceFault: self._failed_or_held,
             MotorHeld: self._failed_or_held,
             HardwareFault: self._hardware_fault,

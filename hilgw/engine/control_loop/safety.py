@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from hilgw.control.events import BrakeDamping, MotorSettings, StopReason
 from hilgw.control.limits import check_command, check_value
 from hilgw.control.record import MotorRecords
-from hilgw.control.standstill import Standstill
 from hilgw.devices.kinds import MOTOR, Refusal
 from hilgw.engine.control_loop.bodies.positions import Positions
+from hilgw.engine.control_loop.bodies.standstill import Standstill
 from hilgw.engine.control_loop.emergency_stop import EmergencyStop
 from hilgw.engine.control_loop.stops import Stops
 from hilgw.engine.observer import State
@@ -22,6 +22,7 @@ from hilgw.engine.reporting.statistics import ControlLoopStatistics, motions
 from hilgw.engine.supervisor import ObservedPort
 from hilgw.errors import PeerError, PortError
 from hilgw.reasons import RequestRefused
+from hilgw.transports.wakeup import Wakeup
 from hilgw.units import NS_PER_MS, ns_to_s
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from hilgw.control.safety import Mode
     from hilgw.engine.control_loop.context import LoopContext
     from hilgw.engine.control_loop.parts import LoopBody, LoopController
-    from hilgw.transports.base import Handle, Transport
+    from hilgw.transports.base import Transport
 
 # A command that would wait longer than this for the serial line is out of date when it arrives.
 LONGEST_DELAY_NS = 500 * NS_PER_MS
@@ -80,7 +81,7 @@ class Safety:
         self._clock, self._scheduler = controller.clock, context.scheduler
         self._observer = context.observer
         self.stops = Stops(body.link, context.scheduler, self._inform)
-        self._deadline: Handle | None = None
+        self._deadline = Wakeup(controller.clock, lambda due: self._check_deadline())
         self._refusal_shown = False  # since the robot was disarmed
         body.link.lock = self.emergency_stop.lock
 
@@ -219,17 +220,13 @@ class Safety:
         """The time on the clock of the controller's deadline."""
         return now if self._clock is self._scheduler else self._clock.now()
 
-    def suspend_deadline(self) -> None:
-        """The controller waits for an answer of the gateway: its silence means nothing."""
-        self.state.waits_for_us = True
-
     def resume_deadline(self, now: int) -> None:
         """The controller has its answer."""
         self.state.waits_for_us = False
         if self.state.moving:
             self.alive(now)
-            if self._deadline is None:
-                self._watch_deadline()
+            if self._deadline.at is None:  # a later one is set when this one is over
+                self._deadline.set(self.state.deadline())
 
     def silent_ns(self, now: int) -> int:
         """For how long the controller has given no sign of life."""
@@ -239,9 +236,7 @@ class Safety:
         """The commands that were given just now are those of another body: the controller has been
         silent for so long."""
         self.state.alive(self._on_clock(now) - silent_ns)
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._watch_deadline()
+        self._deadline.set(self.state.deadline())
 
     def is_prepared(self, index: int, mode: Mode | None) -> bool:
         """Whether the stop that this command needs is ready: another mode may have another."""
@@ -259,7 +254,7 @@ class Safety:
         self.state.command(self._on_clock(now))
         if began:
             self.standstill = None
-            self._watch_deadline()
+            self._deadline.set(self.state.deadline())
 
     # --- stops --------------------------------------------------------------------------------
 
@@ -280,9 +275,7 @@ class Safety:
                 self._show_disarmed(f"{reason.doc}: disarmed until `hilgw arm {self._name}`")
             return
         self.emergency_stop.prepare(b"")
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+        self._deadline.set(None)
         text = self._cause(reason) if sent else self._unsent(reason)
         if self.state.latched:
             text += f"; latched until `hilgw arm {self._name}`"
@@ -357,20 +350,15 @@ class Safety:
         if self._body.transport is not None:
             self._body.call(now, self._body.session.leave, now)
 
-    def _watch_deadline(self) -> None:
-        due = self.state.deadline()
-        self._deadline = None if due is None else self._clock.call_at(due, self._check_deadline)
-
     def _check_deadline(self) -> None:
         """Stops the motors, unless the controller waits for this event loop, not the other way."""
-        self._deadline = None
         now = self._body.checked_now()
         due, time = self.state.deadline(), self._on_clock(now)
         if due is None or time < due:
-            self._watch_deadline()
+            self._deadline.set(self.state.deadline())
             return
         if self._controller.has_unread():
-            self._deadline = self._clock.call_at(time + UNREAD_NS, self._check_deadline)
+            self._deadline.set(time + UNREAD_NS)
             return
         self.stop(StopReason.COMMAND_TIMEOUT, now)
         if self.has_controller:

@@ -215,7 +215,7 @@ def test_a_controller_that_waits_for_its_step_during_a_switch_has_a_deadline_aft
     run = ScriptedLoop(SIMULATED, remote=REAL, command_timeout_s=0.5)
     run.controller_sends(FORWARD)
     for safety in run.loop.safeties:
-        safety.suspend_deadline()
+        safety.state.waits_for_us = True
     run.pass_ms(100)
     run.loop.modes.switch(SHADOW)
     for safety in run.loop.safeties:

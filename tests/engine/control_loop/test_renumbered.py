@@ -127,3 +127,12 @@ def test_a_device_that_registers_late_is_known_then() -> None:
         control.Registered(Device(name="lamp", kind="LED", index=4))
     ]
     assert session.tune(control.LedValue(4, 1), 0) == [control.Write(b"tune ")]
+
+
+def test_devices_that_are_there_with_the_connection_are_known_then() -> None:
+    body = ScriptedBody("body", [], [])
+    session = RenumberedSession(body)
+    body.devices.add(EYE)
+    body.script(control.Connected("x"), control.SensorValue(5, 1.0))
+    assert session.receive(b"?", 0) == [control.Connected("x"), control.SensorValue(5, 1.0)]
+    assert list(session.devices) == [EYE]

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hilgw.control.events import SensorSwitch, SensorValue, StopReason
-from hilgw.control.standstill import Standstill
 from hilgw.devices.kinds import (
     LINEAR_MOTOR,
     POSITION_SENSOR,
@@ -21,6 +20,7 @@ from hilgw.devices.kinds import (
     Devices,
 )
 from hilgw.devices.properties import PositionSensorFields, RotationalMotorFields
+from hilgw.engine.control_loop.bodies.standstill import Standstill
 from tests.engine.control_loop.on_mocks import OnMock, declared
 
 MS = 1_000_000

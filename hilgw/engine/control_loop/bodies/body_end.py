@@ -17,6 +17,7 @@ from hilgw.control.events import (
     Refused,
     Registered,
     SensorSwitch,
+    StopSent,
     Write,
 )
 from hilgw.control.record import kind_of
@@ -350,6 +351,8 @@ class BodyEnd(PeerListener):
                 self._motor_stopped(index, [still], now)
             case DeviceFault(index) if not self.safety.state.simulated:
                 self.refuse_motion(index, RequestRefused.NOT_SETTABLE, now)
+            case StopSent():
+                self.safety.stops.left()
             case HardwareFault():
                 self.safety.stop_after_hardware_fault(now)
             case Disconnected(reason):

@@ -95,21 +95,11 @@ class BodyEnds:
         for safety in self.safeties:
             safety.stop(reason, now, latch=latch)
 
-    def end(self, now: int, *, by_hand: bool) -> None:
-        """The gateway ends: stops all bodies for good."""
-        for safety in self.safeties:
-            safety.end(now, by_hand=by_hand)
-
     def alive(self, now: int) -> None:
         """The controller sent a valid message."""
         self.safety.alive(now)
         if self.shadow is not None:
             self.shadow.end.safety.alive(now)
-
-    def suspend_deadlines(self) -> None:
-        """The controller waits for an answer of the gateway."""
-        for safety in self.safeties:
-            safety.suspend_deadline()
 
     def resume_deadlines(self, now: int) -> None:
         """The controller has its answer."""

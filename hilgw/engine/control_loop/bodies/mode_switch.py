@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hilgw.control.divergence import Comparison
-from hilgw.control.events import StopReason, StopSent
+from hilgw.control.events import StopReason
 from hilgw.control.modes import RobotMode
 from hilgw.engine.control_loop.bodies.shadow import Shadow
 from hilgw.units import NS_PER_S
@@ -179,8 +179,5 @@ class ModeSwitch:
         if shadow is not None:
             shadow.handle(events, self._registration.devices, now)
         for event in events:
-            if type(event) is StopSent:
-                end.safety.stops.left()
-            else:
-                end.note(event, now)
-                self._notices.show(end.link.name, event)
+            end.note(event, now)
+            self._notices.show(end.link.name, event)

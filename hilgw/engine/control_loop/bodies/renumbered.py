@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from hilgw.control.events import HardwareFault, Refused, Registered
+from hilgw.control.events import Connected, HardwareFault, Refused, Registered
 from hilgw.control.modes import is_same
 from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import Devices, Refusal
@@ -145,6 +145,8 @@ class RenumberedSession:
         device that the table does not have. A fault or a refusal counts without its device, too."""
         found = []
         for item in items:
+            if isinstance(item, Connected):
+                self.renumber(self._table)  # it may have devices that it does not register
             if isinstance(item, Registered):
                 self._adopt(item.device)
                 known = self._to_table.get(item.device.index)
