@@ -12,11 +12,14 @@ import re
 import struct
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hilgw.control.events import Event, Write
+from hilgw.control.exchange import Question
 from hilgw.errors import MismatchError
 from hilgw.protocols.dialogue import AskLine, LineScript, Pause
+
+Numbers = dict[str, tuple[int, ...]]  # of each command
 
 BAUD_RATE = 115_200
 LETTERS = "aMNOQugE"
@@ -89,9 +92,9 @@ def answer_size(letters: str, ground_values: int = 3) -> int:
     return sum(2 * _count(letter, ground_values) for letter in letters)
 
 
-def decode(letters: str, data: bytes, ground_values: int = 3) -> dict[str, tuple[int, ...]]:
+def decode(letters: str, data: bytes, ground_values: int = 3) -> Numbers:
     """Return the numbers of each command; data has `answer_size` bytes."""
-    numbers: dict[str, tuple[int, ...]] = {}
+    numbers: Numbers = {}
     start = 0
     for letter in letters:
         count = _count(letter, ground_values)
@@ -235,3 +238,83 @@ def _refuse_others(seen: Iterable[bytes]) -> None:
             f"not an e-puck with sercom: it answers '{printable(others[-1])}' to V",
             fix="correct the port, or start sercom on the robot (its selector, then reset)",
         )
+
+
+@dataclass(slots=True, eq=False)
+class Fence(Question[bytes]):
+    """A line of text that ends whatever the robot is in the middle of.
+
+    has_missed: an answer before it did not come in time.
+    """
+
+    has_missed: bool
+    received: bytes = b""
+
+    @property
+    def answer_bytes(self) -> int:
+        return 64  # with the end of a late answer
+
+    def take(self, answer: bytes) -> bool:
+        self.received = (self.received + answer)[-LONGEST_LINE:]
+        return True
+
+    @property
+    def is_answered(self) -> bool:
+        return DRIVE_ANSWER.search(self.received) is not None
+
+
+@dataclass(slots=True, eq=False)
+class Request(Question[bytes]):
+    """A request that was written.
+
+    letters: its commands that are answered, the speeds last. speeds: those that the robot has then.
+    indices: the sensors whose values are wanted. echo: the line returns the request before the
+    answer.
+    """
+
+    letters: str
+    speeds: tuple[int, int]
+    indices: list[int]
+    ground_values: int
+    echo: bool
+    received: bytearray = field(default_factory=bytearray)
+
+    def take(self, answer: bytes) -> bool:
+        self.received += answer
+        return True
+
+    @property
+    def answer_bytes(self) -> int:
+        """Bytes that come back."""
+        answer = answer_size(self.letters, self.ground_values)
+        return answer + (len(self.request) if self.echo else 0)
+
+    def count_ground(self) -> bool:
+        """Count the ground's numbers in an answer that is over.
+
+        Return whether the count is one of `GROUND_VALUES`.
+        """
+        count = self.ground_values - (self.answer_bytes - len(self.received)) // 2
+        if GROUND not in self.letters or count not in GROUND_VALUES:
+            return False
+        self.ground_values = count
+        return True
+
+    @property
+    def is_answered(self) -> bool:
+        return len(self.received) >= self.answer_bytes
+
+    def values(self) -> Numbers | None:
+        """Return the numbers of each command.
+
+        None: bytes were lost or added on the way, as the speeds at the end are not those that were
+        set.
+        """
+        received = bytes(self.received)
+        if len(received) != self.answer_bytes or (
+            self.echo and not received.startswith(self.request)
+        ):
+            return None
+        data = received[len(self.request) :] if self.echo else received
+        numbers = decode(self.letters, data, self.ground_values)
+        return numbers if numbers[SPEEDS] == self.speeds else None

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from typing import Any
 
 from hilgw.bodies._common.session import Phase
 from hilgw.bodies._common.wheels import WheeledSession
 from hilgw.bodies.epuck import sercom
-from hilgw.bodies.epuck.sercom import Found, handshake
+from hilgw.bodies.epuck.sercom import Fence, Found, Numbers, Request, handshake
 from hilgw.bodies.epuck.settings import (
     LEDS,
     MOTORS,
@@ -36,7 +35,7 @@ from hilgw.control.events import (
     StopReason,
     Write,
 )
-from hilgw.control.exchange import Exchange, Question
+from hilgw.control.exchange import Exchange
 from hilgw.control.odometer import Odometer
 from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import SENSOR, Device, Devices, Value
@@ -351,89 +350,6 @@ class EPuckSession(WheeledSession):
         if self._lights != self._shown:
             self._hurry(now)
         return []
-
-
-@dataclass(slots=True, eq=False)
-class Fence(Question[bytes]):
-    """A line of text that ends whatever the robot is in the middle of.
-
-    has_missed: an answer before it did not come in time.
-    """
-
-    has_missed: bool
-    received: bytes = b""
-
-    @property
-    def answer_bytes(self) -> int:
-        return 64  # with the end of a late answer
-
-    def take(self, answer: bytes) -> bool:
-        self.received = (self.received + answer)[-sercom.LONGEST_LINE :]
-        return True
-
-    @property
-    def is_answered(self) -> bool:
-        return sercom.DRIVE_ANSWER.search(self.received) is not None
-
-
-@dataclass(slots=True, eq=False)
-class Request(Question[bytes]):
-    """A request that was written.
-
-    letters: its commands that are answered, the speeds last. speeds: those that the robot has then.
-    indices: the sensors whose values are wanted. echo: the line returns the request before the
-    answer.
-    """
-
-    letters: str
-    speeds: tuple[int, int]
-    indices: list[int]
-    ground_values: int
-    echo: bool
-    received: bytearray = field(default_factory=bytearray)
-
-    def take(self, answer: bytes) -> bool:
-        self.received += answer
-        return True
-
-    @property
-    def answer_bytes(self) -> int:
-        """Bytes that come back."""
-        answer = sercom.answer_size(self.letters, self.ground_values)
-        return answer + (len(self.request) if self.echo else 0)
-
-    def count_ground(self) -> bool:
-        """Count the ground's numbers in an answer that is over.
-
-        Return whether the count is one of `GROUND_VALUES`.
-        """
-        count = self.ground_values - (self.answer_bytes - len(self.received)) // 2
-        if sercom.GROUND not in self.letters or count not in sercom.GROUND_VALUES:
-            return False
-        self.ground_values = count
-        return True
-
-    @property
-    def is_answered(self) -> bool:
-        return len(self.received) >= self.answer_bytes
-
-    def values(self) -> dict[str, tuple[int, ...]] | None:
-        """Return the numbers of each command.
-
-        None: bytes were lost or added on the way, as the speeds at the end are not those that were
-        set.
-        """
-        received = bytes(self.received)
-        if len(received) != self.answer_bytes or (
-            self.echo and not received.startswith(self.request)
-        ):
-            return None
-        data = received[len(self.request) :] if self.echo else received
-        numbers = sercom.decode(self.letters, data, self.ground_values)
-        return numbers if numbers[sercom.SPEEDS] == self.speeds else None
-
-
-Numbers = dict[str, tuple[int, ...]]
 
 
 class Sensors:
