@@ -10,9 +10,10 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from hilgw.adapters.base import Transmission
 from hilgw.config.load import given, load_text
 from hilgw.engine.observer import Direction
-from hilgw.engine.station.tapped_session import tapped
+from hilgw.engine.station.frame_tap import FrameTap
 from hilgw.errors import AdapterError
 from hilgw.medium.packet import Packet
 from hilgw.plugins import ADAPTERS, load
@@ -48,7 +49,7 @@ class Decoder:
     """Decoder of the frames of one station's events. session: of its adapter, and new."""
 
     def __init__(self, name: str, session: Any) -> None:
-        self._session = tapped(session, self._on_frame)
+        self._session, self._tap = session, FrameTap(self._on_frame)
         self._name, self._is_open = name, False
         self._found: list[dict[str, Any]] = []
         self._own: deque[bytes] = deque(maxlen=1000)  # frames that the session would send
@@ -69,18 +70,24 @@ class Decoder:
             case {"event": "port", "state": state}:
                 if (state in CONNECTED) is not self._is_open:
                     self._is_open = not self._is_open
-                    self._session.open(now) if self._is_open else self._session.close()
+                    self._tap.flush()
+                    change = self._session.open(now) if self._is_open else self._session.close()
+                    self._tap.answered(change)
             case {"event": "bytes", "direction": direction, "data": text}:
-                self._session.expire(min(self._session.next_deadline() or now, now))
+                data, due = bytes.fromhex(text), self._session.next_deadline() or now
+                self._tap.answered(self._session.expire(min(due, now)))
                 if direction == Direction.RECEIVED:
-                    self._session.receive(bytes.fromhex(text), now)
+                    self._tap.received(data)
+                    self._tap.answered(self._session.receive(data, now))
                 else:
-                    self._sent(bytes.fromhex(text), now)
+                    self._sent(data, now)
 
     def _sent(self, data: bytes, now: int) -> None:
         self._show(Direction.SENT, data)
         while data not in self._own and self._packets:  # the session must know of frames of packets
-            self._session.send(self._packets.popleft(), now)
+            frame = self._session.send(self._packets.popleft(), now)
+            if isinstance(frame, Transmission):
+                self._own.append(frame.data)
         if data in self._own:
             self._own.remove(data)
 

@@ -18,8 +18,8 @@ from hilgw.engine.reporting.port_history import PortHistory
 from hilgw.engine.robot.ports import EmitterPort
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.pace import Hold, Holds, SpeedMeter
+from hilgw.engine.station.frame_tap import FrameTap, OnFrame
 from hilgw.engine.station.station_watch import StationWatches
-from hilgw.engine.station.tapped_session import OnFrame, TappedSession, tapped
 from hilgw.errors import AdapterError, HilgwError, PeerError, PortError, suggest
 from hilgw.events.kinds import Armed, Cell, Mode, Port, Stopped
 from hilgw.events.wire import link
@@ -123,9 +123,9 @@ class Gateway:
         was, self._taps_stations = self._taps_stations, report is not None
         for station in self.stations.values() if was is not self._taps_stations else ():
             if self._taps_stations:
-                station.session = tapped(station.session, self._on_frame_of(station))
-            elif isinstance(station.session, TappedSession):
-                station.session = station.session.session
+                station.taps.insert(0, FrameTap(self._on_frame_of(station)))
+            else:
+                del station.taps[0]
 
     def _on_frame_of(self, station: Station) -> OnFrame:
         def on_frame(direction: Direction, data: bytes) -> None:

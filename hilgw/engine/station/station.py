@@ -32,7 +32,9 @@ from hilgw.adapters.base import (
     Write,
     line_of,
 )
+from hilgw.engine.observer import Direction
 from hilgw.engine.reporting.statistics import StationStatistics
+from hilgw.engine.station.frame_tap import FrameTap
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.station.receive_filter import ReceiveFilter
 from hilgw.engine.supervisor import PortListener
@@ -55,8 +57,8 @@ class Station:
     """One adapter on the medium.
 
     window: frames that may wait for their acknowledgement. listener: itself, for the medium. Its
-    state goes to `supervisor`. A frame without a token counts as delivered when its last byte has
-    left according to the line pacer.
+    state goes to `supervisor`, and its frames to `taps`. A frame without a token counts as
+    delivered when its last byte has left according to the line pacer.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class Station:
         self.session = session
         self.common = common
         self.statistics = statistics
+        self.taps: list[FrameTap] = []
         self.identity = ""
         self.ready = False
         self.supervisor = PortListener()
@@ -163,6 +166,8 @@ class Station:
         if self._ending:
             self._settle(now)
             self.statistics.expire(self._queue.drop_in_flight(), ExpiredReason.IN_FLIGHT)
+        for tap in self.taps:
+            tap.flush()
         self._call(now, self._ended if self._ending else self.session.close)
         self._settle(now)
         self.statistics.refuse(
@@ -208,6 +213,8 @@ class Station:
         passed = self.supervisor.passed
         passed.received += len(data)
         passed.last_ns = now
+        for tap in self.taps:
+            tap.received(data)
         try:
             self._handle(self.session.receive(data, now), now)
         except Exception as error:  # noqa: BLE001 - as in _call: a call less for each read
@@ -223,6 +230,8 @@ class Station:
             self.fault(error)
 
     def _handle(self, events: list[Event], now: int) -> None:
+        for tap in self.taps:
+            tap.answered(events)
         for event in events:
             match event:
                 case Received():
@@ -309,10 +318,14 @@ class Station:
 
     def _frame(self, copy: Copy, now: int) -> Transmission | CannotSend | None:
         try:
-            return self.session.send(copy.packet, now)
+            frame = self.session.send(copy.packet, now)
         except Exception as error:  # noqa: BLE001 - as in _call; this packet must not come again
             self.fault(error)
             return CannotSend(PacketRefused.FAULT, "the adapter failed on it")
+        if isinstance(frame, Transmission):
+            for tap in self.taps:
+                tap.on_frame(Direction.SENT, frame.data)
+        return frame
 
     def _settle(self, now: int) -> None:
         while (sent := self._queue.take_sent(now)) is not None:

@@ -17,7 +17,6 @@ from hilgw.config.load import load_text
 from hilgw.engine.control_socket.control_server import ControlServer
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import Observer
-from hilgw.engine.station.tapped_session import TappedSession
 from hilgw.errors import HilgwError
 from hilgw.medium.pose import Pose
 
@@ -217,11 +216,11 @@ async def test_nothing_is_tapped_once_the_last_connection_has_died(tmp_path: Pat
             reader, writer = await asyncio.open_unix_connection(server.path)
             writer.write(line_of({"do": "watch", "kinds": ["frame", "mode"]}) * 2)
             await reader.readline()
-            found.append(isinstance(gateway.stations["a"].session, TappedSession))
+            found.append(bool(gateway.stations["a"].taps))
             writer.transport.abort()
             while server.status()["clients"]["control socket"]:
                 await asyncio.sleep(0)
-            found.append(isinstance(gateway.stations["a"].session, TappedSession))
+            found.append(bool(gateway.stations["a"].taps))
             found.append(gateway.observer.frame is not None)
     assert found == [True, False, False] * 2
 
