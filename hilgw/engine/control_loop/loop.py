@@ -115,7 +115,7 @@ class ControlLoop(PeerListener):
         self._registration = registration = Registration(
             context, bodies, link, devices, radios, self.presence, steps
         )
-        self.packets = Packets(context, bodies, link, radios, forwarder)
+        self.packets = Packets(context, link, radios, forwarder)
         self._readings = readings = Readings(context, link)
         self._requests = requests = Requests(context, bodies, link, radios)
         self.modes = ModeSwitch(context, bodies, registration, readings, requests, forwarder)
@@ -398,7 +398,7 @@ class ControlLoop(PeerListener):
         end.note(event, now)
         self._context.statistics.begin_connection()
         if end is self._bodies.body:
-            self._forwarder.open(end.link.session, now)
+            self._forwarder.open(end.link, now)
         for device in end.link.session.devices:  # of a serial line that was silent for a while
             self._registration.add(device, now)
 

@@ -14,6 +14,7 @@ from hilgw.bodies.base import BodySession
 from hilgw.control.events import PacketIn, PacketOut
 from hilgw.control.forwarding import Forwarding
 from hilgw.devices.kinds import EMITTER, RECEIVER
+from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.robot.ports import EmitterPort
 from hilgw.medium.packet import Copy
 from hilgw.reasons import RequestRefused
@@ -32,10 +33,10 @@ class Forwarder:
         self._outlets: dict[str, list[str]] = {}  # Receiver -> Emitters of the body
         for outlet, receiver in settings.from_medium.items():
             self._outlets.setdefault(receiver, []).append(outlet)
-        self._body: BodySession | None = None
+        self._body: PeerLink[BodySession] | None = None
         self._open_ns = 0
 
-    def open(self, body: BodySession, now: int) -> None:
+    def open(self, body: PeerLink[BodySession], now: int) -> None:
         """The body is up."""
         self._body, self._open_ns = body, now
 
@@ -52,22 +53,29 @@ class Forwarder:
     def to_medium(self, packet: PacketIn) -> bool:
         """Send a packet of the body on the medium, if its Receiver is one of the settings; return
         whether it is. The Emitter counts a packet that it rejects."""
-        device = None if self._body is None else self._body.devices.by_index(packet.index)
+        device = None if self._body is None else self._body.session.devices.by_index(packet.index)
         if device is None or device.kind != RECEIVER or device.name not in self._emitters:
             return False
         channel = self._settings.on_medium(packet.channel)
         self.counts["to_medium"] += self._emitters[device.name].send(packet.data, channel) is None
         return True
 
-    def to_body(self, receiver: str, copy: Copy) -> list[PacketOut | str]:
-        """The packet for each Emitter of the body, or the reason why it does not get it."""
-        return [self._packet(outlet, copy) for outlet in self._outlets[receiver]]
+    def to_body(self, receiver: str, copy: Copy, now: int) -> list[str]:
+        """Send a packet of the medium through Emitters of the body. Return why some do not get
+        it."""
+        reasons = (self._send(outlet, copy, now) for outlet in self._outlets[receiver])
+        return [reason for reason in reasons if reason]
 
-    def _packet(self, outlet: str, copy: Copy) -> PacketOut | str:
-        if self._body is None or copy.arrived_ns < self._open_ns:
+    def _send(self, outlet: str, copy: Copy, now: int) -> str:
+        """Return why the Emitter does not get the packet; empty: it does."""
+        body = self._body
+        if body is None or copy.arrived_ns < self._open_ns:
             return RequestRefused.DOWN
-        device = self._body.devices.by_name(outlet)
+        device = body.session.devices.by_name(outlet)
         if device is None or device.kind != EMITTER:
             return RequestRefused.UNKNOWN_DEVICE
-        packet = copy.packet
-        return PacketOut(device.index, self._settings.in_world(packet.channel), packet.data)
+        channel = self._settings.in_world(copy.packet.channel)
+        packet = PacketOut(device.index, channel, copy.packet.data)
+        self.counts["to_body"] += 1
+        body.call(now, body.session.send, packet, now)
+        return ""

@@ -145,7 +145,7 @@ class ModeSwitch:
             if had_devices:
                 registration.dismiss_controller("the other body is not connected")
         if end.is_up and end is self._bodies.body:  # packets are forwarded for the first one only
-            self._forwarder.open(end.link.session, now)
+            self._forwarder.open(end.link, now)
         if not registration.is_complete:
             for device in end.link.session.devices:
                 registration.add(device, now)

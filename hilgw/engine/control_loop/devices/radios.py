@@ -8,7 +8,6 @@ import math
 from hilgw.control.events import EmitterSettings, PacketIn, PacketOut, ReceiverSettings
 from hilgw.controllers.base import PeerSession
 from hilgw.devices.kinds import EMITTER, RECEIVER, Device
-from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
 from hilgw.engine.control_loop.bodies.forwarder import Forwarder
 from hilgw.engine.control_loop.context import LoopContext
 from hilgw.engine.control_loop.peer_link import PeerLink
@@ -125,12 +124,10 @@ class Packets:
     def __init__(
         self,
         context: LoopContext,
-        bodies: BodyEnds,
         controller: PeerLink[PeerSession],
         radios: Radios,
         forwarder: Forwarder,
     ) -> None:
-        self._bodies = bodies
         self._controller = controller
         self._radios = radios
         self._forwarder = forwarder
@@ -148,22 +145,13 @@ class Packets:
 
     def from_medium(self, receiver: str, copy: Copy) -> None:
         """A packet that a Receiver of the gateway's own has read."""
+        now = self._scheduler.now()
         if self._forwarder.is_from_medium(receiver):
-            for packet in self._forwarder.to_body(receiver, copy):
-                self._to_body(packet)
+            self._refused.update(self._forwarder.to_body(receiver, copy, now))
             return
         event = self._radios.packet_in(receiver, copy)
         if event is not None:
-            self._deliver(event, self._scheduler.now())
-
-    def _to_body(self, packet: PacketOut | str) -> None:
-        """packet: the reason, when the body does not get it."""
-        if isinstance(packet, str):
-            self._refused[packet] += 1
-            return
-        self._forwarder.counts["to_body"] += 1
-        body, now = self._bodies.link, self._scheduler.now()
-        body.call(now, body.session.send, packet, now)
+            self._deliver(event, now)
 
     def _deliver(self, packet: PacketIn, now: int) -> None:
         self._controller.call(now, self._controller.session.deliver, packet)
