@@ -442,13 +442,12 @@ def tune_message(device: Device, number: int, settings: DeviceSettings) -> wc2ec
         text = f"WC2EC cannot set {device.kind} '{device.name}'"
         return Refusal(RequestRefused.NOT_SETTABLE, text)
     index, channel = device.index, settings.channel
+    wanted = EMITTER if isinstance(settings, EmitterSettings) else RECEIVER
+    if device.kind != wanted:
+        return _wrong_kind(device, wanted)
     if isinstance(settings, EmitterSettings):
-        if device.kind != EMITTER:
-            return _wrong_kind(device, EMITTER)
         refusal = check_settings(device, (channel, settings.range))
         return refusal or wc2ec.SetEmitter(number, index, channel, settings.range)
-    if device.kind != RECEIVER:
-        return _wrong_kind(device, RECEIVER)
     refusal = check_settings(device, (channel, settings.period_ms))
     return refusal or wc2ec.SetReceiver(number, index, channel, settings.period_ms)
 

@@ -282,23 +282,18 @@ class BodyEnd(PeerListener):
         if is_controllers:
             self._owner.motor_stopped(index, now)
 
-    def switch(self, switch: SensorSwitch | FeedbackSwitch | int, now: int) -> None:
-        """Gives the body one period. switch: an index means the own period of this sensor. A
-        refusal of the body makes no difference to the controller."""
+    def switch(self, switch: SensorSwitch | FeedbackSwitch, now: int) -> None:
+        """Give the body one period. Its refusal makes no difference to the controller."""
         if self.link.transport is None:
             return
-        index = switch if isinstance(switch, int) else switch.index
-        kind = type(switch).__name__ if isinstance(switch, FeedbackSwitch) else "period"
 
         def write(now: int) -> None:
             self.link.call(now, self._switched, switch, now)
 
-        self.deferred.put(index, kind, write)
+        self.deferred.put(switch.index, type(switch).__name__, write)
 
-    def _switched(self, switch: SensorSwitch | FeedbackSwitch | int, now: int) -> list[Event]:
+    def _switched(self, switch: SensorSwitch | FeedbackSwitch, now: int) -> list[Event]:
         session = self.link.session
-        if isinstance(switch, int):
-            switch = SensorSwitch(switch, session.own_period(switch))
         if isinstance(switch, FeedbackSwitch):
             events = session.tune(switch, now)
         else:

@@ -31,8 +31,7 @@ class Radios:
         self._kinds = dict.fromkeys(self._emitters, EMITTER) | dict.fromkeys(
             self._receivers, RECEIVER
         )
-        self._index: dict[str, int] = {}
-        self._name: dict[int, str] = {}
+        self._name: dict[int, str] = {}  # by the index of the device
 
     def __len__(self) -> int:
         return len(self._kinds)
@@ -40,12 +39,10 @@ class Radios:
     def adopt(self, device: Device) -> None:
         """A radio with the name and kind of this device has the device's index from now on."""
         if self._kinds.get(device.name) == device.kind:
-            self._index[device.name] = device.index
             self._name[device.index] = device.name
 
     def forget(self) -> None:
         """The body is gone: the indices are void."""
-        self._index.clear()
         self._name.clear()
 
     def __contains__(self, index: int) -> bool:
@@ -53,7 +50,7 @@ class Radios:
 
     def packet_in(self, receiver: str, copy: Copy) -> PacketIn | None:
         """A packet that a Receiver has read, as an event; None while it has no index."""
-        index = self._index.get(receiver)
+        index = next((index for index, name in self._name.items() if name == receiver), None)
         if index is None:
             return None
         packet = copy.packet

@@ -105,7 +105,9 @@ class Requests:
     def restore(self, end: BodyEnd, now: int) -> None:
         """Gives this body its own periods again."""
         for kind, index in self._periods:
-            end.switch(FeedbackSwitch(index, 0) if kind is FeedbackSwitch else index, now)
+            own = end.link.ask(0.0, end.link.session.own_period, index)
+            is_feedback = kind is FeedbackSwitch
+            end.switch(FeedbackSwitch(index, 0) if is_feedback else SensorSwitch(index, own), now)
 
     # --- radios -------------------------------------------------------------------------------
 
