@@ -10,7 +10,20 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from hilgw.control.events import Connected, HardwareFault, Refused, Registered
+from hilgw.control.events import (
+    Connected,
+    DeviceFault,
+    HardwareFault,
+    MotorCommand,
+    MotorFeedback,
+    MotorHeld,
+    MotorPid,
+    MotorSettings,
+    PacketIn,
+    Refused,
+    Registered,
+    SensorValue,
+)
 from hilgw.control.modes import is_same
 from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import Devices, Refusal
@@ -30,6 +43,11 @@ if TYPE_CHECKING:
     )
     from hilgw.control.safety import Mode
     from hilgw.devices.kinds import Device
+
+_OF_A_DEVICE = (
+    *(SensorValue, MotorFeedback, PacketIn, DeviceFault, MotorHeld),
+    *(MotorCommand, MotorSettings, MotorPid),
+)
 
 
 class RenumberedSession:
@@ -143,7 +161,7 @@ class RenumberedSession:
     def _out(self, items: Iterable[Any]) -> list[Any]:
         """Return events or commands of the body with the indices of the table, without those of a
         device that the table does not have. A fault or a refusal counts without its device, too."""
-        found = []
+        found: list[Any] = []
         for item in items:
             if isinstance(item, Connected):
                 self.renumber(self._table)  # it may have devices that it does not register
@@ -152,10 +170,12 @@ class RenumberedSession:
                 known = self._to_table.get(item.device.index)
                 if known is not None:
                     found.append(Registered(dataclasses.replace(item.device, index=known)))
-            elif (index := getattr(item, "index", None)) is None:
+            elif isinstance(item, Refused | HardwareFault) and item.index is not None:
+                found.append(dataclasses.replace(item, index=self._to_table.get(item.index)))
+            elif not isinstance(item, _OF_A_DEVICE):
                 found.append(item)
-            elif index in self._to_table or isinstance(item, Refused | HardwareFault):
-                found.append(dataclasses.replace(item, index=self._to_table.get(index)))
+            elif item.index in self._to_table:
+                found.append(dataclasses.replace(item, index=self._to_table[item.index]))
         return found
 
 

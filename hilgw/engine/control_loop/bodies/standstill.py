@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from hilgw.control.events import Event, SensorValue
 from hilgw.devices.kinds import LINEAR_MOTOR, POSITION_SENSOR, Device, Devices
+from hilgw.devices.properties import PositionSensorFields
 from hilgw.units import NS_PER_MS
 
 STRETCH_NS, STRETCHES = 100 * NS_PER_MS, 6
@@ -47,7 +48,9 @@ class Standstill:
         before, since_ns, stretches = self._courses.setdefault(device.index, (position, now, 0))
         if now - since_ns < STRETCH_NS:
             return False
-        is_linear = device.kind == LINEAR_MOTOR or getattr(device.fields, "type", "") == "linear"
+        fields = device.fields
+        is_slider = isinstance(fields, PositionSensorFields) and fields.type == "linear"
+        is_linear = device.kind == LINEAR_MOTOR or is_slider
         moved, noise = position - before, NOISE_M if is_linear else NOISE_RAD
         way = (moved > noise) - (moved < -noise)
         if device.default is not None and way * (device.default - position) > 0:
