@@ -79,7 +79,8 @@ class Gateway:
         """Create the gateway without parts.
 
         paced: the event loop at another speed than real time, whose clock is `timer`.
-        guardian_ms: as of `GatewayConfig`."""
+        guardian_ms: as of `GatewayConfig`.
+        """
         self.timer = timer
         self.medium = medium
         self.ledger = medium.ledger
@@ -152,9 +153,11 @@ class Gateway:
         on_ready: Callable[[], None] = lambda: None,
     ) -> None:
         """Run until `stop` is set or the duration is over; raise the first fatal error.
+
         Replays in simulated time last as long as their recordings where there is no duration.
 
-        on_ready: called once, when every port is up but those of unused bodies."""
+        on_ready: called once, when every port is up but those of unused bodies.
+        """
         self._on_ready, self._stop_event = on_ready, stop
         self._started_ns = self.timer.now()
         if self._speed is not None:
@@ -258,11 +261,13 @@ class Gateway:
         self.timer.close()
 
     def states(self) -> Iterator[Cell]:
-        """Yield the present states, as the events that have led to them, each with the time of
-        its origin.
+        """Yield the present states, as the events that have led to them.
+
+        Each has the time of its origin.
 
         The order: ports, robots, other gateways and poses, then the devices of each robot. Each is
-        made when it is asked for."""
+        made when it is asked for.
+        """
         since, now = self._newest.since, self.timer.now()
         for name, port in list(self.supervisors.items()):
             yield since(Port(name, str(port.state), str(port.reason)))
@@ -288,7 +293,8 @@ class Gateway:
     def send(self, station: str, data: bytes, channel: int | None) -> str | None:
         """Send a packet of the user through a robot's Emitter or a hardware station.
 
-        Returns None when it was queued, else the reason. Raises HilgwError for an unknown name."""
+        Returns None when it was queued, else the reason. Raises HilgwError for an unknown name.
+        """
         robot, _, device = station.partition(".")
         if robot in self.robots and device in self.robots[robot].emitters:
             return self.robots[robot].emitters[device].send(data, channel)
@@ -322,7 +328,8 @@ class Gateway:
     def place(self, name: str, pose: Pose | None) -> None:
         """Set the pose of a robot, a module or an obstacle from now on; None: it is unknown.
 
-        Raises HilgwError for a name that is not an object of the scene."""
+        Raises HilgwError for a name that is not an object of the scene.
+        """
         if self.scene.place(name, pose):
             self.observer.notice(name, "its pose is set from now on; its motion ends")
 
@@ -331,7 +338,8 @@ class Gateway:
     ) -> str | None:
         """Set channel or range of a robot's device; return None when it was set, else the reason.
 
-        Raises HilgwError for an unknown name, or a Receiver's range."""
+        Raises HilgwError for an unknown name, or a Receiver's range.
+        """
         robot, _, name = device.partition(".")
         port = self.robots[robot].device(name) if robot in self.robots else None
         if port is None:
@@ -383,8 +391,10 @@ class Gateway:
         return self.control_loops.device_of(robot, name)
 
     def pose_of(self, name: str) -> Pose | None:
-        """Return the pose of an object; None: it is unknown. HilgwError for a name that is none
-        here."""
+        """Return the pose of an object; None: it is unknown.
+
+        HilgwError for a name that is none here.
+        """
         if name not in self.robots and name not in self.scene.objects:
             raise HilgwError(f"no object {name!r} here", fix=suggest(name, self.scene.objects))
         return self.scene.pose_of(name)
@@ -393,7 +403,8 @@ class Gateway:
         """Send an AT command to another module of a station's network; return its answer.
 
         address: 16 or 4 hexadecimal digits. HilgwError for a station that has no such commands,
-        or is not up."""
+        or is not up.
+        """
         if station not in self.stations:
             what = f"no station {station!r} with hardware here"
             raise HilgwError(what, fix=suggest(station, self.stations))
@@ -409,8 +420,10 @@ class Gateway:
     # --- what happened -----------------------------------------------------------------------
 
     def required(self) -> list[ObservedPort]:
-        """Return the ports that the gateway needs: all but those of unused bodies and of other
-        gateways."""
+        """Return the ports that the gateway needs.
+
+        All but those of unused bodies and of other gateways.
+        """
         beside = {*self.control_loops.unused(shadows=False), *(e.name for e in self.neighbours())}
         return [each for name, each in self.supervisors.items() if name not in beside]
 
@@ -419,8 +432,11 @@ class Gateway:
         return [each for each in self.supervisors.values() if isinstance(each, Neighbour)]
 
     def counters(self) -> dict[str, tuple[int, ...]]:
-        """Return the bytes and packets of each port: received, sent, received, sent. The packets
-        of a body are its values and commands, those of a controller its commands and values."""
+        """Return the bytes and packets of each port: received, sent, received, sent.
+
+        The packets of a body are its values and commands, those of a controller its commands and
+        values.
+        """
         packets = {
             name: (count.inbound - count.dropped.total(), count.delivered)
             for name, count in ((n, each.statistics.count) for n, each in self.stations.items())
@@ -449,8 +465,9 @@ class Gateway:
 
     def report(self) -> dict[str, Any]:
         """Return the statistics of the run, for `--report`: plain JSON types, no NaN.
-        Those of a replay lack the speed, which is the machine's: the same run has the same
-        report."""
+
+        Those of a replay lack the speed, which is the machine's: the same run has the same report.
+        """
         now, violations = self.timer.now(), self.ledger.violations()
         begin = now if self._started_ns is None else self._started_ns
         latency: dict[str, Any] = {}

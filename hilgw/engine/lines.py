@@ -85,9 +85,10 @@ class Lines:
 
     def opened(self, name: str, line: L, received: bytes = b"") -> L:
         """Return the connection that the part of this name uses from now on.
-        received: what its peer sent before it was known whose connection it is. Raises
-        PortError, and
-        has closed the connection, when a wrapping raises."""
+
+        received: what its peer sent before it was known whose connection it is. Raises PortError,
+        and has closed the connection, when a wrapping raises.
+        """
         wrapped = line
         try:
             for wrap in self.wrappings:
@@ -107,15 +108,18 @@ class Lines:
 
         on_bytes is called after the write, by the event loop, in the order of the bytes: it delays
         no write, and none fails with it. `sent` bytes were accepted by the transport. Not among
-        them: the emergency stop of a gateway whose event loop hangs."""
+        them: the emergency stop of a gateway whose event loop hangs.
+        """
         was, self._on_bytes = self._on_bytes, on_bytes
         if (was is None) is not (on_bytes is None):
             self._follow_all()
 
     def tap(self, put: Tap) -> None:
         """Pass the bytes of all lines to `put` from now on, during each write or read.
+
         It may neither raise, nor write, nor wait, as the emergency stop of the watchdog's thread
-        waits for that write. This is for a recording, which gathers them; all others observe."""
+        waits for that write. This is for a recording, which gathers them; all others observe.
+        """
         self._taps = (*self._taps, put)
         self._follow_all()
 
@@ -125,8 +129,7 @@ class Lines:
         self._follow_all()
 
     def report_to(self, observers: Observers) -> None:
-        """Report the bytes as the event `line_bytes` of these observers from now on, while one
-        takes it."""
+        """Report the bytes as `line_bytes` to these observers from now on, while one takes it."""
         observers.switch("line_bytes", self.observe)
 
     def _follow_all(self) -> None:
@@ -164,8 +167,10 @@ class Lines:
         return sent, received
 
     def _report(self) -> None:
-        """Report what has waited since the last turn; what an observer causes waits for another
-        one."""
+        """Report what has waited since the last turn.
+
+        What an observer causes waits for another one.
+        """
         waiting = self._waiting
         try:
             for _ in range(len(waiting)):

@@ -56,8 +56,10 @@ class Listening:
     async def open(
         self, on_client: ClientHandler, limits: Limits, notify: Callable[[str], None]
     ) -> None:
-        """Start to listen. Raises PortError. notify: gets the reason when it listens on another
-        port."""
+        """Start to listen.
+
+        Raises PortError. notify: gets the reason when it listens on another port.
+        """
         listener = self._new_listener(
             self.host, self._number, on_client, self.check_token is None, limits, tls=self.tls
         )
@@ -79,8 +81,10 @@ class Listening:
         return 0 if self._listener is None else len(self._listener.clients)
 
     def take_refused(self) -> tuple[int, int, str]:
-        """Return how many connections were too many since the last call, with how many TLS failed,
-        and the last reason of these."""
+        """Return how many connections were too many since the last call.
+
+        And with how many TLS failed, with the last reason of these.
+        """
         listener = self._listener
         if listener is None:
             return 0, 0, ""

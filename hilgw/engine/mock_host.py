@@ -61,8 +61,10 @@ class Mock(Protocol):
 
 
 class WholeMock(Mock, Protocol):
-    """A mock with all parts. Those that are not of `Mock` are optional: firmware has them where its
-    hardware does. The host looks for them once, when it adds the mock.
+    """A mock with all parts.
+
+    Those that are not of `Mock` are optional: firmware has them where its hardware does. The host
+    looks for them once, when it adds the mock.
 
     network: of a network peer, "tcp-server" or "tcp-client"; without it, or with SERIAL, the mock
     is on a line. closing: it wants its connection closed. retry_s: of a TCP client, between two
@@ -81,8 +83,10 @@ class WholeMock(Mock, Protocol):
         show: Callable[[str, str], object],
     ) -> None:
         """Start a mock with I/O of its own.
+
         wake: when `take` has more. show: gets its name, and a line that it prints. Raises
-        ConfigError."""
+        ConfigError.
+        """
 
     def freeze(self, frozen: bool) -> None:
         """Halt a mock that runs by itself, as its line does, or let it go on."""
@@ -103,8 +107,7 @@ class WholeMock(Mock, Protocol):
         """Whether the client of firmware with flow control may send now."""
 
     def set_modem_line(self, name: str, on: bool, now: int) -> None:
-        """Take a modem line of hardware with a pin on it: the client switched its "dtr" or
-        "rts"."""
+        """Take a modem line of hardware with a pin on it: the client switched "dtr" or "rts"."""
 
     def take_notice(self) -> str:
         """Return what a user should know, once; "": nothing."""
@@ -179,8 +182,9 @@ class _HostedMock(Observable):
 
 
 class MockHost:
-    """The host of mocks that share one air on a scheduler: bytes in and out, deadlines in order
-    of time.
+    """The host of mocks that share one air on a scheduler.
+
+    Bytes in and out, deadlines in order of time.
 
     One timer is set to the earliest deadline of all; nothing is polled. `close` closes the
     devices, too. lines: the mocks' ends of their lines, by the name of each mock. notify: gets the
@@ -293,8 +297,10 @@ class MockHost:
             self._run()
 
     def _act(self, action: Callable[[int], None]) -> None:
-        """Run the action of an event other than bytes: a connection of a network peer, or a
-        modem line."""
+        """Run the action of an event other than bytes.
+
+        A connection of a network peer, or a modem line.
+        """
         if not self._closed:
             self._catch_up()
             action(self._time)

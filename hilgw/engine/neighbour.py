@@ -53,8 +53,10 @@ class Federated(ObservedPort):
 
 
 class Outlet:
-    """The packets of one type for a neighbour. listener: for the medium. waiting: copies that were
-    accepted, and of which nothing is known yet."""
+    """The packets of one type for a neighbour.
+
+    listener: for the medium. waiting: copies that were accepted, and of which nothing is known yet.
+    """
 
     def __init__(self, neighbour: str, type: str, carry: Carry, medium: Medium) -> None:
         self.neighbour = neighbour
@@ -94,7 +96,9 @@ class Outlet:
 
     def settle(self, delivered: int, lost: int, reason: RefusedReason = PacketRefused.LINK) -> None:
         """Count what the neighbour reports of the waiting copies: received, and lost.
-        Less than 0: this many that were lost for this reason wait again."""
+
+        Less than 0: this many that were lost for this reason wait again.
+        """
         self.waiting -= delivered + lost
         self.count.delivered += delivered
         if lost:

@@ -42,12 +42,15 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ControlLoopStatus:
-    """The state of a control loop: last values of sensors and last commands of motors (setting ->
-    value) by device name; rates since the last status; latency from sensor in to motor out of the
-    whole run; the devices, by name; whether the motors may move; whether a controller runs. mode:
-    of a robot with two bodies, else empty; divergences: of its shadow, by sensor. past_sensors,
-    past_motors: of before the body was lost, while there is nothing newer; body_down_s: for how
-    long it has been lost, None while it is not."""
+    """The state of a control loop.
+
+    Last values of sensors and last commands of motors (setting -> value) by device name; rates
+    since the last status; latency from sensor in to motor out of the whole run; the devices, by
+    name; whether the motors may move; whether a controller runs. mode: of a robot with two bodies,
+    else empty; divergences: of its shadow, by sensor. past_sensors, past_motors: of before the body
+    was lost, while there is nothing newer; body_down_s: for how long it has been lost, None while
+    it is not.
+    """
 
     sensors: Mapping[str, Value]
     motors: Mapping[str, Mapping[str, float]]
@@ -120,8 +123,11 @@ class LineEvent:
 
 @record
 class FrameEvent:
-    """A frame of a station's line: bytes that its adapter sent together, or that it received up to
-    the event that they caused. describe: the frame in words; never raises."""
+    """A frame of a station's line.
+
+    Bytes that its adapter sent together, or that it received up to the event that they caused.
+    describe: the frame in words; never raises.
+    """
 
     station: str
     direction: Direction
@@ -131,8 +137,10 @@ class FrameEvent:
 
 @record
 class PoseEvent:
-    """Another pose of an object of the scene: of its motion, when a packet is sent or a mock
-    follows it; or set by a request or by motion capture.
+    """Another pose of an object of the scene.
+
+    Of its motion, when a packet is sent or a mock follows it; or set by a request or by motion
+    capture.
 
     pose: metres and a unit quaternion; None: unknown. now: nanoseconds of the gateway's clock, from
     which on it is there.
@@ -190,12 +198,16 @@ class Observer:
         """Take a line that a child process printed. It may contain any characters."""
 
     def stopped(self, robot: str, reason: str, text: str) -> None:
-        """Take the stop that the motors of a robot were sent. reason: a word; text: the same for
-        people."""
+        """Take the stop that the motors of a robot were sent.
+
+        reason: a word; text: the same for people.
+        """
 
     def armed(self, robot: str, armed: bool, text: str) -> None:
         """Take whether the motors of a robot may move from now on.
-        text: for people; empty where `stopped` or a notice contains it."""
+
+        text: for people; empty where `stopped` or a notice contains it.
+        """
 
     def mode(self, robot: str, mode: RobotMode) -> None:
         """Take the mode that the controller of a robot with two bodies has from now on."""
@@ -210,8 +222,9 @@ Observer.observed = KINDS
 
 
 class Observers(Observer):
-    """The fan-out: each event goes to all observers that take its kind, in the order in which they
-    were added.
+    """The fan-out of events: each goes to all observers that take its kind.
+
+    They get it in the order in which they were added.
 
     Observers may be added and removed at any time, also by an observer during an event, which still
     goes to those that took it before. An exception in an observer reaches neither the others nor
@@ -232,24 +245,29 @@ class Observers(Observer):
 
     def add(self, observer: Observer, kinds: Iterable[str] | None = None) -> None:
         """Give the observer, from now on, the events of these kinds that it overrides.
+
         kinds: None: those that it names as `observed`, or all. They replace those that it got
-        before."""
+        before.
+        """
         kinds = observer.observed if kinds is None else kinds
         taken = frozenset(kind for kind in kinds if _takes(observer, kind))
         self._kinds[id(observer)] = observer, taken
         self._bind()
 
     def remove(self, observer: Observer) -> None:
-        """Remove the observer, which gets no further events. Nothing happens to one that was not
-        added."""
+        """Remove the observer, which gets no further events.
+
+        Nothing happens to one that was not added.
+        """
         self._kinds.pop(id(observer), None)
         self._faulty.discard(id(observer))
         self._bind()
 
     def switch(self, kind: str, on: Callable[[Callable[..., None] | None], None]) -> None:
-        """Call `on` with what reports this kind to those that take it, None where none does:
-        now, and after each change.
-        For a kind whose events cost something before they are reported."""
+        """Call `on` with what reports this kind to those that take it, None where none does.
+
+        Now, and after each change. For a kind whose events cost something before they are reported.
+        """
         self._switches[kind] = on
         on(vars(self).get(kind))
 

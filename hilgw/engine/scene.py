@@ -27,8 +27,10 @@ Follower = Callable[[Pose], None]
 
 
 class Scene:
-    """The objects of one gateway. up: the axis that points up. schedule: what is due by now is
-    done before a packet comes from outside or a pose is set from outside. obstacles: by name.
+    """The objects of one gateway.
+
+    up: the axis that points up. schedule: what is due by now is done before a packet comes from
+    outside or a pose is set from outside. obstacles: by name.
 
     Motions begin when the scene is made. With a step, objects rest between step ends, as in
     Webots.
@@ -85,9 +87,11 @@ class Scene:
     # --- what happens ------------------------------------------------------------------------
 
     def place(self, name: str, pose: Pose | None) -> bool:
-        """Set the pose of an object from now on (None: unknown); return whether that ended its
-        motion.
-        Raises HilgwError for a name that is not an object here."""
+        """Set the pose of an object from now on (None: unknown).
+
+        Return whether that ended its motion. Raises HilgwError for a name that is not an object
+        here.
+        """
         if name not in self._objects:
             raise HilgwError(f"no object {name!r} here", fix=suggest(name, self._objects))
         self._catch_up()
@@ -102,7 +106,9 @@ class Scene:
 
     def transmit(self, packet: Packet, mount: Mount) -> None:
         """Put a packet on the medium, from a device mounted there.
-        All poses are those at the time it was sent; packets that departed before it come first."""
+
+        All poses are those at the time it was sent; packets that departed before it come first.
+        """
         self._catch_up()
         if self._motions:
             self._move(packet.sent_ns)
@@ -110,8 +116,10 @@ class Scene:
         self._medium.transmit(packet, self._medium.pose_of(name, pose), mounted_on=name)
 
     def transmit_from(self, packet: Packet, pose: Pose | None, on: str | None, now: int) -> None:
-        """Put a packet of another gateway on the medium, which arrives now: sent from this pose
-        (None: unknown) by a device on the object `on`."""
+        """Put a packet of another gateway on the medium, which arrives now.
+
+        Sent from this pose (None: unknown) by a device on the object `on`.
+        """
         self._catch_up()
         if self._motions:
             self._move(packet.sent_ns)

@@ -51,8 +51,9 @@ class Passed:
 
 
 class PortListener:
-    """What the user of a port reports to the supervisor or the TCP server that keeps it open. A
-    subclass overrides what concerns it; the other methods do nothing, as for a port that nothing
+    """What the user of a port reports to the supervisor or the TCP server that keeps it open.
+
+    A subclass overrides what concerns it; the other methods do nothing, as for a port that nothing
     keeps open yet.
 
     program: the peer, where hilgw starts it. passed: what its user reads and writes.
@@ -76,8 +77,11 @@ class PortListener:
         """Close the port soon; it may be opened again."""
 
     def disconnect(self, error: HilgwError) -> bool:
-        """Close the connection at once. False, and nothing happens, where the port stays open
-        for another peer, as a serial line does."""
+        """Close the connection at once.
+
+        False, and nothing happens, where the port stays open for another peer, as a serial line
+        does.
+        """
         return False
 
 
@@ -100,8 +104,10 @@ class Supervised(Protocol):
 
 
 class ObservedPort(PortListener, ABC):
-    """What a gateway runs and reports: state and counts of one port, whatever keeps it open. where:
-    the port as the user reads it. was_up: at least once. opened, ups: how often."""
+    """What a gateway runs and reports: state and counts of one port, whatever keeps it open.
+
+    where: the port as the user reads it. was_up: at least once. opened, ups: how often.
+    """
 
     def __init__(self, name: str, lines: Lines, where: str) -> None:
         self.name = name
@@ -139,8 +145,10 @@ class ObservedPort(PortListener, ABC):
     @abstractmethod
     async def run(self, on_up: Callable[[], None], *, is_needed: bool = True) -> None:
         """Run until cancellation, or until the error that ends the gateway.
-        on_up: called each time the port is up. is_needed: the gateway ends when it cannot open
-        the port at first."""
+
+        on_up: called each time the port is up. is_needed: the gateway ends when it cannot open the
+        port at first.
+        """
 
     def report(self) -> dict[str, Any]:
         """Return the state and the counts, for `--report`."""
@@ -159,7 +167,9 @@ class ObservedPort(PortListener, ABC):
 
     def _accepted(self, name: str, stream: Transport, received: bytes = b"") -> Transport | None:
         """Return the accepted connection as this part uses it, see `Lines.opened`.
-        None: its opening failed, which the user reads, and it is closed."""
+
+        None: its opening failed, which the user reads, and it is closed.
+        """
         try:
             return self.lines.opened(name, stream, received)
         except PortError as error:
@@ -186,8 +196,7 @@ class AttachedPort(ObservedPort):
         return self.supervised.identity
 
     def _may_restart(self, error: HilgwError) -> bool:
-        """Return whether the port is opened again; enter FAILED when its session raised too
-        often."""
+        """Return whether the port opens again; enter FAILED when its session raised too often."""
         if self._faults <= FAULTS_ALLOWED:
             return True
         self._enter(State.FAILED, f"{error}; given up after {FAULTS_ALLOWED} restarts")
@@ -195,8 +204,9 @@ class AttachedPort(ObservedPort):
 
 
 class StallDetector:
-    """The detector of a port that takes no bytes: output is pending, and none of it leaves for
-    `stall_s`.
+    """The detector of a port that takes no bytes.
+
+    Output is pending, and none of it leaves for `stall_s`.
 
     stall_s None: never, as of a `Port`.
     """

@@ -11,8 +11,11 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Expecting(Protocol):
-    """An event loop that can ask for events before it sleeps, and call what follows those that came
-    together: see `hilgw.engine.event_loop.direct_loop.DirectLoop`."""
+    """An event loop that asks for events before it sleeps.
+
+    It calls what follows those that came together: see
+    `hilgw.engine.event_loop.direct_loop.DirectLoop`.
+    """
 
     def expect_event(self) -> None: ...
 
@@ -20,7 +23,9 @@ class Expecting(Protocol):
 
 
 def event_expectation(loop: AbstractEventLoop) -> Callable[[], None]:
-    """Return what to call where the next event is a few microseconds away, and to sleep and to
-    be woken would take longer.
-    An event loop that can asks for events for a while before it sleeps."""
+    """Return what to call where the next event is a few microseconds away.
+
+    To sleep and to be woken would take longer: an event loop that can asks for events for a while
+    before it sleeps.
+    """
     return loop.expect_event if isinstance(loop, Expecting) else lambda: None

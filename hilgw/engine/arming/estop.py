@@ -40,7 +40,8 @@ class EmergencySwitch:
 
     pressed: whether the robots are kept disarmed, for this `cause`; at the start they are, until
     the first reading. open_line: opens the line, in the thread. event_loop: gets what the thread
-    reads. where: the line in words. clock: in real time."""
+    reads. where: the line in words. clock: in real time.
+    """
 
     def __init__(
         self,

@@ -58,8 +58,10 @@ class Lease:
         return self.ended
 
     def end(self, reason: StopReason) -> None:
-        """Disarm the robots, which the end of the gateway has stopped for good. A second end
-        does nothing."""
+        """Disarm the robots, which the end of the gateway has stopped for good.
+
+        A second end does nothing.
+        """
         if self.ended is not None:
             return
         self.ended = reason
@@ -78,8 +80,10 @@ class Lease:
         return due if self._end_ns is None else min(due, self._end_ns)
 
     def _check(self, waited: bool = False) -> None:
-        """End the lease that is not renewed; the event loop gets time to read a renewal that
-        waited while it was late itself."""
+        """End the lease that is not renewed.
+
+        The event loop gets time to read a renewal that waited while it was late itself.
+        """
         self._look()
         if self.ended is not None:
             return

@@ -93,8 +93,10 @@ class ControlServer(LookServer):
         return self._gateway.control_loops
 
     def _at_end(self, client: Client) -> Any:
-        """End the client's lease, and return what its holder reads. The motors have been stopped
-        before."""
+        """End the client's lease, and return what its holder reads.
+
+        The motors have been stopped before.
+        """
         if client.lease is None:
             return None
         client.lease.end(StopReason.ENDED)
@@ -184,8 +186,7 @@ class ControlServer(LookServer):
         return Done()
 
     def _mode(self, request: requests.Mode, client: Client) -> requests.RobotState:
-        """Set the mode of a robot (None leaves it), and return the mode and which bodies are
-        there."""
+        """Set the mode of a robot (None leaves it); return the mode and which bodies are there."""
         modes = self._loops[request.robot].modes
         if request.mode is not None:
             modes.switch(RobotMode(request.mode))
@@ -211,8 +212,10 @@ class ControlServer(LookServer):
         return found
 
     async def _armable(self, request: requests.Arm | requests.Hold) -> requests.MayMove:
-        """Return the robots to arm, what keeps them from moving then, and those of all whose bodies
-        are down. Where all are, they are to be armed, which refuses it."""
+        """Return the robots to arm, what keeps them from moving, and those whose bodies are down.
+
+        Where all are down, they are to be armed, which refuses it.
+        """
         named = robots_in(request)
         robots = named or self._loops.names()
         await self._loops.await_bodies(*robots)
@@ -238,8 +241,10 @@ class ControlServer(LookServer):
         return requests.LeaseState(reason, text, lease.robots, not_sent)
 
     async def _disarm(self, request: requests.Disarm, client: Client) -> Any:
-        """Disarm those of these robots that are here (all: all); the answer follows when the
-        stops have left."""
+        """Disarm those of these robots that are here (all: all).
+
+        The answer follows when the stops have left.
+        """
         known = dict.fromkeys(self._loops)
         robots = list(known) if request.all else list(dict.fromkeys(request.robots))
         stopped = [robot for robot in robots if robot in known]

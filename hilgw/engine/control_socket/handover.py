@@ -1,5 +1,7 @@
-"""A port of the running gateway in the hands of another program, such as one that flashes a board
-(`hilgw release`). Motors of a body on it are stopped first, and stay disarmed."""
+"""A port of the running gateway in the hands of another program (`hilgw release`).
+
+Such as one that flashes a board. Motors of a body on it are stopped first, and stay disarmed.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,10 @@ POLL_S = 0.005
 
 
 class Handover:
-    """One port that is released to a program, until `end`. HilgwError for a port that is unknown,
-    or no device of this machine."""
+    """One port that is released to a program, until `end`.
+
+    HilgwError for a port that is unknown, or no device of this machine.
+    """
 
     def __init__(self, gateway: Gateway, name: str, to: str) -> None:
         self.name, self.to, self._loops = name, to, gateway.control_loops
@@ -36,9 +40,11 @@ class Handover:
         self._body = end if isinstance(end, BodyEnd) else None
 
     async def begin(self) -> PortReleased:
-        """Close the port in all processes of this gateway; return the path of the device, and a
-        note for the user.
-        HilgwError, and the port is kept, when a stop of its motors was not sent."""
+        """Close the port in all processes of this gateway.
+
+        Return the path of the device, and a note for the user. HilgwError, and the port is kept,
+        when a stop of its motors was not sent.
+        """
         path, body = await asyncio.to_thread(self._path), self._body
         note = "" if body is None else await self._stop(body)
         await self._port.lend(self.to)

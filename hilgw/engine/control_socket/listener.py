@@ -27,8 +27,9 @@ ClientHandler = Callable[[socket.socket], None]
 
 
 class ControlListener:
-    """A listener that accepts connections and calls on_client(connection) for each; they do not
-    block.
+    """A listener that accepts connections and calls on_client(connection) for each.
+
+    They do not block.
 
     path: where the socket is; None: PID and the suffix in the control folder, or PID-N where a
     gateway of another container has the same number. It has mode 0600. group: its
@@ -114,7 +115,8 @@ class ControlListener:
     def _listen(self) -> socket.socket:
         """Return a socket that listens at `path`. FileExistsError when there is something already.
 
-        It listens under another name first: at `path` nothing refuses connections, ever."""
+        It listens under another name first: at `path` nothing refuses connections, ever.
+        """
         first = self.path.with_name(f".{secrets.token_hex(3)}")
         listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -136,8 +138,10 @@ class ControlListener:
 
 
 def open_to(path: Path, name: str) -> None:
-    """Let the users of a group use this socket, or pass this folder. ConfigError when there is
-    no such group, or this user is not in it."""
+    """Let the users of a group use this socket, or pass this folder.
+
+    ConfigError when there is no such group, or this user is not in it.
+    """
     import grp  # not on Windows
 
     where = "control.group"
@@ -155,8 +159,10 @@ def open_to(path: Path, name: str) -> None:
 
 
 def closed_to(path: Path) -> Path | None:
-    """Return the first folder above this socket of a group that its users cannot pass; None:
-    they can."""
+    """Return the first folder above this socket of a group that its users cannot pass.
+
+    None: they can.
+    """
     group = path.lstat().st_gid
     for folder in reversed(path.absolute().parents):
         status = folder.stat()
@@ -170,7 +176,8 @@ def remove_dead(sockets: Iterable[Path]) -> None:
     """Remove the dead sockets among these files of one folder.
 
     The folder is locked: between the test of a socket and its removal no other gateway may replace
-    it. When another gateway has the lock or a file cannot be removed, it stays."""
+    it. When another gateway has the lock or a file cannot be removed, it stays.
+    """
     import fcntl  # not on Windows
 
     for path in sockets:
@@ -202,7 +209,8 @@ def _file(path: Path) -> tuple[int, int]:
 def control_folder() -> Path:
     """Return the folder for a new control socket, made if needed.
 
-    HilgwError when the folder of this user is open to others, or when none can be made."""
+    HilgwError when the folder of this user is open to others, or when none can be made.
+    """
     user = os.getuid()
     for folder in folders(user, os.environ, Path.stat, Path.glob):
         try:

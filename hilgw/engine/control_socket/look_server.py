@@ -66,8 +66,10 @@ class Client:
 
 
 class Shown(Protocol):
-    """The program that a control socket shows. timer: of its time, simulated or not; real_timer: of
-    real time."""
+    """The program that a control socket shows.
+
+    timer: of its time, simulated or not; real_timer: of real time.
+    """
 
     @property
     def observer(self) -> Observers: ...
@@ -84,8 +86,10 @@ class Shown(Protocol):
         ...
 
     def states(self) -> Iterable[Cell]:
-        """Return the present states of all parts, as the events that have led to them, with
-        `since_ns`."""
+        """Return the present states of all parts, as the events that have led to them.
+
+        Each has `since_ns`.
+        """
         ...
 
     def report(self) -> dict[str, Any]: ...
@@ -172,8 +176,10 @@ class LookServer:
         self._listener.start()
 
     async def start_beside(self, inform: Callable[[str], None]) -> None:
-        """Start to listen, for a program that also runs without the socket; report when it
-        cannot be made."""
+        """Start to listen, for a program that also runs without the socket.
+
+        Report when it cannot be made.
+        """
         try:
             self._listener.start()
         except HilgwError as error:
@@ -234,8 +240,10 @@ class LookServer:
             self._left(client)
 
     async def _next_line(self, client: Client, received: bytearray) -> bytes:
-        """Return the client's next line. One that reads events, or has a port, may have no
-        further request for long."""
+        """Return the client's next line.
+
+        One that reads events, or has a port, may have no further request for long.
+        """
         line = _read_line(client.connection, received)
         is_patient = client.subscriber is not None or client.handover is not None
         if is_patient:
@@ -326,9 +334,11 @@ def suggestions(unknown: Sequence[str], known: Iterable[str]) -> str:
 
 
 async def _read_line(connection: socket.socket, received: bytearray) -> bytes:
-    """Return the next line, or TOO_LONG for one of more than LINE_BYTES; at the end, what came
-    after the last one.
-    received: bytes that came in and were not returned yet."""
+    """Return the next line, or TOO_LONG for one of more than LINE_BYTES.
+
+    At the end, what came after the last one. received: bytes that came in and were not returned
+    yet.
+    """
     searched, is_long = 0, False
     while (end := received.find(b"\n", searched)) < 0:
         if len(received) > LINE_BYTES:

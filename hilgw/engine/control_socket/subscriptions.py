@@ -60,8 +60,10 @@ class Filter:
     per_second: int = RATE
 
     def takes(self, kind: str, names: Sequence[str], *, lost: bool) -> bool:
-        """Return whether an event of this kind about these names passes. lost: it reports a
-        loss."""
+        """Return whether an event of this kind about these names passes.
+
+        lost: it reports a loss.
+        """
         if kind not in self.kinds or (self.lost and not lost):
             return False
         return not self.names or any(
@@ -101,10 +103,11 @@ class Subscriber:
         self._passed: Counter[Any] = Counter()  # in this window: of each kind, and of each name
 
     def passes(self, kind: type[Any], name: str, *, lost: bool) -> bool:
-        """Return whether the subscriber gets an event that it takes: false when it has enough of
-        this kind.
-        The first of each name, and the first lost one, always pass: who sends much hides no one
-        who sends little."""
+        """Return whether the subscriber gets an event that it takes.
+
+        False when it has enough of this kind. The first of each name, and the first lost one,
+        always pass: who sends much hides no one who sends little.
+        """
         if kind not in TRAFFIC or (most := self.chosen.per_second) == RATE:
             return True
         self._passed[kind] += 1
@@ -119,8 +122,10 @@ class Subscriber:
         self._passed.clear()
 
     def put(self, line: bytes, room: int = BUFFER_BYTES) -> bool:
-        """Queue the line for `send_soon`, or until enough of them wait. False: it is lost, as
-        too much waits. room: for it, in bytes."""
+        """Queue the line for `send_soon`, or until enough of them wait.
+
+        False: it is lost, as too much waits. room: for it, in bytes.
+        """
         if len(self._waiting) + len(line) > room:
             return False
         self._waiting += line
@@ -156,8 +161,10 @@ class Subscriber:
             self.sampled[events.NAMES[key[0]]] += 1
 
     def lose(self, event: Any, times: Times) -> None:
-        """Count an event that the subscriber does not get, or what it counts. A state it gets
-        later."""
+        """Count an event that the subscriber does not get, or what it counts.
+
+        A state it gets later.
+        """
         if type(event) in events.CELLS:
             self.owe(event, times)
             return
@@ -192,8 +199,11 @@ class Subscriber:
 
 
 class Subscriptions(EventStream):
-    """The subscribers of one gateway. scheduler: of the gateway's time, simulated or not; clock: of
-    real time. device: that of a robot, by both names; None where it is not known."""
+    """The subscribers of one gateway.
+
+    scheduler: of the gateway's time, simulated or not; clock: of real time. device: that of a
+    robot, by both names; None where it is not known.
+    """
 
     def __init__(
         self,
@@ -216,8 +226,10 @@ class Subscriptions(EventStream):
         self._waiting_bytes = 0  # about
 
     def add(self, subscriber: Subscriber) -> None:
-        """Give the subscriber its events from now on; one that was added before, as `chosen` is
-        now."""
+        """Give the subscriber its events from now on.
+
+        One that was added before, as `chosen` is now.
+        """
         if subscriber not in self._subscribers:
             self._subscribers.append(subscriber)
         self._observe()
@@ -230,8 +242,10 @@ class Subscriptions(EventStream):
         self._serve(subscriber)
 
     def _serve(self, subscriber: Subscriber, is_due: bool = False) -> None:
-        """Give the subscriber some states that it is owed or has asked for, and more in a later
-        turn of the event loop. is_due: this is such a turn."""
+        """Give the subscriber some of the states that it is owed or has asked for.
+
+        More follow in a later turn of the event loop. is_due: this is such a turn.
+        """
         if subscriber not in self._subscribers or (subscriber.is_served and not is_due):
             return
         subscriber.is_served, most = True, TOGETHER if subscriber.has_room else 0

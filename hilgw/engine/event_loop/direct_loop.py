@@ -156,8 +156,10 @@ class DirectSelector(selectors.EpollSelector):
 
 
 class DirectLoop(asyncio.SelectorEventLoop):
-    """The event loop of the module, in all other respects asyncio's own. expect_event: see
-    `hilgw.engine.timing.event_expectation`."""
+    """The event loop of the module, in all other respects asyncio's own.
+
+    expect_event: see `hilgw.engine.timing.event_expectation`.
+    """
 
     def __init__(self, selector: DirectSelector | None = None) -> None:
         self._serving = DirectSelector() if selector is None else selector
@@ -166,8 +168,10 @@ class DirectLoop(asyncio.SelectorEventLoop):
         super().__init__(self._serving)
 
     def call_after_round(self, callback: Callable[[], object]) -> None:
-        """Call it as call_soon does, but sooner and cheaper: after the callbacks of the
-        descriptors that are ready now, without a turn of the event loop."""
+        """Call it as call_soon does, but sooner and cheaper.
+
+        After the callbacks of the descriptors that are ready now, without a turn of the event loop.
+        """
         self._serving.after_round.append(callback)
         self._serving.wanted = self._serving.wanted or _ROUND
 

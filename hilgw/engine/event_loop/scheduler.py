@@ -89,8 +89,9 @@ class Deadlines(LazyHeap[tuple[int, int, Deadline]]):
         self, when: int, callback: Callable[[], object], *, is_last: bool = False
     ) -> Deadline:
         """Run `callback` at or after `when` (nanoseconds).
-        is_last: after all others of that time, in simulated time also after what they have led
-        to."""
+
+        is_last: after all others of that time, in simulated time also after what they have led to.
+        """
         if self._closed:
             return Deadline(None, when, None)
         deadline = Deadline(self, when, callback)
@@ -140,7 +141,8 @@ class Timer(Deadlines):
         """Run the deadlines that are due, then set the alarm for the next.
 
         Deadlines that the callbacks add wait for the next round, so a callback that is always
-        late cannot keep the event loop from its descriptors."""
+        late cannot keep the event loop from its descriptors.
+        """
         heap = self._heap
         now = time.monotonic_ns()
         due: list[Deadline] = []
@@ -233,7 +235,8 @@ def _new_alarm(loop: asyncio.AbstractEventLoop, ring: Callable[[], None]) -> _Al
 def _timerfd() -> tuple[int, Callable[[int], Any]]:
     """Return a new timerfd, and the function that sets its absolute time in nanoseconds.
 
-    AttributeError or OSError where the system has none."""
+    AttributeError or OSError where the system has none.
+    """
     if sys.version_info >= (3, 13):
         fd = os.timerfd_create(time.CLOCK_MONOTONIC, flags=os.TFD_NONBLOCK | os.TFD_CLOEXEC)
         settime, absolute = os.timerfd_settime_ns, os.TFD_TIMER_ABSTIME

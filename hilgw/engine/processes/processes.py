@@ -1,5 +1,7 @@
 """Child processes: a program starts, its output is shown with its name, and it ends with hilgw.
-`Restarts` decides whether and when it starts again."""
+
+`Restarts` decides whether and when it starts again.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ class Verdict:
     """The decision on a program that has ended.
 
     pause_s: the least time until it starts again, which waits for the body, too; None: it stays
-    down. why: what keeps it down, where it did not end by itself; fix: what to do then."""
+    down. why: what keeps it down, where it did not end by itself; fix: what to do then.
+    """
 
     pause_s: float | None
     why: str = ""
@@ -45,14 +48,18 @@ class Verdict:
 
 
 class Restarts:
-    """The restarts of one program. A run that ends is a failure in a row with those before it,
-    whatever ended it: neither a program nor a body that comes and goes restarts it for ever."""
+    """The restarts of one program.
+
+    A run that ends is a failure in a row with those before it, whatever ended it: neither a program
+    nor a body that comes and goes restarts it for ever.
+    """
 
     def __init__(self, restart: Restart, *, latches: bool = True) -> None:
         """Create the policy for one program.
 
         latches: what makes hilgw end the program disarms the robot, or the body is simulated.
-        Else a program that was dismissed stays down: it would move the robot without a human."""
+        Else a program that was dismissed stays down: it would move the robot without a human.
+        """
         self._restart = restart
         self._latches = latches
         self._failures = 0  # in a row
@@ -111,7 +118,8 @@ class Program:
     """A program that hilgw starts.
 
     command: the first is the program. latches: as of `Restarts`. folder: where it runs. line: of
-    one whose standard input and output are not shown: its end of a new line for each run."""
+    one whose standard input and output are not shown: its end of a new line for each run.
+    """
 
     command: Sequence[str]
     restart: Restart = "never"
@@ -171,8 +179,10 @@ class Child:
         return self._process is not None and self._process.returncode is None
 
     def dismissed(self) -> None:
-        """Record that hilgw ends the program; `quit_sent` follows. A program that has ended did so
-        by itself."""
+        """Record that hilgw ends the program; `quit_sent` follows.
+
+        A program that has ended did so by itself.
+        """
         if self.is_alive:
             self._restarts.dismiss()
 
@@ -183,8 +193,10 @@ class Child:
             self._ending = asyncio.ensure_future(self._end(process, END_S))
 
     async def stop(self) -> None:
-        """End the process group; return when none of it is left, after at most LEAVE_S +
-        TERMINATE_S and what the kernel needs."""
+        """End the process group; return when none of it is left.
+
+        At most after LEAVE_S + TERMINATE_S and what the kernel needs.
+        """
         if self._ending is not None:
             self._ending.cancel()
         if self._task is not None:

@@ -1,5 +1,7 @@
-"""The mock `program`: a command takes the place of the hardware on a line, such as the emulator of
-a board with its firmware. hilgw paces what it sends, and ends it."""
+"""The mock `program`: a command takes the place of the hardware on a line.
+
+Such as the emulator of a board with its firmware. hilgw paces what it sends, and ends it.
+"""
 
 from __future__ import annotations
 
@@ -78,8 +80,10 @@ class _Shown(Observer):
 
 
 class ProgramMock:
-    """A `hilgw.engine.mock_host.Mock` whose firmware is another process. lost: bytes that it did
-    not read."""
+    """A `hilgw.engine.mock_host.Mock` whose firmware is another process.
+
+    lost: bytes that it did not read.
+    """
 
     bits_per_byte = 10
 

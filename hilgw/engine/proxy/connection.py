@@ -50,8 +50,10 @@ class ProxyConnection:
         self._quitting: HilgwError | None = None
 
     def start(self, request: bytes, early: bytes) -> None:
-        """Start to pass bytes on. request: the first of the controller. early: what Webots has
-        sent before it."""
+        """Start to pass bytes on.
+
+        request: the first of the controller. early: what Webots has sent before it.
+        """
         controller, webots = self._controller, self._webots
         self.robot.begin(self.session)
         webots.on_drained = controller.resume_reading
@@ -119,16 +121,20 @@ class ProxyConnection:
     # --- the end ------------------------------------------------------------------------------
 
     def controller_lost(self, error: HilgwError) -> None:
-        """End the connection that the controller has closed. What it has sent before reaches
-        Webots."""
+        """End the connection that the controller has closed.
+
+        What it has sent before reaches Webots.
+        """
         self._end(error)
 
     def _webots_lost(self, error: HilgwError) -> None:
         self.quit(PeerError(f"Webots: {error.what}"))
 
     def quit(self, error: HilgwError) -> None:
-        """End the controller in order: libController spins for ever when a connection closes
-        without QUIT."""
+        """End the controller in order.
+
+        LibController spins for ever when a connection closes without QUIT.
+        """
         session = self.session
         if self._quitting is not None or self.ended.done():
             return

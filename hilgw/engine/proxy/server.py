@@ -1,5 +1,7 @@
-"""The address where controllers connect to reach Webots through hilgw, for one or more robots; and
-for each robot the controller's place in Webots, with the connection behind it."""
+"""The address where controllers connect to reach Webots through hilgw, for one or more robots.
+
+And for each robot the controller's place in Webots, with the connection behind it.
+"""
 
 from __future__ import annotations
 
@@ -72,8 +74,7 @@ class ProxyServer(ObservedPort):
             self._enter(State.CLOSED, "")
 
     async def _stop(self) -> None:
-        """Send QUIT to every controller; those that need longer to leave find it in their
-        socket."""
+        """Send QUIT to every controller; slow ones find it in their socket."""
         open_ones = list(self._connections)
         for connection in open_ones:
             connection.quit(PeerError("the gateway ends"))

@@ -69,8 +69,10 @@ class EventStream(Observer, ABC):
             self.emit(takers, kind.form(*plain))
 
     def takers(self, kind: type[Any], *names: str, lost: bool = False) -> Any:
-        """Return who takes an event of this kind about these names, for `emit`; false: it is not
-        taken."""
+        """Return who takes an event of this kind about these names, for `emit`.
+
+        False: it is not taken.
+        """
         return True
 
     @abstractmethod
@@ -94,9 +96,11 @@ class EventStream(Observer, ABC):
         self.pass_on(events.Delivered, (station, copy.packet.source, copy.packet.data))
 
     def pass_on(self, kind: type[Any], values: tuple[Any, ...]) -> None:
-        """Emit what comes with each packet: its event has these values, but `data` is bytes and
-        `missed` its items.
-        It may be kept so, and the event made later, elsewhere."""
+        """Emit what comes with each packet.
+
+        Its event has these values, but `data` is bytes and `missed` its items. It may be kept so,
+        and the event made later, elsewhere.
+        """
         if takers := self.takers_of(kind, values):
             event = kind(*values)
             event = replace(event, data=event.data.hex())

@@ -116,8 +116,10 @@ class RecordingProcess:
         return replace(written, lost=written.lost + self._lost, error=error)
 
     def put(self, event: Event) -> None:
-        """Record this event soon, as `add` does, which only appends it to a list, and encode
-        what is gathered when there is enough of it."""
+        """Record this event soon, as `add` does, which only appends it to a list.
+
+        Encode what is gathered when there is enough of it.
+        """
         gathered = self._gathered
         gathered.append(event)
         if len(gathered) >= TOGETHER:
@@ -127,7 +129,9 @@ class RecordingProcess:
 
     async def stop(self) -> None:
         """Hand over what is left, and wait until it is written: for END_S at most.
-        Then the process is killed: `report()` has what it had written before."""
+
+        Then the process is killed: `report()` has what it had written before.
+        """
         if self._timer is not None:
             self._timer.cancel()
         self._flush()
@@ -217,8 +221,10 @@ class RecordingProcess:
 
 
 class PlainEvents(EventStream):
-    """All events, none left out, each given to `put` as the process takes them (`Event`); those
-    that come with another one, to `add`."""
+    """All events, none left out, each given to `put` as the process takes them (`Event`).
+
+    Those that come with another one, to `add`.
+    """
 
     def __init__(
         self, gateway: Gateway, put: Callable[[Event], None], add: Callable[[Event], None]
@@ -227,8 +233,11 @@ class PlainEvents(EventStream):
         self._gateway, self._now, self._put, self._add = gateway, gateway.timer.now, put, add
 
     def begin(self) -> None:
-        """Begin to record. The states that the parts have now come first, those of many devices
-        in later turns of the event loop."""
+        """Begin to record.
+
+        The states that the parts have now come first, those of many devices in later turns of the
+        event loop.
+        """
         self._states = self._gateway.states()
         self._put_states()
         self._gateway.observer.add(self)
@@ -329,7 +338,9 @@ class Recorder(PlainEvents):
 
 class KeptEvents(PlainEvents):
     """The last events of this gateway from now on, in memory, until they are wanted as a recording.
-    head: that of the recording."""
+
+    head: that of the recording.
+    """
 
     def __init__(self, gateway: Gateway, head: dict[str, Any]) -> None:
         self._kept: deque[Event] = deque(maxlen=MOST_KEPT)

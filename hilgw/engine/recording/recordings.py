@@ -63,9 +63,10 @@ class Recordings:
         return {"folder": str(self._folder.absolute()), "running": running}
 
     def begin_at_start(self, path: str | None) -> str | None:
-        """Begin the recording of the whole run, if there is one, and return its file: this one,
-        or one of its time in the folder.
-        HilgwError when that is not possible."""
+        """Begin the recording of the whole run, if there is one, and return its file.
+
+        This one, or one of its time in the folder. HilgwError when that is not possible.
+        """
         if path is not None:
             self.begin(Path(path).stem, Path(path))
             return path
@@ -75,7 +76,9 @@ class Recordings:
 
     def begin_named(self, name: str) -> Recorded:
         """Begin a recording that a client names (`requests.RecordingName`), in the folder.
-        HilgwError when its file is there."""
+
+        HilgwError when its file is there.
+        """
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
@@ -114,8 +117,10 @@ class Recordings:
         recorder.begin()
 
     def end(self, name: str) -> Recorded:
-        """End a recording and return its report; its file is complete soon after. HilgwError for
-        a name that is none."""
+        """End a recording and return its report; its file is complete soon after.
+
+        HilgwError for a name that is none.
+        """
         recorder = self._recorders.pop(name.removesuffix(SUFFIX), None)
         if recorder is None:
             what = f"no recording {quoted(name)} is running"

@@ -59,9 +59,10 @@ class Latency:
         return self.max_ns
 
     def histogram(self) -> dict[str, Any]:
-        """Return for each bound of BOUNDS_S how many took at most this long, then the count and
-        the sum of all.
-        A duration within 1.6 % of a bound may count above it."""
+        """Return for each bound of BOUNDS_S how many took at most this long.
+
+        Then the count and the sum of all. A duration within 1.6 % of a bound may count above it.
+        """
         counts = [0] * (len(_BOUNDS_NS) + 1)
         for key, count in self._buckets.items():
             counts[bisect_left(_BOUNDS_NS, _upper_ns(key))] += count

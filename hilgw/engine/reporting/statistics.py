@@ -37,9 +37,11 @@ class NoticeFilter:
 
 
 class StationStatistics:
-    """Counts of one station, and its observer. left: the delivered copies by source. All copies of
-    one event are counted before the first is reported, so the observer always finds a ledger that
-    adds up. latency: of a copy until its end; line, module, air: of the hops, see docs/status.md.
+    """Counts of one station, and its observer.
+
+    left: the delivered copies by source. All copies of one event are counted before the first is
+    reported, so the observer always finds a ledger that adds up. latency: of a copy until its end;
+    line, module, air: of the hops, see docs/status.md.
     """
 
     __slots__ = (
@@ -90,9 +92,12 @@ class StationStatistics:
 
 
 class ControlLoopStatistics:
-    """Counts of one control loop, the last values by device, and the latency from sensor in to
-    motor out: from the last values before a command until that command is written. lateness: of the
-    steps that ended late. past_sensors, past_motors: what was the last before the body was lost."""
+    """Counts of one control loop, the last values by device, and the latency.
+
+    The latency is that from sensor in to motor out: from the last values before a command until
+    that command is written. lateness: of the steps that ended late. past_sensors, past_motors: what
+    was the last before the body was lost.
+    """
 
     def __init__(self, of: ControlLoopStatistics | None = None) -> None:
         """Create the statistics of one control loop. of: another one that has the same devices."""
@@ -122,8 +127,10 @@ class ControlLoopStatistics:
                 del shown[name]
 
     def lost(self) -> None:
-        """Move the values of a lost body to the past ones: what it reported and was given is not
-        current any more."""
+        """Move the values of a lost body to the past ones.
+
+        What it reported and was given is not current any more.
+        """
         self.past_sensors, self.sensors = self.past_sensors | self.sensors, {}
         self.past_motors, self.motors = self.last_motors(), {}
 
@@ -138,8 +145,7 @@ class ControlLoopStatistics:
         self._values_ns = None
 
     def begin_connection(self) -> None:
-        """Begin the latency anew: it is that of the connection that a controller or a body has
-        opened."""
+        """Begin the latency anew, for the connection that a controller or a body has opened."""
         self.latency.clear()
         self._values_ns = None
 
@@ -183,8 +189,10 @@ class ControlLoopStatistics:
         return self._names.get(index, str(index))
 
     def status(self, seconds: float, *, armed: bool = True) -> ControlLoopStatus:
-        """Return what happened since the last call, `seconds` ago. armed: whether motors may
-        move."""
+        """Return what happened since the last call, `seconds` ago.
+
+        armed: whether motors may move.
+        """
         values, commands = (
             (self.counts[name] - self._shown[name]) / seconds
             for name in ("values_in", "commands_out")
@@ -238,8 +246,10 @@ def _without(past: Mapping[str, V], newer: Mapping[str, object]) -> dict[str, V]
 
 
 def motions(motors: Mapping[str, Mapping[str, float]], devices: Mapping[str, Device]) -> list[str]:
-    """Return what the motors that do not rest follow, such as "left 5 rad/s" and "lift to 0.25
-    m", with the numbers of their last commands."""
+    """Return what the motors that do not rest follow, with the numbers of their last commands.
+
+    Such as "left 5 rad/s" and "lift to 0.25 m".
+    """
     return [
         f"{name} {motion(settings, devices.get(name))}"
         for name, settings in motors.items()
@@ -248,8 +258,10 @@ def motions(motors: Mapping[str, Mapping[str, float]], devices: Mapping[str, Dev
 
 
 def motion(settings: Mapping[str, float], device: Device | None) -> str:
-    """Return what one motor follows: a finite position, a velocity, or a force or torque;
-    without any, its settings by name."""
+    """Return what one motor follows: a finite position, a velocity, or a force or torque.
+
+    Without any, its settings by name.
+    """
     words = with_units(settings, device)
     if math.isfinite(settings.get("position", math.inf)):
         return f"to {words['position']}"
@@ -271,8 +283,10 @@ def with_units(settings: Mapping[str, float], device: Device | None) -> dict[str
 
 
 def refusals(counts: Mapping[str, int]) -> dict[str, int]:
-    """Return the refusals by reason among a session's counts, where they are named
-    "refused_REASON"."""
+    """Return the refusals by reason among a session's counts.
+
+    There they are called "refused_REASON".
+    """
     return {
         name.removeprefix(REFUSED): count
         for name, count in counts.items()

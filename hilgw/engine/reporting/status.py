@@ -16,7 +16,9 @@ from hilgw.units import ns_to_s
 
 def status_of(gateway: Gateway, config: str, clients: int) -> dict[str, Any]:
     """Return the status of the gateway in plain JSON types.
-    config: the file that the gateway runs. clients: of its control socket."""
+
+    config: the file that the gateway runs. clients: of its control socket.
+    """
     history = gateway.history
     listening = {each.where: each.clients for each in gateway.listening if each.where}
     return {
@@ -33,8 +35,10 @@ def status_of(gateway: Gateway, config: str, clients: int) -> dict[str, Any]:
 
 
 def counts_of(gateway: Gateway) -> dict[str, Any]:
-    """Return what recordings have of the status once a second: ports, robots, losses, queues and
-    latencies."""
+    """Return what recordings have of the status once a second.
+
+    Ports, robots, losses, queues and latencies.
+    """
     loops = gateway.control_loops
     return {
         "ports": _ports(gateway),
@@ -55,8 +59,10 @@ def counts_of(gateway: Gateway) -> dict[str, Any]:
 
 
 def layout_of(gateway: Gateway) -> dict[str, Any]:
-    """Return what the gateway's parts are, and where, in plain JSON types: the part of
-    `status_of` that has no counts."""
+    """Return what the gateway's parts are, and where, in plain JSON types.
+
+    The part of `status_of` that has no counts.
+    """
     return {
         "topology": {
             "robots": {name: robot.devices() for name, robot in gateway.robots.items()},

@@ -46,7 +46,8 @@ class EmitterPort:
     def send(self, data: bytes, channel: int | None = None) -> RejectedReason | None:
         """Queue a packet; return None when it was accepted, else the reason.
 
-        channel: for this packet only, as a setChannel before and after it would."""
+        channel: for this packet only, as a setChannel before and after it would.
+        """
         self._schedule.catch_up()
         now = self._schedule.now()
         emitter = self.emitter
@@ -68,8 +69,10 @@ class EmitterPort:
         return self.emitter.setChannel(channel)
 
     def setRange(self, range: float) -> bool:
-        """Set the range of packets sent from now on, at most maxRange; False when it is not
-        allowed."""
+        """Set the range of packets sent from now on, at most maxRange.
+
+        False when it is not allowed.
+        """
         return self.emitter.setRange(range)
 
     def restore(self) -> None:
@@ -78,7 +81,9 @@ class EmitterPort:
 
     def _depart(self, due: int) -> None:
         """Put the packets that have left at `due` on the medium.
-        A late timer changes neither the time nor the poses of their departure."""
+
+        A late timer changes neither the time nor the poses of their departure.
+        """
         emitter, now = self.emitter, self._schedule.now()
         stepped = self._schedule.steps.step_ns > 0
         range = emitter.reach(due)
@@ -99,9 +104,10 @@ class EmitterPort:
         self._count.expire(self.emitter.expire_all(), ExpiredReason.BODY_GONE)
 
     def pass_on(self, data: bytes, channel: int, range: float) -> RejectedReason | None:
-        """Put a packet that has left the Emitter's queue elsewhere, in Webots' library, on the
-        medium at once.
-        Returns None, or the reason why not."""
+        """Put a packet that left the Emitter's queue in Webots' library on the medium at once.
+
+        Returns None, or the reason why not.
+        """
         reason = None
         if not data:
             reason = RejectedReason.INVALID
@@ -135,8 +141,9 @@ class EmitterPort:
 
 
 class ReceiverPort:
-    """A Receiver of a robot: copies wait for its sampling grid, then in its queue until they are
-    read with `next_packet`. It is a `hilgw.controllers.base.PacketQueue`.
+    """A Receiver of a robot, as a `hilgw.controllers.base.PacketQueue`.
+
+    Copies wait for its sampling grid, then in its queue until they are read with `next_packet`.
 
     device: its name on the robot. on_readable: called with this port after each sample that made
     packets readable. Settings changed at run time are passed on to the medium.
@@ -216,8 +223,10 @@ class ReceiverPort:
         self._medium.retune(self.name, _channels(channel))
 
     def takes(self, type: str, channels: frozenset[int] | None) -> bool:
-        """Return whether the Receiver listens to signals of this type on one of these channels;
-        None: any."""
+        """Return whether the Receiver listens to signals of this type on one of these channels.
+
+        None: any.
+        """
         own, listener = self._listener.channels, self._listener
         meets = own is None or channels is None or not own.isdisjoint(channels)
         return listener.enabled and listener.type == type and meets
@@ -253,8 +262,10 @@ class ReceiverPort:
         direction: tuple[float, float, float],
     ) -> None:
         """Take a packet that the robot's body reports for the device of this name.
+
         The body has matched it; buffer and sampling are those of this Receiver, as for a copy of
-        the medium."""
+        the medium.
+        """
         now = self._schedule.now()
         packet = Packet(
             data=data,

@@ -55,7 +55,8 @@ class Schedule(LazyHeap[tuple[int, tuple[int, int], int, Entry]]):
         """Create the schedule without entries.
 
         advance(end): sets simulated time to `end` at once, where nothing else is due by then;
-        returns whether it did."""
+        returns whether it did.
+        """
         super().__init__(_is_void)
         self.steps = steps
         self.now = scheduler.now
@@ -68,19 +69,25 @@ class Schedule(LazyHeap[tuple[int, tuple[int, int], int, Entry]]):
 
     def advance(self, end: int) -> bool:
         """Set simulated time to `end` at once, where nothing else is due by then.
-        Returns whether it did; never while it does what is due, which is not on the clock."""
+
+        Returns whether it did; never while it does what is due, which is not on the clock.
+        """
         return not self._is_awake and self._advance(end)
 
     def add(self, phase: int, act: Callable[[int], None]) -> Entry:
-        """Add a device that acts in this phase; of one phase, those that were added first act
-        first."""
+        """Add a device that acts in this phase.
+
+        Of one phase, those that were added first act first.
+        """
         self._entries += 1
         return Entry(self, (phase, self._entries), act)
 
     def catch_up(self) -> None:
         """Do all that is due by now.
+
         Controllers get what is theirs afterwards, from the timer: so this may be called in the
-        middle of what a controller does."""
+        middle of what a controller does.
+        """
         heap = self._heap
         if self._acting or not heap or heap[0][0] > (now := self.now()):
             return  # for each packet, and mostly nothing is due
@@ -90,8 +97,10 @@ class Schedule(LazyHeap[tuple[int, tuple[int, int], int, Entry]]):
             self._arm()
 
     def set_and_catch_up(self, entry: Entry, due: int | None) -> None:
-        """Set the time of an entry, then do as `catch_up`: without an alarm for what is due
-        already, which costs a lone packet more than all else here."""
+        """Set the time of an entry, then do as `catch_up`.
+
+        Without an alarm for what is due already, which costs a lone packet more than all else here.
+        """
         if self._acting:
             entry.set(due)
             return
@@ -105,7 +114,9 @@ class Schedule(LazyHeap[tuple[int, tuple[int, int], int, Entry]]):
 
     def _act(self, now: int, *, by_instant: bool = False) -> None:
         """Do all that is due by `now`.
-        by_instant: up to the first instant at which something is delivered to a controller."""
+
+        by_instant: up to the first instant at which something is delivered to a controller.
+        """
         self._acting = True
         heap, deliveries = self._heap, self._deliveries
         try:
@@ -123,8 +134,10 @@ class Schedule(LazyHeap[tuple[int, tuple[int, int], int, Entry]]):
 
     def deliver(self, controller: Callable[[], None], at: int) -> None:
         """Call the controller when all that is due by `at` is done.
-        A timer that is late for several instants delivers what belongs to each before it does
-        what is due at the next."""
+
+        A timer that is late for several instants delivers what belongs to each before it does what
+        is due at the next.
+        """
         self._deliveries.append((at, controller))
 
     def moved(self, entry: Entry, had_time: bool) -> None:

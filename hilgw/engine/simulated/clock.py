@@ -32,8 +32,10 @@ class SimulatedClock(Deadlines):
         return heap[0][0] if heap else None
 
     def step(self, end: int) -> bool:
-        """Run the first callback that is due by `end`; return whether there was one. If not, the
-        time is `end`."""
+        """Run the first callback that is due by `end`; return whether there was one.
+
+        If not, the time is `end`.
+        """
         heap = self._heap
         while heap and heap[0][0] <= end:
             when, _, deadline = heapq.heappop(heap)

@@ -13,9 +13,11 @@ from hilgw.engine.simulated.pace import Jumps
 
 
 class DirectJumpingSelector(DirectSelector):
-    """A selector that keeps the order of `hilgw.engine.simulated.event_loop.JumpingSelector`. The
-    event loop gets its turn only when it has something to do. What it has to do already comes
-    before descriptors, as in asyncio's own: they are served by `call_soon` then."""
+    """A selector that keeps the order of `hilgw.engine.simulated.event_loop.JumpingSelector`.
+
+    The event loop gets its turn only when it has something to do. What it has to do already comes
+    before descriptors, as in asyncio's own: they are served by `call_soon` then.
+    """
 
     def __init__(self, jumps: Jumps) -> None:
         super().__init__()

@@ -22,7 +22,8 @@ class JumpingSelector(selectors.DefaultSelector):
     """A selector that jumps.
 
     Descriptors that are ready come first, then callbacks that are due; only when there is
-    neither, the clock jumps to the next deadline, as soon as the pace allows it."""
+    neither, the clock jumps to the next deadline, as soon as the pace allows it.
+    """
 
     def __init__(self, jumps: Jumps) -> None:
         super().__init__()
@@ -131,8 +132,10 @@ class _LoopTime:
 
 
 def _real_timer(loop: asyncio.AbstractEventLoop) -> Scheduler:
-    """Return the timer for deadlines of other processes: in real time, or what is real time to
-    this event loop."""
+    """Return the timer for deadlines of other processes.
+
+    In real time, or what is real time to this event loop.
+    """
     return loop.real_timer if isinstance(loop, PacedLoop) else _LoopTime(loop)
 
 
@@ -162,8 +165,9 @@ async def sleep_in_real_time(delay_s: float) -> None:
 
 async def in_real_time(awaitable: Awaitable[T], timeout_s: float) -> T:
     """Return the result of what another process does.
-    TimeoutError when it takes longer, in real time also where that of the event loop is
-    simulated."""
+
+    TimeoutError when it takes longer, in real time also where that of the event loop is simulated.
+    """
     loop = asyncio.get_running_loop()
     timer = _real_timer(loop)
     async with asyncio.timeout(None) as patience:

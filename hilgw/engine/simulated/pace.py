@@ -1,5 +1,8 @@
-"""How fast simulated time advances: a number of times as fast as real time, or as fast as the
-machine can; and the speed that was achieved. `Jumps`: when the clock may jump, and how far."""
+"""How fast simulated time advances.
+
+A number of times as fast as real time, or as fast as the machine can; and the speed that was
+achieved. `Jumps`: when the clock may jump, and how far.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,8 @@ class Pace(Protocol):
 class Factor:
     """The pace at which simulated time advances `factor` times as fast as real time.
 
-    It is slower where the machine is."""
+    It is slower where the machine is.
+    """
 
     passes = True
 
@@ -73,8 +77,10 @@ class Factor:
 
 
 class Hold:
-    """What one holder has of the `Holds`: simulated time stands still from begin() to release();
-    both may be repeated. deadline_ns: in real time, of the hold that began last; 0: none."""
+    """What one holder has of the `Holds`: simulated time stands still from begin() to release().
+
+    Both may be repeated. deadline_ns: in real time, of the hold that began last; 0: none.
+    """
 
     __slots__ = ("_holds", "deadline_ns", "holder", "longest_ns")
 
@@ -83,7 +89,8 @@ class Hold:
 
         holder: its name, for the user. longest_ns: how long at most, in real time, this many
         times as
-        the holds have patience; 0: until it is released."""
+        the holds have patience; 0: until it is released.
+        """
         self._holds = holds
         self.holder = holder
         self.longest_ns = longest_ns * holds.patience
@@ -189,8 +196,10 @@ class SpeedMeter:
         self._ended, self._running = (self._now(), self._real_now()), False
 
     def report(self) -> dict[str, Any]:
-        """Return the speed of the run. achieved: simulated time per real time; None before any
-        has passed."""
+        """Return the speed of the run.
+
+        achieved: simulated time per real time; None before any has passed.
+        """
         now, real_now = (self._now(), self._real_now()) if self._running else self._ended
         simulated_ns, real_ns = now - self._began[0], real_now - self._began[1]
         return {
@@ -217,7 +226,9 @@ class Jumps:
 
     def next(self, over: int | None) -> tuple[int, float | None]:
         """Return where the next jump ends, and the real seconds until it may be made.
-        0: now; None: only an event from outside ends the wait."""
+
+        0: now; None: only an event from outside ends the wait.
+        """
         clock = self.clock
         time, end = clock.time, clock.next()
         if end is None or (over is not None and over < end):

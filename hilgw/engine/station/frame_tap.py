@@ -13,8 +13,10 @@ OnFrame = Callable[[Direction, bytes], None]
 
 
 class FrameTap:
-    """Reports the frames that a session sends, and the bytes that it receives up to the next
-    event, by on_frame."""
+    """The frames that a session sends, and the bytes that it receives up to the next event.
+
+    They are reported by on_frame.
+    """
 
     def __init__(self, on_frame: OnFrame) -> None:
         self.on_frame = on_frame

@@ -1,5 +1,7 @@
-"""The packets a station's hardware receives: echoes and duplicates are dropped, the others go to
-the medium."""
+"""The packets a station's hardware receives.
+
+Echoes and duplicates are dropped, the others go to the medium.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,11 @@ from hilgw.reasons import PacketDropped
 
 
 class ReceiveFilter:
-    """The receiving half of one station. type: of its packets on the medium. air, airs: where its
-    module transmits. mount: the object that carries the module."""
+    """The receiving half of one station.
+
+    type: of its packets on the medium. air, airs: where its module transmits. mount: the object
+    that carries the module.
+    """
 
     def __init__(
         self,

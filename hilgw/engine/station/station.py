@@ -133,9 +133,11 @@ class Station:
     def command(
         self, address: str, name: str, value: bytes, answer: Callable[[RemoteAnswer], None]
     ) -> None:
-        """Send a command to another module of the network; `answer` is called once, with its
-        answer or the problem.
-        HilgwError when this hardware cannot send commands now."""
+        """Send a command to another module of the network.
+
+        `answer` is called once, with its answer or the problem. HilgwError when this hardware
+        cannot send commands now.
+        """
         session = self.session
         if not isinstance(session, NetworkSession):
             raise HilgwError("has no remote commands", where=self.name)
@@ -159,7 +161,9 @@ class Station:
 
     def detach(self) -> None:
         """Give up the copies in flight, lost and counted, and keep the queue: the port is gone.
-        At the end of the gateway they are not lost: what becomes of them is not known."""
+
+        At the end of the gateway they are not lost: what becomes of them is not known.
+        """
         self._transport = None
         self.ready = False
         now = self._scheduler.now()
@@ -179,8 +183,10 @@ class Station:
             answer(RemoteAnswer("", "", problem="the port went down", token=token))
 
     def _ended(self) -> list[Event]:
-        """Close the session, and return its events. A frame that the end of the gateway cut off
-        is not lost."""
+        """Close the session, and return its events.
+
+        A frame that the end of the gateway cut off is not lost.
+        """
         return [
             each
             for each in self.session.close()
@@ -198,8 +204,7 @@ class Station:
         self.statistics.expire(self._queue.drop_waiting())
 
     def fault(self, error: Exception) -> None:
-        """Report that the adapter itself failed: the supervisor closes its port and opens it
-        again."""
+        """Report that the adapter itself failed: the supervisor reopens its port."""
         self.ready = False
         self.supervisor.on_failed(
             AdapterError(f"the adapter failed: {error!r:.200}", where=self.name)
@@ -375,8 +380,10 @@ class Station:
 
     def _expires(self, now: int) -> bool:
         """Return whether the session's deadline has passed.
+
         If the event loop was late, what it has not read yet may have come in time: it is read
-        first, in the next turn."""
+        first, in the next turn.
+        """
         deadline = self.session.next_deadline()
         if deadline is None or deadline > now or self._transport is None:
             return False
@@ -440,15 +447,19 @@ class TransmitQueue:
         self, copy: Copy, token: int | None, ends_ns: int, lost: RefusedReason | None = None
     ) -> None:
         """Keep a copy in flight: under a token, or until its last byte has left.
-        lost: the reason why it does not count as delivered then."""
+
+        lost: the reason why it does not count as delivered then.
+        """
         if token is None:
             self.on_wire.append((ends_ns, copy, lost))
         else:
             self.outstanding[token] = copy, ends_ns
 
     def take_sent(self, now: int) -> tuple[Copy, RefusedReason | None] | None:
-        """Remove a copy whose last byte has left by now, with the reason why it is lost, if it
-        is; None when there is no such copy."""
+        """Remove a copy whose last byte has left by now, with the reason why it is lost, if it is.
+
+        None when there is no such copy.
+        """
         if self.on_wire and self.on_wire[0][0] <= now:
             _, copy, lost = self.on_wire.popleft()
             return copy, lost

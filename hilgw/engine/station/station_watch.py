@@ -1,5 +1,7 @@
-"""What the user should know of a station that has nothing to report: its packets wait for a port,
-or go out and nothing comes back."""
+"""What the user should know of a station that has nothing to report.
+
+Its packets wait for a port, or go out and nothing comes back.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,12 @@ MANY = 5  # packets out: those of one that sends each second
 
 @record
 class Traffic:
-    """What a station has done so far. state, reason: of its port. connections: how often that was
-    up. delivered, unacknowledged: packets that have left. received: packets. received_ns: when
-    bytes came last; 0 where they do not show that the other end sends: its own echo,
-    acknowledgements."""
+    """What a station has done so far.
+
+    state, reason: of its port. connections: how often that was up. delivered, unacknowledged:
+    packets that have left. received: packets. received_ns: when bytes came last; 0 where they do
+    not show that the other end sends: its own echo, acknowledgements.
+    """
 
     state: State
     reason: str
@@ -56,8 +60,10 @@ class StationWatch:
         self._first_ns = 0
 
     def look(self, now: int, traffic: Traffic, *, is_listening: bool) -> str:
-        """Return the line for the user; mostly empty. is_listening: something waits for its
-        packets."""
+        """Return the line for the user; mostly empty.
+
+        is_listening: something waits for its packets.
+        """
         if traffic.state is not State.UP:
             text = self._waiting(now, traffic) if traffic.queued else ""
         else:
@@ -67,8 +73,10 @@ class StationWatch:
         return text
 
     def _waiting(self, now: int, traffic: Traffic) -> str:
-        """Return the line about a port that is down while packets wait for it: reported again
-        and again."""
+        """Return the line about a port that is down while packets wait for it.
+
+        Reported again and again.
+        """
         if self._waits_since is None:
             self._waits_since, self._shown_ns = now, now - REPEAT_NS
         if now - self._waits_since < WAITS_NS or now - self._shown_ns < REPEAT_NS:
