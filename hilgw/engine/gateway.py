@@ -371,8 +371,8 @@ class Gateway:
             case "port":
                 return self.supervisors
             case "controller":
-                found = {name: each.peer for name, each in self.supervisors.items() if each.peer}
-                return [f"{name.partition('.')[0]} {peer}" for name, peer in found.items()]
+                peers = {name: each.peer for name, each in self.supervisors.items() if each.peer}
+                return [f"{name.partition('.')[0]} {peer}" for name, peer in peers.items()]
             case "part":
                 return self._parts()
         return ()
@@ -406,8 +406,8 @@ class Gateway:
         or is not up.
         """
         if station not in self.stations:
-            what = f"no station {station!r} with hardware here"
-            raise HilgwError(what, fix=suggest(station, self.stations))
+            text = f"no station {station!r} with hardware here"
+            raise HilgwError(text, fix=suggest(station, self.stations))
         answered: asyncio.Future[RemoteAnswer] = asyncio.get_running_loop().create_future()
 
         def answer(event: RemoteAnswer) -> None:

@@ -98,8 +98,8 @@ class Lines:
             line.close()
             if isinstance(error, PortError):
                 raise
-            what = f"the wrapping of its line failed: {error!r:.200}"
-            raise PortError(what, reason=PortError.LOST, where=name) from error
+            text = f"the wrapping of its line failed: {error!r:.200}"
+            raise PortError(text, reason=PortError.LOST, where=name) from error
         self._follow(name, wrapped, received)
         return wrapped
 
@@ -194,7 +194,7 @@ def _tapped(put: Tap, now: Callable[[], int], part: str) -> Follower:
 
 def _to_each(handlers: tuple[BytesHandler, ...]) -> BytesHandler:
     def to_each(data: bytes) -> None:
-        for each in handlers:
-            each(data)
+        for handler in handlers:
+            handler(data)
 
     return handlers[0] if len(handlers) == 1 else to_each

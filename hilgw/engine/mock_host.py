@@ -131,9 +131,9 @@ def create_mock(
     position: Position = (0.0, 0.0, 0.0),
 ) -> Mock:
     """Return a mock of this kind in `air`. ConfigError names the parameter that does not fit."""
-    found = load_mock(kind)
+    mock_class = load_mock(kind)
     try:
-        mock: Mock = found.create(name, air, dict(parameters), position=position)
+        mock: Mock = mock_class.create(name, air, dict(parameters), position=position)
     except ValueError as error:
         raise ConfigError(f"mock {kind} {name}: {error}") from None
     return mock

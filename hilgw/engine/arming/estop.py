@@ -83,8 +83,8 @@ class EmergencySwitch:
     def demand_released(self) -> None:
         """Raise SafetyError while the switch is pressed."""
         if self.pressed:
-            what = f"not armed: the emergency-stop switch is pressed: {self.cause}"
-            raise SafetyError(what, where=NAME, fix="release it, then arm")
+            text = f"not armed: the emergency-stop switch is pressed: {self.cause}"
+            raise SafetyError(text, where=NAME, fix="release it, then arm")
 
     def judge(self, closed: bool, cause: str) -> None:
         """Disarm all robots when the switch was pressed, or could not be read for this cause.

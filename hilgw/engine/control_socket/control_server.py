@@ -193,23 +193,23 @@ class ControlServer(LookServer):
         return requests.RobotState(request.robot, modes.mode, modes.states())
 
     async def _arm(self, request: requests.Arm, client: Client) -> requests.MayMove:
-        found = await self._armable(request)
-        self._loops.arm(*found.robots, accepted=request.accept_positions)
-        return found
+        armable = await self._armable(request)
+        self._loops.arm(*armable.robots, accepted=request.accept_positions)
+        return armable
 
     async def _hold(self, request: requests.Hold, client: Client) -> requests.MayMove:
         """Arm these robots for as long as the client renews its lease."""
-        found = await self._armable(request)
+        armable = await self._armable(request)
         if client.lease is not None:
             raise UsageError("this connection holds robots already")
         client.lease = Lease(
             self._loops,
             self._gateway.real_timer,
-            found.robots,
+            armable.robots,
             request.limit_s,
             request.accept_positions,
         )
-        return found
+        return armable
 
     async def _armable(self, request: requests.Arm | requests.Hold) -> requests.MayMove:
         """Return the robots to arm, what keeps them from moving, and those whose bodies are down.
@@ -255,9 +255,9 @@ class ControlServer(LookServer):
         unknown = [robot for robot in robots if robot not in known]
         if not unknown:
             return requests.Disarmed(stopped, not_sent)
-        what = f"no robot {', '.join(map(quoted, unknown))} with a control loop here"
+        text = f"no robot {', '.join(map(quoted, unknown))} with a control loop here"
         answer = requests.Disarmed(stopped, not_sent, unknown, suggestions(unknown, known))
-        error = HilgwError(what, fix=answer.fix)
+        error = HilgwError(text, fix=answer.fix)
         return {"error": str(error), "exit_code": error.exit_code, **keys_of(answer)}
 
 

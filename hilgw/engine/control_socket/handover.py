@@ -69,8 +69,8 @@ class Handover:
             sent = left_s > 0
         sent = sent and not body.safety.stops.unconfirmed
         if not sent or link.transport is not transport:
-            what = "not handed over: the stop of its motors was not sent"
-            raise SafetyError(what, where=self.name, fix="stop it by hand, then try again")
+            text = "not handed over: the stop of its motors was not sent"
+            raise SafetyError(text, where=self.name, fix="stop it by hand, then try again")
         return f"; {robot} is stopped, and disarmed until `hilgw arm {robot}`{more}"
 
     def end(self) -> None:

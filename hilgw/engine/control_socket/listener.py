@@ -61,11 +61,11 @@ class ControlListener:
         try:
             listening = self._listen_at_path() if self._given else self._listen_in_folder()
         except OSError as error:
-            what = error.strerror or f"{error}"  # a path that is too long has no number
+            reason = error.strerror or f"{error}"  # a path that is too long has no number
             path = "another path" if error.strerror else "a shorter path"
             fix = f"name {path} with --control, or set XDG_RUNTIME_DIR"
             raise HilgwError(
-                f"cannot make the {self._what}: {what}",
+                f"cannot make the {self._what}: {reason}",
                 where=str(self.path),
                 fix=fix if self._what == "control socket" else self._fix,
             ) from None
@@ -148,12 +148,12 @@ def open_to(path: Path, name: str) -> None:
     try:
         os.chown(path, -1, grp.getgrnam(name).gr_gid)
     except (KeyError, ValueError):  # ValueError: a NUL
-        what, fix = f"there is no group {quoted(name)}", f"sudo groupadd {printable(name)}"
-        raise ConfigError(what, where=where, fix=fix) from None
+        text, fix = f"there is no group {quoted(name)}", f"sudo groupadd {printable(name)}"
+        raise ConfigError(text, where=where, fix=fix) from None
     except PermissionError:
-        what = f"this user is not in the group {quoted(name)}"
+        text = f"this user is not in the group {quoted(name)}"
         fix = f"sudo usermod -aG {printable(name)} USER, then log in again"
-        raise ConfigError(what, where=where, fix=fix) from None
+        raise ConfigError(text, where=where, fix=fix) from None
     mode = path.lstat().st_mode
     path.chmod(0o660 if stat.S_ISSOCK(mode) else stat.S_IMODE(mode) | PASS)
 

@@ -268,8 +268,8 @@ class LookServer:
     async def _answer(self, line: bytes, client: Client) -> Any:
         try:
             if line is TOO_LONG:
-                what = f"not a valid request: longer than {LINE_BYTES} bytes"
-                raise UsageError(what, fix="send less in one request")
+                text = f"not a valid request: longer than {LINE_BYTES} bytes"
+                raise UsageError(text, fix="send less in one request")
             if not (client.is_extra or any(word in line for word in URGENT)):
                 async with self._turn:  # one that asks without end delays no other by more
                     await asyncio.sleep(0)
@@ -278,8 +278,8 @@ class LookServer:
                 self._refused += 1
                 raise PeerError(CROWDED, fix="end some, such as `hilgw watch`")
             if (handler := self.handlers.get(type(request))) is None:
-                what = f"{name_of(type(request))} is not for this program: it can only be watched"
-                raise UsageError(what)
+                text = f"{name_of(type(request))} is not for this program: it can only be watched"
+                raise UsageError(text)
             answer = handler(request, client)
             return await answer if isawaitable(answer) else answer
         except HilgwError as error:
@@ -300,15 +300,15 @@ class LookServer:
         if request.kind == "part":
             unknown = self._unknown(unknown, known)
         missing = set(unknown)
-        found = [name for name in names if name not in missing]
-        return requests.Found(found, suggestions(unknown, known))
+        present = [name for name in names if name not in missing]
+        return requests.Found(present, suggestions(unknown, known))
 
     def _watch(self, request: requests.Watch, client: Client) -> requests.Done:
         """Send the client the events that it chooses, instead of those of its last request."""
         known = self._shown.names("part") if request.names else ()
         if unknown := self._unknown(request.names, known := dict.fromkeys(known)):
-            what = f"nothing here has the name {quoted(unknown[0])}"
-            raise HilgwError(what, fix=suggest(unknown[0], known))
+            text = f"nothing here has the name {quoted(unknown[0])}"
+            raise HilgwError(text, fix=suggest(unknown[0], known))
         names, kinds = frozenset(request.names), frozenset(request.kinds or LIVE)
         chosen = Filter(kinds, names, request.lost, request.per_second)
         loop = asyncio.get_running_loop()

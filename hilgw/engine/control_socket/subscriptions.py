@@ -111,8 +111,8 @@ class Subscriber:
         if kind not in TRAFFIC or (most := self.chosen.per_second) == RATE:
             return True
         self._passed[kind] += 1
-        self._passed[each := (kind, name, lost)] += 1
-        if self._passed[kind] <= in_window(most) or self._passed[each] == 1:
+        self._passed[series := (kind, name, lost)] += 1
+        if self._passed[kind] <= in_window(most) or self._passed[series] == 1:
             return True
         self.sampled[events.NAMES[kind]] += 1
         return False
@@ -291,13 +291,13 @@ class Subscriptions(EventStream):
         if not self._subscribers:
             self._timer = None
             return
-        for each in self._subscribers:
-            each.next_window()
-            if each.owed:
-                self._serve(each)
-            if each.sampled or each.slow:
-                self.emit([each], events.LeftOut(dict(each.sampled), each.slow))
-                each.slow, each.sampled = 0, Counter()
+        for subscriber in self._subscribers:
+            subscriber.next_window()
+            if subscriber.owed:
+                self._serve(subscriber)
+            if subscriber.sampled or subscriber.slow:
+                self.emit([subscriber], events.LeftOut(dict(subscriber.sampled), subscriber.slow))
+                subscriber.slow, subscriber.sampled = 0, Counter()
         self._timer = self._clock.call_at(self._clock.now() + WINDOW_NS, self._next_window)
 
     def takers(self, kind: type[Any], *names: str, lost: bool = False) -> list[Subscriber]:
@@ -311,17 +311,17 @@ class Subscriptions(EventStream):
         if takers:
             self._passed[kind] += 1
             if kind not in events.CELLS and self._passed[kind] > IN_WINDOW:
-                for each in takers:
-                    each.sampled[name] += 1
+                for subscriber in takers:
+                    subscriber.sampled[name] += 1
                 return []
         return takers
 
     def emit(self, takers: Sequence[Subscriber], event: Any) -> None:
         kind, times = type(event), self._times(event)
         if kind in events.CELLS:
-            for each in takers:
-                if each.owed or self._passed[kind] > IN_WINDOW:
-                    each.owe(event, times)
+            for subscriber in takers:
+                if subscriber.owed or self._passed[kind] > IN_WINDOW:
+                    subscriber.owe(event, times)
             takers = [each for each in takers if not each.owed]
         if takers:
             data = event.data if "data" in events.FIELDS[kind] else ""
@@ -362,11 +362,11 @@ class Subscriptions(EventStream):
                 line = wire.encode_with_data(kind, values, mono_ns, wall_s, time_ns)
             else:
                 continue
-            for each in takers:
-                if not each.put(line):
-                    each.lose(event, times)
-                elif each.owed and type(event) in events.CELLS:
-                    each.settle(event, times)
+            for subscriber in takers:
+                if not subscriber.put(line):
+                    subscriber.lose(event, times)
+                elif subscriber.owed and type(event) in events.CELLS:
+                    subscriber.settle(event, times)
         if not self._waiting and self._sending is None:
             if (due := self._sent_ns + SEND_NS) <= self._clock.now():
                 self._send()
@@ -375,8 +375,8 @@ class Subscriptions(EventStream):
 
     def _send(self) -> None:
         self._sending, self._sent_ns = None, self._clock.now()
-        for each in self._subscribers:
-            each.send_soon()
+        for subscriber in self._subscribers:
+            subscriber.send_soon()
 
     def _encode_some(self) -> None:
         try:

@@ -318,26 +318,26 @@ class Child:
             self._line(rest)
 
     def _line(self, line: bytes) -> None:
-        for at in range(0, len(line) or 1, LINE_BYTES):
-            piece = line[at : at + LINE_BYTES].rstrip(b"\r").decode(errors="replace")
-            if found := _ABSENT.search(piece):
-                self._absent = quoted(found[1])
+        for start in range(0, len(line) or 1, LINE_BYTES):
+            piece = line[start : start + LINE_BYTES].rstrip(b"\r").decode(errors="replace")
+            if absent := _ABSENT.search(piece):
+                self._absent = quoted(absent[1])
             self._observer.output(self.name, piece)
 
     def _show_end(self, code: int, verdict: Verdict) -> None:
-        what = f"ended by {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
+        text = f"ended by {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
         if -code in CRASHES and self._absent:
-            what += f" after it asked for a device that the robot does not have: {self._absent}"
+            text += f" after it asked for a device that the robot does not have: {self._absent}"
         if code in INTERRUPTED:
-            what = "was interrupted (Ctrl-C)"
+            text = "was interrupted (Ctrl-C)"
         if verdict.pause_s is None:
             then = verdict.why
-            self._enter(ProgramState.DOWN, f"the program {what}; {verdict.fix}")
+            self._enter(ProgramState.DOWN, f"the program {text}; {verdict.fix}")
         else:
             pause = f"in {verdict.pause_s:g} s"
             then = f"starts again {pause if self._body_is_up() else 'once the body is up'}"
             self._enter(ProgramState.WAITING, f"the program {then}")
-        self._observer.notice(self.name, f"the program {what}{'; ' * bool(then)}{then}")
+        self._observer.notice(self.name, f"the program {text}{'; ' * bool(then)}{then}")
 
     def _enter(self, state: ProgramState, reason: str) -> None:
         self.state, self.reason = state, reason

@@ -305,8 +305,8 @@ def _check(command: list[str], folder: Path, where: str) -> None:
     for word in command[1:] if name in EMULATED else ():
         target = elf_target(folder / word.rpartition("=")[2])
         if target and not target.startswith(needed := EMULATED[emulated[-1]]):
-            what = f"{word} is for {target}, not for {' '.join(emulated)}"
-            raise ConfigError(what, where=where, fix=f"compile it for {needed}")
+            text = f"{word} is for {target}, not for {' '.join(emulated)}"
+            raise ConfigError(text, where=where, fix=f"compile it for {needed}")
 
 
 def elf_target(file: Path) -> str:

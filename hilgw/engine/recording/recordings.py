@@ -58,8 +58,8 @@ class Recordings:
     def status(self) -> dict[str, Any]:
         """Return the folder of the recordings that a client names, and those that run, by name."""
         running = {name: asdict(_report(each)) for name, each in self._recorders.items()}
-        for each in running.values():
-            each["file"] = str(Path(each["file"]).absolute())  # clients run elsewhere
+        for recording in running.values():
+            recording["file"] = str(Path(recording["file"]).absolute())  # clients run elsewhere
         return {"folder": str(self._folder.absolute()), "running": running}
 
     def begin_at_start(self, path: str | None) -> str | None:
@@ -82,8 +82,8 @@ class Recordings:
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            what = f"cannot be made: {error.strerror}"
-            raise HilgwError(what, where=str(self._folder)) from error
+            text = f"cannot be made: {error.strerror}"
+            raise HilgwError(text, where=str(self._folder)) from error
         path = self._folder.absolute() / (name if name.endswith(SUFFIX) else name + SUFFIX)
         self.begin(name.removesuffix(SUFFIX), path)
         return Recorded(str(path))
@@ -123,8 +123,8 @@ class Recordings:
         """
         recorder = self._recorders.pop(name.removesuffix(SUFFIX), None)
         if recorder is None:
-            what = f"no recording {quoted(name)} is running"
-            raise HilgwError(what, fix=suggest(name, self._recorders))
+            text = f"no recording {quoted(name)} is running"
+            raise HilgwError(text, fix=suggest(name, self._recorders))
         recorder.end()
         task = asyncio.get_running_loop().create_task(self._finish(recorder))
         self._ending.add(task)

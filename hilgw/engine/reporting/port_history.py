@@ -56,7 +56,7 @@ class PortHistory(Observer):
     def of(self, port: str, counts: tuple[int, ...]) -> dict[str, Any]:
         """Return what the status shows of a port. counts: of the port, now."""
         _, since_ns = self._since.get(port, (State.CLOSED, self.began_ns))
-        loss_ns, what, reason = self._losses.get(port, (0, "", ""))
+        loss_ns, loss, reason = self._losses.get(port, (0, "", ""))
         then_ns, then = self._samples[0] if self._samples else (self._now(), {})
         seconds, before = ns_to_s(self._now() - then_ns), then.get(port, (0,) * len(COUNTED))
         return {
@@ -66,8 +66,8 @@ class PortHistory(Observer):
                 f"{name}_per_s": round((new - old) / seconds, 1) if seconds else 0.0
                 for name, new, old in zip(COUNTED, counts, before, strict=True)
             },
-            "last_loss": {"what": what, "reason": reason, "age_s": self.age_s(loss_ns)}
-            if what
+            "last_loss": {"what": loss, "reason": reason, "age_s": self.age_s(loss_ns)}
+            if loss
             else None,
         }
 

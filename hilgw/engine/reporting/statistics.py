@@ -297,8 +297,8 @@ def refusals(counts: Mapping[str, int]) -> dict[str, int]:
 def merged(*counts: Mapping[str, int]) -> dict[str, int]:
     """Return the sums of the counts of the same names."""
     total: Counter[str] = Counter()
-    for each in counts:
-        total.update(each)
+    for other in counts:
+        total.update(other)
     return dict(sorted(total.items()))
 
 

@@ -132,13 +132,13 @@ class Schedule(LazyHeap[tuple[int, tuple[int, int], int, Entry]]):
         finally:
             self._acting = False
 
-    def deliver(self, controller: Callable[[], None], at: int) -> None:
+    def deliver(self, controller: Callable[[], None], time_ns: int) -> None:
         """Call the controller when all that is due by `at` is done.
 
         A timer that is late for several instants delivers what belongs to each before it does what
         is due at the next.
         """
-        self._deliveries.append((at, controller))
+        self._deliveries.append((time_ns, controller))
 
     def moved(self, entry: Entry, had_time: bool) -> None:
         """Queue an entry whose time has changed. had_time: it had one before."""
@@ -165,8 +165,8 @@ class Schedule(LazyHeap[tuple[int, tuple[int, int], int, Entry]]):
         try:
             self._act(now, by_instant=True)
             while self._deliveries:
-                at = self._deliveries[0][0]
-                while self._deliveries and self._deliveries[0][0] <= at:
+                time_ns = self._deliveries[0][0]
+                while self._deliveries and self._deliveries[0][0] <= time_ns:
                     self._deliveries.popleft()[1]()
                 self._act(now, by_instant=True)
         finally:

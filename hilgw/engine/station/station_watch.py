@@ -108,8 +108,8 @@ class StationWatch:
             return ""
         self._first = None
         seconds = f"{ns_to_s(now - self._first_ns):.0f} s"
-        what = "nothing came back" if is_listening else "none was acknowledged"
-        return f"{sent} packets out in {seconds}, and {what}; check {self._causes}"
+        text = "nothing came back" if is_listening else "none was acknowledged"
+        return f"{sent} packets out in {seconds}, and {text}; check {self._causes}"
 
 
 class StationWatches:
