@@ -26,7 +26,7 @@ def reason_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {in_words(reason)}" for reason, count in counts.items())
 
 
-def joined(words: Iterable[str], by: str = "; ") -> str:
+def joined(words: Iterable[str | None], by: str = "; ") -> str:
     """Join the words that are not empty."""
     return by.join(filter(None, words))
 

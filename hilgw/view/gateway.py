@@ -141,8 +141,9 @@ class GatewayView(Cells):
         return SILENT
 
     def set_status(self, status: Mapping[str, Any], now: int) -> None:
-        """Store the answer to `status`; events after its own `mono_ns` are newer."""
+        """Store the answer to `status`, of which an event has only what changes."""
         self.received(now)
+        status = {**self.status, **status}
         made_ns = status.get("mono_ns", now)
         kept = {name: p for name, p in self.series.items() if now - p.needed_ns <= SERIES_NS}
         self.series = kept
@@ -175,6 +176,8 @@ class GatewayView(Cells):
         self.wall_ns = round(event.get("wall_s", 0) * NS_PER_S) - event.get("mono_ns", 0)
         if is_new:
             collect(self.series, event.get("mono_ns", 0), of_event(event, self.newest["value"]))
+        if kind == "status":
+            self.set_status({**event["status"], "mono_ns": event["mono_ns"]}, now)
         if kind == "packet":
             self.packets.add(event)
         if kind in TRACES:

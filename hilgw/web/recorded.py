@@ -33,7 +33,7 @@ WINDOW_EVENTS, MARK_EVENTS = 20_000, 1000
 Each state that was changed before it is repeated in it, or before.
 """
 TICK_S = 0.05
-RARE = frozenset(NAMED) - {"value", "command", "link"}
+RARE = frozenset(NAMED) - {"value", "command", "link", "status"}
 MOST_STATES = 200_000
 NO_STATUS: dict[str, Any] = {
     **{key: {} for key in ("ports", "robots", "latency")},
@@ -209,11 +209,8 @@ class Recorded:
             for points in view.series.values():
                 points.needed_ns = now  # the playhead may be faster than a page
             for event in () if self._jumped else some:
-                if event["event"] == "status":
-                    status = {**event["status"], **self._layout, "mono_ns": event["mono_ns"]}
-                    view.set_status(status, event["time_ns"])
-                else:
-                    view.take(event, event["time_ns"])
+                view.take(event, event["time_ns"])
+            view.status = {**view.status, **self._layout}  # whatever the file has in its place
             if is_done and not self._jumped:
                 view.received(now)
             return not (is_done or self._jumped)

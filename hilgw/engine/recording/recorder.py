@@ -26,7 +26,7 @@ from typing import Any
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import PoseEvent
 from hilgw.engine.recording.event_stream import EventStream
-from hilgw.engine.reporting.status import counts_of
+from hilgw.engine.reporting.status import counts_of, status_event
 from hilgw.engine.simulated.event_loop import in_real_time
 from hilgw.errors import HilgwError
 from hilgw.events import kinds as events
@@ -323,7 +323,7 @@ class Recorder(PlainEvents):
 
     def _put_status(self) -> None:
         self._put_held()
-        status = json.loads(json.dumps(counts_of(self._gateway)), parse_constant=str)  # plain types
+        status = status_event(counts_of(self._gateway)).status
         self._put((events.NAMES[events.Status], self._now(), (status,)))
 
 

@@ -203,6 +203,18 @@ def test_events_follow_and_requests_are_answered_between_them(tmp_path: Path) ->
     assert seen(messages) == ["ok", "notice", "output", "ok", "notice", "output"]
 
 
+def test_the_status_is_an_event_of_what_changes(tmp_path: Path) -> None:
+    watch = {"do": "watch", "kinds": ["status"], "states": True}
+    messages = exchange(tmp_path, watch, {"do": "status"})
+    (event,) = (each for each in messages if each.get("event") == "status")
+    (answer,) = (each for each in messages if "status" in each and each is not event)
+    assert "since_ns" in event
+    assert event["status"]["ranges"] == {"rover.tx": 1.0}
+    assert {"ports", "robots", "losses", "memory_bytes"} < event["status"].keys()
+    assert event["status"]["ports"].keys() == answer["status"]["ports"].keys()
+    assert not {"topology", "scene"} & event["status"].keys()
+
+
 def test_a_second_choice_takes_the_place_of_the_first(tmp_path: Path) -> None:
     first = {"do": "watch", "kinds": ["notice"]}
     second = {"do": "watch", "kinds": ["notice", "output"], "names": ["rover"]}
