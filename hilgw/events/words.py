@@ -100,10 +100,6 @@ def of_packet(event: Event) -> str:
     return f"{sent}{target}{missed}"
 
 
-def of_delivered(event: Event) -> str:
-    return f"delivered {of_data(bytes.fromhex(event['data']))} from {event['source']}"
-
-
 def sent_on(channel: int, data: bytes, rssi_dbm: float | None, about: str = "") -> str:
     """Return a packet on its channel; `about` is "~" if the signal strength is uncertain."""
     strength = "" if rssi_dbm is None else f"  {about}{rssi_dbm:.0f} dBm"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from hilgw.cli.output.summary import divergence_words
-from hilgw.devices.kinds import MOTOR, Device, Quantity, Value
+from hilgw.devices.kinds import MOTOR, Device
 from hilgw.engine.observer import ControlLoopStatus
-from hilgw.engine.reporting.statistics import motion, motions, with_units
-from hilgw.events.numbers import Number
+from hilgw.engine.reporting.statistics import DIGITS, motion, motions, numbers_of, readings
 from hilgw.events.words import amounts
 
 DEVICES_SHOWN = 8
@@ -97,7 +96,7 @@ def _head(status: ControlLoopStatus) -> list[str]:
 def _sensors(status: ControlLoopStatus) -> list[str]:
     """Return the values; a dash for one that is not of the body as it is now."""
     values = [
-        f"{name} {_value(value, status.devices[name].reports if name in status.devices else ())}"
+        f"{name} {amounts(readings(value, status.devices.get(name)), DIGITS)}"
         for name, value in status.sensors.items()
     ]
     return values + [f"{name} {UNKNOWN}" for name in status.past_sensors]
@@ -121,14 +120,5 @@ def _motors(
     return [f"{name} {shown[name]}" for name in sorted(shown, key=others.__contains__)], noun
 
 
-def _value(value: Value, reports: Sequence[Quantity]) -> str:
-    values, known = value if isinstance(value, tuple) else (value,), [*reports, Quantity("")]
-    numbers = [Number(one.name, each, one.unit) for one, each in zip(known, values, strict=False)]
-    return amounts(numbers, digits=4)
-
-
 def _settings(settings: Mapping[str, float], device: Device | None) -> str:
-    words = with_units(settings, device)
-    if len(words) == 1:
-        return words.popitem()[1]
-    return " ".join(f"{name} {text}" for name, text in words.items())
+    return amounts(numbers_of(settings, device), DIGITS)
