@@ -107,13 +107,10 @@ def drawable(value: float) -> float:
 
 def parts_of(recording: Recording) -> list[str]:
     """Return the robots, their radios and the stations that the head of a recording names."""
-    layout = recording.head.get("topology")
-    groups = [layout.get(key) for key in ("robots", "stations")] if isinstance(layout, dict) else []
-    parts = {
-        name: each for group in groups if isinstance(group, dict) for name, each in group.items()
-    }
-    devices = ((name, each) for name, each in parts.items() if isinstance(each, list))
-    return [*parts, *(f"{name}.{device}" for name, each in devices for device in each)]
+    layout = recording.head.get("topology", {})
+    robots, stations = (layout.get(key, {}) for key in ("robots", "stations"))
+    devices = (f"{name}.{device}" for name, each in robots.items() for device in each)
+    return [*robots, *stations, *devices]
 
 
 def shown(text: str) -> str:

@@ -74,11 +74,8 @@ class Recorded:
         recording = Recording(path)
         first = next(recording.events(), None)
         self.begin_ns = self.end_ns = 0 if first is None else first["time_ns"]
-        layout = {"topology": NO_TOPOLOGY, "scene": NO_SCENE}
-        for part, known in layout.items():
-            recorded = recording.head.get(part)  # not there: an older version has recorded it
-            layout[part] = {**known, **(recorded if isinstance(recorded, dict) else {})}
-        layout["scene"]["mono_ns"] = self.begin_ns
+        known = {"topology": NO_TOPOLOGY, "scene": NO_SCENE}  # of an older version
+        layout = {part: {**none, **recording.head.get(part, {})} for part, none in known.items()}
         folder = {"folder": str(path.absolute().parent), "running": {}}
         self._layout = {**layout, "recordings": folder}
         self.is_playing, self.speed = False, 1.0

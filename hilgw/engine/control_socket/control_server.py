@@ -16,7 +16,7 @@ from hilgw.engine.control_socket.look_server import (
     LookServer,
     suggestions,
 )
-from hilgw.engine.reporting.status import counts_of, resident_bytes, status_event, status_of
+from hilgw.engine.reporting.status import counts_of, status_event, status_of
 from hilgw.errors import HilgwError, PeerError, UsageError, printable, quoted
 from hilgw.events.kinds import Status
 from hilgw.medium.pose import Pose
@@ -90,8 +90,7 @@ class ControlServer(LookServer):
         return {} if self._recordings is None else {"recordings": self._recordings.status()}
 
     def status_event(self) -> Status:
-        counts = {**counts_of(self._gateway), "memory_bytes": resident_bytes()}
-        return status_event(counts | self._recording())
+        return status_event(counts_of(self._gateway) | self._recording())
 
     @property
     def _loops(self) -> ControlLoops:

@@ -26,7 +26,6 @@ def status_of(gateway: Gateway, config: str, clients: int) -> dict[str, Any]:
         "config": config,
         "pid": os.getpid(),
         "uptime_s": history.age_s(history.began_ns),
-        "memory_bytes": resident_bytes(),
         **layout_of(gateway),
         **counts_of(gateway),
         "clients": {"control socket": clients, **listening},
@@ -35,9 +34,10 @@ def status_of(gateway: Gateway, config: str, clients: int) -> dict[str, Any]:
 
 
 def counts_of(gateway: Gateway) -> dict[str, Any]:
-    """Return what changes of the status: ports, robots, losses, queues, latencies and ranges."""
+    """Return what changes of the status: memory, ports, robots, losses, latencies and so on."""
     loops = gateway.control_loops
     return {
+        "memory_bytes": resident_bytes(),
         "ports": _ports(gateway),
         "robots": {name: loops[name].state() for name in loops},
         "losses": gateway.ledger.losses(),
