@@ -24,7 +24,7 @@ def is_idle(status: ControlLoopStatus) -> bool:
 
 def full_status(status: ControlLoopStatus) -> str:
     """Return motors, sensors, rates and latency of a control loop."""
-    motors, noun = _motors(status, _settings)
+    motors, noun = _motors(status, lambda *motor: amounts(numbers_of(*motor), DIGITS))
     is_up = status.body_down_s is None
     before, idle = (
         ("", "no commands") if is_up else (f"last {_APPLIED}", "at rest when it was lost")
@@ -118,7 +118,3 @@ def _motors(
     shown = {name: words(each, devices.get(name)) for name, each in status.motors.items()}
     shown |= dict.fromkeys(status.past_motors, UNKNOWN)
     return [f"{name} {shown[name]}" for name in sorted(shown, key=others.__contains__)], noun
-
-
-def _settings(settings: Mapping[str, float], device: Device | None) -> str:
-    return amounts(numbers_of(settings, device), DIGITS)
