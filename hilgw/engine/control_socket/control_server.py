@@ -90,6 +90,7 @@ class ControlServer(LookServer):
         return {} if self._recordings is None else {"recordings": self._recordings.status()}
 
     def status_event(self) -> Status:
+        self._gateway.scene.move()  # who watches sees moving objects, also without packets
         return status_event(counts_of(self._gateway) | self._recording())
 
     @property
