@@ -385,3 +385,12 @@ def on_joint(devices: Iterable[Device], device: Device, kind: str) -> Device | N
         if joint and each.kind == kind and getattr(each.fields, "joint", "") == joint:
             return each
     return None
+
+
+def unit_of(device: Device | None, setting: str) -> str:
+    """Return the unit of a setting of a motor; "" if it is not known.
+
+    "available" is short for available_force or available_torque.
+    """
+    known = KINDS[device.kind].quantity if device and device.kind in KINDS else {}
+    return next((each.unit for name, each in known.items() if name.startswith(setting)), "")

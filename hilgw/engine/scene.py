@@ -99,9 +99,13 @@ class Scene:
         self._put(name, pose, self._scheduler.now())
         return ended
 
+    def move(self) -> None:
+        """Move the objects in motion to where they are now, which is reported as their poses."""
+        self._move(self._scheduler.now())
+
     def pose_of(self, name: str) -> Pose | None:
         """Return the present pose of an object; None when it is unknown."""
-        self._move(self._scheduler.now())
+        self.move()
         return self._medium.pose_of(name)
 
     def transmit(self, packet: Packet, mount: Mount) -> None:

@@ -70,6 +70,8 @@ STATUS = with_keys(
     {
         "losses": dict[str, dict[str, int]],
         "queues": dict[str, int],
+        "ranges": dict[str, float],
+        "memory_bytes": int | None,
         "mono_ns": int,
         "clocks_s": dict[str, float],
     },

@@ -364,7 +364,10 @@ class LeftOut:
 
 @kind(role=STATE, words=lambda e: f"status of {len(e['status'].get('ports', ()))} ports")
 class Status(Cell):
-    """The status as in `hilgw status --json`, once a second, in a recording."""
+    """What changes of the status as in `hilgw status --json`, once a second.
+
+    Also `ranges` of Emitters, in m.
+    """
 
     status: Annotated[dict[str, Any], STATUS]
 
@@ -388,7 +391,7 @@ NAMES = {each.form: name for name, each in KINDS.items()}
 FIELDS = {each.form: each.fields for each in KINDS.values()}
 CELLS = {each.form: each.about for each in KINDS.values() if issubclass(each.form, Cell)}
 """The kinds of states, and the fields that name one: the newest of each name counts."""
-NAMED = {NAMES[form]: about for form, about in CELLS.items() if about}
+NAMED = {NAMES[form]: about for form, about in CELLS.items()}
 """The kinds of which the newest of each name is kept, and the keys that are the name."""
 ROWS = frozenset(name for name in NAMED if KINDS[name].numbers)
 DRAWN, TRACES = (

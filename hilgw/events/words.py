@@ -26,7 +26,7 @@ def reason_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {in_words(reason)}" for reason, count in counts.items())
 
 
-def joined(words: Iterable[str], by: str = "; ") -> str:
+def joined(words: Iterable[str | None], by: str = "; ") -> str:
     """Join the words that are not empty."""
     return by.join(filter(None, words))
 
@@ -98,10 +98,6 @@ def of_packet(event: Event) -> str:
     target = f"  not received: {in_words(lost)}" if lost else f"  -> {to}"
     missed = f"; not {by_reason(event['missed'])}" if event["missed"] else ""
     return f"{sent}{target}{missed}"
-
-
-def of_delivered(event: Event) -> str:
-    return f"delivered {of_data(bytes.fromhex(event['data']))} from {event['source']}"
 
 
 def sent_on(channel: int, data: bytes, rssi_dbm: float | None, about: str = "") -> str:

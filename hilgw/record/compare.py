@@ -112,12 +112,11 @@ def _items(recording: Recording) -> Iterator[tuple[str, float, Any]]:
 
     An item is the event without its times, or each byte of a line.
     """
-    begin_ns: int | None = None
+    begin_ns = recording.head["time_ns"]
     for event in recording.events():
         # Measured once a second, so that no two runs have the same; or not a new event.
         if event["event"] in ("link", "status") or event.get("since_ns") is not None:
             continue
-        begin_ns = event["time_ns"] if begin_ns is None else begin_ns
         keys = dict.fromkeys((*kind_of(event).about, *MORE))
         whose = " ".join(event[key] for key in keys if event.get(key))
         name = f"{event['event']} {whose}".rstrip()

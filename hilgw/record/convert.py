@@ -46,7 +46,7 @@ def to_json_lines(recording: Recording, out: IO[str]) -> None:
 def to_csv(recording: Recording, folder: Path) -> list[Path]:
     """Write a CSV file for each device into this folder; return the files.
 
-    Columns are `time_s` (of the gateway's clock, from the first event), `wall_s` and the values;
+    Columns are `time_s` (of the gateway's clock, from the start), `wall_s` and the values;
     `packets.csv` is for the medium. A sensor has a column for each number, such as `x (m)`. A motor
     has one for each setting as commanded, refused and applied, and its outcome. Bytes are text:
     `hex:`, then their digits.
@@ -57,9 +57,8 @@ def to_csv(recording: Recording, folder: Path) -> list[Path]:
         raise HilgwError(problem, where=str(recording.path), fix="choose some, or take JSON lines")
     folder.mkdir(parents=True, exist_ok=True)
     files = {name: _Table(folder, name, table) for name, table in columns.items()}
-    begin_ns: int | None = None
+    begin_ns = recording.head["time_ns"]
     for event in recording.events():
-        begin_ns = event["time_ns"] if begin_ns is None else begin_ns
         # A file that is written meanwhile has got longer: what is new is left out.
         if (row := _row(event)) is not None and row[0] in files:
             name, values = row

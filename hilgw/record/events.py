@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 
 from hilgw.errors import UsageError
 from hilgw.events.fields import FORMS, LAST_NS
-from hilgw.events.kinds import FIELDS, KINDS, Delivered, Packet as PacketEvent, Value
+from hilgw.events.kinds import FIELDS, KINDS, Delivered, Packet as PacketEvent, Placed, Value
 from hilgw.events.wire import json_around_data
 from hilgw.forms import decode, hints_of
 from hilgw.record.pcapng import (
@@ -250,6 +250,8 @@ class Decoder:
             made = decode(kind.form, known)
             if isinstance(made, Value) and len(made.fields) != len(made.units):
                 raise UsageError("fields and units must be as many")
+            if isinstance(made, Placed) and (made.position is None) != (made.rotation is None):
+                raise UsageError("position and rotation must both be there, or neither")
         except UsageError as error:
             raise self._foreign(f"has an event {name} that is not valid: {error}") from error
         return {"event": name, **known}

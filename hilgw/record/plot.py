@@ -65,16 +65,14 @@ class Row:
             those.setdefault(label, Curve(label, unit)).add(time_s, value or 0.0)
 
 
-def rows_of(events: Iterable[Event], names: Sequence[str]) -> dict[str, Row]:
+def rows_of(events: Iterable[Event], names: Sequence[str], begin_ns: int = 0) -> dict[str, Row]:
     """Return the rows of these robots, devices, stations and other sources, in their order.
 
-    Without names there are those of all.
+    Without names there are those of all. begin_ns: of the recording.
     """
     rows: dict[str, Row] = {}
     order: dict[str, int] = {}
-    begin_ns: int | None = None
     for event in events:
-        begin_ns = event["time_ns"] if begin_ns is None else begin_ns
         if event.get("since_ns") is not None:  # not a new event
             continue
         time_s = (event["time_ns"] - begin_ns) / 1e9
@@ -107,13 +105,10 @@ def drawable(value: float) -> float:
 
 def parts_of(recording: Recording) -> list[str]:
     """Return the robots, their radios and the stations that the head of a recording names."""
-    layout = recording.head.get("topology")
-    groups = [layout.get(key) for key in ("robots", "stations")] if isinstance(layout, dict) else []
-    parts = {
-        name: each for group in groups if isinstance(group, dict) for name, each in group.items()
-    }
-    devices = ((name, each) for name, each in parts.items() if isinstance(each, list))
-    return [*parts, *(f"{name}.{device}" for name, each in devices for device in each)]
+    layout = recording.head.get("topology", {})
+    robots, stations = (layout.get(key, {}) for key in ("robots", "stations"))
+    devices = (f"{name}.{device}" for name, each in robots.items() for device in each)
+    return [*robots, *stations, *devices]
 
 
 def shown(text: str) -> str:
@@ -131,7 +126,7 @@ def plot(recording: Recording, names: Sequence[str], path: Path) -> list[str]:
         UsageError: matplotlib does not write this form, or is missing.
     """
     demand_known(names, parts_of(recording), recording.events())
-    rows = rows_of(recording.events(), names)
+    rows = rows_of(recording.events(), names, recording.head["time_ns"])
     if not rows:
         nothing = HilgwError("no values, commands or packets", where=str(recording.path))
         raise recording.error or nothing

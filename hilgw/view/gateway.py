@@ -6,7 +6,7 @@ in nanoseconds of `mono_ns` of the events.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -87,8 +87,8 @@ class Ring:
 class Loss(NamedTuple):
     """Packets that were lost for one reason.
 
-    reason: its word. packets: since the start; the page counts them if no status has the number.
-    last: the newest such event that the page received, if any.
+    reason: its word. packets: since the start. last: the newest such event that the page received,
+    if any.
     """
 
     kind: str
@@ -119,7 +119,6 @@ class GatewayView(Cells):
     status: Mapping[str, Any] = field(default_factory=dict)
     status_ns: int = 0
     lost: Newest[tuple[str, str]] = field(default_factory=Newest)
-    lost_counts: Counter[tuple[str, str]] = field(default_factory=Counter)
     packets: Ring = field(default_factory=lambda: Ring(PACKETS, PACKET_BYTES))
     traces: Ring = field(default_factory=lambda: Ring(PACKETS, PACKET_BYTES))
     log: Ring = field(default_factory=lambda: Ring(LINES, LINE_BYTES))
@@ -141,8 +140,9 @@ class GatewayView(Cells):
         return SILENT
 
     def set_status(self, status: Mapping[str, Any], now: int) -> None:
-        """Store the answer to `status`; events after its own `mono_ns` are newer."""
+        """Store the answer to `status`, of which an event has only what changes."""
         self.received(now)
+        status = {**self.status, **status}
         made_ns = status.get("mono_ns", now)
         kept = {name: p for name, p in self.series.items() if now - p.needed_ns <= SERIES_NS}
         self.series = kept
@@ -175,12 +175,14 @@ class GatewayView(Cells):
         self.wall_ns = round(event.get("wall_s", 0) * NS_PER_S) - event.get("mono_ns", 0)
         if is_new:
             collect(self.series, event.get("mono_ns", 0), of_event(event, self.newest["value"]))
+        if kind == "status":
+            self.set_status({**event["status"], "mono_ns": event["mono_ns"]}, now)
         if kind == "packet":
             self.packets.add(event)
         if kind in TRACES:
             self.traces.add(event)
-        if (lost := loss_of(event)) is not None and self.lost.put(lost, event):
-            self.lost_counts[lost] += 1
+        if (lost := loss_of(event)) is not None:
+            self.lost.put(lost, event)
         if kind == "left_out":
             self.slow.add(now, event["slow"])
             for left, count in event["sampled"].items():
@@ -194,9 +196,9 @@ class GatewayView(Cells):
 
     def losses(self) -> list[Loss]:
         """Return all losses by kind and reason, those with most packets first."""
-        known = self.status.get("losses")
-        counts: Mapping[tuple[str, str], int] = self.lost_counts
-        if known is not None:
-            counts = {(kind, why): n for kind, found in known.items() for why, n in found.items()}
-        rows = [Loss(*name, count, self.lost.get(name)) for name, count in counts.items()]
+        rows = [
+            Loss(kind, why, count, self.lost.get((kind, why)))
+            for kind, counts in self.status.get("losses", {}).items()
+            for why, count in counts.items()
+        ]
         return sorted(rows, key=lambda loss: -loss.packets)

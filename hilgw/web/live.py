@@ -1,8 +1,8 @@
-"""Fills the model from the running gateways of this user: their events and their status.
+"""Fills the model from the events of the running gateways of this user.
 
 Two threads for each gateway, so that one that hangs delays no other: one reads its events, one asks
-for its status once a second, and whether it is here when no event came. A further kind of events
-that a page needs has a thread and a connection of its own: what is read already continues.
+whether it is here when no event came. A further kind of events that a page needs has a thread and a
+connection of its own: what is read already continues.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ FIND_S, PULSE_S, TRIM_S = 0.25, 0.2, 30.0
 ANSWER_S = 0.5
 ENOUGH = 400
 """Packets a second: more could not be looked at, and each costs the gateway and the page."""
-STATUS_NS = NS_PER_S
 MESSAGE_NS = 150 * NS_PER_MS
 
 
@@ -91,7 +90,7 @@ class Live:
     def _follow(self, path: Path) -> None:
         try:
             if (view := self._opened(path)) is not None:
-                _begin(lambda: self._ask_status(path, view))
+                _begin(lambda: self._ask(view))
                 self._read_events(view)
         finally:
             with self.bench.lock:
@@ -140,25 +139,17 @@ class Live:
                 if is_over():
                     return
 
-    def _ask_status(self, path: Path, view: GatewayView) -> None:
-        """Ask for the status until the gateway has gone, again and again while it hangs."""
-        bench, gateway = self.bench, Gateway(path)
+    def _ask(self, view: GatewayView) -> None:
+        """Ask whether the gateway is here until it has gone, again and again while it hangs."""
+        bench, gateway = self.bench, Gateway(Path(view.key))
         while not self._ended.wait(PULSE_S) and view.ended != GONE:
-            status = None
-            try:
-                if bench.now() - view.status_ns >= STATUS_NS:
-                    status = gateway.status(ANSWER_S)
-                elif bench.now() - view.message_ns >= MESSAGE_NS:
-                    gateway.ask(requests.Identify(), timeout_s=ANSWER_S)
-                else:
-                    continue
-            except HilgwError:
-                continue  # the age of its last message shows that
-            with bench.lock:
-                if view.ended != GONE:
-                    view.received(bench.now())
-                    if status is not None:
-                        view.set_status(status, bench.now())
+            if bench.now() - view.message_ns < MESSAGE_NS:
+                continue
+            with suppress(HilgwError):  # the age of its last message shows that
+                gateway.ask(requests.Identify(), timeout_s=ANSWER_S)
+                with bench.lock:
+                    if view.ended != GONE:
+                        view.received(bench.now())
 
 
 def _config_of_any_version(path: Path) -> str:

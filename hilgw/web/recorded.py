@@ -33,7 +33,7 @@ WINDOW_EVENTS, MARK_EVENTS = 20_000, 1000
 Each state that was changed before it is repeated in it, or before.
 """
 TICK_S = 0.05
-RARE = frozenset(NAMED) - {"value", "command", "link"}
+RARE = frozenset(NAMED) - {"value", "command", "link", "status"}
 MOST_STATES = 200_000
 NO_STATUS: dict[str, Any] = {
     **{key: {} for key in ("ports", "robots", "latency")},
@@ -74,11 +74,8 @@ class Recorded:
         recording = Recording(path)
         first = next(recording.events(), None)
         self.begin_ns = self.end_ns = 0 if first is None else first["time_ns"]
-        layout = {"topology": NO_TOPOLOGY, "scene": NO_SCENE}
-        for part, known in layout.items():
-            recorded = recording.head.get(part)  # not there: an older version has recorded it
-            layout[part] = {**known, **(recorded if isinstance(recorded, dict) else {})}
-        layout["scene"]["mono_ns"] = self.begin_ns
+        known = {"topology": NO_TOPOLOGY, "scene": NO_SCENE}  # of an older version
+        layout = {part: {**none, **recording.head.get(part, {})} for part, none in known.items()}
         folder = {"folder": str(path.absolute().parent), "running": {}}
         self._layout = {**layout, "recordings": folder}
         self.is_playing, self.speed = False, 1.0
@@ -209,11 +206,8 @@ class Recorded:
             for points in view.series.values():
                 points.needed_ns = now  # the playhead may be faster than a page
             for event in () if self._jumped else some:
-                if event["event"] == "status":
-                    status = {**event["status"], **self._layout, "mono_ns": event["mono_ns"]}
-                    view.set_status(status, event["time_ns"])
-                else:
-                    view.take(event, event["time_ns"])
+                view.take(event, event["time_ns"])
+            view.status = {**view.status, **self._layout}  # whatever the file has in its place
             if is_done and not self._jumped:
                 view.received(now)
             return not (is_done or self._jumped)

@@ -28,17 +28,23 @@ ROUNDS = 100
 NO_LINK = ["airs.lab.nodes.spare.link=null"]
 
 
+class Written(list[Event]):
+    """Events that are written at once, and never gathered."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+
+    def append(self, event: Event) -> None:
+        self._files.write([event])
+
+
 class InProcess:
     """Stands for the process of a recording: writes at once."""
 
     def __init__(self, settings: Settings, *_: object, **__: object) -> None:
         Path(settings.path).touch(0o600, exist_ok=False)
-        self._files = Files(settings, lambda report: None)
-
-    def put(self, event: Event) -> None:
-        self._files.write([event])
-
-    add = put
+        self.gathered = Written(Files(settings, lambda report: None))
+        self.put = self.add = self.gathered.append
 
     async def stop(self) -> None:
         pass

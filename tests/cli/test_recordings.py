@@ -181,6 +181,7 @@ def test_a_configuration_with_control_characters_is_one_error(
         ({**VALUE, "value": "a lot"}, 'value must be a number, or "nan", "inf" or "-inf"'),
         ({**VALUE, "value": 10**30}, "is not valid JSON"),
         ({"event": "placed", "name": "a", "position": [0], "rotation": None}, "position must be"),
+        ({"event": "placed", "name": "a", "position": [0, 0, 0], "rotation": None}, "or neither"),
         ({"event": "clock", "mono_ns": 1, "wall_s": 1e300}, "wall_s must be seconds"),
     ],
 )

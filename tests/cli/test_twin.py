@@ -29,6 +29,7 @@ adapters:
 airs: {lab: {}}
 """
 MS = 1_000_000
+UPRIGHT = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
 PACKET = {
     "event": "packet",
     "channel": 12,
@@ -76,7 +77,7 @@ def known_link(range_m: float = math.inf, loss: float = 0.0, noise: float = 0.0)
     for number in range(400):
         now, distance = (1000 + 200 * number) * MS, 1 + number / 10
         data = b"%05d" % number + bytes(dice.randrange(1, 60))
-        where = {"position": [distance, 0.0, 0.0], "rotation": None}
+        where = {"position": [distance, 0.0, 0.0], "rotation": UPRIGHT}
         events.append({"event": "placed", "time_ns": now, "name": "rover", **where})
         events.append(sent(now, data))
         if distance <= range_m and dice.random() >= loss:
@@ -207,7 +208,6 @@ def test_strange_recordings_have_a_twin_all_the_same(tmp_path: Path) -> None:
     packets = [sent(1, b"a"), came(2 * MS, b"a", rssi_dbm=-40.0)]
     placed = {"event": "placed", "name": "rover", "time_ns": 0, "position": None, "rotation": None}
     assert link_of(recording(tmp_path, [placed, *packets]))["measured"]["distance_m"] is None
-    upright = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     for wrong in (
         {"position": [1.0]},
         {"position": [1.0, 2.0, 3.0, 4.0]},
@@ -215,7 +215,7 @@ def test_strange_recordings_have_a_twin_all_the_same(tmp_path: Path) -> None:
         {"rotation": [[1e300, 0.0, 0.0]] * 3},
         {"rotation": [[1.0, 0.0, 0.0]] * 2},
     ):
-        whole = {**placed, "position": [0.0] * 3, "rotation": upright, **wrong}
+        whole = {**placed, "position": [0.0] * 3, "rotation": UPRIGHT, **wrong}
         path = recording(tmp_path, [whole, *packets])
         code, out, err = in_process("twin", str(path), cwd=tmp_path)
         assert (code, out) == (

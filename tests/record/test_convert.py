@@ -52,7 +52,7 @@ def test_pandas_reads_a_table_for_each_device(tmp_path: Path, recorded: Path) ->
     assert {path.parent for path in files} == {folder}
     gps = pandas.read_csv(folder / "rover.gps.csv")
     assert list(gps.columns) == ["time_s", "wall_s", "x (m)", "y (m)", "z (m)"]
-    assert gps["time_s"].tolist() == [0.0, 1.0]
+    assert gps["time_s"].tolist() == [1.0, 2.0]  # from the head on, as in show --from
     assert gps["x (m)"].isna().tolist() == [False, True]
     touch = pandas.read_csv(folder / "rover...%2Ftouch.csv")
     assert touch["value"].tolist() == [1]
@@ -145,9 +145,9 @@ def test_the_first_difference_of_each_stream_is_found(tmp_path: Path) -> None:
     assert not compare(first, first).differences
     found = compare(first, second)
     assert found.differences == [
-        Difference("bytes uart0 sent", 6, 1.0, ord("f"), ord("X")),
-        Difference("command rover left", 1, 3.0, COMMAND, other),
-        Difference("notice a", 1, 4.0, NOTICE, None),
+        Difference("bytes uart0 sent", 6, 2.0, ord("f"), ord("X")),
+        Difference("command rover left", 1, 4.0, COMMAND, other),
+        Difference("notice a", 1, 5.0, NOTICE, None),
     ]
     assert found.counts["bytes uart0 sent"] == (6, 6)
     assert found.counts["notice a"] == (1, 0)

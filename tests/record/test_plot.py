@@ -26,7 +26,7 @@ def events(*given: dict[str, Any]) -> list[dict[str, Any]]:
 
 def test_rows_have_curves_and_marks() -> None:
     sent = {**PACKET, "received_by": ["uart0"], "not_received": ""}
-    rows = rows_of(events(VALUE, COMMAND, PACKET, sent, {**VALUE, "value": "nan"}), [])
+    rows = rows_of(events(VALUE, COMMAND, PACKET, sent, {**VALUE, "value": "nan"}), [], 5 * S)
     assert list(rows) == ["rover.ds", "rover.left", "$tx", "uart0"]
     assert rows["rover.ds"].curves["value"].unit == "m"
     assert rows["rover.ds"].curves["value"].times == [0.0, 4.0]

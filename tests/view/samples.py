@@ -9,6 +9,7 @@ from hilgw.events.kinds import FIELDS, KINDS
 from hilgw.events.words import FROM, TO
 from hilgw.forms import UNIONS, hints_of
 
+LATE = {"armed": False, "latched": None, "mode": None, "late_steps": {"count": 1}}
 CLASSES = {name: kind.form for name, kind in KINDS.items()}
 # Where a type alone does not give a value that can be.
 MORE: dict[str, dict[str, Any]] = {
@@ -27,7 +28,12 @@ MORE: dict[str, dict[str, Any]] = {
     "frame": {"direction": "sent"},
     "placed": {"position": [1.0, 2.0, 3.0], "rotation": [[1.0, 0.0, 0.0]] * 3},
     "status": {
-        "status": {"ports": {}, "robots": {}, "latency_bounds_s": [1.0], "latency": {}},
+        "status": {
+            "ports": {},
+            "robots": {"robot": LATE},
+            "latency_bounds_s": [1.0],
+            "latency": {},
+        },
     },
     "link": {
         "state": "up",

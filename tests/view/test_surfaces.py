@@ -66,7 +66,7 @@ def test_the_table_has_all_kinds() -> None:
 # What the surfaces do with these kinds: a kind that is added chooses for itself.
 ROLES = {
     "logged": (LOGGED, "refused port armed mode stopped output notice"),
-    "kept": (frozenset(NAMED), "value command placed link port armed mode stopped"),
+    "kept": (frozenset(NAMED), "value command placed link port armed mode stopped status"),
     "a row": (ROWS, "value command placed link"),
     "drawn": (DRAWN, "value command link"),
     "a trace": (TRACES, "delivered refused frame"),

@@ -30,6 +30,7 @@ class FakeGateway:
         self.hangs = False
         self.watched: list[list[str]] = []
         self.enough: list[int] = []
+        self.asked: list[str] = []
         self._open: list[socket.socket] = []
         self._listening = socket.socket(socket.AF_UNIX)
         self._listening.bind(str(self.path))
@@ -50,6 +51,7 @@ class FakeGateway:
         with left, connection, connection.makefile("rwb") as file:
             for line in file:
                 request = json.loads(line)
+                self.asked.append(request["do"])
                 answer = {"ok": True, "version": self.version, "config": "/lab/arm.yaml"}
                 if request["do"] == "status":
                     answer["status"] = {"config": "/lab/arm.yaml", "pid": self.pid}
@@ -122,6 +124,19 @@ def test_it_finds_a_gateway_reads_it_and_notices_its_end_and_its_restart(
     again = FakeGateway(folder, "8", pid=8)
     assert wait_for_state(live, UP).restarts == 1
     again.end()
+
+
+def test_the_status_comes_with_the_events_and_is_asked_for_once(folder: Path, live: Live) -> None:
+    gateway = FakeGateway(folder, "7")
+    view = wait_for_state(live, UP)
+    wait_until(lambda: gateway.watched, what="a subscriber")
+    wait_until(lambda: gateway.asked.count("identify") > 6, what="more than a second")
+    assert gateway.asked.count("status") == 1
+    gateway.emit({"event": "status", "status": {"queues": {"x": 2}}, "mono_ns": 5, "time_ns": 9})
+    wait_until(lambda: view.status_ns == 5, what="the event")
+    assert view.status["queues"] == {"x": 2}
+    assert view.status["config"] == "/lab/arm.yaml"
+    gateway.end()
 
 
 def test_a_gateway_that_hangs_is_silent_and_delays_no_other(folder: Path, live: Live) -> None:

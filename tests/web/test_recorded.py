@@ -143,6 +143,8 @@ def live(until: int) -> GatewayView:
         at = BEGIN + number * STEP_NS
         if at <= until:
             times = {"mono_ns": at, "time_ns": at, "wall_s": (at + EPOCH) / 1e9}
+            if number % STATUS_EVERY == 0:
+                view.take({"event": "status", "status": status(number), **times}, at)
             view.take({**event, **times}, at)
     return view
 
@@ -207,7 +209,8 @@ def test_the_cells_of_a_recording_are_those_of_a_page_at_each_time(
             for _ in range(0, gap_s, 5):  # as each second: it makes the keyframes come in time
                 at += 5 * NS_PER_S
                 files.write([(CLOCK, at, at, (at + EPOCH) / NS_PER_S)])
-            about = {NAMED[kind][0]: name} | ({"outcome": outcome} if kind == "command" else {})
+            about = dict.fromkeys(NAMED[kind][:1], name)
+            about |= {"outcome": outcome} if kind == "command" else {}
             made = sample(kind, **about, time_ns=at, mono_ns=at, wall_s=(at + EPOCH) / NS_PER_S)
             passed.append(made)
             files.write([plain(made, at)])

@@ -178,14 +178,14 @@ def test_the_head_shows_that_no_controller_runs() -> None:
     assert "controller" not in html
 
 
-def test_the_head_is_the_newer_of_status_and_event() -> None:
+def test_the_head_is_the_newest_of_each_state() -> None:
     assert "latched by estop: arm it again" in head(view_of(arm=ROBOT), "arm", NOW)
     armed = {"event": "armed", "robot": "arm", "armed": True, "text": ""}
     html = head(view_of({**armed, "mono_ns": NOW}, arm=ROBOT), "arm", NOW)
     assert "latched" not in html
     assert 'class="state good">armed' in html
     assert "0.0 s old" in html
-    html = head(view_of({**armed, "mono_ns": 1}, arm=ROBOT), "arm", NOW)
+    html = head(view_of({**armed, "armed": False, "mono_ns": 1}, arm=ROBOT), "arm", NOW)
     assert 'class="state bad">latched' in html
     assert "the gateway is silent" in head(view_of(arm=ROBOT), "arm", NOW * 9)
     assert "the gateway is up" in head(view_of(), EVIL, NOW)

@@ -70,10 +70,10 @@ def test_devices_are_where_their_robot_carries_them() -> None:
     assert "b.rx" not in things  # it has neither range nor cone
 
 
-def test_the_newest_pose_counts_whichever_way_it_came() -> None:
+def test_the_newest_pose_counts() -> None:
     placed = {"event": "placed", "name": "a", "mono_ns": S, **pose(7, 7, 7)}
+    assert drawn().objects["a"].pose.position == (1, 2, 3)
     assert drawn(placed).objects["a"].pose.position == (7, 7, 7)
-    assert drawn(placed | {"mono_ns": S - 1}).objects["a"].pose.position == (1, 2, 3)
     gone = drawn(placed | {"position": None, "rotation": None})
     assert "a" not in gone.objects
     assert gone.nowhere == {"a": 0, "lost": 0}
@@ -177,6 +177,12 @@ def test_a_pair_of_objects_has_one_label_with_all_reasons_in_plan_and_in_3d() ->
     assert [form[2][0] for form, *_ in forms(drawing, 10) if form[4] == 1 and form[0] == "a b"] == [
         "cone, range"
     ]
+
+
+def test_a_range_that_is_set_is_that_of_the_newest_status() -> None:
+    status = {"event": "status", "mono_ns": S, "status": {"ranges": {"a.tx": 7.0}}}
+    found = {each.name: each.size for each in drawn(status).things}
+    assert found["a.tx"] == (7.0, -1)
 
 
 def test_a_filter_leaves_the_ways_and_ranges_of_these_objects_and_all_objects() -> None:

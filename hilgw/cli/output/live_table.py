@@ -10,7 +10,7 @@ from hilgw.cli.output.event_lines import Event, in_words
 from hilgw.cli.output.text import Style, cut, hanging, one_line
 from hilgw.events.kinds import BAD, ROWS, name_of, row_of, severity
 from hilgw.events.numbers import APPLIED
-from hilgw.events.words import listing, span
+from hilgw.events.words import joined, listing, span
 from hilgw.units import NS_PER_MS, NS_PER_S
 from hilgw.view.cells import Cells
 
@@ -55,7 +55,7 @@ class LiveTable:
         elif row_of(event):
             self._rows[name] = self._cells.newest[kind].get(name, event)
         is_below = kind not in ROWS or event.get("outcome") == "refused"
-        if is_below and kind != "left_out" and event.get("since_ns") is None:
+        if is_below and kind not in ("left_out", "status") and event.get("since_ns") is None:
             self._below.append(event)
             if self._passes(event):
                 self._passing.append(event)
@@ -131,10 +131,16 @@ class LiveTable:
             colour = self._style.good if state == "up" else self._style.bad
             words.append(f"{name}\xa0{colour(one_line(f'{state}: {why}' if why else state))}")
         armed, modes = self._cells.newest["armed"], self._cells.newest["mode"]
-        for name in {**armed, **modes}:
-            is_armed = name not in armed or armed[name]["armed"]
+        robots = self._cells.newest["status"].get("", {"status": {"robots": {}}})["status"][
+            "robots"
+        ]
+        for name in {**robots, **armed, **modes}:
+            known = {**robots.get(name, {}), **armed.get(name, {}), **modes.get(name, {})}
+            is_armed = known.get("armed", True)
             shown = self._style.good("armed") if is_armed else self._style.bad("DISARMED")
-            words.append(f"{name}\xa0{shown} {modes.get(name, {}).get('mode', '')}".rstrip())
+            absence = one_line(known.get("controller", {}).get("text", ""))
+            more = joined([known.get("mode"), absence], ", ")
+            words.append(f"{name}\xa0{shown} {more}".rstrip())
         lines = hanging("   ".join(words), width, 2)[:TOP_LINES]  # none ends behind a name
         return [line.replace("\xa0", " ") for line in lines]
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from hilgw.cli.output.summary import divergence_words
-from hilgw.devices.kinds import MOTOR, Device, Quantity, Value
+from hilgw.devices.kinds import MOTOR, Device
 from hilgw.engine.observer import ControlLoopStatus
-from hilgw.engine.reporting.statistics import motion, motions, with_units
-from hilgw.events.numbers import Number
+from hilgw.engine.reporting.statistics import DIGITS, motion, motions, numbers_of, readings
 from hilgw.events.words import amounts
 
 DEVICES_SHOWN = 8
@@ -25,7 +24,7 @@ def is_idle(status: ControlLoopStatus) -> bool:
 
 def full_status(status: ControlLoopStatus) -> str:
     """Return motors, sensors, rates and latency of a control loop."""
-    motors, noun = _motors(status, _settings)
+    motors, noun = _motors(status, lambda *motor: amounts(numbers_of(*motor), DIGITS))
     is_up = status.body_down_s is None
     before, idle = (
         ("", "no commands") if is_up else (f"last {_APPLIED}", "at rest when it was lost")
@@ -97,7 +96,7 @@ def _head(status: ControlLoopStatus) -> list[str]:
 def _sensors(status: ControlLoopStatus) -> list[str]:
     """Return the values; a dash for one that is not of the body as it is now."""
     values = [
-        f"{name} {_value(value, status.devices[name].reports if name in status.devices else ())}"
+        f"{name} {amounts(readings(value, status.devices.get(name)), DIGITS)}"
         for name, value in status.sensors.items()
     ]
     return values + [f"{name} {UNKNOWN}" for name in status.past_sensors]
@@ -119,16 +118,3 @@ def _motors(
     shown = {name: words(each, devices.get(name)) for name, each in status.motors.items()}
     shown |= dict.fromkeys(status.past_motors, UNKNOWN)
     return [f"{name} {shown[name]}" for name in sorted(shown, key=others.__contains__)], noun
-
-
-def _value(value: Value, reports: Sequence[Quantity]) -> str:
-    values, known = value if isinstance(value, tuple) else (value,), [*reports, Quantity("")]
-    numbers = [Number(one.name, each, one.unit) for one, each in zip(known, values, strict=False)]
-    return amounts(numbers, digits=4)
-
-
-def _settings(settings: Mapping[str, float], device: Device | None) -> str:
-    words = with_units(settings, device)
-    if len(words) == 1:
-        return words.popitem()[1]
-    return " ".join(f"{name} {text}" for name, text in words.items())

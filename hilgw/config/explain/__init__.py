@@ -55,8 +55,7 @@ def explain(loaded: Loaded) -> Facts:
 
 
 def _estop(config: GatewayConfig, estop: EstopConfig) -> Facts:
-    mock = is_estop_mocked(config)
-    return {"port": str(estop.port), "line": estop.line, "mock": mock}
+    return {"port": str(estop.port), "line": estop.line, "mock": is_estop_mocked(config)}
 
 
 def _federation(config: FederationConfig) -> Facts:

@@ -16,8 +16,9 @@ from hilgw.engine.control_socket.look_server import (
     LookServer,
     suggestions,
 )
-from hilgw.engine.reporting.status import status_of
+from hilgw.engine.reporting.status import counts_of, status_event, status_of
 from hilgw.errors import HilgwError, PeerError, UsageError, printable, quoted
+from hilgw.events.kinds import Status
 from hilgw.medium.pose import Pose
 from hilgw.protocols.gateway import requests
 from hilgw.protocols.gateway.messages import keys_of
@@ -83,10 +84,14 @@ class ControlServer(LookServer):
 
     def status(self) -> dict[str, Any]:
         """Return the answer to `status`."""
-        made = status_of(self._gateway, self._config, len(self._clients))
-        if self._recordings is not None:
-            made["recordings"] = self._recordings.status()
-        return made
+        return status_of(self._gateway, self._config, len(self._clients)) | self._recording()
+
+    def _recording(self) -> dict[str, Any]:
+        return {} if self._recordings is None else {"recordings": self._recordings.status()}
+
+    def status_event(self) -> Status:
+        self._gateway.scene.move()  # who watches sees moving objects, also without packets
+        return status_event(counts_of(self._gateway) | self._recording())
 
     @property
     def _loops(self) -> ControlLoops:

@@ -31,7 +31,7 @@ from hilgw.engine.control_socket.subscriptions import (
 from hilgw.engine.observer import Observers
 from hilgw.engine.simulated.event_loop import in_real_time
 from hilgw.errors import HilgwError, PeerError, UsageError, known_here, quoted, suggest
-from hilgw.events.kinds import LIVE, Cell
+from hilgw.events.kinds import LIVE, Cell, Status
 from hilgw.forms import name_of
 from hilgw.protocols.gateway import requests
 from hilgw.protocols.gateway.messages import LINE_BYTES, VERSION, VersionError, encode, keys_of
@@ -165,7 +165,14 @@ class LookServer:
         Its methods may be called for events that no other observer gets.
         """
         shown = self._shown
-        return Subscriptions(shown.observer, shown.timer, shown.real_timer, shown.device_of)
+        return Subscriptions(
+            *(shown.observer, shown.timer, shown.real_timer, shown.device_of),
+            status=self.status_event,
+        )
+
+    def status_event(self) -> Status | None:
+        """Return the status as it is now; None: the program has none."""
+        return None
 
     @property
     def path(self) -> Path:

@@ -15,8 +15,9 @@ import sys
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
-from itertools import count
+from itertools import chain, count
 from typing import Any
 
 from hilgw.devices.kinds import Device
@@ -33,6 +34,7 @@ TRAFFIC = {events.Packet, events.Delivered, events.Frame, events.Bytes}
 """The kinds of which some are enough for one who looks: not states, and not what programs print."""
 BUFFER_BYTES = 256 * 1024
 """What waits for a subscriber at most; and that of the data of events that are not encoded yet."""
+STATUS = events.NAMES[events.Status]
 TOGETHER = 5
 """Events that are encoded in one turn of the event loop, at most."""
 SEND_BYTES = 16 * 1024
@@ -124,9 +126,10 @@ class Subscriber:
     def put(self, line: bytes, room: int = BUFFER_BYTES) -> bool:
         """Queue the line for `send_soon`, or until enough of them wait.
 
-        False: it is lost, as too much waits. room: for it, in bytes.
+        False: it is lost, as too much waits. room: for what waits, in bytes; a line that is alone
+        may be longer.
         """
-        if len(self._waiting) + len(line) > room:
+        if self._waiting and len(self._waiting) + len(line) > room:
             return False
         self._waiting += line
         if len(self._waiting) > SEND_BYTES:
@@ -202,7 +205,8 @@ class Subscriptions(EventStream):
     """The subscribers of one gateway.
 
     scheduler: of the gateway's time, simulated or not; clock: of real time. device: that of a
-    robot, by both names; None where it is not known.
+    robot, by both names; None where it is not known. status: makes the event of each second; None:
+    there is none.
     """
 
     def __init__(
@@ -212,10 +216,12 @@ class Subscriptions(EventStream):
         clock: Scheduler,
         device: Callable[[str, str], Device | None],
         wall: Callable[[], float] = time.time,
+        status: Callable[[], events.Status | None] = lambda: None,
     ) -> None:
         super().__init__(device=device)
         self._observers = observers
         self._scheduler, self._clock, self._wall = scheduler, clock, wall
+        self._status, self._status_ns = status, clock.now() + NS_PER_S
         self._subscribers: list[Subscriber] = []
         self._passed: Counter[type[Any]] = Counter()  # in this window
         self._timer: Handle | None = None
@@ -238,7 +244,9 @@ class Subscriptions(EventStream):
 
     def show(self, subscriber: Subscriber, states: Iterable[events.Cell]) -> None:
         """Give the subscriber those of these states that it takes, as fast as it reads them."""
-        subscriber.states = iter(states)
+        made = self._status() if STATUS in subscriber.chosen.kinds else None
+        first = [] if made is None else [replace(made, since_ns=self._scheduler.now())]
+        subscriber.states = chain(first, states)
         self._serve(subscriber)
 
     def _serve(self, subscriber: Subscriber, is_due: bool = False) -> None:
@@ -256,8 +264,8 @@ class Subscriptions(EventStream):
                 self._wait([subscriber], *subscriber.owed.pop(key))
             elif (state := next(subscriber.states, None)) is not None:
                 kind, *names = events.cell_of(state)
-                about = f"{names[0]}.{names[-1]}" if len(names) > 1 else names[0]
-                if subscriber.chosen.takes(events.NAMES[kind], [about], lost=False):
+                about = [f"{names[0]}.{names[-1]}"] if len(names) > 1 else names
+                if subscriber.chosen.takes(events.NAMES[kind], about, lost=False):
                     self._wait([subscriber], state, self._times(state))
             else:
                 subscriber.is_served = False
@@ -291,6 +299,10 @@ class Subscriptions(EventStream):
         if not self._subscribers:
             self._timer = None
             return
+        if (now := self._clock.now()) >= self._status_ns:
+            self._status_ns = now + NS_PER_S
+            if (takers := self.takers(events.Status, "")) and (made := self._status()) is not None:
+                self.emit(takers, made)
         for subscriber in self._subscribers:
             subscriber.next_window()
             if subscriber.owed:
@@ -298,7 +310,7 @@ class Subscriptions(EventStream):
             if subscriber.sampled or subscriber.slow:
                 self.emit([subscriber], events.LeftOut(dict(subscriber.sampled), subscriber.slow))
                 subscriber.slow, subscriber.sampled = 0, Counter()
-        self._timer = self._clock.call_at(self._clock.now() + WINDOW_NS, self._next_window)
+        self._timer = self._clock.call_at(now + WINDOW_NS, self._next_window)
 
     def takers(self, kind: type[Any], *names: str, lost: bool = False) -> list[Subscriber]:
         """Return who takes an event of this kind about these names; none where it is left out."""

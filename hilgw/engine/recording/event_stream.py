@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from hilgw.control.events import Accepted, Command, MotorCommand
-from hilgw.devices.kinds import KINDS, Device, Refusal
+from hilgw.devices.kinds import KINDS, Device, Refusal, unit_of
 from hilgw.engine.observer import (
     KINDS as OBSERVABLE,
     CommandEvent,
@@ -86,7 +86,8 @@ class EventStream(Observer, ABC):
         not_received: NotReceivedReason | None,
         missed: Missed,
     ) -> None:
-        why = tuple((name, str(each)) for name, each in missed().items())
+        found = missed()
+        why = tuple([(name, str(each)) for name, each in found.items()]) if found else ()
         lost = "" if not_received is None else str(not_received)
         to, strength = (*listeners,), packet.rssi_dbm
         about = packet.source, packet.channel, packet.type, packet.data, to, lost, why, strength
@@ -206,11 +207,6 @@ def units_and_limits(
     """Return the units of these settings of a motor, and the limits of those that have both."""
     if device is None or device.kind not in KINDS:
         return {}, {}
-    units, limits, known = {}, {}, KINDS[device.kind].quantity
-    force = next((each for each in known if each.startswith("available_")), "")
-    for name in settings:
-        if (quantity := known.get(force if name == "available" else name)) is not None:
-            units[name] = quantity.unit
-        if all(map(math.isfinite, bounds := device.limits.bounds(name))):
-            limits[name] = list(bounds)
-    return units, limits
+    units = {name: unit for name in settings if (unit := unit_of(device, name))}
+    bounds = {name: device.limits.bounds(name) for name in settings}
+    return units, {name: list(b) for name, b in bounds.items() if all(map(math.isfinite, b))}

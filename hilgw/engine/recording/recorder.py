@@ -26,10 +26,11 @@ from typing import Any
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import PoseEvent
 from hilgw.engine.recording.event_stream import EventStream
-from hilgw.engine.reporting.status import counts_of
+from hilgw.engine.reporting.status import counts_of, status_event
 from hilgw.engine.simulated.event_loop import in_real_time
 from hilgw.errors import HilgwError
 from hilgw.events import kinds as events
+from hilgw.medium.packet import Copy
 from hilgw.record.events import CLOCK
 from hilgw.record.writer import Event, Files, Report, Settings
 from hilgw.transports.base import Handle, Scheduler
@@ -52,6 +53,7 @@ COMMAND = (sys.executable, "-P", "-m", "hilgw.record.writer")
 # The bytes of a frame are recorded: nothing decodes them while a recording runs. Those of all lines
 # are tapped.
 _KINDS = [kind for kind in events.LIVE if kind not in ("frame", "bytes")]
+PACKET, DELIVERED = (events.NAMES[kind] for kind in (events.Packet, events.Delivered))
 _VALUES = {kind: attrgetter(*names) for kind, names in events.FIELDS.items()}
 
 
@@ -75,9 +77,9 @@ class RecordingProcess:
         self._written = Report(settings.path, 0, 0, "")
         self._lost, self._error = 0, ""  # what the process never got, and why
         self._clock, self._waits, self._on_report = clock, waits, on_report
-        self._gathered: list[Event] = []
+        self.gathered: list[Event] = []
         self._encoded, self._count = bytearray(), 0  # and so many events are in it
-        self.add = self._gathered.append
+        self.add = self.gathered.append
         self._timer: Handle | None = None
         self._waiting: SimpleQueue[bytes | bytearray | None] = SimpleQueue()
         self._given = self._taken = 0  # bytes
@@ -120,12 +122,16 @@ class RecordingProcess:
 
         Encode what is gathered when there is enough of it.
         """
-        gathered = self._gathered
+        gathered = self.gathered
         gathered.append(event)
         if len(gathered) >= TOGETHER:
-            self._encode()
-            if self._count >= MOST_GATHERED:
-                self._flush()
+            self.encode()
+
+    def encode(self) -> None:
+        """Encode what is gathered, and hand it over when that is much."""
+        self._encode()
+        if self._count >= MOST_GATHERED:
+            self._flush()
 
     async def stop(self) -> None:
         """Hand over what is left, and wait until it is written: for END_S at most.
@@ -153,7 +159,7 @@ class RecordingProcess:
             self._give(data, count)
 
     def _encode(self) -> None:
-        gathered = self._gathered
+        gathered = self.gathered
         if count := len(gathered):
             try:
                 self._encoded += _message(gathered)
@@ -260,9 +266,13 @@ class PlainEvents(EventStream):
         since = () if kind not in events.CELLS or event.since_ns is None else (event.since_ns,)
         self._put((events.NAMES[kind], self._now(), _VALUES[kind](event), *since))
 
+    def delivered(self, station: str, copy: Copy) -> None:
+        packet = copy.packet
+        self._add((DELIVERED, self._now(), (station, packet.source, packet.data)))
+
     def pass_on(self, kind: type[Any], values: tuple[Any, ...]) -> None:
-        put = self._put if kind is events.Packet else self._add
-        put((events.NAMES[kind], self._now(), values))
+        """Record a packet: of all kinds that are left, it alone comes so."""
+        self._put((PACKET, self._now(), values))
 
 
 class Recorder(PlainEvents):
@@ -289,8 +299,16 @@ class Recorder(PlainEvents):
         waits = gateway.timer is not clock
         self.process = RecordingProcess(settings, clock, on_report, waits=waits)
         super().__init__(gateway, self.process.put, self.process.add)
+        self._gathered = self.process.gathered
         self._tick: Handle | None = None
         self._put_clock()
+
+    def pass_on(self, kind: type[Any], values: tuple[Any, ...]) -> None:
+        """As `put` of the process: each packet costs one call less."""
+        gathered = self._gathered
+        gathered.append((PACKET, self._now(), values))
+        if len(gathered) >= TOGETHER:
+            self.process.encode()
 
     def end(self) -> None:
         """End with the status: at another speed the second since the last one has not passed."""
@@ -332,7 +350,7 @@ class Recorder(PlainEvents):
 
     def _put_status(self) -> None:
         self._put_held()
-        status = json.loads(json.dumps(counts_of(self._gateway)), parse_constant=str)  # plain types
+        status = status_event(counts_of(self._gateway)).status
         self._put((events.NAMES[events.Status], self._now(), (status,)))
 
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
 from typing import Any, TypeVar
 
 from hilgw.control.events import Command, MotorCommand, MotorSettings
-from hilgw.devices.kinds import KINDS, Device, Quantity, Value
+from hilgw.devices.kinds import Device, Value, unit_of
 from hilgw.engine.observer import ControlLoopStatus, Observer
 from hilgw.engine.reporting.latency import Latency
+from hilgw.events.numbers import FORCES, Number, of_value
+from hilgw.events.words import amounts
 from hilgw.medium.ledger import StationCount
 from hilgw.medium.packet import Copy
 from hilgw.reasons import ExpiredReason, PacketRefused
 
 NOTICES_REMEMBERED = 256
 REFUSED = "refused_"
+DIGITS = 4  # of a number in a line of status
 
 
 class NoticeFilter:
@@ -213,28 +216,19 @@ class ControlLoopStatistics:
     def named_values(self) -> dict[str, Any]:
         """Return the last value of each sensor: a number, or its numbers by name."""
         return {
-            name: {
-                quantity.name: number
-                for quantity, number in zip(self._reports(name), value, strict=False)
-            }
+            name: {one.field: one.value for one in readings(value, self.devices.get(name))}
             if isinstance(value, tuple)
             else value
             for name, value in (self.past_sensors | self.sensors).items()
         }
 
-    def _reports(self, name: str) -> tuple[Quantity, ...]:
-        return self.devices[name].reports if name in self.devices else ()
-
     def units(self) -> dict[str, str | dict[str, str]]:
         """Return the units of the same numbers; those without one are left out."""
         found: dict[str, str | dict[str, str]] = {}
         for name, value in (self.past_sensors | self.sensors).items():
-            quantities = self._reports(name)
-            if isinstance(value, tuple):
-                units = {each.name: each.unit for each in quantities if each.unit}
-                found |= {name: units} if units else {}
-            elif quantities and quantities[0].unit:
-                found[name] = quantities[0].unit
+            numbers = readings(value, self.devices.get(name))
+            if units := {one.field: one.unit for one in numbers if one.unit}:
+                found[name] = units if isinstance(value, tuple) else numbers[0].unit
         return found
 
 
@@ -260,26 +254,27 @@ def motions(motors: Mapping[str, Mapping[str, float]], devices: Mapping[str, Dev
 def motion(settings: Mapping[str, float], device: Device | None) -> str:
     """Return what one motor follows: a finite position, a velocity, or a force or torque.
 
-    Without any, its settings by name.
+    Without any, its settings.
     """
-    words = with_units(settings, device)
-    if math.isfinite(settings.get("position", math.inf)):
-        return f"to {words['position']}"
-    for name, form in (("velocity", ""), ("force", "force "), ("torque", "torque ")):
-        if name in settings:
-            return form + words[name]
-    return " ".join(f"{name} {text}" for name, text in words.items())
+    numbers = numbers_of(settings, device)
+    known = {one.field: one for one in numbers if one.field != "position" or isfinite(one.value)}
+    for name, form in (("position", "to "), ("velocity", ""), *((n, f"{n} ") for n in FORCES)):
+        if name in known:
+            return form + amounts([known[name]], DIGITS)
+    return amounts(numbers, DIGITS)
 
 
-def with_units(settings: Mapping[str, float], device: Device | None) -> dict[str, str]:
-    """Return each number as text, with its unit where the device has one for it."""
-    known = KINDS[device.kind].quantity if device and device.kind in KINDS else {}
-    # "available" is short for available_force or available_torque.
-    units = {
-        name: next((each.unit for full, each in known.items() if full.startswith(name)), "")
-        for name in settings
-    }
-    return {name: f"{value:.4g} {units[name]}".rstrip() for name, value in settings.items()}
+def numbers_of(settings: Mapping[str, float], device: Device | None) -> list[Number]:
+    """Return the settings of a motor with their units."""
+    return [Number(name, value, unit_of(device, name)) for name, value in settings.items()]
+
+
+def readings(value: Value, device: Device | None) -> list[Number]:
+    """Return the numbers of a sensor with their names and units."""
+    reports = () if device is None else device.reports
+    names, units = [each.name for each in reports], [each.unit for each in reports]
+    values = list(value) if isinstance(value, tuple) else value
+    return of_value({"value": values, "fields": names, "units": units})
 
 
 def refusals(counts: Mapping[str, int]) -> dict[str, int]:
@@ -311,4 +306,4 @@ def finite(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _finite(value: Any) -> Any:
-    return value if math.isfinite(value) else None
+    return value if isfinite(value) else None

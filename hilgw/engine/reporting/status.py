@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from hilgw import __version__
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import State
 from hilgw.engine.reporting.latency import BOUNDS_S
+from hilgw.events.kinds import Status
 from hilgw.medium.pose import Pose
 from hilgw.units import ns_to_s
 
@@ -26,7 +28,6 @@ def status_of(gateway: Gateway, config: str, clients: int) -> dict[str, Any]:
         "config": config,
         "pid": os.getpid(),
         "uptime_s": history.age_s(history.began_ns),
-        "memory_bytes": resident_bytes(),
         **layout_of(gateway),
         **counts_of(gateway),
         "clients": {"control socket": clients, **listening},
@@ -35,12 +36,10 @@ def status_of(gateway: Gateway, config: str, clients: int) -> dict[str, Any]:
 
 
 def counts_of(gateway: Gateway) -> dict[str, Any]:
-    """Return what recordings have of the status once a second.
-
-    Ports, robots, losses, queues and latencies.
-    """
+    """Return what changes of the status: memory, ports, robots, losses, latencies and so on."""
     loops = gateway.control_loops
     return {
+        "memory_bytes": resident_bytes(),
         "ports": _ports(gateway),
         "robots": {name: loops[name].state() for name in loops},
         "losses": gateway.ledger.losses(),
@@ -50,12 +49,22 @@ def counts_of(gateway: Gateway) -> dict[str, Any]:
             "gateway": ns_to_s(gateway.timer.now()),
             **{port: each for name in loops for port, each in loops[name].clocks_s().items()},
         },
+        "ranges": {
+            each.name: each.emitter.range
+            for robot in gateway.robots.values()
+            for each in robot.emitters.values()
+        },
         "latency_bounds_s": BOUNDS_S,
         "latency": {
             hop: {name: each.histogram() for name, each in named.items()}
             for hop, named in gateway.hops().items()
         },
     }
+
+
+def status_event(counts: dict[str, Any]) -> Status:
+    """Return the event with these counts, in plain types."""
+    return Status(json.loads(json.dumps(counts), parse_constant=str))
 
 
 def layout_of(gateway: Gateway) -> dict[str, Any]:

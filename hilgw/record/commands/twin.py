@@ -91,10 +91,9 @@ def _twins(recording: Recording, args: argparse.Namespace) -> tuple[Any, dict[st
     from hilgw.record.twin.fields import twin_of
     from hilgw.record.twin.shadows import BODIES, Shadow
 
-    config, begin_ns = recorded(recording.head), None
+    config, begin_ns = recorded(recording.head), recording.head["time_ns"]
     finder, shadows = _links(config), dict[str, Shadow]()
     for event in recording.events():
-        begin_ns = event["time_ns"] if begin_ns is None else begin_ns
         finder.add(event)
         robot, _, body = str(event.get("robot", "")).rpartition(".")
         if event["event"] == "value" and robot and body in BODIES and not event.get("since_ns"):
@@ -109,7 +108,7 @@ def _twins(recording: Recording, args: argparse.Namespace) -> tuple[Any, dict[st
     links = [(link, twin_of(link, emitters.get(link.source), config.medium.step_ms or 0,
                             config.adapters[link.into].common.rssi_at_1m_dbm))
              for link in finder.found()]  # fmt: skip
-    return links, {name: each.sensors() for name, each in shadows.items()}, begin_ns or 0
+    return links, {name: each.sensors() for name, each in shadows.items()}, begin_ns
 
 
 def _links(config: GatewayConfig) -> Links:

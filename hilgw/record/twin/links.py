@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from hilgw.medium.pose import NO_ROTATION, Pose, Vector
+from hilgw.medium.pose import Pose, Vector
 from hilgw.units import NS_PER_S, ns_to_ms
 
 LONGEST_NS = 2 * NS_PER_S  # delay of a packet
@@ -177,4 +177,4 @@ class Links:
 
 
 def _pose(position: Any, rotation: Any) -> Pose | None:
-    return position and Pose(tuple(position), tuple(map(tuple, rotation or NO_ROTATION)))  # type: ignore[arg-type]
+    return position and Pose(tuple(position), tuple(map(tuple, rotation)))  # type: ignore[arg-type]

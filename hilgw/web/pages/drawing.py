@@ -127,8 +127,12 @@ def drawing_of(view: GatewayView, now: int, name: str = "") -> Drawing:
     With a `name`, ranges and ways of packets are only of the objects and devices with this in their
     names.
     """
-    known, newest = view.status.get("scene", NO_SCENE), view.newest["placed"].items()
-    known_poses = known["objects"] | {n: e for n, e in newest if e["mono_ns"] >= known["mono_ns"]}
+    known, ranges = view.status.get("scene", NO_SCENE), view.status.get("ranges", {})
+    emitters = {
+        n: {**each, "range": ranges.get(n, each["range"])} for n, each in known["emitters"].items()
+    }
+    known = {**known, "emitters": emitters}
+    known_poses = known["objects"] | view.newest["placed"]
     poses = {name: _pose(each) for name, each in known_poses.items() if each and each["position"]}
     robots = view.status.get("topology", NO_TOPOLOGY)["robots"]
     kinds = dict.fromkeys(known["obstacles"], "obstacle") | dict.fromkeys(robots, "robot")

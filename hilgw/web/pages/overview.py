@@ -140,32 +140,21 @@ def _chain(view: GatewayView, robot: str) -> Markup:
 
 
 def _port_state(view: GatewayView, port: str, name: str = "") -> Markup:
-    word = _state_of(view, port)
+    word = view.newest["port"].get(port, view.status["ports"][port])["state"]
     return state(f"{name} {word}".strip(), PORTS.get(word, BAD))
 
 
-def _state_of(view: GatewayView, port: str) -> str:
-    event = view.newest["port"].get(port)
-    if event is not None and event["mono_ns"] > view.status_ns:
-        return str(event["state"])
-    return str(view.status["ports"][port]["state"])
-
-
 def robot_of(view: GatewayView, name: str) -> dict[str, Any]:
-    """Return a robot as `status` has it, or newer events, and `mono_ns`: when it was so.
+    """Return a robot with its state, and `mono_ns`: when it was so.
 
     There is nothing of one that `status` does not have.
     """
     if (known := view.status.get("robots", {}).get(name)) is None:
         return {}
-    robot = {**known, "mono_ns": view.status_ns}
-    armed, mode = (view.newest[kind].get(name, {"mono_ns": 0}) for kind in ("armed", "mode"))
-    if mode["mono_ns"] > view.status_ns:
-        robot["mode"] = mode["mode"]
-    if armed["mono_ns"] > view.status_ns:
-        robot |= {key: armed[key] for key in ("armed", "mono_ns")}
-        robot["latched"] = None if armed["armed"] else known["latched"]
-    return robot
+    armed, mode = (view.newest[kind].get(name, {}) for kind in ("armed", "mode"))
+    latched = None if armed.get("armed") else known["latched"]
+    at_ns = max(view.status_ns, armed.get("mono_ns", 0))
+    return {**known, **mode, **armed, "latched": latched, "mono_ns": at_ns}
 
 
 def armed_state(robot: Mapping[str, Any]) -> Markup:

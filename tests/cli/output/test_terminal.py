@@ -506,7 +506,7 @@ def test_the_short_line_leaves_out_what_matters_least_first() -> None:
             "motors": {"left": {"velocity": 5.0}},
             "sensors": {},
         },
-        "left 5 rad/s, lamp value 1 | gyro x 1 y 0.5 z 0 rad/s": {"motors": lit, "sensors": gyro},
+        "left 5 rad/s, lamp 1 | gyro x 1 y 0.5 z 0 rad/s": {"motors": lit, "sensors": gyro},
         "left 5 rad/s, lift to 0.1 m | ds0 0.25, 8 more sensors": {"sensors": status(9).sensors},
         "DISARMED | left 5 rad/s, lift to 0.1 m | 99 sensors": {
             "sensors": {f"a_long_name{number}": 1.0 for number in range(99)},

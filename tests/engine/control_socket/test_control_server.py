@@ -16,7 +16,7 @@ from hilgw.client.connection import ask, line_of
 from hilgw.config.load import load_text
 from hilgw.engine.control_socket.control_server import ControlServer
 from hilgw.engine.gateway import Gateway
-from hilgw.engine.observer import Observer
+from hilgw.engine.observer import Observer, PoseEvent
 from hilgw.errors import HilgwError
 from hilgw.medium.pose import Pose
 
@@ -200,6 +200,35 @@ def test_events_follow_and_requests_are_answered_between_them(tmp_path: Path) ->
     watch = {"do": "watch", "kinds": ["notice", "output"]}
     messages = exchange(tmp_path, watch, {"do": "identify"})
     assert seen(messages) == ["ok", "notice", "output", "ok", "notice", "output"]
+
+
+def test_the_status_is_an_event_of_what_changes(tmp_path: Path) -> None:
+    watch = {"do": "watch", "kinds": ["status"], "states": True}
+    messages = exchange(tmp_path, watch, {"do": "status"})
+    (event,) = (each for each in messages if each.get("event") == "status")
+    (answer,) = (each for each in messages if "status" in each and each is not event)
+    assert "since_ns" in event
+    assert event["status"]["ranges"] == {"rover.tx": 1.0}
+    assert {"ports", "robots", "losses", "memory_bytes"} < event["status"].keys()
+    assert event["status"]["ports"].keys() == answer["status"]["ports"].keys()
+    assert not {"topology", "scene"} & event["status"].keys()
+
+
+async def test_with_the_status_objects_in_motion_are_where_they_are_then(tmp_path: Path) -> None:
+    motion = "{kind: circle, center: [0, 0, 0], radius: 1, period_s: 1}"
+    config = CONFIG.replace("position: [0, 0, 0]", f"motion: {motion}")
+    poses: list[PoseEvent] = []
+
+    class Watching(Observer):
+        def pose_change(self, event: PoseEvent) -> None:
+            poses.append(event)
+
+    async with served(tmp_path, config) as (gateway, server):
+        gateway.observer.add(Watching())
+        for count in (1, 2):  # no packet is sent
+            server.status_event()
+            assert [each.name for each in poses] == ["rover"] * count
+    assert poses[0].pose != poses[1].pose
 
 
 def test_a_second_choice_takes_the_place_of_the_first(tmp_path: Path) -> None:

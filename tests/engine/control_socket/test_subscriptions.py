@@ -45,6 +45,7 @@ from hilgw.medium.packet import Copy, Packet
 from hilgw.medium.pose import Pose
 from hilgw.reasons import NotReceivedReason, RequestRefused
 from hilgw.testing.sim import Clock
+from hilgw.units import NS_PER_S
 from tests.cli.output.test_federation import gateway
 
 PACKET = Packet(b"\x00\xff", 4, "radio", "rover.emitter", rssi_dbm=-40.0)
@@ -66,8 +67,11 @@ class SubscribedGateway:
         self.clock, self.real = Clock(), Clock()
         self.real.run(5)
         self.began = self.real.now()
+        self.status: events.Status | None = None
+        times = self.clock, self.real
         self.subscriptions = Subscriptions(
-            self.observers, self.clock, self.real, lambda *names: DEVICES.get(names), lambda: 1.5
+            *(self.observers, *times, lambda *names: DEVICES.get(names), lambda: 1.5),
+            status=lambda: self.status,
         )
         self.ends: list[socket.socket] = []
 
@@ -226,6 +230,38 @@ async def test_every_kind_of_event(bench: SubscribedGateway) -> None:
         {"event": "notice", "source": "xbee0", "text": "a remark"},
     ]  # fmt: skip
     assert {each["event"] for each in got} == set(events.LIVE) - {"left_out", "status"}
+
+
+async def test_a_status_comes_at_once_with_the_states_and_then_once_a_second(
+    bench: SubscribedGateway,
+) -> None:
+    bench.status = events.Status({"number": 1})
+    others, read = bench.subscribe(kinds={"port"}), bench.subscribe(kinds={"status"})
+    bench.subscriptions.show(bench.subscriber, [])
+    await sent(bench)
+    (first,) = read()
+    assert (first["status"], first["since_ns"]) == ({"number": 1}, first["time_ns"])
+    bench.status = events.Status({"number": 2})
+    for seconds, expected in ((0.9, []), (0.2, [{"number": 2}]), (2.0, [{"number": 2}] * 2)):
+        bench.real.run(int(seconds * NS_PER_S))
+        await sent(bench)
+        found = read()
+        assert [each["status"] for each in found] == expected
+        assert not any("since_ns" in each for each in found)
+    assert not others()
+
+
+async def test_a_status_that_is_longer_than_all_that_may_wait_comes_too(
+    bench: SubscribedGateway,
+) -> None:
+    bench.status = events.Status({"long": "x" * (2 * BUFFER_BYTES)})
+    read = bench.subscribe(kinds={"status"})
+    bench.subscriptions.show(bench.subscriber, [])
+    found: list[dict[str, Any]] = []
+    for _ in range(1000):
+        await asyncio.sleep(0)
+        found += read()
+    assert [len(each["status"]["long"]) for each in found] == [2 * BUFFER_BYTES]
 
 
 async def test_filters_of_kinds_names_and_losses(bench: SubscribedGateway) -> None:

@@ -25,6 +25,7 @@ from hilgw.errors import HilgwError
 from hilgw.events.wire import encode_event
 from hilgw.record.compare import compare
 from hilgw.record.recording import Recording
+from tests import work
 
 pytestmark = pytest.mark.process
 SIMULATED = "backend: loopback\nspeed: max\n"
@@ -229,3 +230,13 @@ def test_there_are_not_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert not (tmp_path / "b.pcapng").exists()
 
     run("uart", tmp_path, act, 0.1)
+
+
+def test_a_packet_and_its_delivery_cost_a_recording_three_calls(tmp_path: Path) -> None:
+    found, path = Counter[str](), tmp_path / "a.pcapng"
+    with work.counting(found):
+        _, seen = run("uart", tmp_path, lambda gateway, made: made.begin("a", path), 10.0)
+    names = ("event_stream.transmitted", "event_stream.delivered", "recorder.delivered")
+    calls = sum(found[each] for each in (*names, "recorder.pass_on", "recorder.put"))
+    assert seen["packet"] == seen["delivered"] > 20
+    assert calls < 3.5 * seen["packet"]
