@@ -140,7 +140,7 @@ class ServoKind(ABC):
         return self._many(SYNC_WRITE, BULK_WRITE, register, size, blocks)
 
     def read_all(self, register: int, size: int, numbers: Iterable[int]) -> bytes:
-        """Return the question for adjacent registers of several servos, which answer in this order."""
+        """Return the question for adjacent registers of servos, which answer in this order."""
         return self._many(SYNC_READ, BULK_READ, register, size, dict.fromkeys(numbers, b""))
 
     def _many(
