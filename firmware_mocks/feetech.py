@@ -126,6 +126,8 @@ class Servo:
             self.saved[:] = self.table[:EEPROM]
         if address <= GOAL < address + len(data):
             self.table[TORQUE] = 1
+        if address <= MODE < address + len(data) and not self.table[PHASE] & 16:
+            self.pulses %= TURN
         if self.table[STATUS] & self.table[UNLOAD]:
             self.table[TORQUE] = 0
 

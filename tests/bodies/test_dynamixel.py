@@ -16,9 +16,8 @@ from dynamixel_sdk import (
 from hypothesis import given, strategies as st
 
 from firmware_mocks.dynamixel import packets as mock_packets
-from hilgw.bodies._servo_bus.kind import LONGEST, PING, Status, StatusReader
 from hilgw.bodies.dynamixel import BODY, DynamixelSettings
-from hilgw.bodies.dynamixel.packet import Dynamixel
+from hilgw.bodies.dynamixel.packet import LONGEST, PING, Dynamixel, Status, StatusReader
 from hilgw.bodies.dynamixel.settings import ServoSettings
 from hilgw.control.events import (
     Connected,

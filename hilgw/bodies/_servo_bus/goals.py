@@ -136,7 +136,7 @@ class Goals:
         before_torque: it is switched on next.
         """
         stops = {servo.number: servo.stop_blocks(before_torque) for servo in servos}
-        data = b""
+        data = self._kind.ends_cut if stops else b""
         for register in sorted({register for stop in stops.values() for register in stop}):
             blocks = {number: stop[register] for number, stop in stops.items() if register in stop}
             if blocks:

@@ -56,6 +56,7 @@ class ServoKind(ABC):
     registers that end with the mode. level: the register that makes servos answer all instructions,
     and its number. profile: what a goal needs first. read_back: registers that are compared with
     what was set, and their names. unlimited: the number of a profile of velocity without a limit.
+    ends_cut: what comes before a stop, and ends an instruction that was cut.
     """
 
     offsets: Mapping[int, int]
@@ -86,6 +87,7 @@ class ServoKind(ABC):
     hardware_errors: Mapping[int, str]
     errors: Mapping[int, str] = field(default_factory=dict)
     unlimited: int = 0
+    ends_cut: bytes = b""
 
     @property
     def goals(self) -> tuple[int, int]:

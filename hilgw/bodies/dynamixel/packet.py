@@ -9,7 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from hilgw.bodies._servo_bus.kind import PING, Series, ServoKind, Status
+from hilgw.bodies._servo_bus.kind import (
+    LONGEST as LONGEST,
+    PING as PING,
+    Series,
+    ServoKind,
+    Status as Status,
+    StatusReader as StatusReader,
+)
 from hilgw.framing.crc import named
 
 STATUS = 0x55

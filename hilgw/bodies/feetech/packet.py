@@ -14,7 +14,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from hilgw.bodies._servo_bus.kind import BROADCAST, Series, ServoKind, Status
+from hilgw.bodies._servo_bus.kind import (
+    BROADCAST,
+    LONGEST as LONGEST,
+    PING as PING,
+    Series,
+    ServoKind,
+    Status as Status,
+    StatusReader as StatusReader,
+)
 
 TURN = 4096
 STEP = math.tau / TURN
@@ -65,6 +73,7 @@ class Feetech(ServoKind):
                 5: "overload",
             },
             unlimited=32_767,  # 0 is unlimited, or a stop, as in Phase
+            ends_cut=b"\0\0",  # as a length it is not valid; FF of the next header would be
         )
 
     def checksum(self, data: bytes) -> bytes:

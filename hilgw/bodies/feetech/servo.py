@@ -1,8 +1,8 @@
 """Feetech STS servos, their handshake and session.
 
-A servo has no watchdog. A goal position switches its torque on, and Goal Speed 0 is no limit under
-position control. So a stop is one write that holds in every mode: the present position, time 0 and
-speed 0; and Torque Enable 0 for a servo that has no torque, or whose position is not known.
+A servo has no watchdog. A goal position switches its torque on, and Goal Speed 0 means no limit
+under position control. So a stop is one write that holds in every mode: the present position, time
+0 and speed 0; and Torque Enable 0 for a servo that has no torque, or whose position is not known.
 """
 
 from __future__ import annotations

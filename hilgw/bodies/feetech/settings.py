@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from hilgw.bodies._servo_bus.settings import ServoBusSettings, ServoSettings
+from hilgw.bodies._servo_bus.settings import ServoBusSettings, ServoSettings as ServoSettings
 from hilgw.settings import setting
 
 BAUD_RATES = (38400, 57600, 76800, 115200, 128_000, 250_000, 500_000, 1_000_000)
