@@ -135,6 +135,9 @@ def test_velocity_in_the_unit_of_the_servo(phase: int, unit: int) -> None:
     assert servo.get(SPEED) == round(-2.0 / STEP / unit)
     assert servo.speed == pytest.approx(-2.0 / STEP, abs=unit)
     assert (servo.table[MODE], servo.table[ACCELERATION], servo.get(FORCE)) == (1, 33, 500)
+    line.settings(LEFT, math.inf, 1e9, 1e9, 1e9)  # cut to what the registers take
+    line.run(100)
+    assert (servo.get(SPEED), servo.table[ACCELERATION], servo.get(FORCE)) == (32_767, 254, 1000)
 
 
 def test_a_wheel_shows_all_its_turns_and_a_position_command_ends_that() -> None:

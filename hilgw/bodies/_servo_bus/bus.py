@@ -92,7 +92,6 @@ class Bus(Exchange[Transaction, Status]):
     # --- state --------------------------------------------------------------------------------
 
     def has(self, request: Transaction | None) -> bool:
-        """Return whether this request waits, or its answers are awaited."""
         return request in self.waiting or request in self._queue
 
     @property

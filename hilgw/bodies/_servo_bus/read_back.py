@@ -49,7 +49,6 @@ class ReadBack:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every register has been right since `reset`."""
         return len(self._right) == len(self._kind.read_back) * len(self._servos)
 
     def ask(self, now: int, room_ns: int | None = None) -> None:
@@ -69,7 +68,6 @@ class ReadBack:
             self.due_ns = self._begun_ns + CYCLE_NS
 
     def _ask_next(self, room_ns: int | None) -> bool:
-        """Ask as many servos for one register as fit; return whether one does."""
         register = self._left[0][0]
         numbers = [number for each, number in self._left if each == register]
         while numbers:

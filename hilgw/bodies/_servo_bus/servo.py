@@ -67,7 +67,6 @@ class Servo(ABC):
         self.stop()
 
     def set_unit(self, rad_s: float) -> None:
-        """Take the unit of its velocities."""
         self.rad_s = rad_s
         fastest = self.device.limits.bounds("velocity")[1]
         # Of a position command that comes without a velocity.
@@ -75,7 +74,6 @@ class Servo(ABC):
         self._speed = max(1, int(fastest / rad_s)) if is_limited else self._kind.unlimited
 
     def let_go(self) -> None:
-        """Note that its torque is off: the next command sets its mode."""
         self.held = None  # it may be moved by hand
         self.mode: int | None = None
         self.changing: int | None = None
@@ -84,7 +82,6 @@ class Servo(ABC):
         self._sent: Writes = {}
 
     def stop(self) -> None:
-        """Drop what waits: it was stopped."""
         if self.waiting.keys() & self._kind.goals:
             self._counts["superseded"] += 1
         self.waiting = {}
@@ -131,7 +128,6 @@ class Servo(ABC):
         return raw * self.rad_s * self._sign
 
     def torque_of(self, raw: int) -> float:
-        """Return the torque of this load in N m."""
         return raw / self._full_load * self.settings.max_torque * self._sign
 
     @property
@@ -206,7 +202,6 @@ class Servo(ABC):
         return self._kind.position_mode
 
     def _aim(self, mode: int, goal: Writes) -> None:
-        """Let a goal in this mode wait, with the settings that a change of mode resets."""
         head = {self._kind.acceleration: self._acceleration} | self._limit_force(mode)
         self._wait(head | goal, mode)
 
@@ -239,7 +234,6 @@ class Servo(ABC):
         return self._slew.next_deadline()
 
     def expire(self, now: int) -> None:
-        """Take the next velocity on the way to the one commanded."""
         value = self._slew.expire(now)
         if value is not None and self._target == self._kind.velocity_mode:
             self.wanted = value
@@ -249,7 +243,6 @@ class Servo(ABC):
 
     @property
     def must_change(self) -> bool:
-        """Whether what waits needs another mode, which is not being set yet."""
         return bool(self.waiting) and self.changing is None and self._target != self.mode
 
     @property

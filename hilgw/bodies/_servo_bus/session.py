@@ -179,7 +179,6 @@ class ServoBusSession(RobotSession):
         return [*([Write(data)] if data else []), *events]
 
     def _next_wake(self, now: int) -> int | None:
-        """Return when what waits for the line may be written, or the next registers are read."""
         free_ns = self._bus.free_ns
         if self._stopping or self._goals.has_waiting:
             due = free_ns
@@ -208,7 +207,6 @@ class ServoBusSession(RobotSession):
     # --- handshake ----------------------------------------------------------------------------
 
     def _begin(self, now: int) -> None:
-        """Begin anew: no command from before reaches a servo."""
         self._begin_setup()
         answers_ns = HANDSHAKE_ANSWERS * ms_to_ns(self._settings.answer_ms)
         servo_ns = self._bus.duration_ns(HANDSHAKE_BYTES) + answers_ns
@@ -315,7 +313,6 @@ class ServoBusSession(RobotSession):
     # --- hardware errors ----------------------------------------------------------------------
 
     def _watch_alert(self, servo: Servo, *, alert: bool) -> None:
-        """Ask what is wrong at the first answer with the alert bit."""
         if self._faults.watch(servo, alert=alert):
             self.counts["hardware_errors"] += 1
             if self._is_up:
@@ -406,7 +403,6 @@ class ServoBusSession(RobotSession):
         return self._goals.of_stop(self._these(self._servos))
 
     def _enable(self, index: int, period_ms: float | None, now: int) -> list[Event]:
-        """Report the position or not; all are read in any case, as a stop needs them."""
         if period_ms == 0:
             self._enabled.discard(index)
         else:

@@ -74,7 +74,6 @@ class DynamixelServo(Servo):
 
     @property
     def _full_load(self) -> int:
-        """Present Load at full torque, or Present Current where the servo measures it."""
         measured = (self._has_current or self.series is P) and self._current > 0
         return self._current if measured else 1000
 

@@ -30,6 +30,7 @@ STS = Series("STS", 0, 2048, 32_767, STEP, 100 * STEP, TURN)
 LOCK, TORQUE_LIMIT = 55, 48
 FINE_SPEEDS, MULTI_TURN = 0x04, 0x10  # of Phase: steps/s in place of 50 steps/s; it counts turns
 COARSE = 50
+LARGEST_ACCELERATION = 254
 LOAD_SIGN = 10  # bit
 ECHOES = (2, 3)
 """Data bytes of our own reads and writes on an adapter that echoes: no answer has as many."""

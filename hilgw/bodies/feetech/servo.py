@@ -12,11 +12,12 @@ from typing import Any, ClassVar
 
 from hilgw.bodies._servo_bus.handshake import Handshake
 from hilgw.bodies._servo_bus.kind import ServoKind
-from hilgw.bodies._servo_bus.servo import Servo, Writes
+from hilgw.bodies._servo_bus.servo import LARGEST, Servo, Writes
 from hilgw.bodies._servo_bus.session import ServoBusSession
 from hilgw.bodies.feetech.packet import (
     COARSE,
     FINE_SPEEDS,
+    LARGEST_ACCELERATION,
     LOCK,
     MULTI_TURN,
     STEP,
@@ -32,9 +33,10 @@ from hilgw.errors import MismatchError
 
 
 class FeetechServo(Servo):
-    """is_limp: its torque is off, or was before the handshake."""
+    """A servo of series STS."""
 
-    is_limp = True
+    torque: int | None = None
+    _was_limp = True  # before the handshake
 
     def __init__(
         self, kind: ServoKind, device: Device, servo: Any, settings: Any, counts: Counter[str]
@@ -65,23 +67,14 @@ class FeetechServo(Servo):
 
     # --- torque -------------------------------------------------------------------------------
 
+    @property
+    def _is_limp(self) -> bool:
+        return self._was_limp if self.torque is None else not self.torque
+
     def forget(self) -> None:
-        limp = self.is_limp
+        self._was_limp = self._is_limp
         super().forget()
-        self.is_limp = limp
-
-    def let_go(self) -> None:
-        super().let_go()
-        self.is_limp = True
-
-    def hold(self, mode: int) -> None:
-        super().hold(mode)
-        self.is_limp = False
-
-    def written(self, register: int, amount: int, *, last: bool) -> None:
-        super().written(register, amount, last=last)
-        if register == self._kind.torque:
-            self.is_limp = not amount
+        self._largest = LARGEST_ACCELERATION, LARGEST
 
     # --- commands and stops -------------------------------------------------------------------
 
@@ -94,7 +87,7 @@ class FeetechServo(Servo):
 
     def stop_blocks(self, before_torque: bool) -> dict[int, bytes]:
         """Return a write from Acceleration on, which is 0, unlimited; or Torque Enable 0."""
-        if self.pulses is None or self.is_lost or (self.is_limp and not before_torque):
+        if self.pulses is None or self.is_lost or (self._is_limp and not before_torque):
             return {self._kind.torque: b"\0"}
         hold = self._kind.value(self._kind.goal_position, self.held_pulses())
         return {self._kind.acceleration: b"\0" + hold + bytes(4)}
