@@ -81,11 +81,15 @@ class Settings(Parameters):
 
 
 class Servo:
-    """pulses, speed: of the shaft. saved: the EEPROM. turned_ns: how long it has turned."""
+    """pulses, speed: of the shaft. saved: the EEPROM. turned_ns: how long it has turned.
+
+    fitted: registers that have these values at power on.
+    """
 
     def __init__(self, number: int) -> None:
         self.number, self.pulses, self.speed = number, 2048.0, 0.0
         self.saved = bytearray(EEPROM)
+        self.fitted: dict[int, int] = {}
         for address, value in (
             (0, 3), (1, 10), (MODEL, 9), (MODEL + 1, 3), (ID, number), (LEVEL, 1),
             (LIMITS + 2, 0xFF), (LIMITS + 3, 0x0F), (17, 3), (16, 0xE8), (PHASE, 12), (UNLOAD, 44),
@@ -99,6 +103,8 @@ class Servo:
         self.table[FORCE : FORCE + 2] = self.table[16:18]
         self.table[LOCK] = 1
         self.put(SPEED, FASTEST)
+        for address, value in self.fitted.items():
+            self.table[address] = value
         self.pulses, self.speed, self.turned_ns = self.pulses % TURN, 0.0, 0
         self.show(0)
 
@@ -175,19 +181,21 @@ class Bus(Adjustable[Settings]):
         for number, address, value in self.settings.registers:
             if number not in self.servos:
                 raise ValueError(f"registers: there is no servo {number}")
-            self.servos[number].table[address] = value
+            self.servos[number].fitted[address] = self.servos[number].table[address] = value
 
     def _adopt(self, name: str) -> None:
         if name == "registers":
+            for servo in self.servos.values():
+                servo.fitted.clear()
             self._fit()
 
     def reset(self, now: int) -> None:
         self._cancel()
         self._input.clear()
         self._moved_ns = now
+        self._fit()
         for servo in self.servos.values():
             servo.boot()
-        self._fit()
         self._step(now)
 
     def describe(self) -> str:
@@ -236,13 +244,13 @@ class Bus(Adjustable[Settings]):
 
     def _execute(self, number: int, instruction: int, data: bytes, now: int) -> None:
         if instruction == SYNC_READ:
-            for each in data[2:]:
-                self._answer(each, self._read(each, data), now)
+            for asked in data[2:]:
+                self._answer(asked, self._read(asked, data), now)
         elif instruction == SYNC_WRITE and len(data) > 2:
             step = data[1] + 1
-            for at in range(2, len(data) - data[1], step):
-                if data[at] in self.servos:
-                    self.servos[data[at]].write(data[0], data[at + 1 : at + step])
+            for start in range(2, len(data) - data[1], step):
+                if data[start] in self.servos:
+                    self.servos[data[start]].write(data[0], data[start + 1 : start + step])
         elif number in self.servos:
             if instruction == WRITE and data:
                 self.servos[number].write(data[0], data[1:])

@@ -76,11 +76,3 @@ def test_errors_and_registers(name: str, value: str, status: int, torque: bool) 
     made.advance(10 * MS)
     assert made.servos[1].torque is torque
     assert asked(made, packet(1, 1), 20 * MS).split()[-2] == f"{status:02x}"
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("ids", "1, 1"), ("registers", "1:2"), ("registers", "9:40:1")]
-)
-def test_wrong_parameters_are_named(name: str, value: str) -> None:
-    with pytest.raises(ValueError, match=name):
-        bus(**{name: value})
