@@ -162,7 +162,8 @@ class Servo:
             self.speed = math.copysign(speed, way) if reach < abs(way) else 0.0
         else:
             speed = self.get(PWM, 10) / 1000 * FASTEST if mode == 2 else speed
-            rate = self.table[ACCELERATION] * 100 * seconds or math.inf
+            units = self.table[ACCELERATION]
+            rate = units * 100 * seconds if units else math.inf
             self.speed += max(-rate, min(rate, speed - self.speed))
             self.pulses += self.speed * seconds
 
