@@ -11,6 +11,7 @@ from typing import Any
 from hilgw.bodies.create2 import BODY as CREATE2_BODY, Create2Settings
 from hilgw.bodies.dynamixel import BODY as DYNAMIXEL_BODY, DynamixelSettings
 from hilgw.bodies.epuck import BODY as EPUCK_BODY, EPuckSettings
+from hilgw.bodies.feetech import BODY as FEETECH_BODY, FeetechSettings
 from hilgw.bodies.text import BODY as TEXT_BODY
 from hilgw.bodies.text.settings import TextBodySettings
 from hilgw.config.load import load_config
@@ -65,5 +66,6 @@ def _on_a_line(settings: Callable[..., Any]) -> Callable[..., Any]:
 CREATE2 = Robot(CREATE2_BODY, _on_a_line(Create2Settings), 200)
 EPUCK = Robot(EPUCK_BODY, _on_a_line(EPuckSettings), 600)
 DYNAMIXEL = Robot(DYNAMIXEL_BODY, _on_a_line(DynamixelSettings), 300)
+FEETECH = Robot(FEETECH_BODY, _on_a_line(FeetechSettings), 300)
 KHEPERA = Robot(TEXT_BODY, lambda **changes: replace(shipped("khepera"), **changes), 400)
 GCODE = Robot(TEXT_BODY, lambda **changes: replace(shipped("gcode"), **changes), 400)

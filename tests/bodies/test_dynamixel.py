@@ -16,7 +16,8 @@ from dynamixel_sdk import (
 from hypothesis import given, strategies as st
 
 from firmware_mocks.dynamixel import packets as mock_packets
-from hilgw.bodies.dynamixel import BODY, DynamixelSettings, packet
+from hilgw.bodies.dynamixel import BODY, DynamixelSettings
+from hilgw.bodies.dynamixel.packet import LONGEST, PING, Dynamixel, Status, StatusReader
 from hilgw.bodies.dynamixel.settings import ServoSettings
 from hilgw.control.events import (
     Connected,
@@ -45,6 +46,7 @@ MIXED = {
     RIGHT: ServoSettings(id=2),
 }
 OFFSETS = {1: 0, 7: 448, 2: 0}
+SERVOS = Dynamixel({1: 0})
 
 
 class RecordingPort:
@@ -80,10 +82,10 @@ def test_the_makers_client_makes_the_same_packets_for_many_servos() -> None:
     for made in (read.txPacket, write.txPacket, bulk_read.txPacket, bulk_write.txPacket):
         assert made() == COMM_SUCCESS
     assert [port.written for port in ports] == [
-        packet.read_all(packet.POSITION, 4, alike),
-        packet.write_all(packet.GOAL_VELOCITY, {1: 1, 7: 7}, alike),
-        packet.read_all(packet.POSITION, 4, OFFSETS),
-        packet.write_all(packet.GOAL_VELOCITY, {1: 1, 7: 7, 2: 2}, OFFSETS),
+        Dynamixel(alike).read_all(132, 4, alike),
+        Dynamixel(alike).write_all(104, {1: 1, 7: 7}),
+        Dynamixel(OFFSETS).read_all(132, 4, OFFSETS),
+        Dynamixel(OFFSETS).write_all(104, {1: 1, 7: 7, 2: 2}),
     ]
 
 
@@ -93,9 +95,9 @@ def test_the_makers_client_makes_the_same_packets_for_many_servos() -> None:
 @pytest.mark.parametrize(
     ("made", "data"),
     [
-        (packet.packet(1, packet.PING), "ff ff fd 00 01 03 00 01 19 4e"),
-        (packet.read(1, 132, 4), "ff ff fd 00 01 07 00 02 84 00 04 00 1d 15"),
-        (packet.write(1, 116, 512), "ff ff fd 00 01 09 00 03 74 00 00 02 00 00 ca 89"),
+        (SERVOS.packet(1, PING), "ff ff fd 00 01 03 00 01 19 4e"),
+        (SERVOS.read(1, 132, 4), "ff ff fd 00 01 07 00 02 84 00 04 00 1d 15"),
+        (SERVOS.write(1, 116, 512), "ff ff fd 00 01 09 00 03 74 00 00 02 00 00 ca 89"),
     ],
 )
 def test_instructions_of_the_manual(made: bytes, data: str) -> None:
@@ -106,7 +108,7 @@ def test_instructions_of_the_manual(made: bytes, data: str) -> None:
 def test_the_status_of_the_manual() -> None:
     """e-manual, Protocol 2.0, Ping: status of model 1030, firmware 38."""
     data = bytes.fromhex("ff ff fd 00 01 07 00 55 00 06 04 26 65 5d")
-    assert packet.StatusReader().feed(data) == [packet.Status(1, 0, False, b"\x06\x04\x26")]
+    assert StatusReader(SERVOS).feed(data) == [Status(1, 0, False, b"\x06\x04\x26")]
 
 
 @given(
@@ -122,22 +124,22 @@ def test_status_packets_in_any_chunks(
     """Also with FF FF FD in the data, and with the gateway's own packets echoed between."""
     data = b""
     for number, error, rest in sent:
-        data += packet.write(1, 116, 512) * echo
+        data += SERVOS.write(1, 116, 512) * echo
         data += mock_packets.packet(number, 0x55, bytes((error,)) + rest + b"\xff\xff\xfd" + rest)
-    reader = packet.StatusReader()
+    reader = StatusReader(SERVOS)
     found = []
     for size in (*sizes, len(data)):
         found += reader.feed(data[:size])
         data = data[size:]
     assert found == [
-        packet.Status(number, error & 0x7F, error >= 0x80, rest + b"\xff\xff\xfd" + rest)
+        Status(number, error & 0x7F, error >= 0x80, rest + b"\xff\xff\xfd" + rest)
         for number, error, rest in sent
     ]
 
 
 @given(st.integers(0, 252), st.integers(1, 255), st.binary(max_size=60))
 def test_both_readings_of_the_manual_agree(number: int, code: int, data: bytes) -> None:
-    made = packet.packet(number, code, data)
+    made = SERVOS.packet(number, code, data)
     assert made == mock_packets.packet(number, code, data)
     assert mock_packets.take(bytearray(made)) == (number, code, data, True)
 
@@ -147,9 +149,9 @@ def test_a_good_packet_is_found_after_a_damaged_one() -> None:
     for bit in range(8 * len(good)):
         damaged = bytearray(good)
         damaged[bit // 8] ^= 1 << bit % 8
-        reader = packet.StatusReader()
-        found = reader.feed(bytes(damaged) + good + good + bytes(packet.LONGEST))
-        assert found[-1] == packet.Status(3, 0, False, b"\1\2"), bit
+        reader = StatusReader(SERVOS)
+        found = reader.feed(bytes(damaged) + good + good + bytes(LONGEST))
+        assert found[-1] == Status(3, 0, False, b"\1\2"), bit
 
 
 # --- the handshake -------------------------------------------------------------------------------
@@ -431,14 +433,14 @@ def test_the_load_and_the_stop_of_a_mixed_chain() -> None:
         for motors in ({name: ServoSettings(id=each.id) for name, each in MIXED.items()}, MIXED)
     )
     grown = BODY.line_load(mixed).needed - BODY.line_load(alike).needed
-    request = len(packet.read_all(packet.POSITION, 4, OFFSETS)) - len(
-        packet.read_all(packet.POSITION, 4, dict.fromkeys(OFFSETS, 0))
+    request = len(Dynamixel(OFFSETS).read_all(132, 4, OFFSETS)) - len(
+        Dynamixel(dict.fromkeys(OFFSETS, 0)).read_all(132, 4, OFFSETS)
     )
     assert grown == pytest.approx(request + 2 * request * 20 / 250, abs=1)
     stop = BODY.stop_frame(mixed)
     assert "Bulk Write" in stop.words and "(104, 552)" in stop.words
     known = bytes.fromhex(stop.form.partition("??")[0])
-    assert known.startswith(packet.write_all(104, dict.fromkeys(OFFSETS, 0), OFFSETS))
+    assert known.startswith(Dynamixel(OFFSETS).write_all(104, dict.fromkeys(OFFSETS, 0)))
 
 
 def test_many_servos_have_time_for_one_handshake(monkeypatch: pytest.MonkeyPatch) -> None:

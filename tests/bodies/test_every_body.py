@@ -12,6 +12,7 @@ from hilgw import plugins
 from hilgw.bodies.create2 import BODY as CREATE2
 from hilgw.bodies.dynamixel import BODY as DYNAMIXEL
 from hilgw.bodies.epuck import BODY as EPUCK
+from hilgw.bodies.feetech import BODY as FEETECH
 from hilgw.bodies.text import BODY as TEXT
 from hilgw.bodies.wc2ec import BODY as WC2EC
 from hilgw.bodies.webots import BODY as WEBOTS
@@ -56,6 +57,23 @@ class TestServosWithTimeBasedProfiles(TestDynamixel):
     page = None
     settings = {**TestDynamixel.settings, "drive_mode": "velocity"}
     mock = {"registers": "1:10:4, 2:10:13"}
+
+
+class TestFeetech(BodyConformance):
+    body = FEETECH
+    settings = {"port": "/dev/x"}
+    page = DOCS / "feetech.md"
+    silence_s = 1.0
+
+    def moves(self, mock: Any) -> bool:
+        return any(servo.moves for servo in mock.servos.values())
+
+
+class TestFeetechAsWorn(TestFeetech):
+    """Response level 0, speed and PWM control left on, coarse speeds, an adapter that echoes."""
+
+    page = None
+    mock = {"registers": "1:8:0, 1:33:1, 1:18:8, 2:8:0, 2:33:2", "echo": "yes"}
 
 
 class TestCreate2WithItsWheels(TestCreate2):

@@ -14,6 +14,7 @@ from hilgw.bodies.create2 import BODY as CREATE2, Create2Settings
 from hilgw.bodies.create2.settings import Create2Sensor
 from hilgw.bodies.dynamixel import BODY as DYNAMIXEL, DynamixelSettings
 from hilgw.bodies.epuck import BODY as EPUCK, EPuckSettings
+from hilgw.bodies.feetech import BODY as FEETECH, FeetechSettings
 from hilgw.bodies.text import BODY as TEXT
 from hilgw.bodies.text.settings import Motion, Request, TextBodySettings, TextSensor
 from hilgw.config.load import load_text
@@ -27,6 +28,7 @@ SESSIONS: dict[str, Any] = {
     "create2": lambda: CREATE2.session(Create2Settings(port="/dev/x"), "R2025a"),
     "dynamixel": lambda: DYNAMIXEL.session(DynamixelSettings(port="/dev/x"), "R2025a"),
     "epuck": lambda: EPUCK.session(EPuckSettings(port="/dev/x"), "R2025a"),
+    "feetech": lambda: FEETECH.session(FeetechSettings(port="/dev/x"), "R2025a"),
 }
 
 
@@ -56,6 +58,7 @@ def test_the_settings_shown_are_accepted() -> None:
     sensors = settings_shown("create2").sensors
     assert sensors["battery"] == Create2Sensor(packet="battery_charge")
     assert settings_shown("dynamixel").motors["turret"].sensor == "turret angle"
+    assert settings_shown("feetech").motors["gripper"].sensor == "gripper angle"
     sensors = settings_shown("epuck").sensors
     assert sensors["gs1"].present and not sensors["mic0"].present
 

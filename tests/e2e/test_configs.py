@@ -31,6 +31,7 @@ ROBOTS = [
     "epuck",
     "create2",
     "dynamixel",
+    "feetech",
     "khepera",
     "gcode",
     "webots-plugin",
@@ -39,7 +40,7 @@ ROBOTS = [
 # A Webots behind hilgw has no simulated time, a busy machine delays the program of another, and
 # these robots stand still at the end of a run. tests/golden has the bytes of their motions.
 AS_SHIPPED = ["webots-proxy", "python-controller", "khepera", "gcode", "epuck"]
-AT_REST = ["create2", "dynamixel"]
+AT_REST = ["create2", "dynamixel", "feetech"]
 EMULATED = ["firmware-emulated"]  # QEMU, and real time
 TOGETHER = ["lab-simulator", "lab-bench"]  # tests/docs/test_distributed.py
 

@@ -22,6 +22,7 @@ DURATION_S = 4.45
 DURATIONS_S = {
     "create2": 1.95,
     "dynamixel": 0.95,
+    "feetech": 0.95,
     "khepera": 0.95,
     "ir_toy": 6.9,
     "swarm": 3.45,

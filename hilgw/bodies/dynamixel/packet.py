@@ -1,4 +1,4 @@
-"""Packets of Dynamixel protocol 2.0 (ROBOTIS e-manual, Protocol 2.0), and the registers used.
+"""Dynamixel servos: packets of protocol 2.0 (ROBOTIS e-manual, Protocol 2.0), and registers.
 
 Registers have their addresses in series X (e-manual, XL430-W250, Control Table). offset: what a
 servo of another series adds to those in its RAM.
@@ -7,199 +7,113 @@ servo of another series adds to those in its RAM.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
+from hilgw.bodies._servo_bus.kind import (
+    LONGEST as LONGEST,
+    PING as PING,
+    Series,
+    ServoKind,
+    Status as Status,
+    StatusReader as StatusReader,
+)
 from hilgw.framing.crc import named
 
-HEADER = b"\xff\xff\xfd\x00"
-BROADCAST = 254
-PING, READ, WRITE, STATUS = 0x01, 0x02, 0x03, 0x55
-SYNC_READ, SYNC_WRITE, BULK_READ, BULK_WRITE = 0x82, 0x83, 0x92, 0x93
-OVERHEAD = 10  # header, id, length, instruction, CRC
-LONGEST = 256
+STATUS = 0x55
 ALERT = 0x80
-ERRORS = {
-    1: "it failed",
-    2: "unknown instruction",
-    3: "CRC error",
-    4: "value out of range",
-    5: "wrong length",
-    6: "beyond the limit in the servo",
-    7: "register locked",
-}
-HARDWARE_ERRORS = {
-    0: "input voltage",
-    2: "overheating",
-    3: "encoder",
-    4: "electrical shock",
-    5: "overload",
-}
-DRIVE_MODE, MODE, TORQUE, STATUS_RETURN, HARDWARE_ERROR, WATCHDOG = 10, 11, 64, 68, 70, 98
-GOAL_PWM, GOAL_CURRENT, GOAL_VELOCITY = 100, 102, 104
-PROFILE_ACCELERATION, PROFILE_VELOCITY, GOAL_POSITION = 108, 112, 116
-LOAD, POSITION = 126, 132
+DRIVE_MODE, WATCHDOG, GOAL_PWM, GOAL_CURRENT = 10, 98, 100, 102
 RAM = 64  # registers from here on have other addresses in other series
-LIMITS, LIMITS_SIZE = 36, 20  # PWM, current, velocity and position limits
-SIZES = {
-    DRIVE_MODE: 1, MODE: 1, TORQUE: 1, STATUS_RETURN: 1, HARDWARE_ERROR: 1, WATCHDOG: 1,
-    GOAL_PWM: 2, GOAL_CURRENT: 2, GOAL_VELOCITY: 4, PROFILE_ACCELERATION: 4, PROFILE_VELOCITY: 4,
-    GOAL_POSITION: 4, POSITION: 4,
-}  # fmt: skip
 
 _crc = named("crc-16-buypass")  # polynomial 8005, from 0, highest bit first
 
 
-class Status(NamedTuple):
-    """The answer of one servo. error: its number; alert: it has a hardware error."""
+class Dynamixel(ServoKind):
+    """Servos of series X and P."""
 
-    number: int
-    error: int
-    alert: bool
-    data: bytes
+    def __init__(self, offsets: Mapping[int, int]) -> None:
+        super().__init__(
+            offsets,
+            title="Dynamixel servos",
+            header=b"\xff\xff\xfd\x00",
+            width=2,
+            overhead=10,  # header, id, length, instruction, CRC
+            status_bytes=11,
+            sizes={
+                DRIVE_MODE: 1, 11: 1, 64: 1, 68: 1, 70: 1, WATCHDOG: 1,
+                GOAL_PWM: 2, GOAL_CURRENT: 2, 104: 4, 108: 4, 112: 4, 116: 4,
+            },
+            mode=11,
+            torque=64,
+            hardware_error=70,
+            goal_velocity=104,
+            acceleration=108,
+            speed=112,
+            goal_position=116,
+            profile=(108, GOAL_PWM, GOAL_CURRENT, 112),
+            present=(132, 4),
+            feedback=(126, 10),
+            setup=(DRIVE_MODE, 2),
+            limits=(36, 20),  # PWM, current, velocity and position limits
+            level=(68, 2),
+            read_back={WATCHDOG: "bus watchdog", 64: "torque"},
+            velocity_mode=1,
+            position_mode=3,
+            position_modes=(3, 4, 5),
+            errors={
+                1: "it failed",
+                2: "unknown instruction",
+                3: "CRC error",
+                4: "value out of range",
+                5: "wrong length",
+                6: "beyond the limit in the servo",
+                7: "register locked",
+            },
+            hardware_errors={
+                0: "input voltage",
+                2: "overheating",
+                3: "encoder",
+                4: "electrical shock",
+                5: "overload",
+            },
+        )  # fmt: skip
 
+    def checksum(self, data: bytes) -> bytes:
+        return int(_crc.compute(data)).to_bytes(2, "little")
 
-def checksum(data: bytes) -> bytes:
-    return int(_crc.compute(data)).to_bytes(2, "little")
+    def packet(self, number: int, instruction: int, parameters: bytes = b"") -> bytes:
+        """Return a packet with its stuffing: FD after each FF FF FD from the instruction on."""
+        body = (bytes((instruction,)) + parameters).replace(b"\xff\xff\xfd", b"\xff\xff\xfd\xfd")
+        data = self.header + bytes((number,)) + (len(body) + 2).to_bytes(2, "little") + body
+        return data + self.checksum(data)
 
+    def status(self, data: bytes) -> Status | None:
+        if data[7] != STATUS or len(data) < self.status_bytes:
+            return None
+        rest = data[8:-2].replace(b"\xff\xff\xfd\xfd", b"\xff\xff\xfd")
+        return Status(data[4], rest[0] & 0x7F, bool(rest[0] & ALERT), rest[1:])
 
-def packet(number: int, instruction: int, parameters: bytes = b"") -> bytes:
-    """A packet with its stuffing: FD after each FF FF FD from the instruction on."""
-    body = (bytes((instruction,)) + parameters).replace(b"\xff\xff\xfd", b"\xff\xff\xfd\xfd")
-    data = HEADER + bytes((number,)) + (len(body) + 2).to_bytes(2, "little") + body
-    return data + checksum(data)
+    def value(self, register: int, amount: int) -> bytes:
+        size = self.sizes[register]
+        return (amount & ((1 << 8 * size) - 1)).to_bytes(size, "little")
 
+    def reading(self, data: bytes) -> tuple[int, int | None, int | None]:
+        if len(data) < self.feedback[1]:
+            return signed(data), None, None
+        return signed(data[-4:]), signed(data[2:6]), signed(data[:2])
 
-def value(address: int, number: int) -> bytes:
-    """A number as the bytes of this register."""
-    size = SIZES[address]
-    return (number & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+    def identity(self, number: int) -> tuple[bytes, int]:
+        return self.packet(number, PING), 3
 
-
-def _place(register: int, offset: int) -> bytes:
-    return (register + (offset if register >= RAM else 0)).to_bytes(2, "little")
-
-
-def write(number: int, register: int, amount: int, offset: int = 0) -> bytes:
-    return packet(number, WRITE, _place(register, offset) + value(register, amount))
-
-
-def read(number: int, register: int, size: int, offset: int = 0) -> bytes:
-    return packet(number, READ, _place(register, offset) + size.to_bytes(2, "little"))
-
-
-def write_all(register: int, amounts: Mapping[int, int], offsets: Mapping[int, int]) -> bytes:
-    """Sets a register of several servos, which do not answer, in one packet.
-
-    A sync write, or a bulk write where they have it at different addresses. amounts, offsets: by
-    the servos' ids.
-    """
-    places = {number: _place(register, offsets[number]) for number in amounts}
-    size = SIZES[register].to_bytes(2, "little")
-    data = {number: value(register, amount) for number, amount in amounts.items()}
-    if len(set(places.values())) > 1:
-        each = (bytes((number,)) + places[number] + size + data[number] for number in amounts)
-        return packet(BROADCAST, BULK_WRITE, b"".join(each))
-    head = next(iter(places.values())) + size
-    each = (bytes((number,)) + data[number] for number in amounts)
-    return packet(BROADCAST, SYNC_WRITE, head + b"".join(each))
-
-
-def read_all(register: int, size: int, offsets: Mapping[int, int]) -> bytes:
-    """Reads adjacent registers of several servos, which answer in this order.
-
-    A sync read, or a bulk read where they have them at different addresses. offsets: by the servos'
-    ids.
-    """
-    places = {number: _place(register, offset) for number, offset in offsets.items()}
-    length = size.to_bytes(2, "little")
-    if len(set(places.values())) > 1:
-        each = (bytes((number,)) + place + length for number, place in places.items())
-        return packet(BROADCAST, BULK_READ, b"".join(each))
-    return packet(BROADCAST, SYNC_READ, next(iter(places.values())) + length + bytes(places))
+    def place(self, number: int, register: int) -> bytes:
+        return super().place(number, register + (self.offsets[number] if register >= RAM else 0))
 
 
 def signed(data: bytes) -> int:
     return int.from_bytes(data, "little", signed=True)
 
 
-class StatusReader:
-    """Status packets from bytes in any chunks.
-
-    Other packets are skipped: on a half-duplex adapter that echoes, those of the gateway itself.
-    dropped: damaged packets, and bytes of none.
-    """
-
-    def __init__(self) -> None:
-        self.dropped: Counter[str] = Counter()
-        self._buffer = bytearray()
-
-    def clear(self) -> None:
-        self._buffer.clear()
-
-    def feed(self, data: bytes) -> list[Status]:
-        self._buffer += data
-        found = []
-        while (body := self._next()) is not None:
-            status = _status(body)
-            if status is not None:
-                found.append(status)
-        return found
-
-    def _next(self) -> bytes | None:
-        """The next whole packet without header, length and CRC; None: there is none yet."""
-        buffer = self._buffer
-        while True:
-            at = buffer.find(HEADER)
-            skipped = max(0, len(buffer) - 3) if at < 0 else at
-            self.dropped["noise"] += skipped
-            del buffer[:skipped]
-            if len(buffer) < 7 or at < 0:
-                return None
-            size = 7 + int.from_bytes(buffer[5:7], "little")
-            if OVERHEAD <= size <= LONGEST:
-                if len(buffer) < size:
-                    return None
-                whole = bytes(buffer[:size])
-                if checksum(whole[:-2]) == whole[-2:]:
-                    del buffer[:size]
-                    return whole[4:5] + whole[7:-2]
-            self.dropped["damaged"] += 1
-            del buffer[:4]
-
-
-def _status(body: bytes) -> Status | None:
-    number, instruction, rest = body[0], body[1], body[2:]
-    if instruction != STATUS or not rest:
-        return None
-    rest = rest.replace(b"\xff\xff\xfd\xfd", b"\xff\xff\xfd")
-    return Status(number, rest[0] & 0x7F, bool(rest[0] & ALERT), rest[1:])
-
-
 _RPM = math.tau / 60
 _RPM2 = math.tau / 3600
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """offset: what is added to an address in the RAM of series X.
-
-    zero: the pulse in the middle. reach: the largest pulse beyond one turn. rad_s, rad_s2: units of
-    velocity and acceleration. turns: model -> pulses of one turn; other models have `pulses`.
-    """
-
-    name: str
-    offset: int
-    zero: int
-    reach: int
-    rad_s: float
-    rad_s2: float
-    pulses: int
-    turns: Mapping[int, int] = field(default_factory=dict)
-
-
 X = Series("X", 0, 2048, 1_048_575, 0.229 * _RPM, 214.577 * _RPM2, 4096)
 P = Series(
     "P",

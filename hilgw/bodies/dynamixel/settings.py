@@ -2,99 +2,44 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from hilgw.bodies._common.settings import RobotSettings
+from hilgw.bodies._servo_bus.settings import ServoBusSettings, ServoSettings as AnyServoSettings
 from hilgw.bodies.dynamixel.packet import SERIES
-from hilgw.devices.kinds import NO_LIMITS, POSITION_SENSOR, ROTATIONAL_MOTOR, Device
-from hilgw.devices.properties import PositionSensorFields, RotationalMotorFields
 from hilgw.settings import setting
 
-HOLD, VELOCITY = "hold", "velocity"
+VELOCITY = "velocity"
 BAUD_RATES = (9600, 57600, 115200, 1_000_000, 2_000_000, 3_000_000, 4_000_000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServoSettings:
+class ServoSettings(AnyServoSettings):
     """One servo: a motor and its position sensor."""
 
-    id: int = setting("id of the servo", ge=0, le=252, example=1)
-    sensor: str = setting(
-        "name of its position sensor; not set: the motor's, with sensor in place of motor", ""
-    )
     series: str = setting("series of the servo: its registers and units", "X", choices=[*SERIES])
-    zero: int | None = setting(
-        "pulse at 0 rad; not set: the middle of the range, 2048, and 0 of series P",
-        None,
-        ge=-1_048_575,
-        le=1_048_575,
-    )
-    reverse: bool = setting("true: a positive angle is clockwise", False)
-    multi_turn: bool = setting(
-        "true: positions of up to 256 turns, without the position limits of the servo", False
-    )
-    max_torque: float = setting(
-        "torque at its full PWM, or full current where it measures that",
-        1.4,
-        ge=0.001,
-        le=1000,
-        unit="N m",
-    )
-
-
-# TurtleBot3 Burger: its wheels are two XL430 with these ids.
-DEFAULT_SERVOS = {
-    "left wheel motor": ServoSettings(id=1),
-    "right wheel motor": ServoSettings(id=2),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DynamixelSettings(RobotSettings):
+class DynamixelSettings(ServoBusSettings):
     """The serial line of the bus, its servos, and their limits."""
 
+    # TurtleBot3 Burger: its wheels are two XL430 with these ids.
+    DEFAULTS: ClassVar[Mapping[str, Any]] = {
+        "left wheel motor": ServoSettings(id=1),
+        "right wheel motor": ServoSettings(id=2),
+    }
     baudRate: int = setting("rate of the bus", 57_600, choices=BAUD_RATES, unit="bit/s")
     motors: dict[str, ServoSettings] = setting(
         "motor -> its servo; empty: the two wheels of a TurtleBot3 Burger", default_factory=dict
     )
-    period_ms: float = setting(
-        "time between two readings of all positions", 20.0, ge=1, le=1000, unit="ms"
-    )
-    answer_ms: float = setting(
-        "longest time for an answer beside its bytes: return delay of the servo, latency of a USB "
-        "adapter",
-        20.0,
-        ge=1,
-        le=1000,
-        unit="ms",
-    )
-    return_delay_us: float = setting(
-        "time of a servo from a request to its answer, for the check of the line",
-        500.0,
-        ge=0,
-        le=508,
-        unit="us",
-    )
-    silence_s: float = setting(
-        "time without an answer of a servo that counts as a disconnect",
-        0.3,
-        ge=0.05,
-        le=3600,
-        unit="s",
-    )
     watchdog_ms: int = setting(
-        "the servos stop by themselves so long after the last packet on the bus (steps of 20)",
+        "the servos stop by themselves this long after the last packet on the bus (steps of 20)",
         200,
         ge=40,
         le=2540,
         unit="ms",
-    )
-    on_loss: str = setting(
-        "in the handshake, also after a loss, a servo that is found under position control with "
-        "its torque on holds its position, or lets go (release); any other lets go",
-        HOLD,
-        choices=[HOLD, "release"],
     )
     drive_mode: str = setting(
         "keep: a servo with a time-based profile (register Drive Mode, bit 2), or whose goals "
@@ -103,43 +48,3 @@ class DynamixelSettings(RobotSettings):
         "keep",
         choices=["keep", VELOCITY],
     )
-    show_velocity: bool = setting(
-        "true: motors report their velocity, for a controller whose protocol carries it (WC2EC)",
-        False,
-    )
-
-
-def servos_of(settings: DynamixelSettings) -> dict[str, ServoSettings]:
-    return settings.motors or DEFAULT_SERVOS
-
-
-def sensor_name(motor: str, servo: ServoSettings) -> str:
-    if servo.sensor:
-        return servo.sensor
-    return motor.replace("motor", "sensor") if "motor" in motor else f"{motor} sensor"
-
-
-def devices_of(settings: DynamixelSettings) -> list[Device]:
-    """Each motor with its position sensor, in the order of the file."""
-    devices: list[Device] = []
-    for name, servo in servos_of(settings).items():
-        motor = RotationalMotorFields(maxTorque=servo.max_torque, joint=name)
-        limits = settings.limits.get(name, NO_LIMITS)
-        index = len(devices)
-        devices += [
-            Device(
-                name=name,
-                kind=ROTATIONAL_MOTOR,
-                index=index,
-                limits=limits,
-                fields=motor,
-                zero_within=math.pi if servo.multi_turn else math.inf,  # it is lost in whole turns
-            ),
-            Device(
-                name=sensor_name(name, servo),
-                kind=POSITION_SENSOR,
-                index=index + 1,
-                fields=PositionSensorFields(joint=name),
-            ),
-        ]
-    return devices

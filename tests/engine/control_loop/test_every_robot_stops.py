@@ -12,11 +12,12 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from firmware_mocks import create2, dynamixel, epuck, gcode_machine, khepera
+from firmware_mocks import create2, dynamixel, epuck, feetech, gcode_machine, khepera
 from firmware_mocks.wc2ec import wire
 from hilgw.bodies.create2 import BODY as CREATE2, Create2Settings
 from hilgw.bodies.dynamixel import BODY as DYNAMIXEL, DynamixelSettings
 from hilgw.bodies.epuck import BODY as EPUCK, EPuckSettings
+from hilgw.bodies.feetech import BODY as FEETECH, FeetechSettings
 from hilgw.bodies.text import BODY as TEXT
 from hilgw.bodies.text.settings import Line, Motion, Request, TextBodySettings, TextMotor
 from hilgw.devices.kinds import MOTOR, MotorLimits
@@ -92,6 +93,19 @@ ROBOTS: dict[str, Robot] = {  # a kind, and after a - what is special
         lambda: dynamixel.create("robot", new_air(), {"baud_rate": 115200}),
         lambda mock: any(servo.moves for servo in mock.servos.values()),
         [("echo", "yes"), ("echo", "no"), ("temperature", "60"), ("temperature", "31")],
+    ),
+    "feetech": Robot(
+        lambda: FEETECH.session(
+            FeetechSettings(
+                port="/dev/x",
+                baudRate=115200,
+                limits={"left wheel motor": MotorLimits(rate=5.0)},
+            ),
+            "R2020a",
+        ),
+        lambda: feetech.create("robot", new_air(), {"baud_rate": 115200}),
+        lambda mock: any(servo.moves for servo in mock.servos.values()),
+        [("echo", "yes"), ("echo", "no"), ("registers", "1:48:0"), ("registers", "1:48:255")],
     ),
     "epuck": Robot(
         lambda: EPUCK.session(

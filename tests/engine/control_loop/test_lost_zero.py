@@ -10,6 +10,8 @@ import pytest
 from hilgw.bodies.create2 import Create2Settings
 from hilgw.bodies.dynamixel import DynamixelSettings
 from hilgw.bodies.dynamixel.settings import ServoSettings
+from hilgw.bodies.feetech import FeetechSettings
+from hilgw.bodies.feetech.settings import ServoSettings as FeetechServo
 from hilgw.control.events import MotorCommand, MotorField, SensorSwitch
 from hilgw.engine.arming.leases import Lease
 from hilgw.engine.control_loop.control_loops import ControlLoops
@@ -85,6 +87,17 @@ def test_an_accepted_position_is_the_one_that_counts_from_then_on() -> None:
     robot.run(4_000)
     restarted(robot, robot.mock.servos[1].boot)
     assert "was 8.5 rad" in refusal(robot, "valve")
+
+
+def test_a_feetech_servo_that_counts_turns_loses_its_zero_too() -> None:
+    servos = {VALVE: FeetechServo(id=1, multi_turn=True)}
+    mock = {"registers": "1:18:28, 1:11:0, 1:12:0"}
+    settings = FeetechSettings(port="/dev/x", motors=servos, mock=mock)
+    robot = OnMock("feetech", settings, **REAL).start()
+    go(robot, 8.5)
+    robot.run(4_000)
+    restarted(robot, robot.mock.servos[1].boot)
+    assert "'valve motor' was 8.5 rad" in refusal(robot)
 
 
 def test_a_controller_that_wants_no_positions_hides_no_lost_zero() -> None:

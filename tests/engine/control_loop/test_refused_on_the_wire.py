@@ -21,7 +21,7 @@ from tests.engine.control_loop.fakes import TYPES
 from tests.engine.control_loop.on_mocks import OnMock, declared
 from tests.engine.control_loop.test_webots_controllers import Running
 
-ROBOTS = ("create2", "dynamixel", "epuck", "text", "wc2ec")
+ROBOTS = ("create2", "dynamixel", "epuck", "feetech", "text", "wc2ec")
 LARGEST = 3.0  # rad/s, of the motor that the tests move
 INF, NAN = math.inf, math.nan
 KEPT = (INF, 2.0, -1.0, 10.0)  # settings of a motor under velocity control
@@ -100,7 +100,7 @@ def test_a_refused_velocity_over_wc2ec_stops_the_motor(
 def test_refused_settings_over_wc2ec_stop_the_motor(
     kind: str, settings: tuple[float, ...], serial: bool
 ) -> None:
-    if kind == "dynamixel" and settings[0] == 1.0:  # it has position control
+    if kind in ("dynamixel", "feetech") and settings[0] == 1.0:  # it has position control
         settings = (1.0, LARGEST + 1, *KEPT[2:])
     bench = Wc2ecPilot(kind, serial=serial)
     bench.send_settings(*settings)

@@ -21,7 +21,7 @@ from hilgw.engine.observer import CommandEvent
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.framing import create
 from hilgw.testing.sim import Clock, FakeTransport
-from tests.bodies.kinds import CREATE2, DYNAMIXEL, EPUCK, GCODE, KHEPERA
+from tests.bodies.kinds import CREATE2, DYNAMIXEL, EPUCK, FEETECH, GCODE, KHEPERA
 from tests.e2e.control_loop_peers import (
     CAB,
     DISTANCE,
@@ -309,6 +309,7 @@ ON_LINES = {
     "create2": lambda: CREATE2.bench().session,
     "e-puck": lambda: EPUCK.bench().session,
     "dynamixel": lambda: DYNAMIXEL.bench().session,
+    "feetech": lambda: FEETECH.bench().session,
     "khepera": lambda: KHEPERA.bench().session,
     "gcode": lambda: GCODE.bench().session,
     "wc2ec body": lambda: BODY.session(Wc2ecBodySettings(port="x"), "R2025a", create("cobs-crc16")),

@@ -1,31 +1,24 @@
-"""The session of body `dynamixel`: a bus of servos, each a motor with its position sensor.
+"""The session of a body with servos on a bus, each a motor with its position sensor.
 
 After the handshake the positions are read in every period. The torque is switched on by the first
-command to a servo. A servo that is silent, or whose watchdog or torque is not what was set, makes
+command to a servo. A servo that is silent, or one of whose registers is not what was set, makes
 the body go: the others are stopped first, and the handshake begins anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from hilgw.bodies._common.missing import GAINS
 from hilgw.bodies._common.session import Phase, RobotSession
-from hilgw.bodies.dynamixel import packet
-from hilgw.bodies.dynamixel.bus import Bus, Transaction
-from hilgw.bodies.dynamixel.goals import Goals
-from hilgw.bodies.dynamixel.handshake import Handshake
-from hilgw.bodies.dynamixel.packet import Status, StatusReader
-from hilgw.bodies.dynamixel.read_back import CYCLE_NS, Faults, ReadBack
-from hilgw.bodies.dynamixel.servo import Servo
-from hilgw.bodies.dynamixel.settings import (
-    HOLD,
-    VELOCITY,
-    DynamixelSettings,
-    devices_of,
-    servos_of,
-)
+from hilgw.bodies._servo_bus.bus import Bus, Transaction
+from hilgw.bodies._servo_bus.goals import Goals
+from hilgw.bodies._servo_bus.handshake import Handshake
+from hilgw.bodies._servo_bus.kind import ServoKind, Status, StatusReader
+from hilgw.bodies._servo_bus.read_back import CYCLE_NS, Faults, ReadBack
+from hilgw.bodies._servo_bus.servo import Servo
+from hilgw.bodies._servo_bus.settings import devices_of, servos_of
 from hilgw.control.events import (
     Command,
     Connected,
@@ -55,32 +48,37 @@ LATE = (
 HANDSHAKE_BYTES, HANDSHAKE_ANSWERS = 500, 10  # of one servo, with a margin
 
 
-class DynamixelSession(RobotSession):
+class ServoBusSession(RobotSession):
     """The pure session; see `hilgw.bodies.base.BodySession`."""
 
     missing: ClassVar[tuple[str, ...]] = (GAINS,)
+    Kind: ClassVar[Any]
+    Servo: ClassVar[Any]
+    Handshake: ClassVar[Any]
 
-    def __init__(self, settings: DynamixelSettings) -> None:
+    def __init__(self, settings: Any) -> None:
         super().__init__(settings, devices_of(settings))
         self._settings = settings
         self._servos: dict[int, Servo] = {}  # by the index of the motor
-        for name, each in servos_of(settings).items():
+        offsets: dict[int, int] = {}
+        self._kind: ServoKind = self.Kind(offsets)
+        kind = self._kind
+        for name, given in servos_of(settings).items():
             motor = self.devices.by_name(name)
             assert motor is not None
-            self._servos[motor.index] = Servo(motor, each, self.counts)
+            servo: Servo = self.Servo(kind, motor, given, settings, self.counts)
+            self._servos[motor.index] = servo
+            offsets[servo.number] = servo.series.offset
         servos = self._servos.values()
         self._by_number = {servo.number: servo for servo in servos}
-        self._offsets = {servo.number: servo.offset for servo in servos}
-        self._bus = Bus(
-            self.counts, 10 * NS_PER_S // settings.baudRate, ms_to_ns(settings.answer_ms)
-        )
-        self._reader = StatusReader()
-        self._faults = Faults()
-        self._watchdog_steps = max(2, settings.watchdog_ms // 20)
+        byte_ns = 10 * NS_PER_S // settings.baudRate
+        self._bus = Bus(kind, self.counts, byte_ns, ms_to_ns(settings.answer_ms))
+        self._reader = StatusReader(kind)
+        self._faults = Faults(kind)
         self._handshake = self._new_handshake()
-        self._read_back = ReadBack(self._bus, servos, self._watchdog_steps, self._differs)
+        self._read_back = ReadBack(kind, self._bus, servos, self._differs)
         self._period_ns = ms_to_ns(settings.period_ms)
-        self._goals = Goals(self._bus, self._servos, self._period_ns, self._lose)
+        self._goals = Goals(kind, self._bus, self._servos, self._period_ns, self._lose)
         self._silence_ns = s_to_ns(settings.silence_s)
         self._events: list[Event] = []
         self._urgent = b""  # is written at once
@@ -88,6 +86,12 @@ class DynamixelSession(RobotSession):
         self._stopped: set[int] = set()  # motors that got a stop after their last command
         self._wake_ns: int | None = None
         self._switch_off()
+
+    def _new_handshake(self) -> Handshake:
+        made: Handshake = self.Handshake(
+            self._kind, self._bus, self._servos.values(), self._settings
+        )
+        return made
 
     def _switch_off(self) -> None:
         self._enabled = set(self._always_on)
@@ -105,7 +109,6 @@ class DynamixelSession(RobotSession):
         return self._flush(now)
 
     def _end(self) -> None:
-        """The servos stop by their watchdog."""
         self._bus.clear()
         self._faults.clear()
         self._stopping.clear()
@@ -125,11 +128,11 @@ class DynamixelSession(RobotSession):
         return self._flush(now)
 
     def _take(self, servo: Servo, status: Status, now: int) -> None:
-        """A servo is there while it answers in time: one that is always late leaves us blind."""
-        found = self._bus.take(status, now)
-        if found is None:
+        """Note that a servo is there if it answers in time: one that is late leaves us blind."""
+        taken = self._bus.take(status, now)
+        if taken is None:
             self._events.append(Notice(LATE))
-        elif found[0].answered is not None:
+        elif taken[0].answered is not None:
             servo.answered_ns = now
 
     def next_deadline(self) -> int | None:
@@ -149,21 +152,19 @@ class DynamixelSession(RobotSession):
         return self._flush(now)
 
     def good_frames(self, data: bytes) -> int:
-        return len(StatusReader().feed(data))
+        return len(StatusReader(self._kind).feed(data))
 
     def describe(self, data: bytes, *, received: bool) -> str:
-        reader = StatusReader()
+        reader = StatusReader(self._kind)
         words = [f"{each.number}: {each.data.hex(' ') or 'ok'}" for each in reader.feed(data)]
         return "; ".join(words) or data.hex(" ")
 
     def is_idle(self) -> bool:
-        """Whether nothing waits to be written: a stop that is repeated has left."""
         return self._phase is Phase.CLOSED or not (self._stopping or self._bus.repeats_stop)
 
     # --- what is written ----------------------------------------------------------------------
 
     def _flush(self, now: int) -> list[Event]:
-        """The events that came up, and the bytes that are due."""
         for lost in self._bus.end_late(now):
             if lost.vital is not None:
                 culprit = self._by_number[lost.vital]
@@ -178,7 +179,6 @@ class DynamixelSession(RobotSession):
         return [*([Write(data)] if data else []), *events]
 
     def _next_wake(self, now: int) -> int | None:
-        """When something that waits for the line may be written, or the next registers are read."""
         free_ns = self._bus.free_ns
         if self._stopping or self._goals.has_waiting:
             due = free_ns
@@ -189,7 +189,6 @@ class DynamixelSession(RobotSession):
         return due if due > now else None
 
     def _due(self, now: int) -> bytes:
-        """What goes before the next request: stops again, and the newest goals."""
         if self._bus.repeat_stop(now):
             self._stopping |= self._stopped
         data = self._goals.of_stop(self._these(self._stopping)) if self._stopping else b""
@@ -208,7 +207,6 @@ class DynamixelSession(RobotSession):
     # --- handshake ----------------------------------------------------------------------------
 
     def _begin(self, now: int) -> None:
-        """What waits is dropped: no command from before reaches a servo."""
         self._begin_setup()
         answers_ns = HANDSHAKE_ANSWERS * ms_to_ns(self._settings.answer_ms)
         servo_ns = self._bus.duration_ns(HANDSHAKE_BYTES) + answers_ns
@@ -222,18 +220,11 @@ class DynamixelSession(RobotSession):
         self._handshake = self._new_handshake()
         self._handshake.begin(now)
 
-    def _new_handshake(self) -> Handshake:
-        holds = self._settings.on_loss == HOLD
-        clears = self._settings.drive_mode == VELOCITY
-        servos = self._servos.values()
-        return Handshake(self._bus, servos, self._watchdog_steps, holds=holds, clears=clears)
-
     def _proceed(self, now: int) -> None:
-        """After answers of the handshake."""
         if self._handshake.is_complete:
             self._read_back.ask(now)
             if self._read_back.is_complete:
-                self._handshake.check_drive_modes()
+                self._handshake.check()
         if self._handshake.failure is not None:
             self._phase = Phase.CLOSED
             self._end()
@@ -246,7 +237,7 @@ class DynamixelSession(RobotSession):
         self._due_ns = now
         models = self._handshake.models.items()
         shown = ", ".join(f"{number}: model {model}" for number, model in models)
-        self._events.append(Connected(f"Dynamixel servos {shown}"))
+        self._events.append(Connected(f"{self._kind.title} {shown}"))
         present = [index for index, servo in self._servos.items() if servo in self._faults]
         self._events += [HardwareFault(index) for index in present]
 
@@ -262,7 +253,6 @@ class DynamixelSession(RobotSession):
         self._begin(now)
 
     def _differs(self, servo: Servo, text: str, now: int) -> None:
-        """A register of this servo is not what was set."""
         if self._is_up:
             self.counts["differences"] += 1
             servo.pulses = None  # its goals are those of another life: a stop writes no position
@@ -271,9 +261,10 @@ class DynamixelSession(RobotSession):
             self._events.append(Notice(text))
 
     def _lose(self, culprit: Servo, text: str, now: int) -> None:
-        """The others are stopped first: at once, and again when the bus is free."""
+        """Stop the others first: at once, and again when the bus is free."""
         if not self._is_up:
             return
+        culprit.is_lost = True
         others = [index for index, servo in self._servos.items() if servo is not culprit]
         if others:
             self._halt_now(others, now)
@@ -294,8 +285,8 @@ class DynamixelSession(RobotSession):
             self.counts["late_periods"] += 1
             return
         more = self._feedback or self._settings.show_velocity
-        register, size = (packet.LOAD, 10) if more else (packet.POSITION, 4)
-        request = packet.read_all(register, size, self._offsets)
+        register, size = self._kind.feedback if more else self._kind.present
+        request = self._kind.read_all(register, size, self._by_number)
         self._reading = Transaction(request, list(self._by_number), self._position, size)
         self._bus.add(self._reading, first=True)
         if now - self._asked_ns >= CYCLE_NS:
@@ -308,21 +299,20 @@ class DynamixelSession(RobotSession):
         servo = self._by_number[status.number]
         if status.error:
             return
-        servo.pulses = packet.signed(status.data[-4:])
+        pulses, velocity, load = self._kind.reading(status.data)
+        servo.take(pulses)
         index, position = servo.device.index, servo.position
         assert position is not None
         if index + 1 in self._enabled:
             self._events.append(SensorValue(index + 1, position))
-        if self._settings.show_velocity and len(status.data) == 10:
-            self._events.append(SensorValue(index, servo.velocity(packet.signed(status.data[2:6]))))
-        if index in self._feedback and len(status.data) == 10:
-            torque = servo.torque_of(packet.signed(status.data[:2]))
-            self._events.append(MotorFeedback(index, torque))
+        if self._settings.show_velocity and velocity is not None:
+            self._events.append(SensorValue(index, servo.velocity(velocity)))
+        if index in self._feedback and load is not None:
+            self._events.append(MotorFeedback(index, servo.torque_of(load)))
 
     # --- hardware errors ----------------------------------------------------------------------
 
     def _watch_alert(self, servo: Servo, *, alert: bool) -> None:
-        """The first answer with the alert bit: asks what is wrong."""
         if self._faults.watch(servo, alert=alert):
             self.counts["hardware_errors"] += 1
             if self._is_up:
@@ -330,7 +320,7 @@ class DynamixelSession(RobotSession):
             self._ask_error(servo)
 
     def _ask_error(self, servo: Servo) -> None:
-        request = packet.read(servo.number, packet.HARDWARE_ERROR, 1, servo.offset)
+        request = self._kind.read(servo.number, self._kind.hardware_error, 1)
         self._bus.add(Transaction(request, [servo.number], self._hardware_error, 1))
 
     def _hardware_error(self, status: Status, now: int) -> None:
@@ -344,7 +334,6 @@ class DynamixelSession(RobotSession):
     # --- from the control loop ----------------------------------------------------------------
 
     def _move(self, device: Device, command: Command, now: int) -> list[Event] | Refusal:
-        """While answers are on the bus, the bytes follow them."""
         servo = self._servos[command.index]
         moves = command.index not in self._stopped and servo.stop_command() is not None
         if moves and servo.is_still(command):
@@ -360,7 +349,8 @@ class DynamixelSession(RobotSession):
         return self._flush(now)
 
     def can_stop(self, index: int, mode: Mode | None) -> bool:
-        """By velocity 0, or by holding the present position; one without torque moves freely."""
+        """Return whether velocity 0, or holding the present position, stops it; one without torque
+        moves freely."""
         if mode is None:
             return index in self._servos and self._servos[index].stop_command() is not None
         if mode is Mode.POSITION and index in self._servos:
@@ -373,22 +363,19 @@ class DynamixelSession(RobotSession):
         return tuple(command for command in commands if command is not None)
 
     def _halt(self, reason: StopReason, now: int) -> StopPlan:
-        """Stops every servo, also one that another program has moved."""
         commands = self._commands(self._servos)
         self._halt_now(self._servos, now)
         return StopPlan(self._flush(now), commands, self._copies)
 
     def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
-        """The goals of the stop, when the line is free."""
+        """Write the goals of the stop when the line is free."""
         if self._can_stop:
             self._stopping.update(self._servos if motors is None else motors)
         return self._flush(now)
 
     def _halt_motor(self, index: int, now: int) -> StopPlan:
-        """It stops at once, unless it was stopped before and got no command since.
-
-        Then when the line is free, as such stops may come in a flood.
-        """
+        """Stop it at once, unless it was stopped before and got no command since: then when the
+        line is free, as such stops may come in a flood."""
         commands = self._commands([index])
         if index not in self._stopped:
             self._halt_now([index], now)
@@ -398,7 +385,7 @@ class DynamixelSession(RobotSession):
         return StopPlan(self._flush(now), commands, self._copies)
 
     def _halt_now(self, indices: Collection[int], now: int) -> None:
-        """They stop at once, and again when the bus is free: an answer may be on it."""
+        """Stop them at once, and again when the bus is free: an answer may be on it."""
         servos = self._these(indices)
         for servo in servos:
             self._goals.drop(servo)
@@ -416,7 +403,6 @@ class DynamixelSession(RobotSession):
         return self._goals.of_stop(self._these(self._servos))
 
     def _enable(self, index: int, period_ms: float | None, now: int) -> list[Event]:
-        """All positions are read in any case: a stop needs them."""
         if period_ms == 0:
             self._enabled.discard(index)
         else:
@@ -424,7 +410,7 @@ class DynamixelSession(RobotSession):
         return []
 
     def tune(self, settings: DeviceSettings, now: int) -> list[Event]:
-        """The feedback of torque only: it needs more bytes of each answer."""
+        """Switch the feedback of torque, which needs more bytes of each answer."""
         if not isinstance(settings, FeedbackSwitch) or settings.index not in self._servos:
             return super().tune(settings, now)
         if settings.period_ms:

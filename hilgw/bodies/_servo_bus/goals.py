@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
-from hilgw.bodies.dynamixel import packet
-from hilgw.bodies.dynamixel.bus import Bus, Transaction
-from hilgw.bodies.dynamixel.packet import Status
-from hilgw.bodies.dynamixel.servo import GOALS, PROFILE, Servo
+from hilgw.bodies._servo_bus.bus import Bus, Transaction
+from hilgw.bodies._servo_bus.kind import ServoKind, Status
+from hilgw.bodies._servo_bus.servo import Servo
 
 Refused = Callable[[Servo, str, int], None]
 
@@ -20,12 +19,17 @@ class Goals:
     """
 
     def __init__(
-        self, bus: Bus, servos: Mapping[int, Servo], period_ns: int, refused: Refused
+        self,
+        kind: ServoKind,
+        bus: Bus,
+        servos: Mapping[int, Servo],
+        period_ns: int,
+        refused: Refused,
     ) -> None:
-        """servos: by the index of the motor."""
+        """Create it. servos: by the index of the motor."""
+        self._kind = kind
         self._bus = bus
         self._servos = servos
-        self._offsets = {servo.number: servo.offset for servo in servos.values()}
         self._period_ns = period_ns
         self._refused = refused
         self._since_ns: int | None = None  # goals wait
@@ -36,11 +40,10 @@ class Goals:
 
     @property
     def has_waiting(self) -> bool:
-        """Whether goals wait for the line."""
         return bool(self._ready)
 
     def due(self, now: int, room_ns: int) -> bytes:
-        """The goals that are written now, before the next request.
+        """Return the goals that are written now, before the next request.
 
         room_ns: until the positions are read: goals that would delay that wait for the end of it,
         but not for longer than two periods. Settings that the servos have are written again where
@@ -66,22 +69,21 @@ class Goals:
         return data
 
     def _packets(self, ready: list[Servo], *, only_new: bool = False) -> bytes:
-        """One packet for each register, for all servos."""
         data = b""
-        for register in (*PROFILE, *GOALS):
+        for register in (*self._kind.profile, *self._kind.goals):
             amounts = {
                 servo.number: servo.waiting[register]
                 for servo in ready
                 if register in servo.waiting and not (only_new and servo.has(register))
             }
             if amounts:
-                data += packet.write_all(register, amounts, self._offsets)
+                data += self._kind.write_all(register, amounts)
         return data
 
     # --- changes of mode ----------------------------------------------------------------------
 
     def change_modes(self) -> None:
-        """Asks for the modes that goals need. Each step is answered, or the body is lost."""
+        """Ask for the modes that goals need. Each step is answered, or the body is lost."""
         for servo in self._servos.values():
             if servo.must_change:
                 self._change(servo)
@@ -92,16 +94,17 @@ class Goals:
         The goals of a stop come before the torque, which may resume old ones.
         """
         mode, settings = servo.change()
-        self._ask(servo, packet.TORQUE, 0)
-        self._ask(servo, packet.MODE, mode)
-        self._bus.add(Transaction(self.of_stop([servo]), [], vital=servo.number))
-        self._ask(servo, packet.TORQUE, 1, last=not settings)
+        self._ask(servo, self._kind.torque, 0)
+        self._ask(servo, self._kind.mode, mode)
+        goals = self.of_stop([servo], before_torque=True)
+        self._bus.add(Transaction(goals, [], vital=servo.number))
+        self._ask(servo, self._kind.torque, 1, last=not settings)
         for register, amount in settings.items():
             self._ask(servo, register, amount, last=register == [*settings][-1])
 
     def _ask(self, servo: Servo, register: int, amount: int, *, last: bool = False) -> None:
         answered = partial(self._written, servo, register, amount, last)
-        request = packet.write(servo.number, register, amount, servo.offset)
+        request = self._kind.write(servo.number, register, amount)
         self._bus.add(Transaction(request, [servo.number], answered, vital=servo.number))
 
     def _written(
@@ -112,13 +115,13 @@ class Goals:
         elif status.alert:  # its hardware error keeps it from moving
             self.drop(servo)
         else:
-            why = packet.ERRORS.get(status.error, f"error {status.error}")
+            why = self._kind.errors.get(status.error, f"error {status.error}")
             self._refused(servo, f"servo {servo.number} refused register {register}: {why}", now)
 
     # --- stops --------------------------------------------------------------------------------
 
     def drop(self, servo: Servo) -> None:
-        """Nothing that waits for this servo is written any more.
+        """Drop what waits for this servo.
 
         In the middle of a change of mode it has no torque, and its next command begins the change
         anew.
@@ -127,12 +130,15 @@ class Goals:
         if self._bus.drop_change(servo.number):
             servo.torque = None
 
-    def of_stop(self, servos: Iterable[Servo]) -> bytes:
-        """Both goals that stop these servos: each may be in the mode before its last command."""
-        servos = list(servos)
-        still = {servo.number: 0 for servo in servos}
-        hold = {each.number: each.held_pulses() for each in servos if each.pulses is not None}
-        data = packet.write_all(packet.GOAL_VELOCITY, still, self._offsets)
-        if hold:
-            data += packet.write_all(packet.GOAL_POSITION, hold, self._offsets)
+    def of_stop(self, servos: Iterable[Servo], *, before_torque: bool = False) -> bytes:
+        """Return what stops these servos in any mode: each may be in that before its last command.
+
+        before_torque: it is switched on next.
+        """
+        stops = {servo.number: servo.stop_blocks(before_torque) for servo in servos}
+        data = self._kind.ends_cut if stops else b""
+        for register in sorted({register for stop in stops.values() for register in stop}):
+            blocks = {number: stop[register] for number, stop in stops.items() if register in stop}
+            if blocks:
+                data += self._kind.write_blocks(register, blocks)
         return data
