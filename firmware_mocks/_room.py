@@ -1,7 +1,5 @@
 """A walled room for the robots of mocks. Angles in radians, all lengths in one unit."""
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from dataclasses import dataclass

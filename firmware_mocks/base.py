@@ -1,7 +1,5 @@
 """The base of all firmware mocks: UART, deadlines, and the interface that the host expects."""
 
-from __future__ import annotations
-
 import random
 from abc import ABC, abstractmethod
 from collections import deque

@@ -1,7 +1,5 @@
 """Feetech STS servos on one bus, from the maker's memory table and protocol manual (SCS)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

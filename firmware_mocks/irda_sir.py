@@ -8,8 +8,6 @@ bit/s, about 1 m in a cone of 30 degrees; XBOF FF, BOF C0, EOF C1, escape 7D wit
 FCS of X.25, low byte first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any

@@ -8,8 +8,6 @@ K-Team's kh3server (2012) answers the same commands in the place of the robot; t
 unknown one ($) is from there.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

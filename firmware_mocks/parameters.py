@@ -3,8 +3,6 @@
 A ValueError begins with the name of the parameter.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -1,7 +1,5 @@
 """A radio module with a protocol of text lines, which its parameters define."""
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections.abc import Hashable, Mapping

@@ -6,8 +6,6 @@ drives two wheels by three distance sensors. With the parameter `emitter` it has
 the extension too; the original has not.
 """
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ wheels, and repeats them when the line is quiet. Its watchdog stops the wheels w
 has come for 300 ms.
 """
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass
 

@@ -9,8 +9,6 @@ their defaults, on TCP too. When the peer disconnects, its motors return to thei
 waits for the next peer; the original ends.
 """
 
-from __future__ import annotations
-
 from firmware_mocks.air import Air
 from firmware_mocks.base import MS, Adjustable, creator
 from firmware_mocks.wc2ec import wire

@@ -4,8 +4,6 @@ It connects to a simulator, runs its script, and leaves as the library does. It 
 world loads, and gives up when the robot has a controller.
 """
 
-from __future__ import annotations
-
 import random
 import struct
 from collections import Counter, deque

@@ -4,8 +4,6 @@ Every class has the exit code of the command when the error reaches the user; `h
 docs/commands.md list them.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable
 

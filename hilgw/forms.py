@@ -1,7 +1,5 @@
 """The forms of messages: dataclasses whose types define the values of JSON. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields, is_dataclass

@@ -1,8 +1,6 @@
 """How many cases hypothesis tries, as a share of what the profile has: so `explore` tries more of
 all tests."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import settings

@@ -1,8 +1,6 @@
 """What all tests share: judges (Debian programs) are required, or skipped with their name; tests
 that need a real device are there when an option names it."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import inspect

@@ -1,7 +1,5 @@
 """Tests that a harness runs with what it made."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature

@@ -1,7 +1,5 @@
 """The Python files of this repository as syntax trees."""
 
-from __future__ import annotations
-
 import ast
 import re
 from functools import cache

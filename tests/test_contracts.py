@@ -1,7 +1,5 @@
 """The engine uses its parts by their Protocols: it never asks what an object happens to have."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What `pip install hilgw` pulls in: only what installs where robots are, each for a reason."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from importlib.metadata import requires

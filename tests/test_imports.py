@@ -1,7 +1,5 @@
 """The import direction of docs/architecture.md, and that pure code stays pure."""
 
-from __future__ import annotations
-
 import ast
 import sys
 from functools import cache

@@ -1,7 +1,5 @@
 """Every reason is declared with its meaning and documented; no other word reaches a report."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import pkgutil

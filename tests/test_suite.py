@@ -1,7 +1,5 @@
 """The suite itself: where it may run, and what `tools/test --fast` leaves out."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

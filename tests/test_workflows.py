@@ -1,7 +1,5 @@
 """The workflows of .github: every Python as root and as a user; their commands exist."""
 
-from __future__ import annotations
-
 import os
 import re
 import tomllib

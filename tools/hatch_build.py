@@ -5,8 +5,6 @@ HILGW_REF a tag of it (default: v and the version): then each relative link is a
 tag. Without HILGW_URL a relative link becomes its text, so no link is broken.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping

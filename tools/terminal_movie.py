@@ -4,8 +4,6 @@ The gateways run in simulated time, so each run prints the same; the picture sho
 time in front of it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

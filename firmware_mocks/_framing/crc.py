@@ -1,7 +1,5 @@
 """CRCs of any polynomial, by a table of 256 entries, as firmware computes them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cached_property

@@ -4,8 +4,6 @@ Written from the documents, not from the gateway's framings: RFC 1055 (SLIP),
 RFC 1662 (HDLC), Cheshire and Baker 1999 (COBS). Times are integer nanoseconds.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Collection
 

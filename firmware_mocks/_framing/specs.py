@@ -1,7 +1,5 @@
 """A framing by its short name (cobs-crc16, gap:20ms), or by a mapping with its settings."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

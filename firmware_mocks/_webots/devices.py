@@ -3,8 +3,6 @@
 Each device has its configuration, executes its commands and writes its messages.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Mapping

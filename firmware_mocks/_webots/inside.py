@@ -4,8 +4,6 @@ Each is the mock of a controller, joined to the simulator without a network. One
 itself or because the world was reset, starts again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

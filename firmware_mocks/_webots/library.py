@@ -3,8 +3,6 @@
 One request is built from everything that its program has asked for since the last one.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 from collections import Counter, deque

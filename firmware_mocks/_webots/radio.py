@@ -3,8 +3,6 @@
 Without the aperture and the obstacles of infra-red, and without the physics plugin.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """A robot of the Webots simulator mock: its devices, configuration and messages."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping
 from typing import Any

@@ -12,8 +12,6 @@ step MS [x N]                          N steps; x 0: for ever
 wait MS, freeze, die, garbage          what a controller does wrong
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Sensors of the robot in the Webots simulator mock (sections 2.5 and 2.7)."""
 
-from __future__ import annotations
-
 import math
 import struct
 from abc import ABC, abstractmethod

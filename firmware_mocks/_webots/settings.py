@@ -1,7 +1,5 @@
 """The parameters of the simulator."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from firmware_mocks import parameters as values

@@ -4,8 +4,6 @@ Little endian. Sections are those of the specification of the protocol. A ValueE
 that do not follow it; no reader reads past the end of its data.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable
 

@@ -3,8 +3,6 @@
 Times are in ms of the simulation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The iRobot Create 2, from its Open Interface specification (based on the Roomba 600)."""
 
-from __future__ import annotations
-
 from firmware_mocks.base import creator
 from firmware_mocks.create2.robot import Robot, Settings
 

@@ -1,7 +1,5 @@
 """The floor that the robot drives on: a room with four walls. Millimetres, radians, seconds."""
 
-from __future__ import annotations
-
 import math
 
 from firmware_mocks._room import Room

@@ -1,7 +1,5 @@
 """The sensor packets of the Open Interface: sizes, groups and signs (section "Sensor Packets")."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 _WORDS = {19, 20, 22, 23, 25, 26, *range(27, 32), 33, *range(39, 45), *range(46, 52)} | {

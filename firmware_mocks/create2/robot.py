@@ -5,8 +5,6 @@ mode it stops and returns to passive mode at a cliff, a wheel drop or a charger,
 else.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass

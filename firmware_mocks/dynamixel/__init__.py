@@ -1,7 +1,5 @@
 """Dynamixel X and P servos on a bus, from the maker's e-manual (protocol 2.0, XL430-W250)."""
 
-from __future__ import annotations
-
 from firmware_mocks.base import creator
 from firmware_mocks.dynamixel.bus import Bus, Settings
 

@@ -1,7 +1,5 @@
 """The bus: instructions of protocol 2.0, and the answers of its servos in their order."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any

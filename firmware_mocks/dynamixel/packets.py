@@ -1,7 +1,5 @@
 """Packets of protocol 2.0 (e-manual, Protocol 2.0, Packet Details, CRC, Processing Order)."""
 
-from __future__ import annotations
-
 from firmware_mocks._framing.crc import Crc
 
 HEADER = b"\xff\xff\xfd\x00"

@@ -5,8 +5,6 @@ servo of series P has the same registers, those of the RAM from address 512 on: 
 512 and not 64, Present Position 580 and not 132.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The e-puck with the firmware sercom, as Webots' own remote control uses it."""
 
-from __future__ import annotations
-
 from firmware_mocks.base import creator
 from firmware_mocks.epuck.robot import Robot
 from firmware_mocks.epuck.settings import Settings

@@ -3,8 +3,6 @@
 Metres, radians, seconds. The robot's sensors are those of its PROTO in Webots.
 """
 
-from __future__ import annotations
-
 import math
 
 from firmware_mocks._room import Room

@@ -3,8 +3,6 @@
 The firmware has no watchdog: a robot that got a speed drives on when the line is dead.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Generator
 

@@ -5,8 +5,6 @@ other byte begins a line, which CR or LF ends. A line feed before a line is skip
 begun then: what follows is text, whatever its first byte.
 """
 
-from __future__ import annotations
-
 import re
 import struct
 from collections.abc import Generator, Sequence

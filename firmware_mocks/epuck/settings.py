@@ -1,7 +1,5 @@
 """The parameters of the robot."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A machine with three axes that reads G-code, as the firmware Grbl 1.1 documents it."""
 
-from __future__ import annotations
-
 from firmware_mocks.base import creator
 from firmware_mocks.gcode_machine.machine import Machine, Settings
 

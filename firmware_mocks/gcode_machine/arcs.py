@@ -3,8 +3,6 @@
 Source: Grbl 1.1, gcode.c and motion_control.c.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

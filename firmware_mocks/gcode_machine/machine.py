@@ -4,8 +4,6 @@ Axes change their velocity at once: there is no acceleration. There is no watchd
 line is dead continues to the end of what it was sent.
 """
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 Source: Grbl wiki, "Commands" and "Interface". Lengths are in millimetres, feed in mm/min.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field, replace
 

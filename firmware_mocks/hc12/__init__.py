@@ -1,7 +1,5 @@
 """HC-12 radio modules, from the user manuals V2.3 and V2.4."""
 
-from __future__ import annotations
-
 from firmware_mocks.hc12.module import Module
 from firmware_mocks.hc12.settings import PARAMETERS
 

@@ -1,7 +1,5 @@
 """Command mode: commands and their replies. Commands have no end of line."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

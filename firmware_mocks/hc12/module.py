@@ -1,7 +1,5 @@
 """One module: its SET pin, its UART and its radio."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping
 from typing import Any
 

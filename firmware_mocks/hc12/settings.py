@@ -1,7 +1,5 @@
 """The settings of the module, their ranges, and the air rate, delay and power that follow."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from firmware_mocks.base import MS

@@ -1,7 +1,5 @@
 """A USB IR Toy v2, and a remote control, a lamp or a jammer next to it."""
 
-from __future__ import annotations
-
 from firmware_mocks.base import creator
 from firmware_mocks.ir_toy.settings import Settings
 from firmware_mocks.ir_toy.toy import Toy

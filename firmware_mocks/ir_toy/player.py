@@ -5,8 +5,6 @@ byte when it takes it. A value waits in front of the timer while the one before 
 is played too, as 0.1 s after the last mark; the toy receives nothing meanwhile.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 

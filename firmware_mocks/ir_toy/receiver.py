@@ -1,7 +1,5 @@
 """The receiving half of the firmware: RC5 keys in the default mode, counts in sample mode."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 

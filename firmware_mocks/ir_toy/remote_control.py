@@ -1,7 +1,5 @@
 """The other emitters near an IR Toy: a remote control, a lamp that answers codes, a jammer."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Parameters of the toy and of the emitters near it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Modes and commands follow the makers' pages and the firmware, version 22. Bytes 
 behind a reset are lost.
 """
 
-from __future__ import annotations
-
 from enum import Enum
 
 from firmware_mocks.air import Air

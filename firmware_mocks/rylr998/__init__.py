@@ -1,7 +1,5 @@
 """REYAX RYLR998 and RYLR498 LoRa modules, from their AT command guide."""
 
-from __future__ import annotations
-
 from firmware_mocks.rylr998.module import Module
 from firmware_mocks.rylr998.settings import PARAMETERS
 

@@ -4,8 +4,6 @@ A command ends in CR LF. AT+SEND has the length of its data, which may hold any 
 the end of the command has to follow.
 """
 
-from __future__ import annotations
-
 import re
 
 LONGEST = 240

@@ -1,7 +1,5 @@
 """One module: its commands, its sleep, and the packets of its radio."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping

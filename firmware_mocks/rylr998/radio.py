@@ -1,7 +1,5 @@
 """The module's LoRa radio: band, air time, sensitivity; half duplex."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The settings of the module: names, ranges, and the error code of a bad value."""
 
-from __future__ import annotations
-
 import re
 
 PARAMETERS: dict[str, str] = {

@@ -1,7 +1,5 @@
 """A microcontroller on a serial line: it echoes, answers, floods, stalls, reboots."""
 
-from __future__ import annotations
-
 from firmware_mocks.base import creator
 from firmware_mocks.uart_node.node import Node
 from firmware_mocks.uart_node.settings import Settings

@@ -1,7 +1,5 @@
 """The firmware: its reaction to each packet, and its own actions."""
 
-from __future__ import annotations
-
 import random
 from collections import deque
 from enum import Enum

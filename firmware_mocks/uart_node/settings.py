@@ -1,7 +1,5 @@
 """Parameters of the microcontroller."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 

@@ -3,8 +3,6 @@
 CRC-16/CCITT-FALSE, high byte first.
 """
 
-from __future__ import annotations
-
 from firmware_mocks._framing.crc import CCITT_FALSE, CrcField
 from firmware_mocks._framing.framings import Cobs
 

@@ -3,8 +3,6 @@
 Numbers are little endian, as on the x86 of both originals.
 """
 
-from __future__ import annotations
-
 import struct
 from typing import NamedTuple
 

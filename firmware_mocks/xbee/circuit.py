@@ -1,7 +1,5 @@
 """The circuit around a module, as a parameter: what it puts on which pin."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 Ranges and defaults are those of the manuals' tables.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

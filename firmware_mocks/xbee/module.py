@@ -1,7 +1,5 @@
 """One XBee module: its parts wired together, its power, and the packets it receives."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """AT registers: ranges, and the three copies of a value (set, in use, saved)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Samples of the pins: on demand (IS), periodic (IR, IT), and when a line changes (IC)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from firmware_mocks.base import MS, Timers

@@ -3,8 +3,6 @@
 Parameters are in human terms, or AT registers by their two letters.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable, Hashable
 from typing import Any

@@ -5,8 +5,6 @@ port, never reads a clock, never reconnects. The station owns the transmit queue
 the supervisor owns reconnection. `now` is integer nanoseconds of a monotonic clock.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from hilgw.adapters.declaration import (

@@ -3,8 +3,6 @@
 Checking a configuration needs this part of the adapter interface alone; `base` has the rest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Literal
 

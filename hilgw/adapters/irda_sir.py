@@ -5,8 +5,6 @@ frame has address 127. Source: IrDA, Serial Infrared Link Access Protocol 1.1, s
 10.2.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

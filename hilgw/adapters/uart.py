@@ -1,7 +1,5 @@
 """A serial line to a microcontroller or an instrument: no radio and no module, only a framing."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

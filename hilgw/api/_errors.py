@@ -1,7 +1,5 @@
 """Lines for people, where libController prints them."""
 
-from __future__ import annotations
-
 import sys
 
 

@@ -3,8 +3,6 @@
 Source: Webots user guide, "Running Extern Robot Controllers"; the search of libController R2025a.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

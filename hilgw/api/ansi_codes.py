@@ -1,7 +1,5 @@
 """Codes of terminals (ECMA-48), as Webots names them."""
 
-from __future__ import annotations
-
 
 class AnsiCodes:
     """`print(AnsiCodes.RED_FOREGROUND + "text" + AnsiCodes.RESET)`."""

@@ -1,7 +1,5 @@
 """Checks of arguments: they reject what Webots' ctypes binding rejects."""
 
-from __future__ import annotations
-
 import math
 import operator
 

@@ -1,7 +1,5 @@
 """The connection to the simulator: blocking sockets, the handshake, requests and answers."""
 
-from __future__ import annotations
-
 import os
 import selectors
 import socket

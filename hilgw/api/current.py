@@ -1,7 +1,5 @@
 """The one robot of this process, as in Webots."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hilgw.api.devices.states import State

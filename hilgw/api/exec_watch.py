@@ -4,8 +4,6 @@ A process next to the program waits at one end of a pipe. The program has the ot
 byte with its Robot() and closes it with its first step, and when it ends.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import signal

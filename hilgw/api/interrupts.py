@@ -1,7 +1,5 @@
 """Ctrl-C in a program: its request to the simulator ends first, then KeyboardInterrupt comes."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Functions of Robot that Webots has renamed or removed; each calls its successor."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A robot's session with the simulator: the configuration, steps, and the robot's own data."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import sys

@@ -4,8 +4,6 @@ The pose is from the scene of the session's gateway. Other functions change a wo
 there: they have no effect.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Webots' classes that need its own library: a program may import them; making one is an error."""
 
-from __future__ import annotations
-
 from typing import Any
 
 _FIX = "run the controller with Webots' own library, in the simulator"

@@ -1,7 +1,5 @@
 """A recorded run, again: in simulated time, with the recording in place of all hardware."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import closing

@@ -1,7 +1,5 @@
 """The way from a checked configuration to a gateway that can run."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The proxies of a configuration: controllers whose robots are in the Webots behind hilgw."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any

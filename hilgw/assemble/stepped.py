@@ -1,7 +1,5 @@
 """Stepped controllers: where they connect, and the programs that hilgw starts."""
 
-from __future__ import annotations
-
 import os
 import secrets
 from collections import Counter

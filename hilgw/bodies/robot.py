@@ -3,8 +3,6 @@
 The settings and the session of a robot on a serial line, and of one with two wheels.
 """
 
-from __future__ import annotations
-
 from hilgw.bodies._common.body import SerialRobot, device_problems
 from hilgw.bodies._common.session import Phase, RobotSession
 from hilgw.bodies._common.settings import RobotSettings, numbered

@@ -1,7 +1,5 @@
 """Queues of bytes: for the port, by client, which are dropped when it is gone; for a client."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar

@@ -4,8 +4,6 @@ The callback of the event loop writes bytes from one descriptor to the others: n
 no future per packet. With a framing only valid frames pass.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Awaitable, Callable

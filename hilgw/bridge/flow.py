@@ -1,7 +1,5 @@
 """Statistics of a bridge, and the framing of its streams."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The line of a bridge's port while clients set it: rate, format, flow control, modem lines."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The serial port of a bridge: a supervisor keeps it open, and all clients share it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Protocol, cast
 

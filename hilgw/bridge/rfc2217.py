@@ -5,8 +5,6 @@ here. Commands are read, up to a limit, while the device accepts no data: a purg
 DTR or RTS must get through then.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from hilgw.bridge.backlog import TelnetQueue

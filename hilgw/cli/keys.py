@@ -1,7 +1,5 @@
 """Single keys of a terminal."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress

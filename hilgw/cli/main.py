@@ -1,7 +1,5 @@
 """The command line: runs one command, and turns errors into messages and exit codes."""
 
-from __future__ import annotations
-
 import errno
 import sys
 from contextlib import suppress

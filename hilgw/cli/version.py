@@ -1,7 +1,5 @@
 """`hilgw --version`, without slow imports."""
 
-from __future__ import annotations
-
 import os
 import sys
 

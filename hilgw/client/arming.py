@@ -1,7 +1,5 @@
 """Arming and disarming of robots of running gateways, as by `hilgw arm` and `hilgw disarm`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -4,8 +4,6 @@ A Unix stream socket. Only the owner of the socket may connect: it has mode 0600
 mode 0700.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import socket

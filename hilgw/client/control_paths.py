@@ -3,8 +3,6 @@
 Their folders are in `hilgw.protocols.gateway.paths`.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import sys

@@ -1,7 +1,5 @@
 """The gateways that run on this machine, and the selection of one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar

@@ -3,8 +3,6 @@
 The gateway disarms them when this process ends in any way, or does not run for 300 ms.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The state of one check of a file: allowed keys and resulting object of each mapping, findings."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

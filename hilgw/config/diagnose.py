@@ -1,7 +1,5 @@
 """Translates pydantic's errors into diagnostics."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

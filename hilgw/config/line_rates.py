@@ -1,7 +1,5 @@
 """Notices of line rates that differ between the ends of a link, which is legal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from hilgw.adapters.declaration import line_of

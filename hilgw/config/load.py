@@ -1,7 +1,5 @@
 """Loads a file: a checked configuration, or all its errors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The configuration: frozen dataclasses, every value checked."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from enum import StrEnum
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """`--set adapters.xbee0.channel=13`: changes the data of a file before validation."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """The files that a configuration names: their paths are relative to it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar

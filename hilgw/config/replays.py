@@ -1,7 +1,5 @@
 """Parts that are recordings: the options that make them, their checks, and their safety."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path as FilePath

@@ -1,7 +1,5 @@
 """The scene of a configuration: poses, motions, obstacles and motion capture."""
 
-from __future__ import annotations
-
 import dataclasses
 import ipaddress
 import stat

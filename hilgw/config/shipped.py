@@ -1,7 +1,5 @@
 """The configurations and the schema that this distribution ships, from a wheel or a checkout."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import hilgw

@@ -6,8 +6,6 @@ answer comes after all late ones, or before the robot was silent. What has no an
 between questions, and a stop also in the silence.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import KW_ONLY, dataclass

@@ -1,7 +1,5 @@
 """Which radios of a body are forwarded to the medium, and the other way."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 

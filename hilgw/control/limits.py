@@ -4,8 +4,6 @@ The safety of a control loop checks every motor command with these rules, once, 
 the session of the body.
 """
 
-from __future__ import annotations
-
 import math
 
 from hilgw.control.events import BrakeDamping, Command, LedValue, MotorCommand, MotorPid

@@ -1,7 +1,5 @@
 """Whether a serial line carries what a body exchanges in one period."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from hilgw.units import NS_PER_S

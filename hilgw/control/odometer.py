@@ -1,7 +1,5 @@
 """What a counter that wraps around has counted, such as the encoder of a wheel."""
 
-from __future__ import annotations
-
 
 class Odometer:
     """Between two readings the counter moves by less than half its span."""

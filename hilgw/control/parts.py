@@ -3,8 +3,6 @@
 They have no slots: a class with slots cannot inherit several that have them.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from hilgw.records import dataclass

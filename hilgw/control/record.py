@@ -4,8 +4,6 @@ A record has the newest command of each kind that holds: those that were written
 those that wait until the line to it has room. A stop makes them void.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The safety of a control loop: when motors must stop, and how they may move again."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from enum import StrEnum

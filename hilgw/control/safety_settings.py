@@ -1,7 +1,5 @@
 """The settings of safety; apart from its state, so that reading a file imports no devices."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

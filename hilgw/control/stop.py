@@ -1,7 +1,5 @@
 """What the session of a body makes of one stop."""
 
-from __future__ import annotations
-
 from hilgw.control.events import Command, Event
 from hilgw.records import record
 

@@ -1,7 +1,5 @@
 """What a body sends to stop its motors, for pages and for people."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 UNGUARDED = (

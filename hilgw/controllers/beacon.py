@@ -1,7 +1,5 @@
 """Controller `beacon`: sends numbered packets periodically and counts the packets it receives."""
 
-from __future__ import annotations
-
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Controller `python`: a Python program that hilgw starts, connected as a Webots controller."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass
 from pathlib import PurePath

@@ -3,8 +3,6 @@
 The plug-in (`tools/webots-plugin`) is a client of the controller protocol, as libController is.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

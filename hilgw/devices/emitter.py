@@ -10,8 +10,6 @@ packets leave, and free their buffer, at step ends only. This is Webots' credit,
 step its bytes and is lost when the queue empties.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import deque

@@ -4,8 +4,6 @@ Webots reference manual, nodes Emitter and Receiver. Field names keep Webots' sp
 they can be pasted from a world file. `normalise` applies the rules that span fields.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace

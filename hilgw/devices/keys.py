@@ -1,7 +1,5 @@
 """Key codes of Webots' Keyboard (reference manual, R2025a), by name."""
 
-from __future__ import annotations
-
 MOST_KEYS = 7
 """Number of keys that are read at the same time."""
 

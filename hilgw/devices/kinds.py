@@ -7,8 +7,6 @@ manual, Motor: position +infinity selects velocity control), -1 only where Webot
 meaning.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Webots' lookup tables: the value that a sensor returns for a measured number."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from itertools import pairwise
 

@@ -3,8 +3,6 @@
 Taken from the headers of the versions in the table. R2020a is inferred from R2019b without CUBEMAP.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 

@@ -6,8 +6,6 @@ Webots reference manual, one section per node. A Webots controller gets them whe
 noise that the library does not show) are left out. Emitter and Receiver: `hilgw.devices.fields`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

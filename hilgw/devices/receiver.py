@@ -5,8 +5,6 @@ together; each is then queued or, when it does not fit, dropped whole. Reading (
 frees the buffer. `now` is integer nanoseconds.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass

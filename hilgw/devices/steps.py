@@ -1,7 +1,5 @@
 """The ends of simulation steps, at which a stepped world acts."""
 
-from __future__ import annotations
-
 
 class StepClock:
     """Step ends at origin_ns + k * step_ns. With a step of 0, every instant is a step end."""

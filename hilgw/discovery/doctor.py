@@ -1,7 +1,5 @@
 """Finds what blocks access to serial ports on this machine, with the fix of each problem."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping

@@ -5,8 +5,6 @@ resets the processor through a capacitor); the CDC core of the 32U4 boards (no r
 baud, and `Serial` is true only while DTR is on).
 """
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from pathlib import Path

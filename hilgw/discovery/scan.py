@@ -4,8 +4,6 @@ Each probe opens the port at one baud rate, runs the session until it is Ready o
 the port. Sessions that can discover their network do so.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A module that opens or accepts a connection for a part passes it to `Lines.opene
 that returns. Here an observer of bytes attaches, and a wrapping that changes what passes.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable

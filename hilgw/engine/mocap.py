@@ -4,8 +4,6 @@ A datagram comes from the network: a malformed one is refused and counted, and a
 ignored, as a capture volume may hold other objects, too.
 """
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

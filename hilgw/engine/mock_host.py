@@ -1,7 +1,5 @@
 """Makes firmware mocks and hosts them: bytes, time and the air they share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Protocol, cast
 

@@ -6,8 +6,6 @@ the gateway it is an `ObservedPort`, which nothing here connects: what carries t
 when it is there.
 """
 
-from __future__ import annotations
-
 import asyncio
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping

@@ -4,8 +4,6 @@ A motion is evaluated at each transmission for that instant, which is exact and 
 while there is no traffic. The last source wins: a pose set from outside ends the object's motion.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from hilgw.engine.observer import Observer, PoseEvent

@@ -1,7 +1,5 @@
 """The types of the fields of events, and the additional forms of recordings."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from hilgw.forms import Must, with_keys

@@ -1,7 +1,5 @@
 """The numbers of events: the one place that joins values with their fields, units and limits."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The lines of events as JSON, and the values in them. Pure."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

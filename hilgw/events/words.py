@@ -1,7 +1,5 @@
 """The words of events: one sentence each, without the time and the name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 

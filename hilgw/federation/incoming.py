@@ -3,8 +3,6 @@
 All of it comes from the network: samples that are not packets are counted and have no effect.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping
 

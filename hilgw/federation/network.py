@@ -1,7 +1,5 @@
 """The network as a gateway shows it: itself, the others, and the counts of all."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """The packets of this gateway for the others: one sample each, for all receivers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any, NamedTuple

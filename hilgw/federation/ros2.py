@@ -8,8 +8,6 @@ ROS 2 itself.
 The message is std_msgs/msg/UInt8MultiArray with an empty layout.
 """
 
-from __future__ import annotations
-
 import re
 import struct
 import time

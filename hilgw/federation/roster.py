@@ -4,8 +4,6 @@ Of several with one name, such as one that was started anew before its last run 
 the first one counts until it is gone, or until it does not report its state.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from hilgw.federation import wire

@@ -4,8 +4,6 @@ The transmissions and receptions of other gateways' modules are known here, so t
 recognises their echoes and duplicates as those of the own modules.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 
 from hilgw.federation import wire

@@ -4,8 +4,6 @@ An object whose pose is unknown here gets that of the gateway that has it; this 
 the poses that others want. A pose that came from a neighbour is not published again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import partial
 

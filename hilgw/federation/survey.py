@@ -1,7 +1,5 @@
 """A survey of a network: gateways and their state, seen by a session of its own, for a second."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Sequence

@@ -16,8 +16,6 @@ time it was sent i64 (ns of the sender's clock), and for each gateway that the p
 u64 and the number of the packet in the stream to it u64.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -7,8 +7,6 @@ of b - a, or a single one for a distance that comes again and again, as in a str
 The matrices come from the CRC function itself and fit every polynomial and bit order.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from hilgw.framing.crc import Crc

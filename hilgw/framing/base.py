@@ -4,8 +4,6 @@ A framing is sender and receiver at once; the two directions share only the sett
 integer nanoseconds of a monotonic clock; only the timed framings use it.
 """
 
-from __future__ import annotations
-
 from typing import Any, Protocol
 
 from hilgw.errors import ConfigError, FrameError

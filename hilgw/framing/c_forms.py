@@ -3,8 +3,6 @@
 Without a compiler both install silently as pure Python.
 """
 
-from __future__ import annotations
-
 
 def c_extensions() -> dict[str, bool]:
     """Return whether the C extension of each library is active."""

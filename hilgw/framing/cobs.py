@@ -3,8 +3,6 @@
 Wire: COBS(payload, CRC), 0x00. Cheshire and Baker, "Consistent Overhead Byte Stuffing", 1999.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal

@@ -4,8 +4,6 @@ crcmod computes them, except the two polynomials that the standard library has i
 (`binascii.crc_hqx`, `zlib.crc32`), which are faster and need no compiler.
 """
 
-from __future__ import annotations
-
 import binascii
 import re
 import zlib

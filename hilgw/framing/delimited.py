@@ -1,7 +1,5 @@
 """The common part of framings whose frames end with a delimiter that never occurs inside."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Packets separated by silence only, as with Modbus RTU and most transparent radios."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Guesses about a stream in which no frame was found: another framing, or another baud rate."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from hilgw import plugins

@@ -3,8 +3,6 @@
 Wire: 7E, escaped(payload, FCS low byte first), 7E. Frames may share a flag; 7D 7E aborts one.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import ClassVar, Literal

@@ -5,8 +5,6 @@ byte after the start of that sync, not after the frame; and silence ends an inco
 One call checks a bounded number of syncs. While some are left, next_deadline() is in the past.
 """
 
-from __future__ import annotations
-
 from collections import Counter, deque
 from dataclasses import dataclass
 from typing import ClassVar, Literal

@@ -1,7 +1,5 @@
 """Lines of text: a packet is a line without its terminator; and a splitter for lines of answers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

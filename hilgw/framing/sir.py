@@ -6,8 +6,6 @@ unescaped bytes. IrLAP 1.0 used C0 as XBOF too, and a C0 inside a frame restarts
 begins after the last C0 before its C1.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 

@@ -4,8 +4,6 @@ Wire: C0, escaped(payload, CRC), C0. RFC 1055 recommends the leading END: it end
 receiver, so that noise does not corrupt the packet.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 

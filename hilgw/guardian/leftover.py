@@ -3,8 +3,6 @@
 It is frozen, or waits for the processor. Who opens this port next ends it (Linux).
 """
 
-from __future__ import annotations
-
 import os
 import select
 import signal

@@ -14,8 +14,6 @@ move; a gateway that waits for the processor next to busy programs has BUSY_S:
   whose connection it ends then: no robot sees that end.
 """
 
-from __future__ import annotations
-
 import fcntl
 import mmap
 import os

@@ -12,8 +12,6 @@ The sender is identified by, strongest first:
   explains one reception per module, so a foreign module that repeats our bytes is received.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass

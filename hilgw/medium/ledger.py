@@ -14,8 +14,6 @@ Each kind of loss has its reasons (`hilgw.reasons`); a word that is not among th
 An owner counts before it calls any other code, so the equations hold at any instant.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar

@@ -4,8 +4,6 @@ It applies Webots' rules and depends on no radio, simulator or clock. Deliveries
 from one queue, so a listener may transmit while it takes a copy.
 """
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -8,8 +8,6 @@ null instead of the numbers: the object is lost, its pose is unknown. A datagram
 whole or rejected as a whole.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 

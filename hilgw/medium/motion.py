@@ -5,8 +5,6 @@ with its z axis where y is up (before). `up` is 2 or 1 accordingly; see
 `hilgw.devices.nodes.upright_axis`.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The settings of an obstacle, without the geometry: most configurations have none."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from hilgw.settings import setting

@@ -5,8 +5,6 @@ Each obstacle hides a sector as seen from an emitter: a signal is checked only a
 obstacles in its direction, nearest first.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A packet on the medium, and the copy of it that one listener receives."""
 
-from __future__ import annotations
-
 import math
 
 from hilgw.medium.pose import Pose

@@ -5,8 +5,6 @@ no answer came in time), or an event for the caller, which is passed on in order
 result, or raises a HilgwError. `now` is integer nanoseconds of a monotonic clock.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Generator
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Servers round rates, and omit answers: ser2net 4.6 gives none to PURGE-DATA. So 
 that give the bytes a meaning must be answered, a rate may differ by 2 %, and the rest is a notice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from hilgw.protocols.rfc2217 import (

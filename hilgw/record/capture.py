@@ -1,7 +1,5 @@
 """A recording as a test: the part of it that the test needs, and the text of its module. Pure."""
 
-from __future__ import annotations
-
 import shlex
 import time
 from collections import Counter

@@ -4,8 +4,6 @@ A stream is the activity of one part, such as the bytes that one line sent: betw
 events of two runs come in different orders. Times are not compared.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator
 from itertools import zip_longest

@@ -14,8 +14,6 @@ The time of a packet is the gateway's clock (`time_ns`), moved by `epoch_ns` of 
 start of the recording has the time of day.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import struct

@@ -5,8 +5,6 @@ packet. Written little-endian, with times in nanoseconds; both byte orders and o
 read, as Wireshark's tools write them. Pure: a file is bytes, or read through a function.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Iterator
 

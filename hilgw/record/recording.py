@@ -1,7 +1,5 @@
 """A recording in a file, and its events from any time on."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

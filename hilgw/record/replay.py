@@ -6,8 +6,6 @@ else, or nothing, it departs from the recording: that is reported, and the repla
 next frame. Pure.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Callable
 

@@ -6,8 +6,6 @@ It reads messages from standard input: four bytes of length, little-endian, and 
 JSON, one object per line, when a file begins, and when a loss starts or ends: `Report`.
 """
 
-from __future__ import annotations
-
 import json
 import marshal
 import os

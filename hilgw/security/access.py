@@ -5,8 +5,6 @@ client presents a token, and the connection is inside TLS unless the configurati
 text. Every listener of the gateway that accepts other hosts asks this module.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import os

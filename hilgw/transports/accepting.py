@@ -1,7 +1,5 @@
 """Connections that arrive at a listening socket, on a descriptor that the event loop watches."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 Also names that are probably not those of a serial port of this machine.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import re

@@ -1,7 +1,5 @@
 """A folder in the temporary folder that is removed with its process, or after it."""
 
-from __future__ import annotations
-
 import glob
 import os
 import shutil

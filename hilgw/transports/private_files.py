@@ -1,7 +1,5 @@
 """Which files other users of this machine can read: a token, or the private key of TLS."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Bytes over a non-blocking POSIX descriptor: the common data path of tty, pty and TCP."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import select

@@ -4,8 +4,6 @@ The executor of the event loop is joined at exit: a driver call that never retur
 program from ending.
 """
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import threading

@@ -1,7 +1,5 @@
 """The newest of each cell of a gateway: a fold of its events, live or of a recording. Pure."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import Any, TypeVar

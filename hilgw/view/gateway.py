@@ -4,8 +4,6 @@ A thread that reads or writes it holds the lock of its owner. Each part of it is
 in nanoseconds of `mono_ns` of the events.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 Memory is bounded. Times are `mono_ns` of the machine.
 """
 
-from __future__ import annotations
-
 import math
 from array import array
 from bisect import bisect_left

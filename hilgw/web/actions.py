@@ -1,7 +1,5 @@
 """What a visitor does to a gateway on a page: a request at a time, and its answer in words."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

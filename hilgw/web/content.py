@@ -1,7 +1,5 @@
 """The places of what changes on a page: HTML, of which the browser changes only what differs."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

@@ -3,8 +3,6 @@
 A page is a module of this room with `build(page)`; `PAGES` has its path and its name.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from contextlib import suppress

@@ -5,8 +5,6 @@ whether it is here when no event came. A further kind of events that a page need
 connection of its own: what is read already continues.
 """
 
-from __future__ import annotations
-
 import ctypes
 import threading
 from collections.abc import Callable, Set

@@ -1,7 +1,5 @@
 """HTML of texts that others wrote: all that is not `Markup` is escaped, here and nowhere else."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from html import escape
 

@@ -4,8 +4,6 @@ They come in by `Bench.opened` and by the methods of `GatewayView`: from running
 (`hilgw.web.live`), or from a recording.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 

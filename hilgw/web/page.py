@@ -1,7 +1,5 @@
 """The context of one open page: the model that all share, and its visitor."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -6,8 +6,6 @@ memory. Another thread reads the file once, for these states and for its end. Ti
 are `time_ns` of the recording.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from bisect import bisect_left

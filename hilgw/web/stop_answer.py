@@ -5,8 +5,6 @@ names each gateway that did not confirm. A GET of `alive` names this run of `hil
 shows the button, and does nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from urllib.parse import parse_qsl

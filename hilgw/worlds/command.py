@@ -1,7 +1,5 @@
 """`hilgw import-world FILE`: prints the configuration that a Webots world file becomes."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 

@@ -1,7 +1,5 @@
 """Configurations made from world files, as commented YAML."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

@@ -4,8 +4,6 @@ Webots' treatment of a value outside its limits: WbEmitter, WbReceiver, WbMotor 
 of Webots R2023b; it warns and continues with another value.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 It keeps the open nodes in a list and never recurses, so nesting is limited by `MAX_DEPTH` alone.
 """
 
-from __future__ import annotations
-
 import bisect
 import re
 from collections.abc import Iterator

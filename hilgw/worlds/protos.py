@@ -3,8 +3,6 @@
 Names and kinds of the models of R2025a: a world file does not have the nodes in a PROTO.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from hilgw.devices.fields import CHANNEL_MAX

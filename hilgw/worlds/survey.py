@@ -3,8 +3,6 @@
 A PROTO instance shows its fields only: additions of its file stay hidden, and notes name them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 

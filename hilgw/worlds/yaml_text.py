@@ -1,7 +1,5 @@
 """Keys, values and comments of YAML that every version reads alike, and legal names."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any

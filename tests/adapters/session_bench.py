@@ -1,7 +1,5 @@
 """A session of an adapter, whose other end is the test."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hilgw.adapters.base import Event

@@ -1,7 +1,5 @@
 """What every adapter of this project documents."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

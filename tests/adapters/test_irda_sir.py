@@ -1,7 +1,5 @@
 """IrDA SIR: the rules of every adapter, turns on the light, addresses, and tshark as the judge."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

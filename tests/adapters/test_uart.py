@@ -1,7 +1,5 @@
 """The UART adapter without a port: bytes in, packets out, and what cannot be."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

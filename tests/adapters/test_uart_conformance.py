@@ -1,7 +1,5 @@
 """The rules of every adapter on a UART, with each kind of framing; bytes as in docs/framing.md."""
 
-from __future__ import annotations
-
 from hilgw.adapters.uart import ADAPTER, ByHeader
 from hilgw.framing.cobs import CobsSettings
 from hilgw.testing import AdapterConformance, Vector

@@ -1,7 +1,5 @@
 """Each kind of hardware on a line names bytes that never become a frame."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Rules of an adapter that its settings do not change."""
 
-from __future__ import annotations
-
 from hilgw.testing import AdapterConformance
 
 

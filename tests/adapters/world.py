@@ -1,7 +1,5 @@
 """Sessions of adapters and firmware mocks, two readings of the same pages, joined by an air."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hilgw.adapters.base import StationSettings, Transmission

@@ -1,7 +1,5 @@
 """A program's robot, whose simulator is the fixture `simulator` of each file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

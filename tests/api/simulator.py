@@ -1,7 +1,5 @@
 """A simulator in memory: it answers what a test wants, and keeps the requests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

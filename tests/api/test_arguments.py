@@ -2,8 +2,6 @@
 read call by call. ctypes converts None and integers to an int, numbers to a double by c_double, and
 `str.encode` takes texts; it refuses all else."""
 
-from __future__ import annotations
-
 import math
 from ctypes import ArgumentError
 from typing import Any

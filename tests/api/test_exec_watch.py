@@ -1,7 +1,5 @@
 """What `hilgw exec` reports of the program that it becomes."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 """Ctrl-C in a program: within a step it waits for the answer, and no request follows an unanswered
 one."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """The mode of a robot as a Python program sees it: the gateway is asked on its control socket."""
 
-from __future__ import annotations
-
 import json
 import socket
 import threading

@@ -1,7 +1,5 @@
 """Functions of Robot that Webots has renamed: programs that were written with them go on."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

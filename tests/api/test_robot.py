@@ -1,7 +1,5 @@
 """The robot of the API: steps, requests byte by byte, its own data, and the end."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 from ctypes import ArgumentError

@@ -1,7 +1,5 @@
 """`getSelf()` of a supervisor: its robot in the scene of the gateway of its session."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import os

@@ -1,7 +1,5 @@
 """Two threads with one Robot: the second one is refused at once, and the first one goes on."""
 
-from __future__ import annotations
-
 import queue
 import signal
 import socket

@@ -1,7 +1,5 @@
 """What an unmodified script may import, and what it may not use."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the API reports of how a program is written, once."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """What assembly builds is complete when its constructor returns."""
 
-from __future__ import annotations
-
 import ast
 import asyncio
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The frames of a recording are those that `hilgw watch --frames` shows of the run."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from pathlib import Path

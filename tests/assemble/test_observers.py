@@ -1,7 +1,5 @@
 """Who observes a gateway later gets what its parts report later."""
 
-from __future__ import annotations
-
 import asyncio
 
 from hilgw.assemble.gateway import build

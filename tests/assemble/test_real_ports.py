@@ -1,7 +1,5 @@
 """What the head of a run reports about real serial ports."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Recordings in the place of mocks: the same run again, and what differs from it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

@@ -1,8 +1,6 @@
 """What a configuration builds stands, or moves, where the file places it: mocks in their air,
 too."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Callable

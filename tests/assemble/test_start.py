@@ -1,7 +1,5 @@
 """A process imports what its configuration needs, and no module of parts that it does not have."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Packets that no board answers, of the kinds of hardware as they are configured."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

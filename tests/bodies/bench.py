@@ -1,7 +1,5 @@
 """A body's session and its mock in simulated time: what one writes, the other receives."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -5,8 +5,6 @@ that is cleared, resume the goals before; what two write at once is lost. It sha
 mock but the packets.
 """
 
-from __future__ import annotations
-
 import heapq
 import math
 from collections.abc import Callable

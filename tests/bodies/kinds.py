@@ -1,7 +1,5 @@
 """The robots on a serial line whose tests share a bench: each on its mock, one table of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache

@@ -1,7 +1,5 @@
 """What tests of body `dynamixel` ask of its servos, of the mock and of `HarshBus`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from firmware_mocks.dynamixel import packets

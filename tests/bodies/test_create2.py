@@ -1,7 +1,5 @@
 """Body `create2`: against bytes of the Open Interface specification, and on its mock."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """Body `dynamixel`: against packets of the e-manual, and on its mock."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

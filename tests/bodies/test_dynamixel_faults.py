@@ -1,7 +1,5 @@
 """Hardware errors of Dynamixel servos: named, and no obstacle to a stop."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 from typing import Any

@@ -1,8 +1,6 @@
 """Dynamixel servos that restart, whose registers change, or that keep theirs while the line is
 dead: it is noticed, the others stop, and nothing moves until the next command."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from itertools import pairwise

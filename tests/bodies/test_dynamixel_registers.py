@@ -1,8 +1,6 @@
 """Registers in the servos that change what the numbers of hilgw mean: Drive Mode (10), Operating
 Mode (11) and Status Return Level (68)."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

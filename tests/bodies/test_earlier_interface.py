@@ -1,7 +1,5 @@
 """Bodies of other distributions that were made for version 1 of the interface stop as before."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any
 

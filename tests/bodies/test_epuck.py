@@ -1,7 +1,5 @@
 """Body `epuck`: against the bytes of sercom, and on its mock."""
 
-from __future__ import annotations
-
 import re
 import struct
 from typing import Any

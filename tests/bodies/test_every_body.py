@@ -1,7 +1,5 @@
 """Every kind of body keeps the rules of `BodyConformance`: each on its mock."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What every robot on a serial line does alike: each on its mock, with its own bytes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

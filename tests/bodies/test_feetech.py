@@ -1,7 +1,5 @@
 """Body `feetech`: against packets of the maker's manuals, and on its mock, which may be hostile."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,8 +1,6 @@
 """A machine that reads G-code: its settings, its zero, and what it does when it is found or stopped
 in a motion of its own (`configs/gcode.yaml`)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Body `text`: declared robots on the mocks of a Khepera III and of a G-code machine."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The session of body wc2ec: what the robot's bytes become, and what reaches its motors."""
 
-from __future__ import annotations
-
 import math
 from random import Random
 from typing import Any

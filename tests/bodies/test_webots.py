@@ -1,7 +1,5 @@
 """The session of body webots: byte vectors, the mock of Webots, and everything hostile."""
 
-from __future__ import annotations
-
 import math
 import struct
 from typing import Any

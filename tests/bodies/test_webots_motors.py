@@ -1,7 +1,5 @@
 """The motors of body webots: what reaches them in the world, and that every one of them stops."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

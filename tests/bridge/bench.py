@@ -1,7 +1,5 @@
 """The clients of a bridge and its port on a fake clock, with transports of the test."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hilgw.bridge.clients import Clients

@@ -1,7 +1,5 @@
 """The ledger of a bridge without a framing: for each direction, and each client in it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 DIRECTIONS = ("to_serial", "to_tcp")

@@ -1,7 +1,5 @@
 """What the bridge's tests share: a device on a pty that can be unplugged, clients, a bridge."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import tty

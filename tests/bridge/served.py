@@ -1,7 +1,5 @@
 """A bridge in a thread of its own, on a recorded port: for clients that block, as pyserial's."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The bridge: who reads, who writes, what is dropped and counted, and what trouble does to it."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import socket

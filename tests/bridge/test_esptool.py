@@ -1,7 +1,5 @@
 """esptool, unmodified, resets a chip through the bridge and uses its boot loader."""
 
-from __future__ import annotations
-
 import asyncio
 import struct
 import subprocess

@@ -1,7 +1,5 @@
 """Clients that leave, die or keep silent while the device accepts nothing: seen, counted, freed."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import socket

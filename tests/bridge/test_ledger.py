@@ -1,7 +1,5 @@
 """The ledger of a bridge adds up at each look, for each client; its losses have their reasons."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import socket

@@ -1,7 +1,5 @@
 """Pacing: exactly the rate of the line, from the first byte to the last, however late the timer."""
 
-from __future__ import annotations
-
 import pytest
 
 from hilgw.bridge.flow import Flow

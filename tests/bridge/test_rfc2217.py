@@ -1,7 +1,5 @@
 """The RFC 2217 listener: pyserial's client judges, on a port that records what reaches it."""
 
-from __future__ import annotations
-
 import io
 import socket
 import struct

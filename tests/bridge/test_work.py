@@ -1,7 +1,5 @@
 """What a pause of a stream sets and watches: no clock is read."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import struct

@@ -1,7 +1,5 @@
 """Commands of other distributions, by the entry points `hilgw.commands`."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

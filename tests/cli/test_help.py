@@ -1,7 +1,5 @@
 """`--help` is short, `--help --all` complete; both answer without the imports of a slow start."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

@@ -1,7 +1,5 @@
 """The command line: files in the place of a command, and what a mistyped word may mean."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """Commands on recordings: what they write is whole or not there, and what cannot be read is named;
 files that other programs filtered, cut or merged."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """`hilgw scan`: its progress, each port once, and the ports that it leaves out."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace

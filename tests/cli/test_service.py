@@ -1,7 +1,5 @@
 """What a gateway reports to systemd, and the unit that runs it."""
 
-from __future__ import annotations
-
 import configparser
 import errno
 import os

@@ -1,7 +1,5 @@
 """Signals before the loop begins, in it and after it ended: the exit code, and not a word."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """A run names the robots that may still move, and a disarm waits until the stop has left."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Output that cannot be written: one message and an exit code, never a traceback."""
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess

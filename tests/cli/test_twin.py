@@ -1,7 +1,5 @@
 """`hilgw twin`: links of known delay, loss and RSSI; what is not known has a reason."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

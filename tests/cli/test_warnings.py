@@ -1,7 +1,5 @@
 """A run, a check and an explanation show what is legal and probably not meant."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

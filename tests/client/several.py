@@ -1,7 +1,5 @@
 """Several gateways of one user, real ones and ones that misbehave, in one control folder."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket

@@ -1,7 +1,5 @@
 """The client of the control socket: which gateway it finds, and answers that fail."""
 
-from __future__ import annotations
-
 import os
 import socket
 import threading

@@ -1,7 +1,5 @@
 """Where a stop looks for gateways: in every place that any shell of this user may choose."""
 
-from __future__ import annotations
-
 import os
 import socket
 import time

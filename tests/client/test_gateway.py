@@ -1,7 +1,5 @@
 """`hilgw.client.Gateway` beside a real gateway; a gateway of another version."""
 
-from __future__ import annotations
-
 import json
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """`hilgw disarm` where several gateways run: all are asked at once, each that fails is named."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,7 +1,5 @@
 """Commands for one name, where several gateways run: the only gateway that has it gets them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

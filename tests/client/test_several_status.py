@@ -1,7 +1,5 @@
 """`hilgw status` and `hilgw metrics` of several gateways: each is shown, whatever the others do."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the tests of the configuration share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Parts that stay real beside mocks."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Data bits of a line: seven where the hardware has them."""
 
-from __future__ import annotations
-
 import pytest
 
 from hilgw.config.load import load_text

@@ -1,7 +1,5 @@
 """Strict YAML: what is plain data is read, everything else is refused with its place."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

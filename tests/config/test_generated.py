@@ -1,7 +1,5 @@
 """The generated documentation is what the code would generate now."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

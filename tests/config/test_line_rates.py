@@ -1,7 +1,5 @@
 """Ends of a link whose rates differ are named, once each."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

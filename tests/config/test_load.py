@@ -1,7 +1,5 @@
 """One file from end to end: the shipped one as it is, and with one thing wrong at a time."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Where the metrics may be read: by the rules of every listener."""
 
-from __future__ import annotations
-
 import pytest
 
 from hilgw.config.load import load_text

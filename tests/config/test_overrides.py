@@ -1,7 +1,5 @@
 """`--set` and `--backend`: values over the file, errors in the option's own name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Kinds are found by name; another distribution's by its entry point."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Poses, motions, obstacles and motion capture in the file: taken, or refused at their place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

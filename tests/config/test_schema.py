@@ -1,7 +1,5 @@
 """Models made from settings dataclasses: strict types, limits, unions that do not guess."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import json

@@ -1,7 +1,5 @@
 """Files that are no text, or no files."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Iterator

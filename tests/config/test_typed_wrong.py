@@ -1,7 +1,5 @@
 """What people type: each slip is one error, at its place, with the fix that helps."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.metadata
 import pkgutil

@@ -1,7 +1,5 @@
 """The divergence of two bodies: known offsets and delays are found."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable

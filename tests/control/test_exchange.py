@@ -1,8 +1,6 @@
 """An answer never belongs to another question, and a stop leaves at once, whatever the robot and
 the line do: late answers, lost ones, lost questions."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Which values reach a device, and how fast the commanded value of a motor may change."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

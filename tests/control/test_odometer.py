@@ -1,7 +1,5 @@
 """Counters that wrap around: their totals across the end of the range, and after a gap."""
 
-from __future__ import annotations
-
 from hypothesis import given, strategies as st
 
 from hilgw.control.odometer import Odometer

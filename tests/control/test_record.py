@@ -1,7 +1,5 @@
 """The records of motors: what holds, what waits, and what a stop, a refusal or a loss ends."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """The safety of a control loop: stops, latch, deadline, and the defaults of motors."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

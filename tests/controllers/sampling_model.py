@@ -8,8 +8,6 @@ whose step is over is answered, and the sensors of all others that wait are refr
 of the simulation.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

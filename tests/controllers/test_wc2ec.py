@@ -1,7 +1,5 @@
 """The session of controller wc2ec: what an external controller receives, and what it may do."""
 
-from __future__ import annotations
-
 import math
 import struct
 from typing import Any

@@ -9,8 +9,6 @@ Knowingly different from Webots, and why:
   to the line a second time, so the packet leaves before its time.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

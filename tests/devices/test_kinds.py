@@ -1,7 +1,5 @@
 """Kinds of devices, and the device table: by name, by index, in order."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

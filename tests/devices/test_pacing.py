@@ -1,7 +1,5 @@
 """The line before an Emitter, against plain fractions: never early, never idle, never reordered."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from random import Random

@@ -1,7 +1,5 @@
 """A Receiver in free-running use, and against a plain model of it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

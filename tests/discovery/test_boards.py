@@ -1,7 +1,5 @@
 """Boards by their USB ids: what opening their port does, and where the ids come from."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

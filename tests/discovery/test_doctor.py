@@ -1,7 +1,5 @@
 """The doctor on folders that look like machines: each trouble is found, with its fix."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

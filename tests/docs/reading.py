@@ -1,7 +1,5 @@
 """What the tests of pages share."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -1,7 +1,5 @@
 """docs/arduino.md: its sketch, compiled for this machine, answers its gateway on a port."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

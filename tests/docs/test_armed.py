@@ -1,7 +1,5 @@
 """docs/config/safety.md, Armed: its commands work, in their order."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from pathlib import Path

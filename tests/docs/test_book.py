@@ -1,7 +1,5 @@
 """The book is built without warnings, has every page, and each page has one task."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

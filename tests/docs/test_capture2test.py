@@ -1,7 +1,5 @@
 """docs/replay.md, from a fault to a failing test: its commands, in their order."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """The commands of CONTRIBUTING.md run, and what it names exists."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil

@@ -1,8 +1,6 @@
 """The controller of docs/controller-kinds.md, installed as the page describes, runs in a
 gateway."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

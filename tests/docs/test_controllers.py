@@ -1,7 +1,5 @@
 """The program and the configuration of docs/controllers.md run, and do what the page describes."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """docs/distributed.md: both gateways as shipped, its keys, and its program without hilgw."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -1,7 +1,5 @@
 """docs/emergency-stop.md: its commands work, its file is valid, its table has the real causes."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

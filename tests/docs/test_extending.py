@@ -1,7 +1,5 @@
 """The page of the interface for other distributions names it as it is."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """docs/firmware.md: its sketch, configurations, commands and tables are those of the library."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """docs/first-check.md, and that the page of each robot and module states whether it was tested."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Each row of the glossary that names a class, a function or a key names one that exists there."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """docs/hardware.md is honest: each kind has a report of a test, or states that there is none."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

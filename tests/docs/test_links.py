@@ -1,7 +1,5 @@
 """Every link of a page leads to a file of the repository and, behind #, to a heading in it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

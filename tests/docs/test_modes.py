@@ -1,7 +1,5 @@
 """The commands and the file of docs/modes.md do what the page describes."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """docs/nothing-arrives.md: each symptom is provoked, and the terminal shows its words."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import fcntl

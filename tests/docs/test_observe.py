@@ -1,7 +1,5 @@
 """docs/observe.md: its commands, beside the gateway that it names."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

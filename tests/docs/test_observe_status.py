@@ -1,7 +1,5 @@
 """docs/status.md: `hilgw status` and `hilgw metrics`, beside the gateway that the page names."""
 
-from __future__ import annotations
-
 import json
 import re
 import urllib.request

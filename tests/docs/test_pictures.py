@@ -1,7 +1,5 @@
 """The pictures are those that tools/draw_pictures draws, and can be read."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """docs/examples/plot_sensor.py, beside a real gateway; a mock of matplotlib draws."""
 
-from __future__ import annotations
-
 import runpy
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a project shows beside its code: safety, security, citation, changelog, form of a change."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

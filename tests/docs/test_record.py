@@ -1,7 +1,5 @@
 """docs/record.md: each of its commands, beside the gateway that it names and after it."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

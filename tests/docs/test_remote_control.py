@@ -1,8 +1,6 @@
 """docs/remote-control.md: its commands run in their order, its output is the real one, its names
 exist."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

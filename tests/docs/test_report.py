@@ -1,7 +1,5 @@
 """docs/report.md has every key of real reports, and no other."""
 
-from __future__ import annotations
-
 import json
 import re
 import socket

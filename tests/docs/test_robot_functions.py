@@ -1,7 +1,5 @@
 """docs/robot-functions.md: a row for each function of Webots' Robot, and a test for each row."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import re

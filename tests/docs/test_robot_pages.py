@@ -1,7 +1,5 @@
 """The pages of the robots: devices, settings and commands are those of the code."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """hilgw accepts the examples of docs/semantics.md."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """The page about testing: its examples run, its names exist."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import re

@@ -1,7 +1,5 @@
 """docs/two-xbees.md: its commands, on the mocks that it makes."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

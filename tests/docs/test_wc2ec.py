@@ -1,7 +1,5 @@
 """The bytes of docs/wc2ec.md are those of the codec and the framing."""
 
-from __future__ import annotations
-
 import re
 import struct
 import subprocess

@@ -1,7 +1,5 @@
 """docs/web.md shows each page, as tools/screenshots took it."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

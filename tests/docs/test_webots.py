@@ -1,7 +1,5 @@
 """The commands and the files of docs/webots.md, as a reader runs them."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """The world lines and the settings of docs/webots-gateway-robot.md are those that run."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The page about the plug-in: its commands build it and run, its names agree with the code."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

@@ -1,7 +1,5 @@
 """The page about the proxy: its configuration checks clean, its commands run, its names agree."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

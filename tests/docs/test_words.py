@@ -1,7 +1,5 @@
 """Pages, configurations and code use the words of the field, one word for one thing."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 Messages are made and read by the mocks' own reading of WC2EC, not by the gateway's.
 """
 
-from __future__ import annotations
-
 import contextlib
 import select
 import socket

@@ -1,7 +1,5 @@
 """LIRC's programs on sockets of their own, and lircd.conf files written from the data sheets."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

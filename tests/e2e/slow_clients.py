@@ -1,7 +1,5 @@
 """Clients of an HTTP server that keep their connections, and never end a request."""
 
-from __future__ import annotations
-
 import resource
 import socket
 import threading

@@ -1,7 +1,5 @@
 """A real robot on a serial line, from the start of its gateway to a stop that lasts."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """One part is mocked by its own back end beside a part with a real port."""
 
-from __future__ import annotations
-
 import os
 import tty
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The benchmarks run and measure; only an idle machine shows whether they meet their goals."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import socket

@@ -1,7 +1,5 @@
 """`hilgw bridge` as a user runs it: output, exit codes, and socat as the peer."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

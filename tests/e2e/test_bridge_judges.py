@@ -1,7 +1,5 @@
 """Programs of others over the bridge: gpsd reads a receiver, avrdude a boot loader."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import threading

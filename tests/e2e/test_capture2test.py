@@ -1,7 +1,5 @@
 """hilgw capture2test: the test that it writes, and what cannot become one."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import sys

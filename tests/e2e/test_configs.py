@@ -1,7 +1,5 @@
 """Every shipped configuration checks clean, runs as shipped, and its ledger adds up."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Control loops as a user runs them: shipped files, signals, peers that disconnect."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

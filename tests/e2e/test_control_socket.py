@@ -1,7 +1,5 @@
 """The control socket of the installed command: signals, kills, and a second gateway."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

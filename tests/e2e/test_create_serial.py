@@ -1,7 +1,5 @@
 """create-serial, a client of others, unmodified on the mock of the Create 2."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """digi-xbee, a real client, on the spare module of the same air as the simulated robot."""
 
-from __future__ import annotations
-
 import json
 import signal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """dynamixel-sdk, the maker's client, unmodified on the mock of the bus."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,8 +1,6 @@
 """The e-puck's configuration as users run it: on the robot's port, with a Webots controller, and
 with another device at the port. The robot is its mock."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

@@ -1,7 +1,5 @@
 """Every documented exit code, and stopping cleanly at any moment."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import signal

@@ -1,7 +1,5 @@
 """A start that fails leaves nothing behind, and names what failed."""
 
-from __future__ import annotations
-
 import os
 import socket
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Faults as a user meets them: the cable, the module, a silent port; the ledger always adds up."""
 
-from __future__ import annotations
-
 import json
 import signal
 from pathlib import Path

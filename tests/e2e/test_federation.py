@@ -1,7 +1,5 @@
 """Gateways of a federation as processes: what is killed, frozen or cut off is seen, and counted."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import json

@@ -1,7 +1,5 @@
 """Two gateways of a federation as a person sees them; all tests look at the same two."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The first minute: tools/run with options runs the example; it and tools/test end with a hint."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess

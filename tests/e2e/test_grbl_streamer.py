@@ -1,7 +1,5 @@
 """grbl-streamer, a client of others, unmodified on the mock of the G-code machine."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from typing import Any
 

@@ -4,8 +4,6 @@ Nothing of the gateway could: before the guardian they drove on for ever. The ti
 `tools/bench/stop_times.py`.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

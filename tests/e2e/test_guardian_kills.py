@@ -1,8 +1,6 @@
 """Kills that end a gateway with all that belongs to it: its guardian is not found, and stops the
 robots. And what a gateway does that finds the guardian of one that was killed."""
 
-from __future__ import annotations
-
 import os
 import select
 import signal

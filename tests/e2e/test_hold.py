@@ -1,7 +1,5 @@
 """`hilgw arm --hold` and `--for`, as installed: what ends the command disarms."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re

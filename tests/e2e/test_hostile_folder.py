@@ -1,7 +1,5 @@
 """Every command in a folder whose files have the names of modules: none of them is imported."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import json
 import signal

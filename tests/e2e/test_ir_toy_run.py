@@ -1,7 +1,5 @@
 """Adapter ir_toy through the installed command, and its mock by itself."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

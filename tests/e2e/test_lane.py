@@ -1,7 +1,5 @@
 """A hundred `disarm` beside programs that fill the control socket without end."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from contextlib import ExitStack

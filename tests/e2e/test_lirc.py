@@ -1,7 +1,5 @@
 """Debian's LIRC as the judge of codes, of the IR Toy's mock, and of the whole gateway."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

@@ -1,7 +1,5 @@
 """A configuration whose `mock:` is a program: the same file runs on a port and on a recording."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A program moves from the simulated to the real robot: by its own call, and by `hilgw mode`."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Ports of another machine: Debian's ser2net and socat serve them."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import signal

@@ -3,8 +3,6 @@
 It runs where Node.js is installed and `.ci/run` could install both packages.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

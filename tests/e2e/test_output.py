@@ -1,7 +1,5 @@
 """The output of a run: a reader that leaves ends it, unless the output is not needed."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """A robot that drives for a gateway of one shell is stopped from another shell of the same user."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`record: {poses_hz: N}`: of each object that moves, so many poses a second at most."""
 
-from __future__ import annotations
-
 import json
 from itertools import pairwise
 from pathlib import Path

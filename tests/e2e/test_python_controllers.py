@@ -1,7 +1,5 @@
 """Python programs as controllers: started by hilgw, and started by the user with `hilgw exec`."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The shipped configurations of the radios with text commands, as a newcomer runs them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from hilgw.testing.sim import wait_until

@@ -1,7 +1,5 @@
 """Every command of the README and of the first pages runs, with the documented result."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

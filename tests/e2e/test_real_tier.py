@@ -1,7 +1,5 @@
 """The tests of real devices, run on virtual ones: they exist, and they can fail."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Recordings of a real run: begun and ended beside it, after a kill, and on a disk that is full."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

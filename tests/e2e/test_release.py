@@ -1,7 +1,5 @@
 """`hilgw release`: a port of a running gateway for another program, and back."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """`hilgw set STATION --at REMOTE COMMAND [VALUE]`, through a running gateway and the XBee mock."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A recorded run, replayed by the commands of docs/replay.md."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`hilgw scan` on the mocks: kind, rate and network of a module."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

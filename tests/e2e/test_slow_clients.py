@@ -1,7 +1,5 @@
 """Connections that use all descriptors of an ordinary program keep no other client waiting."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from urllib.request import urlopen
 

@@ -1,7 +1,5 @@
 """Two gateways behind a slow network: what their status shows of it."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

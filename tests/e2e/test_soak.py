@@ -1,7 +1,5 @@
 """A short run of tools/soak; and its checker finds errors."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import sys

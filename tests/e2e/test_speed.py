@@ -1,7 +1,5 @@
 """`--speed`: the installed command in simulated time."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

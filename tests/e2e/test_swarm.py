@@ -1,7 +1,5 @@
 """configs/swarm.yaml as a newcomer runs it, and objects placed while it runs."""
 
-from __future__ import annotations
-
 import re
 import socket
 import subprocess

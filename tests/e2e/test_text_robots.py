@@ -1,7 +1,5 @@
 """Robots with lines of text, and a robot with WC2EC on a serial line, through the command."""
 
-from __future__ import annotations
-
 import signal
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`hilgw --config configs/uart.yaml`, and the faults of a microcontroller."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """`hilgw watch` beside a running gateway."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

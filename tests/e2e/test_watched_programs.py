@@ -1,7 +1,5 @@
 """`hilgw bridge` and `hilgw mock` show what passes, and do nothing else for a client."""
 
-from __future__ import annotations
-
 import re
 import socket
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The gateway robot over real TCP: hilgw beside a simulator in a process of its own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from hilgw.testing.sim import wait_until

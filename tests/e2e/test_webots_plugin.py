@@ -1,7 +1,5 @@
 """The remote-control plug-in of tools/webots-plugin on a running hilgw with mocks of robots."""
 
-from __future__ import annotations
-
 import math
 import re
 import signal

@@ -1,8 +1,6 @@
 """Hostile answers, and the exact bytes of requests: the plug-in of tools/webots-plugin with the
 compiler's sanitizers, on a socket of the test."""
 
-from __future__ import annotations
-
 import contextlib
 import random
 import socket

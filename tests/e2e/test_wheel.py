@@ -1,7 +1,5 @@
 """The wheel has all that a user needs who has no checkout."""
 
-from __future__ import annotations
-
 import email
 import json
 import os

@@ -1,7 +1,5 @@
 """digi-xbee on a spare module and the simulated robot: every firmware, either API mode."""
 
-from __future__ import annotations
-
 import json
 import signal
 from pathlib import Path

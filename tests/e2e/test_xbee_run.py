@@ -1,7 +1,5 @@
 """The main job: `hilgw --config configs/xbee.yaml`, as a newcomer runs it."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """A session that echoes, and a station around it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

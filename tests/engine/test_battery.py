@@ -1,7 +1,5 @@
 """A Webots controller whose battery a Create 2 measures."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Other gateways among the parts of a gateway: it needs none of them, and shows each."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from typing import Any

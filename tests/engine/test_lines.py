@@ -1,7 +1,5 @@
 """The one place where lines pass: observers that come and go, and wrappings."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Motion capture over a real socket: poses taken, nonsense counted, nothing raised."""
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import socket

@@ -1,7 +1,5 @@
 """Hosting mocks: found by name, fed, woken at their deadlines, never polled."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from typing import Any

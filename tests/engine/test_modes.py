@@ -1,7 +1,5 @@
 """A gateway whose robot has two bodies: which of them it needs."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

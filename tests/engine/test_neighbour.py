@@ -1,7 +1,5 @@
 """A neighbour: one listener per type, and what becomes of the copies that it was given."""
 
-from __future__ import annotations
-
 from hilgw.engine.lines import Lines
 from hilgw.engine.neighbour import Neighbour, Outlet
 from hilgw.engine.observer import Observer, State

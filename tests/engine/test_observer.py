@@ -1,7 +1,5 @@
 """The fan-out: each event to those that take its kind; without an observer nothing is built."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from hilgw.engine.observer import Observer, Observers, PoseEvent, State

@@ -1,7 +1,5 @@
 """Whether and when a program starts again: the policy, without programs and without time."""
 
-from __future__ import annotations
-
 import pytest
 
 from hilgw.engine.processes.processes import (

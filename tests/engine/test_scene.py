@@ -1,7 +1,5 @@
 """Bodies that move: where packets leave from, who is reached, who is notified."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

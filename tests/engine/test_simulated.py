@@ -1,7 +1,5 @@
 """Simulated time of a gateway: its pace, what holds it, and what stays in real time."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """The supervisor: what it does about ports that are absent, vanish, come back, stall or lie."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import errno

@@ -1,7 +1,5 @@
 """Whole configurations in simulated time: the same file and seed, the same history."""
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 from collections import Counter

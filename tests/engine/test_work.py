@@ -4,8 +4,6 @@ From the bytes of a port over station, receive filter and medium into the Receiv
 by its controller.
 """
 
-from __future__ import annotations
-
 import asyncio
 from typing import cast
 

@@ -1,7 +1,5 @@
 """zenoh-ros2-sdk: another implementation of rmw_zenoh's keys, as a judge."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

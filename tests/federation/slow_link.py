@@ -1,7 +1,5 @@
 """A slow network between two gateways: a TCP relay with delay, loss and a rate."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import threading

@@ -1,7 +1,5 @@
 """Several gateways on one medium, on an in-memory network: who gets a packet, and the counts."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Callable

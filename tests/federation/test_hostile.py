@@ -1,7 +1,5 @@
 """What another program puts on the keys of a federation: counted, without an effect."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import tracemalloc

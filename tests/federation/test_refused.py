@@ -1,7 +1,5 @@
 """What TLS refuses between two gateways, in words: Zenoh has none for it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import subprocess

@@ -3,8 +3,6 @@
 Not tested with ROS 2 itself.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

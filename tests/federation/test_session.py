@@ -1,7 +1,5 @@
 """What leaves from a thread beside an event loop, or from the event loop, without a network."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

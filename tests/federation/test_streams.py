@@ -1,7 +1,5 @@
 """Streams: nothing is taken twice, and both ends count the same, whatever becomes of packets."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule

@@ -1,7 +1,5 @@
 """A survey of a network: whatever session of Zenoh is there, a gateway or not."""
 
-from __future__ import annotations
-
 import json
 import socket
 import threading

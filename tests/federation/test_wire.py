@@ -1,7 +1,5 @@
 """Keys and payloads: what was encoded comes back, and what others send is Malformed at worst."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import astuple
 from typing import Any

@@ -1,7 +1,5 @@
 """What a packet costs at the gateway that sends it, counted: no clock is read, nothing is sent."""
 
-from __future__ import annotations
-
 import pytest
 
 from hilgw.engine.lines import Lines

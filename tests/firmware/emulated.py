@@ -1,7 +1,5 @@
 """The examples of the C library, compiled once for each board, and the command that runs them."""
 
-from __future__ import annotations
-
 import functools
 import subprocess
 import tempfile

@@ -1,7 +1,5 @@
 """The example `motor_node` on an emulated board, and what it reports of its motors."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import signal

@@ -1,7 +1,5 @@
 """The C library of tools/firmware/hilgw_node in this process, by ctypes."""
 
-from __future__ import annotations
-
 import ctypes
 import functools
 import io

@@ -1,7 +1,5 @@
 """The examples of the C library on emulated boards: as module, as controller and as body."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import time

@@ -1,7 +1,5 @@
 """The C library as its users compile it: strictly, on three processors, and small."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

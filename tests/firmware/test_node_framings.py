@@ -1,7 +1,5 @@
 """Three readings of the framings that must agree: the C library, hilgw and the firmware mocks."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

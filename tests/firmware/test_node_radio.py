@@ -1,7 +1,5 @@
 """Packets of Emitters and Receivers between the C library, as either end, and a gateway."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 """The C library under AddressSanitizer and UBSan: a part of `tools/soak node`. A copy with a
 broken bound fails."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

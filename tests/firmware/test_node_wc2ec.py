@@ -1,7 +1,5 @@
 """WC2EC in the C library: against the codec of hilgw, the firmware mocks, and time."""
 
-from __future__ import annotations
-
 import math
 import struct
 from ctypes import c_float, create_string_buffer

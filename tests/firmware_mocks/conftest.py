@@ -1,7 +1,5 @@
 """Every test of a mock gets a bench of its own."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.firmware_mocks.bench import XBeeAir

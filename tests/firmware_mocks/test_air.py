@@ -1,7 +1,5 @@
 """The air: which radio receives which signal, how strong and when, and loss."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """UART and deadlines, as every mock has them."""
 
-from __future__ import annotations
-
 import pytest
 
 from firmware_mocks.base import Mock, Timers, Uart

@@ -1,8 +1,6 @@
 """The mock of a Create 2: what its packets of distance and angle report (Open Interface, packets
 19 and 20)."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

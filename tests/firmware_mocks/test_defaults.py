@@ -1,7 +1,5 @@
 """`hilgw mock KIND --list`: every parameter shows its default."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

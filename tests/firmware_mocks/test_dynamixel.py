@@ -1,7 +1,5 @@
 """The mock of Dynamixel servos: what a weak supply, an error and a bus watchdog do to them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

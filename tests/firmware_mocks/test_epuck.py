@@ -1,7 +1,5 @@
 """The mock of the e-puck, by the bytes that Webots' own remote control exchanges with a robot."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The mock of Feetech STS servos, by the bytes of the protocol manual."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """CRCs and framings of the mocks, against the gateway's and against documented frames."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, strategies as st
 

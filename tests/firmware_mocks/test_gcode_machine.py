@@ -1,7 +1,5 @@
 """The mock of a G-code machine: its planner, arcs and offsets, as Grbl 1.1 documents them."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """The HC-12 mock against the manuals: SET timing, commands, modes, the air."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

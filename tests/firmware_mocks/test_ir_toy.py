@@ -1,7 +1,5 @@
 """The IR Toy's mock: modes, samples, transmissions, and light between toys, in mock time."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Parameters of a mock, declared once: their texts, defaults, checks and changes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Setting a parameter of a running mock changes that alone, of every mock and parameter."""
 
-from __future__ import annotations
-
 import random
 import re
 import struct

@@ -1,7 +1,5 @@
 """The RYLR998 mock against the AT command guide: commands, errors, air, sleep."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The text module mock: it does what its parameters request, and nothing else."""
 
-from __future__ import annotations
-
 from firmware_mocks import text_module
 from tests.firmware_mocks.bench import AirBench
 

@@ -1,7 +1,5 @@
 """The microcontroller in mock time: packets, floods, stalls, reboots, parameters."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

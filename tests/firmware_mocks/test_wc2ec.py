@@ -1,7 +1,5 @@
 """The WC2EC mocks alone, and the two readings of the wire against each other."""
 
-from __future__ import annotations
-
 import math
 import struct
 from typing import Any

@@ -1,7 +1,5 @@
 """The Webots mocks: both readings of the protocol against its vectors and each other."""
 
-from __future__ import annotations
-
 import math
 import random
 import struct

@@ -1,7 +1,5 @@
 """Parameters with values that do not fit: each mock names the parameter, in words for people."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """The search of length framing without bounds: simple, and quadratic on a stream of syncs."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from hilgw.framing.base import FrameDropped

@@ -1,7 +1,5 @@
 """What bytes without a frame look like, and the one notice about them."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,8 +1,6 @@
 """SIR wrapping: the known check value, any chunking, noise, and what IrLAP requires for odd
 frames."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, strategies as st
 

@@ -3,8 +3,6 @@
 Counted, never timed: the bytes that go through an operation on the receive buffer, and calls.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, SupportsIndex

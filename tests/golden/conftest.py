@@ -1,8 +1,6 @@
 """`tools/test tests/golden --update-golden` writes the golden files anew; where a hash differs,
 HILGW_GOLDEN_WHOLE=1 keeps the lines behind it."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Callable
 from pathlib import Path

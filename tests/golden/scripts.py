@@ -1,8 +1,6 @@
 """Bytes sent to firmware mocks: SCRIPTS[kind][variant] is the modules of one air and a script as
 `running.Modules` plays it. Nothing in here comes from hilgw or the mocks."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Each shipped configuration, and those in `more/`, does what it did: bytes, events, counts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

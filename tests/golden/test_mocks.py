@@ -1,8 +1,6 @@
 """Firmware mocks whose commands no other test tries one by one send what they sent before, each
 byte at its nanosecond."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

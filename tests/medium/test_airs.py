@@ -1,7 +1,5 @@
 """Own echoes, duplicates, and foreign packets, which are neither."""
 
-from __future__ import annotations
-
 from hypothesis import given, strategies as st
 
 from hilgw.medium.airs import AIR_TIME_NS, LIMIT, SKEW_NS, Airs, Origin, is_unique, normal

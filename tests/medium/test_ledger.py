@@ -1,7 +1,5 @@
 """The ledger: any equation that does not hold is found and named."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Listeners by position: the index finds the same listeners as a check of all."""
 
-from __future__ import annotations
-
 import math
 
 from hypothesis import given, strategies as st

@@ -1,7 +1,5 @@
 """The listeners that receive a packet, the signal of the copy, the reasons: one fact per row."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

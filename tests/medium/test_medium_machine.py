@@ -4,8 +4,6 @@ The machine has Webots' rules of its own (`listening`), keeps its own account of
 sent and received, and looks at the ledger after each call.
 """
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from collections.abc import Sequence

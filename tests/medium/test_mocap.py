@@ -1,7 +1,5 @@
 """Motion capture datagrams: round trips; invalid datagrams are rejected as a whole."""
 
-from __future__ import annotations
-
 import json
 import math
 

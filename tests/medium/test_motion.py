@@ -1,7 +1,5 @@
 """Motions: the pose of an object over time, and its direction of travel."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Segments against solids, checked with points along the segment."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

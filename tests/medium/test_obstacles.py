@@ -1,7 +1,5 @@
 """Obstacles: sectors agree with a check of every obstacle; owners, attachment, settings."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Poses: direction and composition of rotations, invalid input."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """What a packet costs beside stations that it does not concern, counted: no clock is read."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest

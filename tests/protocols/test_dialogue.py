@@ -1,7 +1,5 @@
 """The runner of questions and answers: retries, deadlines, events in order, errors."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """RFC 2217: split anywhere, hostile or not; pyserial judges the same bytes in tests/bridge."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

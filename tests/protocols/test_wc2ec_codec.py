@@ -1,7 +1,5 @@
 """The WC2EC codec against the documents, byte by byte, and with random bytes."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import struct

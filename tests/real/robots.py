@@ -1,8 +1,6 @@
 """What every robot on a serial port has to do, **with its wheels off the ground**: it is the one
 that was asked for, its sensors have values, its wheels turn, and it stops."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 """A real Create 2, its wheels off the ground: `tools/test tests/real --create2 /dev/ttyUSB0`. In
 full mode, as it drives no wheel that hangs in the air otherwise."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 """Two real Dynamixel servos with ids 1 and 2, free to turn, at 57600 bit/s:
 `tools/test tests/real --dynamixel /dev/ttyUSB0`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A real e-puck, its wheels off the ground: `tools/test tests/real --epuck /dev/rfcomm0`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

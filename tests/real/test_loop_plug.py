@@ -1,7 +1,5 @@
 """A real serial port with a loopback plug: `tools/test tests/real --loop-plug /dev/ttyUSB0`."""
 
-from __future__ import annotations
-
 import random
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A real XBee, without changes of its settings: `tools/test tests/real --xbee /dev/ttyUSB0`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ elsewhere. `faults` reads it with all that read a recording: each ends by itself
 exception that it does not expect, and reports what is wrong in printable lines.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Events as the control socket gives them, for recordings of tests."""
 
-from __future__ import annotations
-
 from typing import Any
 
 VALUE: dict[str, Any] = {

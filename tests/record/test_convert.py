@@ -1,7 +1,5 @@
 """Recordings in other forms: read by pandas and by the reader of the mcap package."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

@@ -4,8 +4,6 @@
 `tools/soak recordings` 200,000.
 """
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Names and times that a recording does not have: refused by `hilgw show` and `hilgw plot`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

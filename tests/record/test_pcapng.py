@@ -1,7 +1,5 @@
 """The blocks of capture files: written, read, damaged, of other tools, and judged by tshark."""
 
-from __future__ import annotations
-
 import io
 import struct
 import subprocess

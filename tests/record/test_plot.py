@@ -1,7 +1,5 @@
 """The picture of a recording: what is on it, and that matplotlib writes it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,8 +1,6 @@
 """A recording: its events come back as the control socket gave them, from any time on, from a file
 that was cut or damaged, and from one of strangers."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

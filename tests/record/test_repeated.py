@@ -1,7 +1,5 @@
 """A state that is repeated at the start of a recording is not a new event to any command."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

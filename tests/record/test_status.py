@@ -1,7 +1,5 @@
 """The event `status` of a recording: its form is checked where it is read."""
 
-from __future__ import annotations
-
 import copy
 from pathlib import Path
 from typing import Any

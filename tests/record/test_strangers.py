@@ -1,7 +1,5 @@
 """Recordings that strangers made: each command reads what it can, or names what is wrong."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

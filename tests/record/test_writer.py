@@ -1,7 +1,5 @@
 """The process that writes a recording: rotation, a full disk, and a gateway that is killed."""
 
-from __future__ import annotations
-
 import json
 import marshal
 import os

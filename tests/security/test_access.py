@@ -1,7 +1,5 @@
 """Tokens and roles."""
 
-from __future__ import annotations
-
 import ssl
 from pathlib import Path
 

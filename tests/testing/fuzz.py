@@ -1,7 +1,5 @@
 """Changed inputs for the readers that a stranger can reach, and what each may raise."""
 
-from __future__ import annotations
-
 import random
 import struct
 import traceback

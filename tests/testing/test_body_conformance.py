@@ -1,7 +1,5 @@
 """BodyConformance finds each defect of a body, by the rule that it breaks."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Collection
 from typing import Any, ClassVar

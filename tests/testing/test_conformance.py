@@ -1,7 +1,5 @@
 """Each rule finds its defect and reports it; a correct adapter passes all rules."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

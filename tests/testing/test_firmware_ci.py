@@ -1,7 +1,5 @@
 """docs/firmware-ci is a separate project: its CI command passes, and finds a bug."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The fixture `firmware`, and a recorded fault of firmware that becomes a test of it."""
 
-from __future__ import annotations
-
 import re
 import struct
 import subprocess

@@ -1,7 +1,5 @@
 """The fixtures, as in a user's tests."""
 
-from __future__ import annotations
-
 import re
 import socket
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Some changed inputs for each reader that a stranger can reach; `tools/soak fuzz` has more."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.testing.fuzz import READERS, failure

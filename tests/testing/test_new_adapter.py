@@ -1,7 +1,5 @@
 """`hilgw new-adapter`: four files; the test lists the missing parts until they are written."""
 
-from __future__ import annotations
-
 import binascii
 import json
 import os

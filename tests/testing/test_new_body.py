@@ -1,7 +1,5 @@
 """`hilgw new-body`: four files whose test passes; installed as a distribution of its own, too."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The pytest plugin in separate runs: imports, cleanup, reports."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The simulated time that tests run in: never early, in order, and exact about absence."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import threading

@@ -1,7 +1,5 @@
 """Another distribution's adapter and firmware mock: installed, listed, configured, run, tested."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -6,8 +6,6 @@ Prints, for each cut, after how many seconds the device had the stop that the po
 whenever the port is open again.
 """
 
-from __future__ import annotations
-
 import asyncio
 import fcntl
 import os

@@ -3,8 +3,6 @@
 Exits with 0 when the side that writes, or is idle, has noticed it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The line of an open port: changed in one step, on a pty; and what else a bridge needs of it."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import socket

@@ -1,7 +1,5 @@
 """loop:// : a loop plug, at the rate of the line."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

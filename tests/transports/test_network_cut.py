@@ -1,7 +1,5 @@
 """A port on a slow network that is cut: how soon the device has a stop once it is back."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """socket:// and rfc2217:// : who answers at the address, and what passes."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import tty

@@ -1,7 +1,5 @@
 """A folder in the temporary folder ends with its process, or with the next one."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

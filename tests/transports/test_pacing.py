@@ -1,7 +1,5 @@
 """PacedLine against simulated time: never faster than the line, exact over any busy period."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from hypothesis import example, given, strategies as st

@@ -1,7 +1,5 @@
 """Pipe: the contract of a transport and of a device's side, without a port."""
 
-from __future__ import annotations
-
 import pytest
 
 from hilgw.errors import PortError

@@ -1,7 +1,5 @@
 """Serial ports, one test per problem, on the descriptor path and on pyserial-asyncio."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import fcntl

@@ -1,7 +1,5 @@
 """TCP, both ends, IPv4 and IPv6, with socat as the reference."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import errno

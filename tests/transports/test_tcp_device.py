@@ -1,7 +1,5 @@
 """The hardware's end of TCP: one client at a time, connection events, retries."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """TLS over TCP; the other end is the ssl module's own socket, or our stream as the client."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import ssl

@@ -1,7 +1,5 @@
 """VirtualPort and its link: raw mode, pacing, replacing the port, conflicts of names."""
 
-from __future__ import annotations
-
 import errno
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """An event of each kind, made of the types of its fields: a new kind needs no line here."""
 
-from __future__ import annotations
-
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin
 

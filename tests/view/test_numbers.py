@@ -1,7 +1,5 @@
 """The numbers of events: their names, units, roles and limits."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Each kind of event on each surface: a kind that one of them does not handle fails here."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

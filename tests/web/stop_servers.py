@@ -1,7 +1,5 @@
 """Finds the process of STOP ALL."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Who may see the page and act on it: the rules for each request, without a server."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from contextlib import nullcontext

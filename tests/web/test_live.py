@@ -1,7 +1,5 @@
 """The threads that fill the model, against a gateway of the test on a real control socket."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import socket

@@ -1,7 +1,5 @@
 """Free memory goes back to the system, until the page ends."""
 
-from __future__ import annotations
-
 import ctypes
 import threading
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """What the page has of gateways, from their events and on a clock of the test."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hilgw.units import NS_PER_MS, NS_PER_S

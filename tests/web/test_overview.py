@@ -1,7 +1,5 @@
 """The HTML of the page Overview."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hilgw.reasons import NotReceivedReason

@@ -1,7 +1,5 @@
 """What the page Plots shows: the series of events and status, their points, chart and CSV."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """A recording on the pages: at each time, the model is that of a page that was open meanwhile."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """The files of the page Recordings, and its HTML."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The HTML of the page Robot."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the page Scene draws: poses, reaches, shapes, ways of packets; and what it leaves out."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What keeps `hilgw web` from its start: one error, with what to do."""
 
-from __future__ import annotations
-
 import socket
 import sys
 from pathlib import Path

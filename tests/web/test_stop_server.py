@@ -1,7 +1,5 @@
 """STOP ALL over HTTP: what it does, for whom, and what it reports."""
 
-from __future__ import annotations
-
 import errno
 import http.client
 import os

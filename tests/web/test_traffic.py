@@ -1,7 +1,5 @@
 """What the page Traffic shows of packets: filter, pause, all hops of one, and its command line."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from typing import Any

@@ -1,7 +1,5 @@
 """`hilgw import-world`: what it prints and writes, and its errors, with the world of its page."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

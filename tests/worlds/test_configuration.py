@@ -1,7 +1,5 @@
 """World files become configurations that load, with what they hide named in comments."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

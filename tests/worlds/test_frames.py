@@ -1,7 +1,5 @@
 """Frames compose as the poses of the medium do, which an independent module computes."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """The syntax of world files: what is read, and the position of each error."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

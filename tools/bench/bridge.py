@@ -11,8 +11,6 @@ CPU each, and no CPU goes idle.
 Exit 1 when a goal is missed. Needs socat and a C compiler.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

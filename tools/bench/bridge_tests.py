@@ -1,7 +1,5 @@
 """The tests of the bridge, the programs to compare with, and the goals."""
 
-from __future__ import annotations
-
 import statistics
 import sys
 from collections.abc import Callable

@@ -4,8 +4,6 @@
 python3 call_at_bridge.py PORT TCP_PORT BAUD_RATE
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

@@ -10,8 +10,6 @@ Needs socat.
     python3 tools/bench/control_loop.py [--exchanges 10000] [--disconnects 1000] [--seconds 20]
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

@@ -5,8 +5,6 @@ takes between cores. Where the kernel may choose, a figure says more about its c
 programs.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterator, Mapping

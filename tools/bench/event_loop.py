@@ -9,8 +9,6 @@ Both take turns; each figure is the median of the rounds.
     python3 tools/bench/event_loop.py [--rounds 15] [--packets 1000] [--exchanges 500]
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import statistics

@@ -6,8 +6,6 @@
 Exit 1 when a goal is missed. docs/performance.md describes the measurements.
 """
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys

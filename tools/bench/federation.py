@@ -18,8 +18,6 @@ All gateways are processes on loopback; what is compared takes turns, and the fi
 Exit 1 when a goal is missed.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import statistics

@@ -4,8 +4,6 @@
 Each answers the JSON lines of its stdin on stdout; it ends with its stdin.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import json

@@ -1,7 +1,5 @@
 """Gateways of a federation as processes on loopback, with a connection that can be cut."""
 
-from __future__ import annotations
-
 import json
 import os
 import queue

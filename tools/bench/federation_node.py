@@ -8,8 +8,6 @@ words `counts`, `pause` and `go` on its stdin. version: that it speaks. It ends 
 with Ctrl-C; exit code 4: with an error, on stderr. See federation_lab.py.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

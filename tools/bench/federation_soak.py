@@ -10,8 +10,6 @@ Exit 1 when a count is wrong, or a fault was seen too late by its median: a kill
 50 ms, a frozen one or one that is cut off after Zenoh's lease (1 s) and 100 ms.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import statistics

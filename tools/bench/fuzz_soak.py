@@ -9,8 +9,6 @@ the serial port on the network. Exit 1 with the seed of the first input that rai
     tools/soak fuzz [--count 1000000] [--first 1] [--reader NAME]
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

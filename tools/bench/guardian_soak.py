@@ -8,8 +8,6 @@ differently. Run it as an ordinary user: root gets a higher priority. Exit 1 aft
     tools/soak guardian [--minutes 10] [--programs 6] [--together]
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

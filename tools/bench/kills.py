@@ -7,8 +7,6 @@ exchanges packets each 5 ms, on a machine that is not busy. Exit 1 where one doe
     tools/soak kills [--count 100] [--seed 1]
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

@@ -7,8 +7,6 @@ Over a socket pair in one process, the ways in turns; the fastest round of each 
 in PYTHONPATH that has no `Lines` shows the first row alone.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import os

@@ -8,8 +8,6 @@ first row. With an infinite range every station gets a copy. Exit 1 when a limit
     python3 tools/bench/medium.py [--rounds 15]
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import statistics

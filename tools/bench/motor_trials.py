@@ -7,8 +7,6 @@ trial.
     chrt -f 1 tools/soak motor     as root, where other programs take the processors from the board
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import os

@@ -8,8 +8,6 @@ Hypothesis draws frames, noise and a seed; each example feeds 500 streams made o
 decoder has a process of its own: one that a sanitizer ends leaves the others running.
 """
 
-from __future__ import annotations
-
 import argparse
 import ctypes
 import math

@@ -1,7 +1,5 @@
 """Numbered packets, one sender and one checker per line: counts lost, doubled, altered packets."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, field
 
 from hilgw.framing import create

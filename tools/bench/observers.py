@@ -9,8 +9,6 @@ is that to the first row of its part. Exit 1 when a limit is missed.
     python3 tools/bench/observers.py [--rounds 15]
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import sys

@@ -15,8 +15,6 @@ compiles code and drops it.
     tools/soak page [--minutes 30] [--report FILE]
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -13,8 +13,6 @@ event loop late, or when `hilgw show --from` in a recording of this many megabyt
 after 2 s.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import gc

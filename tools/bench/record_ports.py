@@ -12,8 +12,6 @@ Exit 1 when a packet or an event is lost, or when the p99.9 of the gaps with a r
 than NOISE times that without and longer than in each round without.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import gc

@@ -7,8 +7,6 @@ Each ends by itself, and names what is wrong. Exit 1 with the seed of the first 
     tools/soak recordings [--count 200000] [--first 1] [--processes 2]
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

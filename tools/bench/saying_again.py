@@ -9,8 +9,6 @@ for them, each as long after the others as it was, and with a time of now. Print
 standard input ends.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import socket

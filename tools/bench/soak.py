@@ -8,8 +8,6 @@ check covers all bytes. Exit 1 when a frame is missing, doubled, out of order or
     tools/soak [--seconds 60] [--ports 16] [--baud 115200] [--report FILE]
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -6,8 +6,6 @@
 Prints the median of the rounds. Exit 1 when a run is slower than real time.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import statistics

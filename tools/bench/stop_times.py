@@ -9,8 +9,6 @@ only sends it back, once in each run: what the machine itself takes. Exit 1 when
     python3 tools/bench/stop_times.py [--runs 200] [--body create2] [--cause FIN] ...
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

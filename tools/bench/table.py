@@ -1,7 +1,5 @@
 """One row of the table of figures: the figure, the reference, and the goal."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -4,8 +4,6 @@
 python3 tools/bench/ticks.py 32000 100        100 steps of 32,000 µs
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import gc

@@ -9,8 +9,6 @@ machine must be idle: other programs determine most of a p99. Exit 1 when a limi
     python3 tools/bench/timer.py [--rounds 5] [--seconds 2]
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import gc

@@ -22,8 +22,6 @@ Exit 1 when a goal is missed.
         [--load WORD]
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import gc

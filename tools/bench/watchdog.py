@@ -9,8 +9,6 @@ Exit 1 when the goal is missed.
     python3 tools/bench/watchdog.py [--runs 200] [--only serial|tcp]
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import pty

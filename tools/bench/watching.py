@@ -8,8 +8,6 @@ often it woke in a second, and the share of a core that it used. --alone: a prog
 often and uses as much, and is connected to nothing.
 """
 
-from __future__ import annotations
-
 import json
 import socket
 import subprocess

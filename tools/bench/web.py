@@ -13,8 +13,6 @@ complete, at most 200 ms in its p99. Exit 1 when a goal is missed.
     python3 tools/bench/web.py [--seconds 5] [--rounds 3]
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import statistics

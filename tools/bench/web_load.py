@@ -4,8 +4,6 @@ All are as users have them: the gateway is that of tools/bench/watch.py with its
 the pages show what they can: Plots has some series chosen.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Iterator

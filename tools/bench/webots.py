@@ -9,8 +9,6 @@ robots at 32 ms on one gateway, and their late steps. Exit 1 when a goal is miss
     python3 tools/bench/webots.py [--steps 20000] [--rounds 5] [--robots 100 ...] [--seconds 20]
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -9,8 +9,6 @@ missed. Needs a C compiler.
     python3 tools/bench/webots_proxy.py [--steps 5000] [--rounds 8]
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -14,8 +14,6 @@ Exit 1 when port and session, back to back, need more than a 40th of digi-xbee's
 packet is lost.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import os

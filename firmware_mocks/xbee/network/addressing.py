@@ -1,7 +1,5 @@
 """Addressing of 802.15.4 and DigiMesh modules: packets made, limited and accepted."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import replace
 

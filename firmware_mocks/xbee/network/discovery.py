@@ -1,7 +1,5 @@
 """Node discovery: ND, DN and FN, and the answers to those of other modules; AG of DigiMesh."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The trust center's link keys: modules that may join with a key of their own (frame 24)."""
 
-from __future__ import annotations
-
 from enum import IntEnum
 
 from firmware_mocks.base import MS

@@ -3,8 +3,6 @@
 Source: Digi's user guides, the frame descriptions; and "Transmit options" of digi-xbee.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from firmware_mocks.xbee.hardware import MAC_FAMILY, MESH_FAMILY, ZIGBEE_FAMILY

@@ -1,7 +1,5 @@
 """Packets between modules: a request, its packet on the air, and the outcome of sending it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum

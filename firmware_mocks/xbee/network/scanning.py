@@ -1,7 +1,5 @@
 """AS: the active scan for networks whose beacons this module receives. ED: the energy scan."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from firmware_mocks.base import MS, Timers

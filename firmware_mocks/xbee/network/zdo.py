@@ -4,8 +4,6 @@ Zigbee specification, section 2.4. Every payload begins with a sequence number; 
 little-endian. Profile and both endpoints are 0; an answer's cluster is the request's with bit 15.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from firmware_mocks.xbee.network.packets import Endpoints

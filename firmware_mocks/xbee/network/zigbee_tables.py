@@ -3,8 +3,6 @@
 Source: Zigbee specification, sections 2.4.4.3.2 and 2.4.4.3.3. Numbers are little-endian.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 MGMT_LQI, MGMT_RTG = 0x0031, 0x0032

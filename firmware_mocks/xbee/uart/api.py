@@ -1,7 +1,5 @@
 """API mode: the action of each frame from the client, and the frames to the client."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from firmware_mocks.xbee.hardware import MAC_FAMILY, MESH_FAMILY

@@ -1,7 +1,5 @@
 """AT commands, from API frames, command mode or another module; and those to other modules."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

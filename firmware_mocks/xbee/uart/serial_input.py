@@ -1,7 +1,5 @@
 """Bytes from the client: transparent packets, API frames, and command mode."""
 
-from __future__ import annotations
-
 import re
 from collections import deque
 from collections.abc import Callable

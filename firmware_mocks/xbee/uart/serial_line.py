@@ -3,8 +3,6 @@
 An API frame is 7E, length, frame data, checksum; mode 2 escapes it.
 """
 
-from __future__ import annotations
-
 from firmware_mocks.base import MS, Uart
 from firmware_mocks.xbee.settings import Settings
 

@@ -4,8 +4,6 @@
 handshake.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 

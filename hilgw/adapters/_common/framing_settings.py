@@ -1,7 +1,5 @@
 """The framing of a framed line as an adapter's setting."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial

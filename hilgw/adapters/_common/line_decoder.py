@@ -4,8 +4,6 @@ The data of a packet may contain any byte, line ends and text that looks like an
 before the data alone delimits them, and the text after them decides whether it was a packet.
 """
 
-from __future__ import annotations
-
 import binascii
 import re
 from abc import ABC, abstractmethod

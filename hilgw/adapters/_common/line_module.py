@@ -1,7 +1,5 @@
 """Sessions of modules that are configured, and often used, by lines of text."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import Any, ClassVar
 

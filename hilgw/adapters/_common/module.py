@@ -4,8 +4,6 @@ First come small parts that it shares with other sessions: send pauses, drop cou
 dialogues in lines.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, TypeVar

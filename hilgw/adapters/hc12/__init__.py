@@ -1,7 +1,5 @@
 """HC-12 radio modules, 433 MHz: a transparent byte stream, configured by AT commands."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from hilgw.adapters._common.framing_settings import in_full

@@ -6,8 +6,6 @@ command mode. Settings take effect 80 ms after SET is high, and SET must not go 
 200 ms. The spellings of both manuals are accepted, and those of public drivers.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

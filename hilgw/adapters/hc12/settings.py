@@ -4,8 +4,6 @@ Source: HC-12 user manuals V2.3 and V2.4. Where they contradict each other there
 both readings are accepted.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

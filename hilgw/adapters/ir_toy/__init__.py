@@ -1,7 +1,5 @@
 """USB IR Toy: sends and receives infra-red remote control codes."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from hilgw.adapters.base import Limits, Mapped, MockSpec, Probe, Problem, StationSettings

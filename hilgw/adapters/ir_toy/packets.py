@@ -1,7 +1,5 @@
 """Packets to codes and back: the contents of a packet depend on mapping, framing and code."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Reasons for packets that an IR Toy lost."""
 
-from __future__ import annotations
-
 from hilgw.reasons import DroppedReason, RefusedReason
 
 

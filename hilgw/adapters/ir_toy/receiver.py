@@ -3,8 +3,6 @@
 Bytes on the wire are durations as 16-bit counts of 21 1/3 us, high byte first.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 

@@ -8,8 +8,6 @@ again. That also resets a toy in the middle of a reception, which may hang other
 0.1 s after a burst in which the toy does not receive.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from enum import Enum

@@ -1,7 +1,5 @@
 """The session of a USB IR Toy: packets to infra-red bursts and back, sans-I/O."""
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Settings of a USB IR Toy, and the checks that take more than one field."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """REYAX RYLR998 and RYLR498 LoRa modules: AT commands send packets to addresses."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from hilgw.adapters.base import Limits, Mapped, MockSpec, Probe, Problem, StationSettings

@@ -5,8 +5,6 @@ until it has verified that this is the module of the settings. Source: REYAX RYL
 AT command guide".
 """
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Source: REYAX RYLR998/RYLR498 "LoRa AT command guide".
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

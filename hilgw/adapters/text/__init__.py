@@ -1,7 +1,5 @@
 """Any module with text commands, declared in the configuration."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from hilgw.adapters.base import Limits, Mapped, MockSpec, Problem, StationSettings, line_of

@@ -1,7 +1,5 @@
 """The session of a module with text commands, as its settings declare them, sans-I/O."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

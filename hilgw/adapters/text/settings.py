@@ -1,7 +1,5 @@
 """Settings of a module with text commands, and the checks that take more than one field."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ every byte after the first 7E that is 7E, 7D, 11 or 13 goes out as `7D, byte ^ 2
 checksum are computed before that.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container
 
 from hilgw.errors import FrameError

@@ -3,8 +3,6 @@
 Source: Digi's user guides, "Transmit status", "Modem status", "AT command response".
 """
 
-from __future__ import annotations
-
 from hilgw.adapters.xbee import frames
 from hilgw.errors import FrameError
 from hilgw.reasons import PacketRefused, RefusedReason

@@ -5,8 +5,6 @@ between length and checksum. Addresses are 16 or 4 upper-case hex digits; empty 
 "unknown". Frame id 0 requests no answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from struct import Struct, error as StructError
 from typing import NamedTuple

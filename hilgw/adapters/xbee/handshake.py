@@ -4,8 +4,6 @@ The handshake only reads until it has verified that this is the module of the se
 Digi's 802.15.4, DigiMesh and Zigbee user guides, "AT commands".
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from hilgw.adapters._common.module import ModuleSession

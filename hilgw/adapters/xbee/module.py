@@ -3,8 +3,6 @@
 Sources: Digi's XBee host libraries for hardware (HV, high byte) and firmware (VR, first digit).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 RAW_802, DIGIMESH, MULTIPOINT, ZIGBEE = "802.15.4", "DigiMesh", "point-to-multipoint", "Zigbee"

@@ -3,8 +3,6 @@
 Source: Digi's user guides, "ND command", "Remote AT command request".
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The session of an XBee in API mode: packets to frames and back, sans-I/O."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

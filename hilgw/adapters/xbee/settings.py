@@ -1,7 +1,5 @@
 """Settings of an XBee, and the checks that take more than one field."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

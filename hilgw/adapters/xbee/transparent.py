@@ -4,8 +4,6 @@ Transparent mode reports no source address, no RSSI and no acknowledgement. Sour
 guides, "Transparent operating mode", "Command mode".
 """
 
-from __future__ import annotations
-
 from hilgw.adapters._common.framed_line import FramedLine, payload_text
 from hilgw.adapters._common.framing_settings import new_framing
 from hilgw.adapters.base import (

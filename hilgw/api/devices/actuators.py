@@ -1,7 +1,5 @@
 """Motor, Brake and LED."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

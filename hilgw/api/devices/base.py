@@ -1,7 +1,5 @@
 """Base classes of the devices of a robot, of those that are sampled, and of those on a joint."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import Any, ClassVar
 

@@ -3,8 +3,6 @@
 Zoom, focus, recognition and files of images need Webots' own library.
 """
 
-from __future__ import annotations
-
 import math
 
 from hilgw.api._errors import report

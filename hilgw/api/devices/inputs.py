@@ -1,7 +1,5 @@
 """Keyboard, mouse and joystick of the simulator's window."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Emitter and Receiver."""
 
-from __future__ import annotations
-
 import math
 import struct
 import sys

@@ -1,7 +1,5 @@
 """Sensors with one number, three, or an orientation."""
 
-from __future__ import annotations
-
 import math
 
 from hilgw.api._errors import report

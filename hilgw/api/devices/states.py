@@ -4,8 +4,6 @@ Each state puts the controller's commands into the next request, and takes the m
 answers. The classes of `hilgw.api` are views of these states, as many as the program makes.
 """
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from pathlib import Path

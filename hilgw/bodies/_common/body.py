@@ -1,7 +1,5 @@
 """The kind of body of a robot on a serial line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Protocol
 

@@ -1,7 +1,5 @@
 """Settings of motors that a robot lacks: they are left out of a command, and the rest applies."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections import Counter

@@ -4,8 +4,6 @@
 are those of the robot's own session.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections import Counter

@@ -1,7 +1,5 @@
 """Settings and devices of a robot on a serial line whose devices the configuration declares."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The session of a robot with two wheels, which have velocity control only."""
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator

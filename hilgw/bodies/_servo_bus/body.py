@@ -1,7 +1,5 @@
 """The kind of body of servos on a bus: checks of its settings, and the load of its line."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """The half-duplex bus: one request at a time, and the time that its bytes and answers may take."""
 
-from __future__ import annotations
-
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What moves the servos: the newest goals, changes of mode, and stops."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 

@@ -5,8 +5,6 @@ the settings request it. Every other servo lets go. One whose registers give our
 meaning is refused once all of them stand.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

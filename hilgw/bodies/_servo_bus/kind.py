@@ -3,8 +3,6 @@
 All kinds have the instructions of the first Dynamixel servos, and answer with status packets.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -5,8 +5,6 @@ A servo whose supply failed for a moment does not report it. These registers are
 period, for as many servos at once as fit.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial

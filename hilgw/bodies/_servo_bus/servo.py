@@ -1,7 +1,5 @@
 """One servo of the body: units, its operating mode, and the registers that a command sets."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections import Counter

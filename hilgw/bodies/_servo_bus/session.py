@@ -5,8 +5,6 @@ command to a servo. A servo that is silent, or one of whose registers is not wha
 the body go: the others are stopped first, and the handshake begins anew.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Settings of a body with servos on a bus, and one servo for each motor."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ iRobot Create 2 Open Interface (OI) Specification based on the iRobot Roomba 600
 Commands", "Actuator Commands", "Input Commands" and "Sensor Packets". Numbers are big-endian.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 from collections import Counter

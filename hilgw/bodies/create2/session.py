@@ -4,8 +4,6 @@ Start, then the mode, a stop and the stream; the robot is there with the first g
 reports the mode. A robot that leaves the mode, or is silent, is gone: the session begins anew.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from hilgw.bodies._common.session import Phase

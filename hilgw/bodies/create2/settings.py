@@ -1,7 +1,5 @@
 """Settings of body `create2`, and its devices: those of Webots' Create robot, and more."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from hilgw.bodies._common.settings import RobotSettings, numbered

@@ -1,7 +1,5 @@
 """Body `dynamixel`: servos with protocol 2.0 on one bus, TTL or half-duplex RS-485."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from hilgw.bodies._servo_bus.body import ServoBusBody

@@ -4,8 +4,6 @@ Registers have their addresses in series X (e-manual, XL430-W250, Control Table)
 servo of another series adds to those in its RAM.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

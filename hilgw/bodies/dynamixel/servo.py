@@ -1,7 +1,5 @@
 """Dynamixel servos (e-manual, XL430-W250 and PH54-200-S500-R), their handshake and session."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any, ClassVar
 

@@ -3,8 +3,6 @@
 The robot has no watchdog: when the line is dead it drives on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, ClassVar
 

@@ -6,8 +6,6 @@ of 16 bits. A first byte below 80h begins a line of text, which LF or CR ends: o
 the second would begin another line.
 """
 
-from __future__ import annotations
-
 import re
 import struct
 from collections import deque

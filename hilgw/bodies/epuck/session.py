@@ -6,8 +6,6 @@ When it has not, or an answer is late, a line of text ends what the robot is in 
 sets its speeds anew: the fence of the exchange.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Collection
 from typing import Any

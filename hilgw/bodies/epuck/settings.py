@@ -1,7 +1,5 @@
 """Settings of body `epuck`, and its devices: those of Webots' E-puck robot, and more."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

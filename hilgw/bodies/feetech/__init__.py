@@ -3,8 +3,6 @@
 A servo has no watchdog: when the line is dead a wheel turns on, and an arm goes to its last goal.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from hilgw.bodies._servo_bus.body import ServoBusBody

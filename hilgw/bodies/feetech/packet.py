@@ -9,8 +9,6 @@ acceleration, goal, time and speed in one write (WritePosEx), too, and writes Mo
 (WheelMode).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

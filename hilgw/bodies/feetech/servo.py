@@ -5,8 +5,6 @@ under position control. So a stop is one write that holds in every mode: the pre
 0 and speed 0; and Torque Enable 0 for a servo that has no torque, or whose position is not known.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any, ClassVar
 

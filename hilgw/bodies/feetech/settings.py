@@ -1,7 +1,5 @@
 """Settings of body `feetech`: the bus, and one servo for each motor."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar

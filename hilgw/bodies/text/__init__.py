@@ -3,8 +3,6 @@
 Whether such a robot stops by itself when the line is dead is the robot's; most have no watchdog.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from hilgw.bodies._common.body import SerialRobot

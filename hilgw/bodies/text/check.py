@@ -1,7 +1,5 @@
 """What is wrong with the settings of a body `text`, beyond one field."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 

@@ -1,7 +1,5 @@
 """The sensors of body `text`, from the groups of an answer to Webots' values, and its LEDs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

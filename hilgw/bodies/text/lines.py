@@ -1,7 +1,5 @@
 """Lines of body `text`: received bytes to lines, declared lines to bytes and patterns."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Mapping

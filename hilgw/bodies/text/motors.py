@@ -1,7 +1,5 @@
 """The motors of body `text`, and the lines that move and stop them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from enum import Enum

@@ -4,8 +4,6 @@ The line is ended and the stop sent; when it is silent, the steps of `setup` fol
 traffic of a robot that is up. A robot that answers nothing is gone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Settings of body `text`: the lines of a robot, and the devices that they move and read."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from typing import Any

@@ -4,8 +4,6 @@ Lines leave in this order: stops, motors, LEDs, sensors that are due. A line tha
 time ends the exchange of all lines, until the robot is silent.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping
 

@@ -4,8 +4,6 @@ On TCP hilgw connects; on a serial line the robot repeats its registrations unti
 good frame.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar

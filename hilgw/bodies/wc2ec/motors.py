@@ -1,7 +1,5 @@
 """The motors of a WC2EC robot: their last settings, and the messages that set them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

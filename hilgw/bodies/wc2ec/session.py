@@ -3,8 +3,6 @@
 The robot's registrations define the devices; commands carry the type byte of the registration.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Settings of body `wc2ec`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -5,8 +5,6 @@ packets from there leave through its Emitters: the gateway robot. Its sensors an
 of a control loop.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 

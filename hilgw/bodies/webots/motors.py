@@ -4,8 +4,6 @@ Velocity 0 stops a Webots motor in position control and in velocity control, and
 in force control is put in velocity control first: force 0 would let it roll.
 """
 
-from __future__ import annotations
-
 import math
 
 from hilgw.control.events import Command, MotorCommand, MotorField, MotorPid, MotorSettings

@@ -1,7 +1,5 @@
 """The robot in Webots as its controller sees it: devices, what they report, what waits for them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from typing import Any

@@ -7,8 +7,6 @@ command, a packet or a stop leaves with the next request, within one step; the s
 libController R2025a, on the wire of hilgw.protocols.webots; Webots reference manual, Robot.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from enum import Enum, auto
 from typing import ClassVar

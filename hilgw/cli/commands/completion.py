@@ -1,7 +1,5 @@
 """`hilgw completion SHELL`: prints a script that completes the command line."""
 
-from __future__ import annotations
-
 import argparse
 
 from hilgw.cli.declaration import Command, Option

@@ -1,7 +1,5 @@
 """`hilgw token FILE`: makes a token for a client on another host."""
 
-from __future__ import annotations
-
 import argparse
 
 from hilgw.cli.declaration import Command, Option

@@ -1,7 +1,5 @@
 """The first check: the gateway, the steps at the terminal, and the report."""
 
-from __future__ import annotations
-
 import argparse
 import platform
 import signal

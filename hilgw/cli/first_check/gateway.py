@@ -4,8 +4,6 @@ The gateway is a child of this process, which takes the place of its controller.
 and the session of the body are those of every other run.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import signal

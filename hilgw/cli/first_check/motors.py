@@ -1,7 +1,5 @@
 """The motions of the first check: small, slow, and within the limits of the motor. Pure."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The result of each step of the first check, and the report that a person can pass on."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field

@@ -1,7 +1,5 @@
 """The person at the terminal: single keys, without an echo."""
 
-from __future__ import annotations
-
 import os
 import select
 import termios

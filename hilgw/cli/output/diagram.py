@@ -1,7 +1,5 @@
 """Diagrams of text: boxes in a row, and a bus with names on both sides."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Sequence
 from itertools import zip_longest

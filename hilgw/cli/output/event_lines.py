@@ -1,7 +1,5 @@
 """The events of a running gateway as lines: in words, and as rows of CSV."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The text of `hilgw explain`: words and diagrams."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -3,8 +3,6 @@
 What they have comes from the network: all texts are made printable.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any

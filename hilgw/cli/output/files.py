@@ -1,7 +1,5 @@
 """Files a command writes: checked at the start, not when they are written after hours."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

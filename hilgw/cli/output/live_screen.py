@@ -1,7 +1,5 @@
 """The terminal of `hilgw watch`: its whole screen, drawn anew while events and keys arrive."""
 
-from __future__ import annotations
-
 import os
 import re
 import select

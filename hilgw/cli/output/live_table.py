@@ -1,7 +1,5 @@
 """The live table of `hilgw watch`: the last events of each device, and the lines of its screen."""
 
-from __future__ import annotations
-
 import copy
 import math
 from collections import deque

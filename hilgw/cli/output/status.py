@@ -1,7 +1,5 @@
 """The state of a control loop as one line of text."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from hilgw.cli.output.summary import divergence_words

@@ -1,7 +1,5 @@
 """The terminal during a run, and its log: states, packets, control loops, and the summary."""
 
-from __future__ import annotations
-
 import math
 import shutil
 import time

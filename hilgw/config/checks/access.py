@@ -1,7 +1,5 @@
 """Checks of the access from other hosts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path as FilePath
 

@@ -1,7 +1,5 @@
 """Checks of back ends: parts that stay real next to mocks, and parts that run at another speed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

@@ -3,8 +3,6 @@
 Errors are added to the document's problems; legal but doubtful settings get a warning.
 """
 
-from __future__ import annotations
-
 from hilgw.config import replays
 from hilgw.config.checks import (
     access,

@@ -1,7 +1,5 @@
 """Checks of the federation: which hosts can reach it, and the settings that it excludes."""
 
-from __future__ import annotations
-
 import ipaddress
 from importlib.util import find_spec
 

@@ -1,7 +1,5 @@
 """Checks of the files that a configuration names, and of the group of its control socket."""
 
-from __future__ import annotations
-
 import grp
 from pathlib import Path as FilePath
 from typing import Any

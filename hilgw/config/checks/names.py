@@ -1,7 +1,5 @@
 """Checks of names: each name that a setting refers to exists, and means one thing."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Checks of each device, controller, body and adapter by itself; of ports and firmware mocks."""
 
-from __future__ import annotations
-
 import itertools
 import os
 from collections.abc import Collection, Iterator, Mapping

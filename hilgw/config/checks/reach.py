@@ -3,8 +3,6 @@
 No other end has their types or channels.
 """
 
-from __future__ import annotations
-
 from hilgw import plugins
 from hilgw.config.context import Inspection
 from hilgw.config.model import AdapterConfig

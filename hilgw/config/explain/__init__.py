@@ -3,8 +3,6 @@
 These are facts for people and programs. Nothing is opened.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The robots of an explanation: controller, bodies, devices with their limits, radios, stops."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

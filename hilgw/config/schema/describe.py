@@ -1,7 +1,5 @@
 """Describes settings, for `hilgw adapters` and the generated documentation."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Iterator

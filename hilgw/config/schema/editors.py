@@ -4,8 +4,6 @@ A choice between mappings, such as the kinds of adapters, is `if` and `then`, ne
 editor then underlines the line that is wrong, with the message of the kind in that line.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema

@@ -1,7 +1,5 @@
 """The schema of the whole file; kinds are loaded on demand."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import replace

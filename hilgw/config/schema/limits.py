@@ -1,7 +1,5 @@
 """The limits that `setting()` declares for numbers and texts, as text and as checks."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias

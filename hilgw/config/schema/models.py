@@ -7,8 +7,6 @@ differ by their YAML type or by a field of one literal value.
 pydantic's models are not used: their import and their making take 100 ms at each start.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import inspect

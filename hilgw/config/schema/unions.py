@@ -1,7 +1,5 @@
 """Unions of settings: the value selects one member, and only its errors are reported."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, get_args, get_origin, get_type_hints

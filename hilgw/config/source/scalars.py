@@ -4,8 +4,6 @@ YAML 1.1 (PyYAML) and 1.2 (most editors) read words such as 014, 1:30, yes or 1e
 Each such word is an error with a fix.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass

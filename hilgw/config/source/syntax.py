@@ -1,7 +1,5 @@
 """Translates PyYAML's syntax errors, and adds a fix to each."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

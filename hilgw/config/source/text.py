@@ -1,7 +1,5 @@
 """Reads a file as UTF-8 text, with an error for every way this can fail."""
 
-from __future__ import annotations
-
 import bisect
 import codecs
 import re

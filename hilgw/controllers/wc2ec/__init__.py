@@ -4,8 +4,6 @@ On TCP hilgw listens, as the Webots controller does. On a serial line a microcon
 the same messages in frames.
 """
 
-from __future__ import annotations
-
 import ipaddress
 from typing import Any, ClassVar
 

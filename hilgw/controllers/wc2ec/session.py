@@ -4,8 +4,6 @@ To the external controller, hilgw is the Webots controller: it registers all dev
 index order, sends the values of the enabled sensors (at first: all), and takes commands.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable

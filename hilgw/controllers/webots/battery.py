@@ -1,7 +1,5 @@
 """The battery of a robot: declared, and used up in simulated time, or measured by its body."""
 
-from __future__ import annotations
-
 import math
 
 from hilgw.errors import HilgwError

@@ -1,7 +1,5 @@
 """The commands of a Webots controller to its devices, as events of the control loop."""
 
-from __future__ import annotations
-
 import math
 
 from hilgw.control.events import (

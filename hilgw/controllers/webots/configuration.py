@@ -3,8 +3,6 @@
 Fields that neither the configuration nor the body has are those of a new node in Webots.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any, cast

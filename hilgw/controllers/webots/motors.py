@@ -5,8 +5,6 @@ motor's position, velocity, acceleration and available force reach the body toge
 first position on; before that they are kept.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """The commands of a Webots controller to the robot itself, which has tag 0, and its keyboard."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any

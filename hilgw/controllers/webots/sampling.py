@@ -4,8 +4,6 @@ A value is due one period after the last, or after the request that enabled the 
 again restarts the period.
 """
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 from hilgw.units import ms_to_ns

@@ -4,8 +4,6 @@ Values are kept, sampled on the sampling grid, and sent with the answer that end
 step.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from hilgw.control.events import PacketIn

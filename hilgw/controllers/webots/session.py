@@ -7,8 +7,6 @@ for an immediate request (0 ms). The first answer is the configuration.
 Webots, source/webots/control and libController, R2025a; docs of the wire: hilgw.protocols.webots.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ The controller connects to hilgw, hilgw to Webots. The Emitters and Receivers th
 names use real hardware also, or only; every byte of all other devices passes untouched.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar

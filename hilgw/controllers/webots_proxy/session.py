@@ -7,8 +7,6 @@ And an answer that ends a step gets one more chunk, with the packets for Receive
 Webots, source/webots/control and libController, R2025a; docs of the wire: hilgw.protocols.webots.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Collection, Iterator, Mapping, Sequence
 

@@ -6,8 +6,6 @@ disarms one of them. An ended lease stays ended, and a renewal never arms. Of se
 robot, the end of any disarms it, and so ends the others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from hilgw.control.events import StopReason

@@ -1,7 +1,5 @@
 """What all parts of one control loop share."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from hilgw.control.events import Event, Notice, ProtocolFailure, Refused

@@ -1,7 +1,5 @@
 """The steps of the controller of a control loop: its requests, and their answers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

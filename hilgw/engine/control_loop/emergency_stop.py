@@ -1,7 +1,5 @@
 """The stop of one body from another thread, while the event loop hangs."""
 
-from __future__ import annotations
-
 import os
 import socket
 import threading

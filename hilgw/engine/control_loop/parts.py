@@ -1,7 +1,5 @@
 """The ends that a control loop connects, and what stands for an end that a robot does not have."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """The link to a peer of a control loop: a session, its connection, its deadlines."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections import Counter

@@ -1,7 +1,5 @@
 """Whether a robot's controller runs, and what the user can do where none does."""
 
-from __future__ import annotations
-
 from hilgw.engine.control_loop.context import LoopContext
 from hilgw.engine.control_loop.parts import LoopController
 from hilgw.engine.processes.processes import ProgramState

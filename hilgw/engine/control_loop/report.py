@@ -1,7 +1,5 @@
 """A control loop in `--report`, and in the status for observers."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -13,8 +13,6 @@ they are due, as in Webots; the controller gets the samples at the end of its st
 All times are those of the schedule, so a simulated clock behind it moves the grid.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol

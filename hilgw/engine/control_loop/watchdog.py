@@ -11,8 +11,6 @@ bodies, which are mocks. The jumps of the clock end at the next check at the lat
 see them at any moment, so there is none.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from contextlib import suppress

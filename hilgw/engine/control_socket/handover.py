@@ -3,8 +3,6 @@
 Such as one that flashes a board. Motors of a body on it are stopped first, and stay disarmed.
 """
 
-from __future__ import annotations
-
 import asyncio
 
 from hilgw.control.events import StopReason

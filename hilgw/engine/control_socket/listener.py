@@ -5,8 +5,6 @@ a live one never is. The folder of this user's control sockets (`hilgw.protocols
 made if needed.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import socket

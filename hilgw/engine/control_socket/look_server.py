@@ -5,8 +5,6 @@ object per line in each direction. It is local, so the permissions of the file s
 authentication. `hilgw bridge` and `hilgw mock` serve no more than this.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import socket

@@ -7,8 +7,6 @@ each kind, RATE events a second pass, and of those of TRAFFIC as many as a subsc
 what exceeds that is left out and counted.
 """
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import sys

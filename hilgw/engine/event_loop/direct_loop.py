@@ -6,8 +6,6 @@ which costs about as much as reading and writing a packet. Here the callbacks of
 has something to do: a timer, a task, a signal, another thread.
 """
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import select

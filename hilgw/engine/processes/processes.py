@@ -3,8 +3,6 @@
 `Restarts` decides whether and when it starts again.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """A robot whose controller is behind a proxy, and its Receivers."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial

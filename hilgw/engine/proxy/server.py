@@ -3,8 +3,6 @@
 And for each robot the controller's place in Webots, with the connection behind it.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 

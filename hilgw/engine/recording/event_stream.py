@@ -3,8 +3,6 @@
 Nothing is built for an event that is not taken.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence

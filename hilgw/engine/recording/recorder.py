@@ -4,8 +4,6 @@ Events are gathered for GATHER_NS and handed over in one message. The gateway ne
 process: what it does not read in time is lost and counted. Only simulated time waits.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import marshal

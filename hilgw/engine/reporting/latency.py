@@ -1,7 +1,5 @@
 """Latency statistics in bounded memory: a histogram of logarithmic buckets."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from itertools import accumulate
 from typing import Any

@@ -4,8 +4,6 @@ Ports and control loops keep counters, which are sampled once a second: a rate i
 between now and a sample that is one to two seconds old, so nothing is computed for each byte.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """The status of a gateway at one instant, for `hilgw status` and `hilgw metrics`."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

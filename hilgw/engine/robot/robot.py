@@ -1,7 +1,5 @@
 """A simulated robot: its Emitters and Receivers, and the controller that uses them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from hilgw.controllers.base import Action, ControllerSession, Notice, Send

@@ -1,7 +1,5 @@
 """The clock of a simulated run: time is where its event loop has set it."""
 
-from __future__ import annotations
-
 import heapq
 
 from hilgw.engine.event_loop.scheduler import Deadlines

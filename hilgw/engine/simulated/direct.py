@@ -6,8 +6,6 @@ step, and one that waits for the next request. That request is mostly a few micr
 to sleep and to be woken takes longer: so the selector asks some times before it sleeps.
 """
 
-from __future__ import annotations
-
 from hilgw.engine.event_loop.direct_loop import ASKS, DirectSelector, Poll, Ready
 from hilgw.engine.simulated.pace import Jumps
 

@@ -1,7 +1,5 @@
 """An asyncio event loop in simulated time: it advances a clock where others wait."""
 
-from __future__ import annotations
-
 import asyncio
 import selectors
 import sys

@@ -1,7 +1,5 @@
 """The frames of one station's line, for observers and for the report of a failed test."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from hilgw.adapters.base import Event, Write

@@ -1,7 +1,5 @@
 """The line pacer: when written bytes have left the serial line, in exact arithmetic."""
 
-from __future__ import annotations
-
 from hilgw.units import NS_PER_S
 
 

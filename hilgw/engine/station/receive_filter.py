@@ -3,8 +3,6 @@
 Echoes and duplicates are dropped, the others go to the medium.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from hilgw.adapters.base import Received, StationSettings

@@ -5,8 +5,6 @@ synchronous: bytes in, session, medium, write. The only queue is the one that We
 limits.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import deque
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 Its packets wait for a port, or go out and nothing comes back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -6,8 +6,6 @@ have the key `version`. An answer has `ok` if the gateway did what was asked, `r
 reason if it did not, or `error` with a text, and with `config` the gateway's file.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import MISSING, fields

@@ -5,8 +5,6 @@ answer all that the receiver had received by the first one, and the other way ro
 is judged exactly, also while packets are on their way.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any

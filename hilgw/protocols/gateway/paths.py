@@ -8,8 +8,6 @@ trusted. The variable differs between the shells of one user (cron, su, ssh, a s
 that stops robots searches all of these, and /run/user/UID/hilgw.
 """
 
-from __future__ import annotations
-
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path

@@ -5,8 +5,6 @@ A request is a dataclass here, `Request[ITS ANSWER]`; the key `do` is the name o
 version accepts, with any other keys: it stops robots.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Infra-red remote control codes by name: NEC and its relatives, RC5, RC6, SIRC."""
 
-from __future__ import annotations
-
 from hilgw.errors import ConfigError
 from hilgw.protocols.ir.base import REPEAT, Code, Codec, Frame, Repeat, Traits
 from hilgw.protocols.ir.manchester import RC5, RC6, RC6A

@@ -4,8 +4,6 @@ A frame is a sequence of durations in microseconds: mark (carrier on), space (ca
 so on; it starts and ends with a mark. Codecs are stateless and may be shared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol

@@ -4,8 +4,6 @@ Every bit is half mark, half space; the order is its value, and the two codes us
 frame is therefore a sequence of half bits, and a duration is one or more half bits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import groupby
 

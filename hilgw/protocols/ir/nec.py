@@ -5,8 +5,6 @@ and a space of 562 (0) or 1687 (1) us. The variants differ in the meaning of the
 held key is sent.
 """
 
-from __future__ import annotations
-
 from hilgw.protocols.ir.base import (
     REPEAT,
     SHORT_FRAME,

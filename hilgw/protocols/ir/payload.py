@@ -5,8 +5,6 @@ and marked by the fifth bit. Therefore a lost code costs one byte and keeps the 
 and no two consecutive codes are equal, so none is taken for a repeat.
 """
 
-from __future__ import annotations
-
 UPPER = 0x10
 
 

@@ -1,7 +1,5 @@
 """The receiving side of an infra-red code: durations to frames, frames to key presses."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@
 the upper bits of the address here. Only the gap after a frame shows its length.
 """
 
-from __future__ import annotations
-
 from hilgw.protocols.ir.base import (
     WHOLE_FRAME,
     Code,

@@ -4,8 +4,6 @@
 misses none.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Iterable

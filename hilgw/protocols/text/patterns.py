@@ -4,8 +4,6 @@ The bytes of a line come from a device and may be hostile: a pattern that could 
 MOST_STEPS on a line of LONGEST_LINE bytes is rejected.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 import warnings

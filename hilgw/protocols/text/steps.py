@@ -1,7 +1,5 @@
 """A step of a declared line protocol: a line to send, and the lines that answer it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

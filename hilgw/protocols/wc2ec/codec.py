@@ -3,8 +3,6 @@
 The wire carries neither a length nor a checksum: the decoder never guesses.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 import sys

@@ -1,7 +1,5 @@
 """WC2EC bytes and messages as text."""
 
-from __future__ import annotations
-
 from hilgw.protocols.wc2ec.codec import Decoder
 from hilgw.protocols.wc2ec.layout import FORMS, Layouts, Numbers
 from hilgw.protocols.wc2ec.messages import (

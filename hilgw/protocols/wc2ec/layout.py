@@ -1,7 +1,5 @@
 """The message bodies of WC2EC: little endian, no padding, length implied by command and type."""
 
-from __future__ import annotations
-
 import re
 import struct
 from collections.abc import Callable

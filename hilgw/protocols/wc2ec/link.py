@@ -5,8 +5,6 @@ with a message that is not rejected, until `silence_ns` without such a frame. On
 itself shows both.
 """
 
-from __future__ import annotations
-
 from hilgw.framing.base import Framing
 from hilgw.protocols.wc2ec.codec import Decoder, encode, encode_value
 from hilgw.protocols.wc2ec.layout import Layouts

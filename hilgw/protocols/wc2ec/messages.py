@@ -4,8 +4,6 @@
 index ("sensor id"): the device with this index sets the meaning of the body.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from enum import IntEnum
 

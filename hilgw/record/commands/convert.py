@@ -1,7 +1,5 @@
 """`hilgw convert FILE TO`: a recording in the form of another tool."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`hilgw diff A B`: the differences of two recordings."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`hilgw plot FILE NAME...`: a picture of a recording."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

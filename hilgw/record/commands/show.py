@@ -1,7 +1,5 @@
 """`hilgw show FILE`: the events of a recording, as `hilgw watch` shows a gateway."""
 
-from __future__ import annotations
-
 import argparse
 
 from hilgw.cli.commands.clients.watch import VIEWS, kinds_of, printer

@@ -1,7 +1,5 @@
 """The tables of twins, for a terminal of 80 columns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ distance^2, with gaussian noise in proportion. Additional latency and random los
 Cones and obstacles of infra-red are ignored.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections import defaultdict

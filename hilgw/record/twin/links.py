@@ -8,8 +8,6 @@ Nothing is guessed. If equal payloads were under way at once it is not known whi
 count as received, and their delay is left out. A packet near the end of the recording is not lost.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter, defaultdict

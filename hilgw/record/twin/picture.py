@@ -1,7 +1,5 @@
 """The picture of twins: three panels for each link and for each sensor of a shadow."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ The total is that of the run's report: the same comparison of the same values. E
 compared by itself, so that a change shows.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any

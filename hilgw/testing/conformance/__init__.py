@@ -9,8 +9,6 @@ A broken rule reports its name, the actual and the expected result, and the byte
 `hilgw.testing.conformance.subject.Subject` has all attributes of a test.
 """
 
-from __future__ import annotations
-
 from hilgw.testing.conformance.live_rules import LiveRules
 from hilgw.testing.conformance.mapping_rules import MappingRules
 from hilgw.testing.conformance.trouble_rules import TroubleRules

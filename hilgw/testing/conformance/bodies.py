@@ -11,8 +11,6 @@ A broken rule reports its name, and the actual and the expected result. The robo
 the body names, in simulated time.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Iterator, Mapping

@@ -4,8 +4,6 @@ A report has the rule, the actual and the expected result, the bytes, and the at
 that relaxes it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, NoReturn
 

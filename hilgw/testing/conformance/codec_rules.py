@@ -1,7 +1,5 @@
 """Rules for bytes in both directions: vectors, chunks, noise, truncated frames, random bytes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache

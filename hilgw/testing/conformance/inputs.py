@@ -1,7 +1,5 @@
 """Inputs for the rules: streams, pieces and noise. Hypothesis draws and simplifies them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import pairwise

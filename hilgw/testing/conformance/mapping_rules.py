@@ -1,7 +1,5 @@
 """Rules for the description of an adapter, and for the mapping of Webots' fields it documents."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rules for packets through the mock and back, in simulated time: sizes, values, order."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from hilgw.adapters.base import CannotSend

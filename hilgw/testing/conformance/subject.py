@@ -1,7 +1,5 @@
 """The declarations of an adapter's test: adapter, settings, mock, vectors and limits."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Rules for resets, lost ports and endless traffic, in simulated time."""
 
-from __future__ import annotations
-
 import gc
 import random
 import sys

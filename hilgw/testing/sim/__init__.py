@@ -13,8 +13,6 @@
 A fake clock shows absence exactly: `clock.run(5 * NS_PER_S)`, then nothing was written.
 """
 
-from __future__ import annotations
-
 from hilgw.testing.sim.event_loop import (
     DEADLINE_S,
     Clock,

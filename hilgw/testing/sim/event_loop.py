@@ -3,8 +3,6 @@
 The Clock is a scheduler whose time advances only when a test advances it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import gc

@@ -1,7 +1,5 @@
 """An observer that records all events."""
 
-from __future__ import annotations
-
 from hilgw.engine.observer import ControlLoopStatus, Observer, State
 
 

@@ -1,7 +1,5 @@
 """A transport in memory: the test is the other end and the kernel between them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from hilgw.errors import PortError

@@ -1,7 +1,5 @@
 """An input of a serial port, read by a thread: whether the other end of the line is on."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from hilgw.transports.serial.port import open_modem_lines

@@ -6,8 +6,6 @@ pyserial-asyncio where descriptors cannot be watched, or on request. loop:// and
 network have modules of their own.
 """
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import os

@@ -1,7 +1,5 @@
 """A serial port opened by pyserial, whose bytes move over the descriptor."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from typing import Protocol

@@ -3,8 +3,6 @@
 Without pyserial; functions for Linux only are marked.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import struct

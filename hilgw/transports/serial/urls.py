@@ -1,7 +1,5 @@
 """The allowed names of ports. pyserial has more URL schemes; some of them write files."""
 
-from __future__ import annotations
-
 from urllib.parse import urlsplit
 
 from hilgw.errors import PortError

@@ -1,7 +1,5 @@
 """Addresses of TCP peers as text."""
 
-from __future__ import annotations
-
 import ipaddress
 
 

@@ -1,7 +1,5 @@
 """The hardware's end of a TCP connection, for a mock that is a network peer."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 

@@ -1,7 +1,5 @@
 """The listening end of TCP, with a limit of clients in total and per address."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import ssl

@@ -5,8 +5,6 @@ telnet would change each 0xFF. Both show that in their first bytes. Nothing is s
 radio behind the address would transmit it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import socket

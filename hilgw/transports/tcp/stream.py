@@ -5,8 +5,6 @@ nothing is sent, by TCP_USER_TIMEOUT while data waits for its acknowledgement. N
 other case.
 """
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os

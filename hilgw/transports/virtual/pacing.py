@@ -1,7 +1,5 @@
 """The timing of a UART line: when each byte has arrived. Exact, in integer nanoseconds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from hilgw.transports.base import Scheduler

@@ -1,7 +1,5 @@
 """A virtual serial port: a pty with a fixed name, at the rate of a real line."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os

@@ -3,8 +3,6 @@
 A point of the plan is a complex number: metres to the right, and down, as seen from above.
 """
 
-from __future__ import annotations
-
 import cmath
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """The page Overview: all gateways with the states of their parts, rates, losses and latencies."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode

@@ -3,8 +3,6 @@
 Labels are HTML: they have the same size on each screen.
 """
 
-from __future__ import annotations
-
 import cmath
 import math
 

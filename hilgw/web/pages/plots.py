@@ -1,7 +1,5 @@
 """The page Plots: sensors, motors, rates and other numbers over time."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math

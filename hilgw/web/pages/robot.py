@@ -1,7 +1,5 @@
 """The page Robot: one robot with the values and limits of its devices, and what it may do."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

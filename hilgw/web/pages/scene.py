@@ -1,7 +1,5 @@
 """The page Scene: where everything is, and where packets arrive; objects are placed here."""
 
-from __future__ import annotations
-
 import math
 import shlex
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The page Traffic: the packets that passed, the frames of the lines, and one packet in detail."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator, Sequence
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The hc12 adapter: conformance as a stream, and command mode against the mock."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The rylr998 adapter: conformance, and what is LoRa's own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The text adapter: conformance of the two modules of configs/text.yaml."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """XBee API framing: the manual's frames, any chunking, garbage, and what it must not accept."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import assume, given, strategies as st
 

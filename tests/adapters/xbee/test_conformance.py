@@ -1,7 +1,5 @@
 """The rules of every adapter on an XBee; the "Hello" frames are those of Digi's user guide."""
 
-from __future__ import annotations
-
 from hilgw.adapters.xbee import ADAPTER
 from hilgw.adapters.xbee.settings import ByHeader
 from hilgw.testing import AdapterConformance, Vector

@@ -1,7 +1,5 @@
 """Frame layouts and words: the manual's frames, round trips, and bytes that are no frame."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, strategies as st
 

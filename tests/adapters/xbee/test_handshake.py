@@ -1,8 +1,6 @@
 """How a session finds its module: what it asks, what it sets, and what it reports when it
 cannot."""
 
-from __future__ import annotations
-
 import pytest
 
 from hilgw.adapters.base import Dropped, Failed, Notice, Ready, Write

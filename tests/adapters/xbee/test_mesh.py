@@ -1,7 +1,5 @@
 """DigiMesh and Zigbee: frames 10 and 11, limits, networks not joined, RSSI from DB."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Who is in an XBee's network, and commands for modules that are elsewhere."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The probes of `hilgw scan` on a line with noise: no module is found in it."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Packets through an XBee session: out, in, lost, refused, and what a reset does to them."""
 
-from __future__ import annotations
-
 import random
 from typing import Any, ClassVar
 

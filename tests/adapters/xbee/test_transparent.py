@@ -1,7 +1,5 @@
 """Transparent mode: set up in command mode, then a stream with a framing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The session and the firmware mock, two readings of one data sheet, joined by simulated time."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Cameras of the API: their size, and images of both kinds of connections."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

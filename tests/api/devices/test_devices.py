@@ -1,7 +1,5 @@
 """Sensors, motors, brakes and LEDs of the API."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Emitter and Receiver of the API: what engine/control_loop/test_golden_controllers cannot show."""
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A motion that the API refuses: a gateway learns of it on the wire, Webots does not."""
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Callable, Iterator

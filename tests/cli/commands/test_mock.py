@@ -1,7 +1,5 @@
 """`hilgw mock` as a command: its ports, its words, its end."""
 
-from __future__ import annotations
-
 import json
 import os
 import select

@@ -1,7 +1,5 @@
 """A robot with two wheels and a person with a script, on a clock that they share."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """How `hilgw doctor` is called for a robot, and what the gateway of the check is started with."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess

@@ -1,7 +1,5 @@
 """The test report: all that was found, for people and for programs."""
 
-from __future__ import annotations
-
 import json
 
 from hilgw.cli.first_check.results import Result, Verdict, all_passed, markdown

@@ -1,8 +1,6 @@
 """The dialogue of the first check, with a person by script: robots that do as they should, and
 those that do not."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

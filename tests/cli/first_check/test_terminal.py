@@ -1,7 +1,5 @@
 """The keys of the person, and the terminal as it was before."""
 
-from __future__ import annotations
-
 import os
 import termios
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The way out to people never waits for them."""
 
-from __future__ import annotations
-
 import fcntl
 import io
 import os

@@ -1,7 +1,5 @@
 """The events of a gateway in words."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

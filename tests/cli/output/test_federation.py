@@ -1,7 +1,5 @@
 """Other gateways in words: what a person sees, and that texts of the network are only texts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

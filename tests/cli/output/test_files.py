@@ -1,7 +1,5 @@
 """Output files: hilgw replaces its own, and nothing else."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """The whole screen of `hilgw watch` on a pseudo-terminal: keys, sizes, the terminal after it."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re

@@ -1,7 +1,5 @@
 """The screen of `hilgw watch` on a fake clock: what it shows, in which room, and how old it is."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """The terminal: escaped bytes, bounded lines, colours only where they belong."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import contextlib

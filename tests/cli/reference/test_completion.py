@@ -1,7 +1,5 @@
 """Completion scripts and the manual page: the shells and man's own checker judge them."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

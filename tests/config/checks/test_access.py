@@ -1,7 +1,5 @@
 """Who may connect from other hosts: what `check` demands, and where files are."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

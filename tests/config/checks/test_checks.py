@@ -1,7 +1,5 @@
 """Checks across parts: ports, names, lines, and warnings that change nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Checks of loops: each mistake at its place, and what is legal passes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Warnings of what is legal and probably not meant: devices that reach nothing, ports and rates."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The emergency-stop switch of a file: each error has its place."""
 
-from __future__ import annotations
-
 import pytest
 
 from hilgw.config.load import load_text

@@ -1,7 +1,5 @@
 """Federations that cannot be, or that others reach without TLS: each error and warning."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

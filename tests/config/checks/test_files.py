@@ -1,7 +1,5 @@
 """Files and groups that cannot be, in `hilgw check`: each an error with its place, at once."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

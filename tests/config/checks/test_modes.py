@@ -1,7 +1,5 @@
 """Checks of robots with two bodies."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """A program in the place of a mock: what `hilgw check` reports at its entry."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

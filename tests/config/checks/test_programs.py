@@ -1,7 +1,5 @@
 """Checks of the programs that hilgw starts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Checks of robots whose controllers are behind a proxy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

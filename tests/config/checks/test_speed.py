@@ -1,7 +1,5 @@
 """The speed of simulated time: what it may be, and what cannot run at another one than 1."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

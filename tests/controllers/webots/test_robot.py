@@ -1,7 +1,5 @@
 """What the robot itself has for a Webots controller: battery, keyboard, window, paths."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

@@ -1,7 +1,5 @@
 """The session of a Webots controller: the bytes of whole runs, and what a controller may do."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import struct

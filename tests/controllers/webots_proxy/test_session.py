@@ -1,7 +1,5 @@
 """The proxy's session between the two Webots mocks, byte for byte."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import struct

@@ -1,7 +1,5 @@
 """The emergency-stop switch: on fake lines and a fake clock, on a real thread, over RFC 2217."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os

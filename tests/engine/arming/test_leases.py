@@ -1,7 +1,5 @@
 """Leases: robots that are armed while a command holds them, on a fake clock and a real socket."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket

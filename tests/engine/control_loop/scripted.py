@@ -1,8 +1,6 @@
 """A control loop between two sessions that a test scripts: `data_received(name)` returns the events
 under that name. All calls of the loop are recorded in one list, in order."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Devices that the configuration names and the body does not have."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A robot without a body or without a controller; what reaches an end that is there, and once."""
 
-from __future__ import annotations
-
 from hilgw.control.events import BrakeDamping, LedValue, MotorCommand, PacketIn, PacketOut
 from hilgw.control.safety import SafetyState
 from hilgw.control.safety_settings import SafetySettings

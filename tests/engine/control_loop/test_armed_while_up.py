@@ -1,7 +1,5 @@
 """A real robot is armed only while its body is up: what is away would move when it comes back."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import socket

@@ -1,7 +1,5 @@
 """The way of a motor command: what safety refuses, and that it is checked once."""
 
-from __future__ import annotations
-
 import math
 from unittest import mock
 

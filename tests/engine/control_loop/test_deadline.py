@@ -1,7 +1,5 @@
 """The deadline for a controller that drives: when it holds, and when it runs."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every kind of device through a loop: vectors, forces, LEDs, brakes, configured devices."""
 
-from __future__ import annotations
-
 import pytest
 
 from hilgw.control.events import (

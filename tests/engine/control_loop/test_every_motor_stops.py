@@ -1,7 +1,5 @@
 """Whatever a body accepted: after a stop the last command of every motor is its default."""
 
-from __future__ import annotations
-
 import math
 import struct
 from typing import Any

@@ -1,8 +1,6 @@
 """Bodies that are real robots, on their mocks: whatever a controller sends, a robot that is there
 and that no controller moves stands still."""
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Callable

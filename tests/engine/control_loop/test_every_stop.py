@@ -3,8 +3,6 @@
 The kinds are those that are installed; what a kind needs here is its test of the rules of bodies
 (`BodyConformance`)."""
 
-from __future__ import annotations
-
 import math
 import os
 import tty

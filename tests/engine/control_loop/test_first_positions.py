@@ -1,7 +1,5 @@
 """A body whose first positions lie outside its limits is not armed, and named."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """A controller that sends commands too fast: those that wait would move motors later."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
 """The gateway robot: packets between a world in Webots and a radio, through a whole gateway in
 simulated time, with the mocks of both."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path

@@ -1,8 +1,6 @@
 """The golden cases again, by controllers of a running gateway: hilgw.api, and the mock of Webots'
 library, which was written from the protocol alone. The cases are those of tests/devices."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import io

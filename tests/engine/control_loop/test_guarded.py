@@ -1,7 +1,5 @@
 """What a real body's guardian has at each moment, and what a gateway does that it took for dead."""
 
-from __future__ import annotations
-
 import errno
 import socket
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A body that reports a fault of its hardware: `safety: {on_fault: stop|report}`."""
 
-from __future__ import annotations
-
 import pytest
 
 from hilgw.control.events import DeviceFault, HardwareFault, MotorCommand

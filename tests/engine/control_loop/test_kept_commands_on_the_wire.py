@@ -1,8 +1,6 @@
 """A controller that is stepped commands a motor once, as in Webots: its robot receives the command
 again as long as the controller steps. Asked of the bytes and the motion of the mock."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A gateway that is late ends controllers whose robots have motors, and no others."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A loop between a robot and a controller on sockets: what passes, and what never does."""
 
-from __future__ import annotations
-
 import math
 import struct
 from pathlib import Path

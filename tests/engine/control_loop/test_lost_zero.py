@@ -1,7 +1,5 @@
 """A motor that counts from where it started loses its zero by a restart: asked of its mock."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

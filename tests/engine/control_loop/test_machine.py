@@ -1,7 +1,5 @@
 """Anything in any order: no motor ever does what no controller was allowed to command."""
 
-from __future__ import annotations
-
 import math
 import struct
 

@@ -1,7 +1,5 @@
 """A robot with two bodies: the controller gets one or the other, or both, and stays."""
 
-from __future__ import annotations
-
 import math
 import socket
 from typing import Any

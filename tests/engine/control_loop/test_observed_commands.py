@@ -1,7 +1,5 @@
 """Each motor command with its outcome is an event, and so is each value that was passed on."""
 
-from __future__ import annotations
-
 import pytest
 
 from hilgw.control.events import Accepted, MotorCommand, Outcome, SensorValue

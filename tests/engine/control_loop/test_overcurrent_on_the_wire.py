@@ -1,7 +1,5 @@
 """A wheel of a Create 2 that draws too much current stops the robot: asked of the mock's wheels."""
 
-from __future__ import annotations
-
 import pytest
 
 from hilgw.control.events import MotorCommand, MotorField

@@ -1,7 +1,5 @@
 """A controller that computes for long between two steps is named once."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from hilgw.controllers.webots.session import WebotsControllerSession

@@ -1,7 +1,5 @@
 """A controller that is not there: the program that hilgw dismissed, and what the user learns."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Emitters and Receivers that the configuration lists: on the medium, for the loop's controller."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 from typing import Any

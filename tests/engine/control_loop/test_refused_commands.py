@@ -2,8 +2,6 @@
 
 Each wheeled robot on its mock; what its wheels do is asked of the mock."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -3,8 +3,6 @@ armed, wherever it is refused: asked of the motor of each robot's mock.
 
 Webots' own library keeps NaN back; other clients of its protocol do not."""
 
-from __future__ import annotations
-
 import json
 import math
 import struct

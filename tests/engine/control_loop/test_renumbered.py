@@ -1,7 +1,5 @@
 """A body's session in the indices of another body."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hilgw.control import events as control

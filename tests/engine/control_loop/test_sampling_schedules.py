@@ -1,8 +1,6 @@
 """Random schedules through a whole gateway in simulated time: a Webots controller whose step is one
 or several basic steps gets what Webots would give it."""
 
-from __future__ import annotations
-
 import json
 import random
 import struct

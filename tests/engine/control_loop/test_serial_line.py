@@ -1,7 +1,5 @@
 """Loops over serial lines, in simulated time: pace, silence, peers that cannot be disconnected."""
 
-from __future__ import annotations
-
 import struct
 from collections import Counter
 from random import Random

@@ -1,7 +1,5 @@
 """A servo of a bus restarts: through a whole control loop, in simulated time."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.engine.control_loop.on_mocks import OnMock

@@ -1,7 +1,5 @@
 """A session that raises in any method: its error stays in the control loop, and all motors stop."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A real robot that moves by itself after a stop gets the stop again. Asked of its mock."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from itertools import pairwise

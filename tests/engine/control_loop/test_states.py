@@ -1,7 +1,5 @@
 """`Gateway.states`: how everything is now, for one who looks later, and since when."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What observers get once a second: nothing of a body that is gone counts as current."""
 
-from __future__ import annotations
-
 from hilgw.engine.observer import ControlLoopStatus
 from tests.e2e.control_loop_peers import sensor_data, set_value
 from tests.engine.control_loop.fakes import FakeLoop

@@ -1,7 +1,5 @@
 """What a step of a controller costs the event loop at `speed: max`, counted: no clock is read."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import socket

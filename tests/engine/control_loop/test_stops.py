@@ -1,7 +1,5 @@
 """When motors stop: once, counted, in time; and what must happen before they move again."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Callable
 from pathlib import Path

@@ -1,8 +1,6 @@
 """The stop of the session and the emergency stop have one effect on every robot, wherever the bytes
 before them were cut: its motors stand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """A stop is written to a robot that hilgw has not commanded, and again where a line damages it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """One controller at a time: who is let in, who is not, and who reads too slowly."""
 
-from __future__ import annotations
-
 import asyncio
 import resource
 import socket

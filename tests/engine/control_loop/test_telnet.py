@@ -1,7 +1,5 @@
 """A body at a raw address on the network, behind which telnet doubles each FF of its answers."""
 
-from __future__ import annotations
-
 import pytest
 
 from hilgw.errors import MismatchError

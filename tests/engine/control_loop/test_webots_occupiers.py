@@ -1,7 +1,5 @@
 """Programs that connect and do not ask: no controller waits longer than the page allows."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import itertools

@@ -1,7 +1,5 @@
 """TLS of the listeners for controllers: clients with a certificate and a token, and without."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import ssl

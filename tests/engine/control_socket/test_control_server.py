@@ -1,7 +1,5 @@
 """Requests on the control socket: bodies and devices changed, nonsense answered and no more."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """A port is handed over only when the motors of the body on it have stopped."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from types import SimpleNamespace

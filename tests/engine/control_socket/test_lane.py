@@ -1,7 +1,5 @@
 """`disarm` beside clients that fill the control socket: its answer waits for none of them."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import Iterator

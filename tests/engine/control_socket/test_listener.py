@@ -1,7 +1,5 @@
 """The control socket against other gateways, dead ones, lack of descriptors and bad clients."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import json

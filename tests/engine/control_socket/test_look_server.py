@@ -1,7 +1,5 @@
 """A control socket that only shows, as of `hilgw bridge` and `hilgw mock`."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

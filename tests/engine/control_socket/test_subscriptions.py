@@ -1,7 +1,5 @@
 """The subscribers of a control socket: what each gets, and what it costs the others."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

@@ -1,7 +1,5 @@
 """The direct loop is asyncio's own loop to everybody, under traffic too."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """The timer service: never early, in order, cancelled at once, one alarm at a time."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import time

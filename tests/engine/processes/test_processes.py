@@ -1,7 +1,5 @@
 """Child processes: output, restart, exit, and that none is left."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """A program in the place of the hardware: each way to join its line, its end, and bad programs."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import time

@@ -1,7 +1,5 @@
 """Controllers, the proxy and Webots on sockets: handshake, names, and every way to end."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """The process of a recording: nothing waits for it, and what it does not take is counted."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """The recordings of a gateway: complete, equal in simulated time, begun and ended at will."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections import Counter

@@ -1,7 +1,5 @@
 """The server of the metrics: what Prometheus reads, who may, and what attacks it survives."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any

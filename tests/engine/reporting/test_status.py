@@ -1,7 +1,5 @@
 """The status of a gateway: rates, ages and losses on the fake clock; the hops of a packet."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

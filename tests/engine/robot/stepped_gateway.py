@@ -1,7 +1,5 @@
 """A whole gateway on a fake clock, and controllers in it that act by a script."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Iterable, Mapping

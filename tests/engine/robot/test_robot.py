@@ -1,7 +1,5 @@
 """A robot's devices on the medium: set at run time, in steps or running free."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import example, given, strategies as st

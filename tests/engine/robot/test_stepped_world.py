@@ -1,7 +1,5 @@
 """A stepped gateway does what Webots does: golden cases and random schedules, whole, exactly."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

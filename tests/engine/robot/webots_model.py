@@ -6,8 +6,6 @@ of the request that ends the step in which t lies; a call at the end of a step i
 request. Credit is exact; Webots has it in floating-point numbers.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction

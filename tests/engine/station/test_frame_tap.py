@@ -1,7 +1,5 @@
 """The frames of a station are events while an observer takes them, and cost nothing else."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hilgw.adapters.base import StationSettings

@@ -1,8 +1,6 @@
 """Robots, stations and their places, doing anything in any order: each observer, at
 whatever instant, finds a ledger that adds up."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

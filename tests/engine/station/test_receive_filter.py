@@ -1,7 +1,5 @@
 """Source addresses in any spelling, and modules of one gateway that receive each other."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

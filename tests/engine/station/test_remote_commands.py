@@ -1,7 +1,5 @@
 """`Gateway.command`: each of many requests at once gets its own answer."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A slow line that carries its packets is not taken for one that stands still."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the user reads of packets that wait for a port, and of those that get no answer."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Command mode: getting in and out, lines, what takes effect, the timeout."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.firmware_mocks.bench import XBeeAir

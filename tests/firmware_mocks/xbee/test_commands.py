@@ -1,7 +1,5 @@
 """AT commands by API frame: reading, setting, what takes effect when, what survives."""
 
-from __future__ import annotations
-
 import pytest
 
 from firmware_mocks.xbee.hardware import KINDS

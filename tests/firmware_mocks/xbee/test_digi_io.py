@@ -1,7 +1,5 @@
 """digi-xbee, unmodified, on the pins of the mock: the flows of its examples of I/O lines."""
 
-from __future__ import annotations
-
 import json
 import queue
 from collections.abc import Callable, Iterator

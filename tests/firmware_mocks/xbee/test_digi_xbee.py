@@ -1,7 +1,5 @@
 """digi-xbee, the maker's own library, judges the mock over virtual ports."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

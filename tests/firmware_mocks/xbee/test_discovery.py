@@ -1,7 +1,5 @@
 """ND and DN: records, times, options, both as frames and as text."""
 
-from __future__ import annotations
-
 import pytest
 
 from firmware_mocks.xbee.module import Module

@@ -1,7 +1,5 @@
 """API frames: the manual's vectors, escapes, and where a reader finds the next frame."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, strategies as st
 

@@ -1,7 +1,5 @@
 """Pins of the mock: samples on demand, periodic, on change; the examples of the manuals."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

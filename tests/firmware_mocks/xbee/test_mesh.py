@@ -1,7 +1,5 @@
 """DigiMesh and 900HP: frames 10, 11, 8B, 90, 91."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.firmware_mocks.bench import BROADCAST, XBeeAir

@@ -1,7 +1,5 @@
 """Each bit of the transmit options, in each family: done, refused with its status, or listed."""
 
-from __future__ import annotations
-
 import pytest
 
 from firmware_mocks.xbee.hardware import KINDS

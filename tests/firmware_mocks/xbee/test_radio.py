@@ -1,7 +1,5 @@
 """Strength, air time, retries, loss, duplicates."""
 
-from __future__ import annotations
-
 import pytest
 
 from firmware_mocks.air import Signal

@@ -1,7 +1,5 @@
 """Remote AT commands: 17 asks, 97 answers."""
 
-from __future__ import annotations
-
 import pytest
 
 from firmware_mocks.xbee.module import Module

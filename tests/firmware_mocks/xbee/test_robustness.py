@@ -1,7 +1,5 @@
 """Nothing a client, a neighbour or a parameter does makes a mock crash, hang or grow."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The line itself: transparent packets, buffers, rates, noise, broken frames."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.firmware_mocks.bench import BROADCAST, XBeeAir, wrap

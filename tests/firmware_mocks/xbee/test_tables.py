@@ -1,8 +1,6 @@
 """What modules report about those around them: FN, AG and ED, and Zigbee's tables of neighbours and
 routes (ZDO 0031 and 0032)."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.firmware_mocks.bench import XBeeAir

@@ -1,7 +1,5 @@
 """Plain 802.15.4: receivers, frames, and the status that the sender gets."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Zigbee: forming and joining a network, addresses, delivery."""
 
-from __future__ import annotations
-
 import pytest
 
 from firmware_mocks.xbee.module import Module

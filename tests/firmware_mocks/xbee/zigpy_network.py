@@ -1,7 +1,5 @@
 """A Zigbee network of mocks, and zigpy-xbee that uses it."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

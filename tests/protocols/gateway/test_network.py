@@ -1,7 +1,5 @@
 """The ledgers of all gateways added up: while packets are on their way, and what others answer."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Requests of the control socket: decoded by one function, whatever is sent."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import fields
 from typing import Any, get_args, get_origin

@@ -1,7 +1,5 @@
 """Infra-red codes, both directions: published frames, round trips with jitter, random durations."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, strategies as st
 

@@ -1,7 +1,5 @@
 """Frames of a code that the receiver does not take are named, its own never."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

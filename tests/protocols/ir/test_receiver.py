@@ -1,7 +1,5 @@
 """Durations to frames, frames to key presses, commands to bytes."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

@@ -1,7 +1,5 @@
 """Patterns of a configuration: none that is accepted takes long, on any line of a device."""
 
-from __future__ import annotations
-
 import re
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Handshake, requests and answers of Webots' protocol: the bytes of the wire, and hostile ones."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import struct

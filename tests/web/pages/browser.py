@@ -1,7 +1,5 @@
 """Debian's Chromium, with nothing of it that asks other hosts, and `hilgw web` for it."""
 
-from __future__ import annotations
-
 import shlex
 import signal
 import subprocess

@@ -3,8 +3,6 @@
 They are in a package of their own: while the browser runs, its thread has an event loop.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 It runs where `.ci/run` could install the package.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Clicks on what changes, in a real browser, at 2,000 packets/s: none is lost, and none is one on
 what came in its place."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Another gateway of a federation on the overview, in a real browser; what it has is hostile."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The pages over TLS, for visitors from other hosts: a token of a file, what its role may do."""
 
-from __future__ import annotations
-
 import http.client
 import re
 import ssl

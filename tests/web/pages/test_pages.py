@@ -1,7 +1,5 @@
 """The pages in a real browser, of `hilgw web` beside a gateway: all as a user starts them."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

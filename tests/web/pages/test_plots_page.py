@@ -1,7 +1,5 @@
 """The page Plots in a real browser: choose, look, zoom, pause, save."""
 
-from __future__ import annotations
-
 import csv
 import re
 from pathlib import Path

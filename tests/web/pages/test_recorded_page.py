@@ -1,7 +1,5 @@
 """A recording on the pages in a real browser: its slider, and what is shown at its time."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

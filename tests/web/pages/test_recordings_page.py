@@ -1,7 +1,5 @@
 """The page Recordings in a real browser: a recording is made, ended and downloaded."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,8 +1,6 @@
 """The page Robot in a real browser: it arms and disarms a robot, drives it by keys, chooses between
 its bodies, and sends its controller a text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The page Scene in a real browser: an object is dragged, placed by the form, and seen in 3-D."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

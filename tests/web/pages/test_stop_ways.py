@@ -1,7 +1,5 @@
 """STOP ALL of the page where its own port is not reached, its process ends, or nothing answers."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

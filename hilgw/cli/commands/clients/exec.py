@@ -1,7 +1,5 @@
 """`hilgw exec CONFIG brain.py`: a Python program as the controller of a robot."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import shutil

@@ -1,7 +1,5 @@
 """`hilgw mode ROBOT`: which body a robot's controller has, the simulated or the real one."""
 
-from __future__ import annotations
-
 import argparse
 import json
 

@@ -1,7 +1,5 @@
 """`hilgw record NAME`: recordings of a running gateway; `hilgw note`: a remark in them."""
 
-from __future__ import annotations
-
 import argparse
 
 from hilgw.cli.commands.clients.gateway_request import SELECTION, selected

@@ -1,7 +1,5 @@
 """`hilgw release xbee0 -- COMMAND`: a port of a running gateway for a flashing tool, and back."""
 
-from __future__ import annotations
-
 import argparse
 import errno
 import os

@@ -1,7 +1,5 @@
 """`hilgw status`: the state of all gateways that run; `hilgw metrics`: the same for Prometheus."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Mapping

@@ -4,8 +4,6 @@
 controller a text, as from its robot window.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

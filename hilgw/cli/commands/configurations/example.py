@@ -1,7 +1,5 @@
 """`hilgw example [NAME]`: prints shipped configurations."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

@@ -1,7 +1,5 @@
 """`hilgw schema`: the JSON Schema of a configuration file, printed or next to a file."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

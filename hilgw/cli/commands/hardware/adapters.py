@@ -1,7 +1,5 @@
 """`hilgw adapters [NAME]`: the kinds of hardware, their limits and their field mapping."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Iterable

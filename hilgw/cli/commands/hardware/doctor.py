@@ -3,8 +3,6 @@
 With a robot of a configuration, it runs the first check of this robot's motors and stops.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 

@@ -1,7 +1,5 @@
 """`hilgw new-adapter NAME`, `hilgw new-body NAME`: write the files of a new kind."""
 
-from __future__ import annotations
-
 import argparse
 import keyword
 import re

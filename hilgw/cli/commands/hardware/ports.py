@@ -1,7 +1,5 @@
 """`hilgw ports`: the serial ports of this machine."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

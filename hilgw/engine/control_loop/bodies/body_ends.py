@@ -1,7 +1,5 @@
 """The bodies of a control loop, and which of them the controller moves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from hilgw.bodies.base import BodySession

@@ -1,7 +1,5 @@
 """Requests that wait for room on a busy line: the newest of each kind for each device."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from hilgw.transports.base import Scheduler

@@ -5,8 +5,6 @@ what a Receiver of the configuration received is sent by an Emitter of the body.
 configuration belong to the robot, so nothing returns to where it came from.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 

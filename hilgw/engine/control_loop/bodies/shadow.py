@@ -1,7 +1,5 @@
 """A shadow: a second body that gets the controller's commands, and is compared with the first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

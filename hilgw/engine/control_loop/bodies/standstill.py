@@ -1,7 +1,5 @@
 """Motion of motors that were stopped, as far as the robot reports it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from hilgw.control.events import Event, SensorValue

@@ -1,8 +1,6 @@
 """The Emitters and Receivers of a robot in the gateway, as devices of its control loop; and the
 packets between them, the body and the controller."""
 
-from __future__ import annotations
-
 import math
 
 from hilgw.control.events import EmitterSettings, PacketIn, PacketOut, ReceiverSettings

@@ -1,7 +1,5 @@
 """The way of sensor values and motor feedback from the body to the controller."""
 
-from __future__ import annotations
-
 from hilgw.control.events import MotorFeedback
 from hilgw.controllers.base import PeerSession
 from hilgw.devices.kinds import Value

@@ -1,7 +1,5 @@
 """The devices of a control loop: the body registers them, and the controller learns of them."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 

@@ -4,8 +4,6 @@ The controller's session leaves out values that it does not want, anyway; a body
 devices also saves the bytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

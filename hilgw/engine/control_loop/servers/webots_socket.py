@@ -6,8 +6,6 @@ the remote-control plug-in alone. No libController looks there, so a controller 
 Webots never drives the real robot by accident.
 """
 
-from __future__ import annotations
-
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """`hilgw arm` and `hilgw disarm`, and the same as functions, on a gateway's control socket."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """--control names the gateway of a request, before the command and after it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`hilgw key` and `hilgw say`: what a terminal types, and what the gateway refuses."""
 
-from __future__ import annotations
-
 import os
 import threading
 from pathlib import Path

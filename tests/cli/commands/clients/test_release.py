@@ -1,7 +1,5 @@
 """`hilgw release` where its gateway changes meanwhile, and signals that come early."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import signal

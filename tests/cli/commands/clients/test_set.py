@@ -1,7 +1,5 @@
 """`hilgw set ROBOT --battery J`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

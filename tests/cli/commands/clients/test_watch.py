@@ -1,7 +1,5 @@
 """`hilgw watch` into a pipe: which events each combination of its options prints."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`hilgw check`: every file, every error, exit code 3."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

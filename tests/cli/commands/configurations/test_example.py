@@ -1,7 +1,5 @@
 """`hilgw example`: the shipped configurations, from a checkout and from an installed wheel."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from urllib.parse import unquote
 

@@ -1,7 +1,5 @@
 """`hilgw explain`: everything is named, nothing is opened, errors are those of `hilgw check`."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """`hilgw schema`: what editors read."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

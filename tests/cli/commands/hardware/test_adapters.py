@@ -1,7 +1,5 @@
 """`hilgw adapters`: kinds of hardware, their limits and mapping."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """`hilgw ports`: what is there, in words and for machines."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

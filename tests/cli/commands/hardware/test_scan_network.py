@@ -1,7 +1,5 @@
 """`hilgw scan --network`: whom it asks, what it shows, and its errors."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
