@@ -123,7 +123,10 @@ class Servo:
         return self.speed != 0.0
 
     def write(self, address: int, data: bytes) -> None:
-        """A goal position switches the torque on. The EEPROM keeps what comes without Lock."""
+        """Write registers: a goal position switches the torque on.
+
+        The EEPROM keeps what comes without Lock.
+        """
         data = data[: max(0, POSITION - address)]
         self.table[address : address + len(data)] = data
         if not self.table[LOCK]:
@@ -136,7 +139,7 @@ class Servo:
             self.table[TORQUE] = 0
 
     def show(self, status: int) -> None:
-        """The registers of its sensors. Errors in Unload switch the torque off."""
+        """Show the registers of its sensors. Errors in Unload switch the torque off."""
         is_wide = self.table[PHASE] & 16
         self.put(POSITION, math.floor(self.pulses if is_wide else self.pulses % TURN))
         self.put(POSITION + 2, round(self.speed))

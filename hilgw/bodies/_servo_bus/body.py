@@ -46,8 +46,11 @@ class ServoBusBody(SerialRobot):
         return size
 
     def line_load(self, settings: Any) -> LineLoad:
-        """Return what a period needs: a command to each servo, a read of all, and the answers with
-        feedback; and its share of what is read back in each cycle."""
+        """Return what a period needs.
+
+        A command to each servo, a read of all, and the answers with feedback; and its share of what
+        is read back in each cycle.
+        """
         kind, count = self.Session.Kind({}), len(servos_of(settings))
         command = kind.overhead + 2 * kind.width + 1 + self.goal_bytes
         request = self._request_bytes(settings)

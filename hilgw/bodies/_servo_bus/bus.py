@@ -73,8 +73,10 @@ class Bus(Exchange[Transaction, Status]):
             request.answered = request.vital = None
 
     def drop_change(self, number: int) -> bool:
-        """Drop what waits of the change of mode of this servo; return whether an answer is awaited,
-        which may not come."""
+        """Drop what waits of the change of mode of this servo.
+
+        Return whether an answer is awaited, which may not come.
+        """
         self._queue = deque(each for each in self._queue if each.vital != number)
         awaited = [each for each in self.waiting if each.vital == number]
         for request in awaited:
@@ -125,8 +127,10 @@ class Bus(Exchange[Transaction, Status]):
         self.free_ns = max(now, self.free_ns) + self.duration_ns(size)
 
     def bytes_due(self, data: bytes, now: int) -> bytes:
-        """Return what is written now, when the bus is free: these bytes, and the requests up to the
-        next one that is answered."""
+        """Return what is written now, when the bus is free.
+
+        These bytes, and the requests up to the next one that is answered.
+        """
         if self.needs_fence and self._alive is not None:
             fence, size = self._kind.identity(self._alive)
             self._queue.appendleft(Transaction(fence, [self._alive], None, size, is_fence=True))

@@ -87,7 +87,7 @@ class Goals:
                 self._change(servo)
 
     def _change(self, servo: Servo) -> None:
-        """A mode needs the torque off.
+        """Write the change of a mode, which needs the torque off.
 
         The goals of a stop come before the torque, which may resume old ones.
         """

@@ -50,7 +50,7 @@ class ReadBack:
         return len(self._right) == len(self._kind.read_back) * len(self._servos)
 
     def ask(self, now: int, room_ns: int | None = None) -> None:
-        """Ask, when it is time, what fits into this room; None: all."""
+        """Ask when it is time for what fits into this room; None: all."""
         if now < self.due_ns:
             return
         if not self._left:
@@ -103,8 +103,10 @@ class ReadBack:
 
 
 class Faults:
-    """The hardware errors that are present now: servos whose answers have the alert bit, and the
-    numbers of their register."""
+    """The hardware errors that are present now.
+
+    Servos whose answers have the alert bit, and the numbers of their register.
+    """
 
     def __init__(self, kind: ServoKind) -> None:
         self._kind = kind

@@ -204,7 +204,7 @@ class Servo(ABC):
         self._wait(head | goal, mode)
 
     def _wait(self, writes: Writes, mode: int | None = None) -> None:
-        """mode: of a goal, which takes the place of all that waits."""
+        """Let it wait; a goal (with its mode) takes the place of all that waits."""
         if self.waiting.keys() & set(self._kind.goals if mode is not None else writes):
             self._counts["superseded"] += 1
         if mode is not None:
@@ -300,9 +300,11 @@ class Servo(ABC):
         self.waiting, self._target = goal, mode
 
     def held_pulses(self) -> int:
-        """Return the goal that holds the position: that of the last stop as long as the servo is
-        there, else its last position, within its limits, beyond which it takes none. Changes
-        nothing."""
+        """Return the goal that holds the position.
+
+        That of the last stop as long as the servo is there, else its last position, within its
+        limits, beyond which it takes none. Changes nothing.
+        """
         assert self.pulses is not None
         sag = SAG_RAD / self._rad_per_pulse
         if self.held is not None and self.torque and abs(self.pulses - self.held) <= sag:

@@ -347,8 +347,10 @@ class ServoBusSession(RobotSession):
         return self._flush(now)
 
     def can_stop(self, index: int, mode: Mode | None) -> bool:
-        """Return whether velocity 0, or holding the present position, stops it; one without torque
-        moves freely."""
+        """Return whether velocity 0, or holding the present position, stops it.
+
+        One without torque moves freely.
+        """
         if mode is None:
             return index in self._servos and self._servos[index].stop_command() is not None
         if mode is Mode.POSITION and index in self._servos:
@@ -372,8 +374,10 @@ class ServoBusSession(RobotSession):
         return self._flush(now)
 
     def _halt_motor(self, index: int, now: int) -> StopPlan:
-        """Stop it at once, unless it was stopped before and got no command since: then when the
-        line is free, as such stops may come in a flood."""
+        """Stop it at once, unless it was stopped before and got no command since.
+
+        Then when the line is free, as such stops may come in a flood.
+        """
         commands = self._commands([index])
         if index not in self._stopped:
             self._halt_now([index], now)

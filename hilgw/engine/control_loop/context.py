@@ -54,8 +54,10 @@ class LoopContext:
         object.__setattr__(self, "notices", Notices(self.name, self.observer))
 
     def refuse(self, reason: str, text: str) -> None:
-        """Count and show a refused request of the controller. text: empty where the text of an
-        earlier refusal was shown."""
+        """Count and show a refused request of the controller.
+
+        text: empty where the text of an earlier refusal was shown.
+        """
         self.statistics.refused[reason] += 1
         if text:
             self.observer.refused(self.name, reason, text)

@@ -29,8 +29,11 @@ COMING = (State.CLOSED, State.OPENING, State.HANDSHAKE)
 
 
 class Interlock(Protocol):
-    """The emergency-stop switch, which can keep all robots disarmed. It starts after the watchdog,
-    and stops at the end. cause: why it is pressed; empty while it is released."""
+    """The emergency-stop switch, which can keep all robots disarmed.
+
+    It starts after the watchdog, and stops at the end. cause: why it is pressed; empty while it is
+    released.
+    """
 
     cause: str
 
@@ -53,8 +56,10 @@ class ControlLoops:
         simulated: bool = False,
         guardian_ms: int = DEFAULT_GUARDIAN_MS,
     ) -> None:
-        """Create it. simulated: whether the scheduler's time is. guardian_ms: as of
-        `GatewayConfig`."""
+        """Create it.
+
+        simulated: whether the scheduler's time is. guardian_ms: as of `GatewayConfig`.
+        """
         self.watchdog = Watchdog(scheduler, threaded=not simulated, guardian_ms=guardian_ms)
         self._scheduler = scheduler
         self._loops: dict[str, ControlLoop] = {}
@@ -86,8 +91,10 @@ class ControlLoops:
         return HilgwError(what, fix=suggest(robots[0], self._loops))
 
     def unused(self, *, shadows: bool) -> set[str]:
-        """Return the names of the links to bodies that no controller moves. shadows: with the
-        shadows'."""
+        """Return the names of the links to bodies that no controller moves.
+
+        shadows: with the shadows'.
+        """
         return set().union(*(loop.modes.unused(shadows=shadows) for loop in self._loops.values()))
 
     def names(self) -> list[str]:
@@ -97,8 +104,10 @@ class ControlLoops:
         return list(self._loops)
 
     def device_of(self, robot: str, name: str) -> Device | None:
-        """Return the device of a robot, or of one body as ROBOT.remote, that has this name; None
-        while it is not registered."""
+        """Return the device of a robot, or of one body as ROBOT.remote, that has this name.
+
+        None while it is not registered.
+        """
         return self._loops[robot.partition(".")[0]].statistics.devices.get(name)
 
     def show_file(self, file: str) -> None:
@@ -122,8 +131,10 @@ class ControlLoops:
             loop.start()
 
     def end(self, *, by_hand: bool = False) -> None:
-        """Stop all motors for good, and write it now, while the connections are still up; the
-        first step of a shutdown. A second call does nothing. by_hand: a person ends the run."""
+        """Stop all motors for good, and write it now, while the connections are still up.
+
+        The first step of a shutdown. A second call does nothing. by_hand: a person ends the run.
+        """
         for name, loop in self._loops.items():
             if name not in self._ended:
                 self._ended.add(name)
@@ -144,8 +155,10 @@ class ControlLoops:
             self.unconfirmed |= loop.unconfirmed
 
     async def stops_left(self, *robots: str) -> dict[str, str]:
-        """Wait until the last stops of these robots have left. Return the robots of which that is
-        not known, with the reason."""
+        """Wait until the last stops of these robots have left.
+
+        Return the robots of which that is not known, with the reason.
+        """
         loops = {robot: self._loops[robot] for robot in robots}
         while any(each.stops.is_leaving for loop in loops.values() for each in loop.safeties):
             await sleep_in_real_time(POLL_S)
@@ -163,8 +176,10 @@ class ControlLoops:
     # --- armed from the start -----------------------------------------------------------------
 
     def hold_back(self) -> None:
-        """Keep robots disarmed until the emergency-stop switch was read as closed, and real ones
-        until they are up for the first time."""
+        """Keep robots disarmed until the emergency-stop switch was read as closed.
+
+        And real ones until they are up for the first time.
+        """
         for safety in self.safeties():
             if safety.state.armed and (safety.is_guarded or self.estop is not None):
                 safety.state.armed, safety.on_up = False, self.arm_held
@@ -189,8 +204,10 @@ class ControlLoops:
     # --- by the user --------------------------------------------------------------------------
 
     async def await_bodies(self, *robots: str, limit_ns: int = HANDSHAKE_NS) -> None:
-        """Return when the guardian has answered and no real body of these robots is on its way;
-        SafetyError where one was disarmed meanwhile. After this time it returns in any case."""
+        """Return when the guardian has answered and no real body of these robots is on its way.
+
+        SafetyError where one was disarmed meanwhile. After this time it returns in any case.
+        """
         self.watchdog.guardian.demand()
         loops = [self[robot] for robot in robots]
         disarms, event_loop = [loop.disarms for loop in loops], asyncio.get_running_loop()
@@ -204,10 +221,12 @@ class ControlLoops:
             raise SafetyError("not armed: it was disarmed meanwhile", fix="arm it again")
 
     def arm(self, *robots: str, accepted: Collection[str] = ()) -> None:
-        """Let the motors of these robots move. accepted: motors whose position counts, though
-        their zero was lost. HilgwError for a robot without a control loop, with
-        a hardware fault, or whose real body is down, while the guardian has not answered, and while
-        the emergency-stop switch is pressed: none is armed then.
+        """Let the motors of these robots move.
+
+        accepted: motors whose position counts, though their zero was lost. HilgwError for a robot
+        without a control loop, with a hardware fault, or whose real body is down, while the
+        guardian has not answered, and while the emergency-stop switch is pressed: none is armed
+        then.
         """
         if self.estop is not None:
             self.estop.demand_released()
@@ -221,8 +240,10 @@ class ControlLoops:
             loop.arm(accepted)
 
     def notes(self, *robots: str) -> dict[str, str]:
-        """Return those of these robots, which are to be armed, that no controller moves, with what
-        to do, and those that no guardian stops."""
+        """Return those of these robots, which are to be armed, that no controller moves.
+
+        With what to do, and those that no guardian stops.
+        """
         found = {
             robot: [
                 self[robot].presence.absence(),
@@ -234,9 +255,11 @@ class ControlLoops:
         return {robot: "; ".join(filter(None, some)) for robot, some in found.items() if any(some)}
 
     def disarm(self, *robots: str, reason: StopReason = StopReason.DISARMED) -> list[str]:
-        """Stop these robots; their motors do not move until `arm`. HilgwError for robots without
-        a control loop; the others are stopped then. Returns those whose body took no stop:
-        it is lost."""
+        """Stop these robots; their motors do not move until `arm`.
+
+        HilgwError for robots without a control loop; the others are stopped then. Returns those
+        whose body took no stop: it is lost.
+        """
         now = self._scheduler.now()
         known = [robot for robot in robots if robot in self._loops]
         down = [robot for robot in known if self._loops[robot].disarm(now, reason)]
@@ -250,8 +273,10 @@ class ControlLoops:
             yield from loop.safeties
 
     def emergency_stop(self) -> None:
-        """Stop all robots from another thread, as the event loop is late. No command
-        passes until `disarm`, which the event loop calls as soon as it goes on."""
+        """Stop all robots from another thread, as the event loop is late.
+
+        No command passes until `disarm`, which the event loop calls as soon as it goes on.
+        """
         for safety in self.safeties():
             safety.state.armed = False
             safety.emergency()

@@ -25,8 +25,10 @@ class EmergencyStop:
     def __init__(
         self, name: str = "", guardian: Guardian | None = None, *, is_line: bool = False
     ) -> None:
-        """Create it. name: of the body. is_line: it is on a line, perhaps behind a serial
-        server."""
+        """Create it.
+
+        name: of the body. is_line: it is on a line, perhaps behind a serial server.
+        """
         self.lock = threading.Lock()
         self.flag: Flag = NOT_SET
         self.is_final = False
@@ -50,8 +52,10 @@ class EmergencyStop:
             self._fd = os.dup(fd) if fd >= 0 else -1
 
     def guard(self) -> None:
-        """Give the connection to a guardian that runs now, with the stop that the last one kept:
-        it may be on its way."""
+        """Give the connection to a guardian that runs now, with the stop that the last one kept.
+
+        It may be on its way.
+        """
         if self._guardian is not None and self._fd >= 0:
             self.flag = self._guardian.flag
             self._has_guardian = self._guardian.take(self._name, self._fd, is_line=self._is_line)
@@ -71,15 +75,18 @@ class EmergencyStop:
                 os.close(fd)
 
     async def release(self) -> None:
-        """Return when the guardian has let go of the connection, which is closed next. No motor
-        moves from here on."""
+        """Return when the guardian has let go of the connection, which is closed next.
+
+        No motor moves from here on.
+        """
         if self._guardian is not None and self._has_guardian:
             self._has_guardian = False
             await self._guardian.drop(self._name)
 
     def prepare(self, stop_bytes: bytes) -> bool:
-        """Take the bytes that stop the motors as they are now; empty when none moves. Return False
-        where there is a guardian that could not take them.
+        """Take the bytes that stop the motors as they are now; empty when none moves.
+
+        Return False where there is a guardian that could not take them.
 
         The guardian keeps the last ones until `forget`: the stop itself may still be on its way.
         """
@@ -139,8 +146,10 @@ class EmergencyStop:
             connection.detach()  # the descriptor stays ours; for another one there may be no room
 
     def _stop_on_line(self) -> None:
-        """Discard what waits in the kernel, and write the stop twice, as the robot may take the
-        first copy for the end of a frame that was cut."""
+        """Discard what waits in the kernel, and write the stop twice.
+
+        The robot may take the first copy for the end of a frame that was cut.
+        """
         from hilgw.transports.serial import tty
 
         tty.discard(self._fd)

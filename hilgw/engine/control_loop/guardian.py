@@ -65,13 +65,13 @@ class Guarded(Protocol):
     """What the guardian protects: the safety of one real body. The event loop calls it."""
 
     def guardian_acted(self) -> None:
-        """The guardian has stopped the motors: this process did not run."""
+        """Follow the guardian, which has stopped the motors: this process did not run."""
 
     def guardian_died(self) -> None:
-        """It is gone, and has stopped nothing."""
+        """Follow the end of the guardian, which has stopped nothing."""
 
     def guard(self) -> None:
-        """A new guardian runs: it gets the connection, if there is one."""
+        """Give a new guardian the connection, if there is one."""
 
 
 class Guardian:
@@ -103,7 +103,10 @@ class Guardian:
         return any(self.flag[each.seen_at] for each in self.processes)
 
     def demand(self) -> None:
-        """Starts it where it does not run and something is to be protected. Raises SafetyError."""
+        """Start it where it does not run and something is to be protected.
+
+        Raises SafetyError.
+        """
         if not self.guarded or self.processes or not is_supported():
             return
         try:
@@ -115,8 +118,10 @@ class Guardian:
             raise SafetyError(what, fix=fix) from error
 
     def _start(self) -> None:
-        """Starts a process, which gets all ports. The first makes the memory: its lock names this
-        gateway."""
+        """Start a process, which gets all ports.
+
+        The first makes the memory: its lock names this gateway.
+        """
         if self._file is None or self._shared is None:
             self._file, pid = _file(), os.getpid()
             self._file.write(bytes(SHARED_BYTES))
@@ -135,13 +140,19 @@ class Guardian:
         self.processes = [*others, new]
 
     def _start_second(self) -> None:
-        """No echo has come for SECOND_NS. Where none can start, FROZEN_NS is the limit."""
+        """Start a second process: no echo has come for SECOND_NS.
+
+        Where none can start, FROZEN_NS is the limit.
+        """
         if len(self.processes) == 1 and self._beat_ns - self._seen_ns > SECOND_NS:
             with suppress(OSError):
                 self._start()
 
     def close(self) -> None:
-        """Ends it. What it still protects it stops."""
+        """End it.
+
+        What it still protects it stops.
+        """
         for each in self.processes:
             each.close()
         self.processes = []
@@ -151,7 +162,10 @@ class Guardian:
             self._file = None
 
     def _ended(self, ended: GuardianProcess) -> None:
-        """A process is gone. Where it was the last one, so is what it protected."""
+        """Follow the end of a process.
+
+        Where it was the last one, so is what it protected.
+        """
         acted = bool(self.flag[ACTED])
         self.processes.remove(ended)
         ended.close()
@@ -171,29 +185,36 @@ class Guardian:
     # --- messages -----------------------------------------------------------------------------
 
     def take(self, name: str, fd: int, *, is_line: bool = False) -> bool:
-        """The body of this name has this connection from now on. False: it is not protected.
-        is_line: it is a line, perhaps behind a serial server."""
+        """Give it the connection of the body of this name.
+
+        False: it is not protected. is_line: it is a line, perhaps behind a serial server.
+        """
         number = self._numbers.setdefault(name, len(self._numbers))
         return self._send(LINE if is_line else PORT, number, name.encode(), fd)
 
     def keep(self, name: str, stop_bytes: bytes) -> bool:
-        """The bytes that stop this body now. False: the guardian could not take them, and ends."""
+        """Give it the bytes that stop this body now.
+
+        False: the guardian could not take them, and ends.
+        """
         return self._send(STOP, self._numbers.get(name, 0), stop_bytes)
 
     def _send(self, kind: bytes, number: int, data: bytes = b"", fd: int = -1) -> bool:
-        """Whether a process has taken it."""
+        """Return whether a process has taken it."""
         taken = [each.send(kind, number, data, fd) for each in self.processes]
         return any(taken)
 
     async def drop(self, name: str) -> None:
-        """Returns when no guardian has the connection of this body any more."""
+        """Return when no guardian has the connection of this body any more."""
         number = self._numbers.get(name)
         if number is not None and self.processes:
             await asyncio.gather(*(each.drop(number) for each in self.processes))
 
     def beat(self, now: int) -> None:
-        """In the watchdog's thread, each BEAT_NS. Where this process or the machine stood still,
-        the guardian had no time to read."""
+        """Send a beat, in the watchdog's thread, each BEAT_NS.
+
+        Where this process or the machine stood still, the guardian had no time to read.
+        """
         shared, processes = self._shared, self.processes
         if shared is None or not processes:
             return
@@ -214,9 +235,11 @@ class Guardian:
 
 
 class GuardianProcess:
-    """One process, from its start to its end. seen_at: where it shows the last beat. pidfd: -1
-    before its hello; from then on it can be ended without a stop. memory: a descriptor. on_end: its
-    end, in the event loop; closes it."""
+    """One process, from its start to its end.
+
+    seen_at: where it shows the last beat. pidfd: -1 before its hello; from then on it can be ended
+    without a stop. memory: a descriptor. on_end: its end, in the event loop; closes it.
+    """
 
     def __init__(
         self,
@@ -239,7 +262,7 @@ class GuardianProcess:
         self.loop.add_reader(self._socket, self._readable)
 
     async def drop(self, number: int) -> None:
-        """Returns when it has let go of a port, or is killed because it has not."""
+        """Return when it has let go of a port, or is killed because it has not."""
         if self.send(DROP, number):
             dropped = self._drops[number] = self.loop.create_future()
             await asyncio.wait([dropped], timeout=CONFIRM_S)
@@ -247,7 +270,10 @@ class GuardianProcess:
                 self.kill()
 
     def send(self, kind: bytes, number: int, data: bytes = b"", fd: int = -1) -> bool:
-        """Whether the socket has taken it whole. Where not, the process ends."""
+        """Return whether the socket has taken it whole.
+
+        Where not, the process ends.
+        """
         message = HEADER.pack(kind, number, len(data)) + data
         with self._lock, suppress(OSError):  # full or gone
             if socket.send_fds(self._socket, [message], [fd][: fd >= 0]) == len(message):
@@ -256,7 +282,10 @@ class GuardianProcess:
         return False
 
     def kill(self) -> None:
-        """The event loop sees its end. Before its hello only the socket can be ended."""
+        """Kill the process; the event loop sees its end.
+
+        Before its hello only the socket can be ended.
+        """
         with self._lock, suppress(OSError):
             if self.pidfd < 0:
                 self._socket.shutdown(socket.SHUT_RDWR)
@@ -264,8 +293,10 @@ class GuardianProcess:
                 signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
 
     def close(self) -> None:
-        """Ends the socket, so the process stops what it still has. Waits for its end, and reaps it
-        where this process is its parent, as PID 1 is."""
+        """End the socket, so the process stops what it still has.
+
+        Waits for its end, and reaps it where this process is its parent, as PID 1 is.
+        """
         if not self.loop.is_closed():
             self.loop.remove_reader(self._socket)
         with self._lock:
@@ -304,9 +335,11 @@ class GuardianProcess:
 
 
 def _start(program: int, numbers: tuple[int, ...]) -> subprocess.Popen[bytes]:
-    """Starts the program with these arguments, the first two descriptors, so that neither a kill of
-    all hilgw or python nor a search for variables of this process finds it: all that its Python
-    needs is the way to its library."""
+    """Start the program with these arguments and the first two descriptors.
+
+    Neither a kill of all hilgw or python nor a search for variables of this process finds it: all
+    that its Python needs is the way to its library.
+    """
     home = {sys.base_prefix: None, sys.base_exec_prefix: None}
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, IGNORED)  # until it ignores them
     try:
@@ -326,8 +359,10 @@ def _start(program: int, numbers: tuple[int, ...]) -> subprocess.Popen[bytes]:
 
 
 def _file() -> IO[bytes]:
-    """A file for the memory. Not on a disk: one that is full would end both processes by SIGBUS, at
-    the first access."""
+    """Return a file for the memory.
+
+    Not on a disk: one that is full would end both processes by SIGBUS, at the first access.
+    """
     if sys.platform == "linux":
         return os.fdopen(os.memfd_create(NAME), "w+b", buffering=0)
     import tempfile
@@ -336,5 +371,5 @@ def _file() -> IO[bytes]:
 
 
 def is_supported() -> bool:
-    """Whether this system passes descriptors between processes."""
+    """Return whether this system passes descriptors between processes."""
     return os.name == "posix"

@@ -79,8 +79,9 @@ _SHOW_NO_LIFE = frozenset((Connected, Disconnected, Refused, Stop))
 
 
 class ControlLoop(PeerListener):
-    """One robot's control loop. `hilgw.engine.control_loop.parts` has what stands for an end that
-    the robot does not have.
+    """One robot's control loop.
+
+    `hilgw.engine.control_loop.parts` has what stands for an end that the robot does not have.
 
     The two ends connect in any order. A controller that reads too slowly gets the newest value of
     each sensor once it can read again.
@@ -102,8 +103,10 @@ class ControlLoop(PeerListener):
         forwarder: Forwarder | None = None,
         remote: RemoteBody | None = None,
     ) -> None:
-        """devices: those that the configuration lists, by name. forwarder: of packets between the
-        body's radios and the medium."""
+        """Create the control loop with the devices that the configuration lists, by name.
+
+        forwarder: of packets between the body's radios and the medium.
+        """
         self.name, self.statistics = context.name, context.statistics
         self._context = context
         self._controller = link = controller.link
@@ -142,7 +145,7 @@ class ControlLoop(PeerListener):
     # --- start and end ------------------------------------------------------------------------
 
     def devices(self) -> Iterable[str]:
-        """The names of its devices, as far as a body or a controller has registered them."""
+        """Return the names of its devices, as far as a body or a controller has registered them."""
         return self._registration.table
 
     def start(self) -> None:
@@ -151,16 +154,20 @@ class ControlLoop(PeerListener):
         self._status.start()
 
     def end(self, *, by_hand: bool = False) -> None:
-        """Stops the motors for good, and has a stepped controller end. The connections are closed
-        later, by their supervisors. by_hand: a person ends the run."""
+        """Stop the motors for good, and have a stepped controller end.
+
+        The connections are closed later, by their supervisors. by_hand: a person ends the run.
+        """
         now = self._context.scheduler.now()
         for safety in self.safeties:
             safety.end(now, by_hand=by_hand)
         self.steps.end(now)
 
     def has_drained(self) -> bool:
-        """Whether the bodies' connections have taken all that their sessions have for them, with
-        all copies of the last stop, and a stepped controller has left."""
+        """Return whether the bodies' connections have taken all that their sessions have for them.
+
+        With all copies of the last stop; and a stepped controller has left.
+        """
         return self.steps.has_left() and all(safety.has_drained() for safety in self.safeties)
 
     def close(self) -> None:
@@ -171,12 +178,15 @@ class ControlLoop(PeerListener):
             safety.emergency_stop.detach()
 
     def state(self) -> dict[str, Any]:
-        """What is so now, for `hilgw status`."""
+        """Return the present state, for `hilgw status`."""
         return state_of(self._bodies, self._controller, self.presence)
 
     def newest(self) -> Iterator[CommandEvent | ValueEvent]:
-        """The newest command of each motor of each body, with what is applied now, and the newest
-        value of each sensor; of a robot whose shadow follows, those of both bodies."""
+        """Yield the newest command of each motor of each body, and the newest value of each sensor.
+
+        A command has what is applied now; values are those of both bodies, of a robot whose shadow
+        follows.
+        """
         for end in self._bodies:
             yield from (end.event_of(name, *end.newest[name]) for name in list(end.newest))
         for name in list(values := self._readings.newest):
@@ -185,7 +195,7 @@ class ControlLoop(PeerListener):
             yield from (shadow.newest[key] for key in list(shadow.newest))
 
     def clocks_s(self) -> dict[str, float]:
-        """The times of the simulations that its bodies are in, by the names of their ports."""
+        """Return the times of the simulations of its bodies, by the names of their ports."""
         links = (end.link for end in self._bodies)
         times = {link.name: link.ask(None, link.session.simulated_s) for link in links}
         return {name: seconds for name, seconds in times.items() if seconds is not None}
@@ -198,10 +208,13 @@ class ControlLoop(PeerListener):
         return [safety.away for safety in self._bodies.commanded if safety.away]
 
     def demand_armable(self, accepted: Collection[str] = ()) -> None:
-        """SafetyError where a body that gets commands in this mode reports a hardware fault, which
+        """Raise the reason why the robot may not be armed.
+
+        SafetyError where a body that gets commands in this mode reports a hardware fault, which
         keeps it from being armed, a position outside its limits, or a lost zero of a motor that is
         not accepted; or where another program has its port. PeerError where a real one is not up:
-        it would move at once when it is plugged in."""
+        it would move at once when it comes.
+        """
         for safety in self._bodies.commanded:
             if safety.released:
                 what = f"not armed: the port of its body is released {safety.released}"
@@ -222,8 +235,10 @@ class ControlLoop(PeerListener):
             )
 
     def arm(self, accepted: Collection[str] = ()) -> None:
-        """Lets the motors of the bodies that get commands in this mode move; raises what
-        `demand_armable` raises."""
+        """Let the motors of the bodies that get commands in this mode move.
+
+        Raises what `demand_armable` raises.
+        """
         self.demand_armable(accepted)
         for safety in self._bodies.commanded:
             safety.arm(accepted)
@@ -236,8 +251,11 @@ class ControlLoop(PeerListener):
         return sum(safety.state.disarms for safety in self.safeties)
 
     def disarm(self, now: int, reason: StopReason = StopReason.DISARMED) -> list[str]:
-        """Stops all bodies; no motor moves until `arm`. Returns the names of the links to bodies
-        that get commands in this mode and took no stop: they may move."""
+        """Stop all bodies; no motor moves until `arm`.
+
+        Returns the names of the links to bodies that get commands in this mode and took no stop:
+        they may move.
+        """
         for safety in self.safeties:
             safety.disarm(now, reason)
         return self.unstopped
@@ -250,8 +268,10 @@ class ControlLoop(PeerListener):
 
     @property
     def unstopped(self) -> list[str]:
-        """After a stop: the names of the links to bodies that get commands in this mode, and were
-        lost, or whose connection did not take it."""
+        """Return the links to bodies that get commands in this mode and did not take the last stop.
+
+        They were lost, or their connection did not take it.
+        """
         ends = [end for end in self._bodies if end.safety in self._bodies.commanded]
         lost = (end for end in ends if end.was_lost or (end.is_up and not end.safety.stops.took))
         return [end.link.name for end in lost]
@@ -259,7 +279,7 @@ class ControlLoop(PeerListener):
     # --- the controller -----------------------------------------------------------------------
 
     def _handlers_of_controller(self) -> Handlers:
-        """The handlers of the controller's events; an event without one is shown to the user."""
+        """Return the handlers of the controller's events; one without is shown to the user."""
         requests = self._requests
         return {
             Connected: self._controller_connected,
@@ -280,7 +300,7 @@ class ControlLoop(PeerListener):
         }
 
     def events(self, events: list[Event], now: int) -> None:
-        """The session of the controller reports events."""
+        """Take the events of the session of the controller."""
         for event in events:
             kind = type(event)
             handle = self._controller_handlers.get(kind)
@@ -294,13 +314,13 @@ class ControlLoop(PeerListener):
             handle(event, now)
 
     def _command(self, command: Command, now: int) -> None:
-        """One motor command of the controller, which learns of a refusal."""
+        """Execute one motor command of the controller, which learns of a refusal."""
         outcome = self._bodies.command(command, now)
         if isinstance(outcome, Refusal) and outcome.reason != RequestRefused.ENDED:
             self._requests.report_fault(command.index)
 
     def _refused(self, event: Refused, now: int) -> None:
-        """The session of the controller refused a request of its peer."""
+        """Count a request of its peer that the session of the controller refused."""
         self._context.notices.show(self._controller.name, event)
         if event.moves and event.index is not None:
             self._bodies.active.refuse_motion(event.index, event.reason, now)
@@ -326,7 +346,7 @@ class ControlLoop(PeerListener):
         self._restore_settings(now)
 
     def detached(self, now: int) -> None:
-        """The connection to the controller is gone."""
+        """Follow the end of the connection to the controller."""
         self.presence.is_connected = False
         self._bodies.stop(StopReason.DISCONNECTED, now)
         self._restore_settings(now)
@@ -334,7 +354,7 @@ class ControlLoop(PeerListener):
         self._registration.controller_left()
 
     def _restore_settings(self, now: int) -> None:
-        """Undoes what the controller changed, for the next one."""
+        """Undo what the controller changed, for the next one."""
         self.steps.reset(now)
         self._radios.restore()
         for end in self._bodies:
@@ -343,15 +363,15 @@ class ControlLoop(PeerListener):
         self._requests.forget()
 
     def faulted(self, now: int) -> None:
-        """The session of the controller raised an exception."""
+        """Follow an exception of the session of the controller."""
         self._bodies.stop(StopReason.FAULT, now)
 
     def drained(self, now: int) -> None:
-        """The controller can read again."""
+        """Pass on what waited: the controller can read again."""
         self._readings.report_held(now)
 
     def swamped(self, now: int) -> bool:
-        """The controller sends faster than it is read: its commands would outlive it."""
+        """Stop and disconnect a controller that sends faster than it is read."""
         self._bodies.stop(StopReason.SWAMPED, now)
         self._controller.dismiss("sends commands too fast")
         return True
@@ -359,7 +379,7 @@ class ControlLoop(PeerListener):
     # --- the bodies ---------------------------------------------------------------------------
 
     def _handlers_of_body(self) -> Handlers:
-        """The handlers of the events of the controller's body; an event without one is shown."""
+        """Return the handlers of the events of its body; an event without one is shown."""
         return {
             Connected: self._body_connected,
             Disconnected: lambda event, now: self._body_lost(event.reason, now),
@@ -374,7 +394,7 @@ class ControlLoop(PeerListener):
         }
 
     def from_body(self, end: BodyEnd, events: list[Event], now: int) -> None:
-        """The session of a body reports events."""
+        """Take the events of the session of a body."""
         if end is not self._bodies.active:
             self.modes.from_other(end, events, now)
             return
@@ -403,12 +423,12 @@ class ControlLoop(PeerListener):
             self._registration.add(device, now)
 
     def _failed_or_held(self, event: DeviceFault | MotorHeld, now: int) -> None:
-        """A device failed, or the robot refused a command to it."""
+        """Report a device that failed, or a command to it that the robot refused."""
         self._bodies.active.note(event, now)
         self._requests.report_fault(event.index)
 
     def _hardware_fault(self, event: HardwareFault, now: int) -> None:
-        """The robot reports a fault of its hardware."""
+        """Follow a fault of the robot's hardware."""
         self.safety.stop_after_hardware_fault(now)
         if self.safety.state.stops_on_fault and self._bodies.shadow is not None:
             # It gets no command any more, as the first body refuses all.
@@ -417,12 +437,12 @@ class ControlLoop(PeerListener):
             self._requests.report_fault(event.index)
 
     def _body_failed(self, event: ProtocolFailure, now: int) -> None:
-        """The body's stream cannot be decoded; its connection will be closed."""
+        """Follow a body whose stream cannot be decoded; its connection will be closed."""
         self.safety.stop(StopReason.BODY, now)
         self._context.notices.show(self._bodies.link.name, event)
 
     def body_detached(self, end: BodyEnd, now: int) -> None:
-        """The connection to a body is gone."""
+        """Follow the end of the connection to a body."""
         reason = "the connection is closed"
         if end is self._bodies.active:
             self._body_lost(reason, now)
@@ -432,7 +452,7 @@ class ControlLoop(PeerListener):
         end.lost(reason)
 
     def _body_lost(self, reason: str, now: int) -> None:
-        """The body is gone: its devices are unknown, and its controller has to connect anew."""
+        """Forget the devices of a body that is gone; its controller has to connect anew."""
         end, shadow = self._bodies.active, self._bodies.shadow
         if not end.is_up:
             return
@@ -455,7 +475,7 @@ class ControlLoop(PeerListener):
     # --- for the user -------------------------------------------------------------------------
 
     def report(self) -> dict[str, Any]:
-        """The control loop for `--report`."""
+        """Return the control loop for `--report`."""
         report = report_of(
             self._bodies.link, self._controller, self.statistics, self.safety, self._forwarder
         )

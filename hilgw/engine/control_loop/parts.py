@@ -28,9 +28,11 @@ _NO_BODY = Refusal(RequestRefused.NO_BODY, "this robot has no body")
 
 @dataclass(frozen=True, slots=True)
 class LoopBody:
-    """A body, whose link has no connection yet, with the state of its safety. is_guarded: it is
-    real, so the guardian stops it when this process cannot. has_watchdog: the robot stops by itself
-    when nothing comes from here. named: the devices that its settings name."""
+    """A body, whose link has no connection yet, with the state of its safety.
+
+    is_guarded: it is real, so the guardian stops it when this process cannot. has_watchdog: the
+    robot stops by itself when nothing comes from here. named: the devices that its settings name.
+    """
 
     link: PeerLink[BodySession]
     safety: SafetyState
@@ -48,10 +50,13 @@ class RemoteBody(LoopBody):
 
 @dataclass(frozen=True, slots=True)
 class LoopController:
-    """A controller, whose link has no connection yet. clock: of its deadlines, which is real for
-    another process also while time is simulated. advice: how the user gets a controller where none
-    is connected, empty for one that is always there; None: as the supervisor of the link has it.
-    stepping: of a controller that asks for steps, else None."""
+    """A controller, whose link has no connection yet.
+
+    clock: of its deadlines, which is real for another process also while time is simulated. advice:
+    how the user gets a controller where none is connected, empty for one that is always there;
+    None: as the supervisor of the link has it. stepping: of a controller that asks for steps, else
+    None.
+    """
 
     link: PeerLink[Any]
     clock: Scheduler

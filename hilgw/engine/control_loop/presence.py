@@ -24,8 +24,10 @@ class Presence:
         self._wakeup = Wakeup(controller.clock, lambda due: self._show())
 
     def absence(self) -> str:
-        """State that no controller runs, and what to do; empty where one runs, or is a part of the
-        gateway. A program runs before it connects, too."""
+        """State that no controller runs, and what to do.
+
+        Empty where one runs, or is a part of the gateway. A program runs before it connects, too.
+        """
         program = self._link.supervisor.program
         if program is not None:
             runs = program.state is ProgramState.RUNNING
@@ -40,9 +42,11 @@ class Presence:
         self.close()
 
     def body_up(self) -> None:
-        """Handle a body that has registered its devices. Where it comes back and the controller
-        does not, the user gets a notice. A program that waits for its body starts now, without
-        one."""
+        """Handle a body that has registered its devices.
+
+        Where it comes back and the controller does not, the user gets a notice. A program that
+        waits for its body starts now, without one.
+        """
         was_lost, self._body_was_lost = self._body_was_lost, False
         if not was_lost:
             return

@@ -36,7 +36,7 @@ def report_of(
     safety: Safety,
     forwarder: Forwarder,
 ) -> dict[str, Any]:
-    """The report, in plain JSON types and without NaN."""
+    """Return the report, in plain JSON types and without NaN."""
     links = {"body": body, "controller": controller}
     counts = {
         end: dict(link.session.counts)
@@ -66,13 +66,13 @@ def report_of(
 
 
 def _disarmed(state: SafetyState) -> dict[str, str]:
-    """By which lease or switch the body was disarmed, which need not have moved then."""
+    """Return by which lease or switch the body was disarmed, which need not have moved then."""
     by = state.disarmed_by
     return {"disarmed_by": by} if by in BY_HAND and by is not None else {}
 
 
 def mode_report(bodies: BodyEnds, comparison: Comparison) -> dict[str, Any]:
-    """What a robot with two bodies adds; empty for any other robot."""
+    """Return what a robot with two bodies adds; empty for any other robot."""
     if bodies.remote is None:
         return {}
     shadow = bodies.shadow
@@ -101,8 +101,11 @@ def _body(end: BodyEnd) -> dict[str, Any]:
 
 
 def state_of(bodies: BodyEnds, controller: PeerLink[Any], presence: Presence) -> dict[str, Any]:
-    """The state of now, for `hilgw status`. down: the bodies that get commands and are not there.
-    messages: values and commands that each link has received and sent."""
+    """Return the present state, for `hilgw status`.
+
+    down: the bodies that get commands and are not there. messages: values and commands that each
+    link has received and sent.
+    """
     safety, statistics = bodies.safety.state, bodies.safety.statistics
     ends = {end.link.name.rpartition(".")[2]: end for end in bodies if not end.link.is_absent}
     absence, counts, late = presence.absence(), statistics.counts, statistics.lateness.as_dict()

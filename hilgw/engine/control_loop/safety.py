@@ -57,7 +57,7 @@ class Safety:
     def __init__(
         self, context: LoopContext, body: LoopBody, controller: LoopController, source: str
     ) -> None:
-        """source: the name under which stops are reported, of the robot or of the body."""
+        """Create the safety of one body."""
         self.state = state = body.safety
         self.late_ns = state.late_ns
         self.ending = False
@@ -88,8 +88,10 @@ class Safety:
     # --- commands -----------------------------------------------------------------------------
 
     def check(self, command: Command, mode: Mode | None, now: int) -> Refusal | None:
-        """Checks one motor command immediately before the body's session gets it; None: allowed.
-        mode: the one that it selects."""
+        """Check one motor command immediately before its session gets it; None: allowed.
+
+        mode: the one that it selects.
+        """
         body = self._body
         if self.ending:
             return _ENDED
@@ -115,8 +117,10 @@ class Safety:
         return None
 
     def check_value(self, command: LedValue | BrakeDamping) -> Refusal | None:
-        """Checks a value for an LED or a brake; None: allowed. An LED moves nothing. A brake may
-        release a load, so a robot that is not armed holds it."""
+        """Check a value for an LED or a brake; None: allowed.
+
+        An LED moves nothing. A brake may release a load, so a robot that is not armed holds it.
+        """
         is_held = not self.state.armed and not self._body.is_absent
         if is_held and isinstance(command, BrakeDamping):
             return self._not_armed()
@@ -124,7 +128,10 @@ class Safety:
         return None if device is None else check_value(device, command)
 
     def _not_armed(self) -> Refusal:
-        """The refusal of a motor command. Only the first one has a text, which is shown."""
+        """Return the refusal of a motor command.
+
+        Only the first one has a text, which is shown.
+        """
         latched, shown, self._refusal_shown = self.state.latched, self._refusal_shown, True
         reason = RequestRefused.LATCHED if latched else RequestRefused.DISARMED
         if shown:
@@ -135,14 +142,16 @@ class Safety:
         return Refusal(reason, f"the robot is not armed; {fix}")
 
     def faults(self) -> list[str]:
-        """The hardware faults of the body that keep it from being armed now; or that its session
-        failed at this question."""
+        """Return the hardware faults of the body that keep it from being armed now.
+
+        Or that its session failed at this question.
+        """
         if not self.state.stops_on_fault:
             return []
         return self._body.ask(["its session failed"], self._body.session.faults)
 
     def stop_after_hardware_fault(self, now: int) -> None:
-        """The body reports a fault of its hardware."""
+        """Stop after a fault that the body reports of its hardware."""
         if self.state.stops_on_fault:
             self.stop(StopReason.HARDWARE, now)
 
@@ -157,7 +166,9 @@ class Safety:
 
     def misplaced(self, accepted: Collection[str] = ()) -> str:
         """Return why the positions of its motors keep the body from being armed; else nothing.
-        accepted: motors whose position counts, though their zero may be lost."""
+
+        accepted: motors whose position counts, though their zero may be lost.
+        """
         is_here, devices = self.away is State.HANDSHAKE, self._body.session.devices
         missing = self.positions.awaited(devices) if is_here else []
         texts = [text for text in self.positions.places.values() if text]
@@ -167,8 +178,10 @@ class Safety:
         )
 
     def place(self, events: list[Event], now: int) -> None:
-        """The body reports where its motors are: disarm and name one that is outside its limits,
-        or has lost its zero."""
+        """Follow where the motors of the body are.
+
+        Disarm and name one that is outside its limits, or has lost its zero.
+        """
         for text in self.positions.see(events, self._body.session.devices, now):
             self._inform(f"not armed: {text}")
             if self.state.armed:
@@ -191,7 +204,10 @@ class Safety:
         )
 
     def arm(self, accepted: Collection[str] = ()) -> None:
-        """Lets the motors move. accepted: as of `misplaced`, from now on."""
+        """Let the motors move.
+
+        accepted: as of `misplaced`, from now on.
+        """
         for name in accepted:
             self.positions.lost.pop(name, None)
         self._refusal_shown = False
@@ -201,7 +217,7 @@ class Safety:
             self._observer.armed(self._source, True, "armed: its motors may move")
 
     def disarm(self, now: int, reason: StopReason = StopReason.DISARMED) -> None:
-        """Stops the motors; none moves until `arm`."""
+        """Stop the motors; none moves until `arm`."""
         self.stop(reason, now, latch=False)
         if self.state.disarm(reason):
             why = "" if reason is StopReason.DISARMED else f"{reason.doc}: "
@@ -212,16 +228,19 @@ class Safety:
         self._observer.armed(self._source, False, text)
 
     def alive(self, now: int) -> None:
-        """The controller sent a valid message. What was written to it before may still be on the
-        line: it waits for that, and its deadline counts from then."""
+        """Note a valid message of the controller.
+
+        What was written to it before may still be on the line: it waits for that, and its deadline
+        counts from then.
+        """
         self.state.alive(self._on_clock(now) + self._controller.write_delay_ns(now))
 
     def _on_clock(self, now: int) -> int:
-        """The time on the clock of the controller's deadline."""
+        """Return the time on the clock of the controller's deadline."""
         return now if self._clock is self._scheduler else self._clock.now()
 
     def resume_deadline(self, now: int) -> None:
-        """The controller has its answer."""
+        """Resume the deadline: the controller has its answer."""
         self.state.waits_for_us = False
         if self.state.moving:
             self.alive(now)
@@ -229,27 +248,31 @@ class Safety:
                 self._deadline.set(self.state.deadline())
 
     def silent_ns(self, now: int) -> int:
-        """For how long the controller has given no sign of life."""
+        """Return for how long the controller has given no sign of life."""
         return self.state.silent_ns(self._on_clock(now))
 
     def inherit(self, silent_ns: int, now: int) -> None:
-        """The commands that were given just now are those of another body: the controller has been
-        silent for so long."""
+        """Take over from another body, whose commands were given just now.
+
+        The controller has been silent for so long.
+        """
         self.state.alive(self._on_clock(now) - silent_ns)
         self._deadline.set(self.state.deadline())
 
     def is_prepared(self, index: int, mode: Mode | None) -> bool:
-        """Whether the stop that this command needs is ready: another mode may have another."""
+        """Return whether the stop that this command needs is ready; each mode may have its own."""
         return self.state.moving and self.records.motors[index].prepared == (mode,)
 
     def prepare(self, index: int, mode: Mode | None) -> bool:
         """Before a motor command that the session has accepted is written: has its stop ready.
-        False where the guardian could not take it. May raise what the session raises."""
+
+        False where the guardian could not take it. May raise what the session raises.
+        """
         self.records.motors[index].prepared = (mode,)
         return self.emergency_stop.prepare(self._body.session.emergency())
 
     def commanded(self, command: Command, now: int) -> None:
-        """A motor command was written to the body."""
+        """Note that a motor command was written to the body."""
         began = not self.state.moving
         self.state.command(self._on_clock(now))
         if began:
@@ -261,8 +284,11 @@ class Safety:
     def stop(
         self, reason: StopReason, now: int, *, latch: bool = True, by_hand: bool = False
     ) -> None:
-        """Sets every motor to its default, where a stop is due (`SafetyState.owes_stop`); counted
-        and reported when one was commanded since the last stop. by_hand: a person ends the run."""
+        """Set every motor to its default, where a stop is due (`SafetyState.owes_stop`).
+
+        Counted and reported when one was commanded since the last stop. by_hand: a person ends the
+        run.
+        """
         self.records.stop()
         was_armed = self.state.armed
         is_due = self.state.owes_stop(reason, by_hand=by_hand)
@@ -290,7 +316,7 @@ class Safety:
     def _report_stop(
         self, reason: StopReason, sent: Sequence[Command], text: str, why: str
     ) -> None:
-        """Reports a stop that has left; why: it is not known to have left."""
+        """Report a stop that has left; why: it is not known to have left."""
         if why:
             self._inform(f"safety stop: {text}; stop not confirmed: {why}")
             return
@@ -306,7 +332,7 @@ class Safety:
         return reason.doc + ", or the network between is slow or cut" * is_network
 
     def _unsent(self, reason: StopReason) -> str:
-        """What the robot does whose stop was not written, as its body is gone."""
+        """Return what the robot does whose stop was not written, as its body is gone."""
         if reason is not StopReason.BODY:
             return self._cause(reason)
         if self._has_watchdog:
@@ -315,8 +341,10 @@ class Safety:
         return f"{reason.doc}, and drives on at {moving}" if moving else f"{reason.doc}, at rest"
 
     def watch(self, standstill: Standstill, events: list[Event], now: int) -> None:
-        """The body reports positions after a stop: its motors get the stop again where they move.
-        It counts as none of a motion that was commanded, and latches nothing."""
+        """Watch the positions of the body after a stop: motors that move get the stop again.
+
+        It counts as none of a motion that was commanded, and latches nothing.
+        """
         session = self._body.session
         sensors = standstill.moving(events, session.devices, now)
         drivers = [self.positions.driver(session.devices, each) for each in sensors]
@@ -338,20 +366,22 @@ class Safety:
             self._body.handle(session.stop(StopReason.DISARMED, now).events, now)
 
     def stop_after_body_fault(self, now: int) -> None:
-        """The body's session raised. It may not stop the motors now: the bytes prepared before
-        the fault do."""
+        """Stop after an exception of the body's session.
+
+        It may not stop the motors now: the bytes prepared before the fault do.
+        """
         self.emergency_stop.trigger()
         self.stop(StopReason.FAULT, now)
 
     def end(self, now: int, *, by_hand: bool) -> None:
-        """The gateway ends in order, which latches nothing."""
+        """End with the gateway in order, which latches nothing."""
         self.ending = True
         self.stop(StopReason.ENDED, now, latch=False, by_hand=by_hand)
         if self._body.transport is not None:
             self._body.call(now, self._body.session.leave, now)
 
     def _check_deadline(self) -> None:
-        """Stops the motors, unless the controller waits for this event loop, not the other way."""
+        """Stop the motors, unless the controller waits for this event loop, not the other way."""
         now = self._body.checked_now()
         due, time = self.state.deadline(), self._on_clock(now)
         if due is None or time < due:
@@ -374,14 +404,16 @@ class Safety:
             self.emergency_stop.forget()
 
     def has_drained(self) -> bool:
-        """Whether the last stop has left, with all its copies."""
+        """Return whether the last stop has left, with all its copies."""
         body = self._body
         is_idle = self.stops.is_over and body.has_drained()
         return is_idle and body.ask(False, body.session.is_idle)
 
     def was_late(self, now: int, gap_ns: int) -> None:
-        """Commands that came meanwhile are out of date. hilgw ends the controller: a program starts
-        again, and finds a real robot disarmed."""
+        """Follow a late event loop: commands that came meanwhile are out of date.
+
+        hilgw ends the controller: a program starts again, and finds a real robot disarmed.
+        """
         if not self._body.session.devices.of_role(MOTOR):
             return
         self.stop(StopReason.LATE, now)
@@ -402,21 +434,25 @@ class Safety:
     # --- the guardian -------------------------------------------------------------------------
 
     def attached(self, transport: Transport) -> None:
-        """The connection to the body is up."""
+        """Begin with the connection to the body, which is up."""
         self.standstill = None
         self.emergency_stop.attach(transport)
         self.guard()
 
     def guard(self) -> None:
-        """The connection of a body that the last guardian has stopped is closed next: what waits in
-        it never leaves."""
+        """Give a new guardian the connection of the body.
+
+        What waits in it never leaves.
+        """
         if (transport := self._body.transport) is not None and not self.emergency_stop.is_final:
             self.emergency_stop.guard()
             self._body.flag = transport.flag = self.emergency_stop.flag
 
     def guardian_acted(self) -> None:
-        """The body gets nothing but the stop any more: commands may have been written between the
-        guardian's stop and here."""
+        """Stop the body for good: the guardian has stopped it.
+
+        Commands may have been written between the guardian's stop and here.
+        """
         body, reason = self._body, PortError.LOST
         if body.transport is None or self.emergency_stop.is_final:
             return

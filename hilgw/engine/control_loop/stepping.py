@@ -37,8 +37,10 @@ class StepGrid:
 
 @dataclass(frozen=True, slots=True)
 class Stepping:
-    """A controller asks for steps, which end on this grid. holds: where the controller makes
-    simulated time wait; None: nowhere."""
+    """A controller asks for steps, which end on this grid.
+
+    holds: where the controller makes simulated time wait; None: nowhere.
+    """
 
     grid: StepGrid
     synchronization: bool
@@ -54,10 +56,13 @@ class Sampler(Protocol):
 
 
 class Stepper:
-    """The steps of one controller. answer(time_ns, delay_ms) is called once for each request, with
-    the simulation time and what step() returns; on_late(delay_ms) for a step that ends late.
-    sampler: samples within a step; None: nothing does. hold: of simulated time, which waits for the
-    controller; None: nothing waits for it."""
+    """The steps of one controller.
+
+    answer(time_ns, delay_ms) is called once for each request, with the simulation time and what
+    step() returns; on_late(delay_ms) for a step that ends late. sampler: samples within a step;
+    None: nothing does. hold: of simulated time, which waits for the controller; None: nothing waits
+    for it.
+    """
 
     def __init__(
         self,
@@ -81,12 +86,12 @@ class Stepper:
         self._due: int | None = None  # the step end that it waits for; None: none waits
 
     def expect(self) -> None:
-        """The controller is free to compute: simulated time waits for its next request."""
+        """Expect a request: the controller is free to compute, and simulated time waits for it."""
         if self._hold is not None:
             self._hold.begin()
 
     def request(self, duration_ms: int) -> None:
-        """The controller asks for a step; 0: for an immediate answer, which takes no time."""
+        """Take the request of a step; 0: for an immediate answer, which takes no time."""
         if self._hold is not None:
             self._hold.release()
         schedule, steps, last = self._grid.schedule, self._grid.steps, self._end
@@ -109,15 +114,14 @@ class Stepper:
         self._pass(began, end)
 
     def reset(self) -> None:
-        """The controller is gone."""
+        """Forget the controller, which is gone."""
         self._entry.set(None)
         self._end = self._due = None
         if self._hold is not None:
             self._hold.release()
 
     def _pass(self, at: int, end: int) -> None:
-        """From this step end to the end of the step, by way of those at which something is
-        sampled."""
+        """Pass from this step end to the end of the step."""
         while at < end:
             if self._end != end:
                 return  # the sample failed: the controller is gone
@@ -131,7 +135,7 @@ class Stepper:
         self._respond(end, self._delay_ms)
 
     def _next(self, at: int, end: int) -> int:
-        """The next step end at which something is sampled; at the latest the end of the step."""
+        """Return the next step end with a sample; at the latest the end of the step."""
         steps, sampler = self._grid.steps, self._sampler
         if sampler is None or end - at <= steps.step_ns:
             return end
@@ -145,11 +149,11 @@ class Stepper:
         self._sampler.sample(self._grid.steps.time(at))
 
     def _reached(self, at: int) -> None:
-        """Controllers get their answers when all that is due at the step end is done."""
+        """Answer the controllers when all that is due at the step end is done."""
         self._grid.schedule.deliver(lambda: self._step_is_over(at), at)
 
     def _step_is_over(self, at: int) -> None:
-        """The controller may have gone meanwhile, and another one may be there."""
+        """End the step; the controller may have gone meanwhile, and another one may be there."""
         end = self._end
         if self._due != at or end is None:
             return

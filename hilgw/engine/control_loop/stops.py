@@ -37,8 +37,10 @@ LOST = "the connection was lost"
 
 
 class Stops:
-    """took: whether the connection took the last stop of all motors. unconfirmed: why that stop is
-    not known to have left; empty where it has, and as long as it may."""
+    """took: whether the connection took the last stop of all motors.
+
+    unconfirmed: why that stop is not known to have left; empty where it has, and as long as it may.
+    """
 
     def __init__(
         self, body: PeerLink[BodySession], scheduler: Scheduler, inform: Callable[[str], None]
@@ -69,8 +71,10 @@ class Stops:
     # --- stops ----------------------------------------------------------------------------------
 
     def write(self, reason: StopReason, now: int) -> Sequence[Command]:
-        """Write a stop of all motors, unless one was written just now. Return its commands; none
-        where the connection took none."""
+        """Write a stop of all motors, unless one was written just now.
+
+        Return its commands; none where the connection took none.
+        """
         if self._is_fresh(reason, now):
             return ()
         self.end()
@@ -94,9 +98,11 @@ class Stops:
         return plan.commands
 
     def _is_fresh(self, reason: StopReason, now: int) -> bool:
-        """Return whether the stop before, of the same event, serves for this one. One by hand
-        never does, since the controller stays after it; nor any for a fault, before which the
-        session may have written a command."""
+        """Return whether the stop before, of the same event, serves for this one.
+
+        One by hand never does, since the controller stays after it; nor any for a fault, before
+        which the session may have written a command.
+        """
         by_hand = {reason, self._reason} & {None, *BY_HAND}
         is_apart = by_hand or reason is StopReason.FAULT
         return not is_apart and now < self._written_ns + REPEAT_NS
@@ -127,8 +133,11 @@ class Stops:
         return plan.commands
 
     def when_left(self, report: Callable[[str], None]) -> None:
-        """Call report("") once the stop that was just written has left: at once where the kernel
-        has taken it, or the driver of the line has sent it; report(why) where it never does."""
+        """Call report("") once the stop that was just written has left.
+
+        At once where the kernel has taken it, or the driver of the line has sent it; report(why)
+        where it never does.
+        """
         if self._has_left():
             report("")
         else:

@@ -39,12 +39,15 @@ class Watched(Protocol):
         """Stop before anything else happens, in the event loop, which did nothing for this long."""
 
     def emergency(self) -> None:
-        """Stop, in the watchdog's thread: the event loop is late, and may go on at any moment."""
+        """Stop the robots in the watchdog's thread: the event loop is late, and may run again."""
 
 
 class Watchdog:
-    """A gateway has one. `check(now)` is called at each entry from outside. threaded: with the
-    thread that stops motors while the event loop hangs."""
+    """A gateway has one.
+
+    `check(now)` is called at each entry from outside. threaded: with the thread that stops motors
+    while the event loop hangs.
+    """
 
     def __init__(
         self, scheduler: Scheduler, *, threaded: bool = True, guardian_ms: int = DEFAULT_GUARDIAN_MS

@@ -302,7 +302,7 @@ class Recorder(PlainEvents):
         self._put_clock()
 
     def pass_on(self, kind: type[Any], values: tuple[Any, ...]) -> None:
-        """As `put` of the process: each packet costs one call less."""
+        """Record this event as `put` of the process does: each packet costs one call less."""
         gathered = self._gathered
         gathered.append((PACKET, self._now(), values))
         if len(gathered) >= TOGETHER:

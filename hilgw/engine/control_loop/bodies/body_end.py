@@ -52,23 +52,26 @@ class BodyOwner(Protocol):
     """What a body reports to its control loop."""
 
     def from_body(self, end: BodyEnd, events: list[Event], now: int) -> None:
-        """The session of this body reports events."""
+        """Take the events of the session of this body."""
 
     def body_detached(self, end: BodyEnd, now: int) -> None:
-        """The connection to this body is gone."""
+        """Take the end of the connection to this body."""
 
     def refused_late(self, index: int) -> None:
-        """The controller's body refuses a command to this motor, which waited for the line."""
+        """Take the late refusal of a command to this motor, which waited for the line."""
 
     def motor_stopped(self, index: int, now: int) -> None:
-        """The controller's body refused a command to this motor, which stands still now."""
+        """Take the stop of this motor: the controller's body refused a command to it."""
 
 
 class BodyEnd(PeerListener):
-    """Listens to the link of one body. is_up: it has answered and is still there. was_lost: it was
-    there, and is not any more, since lost_ns. own: its session, in its own indices; that of the
-    link has those of the table. named: the devices that its settings name. newest: what became of
-    the newest command of each motor, and when."""
+    """Listens to the link of one body.
+
+    is_up: it has answered and is still there. was_lost: it was there, and is not any more, since
+    lost_ns. own: its session, in its own indices; that of the link has those of the table. named:
+    the devices that its settings name. newest: what became of the newest command of each motor, and
+    when.
+    """
 
     def __init__(
         self,
@@ -80,8 +83,11 @@ class BodyEnd(PeerListener):
         *,
         is_one_of_two: bool,
     ) -> None:
-        """source: the name under which its stops are reported. is_one_of_two: the robot has two
-        bodies: each may take the other's place, and decides what the indices mean then."""
+        """Create the end of one body.
+
+        is_one_of_two: the robot has two bodies: each may take the other's place, and decides what
+        the indices mean then.
+        """
         self.link = body.link
         self.named = body.named
         self.safety = Safety(context, body, controller, source)
@@ -130,10 +136,13 @@ class BodyEnd(PeerListener):
     # --- commands -----------------------------------------------------------------------------
 
     def command(self, command: Command, now: int, *, may_wait: bool = True) -> Outcome:
-        """One motor command of the controller. It leaves at once, or on a busy line as soon as
-        there is room, unless a newer one takes its place. A refused one that would move the motor
-        stops it: it cannot go where the controller wants it to go. Where the session raises an
-        error, all motors stop, and the command is dropped."""
+        """Execute one motor command of the controller.
+
+        It leaves at once, or on a busy line as soon as there is room, unless a newer one takes its
+        place. A refused one that would move the motor stops it: it cannot go where the controller
+        wants it to go. Where the session raises an error, all motors stop, and the command is
+        dropped.
+        """
         link, waiting, mode = self.link, self.deferred.waiting, mode_of(command)
         try:
             refusal = self.safety.check(command, mode, now)
@@ -154,7 +163,7 @@ class BodyEnd(PeerListener):
     def _handle(
         self, command: Command, mode: Mode | None, outcome: Outcome, events: list[Event], now: int
     ) -> Outcome:
-        """Writes what the session answers to a command, once the stop that it needs is ready."""
+        """Write what the session answers to a command, once the stop that it needs is ready."""
         link = self.link
         if outcome is Accepted.SENT and not self.safety.is_prepared(command.index, mode):
             ready = link.ask(None, self.safety.prepare, command.index, mode)
@@ -182,8 +191,10 @@ class BodyEnd(PeerListener):
         return outcome
 
     def _turn_down(self, command: Command, refusal: Refusal, now: int) -> Outcome:
-        """The safety refused a command. Velocity 0 is what this does to a motor, so that one is
-        accepted."""
+        """Refuse a command for safety.
+
+        Velocity 0 is what this does to a motor, so that one is accepted.
+        """
         stops = self._may_move and mode_of(command) is not None
         if stops and stands_still(command) and self.stop_motor(command.index, now):
             return self._settle(command, Accepted.SENT)
@@ -201,16 +212,18 @@ class BodyEnd(PeerListener):
         return self.safety.state.armed and not self.safety.ending
 
     def refuse_motion(self, index: int, reason: str, now: int) -> None:
-        """A command that would have moved this motor was refused, wherever that was: it stops, as
-        it cannot go where the controller wants it to go. A simulated one ignores NaN, as in Webots,
-        and goes on, but for that of a shadow."""
+        """Stop a motor for which a motion was refused, wherever that was.
+
+        It stops, as it cannot go where the controller wants it to go. A simulated one ignores NaN,
+        as in Webots, and goes on, but for that of a shadow.
+        """
         if self._may_move and not (self.safety.state.simulated and reason == RequestRefused.NAN):
             self.stop_motor(index, now)
         elif self.safety.has_controller:
             self._owner.motor_stopped(index, now)
 
     def _settle(self, command: Command, outcome: Outcome) -> Outcome:
-        """Counts what became of a command, and reports it to the observers."""
+        """Count the outcome of a command, and report it to the observers."""
         context, statistics = self._context, self.safety.statistics
         if outcome is Accepted.SENT:
             statistics.commanded(command, context.scheduler.now())
@@ -226,13 +239,12 @@ class BodyEnd(PeerListener):
         return outcome
 
     def event_of(self, device: str, command: Command, outcome: Outcome, now: int) -> CommandEvent:
-        """The event of a command to this motor at that time, with what is applied now."""
+        """Return the event of a command to this motor at that time, with what is applied now."""
         applied = dict(self.safety.statistics.motors.get(device, {}))
         robot, body = self._context.name, self._shown_as
         return CommandEvent(robot, body, device, command, outcome, applied, now)
 
     def _defer(self, command: Command, now: int) -> Outcome:
-        """Keeps a command until the line has room."""
         index, kind = command.index, kind_of(command)
         self._replaced(self._records.set(command, now, waits=True))
         outcome = self._settle(command, Accepted.WAITS)
@@ -240,7 +252,7 @@ class BodyEnd(PeerListener):
         return outcome
 
     def _write_waiting(self, index: int, kind: str, now: int) -> None:
-        """The line has room for the command of this kind, unless a stop has made it void."""
+        """Write the command of this kind: the line has room. A stop may have made it void."""
         waiting = self._records.motors[index].take(kind)
         if waiting is None:
             return
@@ -252,13 +264,16 @@ class BodyEnd(PeerListener):
             self._owner.refused_late(index)
 
     def _replaced(self, commands: Sequence[Command]) -> None:
-        """These commands waited, and are void."""
+        """Void these commands, which waited."""
         for command in commands:
             self._settle(command, Accepted.REPLACED)
 
     def stop_motor(self, index: int, now: int) -> bool:
-        """Stops one motor, of a simulated robot where this run has commanded it; whether it has got
-        its stop, which counts where a motor was commanded since the last stop of all."""
+        """Stop one motor, of a simulated robot where this run has commanded it.
+
+        Whether it has got its stop, which counts where a motor was commanded since the last stop of
+        all.
+        """
         state, record = self.safety.state, self._records.motors[index]
         self._replaced(self._records.stop_motor(index))
         owes_stop = state.was_commanded or not state.simulated
@@ -270,8 +285,11 @@ class BodyEnd(PeerListener):
         return record.is_held
 
     def _motor_stopped(self, index: int, stops: Sequence[Command], now: int) -> None:
-        """A command to this motor was refused. stops: the commands that were written to stop it;
-        none where no motor was commanded since the last stop."""
+        """Note that a motor was stopped, as a command to it was refused.
+
+        stops: the commands that were written to stop it; none where no motor was commanded since
+        the last stop.
+        """
         statistics, is_controllers = self.safety.statistics, self.safety.has_controller
         if stops:
             statistics.counts["motor_stops"] += 1
@@ -301,14 +319,17 @@ class BodyEnd(PeerListener):
         return [event for event in events if type(event) is Write]
 
     def drop_waiting(self) -> None:
-        """Drops what waits: the body is gone, or the controller gets another one."""
+        """Drop what waits: the body is gone, or the controller gets another one."""
         self.deferred.clear()
         self._replaced(self._records.clear())
 
     def repeat(self, now: int) -> None:
-        """Sends the last commands again. A motor in Webots keeps its last command, so controllers
-        command it once; firmware stops motors that get none. A controller that freezes asks for no
-        step: then the robot's own watchdog stops the motors."""
+        """Send the last commands again.
+
+        A motor in Webots keeps its last command, so controllers command it once; firmware stops
+        motors that get none. A controller that freezes asks for no step: then the robot's own
+        watchdog stops the motors.
+        """
         link = self.link
         if link.is_busy(now):
             return
@@ -317,7 +338,7 @@ class BodyEnd(PeerListener):
                 return
 
     def _again(self, command: Command, now: int) -> list[Event]:
-        """The bytes of a command that was sent before."""
+        """Return the bytes of a command that was sent before."""
         if self.safety.check(command, mode_of(command), now) is not None:
             return []
         _, events = self.link.session.command(command, now)
@@ -326,7 +347,7 @@ class BodyEnd(PeerListener):
     # --- a body that the controller does not have ---------------------------------------------
 
     def note(self, event: Event, now: int) -> None:
-        """Follows an event that is not for the controller."""
+        """Follow an event that is not for the controller."""
         match event:
             case Connected(identity):
                 self.is_up, self.was_lost, self._registered_ns = True, False, now
@@ -354,7 +375,7 @@ class BodyEnd(PeerListener):
                 self.lost(reason)
 
     def lost(self, reason: str) -> None:
-        """The body is gone, and its devices with it."""
+        """Forget the body and its devices: it is gone."""
         self.align(None)
         if self.is_up:
             self.is_up, self.was_lost = False, True
@@ -362,11 +383,13 @@ class BodyEnd(PeerListener):
             self.link.not_ready(reason)
 
     def is_registered(self, now: int, pause_ns: int = REGISTRATION_PAUSE_NS) -> bool:
-        """Whether the body is there, and has registered no device for a while."""
+        """Return whether the body is there, and has registered no device for a while."""
         return self.is_up and now - self._registered_ns >= pause_ns
 
     def align(self, table: Mapping[str, Device] | None) -> None:
-        """Use the indices of this table, where another body may decide what they mean; None: the
-        body's own."""
+        """Use the indices of this table, where another body may decide what they mean.
+
+        None: the body's own.
+        """
         if self._numbered is not None:
             self._numbered.renumber(table)

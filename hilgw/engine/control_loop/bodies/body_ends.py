@@ -17,8 +17,10 @@ from hilgw.errors import HilgwError, PeerError
 
 
 class BodyEnds:
-    """The configuration has `body` and, for a robot with two bodies, `remote` under these keys. The
-    controller moves `active`, whose safety is `safety`. `shadow` is the other one where it follows.
+    """The configuration has `body` and, for a robot with two bodies, `remote` under these keys.
+
+    The controller moves `active`, whose safety is `safety`. `shadow` is the other one where it
+    follows.
     """
 
     def __init__(
@@ -47,7 +49,7 @@ class BodyEnds:
         return iter(self._ends)
 
     def of(self, mode: RobotMode) -> BodyEnd:
-        """The body that the controller moves in this mode."""
+        """Return the body that the controller moves in this mode."""
         is_remote = mode is RobotMode.REMOTE and self.remote is not None
         return self._ends[is_remote]
 
@@ -62,7 +64,7 @@ class BodyEnds:
         return [self.safety] + ([] if self.shadow is None else [self.shadow.end.safety])
 
     def activate(self, end: BodyEnd) -> None:
-        """The controller moves this body from now on."""
+        """Let the controller move this body from now on."""
         for safety in self.safeties:
             safety.has_controller, safety.statistics = False, ControlLoopStatistics()
         self.active, self.safety = end, end.safety
@@ -72,8 +74,7 @@ class BodyEnds:
     # --- commands -----------------------------------------------------------------------------
 
     def command(self, command: Command, now: int) -> Outcome:
-        """One motor command for the controller's body, and for its shadow where that body accepts
-        the command."""
+        """Execute a motor command on the controller's body, then on its shadow if accepted."""
         self._context.statistics.counts["commands_in"] += 1
         outcome = self.active.command(command, now)
         if self.shadow is not None and not isinstance(outcome, Refusal):
@@ -81,7 +82,7 @@ class BodyEnds:
         return outcome
 
     def repeat(self, now: int) -> None:
-        """Sends the last commands again."""
+        """Send the last commands again."""
         self.active.repeat(now)
         if self.shadow is not None:
             self.shadow.end.repeat(now)
@@ -89,27 +90,29 @@ class BodyEnds:
     # --- stops --------------------------------------------------------------------------------
 
     def stop(self, reason: StopReason, now: int, *, latch: bool = True) -> None:
-        """Stops all bodies."""
+        """Stop all bodies."""
         for safety in self.safeties:
             safety.stop(reason, now, latch=latch)
 
     def alive(self, now: int) -> None:
-        """The controller sent a valid message."""
+        """Note a valid message of the controller."""
         self.safety.alive(now)
         if self.shadow is not None:
             self.shadow.end.safety.alive(now)
 
     def resume_deadlines(self, now: int) -> None:
-        """The controller has its answer."""
+        """Resume the deadlines: the controller has its answer."""
         for safety in self.safeties:
             safety.resume_deadline(now)
 
     # --- modes --------------------------------------------------------------------------------
 
     def demand(self, mode: RobotMode, table: Mapping[str, Device], now: int) -> None:
-        """Raises HilgwError when the robot cannot have this mode now. table: the devices that the
-        controller has, by name. The way back to the simulation is always free: it stops the real
-        robot."""
+        """Raise HilgwError when the robot cannot have this mode now.
+
+        table: the devices that the controller has, by name. The way back to the simulation is
+        always free: it stops the real robot.
+        """
         if self.remote is None:
             fix = "write the second body under `remote:` in its configuration"
             raise HilgwError("the robot has no remote body", where=self._context.name, fix=fix)
@@ -127,8 +130,10 @@ class BodyEnds:
             raise HilgwError(what, where=self._context.name, fix=fix)
 
     def differences(self, table: Mapping[str, Device], end: BodyEnd) -> list[str]:
-        """Notices of devices that only one body has, and that are not the same; each once. table:
-        the devices that the controller has."""
+        """Return notices of devices that only one body has, and that are not the same; each once.
+
+        table: the devices that the controller has.
+        """
         own = end.own.devices
         found = differing(table.values(), own)
         role = "remote" if end is self.remote else "simulated"

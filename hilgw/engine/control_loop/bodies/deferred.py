@@ -14,23 +14,24 @@ LOOK_NS = 5 * NS_PER_MS
 
 class Deferred:
     """A newer request takes the place of an older one: the number of devices bounds the memory.
-    waiting: what to do for each, by the index of its device and its kind."""
+
+    waiting: what to do for each, by the index of its device and its kind.
+    """
 
     def __init__(self, scheduler: Scheduler, is_busy: Callable[[int], bool]) -> None:
-        """is_busy(now): whether the line has no room."""
+        """Create it with is_busy(now), which returns whether the line has no room."""
         self._scheduler = scheduler
         self._is_busy = is_busy
         self.waiting: dict[tuple[int, str], Act] = {}
         self._wakeup = Wakeup(scheduler, lambda _: self._look())
 
     def put(self, index: int, kind: str, act: Act) -> None:
-        """Calls act(now) once the line has room, in the order of the newest requests."""
+        """Call act(now) once the line has room, in the order of the newest requests."""
         self.waiting.pop((index, kind), None)
         self.waiting[index, kind] = act
         self._look()
 
     def clear(self) -> None:
-        """The connection is gone."""
         self.waiting.clear()
 
     def _look(self) -> None:

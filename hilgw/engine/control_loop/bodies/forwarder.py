@@ -19,11 +19,14 @@ from hilgw.reasons import RequestRefused
 
 
 class Forwarder:
-    """counts: packets that went each way. is_used: the settings forward something. Packets of the
-    medium from before `open` are refused: a world that begins anew gets nothing old."""
+    """counts: packets that went each way.
+
+    is_used: the settings forward something. Packets of the medium from before `open` are refused: a
+    world that begins anew gets nothing old.
+    """
 
     def __init__(self, emitters: Mapping[str, EmitterPort], settings: Forwarding) -> None:
-        """emitters: of the robot, by the names that the settings have for them."""
+        """Create it with the Emitters of the robot, by their names in the settings."""
         self.counts: Counter[str] = Counter()
         self.is_used = bool(settings)
         self._settings = settings
@@ -35,22 +38,24 @@ class Forwarder:
         self._open_ns = 0
 
     def open(self, body: PeerLink[BodySession], now: int) -> None:
-        """The body is up."""
+        """Begin to forward: the body is up."""
         self._body, self._open_ns = body, now
 
     def close(self) -> None:
-        """The body is gone: what it sent and has not left for the medium is void."""
+        """Forget what a body that is gone sent, and what has not left for the medium."""
         self._body = None
         for emitter in self._emitters.values():
             emitter.discard()
 
     def is_from_medium(self, receiver: str) -> bool:
-        """Whether packets of this Receiver of the configuration go to the body."""
+        """Return whether packets of this Receiver of the configuration go to the body."""
         return receiver in self._outlets
 
     def to_medium(self, packet: PacketIn) -> bool:
-        """Send a packet of the body on the medium, if its Receiver is one of the settings; return
-        whether it is. The Emitter counts a packet that it rejects."""
+        """Send a packet of the body on the medium, if its Receiver is one of the settings.
+
+        Return whether it is. The Emitter counts a packet that it rejects.
+        """
         device = None if self._body is None else self._body.session.devices.by_index(packet.index)
         if device is None or device.kind != RECEIVER or device.name not in self._emitters:
             return False
@@ -59,8 +64,10 @@ class Forwarder:
         return True
 
     def to_body(self, receiver: str, copy: Copy, now: int) -> list[str]:
-        """Send a packet of the medium through Emitters of the body. Return why some do not get
-        it."""
+        """Send a packet of the medium through Emitters of the body.
+
+        Return why some do not get it.
+        """
         reasons = (self._send(outlet, copy, now) for outlet in self._outlets[receiver])
         return [reason for reason in reasons if reason]
 

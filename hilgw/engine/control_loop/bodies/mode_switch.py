@@ -54,22 +54,26 @@ class ModeSwitch:
         return self._bodies.mode
 
     def states(self) -> dict[str, str]:
-        """Returns "up" or "down" for each body, by its key in the configuration."""
+        """Return "up" or "down" for each body, by its key in the configuration."""
         words = {True: "up", False: "down"}
         return {end.link.name.rpartition(".")[2]: words[end.is_up] for end in self._bodies}
 
     def unused(self, *, shadows: bool) -> set[str]:
-        """The names of the links to bodies that the controller does not move. shadows: with the
-        shadow's."""
+        """Return the names of the links to bodies that the controller does not move.
+
+        shadows: with the shadow's.
+        """
         shadow, active = self._bodies.shadow, self._bodies.active
         kept = [active] if shadows or shadow is None else [active, shadow.end]
         return {end.link.name for end in self._bodies if end not in kept}
 
     def switch(self, mode: RobotMode) -> None:
-        """Gives the controller the body of this mode. The body that is left stops. The one that is
-        taken goes on as libController has a robot go on that its controller takes: it gets the
-        velocities of a body that moved, gains and LEDs, and neither positions nor forces.
-        HilgwError when that is not possible; then nothing changes.
+        """Give the controller the body of this mode.
+
+        The body that is left stops. The one that is taken goes on as libController has a robot go
+        on that its controller takes: it gets the velocities of a body that moved, gains and LEDs,
+        and neither positions nor forces. HilgwError when that is not possible; then nothing
+        changes.
         """
         bodies = self._bodies
         now = bodies.link.checked_now()
@@ -93,8 +97,10 @@ class ModeSwitch:
                 safety.inherit(silent_ns, now)
 
     def _carried(self, silent_ns: int) -> list[Command]:
-        """The commands of the body that is left, as far as they hold for another one; none of a
-        controller whose silence stops one of the bodies."""
+        """Return the commands of the body that is left, as far as they hold for another one.
+
+        None of a controller whose silence stops one of the bodies.
+        """
         active = self._bodies.active
         deadlines = [each.state.timeout_ns for each in self._bodies.safeties]
         if any(0 < deadline_ns <= silent_ns for deadline_ns in deadlines):
@@ -102,8 +108,10 @@ class ModeSwitch:
         return active.safety.records.carry()
 
     def _go_on(self, commands: list[Command], now: int, *, taken: bool) -> None:
-        """The controller's last settings, for the bodies that follow it from now on. taken: the
-        controller's own body is one of them."""
+        """Give the controller's last settings to the bodies that follow it from now on.
+
+        taken: the controller's own body is one of them.
+        """
         active, shadow = self._bodies.active, self._bodies.shadow
         if taken and self._registration.is_complete:
             self._requests.light(active, now)
@@ -116,7 +124,7 @@ class ModeSwitch:
             self._requests.light(shadow.end, now)
 
     def _follow(self, mode: RobotMode) -> None:
-        """The robot has this mode from now on: the remote body may become the shadow."""
+        """Follow the new mode: the remote body may become the shadow."""
         bodies = self._bodies
         bodies.mode = mode
         if mode is RobotMode.SHADOW and bodies.remote is not None:
@@ -130,7 +138,7 @@ class ModeSwitch:
             self._requests.restore(end, now)
 
     def _exchange(self, end: BodyEnd, now: int) -> None:
-        """The controller gets another body. No value of the one that is left reaches it."""
+        """Give the controller another body; no value of the one that is left reaches it."""
         registration = self._registration
         self._leave(self._bodies.active, now)
         self._forwarder.close()
@@ -151,8 +159,10 @@ class ModeSwitch:
                 registration.add(device, now)
 
     def _align(self, end: BodyEnd, now: int) -> bool:
-        """Gives a body the indices that the controller has, and its periods; False while there are
-        none."""
+        """Give a body the indices that the controller has, and its periods.
+
+        False while there are none.
+        """
         if self._registration.is_complete:
             end.align(self._registration.table)
             self._requests.apply(end, now)
@@ -163,8 +173,10 @@ class ModeSwitch:
             self._notices.add(text)
 
     def status(self, now: int) -> tuple[RobotMode, Mapping[str, Divergence]]:
-        """Returns the mode, and how the shadow's sensors differ; observers get both once a second.
-        Shows the devices that only one body has, once both have registered all."""
+        """Return the mode, and how the shadow's sensors differ; observers get both once a second.
+
+        Shows the devices that only one body has, once both have registered all.
+        """
         shadow = self._bodies.shadow
         for end in self._bodies:
             is_other = end is not self._bodies.active and self._registration.is_complete
@@ -173,8 +185,10 @@ class ModeSwitch:
         return self._bodies.mode, {} if shadow is None else shadow.divergences()
 
     def from_other(self, end: BodyEnd, events: list[Event], now: int) -> None:
-        """Events of a body that the controller does not move: its values count only where it is the
-        shadow."""
+        """Take the events of a body that the controller does not move.
+
+        Its values count only where it is the shadow.
+        """
         shadow = self._bodies.shadow
         if shadow is not None:
             shadow.handle(events, self._registration.devices, now)

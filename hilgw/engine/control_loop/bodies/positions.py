@@ -32,26 +32,31 @@ if TYPE_CHECKING:
 
 
 class Positions:
-    """places: where each motor that has reported its position in this connection was first outside
-    its limits, in words; empty: within. lost: the position of a motor before it lost its zero.
-    is_over: no value makes a difference any more."""
+    """The positions of the motors of one body.
+
+    places: where each motor that has reported its position in this connection was first outside its
+    limits, in words; empty: within. lost: the position of a motor before it lost its zero. is_over:
+    no value makes a difference any more.
+    """
 
     def __init__(self, completed: Mapping[str, Device]) -> None:
-        """completed: the devices with the fields of the configuration, by name."""
+        """Create it with the devices, which have the fields of the configuration, by name."""
         self.lost: dict[str, float] = {}
         self._completed = completed
         self._newest: dict[str, tuple[float, int | None]] = {}  # None: of an earlier connection
         self.begin()
 
     def begin(self) -> None:
-        """The body has connected."""
+        """Begin anew: the body has connected."""
         self.places: dict[str, str] = {}
         self.is_over = False
         self._newest = {name: (position, None) for name, (position, _) in self._newest.items()}
 
     def see(self, events: Sequence[Event], devices: Devices, now: int) -> list[str]:
-        """Take the values among these events. Return the motors that are outside, or have lost
-        their zero, and were not before, in words."""
+        """Take the values among these events.
+
+        Return the motors that are outside, or have lost their zero, and were not before, in words.
+        """
         motors, known, lost = self._motors(devices), dict(self.places), set(self.lost)
         values = [event for event in events if isinstance(event, SensorValue)]
         for event in values:
@@ -71,7 +76,7 @@ class Positions:
         return texts + self.lost_zeros(devices, lost)
 
     def _follow(self, motor: Device, position: float, now: int) -> None:
-        """Its zero is another one where it is farther from its last position than it can be."""
+        """Follow a position: a zero is lost if it is farther from the last one than it can be."""
         was, then = self._newest.get(motor.name, (position, None))
         self._newest[motor.name] = position, now
         reach = motor.zero_within
@@ -95,8 +100,10 @@ class Positions:
         return found
 
     def _motors(self, devices: Devices) -> dict[str, Device]:
-        """Return the motors with limits of position, or a zero that they may lose, by the device
-        that reports where they are."""
+        """Return the motors with limits of position, or a zero that they may lose.
+
+        By the device that reports where they are.
+        """
         completed = [self._completed.get(each.name, each) for each in devices]
         found, free = {}, NO_LIMITS.bounds("position")
         for motor, known in zip(devices, completed, strict=True):

@@ -51,8 +51,9 @@ _OF_A_DEVICE = (
 
 
 class RenumberedSession:
-    """See `hilgw.bodies.base.BodySession`. Until `renumber` the indices are the body's own.
-    devices: in the indices of the table.
+    """See `hilgw.bodies.base.BodySession`.
+
+    Until `renumber` the indices are the body's own. devices: in the indices of the table.
 
     A device that the table does not have is unknown: what it reports is dropped.
     """
@@ -62,8 +63,11 @@ class RenumberedSession:
         self.renumber(None)
 
     def renumber(self, table: Mapping[str, Device] | None) -> None:
-        """table: the devices that the controller has, by name. One that is not of the same kind
-        there is not the same device. None: the body's own indices from now on."""
+        """Renumber for a table, which has the devices of the controller by name.
+
+        One that is not of the same kind there is not the same device. None: the body's own indices
+        from now on.
+        """
         self._table = table
         self._to_table: dict[int, int] = {}
         self._to_body: dict[int, int] = {}
@@ -72,7 +76,7 @@ class RenumberedSession:
             self._adopt(device)
 
     def _adopt(self, device: Device) -> None:
-        """Number a device that the body has."""
+        """Give a number to a device that the body has."""
         known = device if self._table is None else self._table.get(device.name)
         if known is None or not is_same(known, device) or known.index in self._to_body:
             return
@@ -127,7 +131,7 @@ class RenumberedSession:
     def _request(
         self, method: Callable[[Any, int], list[Event]], request: Any, now: int
     ) -> list[Event]:
-        """A request that moves no motor."""
+        """Pass a request on that moves no motor."""
         own = self._to_body.get(request.index)
         if own is None:
             refusal = _unknown(request.index)
@@ -159,8 +163,11 @@ class RenumberedSession:
     # --- indices ------------------------------------------------------------------------------
 
     def _out(self, items: Iterable[Any]) -> list[Any]:
-        """Return events or commands of the body with the indices of the table, without those of a
-        device that the table does not have. A fault or a refusal counts without its device, too."""
+        """Return events or commands of the body with the indices of the table.
+
+        Without those of a device that the table does not have. A fault or a refusal counts without
+        its device, too.
+        """
         found: list[Any] = []
         for item in items:
             if isinstance(item, Connected):

@@ -24,10 +24,12 @@ from hilgw.engine.reporting.statistics import ControlLoopStatistics
 
 
 class Shadow:
-    """Commands of the controller that the first body accepted go to the second one, too; its own
-    limits and its own safety decide. Nothing that it does or fails to do reaches the controller.
-    statistics: of the commands that the second body got as a shadow. newest: the values of both
-    that were compared last."""
+    """Commands of the controller that the first body accepted go to the second one, too.
+
+    Its own limits and its own safety decide. Nothing that it does or fails to do reaches the
+    controller. statistics: of the commands that the second body got as a shadow. newest: the values
+    of both that were compared last.
+    """
 
     def __init__(
         self,
@@ -36,9 +38,11 @@ class Shadow:
         align: Callable[[BodyEnd, int], bool],
         context: LoopContext,
     ) -> None:
-        """align(end, now): gives the body the indices of the table, and the periods that the
-        controller has set; False while the table is not complete.
-        Observers get what is compared, as values of ROBOT.body and ROBOT.remote."""
+        """Create it with align(end, now), which gives the body the indices of the table.
+
+        It returns False while the table is not complete. Observers get what is compared, as values
+        of ROBOT.body and ROBOT.remote.
+        """
         self.end = end
         self.newest: dict[tuple[str, str], ValueEvent] = {}
         self._observer = context.observer
@@ -49,11 +53,11 @@ class Shadow:
         self._is_aligned = False
 
     def realign(self) -> None:
-        """The devices of one of the bodies are void."""
+        """Begin anew: the devices of one of the bodies are void."""
         self._is_aligned = False
 
     def is_ready(self, now: int) -> bool:
-        """Whether both bodies have registered their devices."""
+        """Return whether both bodies have registered their devices."""
         if not self._is_aligned and self.end.is_registered(now):
             self._is_aligned = self._align(self.end, now)
         return self._is_aligned
@@ -61,17 +65,17 @@ class Shadow:
     # --- the first body -----------------------------------------------------------------------
 
     def command(self, command: Command, now: int) -> None:
-        """A command that the first body accepted."""
+        """Execute a command that the first body accepted."""
         if self.is_ready(now):
             self.end.command(command, now)
 
     def stop_motor(self, index: int, now: int) -> None:
-        """A command to this motor of the first body was refused, and stopped it."""
+        """Stop this motor, as the first body refused a command to it and stopped it."""
         if self.is_ready(now):
             self.end.stop_motor(index, now)
 
     def tune(self, command: LedValue | BrakeDamping, now: int) -> None:
-        """A value for an LED or a brake."""
+        """Set an LED or a brake."""
         if not self.is_ready(now):
             return
         link = self.end.link
@@ -91,7 +95,10 @@ class Shadow:
     def first(
         self, values: Sequence[tuple[int, Value]], devices: Mapping[int, Device], now: int
     ) -> None:
-        """Values of the first body's sensors. devices: the table."""
+        """Compare values of the first body's sensors.
+
+        devices: the table.
+        """
         if self.is_ready(now):
             for index, value in values:
                 if (device := devices.get(index)) is not None:
@@ -101,7 +108,7 @@ class Shadow:
     # --- the second body ----------------------------------------------------------------------
 
     def handle(self, events: list[Event], devices: Mapping[int, Device], now: int) -> None:
-        """Events of the second body's session."""
+        """Handle the events of the second body's session."""
         for event in events:
             match event:
                 case SensorValue(index, value):
@@ -112,7 +119,7 @@ class Shadow:
                     self.stop(now)
 
     def stop(self, now: int) -> None:
-        """The second body is gone."""
+        """Stop comparing: the second body is gone."""
         self.realign()
         self.end.safety.stop(StopReason.BODY, now)
 
@@ -124,12 +131,12 @@ class Shadow:
     # --- the difference -----------------------------------------------------------------------
 
     def divergences(self) -> Mapping[str, Divergence]:
-        """The differences so far; observers get them once a second."""
+        """Return the differences so far; observers get them once a second."""
         self.comparison.estimate_one_delay()
         return self.comparison.divergences()
 
 
 def divergence_report(comparison: Comparison) -> dict[str, Any]:
-    """The differences by sensor, for `--report`."""
+    """Return the differences by sensor, for `--report`."""
     comparison.estimate_delays()
     return {name: as_dict(each) for name, each in comparison.divergences().items()}

@@ -1,5 +1,7 @@
-"""The Emitters and Receivers of a robot in the gateway, as devices of its control loop; and the
-packets between them, the body and the controller."""
+"""The Emitters and Receivers of a robot in the gateway, as devices of its control loop.
+
+And the packets between them, the body and the controller.
+"""
 
 import math
 
@@ -17,12 +19,16 @@ PASSING_MS = 1  # in a stepped world each step
 
 
 class Radios:
-    """The radios that the configuration lists. One that has the name and kind of a device of the
-    body replaces it."""
+    """The radios that the configuration lists.
+
+    One that has the name and kind of a device of the body replaces it.
+    """
 
     def __init__(self, robot: Robot | None, *, passing: bool = False) -> None:
-        """robot: None when an in-process controller uses its radios. passing: the controller's
-        session samples by itself, so a Receiver passes on what arrives."""
+        """Create the radios of a robot; None when an in-process controller uses them.
+
+        passing: the controller's session samples by itself, so a Receiver passes on what arrives.
+        """
         self._passing = passing
         self._emitters = {} if robot is None else robot.emitters
         self._receivers = {} if robot is None else robot.receivers
@@ -35,19 +41,19 @@ class Radios:
         return len(self._kinds)
 
     def adopt(self, device: Device) -> None:
-        """A radio with the name and kind of this device has the device's index from now on."""
+        """Give a radio with the name and kind of this device the device's index."""
         if self._kinds.get(device.name) == device.kind:
             self._name[device.index] = device.name
 
     def forget(self) -> None:
-        """The body is gone: the indices are void."""
+        """Forget the indices of the body, which is gone."""
         self._name.clear()
 
     def __contains__(self, index: int) -> bool:
         return index in self._name
 
     def packet_in(self, receiver: str, copy: Copy) -> PacketIn | None:
-        """A packet that a Receiver has read, as an event; None while it has no index."""
+        """Return a packet that a Receiver has read as an event; None while it has no index."""
         index = next((index for index, name in self._name.items() if name == receiver), None)
         if index is None:
             return None
@@ -55,8 +61,10 @@ class Radios:
         return PacketIn(index, packet.channel, copy.signal_strength, copy.direction, packet.data)
 
     def carry(self, packet: PacketIn) -> str | None:
-        """A packet that the body reports for its device of this index, which a Receiver replaces:
-        the Receiver takes it. None, or the reason when the device is not a Receiver."""
+        """Pass a packet on that the body reports for its device of this index.
+
+        The Receiver takes it. None, or the reason when the device is not a Receiver.
+        """
         receiver = self._receivers.get(self._name[packet.index])
         if receiver is None:
             return RequestRefused.NO_SUCH_FIELD
@@ -64,14 +72,14 @@ class Radios:
         return None
 
     def send(self, packet: PacketOut) -> str | None:
-        """Sends a packet through an Emitter; None when it was queued, else the reason."""
+        """Send a packet through an Emitter; return None when it was queued, else the reason."""
         emitter = self._emitters.get(self._name[packet.index])
         if emitter is None:
             return RequestRefused.NO_SUCH_FIELD
         return emitter.send(packet.data, packet.channel)
 
     def tune(self, settings: EmitterSettings | ReceiverSettings) -> str | None:
-        """Sets channel, range or period; None when they were set, else the reason."""
+        """Set channel, range or period; return None when they were set, else the reason."""
         name = self._name[settings.index]
         if isinstance(settings, EmitterSettings):
             emitter = self._emitters.get(name)
@@ -88,8 +96,10 @@ class Radios:
         return None if done else RequestRefused.NOT_ALLOWED
 
     def switch(self, index: int, period_ms: float | None) -> str | None:
-        """Sets the period of a Receiver (0: off, None: its default); None when it was set, else
-        the reason."""
+        """Set the period of a Receiver (0: off, None: its default).
+
+        None when it was set, else the reason.
+        """
         receiver = self._receivers.get(self._name[index])
         if receiver is None:
             return RequestRefused.NO_SUCH_FIELD
@@ -99,14 +109,14 @@ class Radios:
         return None if receiver.enable(math.ceil(period)) else RequestRefused.NOT_ALLOWED
 
     def begin_connection(self) -> None:
-        """A controller has connected: the latencies are those of this connection."""
+        """Begin the latencies anew: a controller has connected."""
         for emitter in self._emitters.values():
             emitter.latency.clear()
         for receiver in self._receivers.values():
             receiver.latency.clear()
 
     def restore(self) -> None:
-        """Restores the settings of the configuration, for a new controller."""
+        """Restore the settings of the configuration, for a new controller."""
         for emitter in self._emitters.values():
             emitter.restore()
         for receiver in self._receivers.values():
@@ -130,7 +140,7 @@ class Packets:
         self._scheduler = context.scheduler
 
     def from_body(self, packet: PacketIn, now: int) -> None:
-        """A packet that a Receiver of the body received."""
+        """Pass a packet on that a Receiver of the body received."""
         if self._forwarder.to_medium(packet):
             return
         if packet.index not in self._radios:
@@ -139,7 +149,7 @@ class Packets:
             self._refused[reason] += 1
 
     def from_medium(self, receiver: str, copy: Copy) -> None:
-        """A packet that a Receiver of the gateway's own has read."""
+        """Pass a packet on that a Receiver of the gateway's own has read."""
         now = self._scheduler.now()
         if self._forwarder.is_from_medium(receiver):
             self._refused.update(self._forwarder.to_body(receiver, copy, now))

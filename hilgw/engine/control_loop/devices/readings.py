@@ -9,8 +9,10 @@ from hilgw.engine.observer import ValueEvent
 
 
 class Readings:
-    """A controller that reads too slowly gets the newest of each once it can read again. newest: by
-    device, the value that was passed on last, and when."""
+    """A controller that reads too slowly gets the newest of each once it can read again.
+
+    newest: by device, the value that was passed on last, and when.
+    """
 
     def __init__(self, context: LoopContext, controller: PeerLink[PeerSession]) -> None:
         self._name, self._observer = context.name, context.observer
@@ -21,7 +23,7 @@ class Readings:
         self._held_feedback: dict[int, float] = {}
 
     def report(self, values: list[tuple[int, Value]], now: int) -> None:
-        """Values of sensors, of one input."""
+        """Pass on the values of sensors of one input."""
         controller, held = self._controller, self._held_values
         if controller.transport is None:
             pass
@@ -35,7 +37,7 @@ class Readings:
         self._statistics.received(values, now)  # counting can wait, the controller cannot
 
     def _show(self, values: list[tuple[int, Value]], now: int) -> None:
-        """Notes values that were passed on, and reports them to the observers, if any."""
+        """Note values that were passed on, and report them to the observers, if any."""
         name_of = self._statistics.name_of
         self.newest |= {name_of(index): (value, now) for index, value in values}
         if (report := self._observer.sensor_value) is not None:
@@ -53,7 +55,7 @@ class Readings:
         controller.call(now, controller.session.feedback, event.index, event.value, now)
 
     def report_held(self, now: int) -> None:
-        """The controller can read again."""
+        """Pass on what waited: the controller can read again."""
         values, self._held_values = list(self._held_values.items()), {}
         feedback, self._held_feedback = self._held_feedback, {}
         controller = self._controller
@@ -63,12 +65,12 @@ class Readings:
             self.report_feedback(MotorFeedback(index, value), now)
 
     def forget(self) -> None:
-        """Forgets what waits: its body or its controller is gone."""
+        """Forget what waits: its body or its controller is gone."""
         self._held_values.clear()
         self._held_feedback.clear()
 
     def forget_all(self) -> None:
-        """The body is exchanged: the controller's session has values of the old one, too."""
+        """Forget all, also what the controller's session has: the body is exchanged."""
         self.forget()
         self.newest = {}
         self._controller.ask(None, self._controller.session.forget_values)

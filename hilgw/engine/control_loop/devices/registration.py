@@ -21,9 +21,10 @@ NAMES_SHOWN = 8
 
 
 class Registration:
-    """Announces the devices of the controller's body, then those that only the configuration has,
-    in the order of the file. One that has the name and kind of a device of the body is that device:
-    the file adds the fields of its node.
+    """Announces the devices of the controller's body, then those that only the configuration has.
+
+    They come in the order of the file. One that has the name and kind of a device of the body is
+    that device: the file adds the fields of its node.
 
     is_complete: all devices are known; a controller may learn of them once only. under_way: the
     body has registered a device, and may register more.
@@ -40,7 +41,7 @@ class Registration:
         presence: Presence,
         steps: NoSteps,
     ) -> None:
-        """fields: of the nodes that the configuration lists, by the names of the devices."""
+        """Create it with the fields of the nodes that the configuration lists, by device name."""
         self.is_complete = False
         self._statistics = context.statistics
         self._notices = context.notices
@@ -64,7 +65,7 @@ class Registration:
     # --- the body -----------------------------------------------------------------------------
 
     def lost(self) -> None:
-        """The body is gone, and its devices with it."""
+        """Forget the body and its devices: it is gone."""
         self.is_complete = False
         self.cancel()
         self._radios.forget()
@@ -73,12 +74,11 @@ class Registration:
         self.table.clear()
 
     def add(self, device: Device, now: int) -> None:
-        """The body has this device."""
         self._announce(self._complete(device), now)
         self._wakeup.set(now + REGISTRATION_PAUSE_NS)
 
     def complete(self, now: int) -> None:
-        """The body has registered all its devices: the others of the configuration follow."""
+        """Add the others of the configuration: the body has registered all its devices."""
         self.cancel()
         devices = self._bodies.link.session.devices
         self._statistics.keep(devices)
@@ -91,7 +91,7 @@ class Registration:
         self._presence.body_up()
 
     def _name_absent(self, present: list[str]) -> None:
-        """Names what the configuration has and the body does not."""
+        """Report what the configuration has and the body does not."""
         end = self._bodies.active
         if end.link.is_absent:
             return
@@ -102,7 +102,7 @@ class Registration:
             self._notices.add(text, text)
 
     def _complete(self, device: Device) -> Device:
-        """The body's device, with the fields that the file has for it."""
+        """Return the body's device, with the fields that the file has for it."""
         fields = self._fields.get(device.name)
         if fields is None or node_of(fields) != device.kind:
             return device
@@ -110,7 +110,7 @@ class Registration:
         return dataclasses.replace(device, fields=fields)
 
     def _missing(self, first: int) -> list[Device]:
-        """The devices that the body does not have, with indices from `first` on; each once."""
+        """Return the devices that the body lacks, with indices from `first` on; each once."""
         missing = [each for each in self._fields.items() if each[0] not in self._completed]
         self._completed |= self._fields.keys()
         return [
@@ -119,11 +119,10 @@ class Registration:
         ]
 
     def cancel(self) -> None:
-        """Waits for no further device."""
+        """Wait for no further device."""
         self._wakeup.set(None)
 
     def _announce(self, device: Device, now: int) -> None:
-        """Registers a device with the controller."""
         self._radios.adopt(device)
         self.devices[device.index] = device
         self.table.setdefault(device.name, device)
@@ -137,7 +136,7 @@ class Registration:
     # --- the controller -----------------------------------------------------------------------
 
     def dismiss_controller(self, text: str) -> None:
-        """The devices that the controller has are void: it has to connect anew."""
+        """Disconnect the controller: the devices that it has are void."""
         controller = self._controller
         self._are_stale = True
         controller.dismiss(text, restarts=True)
@@ -145,15 +144,17 @@ class Registration:
             self.controller_left()
 
     def controller_left(self) -> None:
-        """The next controller gets the devices of the present body only."""
+        """Give the next controller the devices of the present body only."""
         if self._are_stale:
             self._are_stale = False
             self._controller.ask(None, self._controller.session.forget)
 
 
 def absent_words(absent: list[str], present: list[str]) -> str:
-    """One line with the devices that a body does not have, and those that it has; empty where none
-    is absent."""
+    """Return one line with the devices that a body does not have, and those that it has.
+
+    Empty where none is absent.
+    """
     if not absent:
         return ""
     words = []

@@ -28,9 +28,11 @@ from hilgw.reasons import RequestRefused
 
 
 class Requests:
-    """Each goes to the controller's body, or to a radio of the gateway. One that is refused is
-    counted, shown, and reported to the controller. Keeps LEDs and periods, for a body that takes
-    another's place and for the end of a controller."""
+    """Each goes to the controller's body, or to a radio of the gateway.
+
+    One that is refused is counted, shown, and reported to the controller. Keeps LEDs and periods,
+    for a body that takes another's place and for the end of a controller.
+    """
 
     def __init__(
         self,
@@ -47,7 +49,7 @@ class Requests:
         self._periods: dict[tuple[type, int], SensorSwitch | FeedbackSwitch] = {}
 
     def set_value(self, command: LedValue | BrakeDamping, now: int) -> None:
-        """A value for an LED or a brake: checked, then set by the body's session."""
+        """Check a value for an LED or a brake, and have the body's session set it."""
         end = self._bodies.active
         if self._bodies.safety.ending:
             self._context.refuse(RequestRefused.ENDED, "")
@@ -66,8 +68,10 @@ class Requests:
             self._bodies.shadow.tune(command, now)
 
     def light(self, end: BodyEnd, now: int) -> None:
-        """Sets the LEDs of a body that takes another one's place. What it does not have stays
-        dark: the controller did nothing wrong."""
+        """Set the LEDs of a body that takes another one's place.
+
+        What it does not have stays dark: the controller did nothing wrong.
+        """
         session = end.link.session
         for led in self._leds.values():
             known = session.devices.by_index(led.index) is not None
@@ -75,14 +79,14 @@ class Requests:
                 end.link.call(now, session.tune, led, now)
 
     def forget(self) -> None:
-        """The controller is gone."""
+        """Forget the controller, which is gone."""
         self._leds.clear()
         self._periods.clear()
 
     # --- periods ------------------------------------------------------------------------------
 
     def switch(self, event: SensorSwitch | FeedbackSwitch, now: int) -> None:
-        """The period of a sensor, a Receiver, or a motor's feedback."""
+        """Set the period of a sensor, a Receiver, or a motor's feedback."""
         if isinstance(event, SensorSwitch) and event.index in self._radios:
             self._answer_for_radio(event.index, self._radios.switch(event.index, event.period_ms))
             return
@@ -96,12 +100,12 @@ class Requests:
             self._bodies.shadow.switch(event, now)
 
     def apply(self, end: BodyEnd, now: int) -> None:
-        """Gives this body the periods."""
+        """Give this body the periods."""
         for switch in self._periods.values():
             end.switch(switch, now)
 
     def restore(self, end: BodyEnd, now: int) -> None:
-        """Gives this body its own periods again."""
+        """Give this body its own periods again."""
         for kind, index in self._periods:
             own = end.link.ask(0.0, end.link.session.own_period, index)
             is_feedback = kind is FeedbackSwitch
@@ -124,7 +128,7 @@ class Requests:
     def _request(
         self, index: int, now: int, method: Callable[[Any, int], list[Event]], request: Any
     ) -> None:
-        """A request for the session of the controller's body, which moves no motor."""
+        """Pass a request that moves no motor to the session of the controller's body."""
         body = self._bodies.link
         events = body.ask(None, method, request, now)
         if events is None:
@@ -134,18 +138,18 @@ class Requests:
             self.report_fault(index)
 
     def _answer_for_radio(self, index: int, reason: str | None) -> None:
-        """The answer of one of the gateway's own radios."""
+        """Handle the answer of one of the gateway's own radios."""
         if reason is not None:
             name = self._context.statistics.name_of(index)
             self._refuse(index, reason, f"'{name}' does not allow it")
 
     def _refuse(self, index: int, reason: str, text: str) -> None:
-        """A request of the controller is refused: counts and shows it, and reports it to it."""
+        """Refuse a request of the controller: it is counted, shown and reported."""
         self._context.refuse(reason, text)
         self.report_fault(index)
 
     def report_fault(self, index: int) -> None:
-        """Reports to the controller that a device failed or refused a request."""
+        """Report to the controller that a device failed or refused a request."""
         controller = self._controller
         if controller.transport is not None:
             controller.call(self._context.scheduler.now(), controller.session.fault, index)

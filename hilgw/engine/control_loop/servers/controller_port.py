@@ -1,5 +1,7 @@
 """The controller's end of a control loop where hilgw is the server: one connection at a time.
-`TcpServer` is the one for a controller that connects to an address of its own."""
+
+`TcpServer` is the one for a controller that connects to an address of its own.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ if TYPE_CHECKING:
 
 class ControllerPort(AttachedPort, ABC):
     """Keeps the connection that a server accepted attached to the peer link, and ends it.
-    listening: the address where a controller may connect; empty before."""
+
+    listening: the address where a controller may connect; empty before.
+    """
 
     def __init__(self, link: PeerLink[Any], lines: Lines, where: str) -> None:
         super().__init__(link, lines, where)
@@ -46,19 +50,22 @@ class ControllerPort(AttachedPort, ABC):
         return f"start one; hilgw is listening on {self.listening}"
 
     def _begin(self, listening: str, on_up: Callable[[], None]) -> None:
-        """A controller may connect from now on, at this address."""
+        """Let a controller connect from now on, at this address."""
         self.listening = listening
         self._enter(State.WAITING, f"listening on {listening}")
         self.was_up = True
         on_up()
 
     def count(self, reason: RequestReason, text: str, number: int = 1) -> None:
-        """Connections were refused: counted and shown."""
+        """Count and show connections that were refused."""
         self._link.refused[reason] += number
         self._observer.refused(self._link.name, reason, text)
 
     def _attach(self, stream: Transport, peer: str) -> None:
-        """The next controller; there is none at present. stream: as `_accepted` returned it."""
+        """Attach the next controller; there is none at present.
+
+        stream: as `_accepted` returned it.
+        """
         self.opened += 1
         self._connection, self._peer = stream, peer
         self._stall = StallDetector(STALL_S)
@@ -73,7 +80,7 @@ class ControllerPort(AttachedPort, ABC):
             self._drop(error)
 
     def on_failed(self, error: HilgwError) -> None:
-        """Called from within the peer link: closes the connection once that is done."""
+        """Disconnect from within the peer link: closes the connection once that is done."""
         stream = self._connection
         if isinstance(error, AdapterError):
             self._faults += 1
@@ -81,12 +88,12 @@ class ControllerPort(AttachedPort, ABC):
             asyncio.get_running_loop().call_soon(self._lost, stream, error)
 
     def disconnect(self, error: HilgwError) -> bool:
-        """Stops the motors and closes the connection at once."""
+        """Stop the motors and close the connection at once."""
         self._drop(error)
         return True
 
     def _drop(self, error: HilgwError) -> None:
-        """Stops the motors, then closes the connection."""
+        """Stop the motors, then close the connection."""
         stream, self._connection = self._connection, None
         if stream is None:
             return
@@ -100,18 +107,18 @@ class ControllerPort(AttachedPort, ABC):
             self._stop_listening()
 
     def _end_session(self) -> None:
-        """The last that is written to the controller."""
+        """Write the last bytes to the controller."""
 
     def _close(self, stream: Transport, error: HilgwError) -> None:
-        """The connection of a controller that is gone, or is dropped."""
+        """Close the connection of a controller that is gone, or is dropped."""
         stream.close()
 
     @abstractmethod
     def _stop_listening(self) -> None:
-        """The session raised too often: no further controller is accepted."""
+        """Accept no further controller: the session raised too often."""
 
     def _poll(self, listening: Listening | None) -> None:
-        """Counts connections that the listener refused; drops a peer that takes no bytes."""
+        """Count connections that the listener refused; drop a peer that takes no bytes."""
         over, failed, why = (0, 0, "") if listening is None else listening.take_refused()
         if over:
             text = f"{over} more connections"

@@ -1,5 +1,7 @@
-"""The handshake of a Webots controller: the line that names its robot, Webots' word, and the first
-request. On a local socket it is the first request alone.
+"""The handshake of a Webots controller.
+
+The line that names its robot, Webots' word, and the first request. On a local socket it is the
+first request alone.
 
 The line may carry a token behind the name, as in rover?token=...; libController encodes both.
 
@@ -98,18 +100,18 @@ class Handshake:
     # --- what the peer is to do next --------------------------------------------------------------
 
     def read_line(self, names: Collection[str], on_line: Callable[[Handshake], None]) -> None:
-        """names: those of the robots, encoded; a line with one of them is complete at once."""
+        """Read the line that names the robot."""
         self._names, self._on_line = names, on_line
         self._own_time.run()
         self.stream.start(self._line_received, lambda error: self.close())
 
     def wait(self) -> None:
-        """The line is complete, and the robot is not free yet."""
+        """Wait for the robot: the line is complete, and the robot is not free yet."""
         self._own_time.halt()
         self.stream.start(self._request_received, lambda error: self.close())
 
     def offer(self) -> None:
-        """The peer may send its first request now; on TCP the word CONNECTED allows it."""
+        """Let the peer send its first request; on TCP the word CONNECTED allows it."""
         self._offered = True
         self._own_time.run()
         if self.local:
@@ -121,7 +123,7 @@ class Handshake:
     # --- the end ----------------------------------------------------------------------------------
 
     def take(self) -> bytes:
-        """Its connection is another one's from now on; what the peer has sent behind the line."""
+        """Give up its connection; return what the peer has sent after the line."""
         self._leave()
         return self.request
 
@@ -132,12 +134,14 @@ class Handshake:
             pass  # it is gone, which on_lost reports
 
     def answer(self, word: Acknowledgement) -> None:
-        """In one write: libController reads the word by one read."""
+        """Write the answer at once: libController reads the word by one read."""
         self.write(word.encode())
 
     def dismiss(self, word: Acknowledgement, why: str | None = None) -> None:
-        """Ends the connection with this word. why: a reason or names of robots, for hilgw's API, a
-        little later."""
+        """End the connection with this word.
+
+        why: a reason or names of robots, for hilgw's API, a little later.
+        """
         self.answer(word)
         if why is None:
             self.close()
@@ -148,7 +152,6 @@ class Handshake:
         self._silence = call_in_real_time(self._loop, REASON_S, lambda: self._explain(why))
 
     def close(self) -> None:
-        """Ends the connection."""
         if self in self._open_ones:
             self._leave()
             self.stream.close()
@@ -199,7 +202,7 @@ class Handshake:
             self._silence = call_in_real_time(self._loop, SILENCE_S, then)
 
     def _is_complete(self) -> bool:
-        """Whether a robot has this name, and no robot a longer one that begins with it."""
+        """Return whether a robot has this name, and no robot a longer one that begins with it."""
         name = self.name
         longer = (each for each in self._names if each != name and each.startswith(name))
         return name in self._names and not any(longer)
@@ -262,27 +265,32 @@ MOST_OF_ADDRESS = 64
 
 
 class Place(Protocol):
-    """The controller's place of a robot, for which the connections wait in its line. robot: the
-    name that they send."""
+    """The controller's place of a robot, for which the connections wait in its line.
+
+    robot: the name that they send.
+    """
 
     robot: str
     line: WaitingLine
 
     def word(self, first: Handshake) -> Acknowledgement | None:
-        """CONNECTED: the place is free. Any other word: the answer to all who wait. None: it is
-        not decided yet; `WaitingLine.advance` is called when it is. first: of those who wait."""
+        """Return CONNECTED: the place is free. Any other word: the answer to all who wait.
+
+        Any other word: the answer to all who wait. None: it is not decided yet;
+        `WaitingLine.advance` is called when it is. first: of those who wait.
+        """
 
     def take(self, handshake: Handshake) -> None:
-        """Its peer is the controller now; its first request is here."""
+        """Make its peer the controller; its first request is here."""
 
     def refuse(self, handshake: Handshake, word: Acknowledgement) -> None:
-        """Ends the connection of one that waits, or that has asked too late."""
+        """End the connection of one that waits, or that has asked too late."""
 
     def all_left(self) -> None:
-        """The last one that waited has left."""
+        """Follow the end of the last one that waited."""
 
     def turned_away(self, peer: str, reason: RequestRefused, text: str) -> None:
-        """A peer is refused that named this robot, or no robot where there is one."""
+        """Follow the refusal of a peer that named this robot, or no robot where there is one."""
 
 
 class WaitingLine:
@@ -302,7 +310,10 @@ class WaitingLine:
         return next(iter(self._asked or self._waiting), None)
 
     def join(self, handshake: Handshake) -> None:
-        """It has named the robot. On a local socket it has not, and it asks without a word."""
+        """Add one that has named the robot.
+
+        On a local socket it has not, and it asks without a word.
+        """
         handshake.on_request, handshake.on_end = self._has_asked, self._has_left
         if handshake.local:
             self._offered.add(handshake)
@@ -313,7 +324,7 @@ class WaitingLine:
             self.advance()
 
     def advance(self) -> None:
-        """The robot may have become free, or taken."""
+        """Follow a change: the robot may have become free, or taken."""
         while (first := self.first) is not None:
             word = self._place.word(first)
             if word is None:
@@ -330,7 +341,7 @@ class WaitingLine:
                 self._offer(self._waiting.popleft())
 
     def close(self) -> None:
-        """The robot accepts no controller any more."""
+        """Accept no controller of the robot any more."""
         self._end_turn()
         for handshake in (*self._waiting, *self._offered, *self._asked):
             handshake.close()

@@ -1,5 +1,8 @@
-"""Where Webots controllers connect: one address for the controllers of several robots, by name, and
-the local socket of each robot. The proxies use the same server."""
+"""Where Webots controllers connect.
+
+One address for the controllers of several robots, by name, and the local socket of each robot. The
+proxies use the same server.
+"""
 
 from __future__ import annotations
 
@@ -70,9 +73,12 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class OwnController:
-    """A controller that hilgw itself starts. on_listening is called with host and port, or with the
-    path of the local socket where that is all. program: the process, None of a mock. mock_fix: of a
-    mock, what lets another controller have the robot."""
+    """A controller that hilgw itself starts.
+
+    on_listening is called with host and port, or with the path of the local socket where that is
+    all. program: the process, None of a mock. mock_fix: of a mock, what lets another controller
+    have the robot.
+    """
 
     on_listening: Callable[[str, int], None]
     program: Child | None = None
@@ -137,7 +143,7 @@ class WebotsPort(ControllerPort):
             self._enter(State.CLOSED, "")
 
     def _name_pause(self) -> None:
-        """Names a program that runs without steps: it gets no value, and nothing of it leaves."""
+        """Report a program that runs without steps: it gets no value, and nothing of it leaves."""
         program, now_s = self.program, real_time(asyncio.get_running_loop())
         is_alone = program is not None and program.is_alive and self._link.listener.is_complete
         if self._pause.is_long(now_s, runs=self._connection is not None or is_alone):
@@ -148,7 +154,10 @@ class WebotsPort(ControllerPort):
     # --- those that come ----------------------------------------------------------------------
 
     def word(self, first: Handshake) -> Acknowledgement | None:
-        """As of a `Place`. None: the event loop was late, and what comes now may have waited."""
+        """Return the word, see `Place`.
+
+        None: the event loop was late, and what comes now may have waited.
+        """
         if self._link.was_late():
             return None
         if self._connection is not None:
@@ -160,7 +169,7 @@ class WebotsPort(ControllerPort):
         )
 
     def take(self, handshake: Handshake) -> None:
-        """The next controller."""
+        """Attach the next controller."""
         first = handshake.take()
         stream = self._accepted(self.name, handshake.stream, first)
         if stream is None:
@@ -177,7 +186,7 @@ class WebotsPort(ControllerPort):
         self._link.data_received(first)
 
     def refuse(self, handshake: Handshake, word: Acknowledgement) -> None:
-        """The robot has a controller, or no body yet."""
+        """Refuse one: the robot has a controller, or no body yet."""
         if word is Acknowledgement.FORBIDDEN:
             text = f"{handshake.peer}: robot '{self.robot}' has a controller"
             text += f", a mock: {self.mock_fix}" if self.mock_fix else ""
@@ -196,11 +205,11 @@ class WebotsPort(ControllerPort):
         return
 
     def turned_away(self, peer: str, reason: RequestRefused, text: str) -> None:
-        """As of a `Place`."""
+        """Follow a refusal, see `Place`."""
         self.count(reason, f"{peer}: {text}")
 
     def _local_controller(self, connection: socket.socket) -> None:
-        """Connected on the local socket, which has no line and no word."""
+        """Take a peer of the local socket, which has no line and no word."""
         stream = TcpStream(
             connection, "" if self._local is None else self._local.where, limit=ANSWER_BYTES
         )
@@ -226,7 +235,7 @@ class WebotsPort(ControllerPort):
             self._drop(error)
 
     def _end_session(self) -> None:
-        """Has the controller end: it does not notice that the connection is closed."""
+        """Have the controller end: it does not notice that the connection is closed."""
         if not self._is_lost:
             self._link.call(self._link.checked_now(), self._link.session.quit)
 
@@ -240,8 +249,10 @@ class WebotsPort(ControllerPort):
         self._is_lost = False
 
     def _expect_end(self, stream: Transport) -> None:
-        """The controller was sent QUIT. It closes the connection; otherwise hilgw does, a little
-        later."""
+        """Expect the end of a controller that was sent QUIT.
+
+        It closes the connection; otherwise hilgw does, a little later.
+        """
         close = functools.partial(self._end, stream)
         stream.start(lambda data: None, lambda error: close())
         self._ending[stream] = call_in_real_time(asyncio.get_running_loop(), QUIT_S, close)
@@ -288,7 +299,7 @@ class WebotsServer:
         self._places[encode_name(place.robot)] = place
 
     def remove(self, place: Place) -> None:
-        """The robot accepts no controller any more; the last one ends the server."""
+        """Accept no controller of the robot any more; the last one ends the server."""
         self._places.pop(encode_name(place.robot), None)
         if self._places:
             return
@@ -299,7 +310,10 @@ class WebotsServer:
             handshake.close()
 
     async def open(self, notify: Callable[[str], None]) -> None:
-        """Listens; for all robots once. Raises PortError. notify: as of `Listening.open`."""
+        """Listen once for all robots.
+
+        Raises PortError. notify: as of `Listening.open`.
+        """
         if self._opening is None:
             robots = len(self._places)
             limits = replace(
@@ -319,7 +333,7 @@ class WebotsServer:
         handshake.read_line(self._places, self._decide)
 
     def _decide(self, handshake: Handshake) -> None:
-        """It waits for the robot that it names, or is gone."""
+        """Decide on one that waits for the robot that it names, or is gone."""
         place, check = self._find(handshake.robot), self.listening.check_token
         reason = check(handshake.token, handshake.peer) if check is not None else None
         if check is not None and reason is not None:
@@ -335,7 +349,10 @@ class WebotsServer:
             place.line.join(handshake)
 
     def _find(self, name: str) -> Place | None:
-        """The place of the robot with an encoded name. No name: of the only robot."""
+        """Return the place of the robot with an encoded name.
+
+        No name: of the only robot.
+        """
         if name:
             return self._places.get(name)
         return next(iter(self._places.values())) if len(self._places) == 1 else None
@@ -346,7 +363,7 @@ class WebotsServer:
         return f"{what}; robots: {names}"
 
     def _turned_away(self, handshake: Handshake, reason: RequestRefused, text: str) -> None:
-        """Reports a refused peer for the robot that it named, else for the address."""
+        """Report a refused peer for the robot that it named, else for the address."""
         if (place := self._find(handshake.robot)) is not None:
             place.turned_away(handshake.peer, reason, text)
         else:

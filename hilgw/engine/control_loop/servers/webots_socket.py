@@ -28,8 +28,7 @@ _NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL
 
 
 class LocalSocket(ABC):
-    """Where the controllers of one robot connect on this machine; on_client gets each
-    connection."""
+    """Where the local controllers of one robot connect; on_client gets each connection."""
 
     def __init__(self, robot: str, on_client: ClientHandler) -> None:
         self._robot = robot
@@ -43,12 +42,17 @@ class LocalSocket(ABC):
 
     @abstractmethod
     def open(self, instance: int) -> None:
-        """Listens. instance: the port of the gateway or Webots. HilgwError: another program has the
-        socket, or it cannot be made."""
+        """Listen on the socket of the robot.
+
+        instance: the port of the gateway or Webots. HilgwError: another program has the socket, or
+        it cannot be made.
+        """
 
     def place(self, images: Mapping[str, bytes]) -> dict[str, str]:
-        """Writes an image of each device to a file beside the socket, where libController maps it;
-        returns their paths. Raises OSError."""
+        """Write an image of each device to a file next to the socket, for libController.
+
+        Returns their paths. Raises OSError.
+        """
         if self._listener is None:
             return {}
         folder, paths = self._listener.path.parent, {}
@@ -62,7 +66,7 @@ class LocalSocket(ABC):
         return paths
 
     def close(self) -> None:
-        """Removes the socket, and the images."""
+        """Remove the socket, and the images."""
         for path in self._images:
             path.unlink(missing_ok=True)
         self._images.clear()
@@ -98,7 +102,7 @@ class WebotsSocket(LocalSocket):
         self._listen(path, "local socket of this robot", FIX)
 
     def close(self) -> None:
-        """Removes the folders that are empty then, too."""
+        """Remove the folders that are empty then, too."""
         if self._listener is None:
             return
         robot = self._listener.path.parent
@@ -111,7 +115,7 @@ class WebotsSocket(LocalSocket):
 
 
 def _make_folders(folder: Path) -> None:
-    """The shared one as /tmp is, the others for this user alone."""
+    """Make the folders: the shared one as /tmp is, the others for this user alone."""
     try:
         if not INSTANCES.exists():
             INSTANCES.mkdir(exist_ok=True)
