@@ -177,11 +177,6 @@ def test_any_bytes_parse_or_are_refused_and_are_described(raw: bytes) -> None:
     assert record is None or raw.startswith(packed(record))
 
 
-@given(bytes_, data)
-def test_every_type_is_described(kind: int, rest: bytes) -> None:
-    assert words.describe(bytes((kind,)) + rest).isprintable()
-
-
 def test_long_payloads_are_shown_in_part() -> None:
     text = words.describe(f.Transmit(1, "FFFF", b"x" * 200).pack())
     assert text == f"send 200 B '{'x' * words.SHOWN}'... to all [id 1]"
