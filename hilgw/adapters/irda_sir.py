@@ -148,7 +148,6 @@ class IrdaAdapter:
     limits: ClassVar[Limits] = LIMITS
 
     def check(self, settings: IrdaSettings, common: StationSettings) -> list[Problem]:
-        """Return the problems of the line and the channel, by the limits of SIR."""
         problems: list[Problem] = []
         if common.baudRate not in RATES:
             problems.append(unsupported(common.baudRate, RATES))

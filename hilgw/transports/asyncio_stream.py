@@ -126,7 +126,6 @@ class AsyncioStream(Transport, asyncio.Protocol):
             self.closed()
 
     def closed(self) -> None:
-        """Note that the descriptor is closed."""
         if not self._gone.done():
             self._gone.set_result(None)
             if self.on_closed is not None:
@@ -145,7 +144,6 @@ class AsyncioStream(Transport, asyncio.Protocol):
             self._transport.resume_reading()
 
     def extra(self, name: str) -> Any:
-        """Return extra information of the asyncio transport."""
         return self._transport.get_extra_info(name)
 
     def _hung_up(self) -> None:
