@@ -90,17 +90,6 @@ def test_before_and_after_the_port_nothing_passes() -> None:
     assert made.send(packet(b"x"), 1) is None
 
 
-def test_a_half_frame_at_close_is_counted_and_forgotten() -> None:
-    made = opened()
-    whole = frames("cobs-crc16", b"abc")
-    assert made.receive(whole[:3], 0) == []
-    assert dropped(made.close()) == {"truncated": 1}
-    assert made.close() == []
-    made.open(1)
-    assert made.receive(whole[3:] + whole, 1) != []  # the rest of the lost one is bad
-    assert received(made.receive(whole, 2)) == [b"abc"]
-
-
 def test_settings_that_were_not_checked_are_errors() -> None:
     with pytest.raises(ConfigError):
         opened("cobs-crc17")
@@ -150,18 +139,6 @@ def test_noise_after_a_good_frame_gets_no_line() -> None:
     fine = opened()
     fine.receive(frames("cobs-crc16", b"good") + b"\x05zz\x00" * 100, 0)
     assert not notices(fine.receive(b"\x05zz\x00" * 100, 0)) + notices(fine.expire(10 * SILENCE))
-
-
-def test_a_timed_framing_is_driven_by_its_deadline() -> None:
-    made = opened("gap:20ms")
-    assert made.next_deadline() is None
-    assert made.receive(b"ab", 10 * MS) == []
-    assert made.receive(b"c", 25 * MS) == []
-    due = made.next_deadline()
-    assert due == 45 * MS
-    assert made.expire(due - 1) == []
-    assert made.expire(due) == [base.Received(b"abc", 5)]
-    assert made.next_deadline() is None
 
 
 # --- to the line ----------------------------------------------------------------------------------

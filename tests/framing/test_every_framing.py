@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from hilgw import plugins
 from hilgw.errors import FrameError
-from hilgw.framing import SHORT_NAMES, create
+from hilgw.framing import create
 from hilgw.framing.base import FrameDropped, Framing
 from hilgw.framing.cobs import CobsSettings
 from hilgw.framing.gap import GapSettings
@@ -346,14 +346,6 @@ def test_reset_counts_the_half_frame_and_starts_afresh(settings: Any) -> None:
 
 
 # --- names and settings --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", SHORT_NAMES)
-def test_every_short_name_makes_a_framing(name: str) -> None:
-    line = Line(name)
-    line.emit(b"packet")
-    assert line.received == [b"packet"]
-    assert name.startswith(line.framing.name)
 
 
 def test_every_setting_is_documented_and_names_its_framing() -> None:

@@ -114,15 +114,6 @@ async def test_a_break_is_not_a_signal_and_flow_control_by_bytes_is_never_on(
         transport.close()
 
 
-@pytest.mark.parametrize("baud_rate", [115200, 250_000, 74_880])
-async def test_the_rate_is_set_odd_ones_too(path: DataPath, baud_rate: int) -> None:
-    with Pty() as pty:
-        transport = await open_on(pty.path, path, LineSettings(baud_rate, stop_bits=2))
-        assert tty.baud_rate(pty.slave) == baud_rate
-        assert termios.tcgetattr(pty.slave)[2] & termios.CSTOPB
-        transport.close()
-
-
 @pytest.mark.parametrize("line", [LineSettings(9600, parity="E"), LineSettings(9600, data_bits=7)])
 async def test_what_a_pty_cannot_carry_is_left_out_and_reported(
     path: DataPath, line: LineSettings, monkeypatch: pytest.MonkeyPatch

@@ -98,15 +98,6 @@ async def test_a_failing_call_ends_the_stream_once(call: str, error: int) -> Non
     assert descriptors().items() <= before.items()
 
 
-async def test_a_failing_write_from_the_buffer_ends_the_stream() -> None:
-    with Pair() as pair:
-        client = Client(pair.stream)
-        pair.stream.write(noise(100_000))
-        with Faults().watch(pair.fd).fail("write", 1, errno.EIO):
-            await until(lambda: pair.receive() == b"" and bool(client.lost))
-        assert pair.stream.pending == 0
-
-
 async def test_what_waits_is_not_written_once_another_process_has_stopped_the_peer() -> None:
     with Pair() as pair:
         client = Client(pair.stream)

@@ -113,15 +113,6 @@ def test_held_by_hand_it_only_verifies() -> None:
     assert isinstance(failed.error, MismatchError) and "AT+C012" in str(failed.error)
 
 
-def test_packets_pass_after_command_mode() -> None:
-    one = after(5, {})
-    two = one.world.add({"C": 12}, set_line="dtr")
-    one.world.run(5)
-    one.send(b"ping")
-    one.world.run(1)
-    assert two.of(base.Received) == [base.Received(b"ping", 12)]
-
-
 def test_fu4_sends_little_and_seldom() -> None:
     bench = after(8, {"FU": 4, "B": 1200}, mode="FU4", baudRate=1200, framing="slip")
     assert bench.of(base.Ready), bench.events

@@ -49,15 +49,9 @@ def test_encode_refuses_what_no_frame_carries(data: bytes) -> None:
     decoder = FrameDecoder()
     assert decoder.feed(bytes.fromhex("7E0000FF") + encode(b"\x8a\x00")) == [b"\x8a\x00"]
     assert decoder.bad_frames == 1
-
-
-@pytest.mark.parametrize("escaped", [False, True])
-def test_every_byte_value_and_the_longest_frame(escaped: bool) -> None:
-    longest = bytes(range(256)) * (MAX_LENGTH // 256)
-    assert FrameDecoder(escaped).feed(encode(longest, escaped)) == [longest]
-    too_long = FrameDecoder(escaped)
-    assert too_long.feed(encode(bytes(MAX_LENGTH + 1), escaped)) == []
-    assert too_long.pending == 0
+    assert decoder.feed(encode(bytes(MAX_LENGTH))) == [bytes(MAX_LENGTH)]
+    assert decoder.feed(encode(bytes(MAX_LENGTH + 1))) == []
+    assert decoder.pending == 0
 
 
 @given(

@@ -198,6 +198,7 @@ def test_endpoints_asked_for_set_ao_where_it_is_0_and_filter(ao: bytes, after: b
         (zigbee(EE=b"\1", NP=b"\0\xff"), "zigbee", 1, 255),
         (zigbee(EE=b"\1", NP=b"\0\xff"), "zigbee", -1, 74),
         (zigbee(EE=b"\0", NP=b"\0\x54"), "zigbee", -1, 84),
+        (FakeModule(NP=b"\0\x31"), "802.15.4", 1, 49),
         (digimesh(EE=b"\0", NP=b""), "digimesh", 1, 73),
         (digimesh(EE=b"\1", NP=b""), "digimesh", 1, 65),
     ],
