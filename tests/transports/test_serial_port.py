@@ -114,29 +114,6 @@ async def test_a_break_is_not_a_signal_and_flow_control_by_bytes_is_never_on(
         transport.close()
 
 
-@pytest.mark.parametrize("line", [LineSettings(9600, parity="E"), LineSettings(9600, data_bits=7)])
-async def test_what_a_pty_cannot_carry_is_left_out_and_reported(
-    path: DataPath, line: LineSettings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whether a kernel refuses it or takes it in silence depends on its version."""
-    set_attributes = termios.tcsetattr
-
-    def strict(fd: int, when: int, attributes: list[Any]) -> None:
-        if attributes[2] & termios.PARENB or attributes[2] & termios.CSIZE != termios.CS8:
-            raise termios.error(errno.EINVAL, "Invalid argument")
-        set_attributes(fd, when, attributes)
-
-    monkeypatch.setattr(termios, "tcsetattr", strict)
-
-    with Pty() as pty:
-        client = Client(await open_on(pty.path, path, line))
-        notices = client.transport.notices
-        assert any("pseudo terminal" in notice for notice in notices)
-        client.transport.write(ALL_VALUES)
-        assert await pty.received(256) == ALL_VALUES
-        await client.close()
-
-
 @pytest.mark.parametrize(
     ("line", "flags"),
     [
@@ -148,25 +125,32 @@ async def test_what_a_pty_cannot_carry_is_left_out_and_reported(
         (LineSettings(9600), termios.CS8),
     ],
 )
-async def test_the_line_of_a_real_port_is_asked_of_the_kernel(
-    path: DataPath, line: LineSettings, flags: int, monkeypatch: pytest.MonkeyPatch
+async def test_the_line_is_asked_of_the_kernel_and_a_pty_reports_what_it_cannot_carry(
+    path: DataPath, kind: str, line: LineSettings, flags: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    as_real(monkeypatch)
+    """Whether a kernel refuses the line of a pty or takes it in silence depends on its version."""
     asked: list[int] = []
     set_attributes = termios.tcsetattr
+    parity = termios.PARENB | termios.PARODD
 
-    def note(fd: int, when: int, attributes: list[Any]) -> None:
+    def strict(fd: int, when: int, attributes: list[Any]) -> None:
         asked.append(attributes[2])
+        if kind == "pty" and (
+            attributes[2] & termios.PARENB or attributes[2] & termios.CSIZE != termios.CS8
+        ):
+            raise termios.error(errno.EINVAL, "Invalid argument")
         set_attributes(fd, when, attributes)
 
-    monkeypatch.setattr(termios, "tcsetattr", note)
-    of_a_line = termios.CSIZE | termios.PARENB | termios.PARODD | termios.CSTOPB | termios.CRTSCTS
-
+    monkeypatch.setattr(termios, "tcsetattr", strict)
+    of_a_line = termios.CSIZE | parity | termios.CSTOPB | termios.CRTSCTS
     with Pty() as pty:
         transport = await open_on(pty.path, path, line)
+        if kind == "pty":
+            flags = flags & ~(termios.CSIZE | parity) | termios.CS8
         assert asked[0] & of_a_line == flags
-        transport.close()
-        await transport.wait_closed()
+        reported = any("pseudo terminal" in notice for notice in transport.notices)
+        assert reported == (kind == "pty" and line != LineSettings(9600))
+        await closed(transport)
 
 
 async def test_a_wake_up_for_nothing_is_not_a_hang_up(
