@@ -18,6 +18,7 @@ from hilgw.medium.packet import Packet
 from tests.adapters.session_bench import of
 
 MS = 1_000_000
+SILENCE = 2000 * MS
 
 
 def common(**fields: Any) -> base.StationSettings:
@@ -50,6 +51,10 @@ def dropped(events: list[base.Event]) -> Counter[str]:
     for event in of(base.Dropped, events):
         counts[event.reason] += event.count
     return counts
+
+
+def notices(events: list[base.Event]) -> list[str]:
+    return [event.text for event in of(base.Notice, events)]
 
 
 # --- the port -------------------------------------------------------------------------------------
@@ -295,12 +300,6 @@ def test_describe_in_words() -> None:
 
 # --- bytes without a frame ------------------------------------------------------------------------
 
-SILENCE = 2000 * MS
-
-
-def notices(events: list[base.Event]) -> list[str]:
-    return [event.text for event in events if isinstance(event, base.Notice)]
-
 
 def test_a_frame_in_time_is_all_the_other_end_needs() -> None:
     made = opened()
@@ -333,23 +332,24 @@ def test_the_echo_of_our_own_packet_is_not_a_sign_of_the_other_end() -> None:
     assert text.startswith("9 bytes, no frame yet") and text.endswith("framing lines?")
 
 
-@pytest.mark.parametrize("spec", ["length", LengthSettings(), LengthSettings(timeout_ms=20)])
-def test_a_pause_on_tcp_ends_no_length_frame(spec: Any) -> None:
-    """A lost segment comes again after seconds."""
-    made = opened(spec, line=common(port="socket://10.0.0.1:4001"))
-    wire = frames("length", b"whole")
-    assert made.receive(wire[:6], 0) == []
-    events = made.expire(4_000_000_000) + made.receive(wire[6:], 4_000_000_001)
-    assert received(events) == [b"whole"]
+ON_TCP = {"port": "socket://10.0.0.1:4001"}
+SLOW = {"baudRate": 300}
 
 
 @pytest.mark.parametrize(
-    ("timeout_ms", "arrives"), [(LengthSettings().timeout_ms, True), (60.0, False)]
+    ("timeout_ms", "line", "pause_ms", "arrives"),
+    [
+        (LengthSettings().timeout_ms, ON_TCP, 4000, True),  # a lost segment comes again
+        (20.0, ON_TCP, 4000, True),
+        (LengthSettings().timeout_ms, SLOW, 900, True),
+        (60.0, SLOW, 900, False),  # a timeout that was chosen counts
+    ],
 )
-def test_a_length_frame_whose_bytes_are_held_back(timeout_ms: float, arrives: bool) -> None:
-    """At 300 baud; a timeout that was chosen counts."""
-    made = opened(LengthSettings(timeout_ms=timeout_ms), line=common(baudRate=300))
+def test_a_pause_within_a_length_frame(
+    timeout_ms: float, line: dict[str, Any], pause_ms: int, arrives: bool
+) -> None:
+    made = opened(LengthSettings(timeout_ms=timeout_ms), line=common(**line))
     wire = frames("length", b"whole")
     made.receive(wire[:6], 0)
-    events = made.expire(900_000_000) + made.receive(wire[6:], 900_000_001)
-    assert received(events) == ([b"whole"] if arrives else [])
+    events = made.expire(pause_ms * MS) + made.receive(wire[6:], pause_ms * MS + 1)
+    assert received(events) == [b"whole"] * arrives

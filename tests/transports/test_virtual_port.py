@@ -5,7 +5,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,18 @@ async def opened(port: VirtualPort, timer: Timer, rate: int) -> Client:
     return Client(await open_serial(port.path, LineSettings(rate), timer))
 
 
+@asynccontextmanager
+async def served(
+    folder: Path, timer: Timer, rate: int, **more: int
+) -> AsyncIterator[tuple[VirtualPort, Device, Client]]:
+    """A port with a device and a client."""
+    port = VirtualPort(timer, str(folder / "port"), baud_rate=rate, **more)
+    client = await opened(port, timer, rate)
+    yield port, Device(port), client
+    await client.close()
+    port.close()
+
+
 async def test_all_values_both_ways_to_a_client_that_sets_nothing(
     tmp_path: Path, timer: Timer
 ) -> None:
@@ -89,55 +102,42 @@ async def test_the_device_gets_the_rate_of_the_client_and_reads_at_its_pace(
 
 
 async def test_a_stalled_device_stalls_its_client(tmp_path: Path, timer: Timer) -> None:
-    port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=4_000_000)
-    device = Device(port)
-    client = await opened(port, timer, 4_000_000)
-    port.stall()
-    block = os.urandom(100_000)
-    client.transport.write(block)
-    await turns()
-    assert client.transport.pending > 50_000
-    assert not device.data
-    port.unstall()
-    await until(lambda: len(device.data) == len(block))
-    assert device.data == block
-    await client.close()
-    port.close()
+    async with served(tmp_path, timer, 4_000_000) as (port, device, client):
+        port.stall()
+        block = os.urandom(100_000)
+        client.transport.write(block)
+        await turns()
+        assert client.transport.pending > 50_000
+        assert not device.data
+        port.unstall()
+        await until(lambda: len(device.data) == len(block))
+        assert device.data == block
 
 
 async def test_the_newest_bytes_of_the_device_are_dropped_and_counted(
     tmp_path: Path, timer: Timer
 ) -> None:
-    port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=1_000_000, limit=1000)
-    Device(port)
-    client = await opened(port, timer, 1_000_000)
-    port.write(b"a" * 600)
-    port.write(b"b" * 600)
-    assert port.overrun == 200
-    await client.received(1000)
-    await turns()
-    assert client.data == b"a" * 600 + b"b" * 400
-    await client.close()
-    port.close()
+    async with served(tmp_path, timer, 1_000_000, limit=1000) as (port, _, client):
+        port.write(b"a" * 600)
+        port.write(b"b" * 600)
+        assert port.overrun == 200
+        await client.received(1000)
+        await turns()
+        assert client.data == b"a" * 600 + b"b" * 400
 
 
 async def test_what_a_client_leaves_lying_is_lost_and_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, timer: Timer
 ) -> None:
     monkeypatch.setattr(virtual_port, "STALE_S", 0.05)
-
-    port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=4_000_000)
-    Device(port)
-    client = await opened(port, timer, 4_000_000)
-    client.transport.pause_reading()
-    port.write(bytes(60_000))
-    await until(lambda: port.overrun > 0)
-    client.transport.resume_reading()
-    await until(lambda: len(client.data) + port.overrun == 60_000)
-    port.write(b"fresh")
-    await until(lambda: client.data.endswith(b"fresh"))
-    await client.close()
-    port.close()
+    async with served(tmp_path, timer, 4_000_000) as (port, _, client):
+        client.transport.pause_reading()
+        port.write(bytes(60_000))
+        await until(lambda: port.overrun > 0)
+        client.transport.resume_reading()
+        await until(lambda: len(client.data) + port.overrun == 60_000)
+        port.write(b"fresh")
+        await until(lambda: client.data.endswith(b"fresh"))
 
 
 async def test_unplugged_the_name_is_gone_and_comes_back_with_another_number(
