@@ -88,15 +88,15 @@ async def test_what_looks_like_telnet_on_one_connection_alone_is_data(timer: Tim
 
 
 BUSY = [b"Port already ", b"in use\r\n"]
-SAYS = "the server says: Port already in use"
+SENTENCE = "the server says: Port already in use"
 
 
 @pytest.mark.parametrize(
     ("kinds", "pieces", "then", "what"),
     [
-        (["socket", "rfc2217"], BUSY, "close", SAYS),
-        (["socket", "rfc2217"], BUSY, "reset", SAYS),
-        (["rfc2217"], [GREETING, *BUSY], "close", SAYS),  # after a negotiation, too
+        (["socket", "rfc2217"], BUSY, "close", SENTENCE),
+        (["socket", "rfc2217"], BUSY, "reset", SENTENCE),
+        (["rfc2217"], [GREETING, *BUSY], "close", SENTENCE),  # after a negotiation, too
         (
             ["socket", "rfc2217"],
             [b"\x01\x02\x1b[2J\x80"],
