@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from hilgw.adapters import base
+from hilgw.adapters.xbee.packets import DATA_ENDPOINTS, MeshFrames
 from hilgw.adapters.xbee.settings import ByDestination, ByHeader, EndpointSettings
 from hilgw.errors import MismatchError
 from tests.adapters.session_bench import dropped, of
@@ -163,13 +164,16 @@ def test_frames_10(destination: str, expected: str) -> None:
     bench = on_zigbee(destination=destination)
     sent = bench.send(b"hi", channel=3)
     data = unframe(sent.data)
+    assert len(sent.data) == MeshFrames(None).overhead + 3
     assert data == b"\x10" + data[1:2] + bytes.fromhex(f"{expected} 00 00 03 {PING}")
     assert bench.frames(f"8B {data[1]:02X} 0000 00 00 00") == [base.Delivered(sent.token)]
 
 
 def test_ao_of_the_module_asks_for_frames_11() -> None:
     bench = ModuleSession(digimesh(AO=b"\x01"), firmware="digimesh", destination=REMOTE).ready()
-    data = unframe(bench.send(b"hi").data)
+    wire = bench.send(b"hi").data
+    assert len(wire) == MeshFrames(DATA_ENDPOINTS).overhead + 2
+    data = unframe(wire)
     assert data[2:] == bytes.fromhex(f"{REMOTE} FFFE E8 E8 0011 C105 00 00 {PING}")
     assert data[0] == 0x11
     ours = f"91 {REMOTE} FFFE E8 E8 0011 C105 C1 {PING}"
