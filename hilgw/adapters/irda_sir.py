@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from hilgw.adapters._common.framed_line import FramedLineSession
 from hilgw.adapters._common.routes import Inward, OneChannelRoute, Outward
 from hilgw.adapters.base import (
+    Adapter,
     CannotSend,
     Dropped,
     Event,
@@ -138,9 +139,7 @@ class IrdaSession(FramedLineSession):
         return frame
 
 
-class IrdaAdapter:
-    """See `hilgw.adapters.base.Adapter`."""
-
+class IrdaAdapter(Adapter):
     kind: ClassVar[str] = "irda_sir"
     type: ClassVar[str] = "infra-red"
     summary: ClassVar[str] = "IrDA SIR transceivers on a UART: infra-red frames, half duplex"
@@ -148,7 +147,6 @@ class IrdaAdapter:
     limits: ClassVar[Limits] = LIMITS
 
     def check(self, settings: IrdaSettings, common: StationSettings) -> list[Problem]:
-        """Return the problems of the line and the channel, by the limits of SIR."""
         problems: list[Problem] = []
         if common.baudRate not in RATES:
             problems.append(unsupported(common.baudRate, RATES))

@@ -11,7 +11,7 @@ from hilgw.adapters._common.framing_settings import (
     name_of,
     new_framing,
 )
-from hilgw.adapters.base import Limits, Mapped, MockSpec, Problem, StationSettings, line_of
+from hilgw.adapters.base import Adapter, Limits, Mapped, MockSpec, Problem, StationSettings, line_of
 from hilgw.adapters.declaration import (
     BYTE_SIZE,
     DIRECTION_FROM_POSES,
@@ -91,9 +91,7 @@ class UartSettings(Framed, HasMapping):
     )
 
 
-class UartAdapter:
-    """See `hilgw.adapters.base.Adapter`."""
-
+class UartAdapter(Adapter):
     kind: ClassVar[str] = "uart"
     type: ClassVar[str] = "serial"
     summary: ClassVar[str] = "a serial line with a framing: a microcontroller, an instrument"

@@ -79,7 +79,6 @@ class Emitter:
 
     @property
     def queued_bytes(self) -> int:
-        """Their bytes."""
         return self._used + self._left_bytes
 
     def send(self, data: bytes, now: int) -> RejectedReason | None:

@@ -344,7 +344,6 @@ class Devices:
         return self._by_name.get(name)
 
     def of_role(self, role: str) -> list[Device]:
-        """Return the devices of a role, in order."""
         return [device for device in self if device.role == role]
 
     def clear(self) -> None:

@@ -95,7 +95,6 @@ class Receiver(Generic[C]):
 
     @property
     def queued_bytes(self) -> int:
-        """Their bytes."""
         return self._held_bytes + self._used
 
     def receive(self, copy: C, now: int) -> PacketRefused | None:
@@ -134,7 +133,6 @@ class Receiver(Generic[C]):
         return Sampled(tuple(readable), tuple(refused), tuple(reasons))
 
     def adopt_channel(self, channel: int) -> None:
-        """Set the channel that the world has given the Receiver."""
         self._channel = channel
 
     def take_channel(self) -> int | None:

@@ -55,7 +55,6 @@ def guess(data: bytes, ours: str = "", baud_rate: int = 0) -> str:
 
 
 def _by_checksum(data: bytes, ours: str) -> str:
-    """Return the guess that a good checksum confirms."""
     if _has_xbee_frame(data) and ours != "xbee":
         return "an XBee in API mode: kind xbee?"
     for name in _WITH_CRC:

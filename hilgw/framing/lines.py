@@ -54,12 +54,10 @@ class LineSplitter:
         self.clear()
 
     def clear(self) -> None:
-        """Forget the incomplete line."""
         self._held = b""
         self._is_cut = False
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Return the lines that received bytes complete, in order."""
         *ended, held = self._ends.split(self._held + data)
         lines = [line for line in map(self._bounded, ended) if line]
         excess = len(held) - self._longest - self._overlap

@@ -40,7 +40,7 @@ class AsyncioStream(Transport, asyncio.Protocol):
         self._describe = describe
         self._on_made = on_made
         self._transport: Any = None
-        self._early = bytearray()  # received before start()
+        self._early = bytearray()  # received before start() or while paused
         self._ended = False  # one report at most, and no more writes
         self._paused = False
         self._closes_later = closes_later
@@ -73,8 +73,8 @@ class AsyncioStream(Transport, asyncio.Protocol):
     def resume_reading(self) -> None:
         self._paused = False
         self._hang_up.stop()
-        if not self._ended and self._on_data is not None:
-            self._transport.resume_reading()
+        if self._on_data is not None:
+            self._loop.call_soon(self._start)
 
     def close(self) -> None:
         if not self._closed:
@@ -99,7 +99,7 @@ class AsyncioStream(Transport, asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._closed:
             return
-        if self._on_data is not None and not self._early:
+        if self._on_data is not None and not self._early and not self._paused:
             self._on_data(data)
         else:
             self._early += data
@@ -126,7 +126,6 @@ class AsyncioStream(Transport, asyncio.Protocol):
             self.closed()
 
     def closed(self) -> None:
-        """Note that the descriptor is closed."""
         if not self._gone.done():
             self._gone.set_result(None)
             if self.on_closed is not None:
@@ -135,7 +134,7 @@ class AsyncioStream(Transport, asyncio.Protocol):
     # --- states -----------------------------------------------------------------------------------
 
     def _start(self) -> None:
-        if self._early and self._on_data is not None and not self._closed:
+        if self._early and self._on_data is not None and not self._paused and not self._closed:
             data = bytes(self._early)
             self._early.clear()
             self._on_data(data)
@@ -145,7 +144,6 @@ class AsyncioStream(Transport, asyncio.Protocol):
             self._transport.resume_reading()
 
     def extra(self, name: str) -> Any:
-        """Return extra information of the asyncio transport."""
         return self._transport.get_extra_info(name)
 
     def _hung_up(self) -> None:

@@ -76,12 +76,6 @@ class FdStream(Transport):
             self._watch()
 
     def write(self, data: bytes) -> None:
-        """Send all of `data`, now or when the kernel accepts it.
-
-        Raises:
-            PortError: "full" when the buffer has no room, and nothing is sent; "lost" when the
-                stream has ended.
-        """
         rest = self._rest
         size = len(data)
         if size + len(rest) > self._limit:
@@ -113,7 +107,6 @@ class FdStream(Transport):
         self._watch()
 
     def take_unsent(self) -> bytes:
-        """Remove the pending bytes and returns them; on_drained is not called for them."""
         if not self._rest:
             return b""
         rest, self._rest = self._rest, bytearray()
@@ -217,11 +210,6 @@ class FdStream(Transport):
             if self._on_lost is not None:
                 self._loop.call_soon(self._report)
         return error
-
-    def _report(self) -> None:
-        if not self._closed and self._on_lost is not None and self._lost is not None:
-            error, self._lost = self._lost, None
-            self._on_lost(error)
 
     def _release(self) -> None:
         fd, self._fd = self._fd, -1

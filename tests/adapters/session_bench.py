@@ -2,9 +2,19 @@
 
 from typing import Any
 
-from hilgw.adapters.base import Event
+from hilgw.adapters.base import Dropped, Event
 
 SECOND = 1_000_000_000
+
+
+def of(kind: type[Any], events: list[Event]) -> list[Any]:
+    """Return the events of this kind."""
+    return [event for event in events if isinstance(event, kind)]
+
+
+def dropped(events: list[Event]) -> list[str]:
+    """Return the reasons of what was dropped."""
+    return [event.reason for event in of(Dropped, events)]
 
 
 class SessionBench:
@@ -39,4 +49,4 @@ class SessionBench:
 
     def of(self, kind: type[Any]) -> list[Any]:
         """Return the events of this kind."""
-        return [event for event in self.events if isinstance(event, kind)]
+        return of(kind, self.events)

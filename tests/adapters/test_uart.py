@@ -1,5 +1,6 @@
 """The UART adapter without a port: bytes in, packets out, and what cannot be."""
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -14,8 +15,10 @@ from hilgw.framing.gap import GapSettings
 from hilgw.framing.length import LengthSettings
 from hilgw.framing.lines import LinesSettings
 from hilgw.medium.packet import Packet
+from tests.adapters.session_bench import of
 
 MS = 1_000_000
+SILENCE = 2000 * MS
 
 
 def common(**fields: Any) -> base.StationSettings:
@@ -24,14 +27,8 @@ def common(**fields: Any) -> base.StationSettings:
     )
 
 
-def session(
-    spec: Any = "cobs-crc16", line: base.StationSettings | None = None, **fields: Any
-) -> Any:
-    return ADAPTER.session(ADAPTER.Settings(framing=spec, **fields), line or common())
-
-
-def opened(spec: Any = "cobs-crc16", **fields: Any) -> Any:
-    made = session(spec, **fields)
+def opened(spec: Any = "cobs-crc16", line: base.StationSettings | None = None, **more: Any) -> Any:
+    made = ADAPTER.session(ADAPTER.Settings(framing=spec, **more), line or common())
     made.open(0)
     return made
 
@@ -46,34 +43,50 @@ def frames(spec: Any, *payloads: bytes) -> bytes:
 
 
 def received(events: list[base.Event]) -> list[bytes]:
-    return [event.data for event in events if isinstance(event, base.Received)]
+    return [event.data for event in of(base.Received, events)]
 
 
-def dropped(events: list[base.Event]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for event in events:
-        if isinstance(event, base.Dropped):
-            counts[event.reason] = counts.get(event.reason, 0) + event.count
+def dropped(events: list[base.Event]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for event in of(base.Dropped, events):
+        counts[event.reason] += event.count
     return counts
+
+
+def notices(events: list[base.Event]) -> list[str]:
+    return [event.text for event in of(base.Notice, events)]
 
 
 # --- the port -------------------------------------------------------------------------------------
 
 
-def test_ready_at_once_and_nothing_is_sent() -> None:
-    assert session().open(7) == [base.Ready("cobs-crc16, 115200 8N1")]
-    line = common(parity="even", stop_bits=2, rtscts=True, baudRate=9600)
-    assert session(LinesSettings(), line).open(0) == [base.Ready("lines, 9600 8E2, RTS/CTS")]
-
-
-def test_gap_reports_what_it_cannot() -> None:
-    ready, notice = session("gap:20ms").open(0)
-    assert isinstance(ready, base.Ready)
-    assert notice == base.Notice("packets less than 20 ms apart are received as one")
+@pytest.mark.parametrize(
+    ("spec", "line", "events"),
+    [
+        ("cobs-crc16", {}, [base.Ready("cobs-crc16, 115200 8N1")]),
+        (
+            LinesSettings(),
+            {"parity": "even", "stop_bits": 2, "rtscts": True, "baudRate": 9600},
+            [base.Ready("lines, 9600 8E2, RTS/CTS")],
+        ),
+        (
+            "gap:20ms",
+            {},
+            [
+                base.Ready("gap:20ms, 115200 8N1"),
+                base.Notice("packets less than 20 ms apart are received as one"),
+            ],
+        ),
+    ],
+)
+def test_ready_at_once_and_nothing_is_sent(
+    spec: Any, line: dict[str, Any], events: list[base.Event]
+) -> None:
+    assert ADAPTER.session(ADAPTER.Settings(framing=spec), common(**line)).open(7) == events
 
 
 def test_before_and_after_the_port_nothing_passes() -> None:
-    made = session()
+    made = ADAPTER.session(ADAPTER.Settings(), common())
     assert made.send(packet(b"x"), 0) is None
     assert made.receive(frames("cobs-crc16", b"x"), 0) == []
     made.open(0)
@@ -82,24 +95,11 @@ def test_before_and_after_the_port_nothing_passes() -> None:
     assert made.send(packet(b"x"), 1) is None
 
 
-def test_a_half_frame_at_close_is_counted_and_forgotten() -> None:
-    made = opened()
-    whole = frames("cobs-crc16", b"abc")
-    assert made.receive(whole[:3], 0) == []
-    assert dropped(made.close()) == {"truncated": 1}
-    assert made.close() == []
-    made.open(1)
-    assert made.receive(whole[3:] + whole, 1) != []  # the rest of the lost one is bad
-    assert received(made.receive(whole, 2)) == [b"abc"]
-
-
-def test_the_station_sees_channels_and_settings() -> None:
-    assert session().channels == frozenset({5})
-    assert session(mapping=ADAPTER.Settings().mapping).channels == frozenset({5})
+def test_settings_that_were_not_checked_are_errors() -> None:
     with pytest.raises(ConfigError):
-        session("cobs-crc17")
+        opened("cobs-crc17")
     with pytest.raises(ConfigError):
-        session(line=common(byteSize=11))
+        opened(line=common(byteSize=11))
 
 
 def test_rts_serves_one_master() -> None:
@@ -140,35 +140,10 @@ def test_an_empty_packet_is_none() -> None:
     ]
 
 
-@pytest.mark.parametrize(("framing", "noise"), [("cobs-crc16", b"\x05zz\x00"), ("length", b"~")])
-def test_nothing_but_noise_gets_one_line_in_each_connection(framing: str, noise: bytes) -> None:
-    made = opened(framing)
-    for start in (0, 60 * SILENCE):
-        texts: list[str] = []
-        for at in range(start, start + 10 * SILENCE, 100 * MS):
-            texts += notices(made.receive(noise, at)) + notices(made.expire(at))
-        (text,) = texts
-        assert "bytes, no frame yet; begins " in text
-        made.close()
-        made.open(60 * SILENCE)  # another device may be there
-
-
 def test_noise_after_a_good_frame_gets_no_line() -> None:
     fine = opened()
     fine.receive(frames("cobs-crc16", b"good") + b"\x05zz\x00" * 100, 0)
     assert not notices(fine.receive(b"\x05zz\x00" * 100, 0)) + notices(fine.expire(10 * SILENCE))
-
-
-def test_a_timed_framing_is_driven_by_its_deadline() -> None:
-    made = opened("gap:20ms")
-    assert made.next_deadline() is None
-    assert made.receive(b"ab", 10 * MS) == []
-    assert made.receive(b"c", 25 * MS) == []
-    due = made.next_deadline()
-    assert due == 45 * MS
-    assert made.expire(due - 1) == []
-    assert made.expire(due) == [base.Received(b"abc", 5)]
-    assert made.next_deadline() is None
 
 
 # --- to the line ----------------------------------------------------------------------------------
@@ -188,20 +163,15 @@ def test_a_timed_framing_is_driven_by_its_deadline() -> None:
 )
 def test_what_the_framing_cannot_carry(spec: Any, data: bytes, reason: str, words: str) -> None:
     answer = opened(spec).send(packet(data), 0)
-    if reason:
-        assert isinstance(answer, base.CannotSend)
-        assert answer.reason == reason
-        assert words in answer.text
-    else:
-        assert isinstance(answer, base.Transmission)
+    assert isinstance(answer, base.CannotSend if reason else base.Transmission)
+    assert not reason or (answer.reason == reason and words in answer.text)
 
 
 def test_only_the_line_s_channel_goes_out() -> None:
     made = opened()
+    assert made.channels == frozenset({5})
     assert isinstance(made.send(packet(b"x", -1), 0), base.Transmission)
-    answer = made.send(packet(b"x", 6), 0)
-    assert isinstance(answer, base.CannotSend)
-    assert answer.reason == "channel"
+    assert made.send(packet(b"x", 6), 0).reason == "channel"
 
 
 def test_the_sender_leaves_the_pause_of_a_gap() -> None:
@@ -222,37 +192,28 @@ def test_the_sender_leaves_the_pause_of_a_gap() -> None:
 # --- channels in a header -------------------------------------------------------------------------
 
 
-def by_header(spec: str = "cobs-crc16") -> Any:
-    return opened(spec, mapping=ByHeader())
-
-
 @given(st.integers(-1, 254), st.binary(min_size=1, max_size=50))
 def test_the_header_carries_every_channel(channel: int, data: bytes) -> None:
-    sent = by_header().send(packet(data, channel), 0)
-    assert isinstance(sent, base.Transmission)
-    assert by_header().receive(sent.data, 0) == [base.Received(data, channel)]
-
-
-def test_headers_that_are_none() -> None:
-    made = by_header()
+    made = opened(mapping=ByHeader())
     assert made.channels is None
-    for channel in (255, 256, 100_000):
-        answer = made.send(packet(b"x", channel), 0)
-        assert isinstance(answer, base.CannotSend)
-        assert answer.reason == "channel"
+    sent = made.send(packet(data, channel), 0)
+    assert made.receive(sent.data, 0) == [base.Received(data, channel)]
+    assert made.send(packet(data, 255 + channel + 1), 0).reason == "channel"
     assert dropped(made.receive(frames("cobs-crc16", b"\x05"), 0)) == {"no_header": 1}
 
 
 # --- a line with an echo ------------------------------------------------------------------------
 
 
-def test_the_echo_of_a_line_is_dropped_and_nothing_else() -> None:
-    made = opened(local_echo=True)
-    wire = b"".join(made.send(packet(data), 0).data for data in (b"one", b"two", b"two"))
-    others = frames("cobs-crc16", b"one", b"answer")
-    events = made.receive(wire + others, 5 * MS)
-    assert received(events) == [b"one", b"answer"]
-    assert dropped(events) == {"own_echo": 3}
+@pytest.mark.parametrize(("local_echo", "dropped_"), [(True, 3), (False, 0)])
+def test_the_echo_of_a_line_is_dropped_and_nothing_else(local_echo: bool, dropped_: int) -> None:
+    made = opened(local_echo=local_echo)
+    sent = (b"one", b"two", b"two")
+    wire = b"".join(made.send(packet(data), 0).data for data in sent)
+    events = made.receive(wire + frames("cobs-crc16", b"one", b"answer"), 5 * MS)
+    assert received(events)[-2:] == [b"one", b"answer"]
+    assert len(received(events)) == 5 - dropped_
+    assert dropped(events) == +Counter(own_echo=dropped_)
 
 
 def test_an_echo_that_does_not_come_is_not_waited_for() -> None:
@@ -262,11 +223,6 @@ def test_an_echo_that_does_not_come_is_not_waited_for() -> None:
     assert received(made.receive(lost, 2)) == [b"lost"]  # too late to be an echo
     late = made.send(packet(b"late"), 0).data
     assert received(made.receive(late, 2_000 * MS)) == [b"late"]
-
-
-def test_without_the_setting_an_echo_is_a_packet() -> None:
-    made = opened()
-    assert received(made.receive(made.send(packet(b"one"), 0).data, 0)) == [b"one"]
 
 
 # --- settings, limits, words ----------------------------------------------------------------------
@@ -279,14 +235,15 @@ def test_without_the_setting_an_echo_is_a_packet() -> None:
         ({"framing": "cob"}, "framing", "did you mean 'cobs'"),
         ({"framing": CobsSettings(crc="nonsense")}, "framing.crc", "unknown CRC"),
         ({"framing": GapSettings(gap_ms=0.1)}, "framing", "0.13 ms or more"),
+        *(({"framing": name}, "", "") for name in framing.SHORT_NAMES),
     ],
 )
 def test_what_is_wrong_with_settings_is_reported_with_its_place(
     fields: dict[str, Any], path: str, words: str
 ) -> None:
-    ((where, what, fix),) = ADAPTER.check(ADAPTER.Settings(**fields), common())
-    assert where == path
-    assert words in f"{what}; {fix}"
+    problems = ADAPTER.check(ADAPTER.Settings(**fields), common())
+    assert [where for where, _, _ in problems] == [path] * bool(path)
+    assert all(words in f"{what}; {fix}" for _, what, fix in problems)
 
 
 def test_a_length_frame_on_the_slowest_line_is_whole() -> None:
@@ -321,30 +278,15 @@ def test_seven_data_bits() -> None:
     assert "115200 7E1" in made.identity and "115200 7E1" in refused.text
 
 
-def test_settings_that_fit() -> None:
-    for name in framing.SHORT_NAMES:
-        assert ADAPTER.check(ADAPTER.Settings(framing=name), common()) == []
-    wrong_line = common(byteSize=12)
-    assert ADAPTER.check(ADAPTER.Settings(framing="gap:20ms"), wrong_line) == []
-
-
 def test_the_stand_in_has_the_same_line() -> None:
     line = common(parity="even", rtscts=True, baudRate=9600)
     settings = ADAPTER.Settings(framing="hdlc", mock={"mode": "flood", "baudRate": 19200})
     spec = ADAPTER.mock(settings, line)
-    assert spec.name == "uart_node"
-    assert spec.parameters == {
-        "baudRate": 19200,
-        "byteSize": 11,
-        "rtscts": True,
-        "mode": "flood",
-        "framing": {
-            "framing": "hdlc",
-            "crc": "poly=0x11021,init=0xffff,rev=true,xorOut=0xffff",
-            "control_map": 0,
-            "max_payload": 4096,
-        },
-    }
+    framing_ = spec.parameters.pop("framing")
+    assert (framing_["framing"], framing_["max_payload"]) == ("hdlc", 4096)
+    assert spec == base.MockSpec(
+        "uart_node", {"baudRate": 19200, "byteSize": 11, "rtscts": True, "mode": "flood"}
+    )
 
 
 def test_describe_in_words() -> None:
@@ -357,12 +299,6 @@ def test_describe_in_words() -> None:
 
 
 # --- bytes without a frame ------------------------------------------------------------------------
-
-SILENCE = 2000 * MS
-
-
-def notices(events: list[base.Event]) -> list[str]:
-    return [event.text for event in events if isinstance(event, base.Notice)]
 
 
 def test_a_frame_in_time_is_all_the_other_end_needs() -> None:
@@ -396,23 +332,24 @@ def test_the_echo_of_our_own_packet_is_not_a_sign_of_the_other_end() -> None:
     assert text.startswith("9 bytes, no frame yet") and text.endswith("framing lines?")
 
 
-@pytest.mark.parametrize("spec", ["length", LengthSettings(), LengthSettings(timeout_ms=20)])
-def test_a_pause_on_tcp_ends_no_length_frame(spec: Any) -> None:
-    """A lost segment comes again after seconds."""
-    made = opened(spec, line=common(port="socket://10.0.0.1:4001"))
-    wire = frames("length", b"whole")
-    assert made.receive(wire[:6], 0) == []
-    events = made.expire(4_000_000_000) + made.receive(wire[6:], 4_000_000_001)
-    assert received(events) == [b"whole"]
+ON_TCP = {"port": "socket://10.0.0.1:4001"}
+SLOW = {"baudRate": 300}
 
 
 @pytest.mark.parametrize(
-    ("timeout_ms", "arrives"), [(LengthSettings().timeout_ms, True), (60.0, False)]
+    ("timeout_ms", "line", "pause_ms", "arrives"),
+    [
+        (LengthSettings().timeout_ms, ON_TCP, 4000, True),  # a lost segment comes again
+        (20.0, ON_TCP, 4000, True),
+        (LengthSettings().timeout_ms, SLOW, 900, True),
+        (60.0, SLOW, 900, False),  # a timeout that was chosen counts
+    ],
 )
-def test_a_length_frame_whose_bytes_are_held_back(timeout_ms: float, arrives: bool) -> None:
-    """At 300 baud; a timeout that was chosen counts."""
-    made = opened(LengthSettings(timeout_ms=timeout_ms), line=common(baudRate=300))
+def test_a_pause_within_a_length_frame(
+    timeout_ms: float, line: dict[str, Any], pause_ms: int, arrives: bool
+) -> None:
+    made = opened(LengthSettings(timeout_ms=timeout_ms), line=common(**line))
     wire = frames("length", b"whole")
     made.receive(wire[:6], 0)
-    events = made.expire(900_000_000) + made.receive(wire[6:], 900_000_001)
-    assert received(events) == ([b"whole"] if arrives else [])
+    events = made.expire(pause_ms * MS) + made.receive(wire[6:], pause_ms * MS + 1)
+    assert received(events) == [b"whole"] * arrives

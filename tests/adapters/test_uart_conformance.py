@@ -1,7 +1,6 @@
 """The rules of every adapter on a UART, with each kind of framing; bytes as in docs/framing.md."""
 
 from hilgw.adapters.uart import ADAPTER, ByHeader
-from hilgw.framing.cobs import CobsSettings
 from hilgw.testing import AdapterConformance, Vector
 from tests.adapters.variants import Variant
 
@@ -18,43 +17,10 @@ class OnUart(AdapterConformance):
 
 class TestCobs(OnUart):
     settings = {"framing": "cobs-crc16"}
-    noise_costs = 1  # the frame it runs into; see TestCobsWithLead
+    noise_costs = 1  # the frame it runs into
     vectors = (
         Vector(data=NASTY, wire=bytes.fromhex("02 48 05 7E C0 9D 85 00")),
         Vector(data=DIGITS, wire=b"\x0c" + DIGITS + bytes.fromhex("29 B1 00")),
-    )
-
-
-class TestCobsWithLead(Variant, OnUart):
-    settings = {"framing": CobsSettings(leading_delimiter=True, max_payload=100)}
-    largest = 100
-    vectors = tuple(
-        Vector(data=each.data, wire=b"\0" + (each.wire or b"")) for each in TestCobs.vectors
-    )
-
-
-class TestSlip(Variant, OnUart):
-    settings = {"framing": "slip-crc16"}
-    vectors = (
-        Vector(data=NASTY, wire=bytes.fromhex("C0 48 00 7E DB DC 9D 85 C0")),
-        Vector(data=DIGITS, wire=b"\xc0" + DIGITS + bytes.fromhex("29 B1 C0")),
-    )
-
-
-class TestHdlc(Variant, OnUart):
-    settings = {"framing": "hdlc"}
-    vectors = (
-        Vector(data=NASTY, wire=bytes.fromhex("7E 48 00 7D 5E C0 69 A3 7E")),
-        Vector(data=DIGITS, wire=b"\x7e" + DIGITS + bytes.fromhex("6E 90 7E")),
-    )
-
-
-class TestLength(Variant, OnUart):
-    settings = {"framing": "length"}
-    largest = 1024
-    vectors = (
-        Vector(data=NASTY, wire=bytes.fromhex("AA 55 00 04 48 00 7E C0 9E 53")),
-        Vector(data=DIGITS, wire=bytes.fromhex("AA 55 00 09") + DIGITS + bytes.fromhex("C0 C2")),
     )
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from hilgw.devices.emitter import Departure, Emitter
+from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.devices.receiver import Receiver
 from tests.docs.reading import pages
@@ -333,22 +333,3 @@ def test_the_semantics_page_names_every_case() -> None:
     page = pages("semantics", "emitter-receiver", "medium", "poses")
     named = set(re.findall(r"\b[EBR]\d+\b", page))
     assert named == {name.split()[0] for name in (*EMITTER_CASES, *RECEIVER_CASES)}
-
-
-@pytest.mark.parametrize("case", [name for name in EMITTER_CASES if name.startswith("B")])
-def test_free_running_use_gives_the_same(case: str) -> None:
-    """The B cases again, looked at whenever something leaves instead of at step ends."""
-
-    class FreeRunning(LoneEmitter):
-        def step(self, ms: int) -> list[int]:
-            end = self.now + ms * MS
-            left: list[Departure] = []
-            while (due := self.emitter.next_departure()) is not None and due <= end:
-                packet = self.emitter.depart(due)
-                assert packet is not None and packet.departed_ns == due
-                left.append(packet)
-            self.now, self.left = end, left
-            return [len(packet.data) for packet in left]
-
-    fields, script = EMITTER_CASES[case]
-    FreeRunning(**fields).play(script)

@@ -6,31 +6,14 @@ from hilgw.errors import ConfigError
 from hilgw.framing import crc
 
 MESSAGE = b"123456789"
-# Check values of the CRC RevEng catalogue.
+# Check values of the CRC RevEng catalogue, of those that docs/framing.md does not list.
 CHECKS = {
-    "crc-ccitt-false": 0x29B1,
-    "crc-16-ibm-3740": 0x29B1,
-    "crc16": 0x29B1,
-    "x-25": 0x906E,
-    "crc-16-ibm-sdlc": 0x906E,
-    "xmodem": 0x31C3,
     "crc-aug-ccitt": 0xE5CC,
     "crc-16-spi-fujitsu": 0xE5CC,
-    "kermit": 0x2189,
-    "modbus": 0x4B37,
-    "crc-16-buypass": 0xFEE8,
-    "crc-16-umts": 0xFEE8,
-    "arc": 0xBB3D,
-    "crc-16-mcrf4xx": 0x6F91,
     "crc-16-genibus": 0xD64E,
     "crc-16-usb": 0xB4C8,
     "crc-16-dnp": 0xEA82,
-    "crc-8": 0xF4,
-    "crc-8-maxim": 0xA1,
     "crc-24": 0x21CF02,
-    "crc-32": 0xCBF43926,
-    "crc-32c": 0xE3069283,
-    "crc-32-iscsi": 0xE3069283,
     "crc-32-mpeg-2": 0x0376E6E7,
     "crc-32-bzip2": 0xFC891918,
     "posix": 0x765E7680,

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from hilgw import plugins
-from hilgw.errors import FrameError
 from hilgw.framing import SHORT_NAMES, create, parse
 from hilgw.framing.crc import named
 
@@ -86,12 +85,3 @@ def test_the_table_of_overheads() -> None:
             more = [len(create(name).encode(value * n)) - n for n in (1, 250, 254, 508)]
             limits = [bounds(n) for n in (1, 250, 254, 508)]
             assert all(low <= size <= high for size, (low, high) in zip(more, limits, strict=True))
-
-
-def test_what_the_page_refuses_is_refused() -> None:
-    for name in ("lines", "gap:20ms", "hdlc", "slip"):
-        with pytest.raises(FrameError):
-            create(name).encode(b"")
-    for name in SHORT_NAMES:
-        with pytest.raises(FrameError):
-            create(name).encode(bytes(4097))

@@ -19,12 +19,6 @@ MS = 1_000_000
 PLAIN = LengthSettings(crc="none", sync="7E", max_payload=10)
 
 
-def test_layout() -> None:
-    wire = bytes.fromhex("AA 55 00 09") + b"123456789" + bytes.fromhex("C0 C2")
-    assert create("length").encode(b"123456789") == wire
-    assert create("length").feed(wire) == [b"123456789"]
-
-
 @pytest.mark.parametrize(
     ("settings", "wire"),
     [

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import random
 import termios
 import threading
 from collections import Counter
@@ -30,13 +29,11 @@ class Faults:
 
     def __init__(self, *paths: str) -> None:
         self.calls: Counter[str] = Counter()
-        self.lost_bytes = 0
         self._paths = paths
         self._fds: set[int] = set()
         self._failures: dict[str, tuple[range, int]] = {}
         self._longest: dict[str, int] = {}
-        self._loss = 0.0
-        self._random = random.Random()
+
         self._lock = threading.Lock()
         self._saved: list[tuple[Any, str, Any]] = []
 
@@ -55,12 +52,6 @@ class Faults:
     def shorten(self, call: Literal["read", "write"], longest: int = 1) -> Faults:
         """Limits each call to this number of bytes."""
         self._longest[call] = longest
-        return self
-
-    def lose(self, share: float, *, seed: int) -> Faults:
-        """Drops this share of the bytes read, as on a noisy line."""
-        self._loss = share
-        self._random = random.Random(seed)
         return self
 
     # --- the layer --------------------------------------------------------------------------------
@@ -116,14 +107,7 @@ class Faults:
         if fd not in self._fds:
             return self._real_read(fd, size)
         self._check("read", OSError)
-        while True:
-            data = self._real_read(fd, min(size, self._longest.get("read", size)))
-            if not self._loss:
-                return data
-            kept = bytes(byte for byte in data if self._random.random() >= self._loss)
-            self.lost_bytes += len(data) - len(kept)
-            if kept or not data:  # an empty result would mean the end of the stream
-                return kept
+        return self._real_read(fd, min(size, self._longest.get("read", size)))
 
     def _write(self, fd: int, data: Any) -> int:
         if fd not in self._fds:

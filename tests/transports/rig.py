@@ -14,7 +14,7 @@ from typing import Any
 
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
-from hilgw.testing.sim import Clock, run as run_simulated, until
+from hilgw.testing.sim import until
 from hilgw.transports.base import LineSettings, Transport
 
 LINE = LineSettings(baudRate=115200)
@@ -142,9 +142,3 @@ def with_timer(
             timer.close()
 
     return wrapped
-
-
-def simulated(scenario: Callable[[Clock], Coroutine[Any, Any, None]]) -> None:
-    """The scenario in simulated time."""
-    clock = Clock()
-    run_simulated(lambda: scenario(clock), clock)

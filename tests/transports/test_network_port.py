@@ -14,12 +14,10 @@ from hilgw.transports.base import LineSettings, Transport
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.tcp import stream
 from hilgw.transports.virtual.pty import VirtualPort
-from tests.e2e.running import HOST, free_port
 from tests.transports.network_servers import AccessServer, Peer, sends, ser2net, serving
 from tests.transports.rig import ALL_VALUES, LINE, Client, descriptors, until
 
 GREETING = b"\xff\xfd\x03\xff\xfb\x03"
-KINDS = pytest.mark.parametrize("kind", ["socket", "rfc2217"])
 
 
 async def opened(kind: str, address: str, timer: Timer, line: LineSettings = LINE) -> Transport:
@@ -89,20 +87,31 @@ async def test_what_looks_like_telnet_on_one_connection_alone_is_data(timer: Tim
         await client.close()
 
 
-@KINDS
-@pytest.mark.parametrize("then", ["close", "reset"])
+BUSY = [b"Port already ", b"in use\r\n"]
+SENTENCE = "the server says: Port already in use"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "pieces", "then", "what"),
+    [
+        (["socket", "rfc2217"], BUSY, "close", SENTENCE),
+        (["socket", "rfc2217"], BUSY, "reset", SENTENCE),
+        (["rfc2217"], [GREETING, *BUSY], "close", SENTENCE),  # after a negotiation, too
+        (
+            ["socket", "rfc2217"],
+            [b"\x01\x02\x1b[2J\x80"],
+            "close",
+            "the peer closed the connection",
+        ),
+    ],
+)
 async def test_the_sentence_of_a_busy_server_is_the_reason(
-    timer: Timer, kind: str, then: str
+    timer: Timer, kinds: list[str], pieces: list[bytes], then: str, what: str
 ) -> None:
-    async with serving(Peer(sends(b"Port already ", b"in use\r\n", then=then))) as server:
-        error = await refused(kind, server.address, timer)
-        assert error.what == "the server says: Port already in use"
-        assert error.reason == PortError.LOST
-
-
-async def test_after_a_negotiation_the_sentence_is_the_reason_too(timer: Timer) -> None:
-    async with serving(Peer(sends(GREETING, b"Port in use\r\n", then="close"))) as server:
-        assert "says: Port in use" in (await refused("rfc2217", server.address, timer)).what
+    for kind in kinds:
+        async with serving(Peer(sends(*pieces, then=then))) as server:
+            error = await refused(kind, server.address, timer)
+            assert (error.what, error.reason) == (what, PortError.LOST)
 
 
 async def test_a_sentence_after_all_settings_are_answered_is_the_reason_too(timer: Timer) -> None:
@@ -118,13 +127,6 @@ async def test_a_sentence_after_all_settings_are_answered_is_the_reason_too(time
     async with serving(Leaves()) as server:
         error = await refused("rfc2217", server.address, timer)
         assert error.what == "the server says: Port already in use"
-
-
-@KINDS
-async def test_bytes_that_are_no_text_are_not_shown(timer: Timer, kind: str) -> None:
-    async with serving(Peer(sends(b"\x01\x02\x1b[2J\x80", then="close"))) as server:
-        error = await refused(kind, server.address, timer)
-        assert error.what == "the peer closed the connection"
 
 
 @pytest.mark.parametrize("over_asyncio", [False, True])
@@ -182,25 +184,21 @@ async def test_ser2net_is_recognised(tmp_path: Path, timer: Timer) -> None:
 
 @pytest.mark.parametrize("one_by_one", [False, True])
 async def test_settings_and_all_values_pass(timer: Timer, one_by_one: bool) -> None:
+    line = LineSettings(57600, parity="E", stop_bits=2, rtscts=True, dtr=False, rts=True)
+    set_ = {
+        "baud_rate": 57600, "data_bits": 8, "parity": "E", "stop_bits": 2, "flow": "rtscts",
+    }  # fmt: skip
     async with serving(AccessServer(one_by_one=one_by_one)) as server:
-        line = LineSettings(57600, parity="E", stop_bits=2, rtscts=True, dtr=False, rts=True)
         client = Client(await opened("rfc2217", server.address, timer, line))
-        assert server.settings == {
-            "baud_rate": 57600, "data_bits": 8, "parity": "E", "stop_bits": 2, "flow": "rtscts",
-            "dtr": False, "rts": True,
-        }  # fmt: skip
+        assert server.settings == {**set_, "dtr": False, "rts": True}
         client.transport.write(ALL_VALUES * 3)
         assert await client.received(768) == ALL_VALUES * 3
         assert server.device == ALL_VALUES * 3
         assert client.transport.notices == []
         await client.close()
-
-
-async def test_dtr_and_rts_stay_unless_they_are_set(timer: Timer) -> None:
-    async with serving(AccessServer()) as server:
-        client = Client(await opened("rfc2217", server.address, timer))
+        server.settings.clear()
+        await Client(await opened("rfc2217", server.address, timer, LINE)).close()
         assert not {"dtr", "rts"} & server.settings.keys()
-        await client.close()
 
 
 async def test_a_rate_that_the_server_rounds_is_accepted_within_2_percent(timer: Timer) -> None:
@@ -282,11 +280,12 @@ async def test_bytes_that_wait_can_be_taken_back_and_no_escape_is_cut(timer: Tim
         transport.write(b"stall")
         await until(lambda: server.device == b"stall")
         sent = 0
-        while not transport.pending:
-            transport.write(b"\xff" * 9999)
-            sent += 9999
-        transport.write(b"\xff" * 9999)
-        sent += 9999
+        with pytest.raises(PortError) as caught:
+            while True:
+                transport.write(b"\xff" * 9999)
+                sent += 9999
+        assert caught.value.reason == PortError.FULL
+        assert transport.pending <= 256 * 1024
         taken = transport.take_unsent()
         assert taken == b"\xff" * len(taken) and len(taken) >= 9999
         transport.write(b"stop")
@@ -294,32 +293,9 @@ async def test_bytes_that_wait_can_be_taken_back_and_no_escape_is_cut(timer: Tim
         await until(lambda: server.device.endswith(b"stop"))
         assert server.device == b"stall" + b"\xff" * (sent - len(taken)) + b"stop"
         await client.close()
-
-
-async def test_it_is_bounded_while_the_server_does_not_read(timer: Timer) -> None:
-    class Stalls(AccessServer):
-        async def answer(self, data: bytes, writer: asyncio.StreamWriter) -> None:
-            await super().answer(data, writer)
-            if self.device:
-                await asyncio.Event().wait()
-
-    async with serving(Stalls()) as server:
-        client = Client(await opened("rfc2217", server.address, timer))
         with pytest.raises(PortError) as caught:
-            while True:
-                client.transport.write(bytes(20_000))
-        assert caught.value.reason == PortError.FULL
-        assert client.transport.pending <= 256 * 1024
-        await client.close()
-        with pytest.raises(PortError) as caught:
-            client.transport.write(b"x")
+            transport.write(b"x")
         assert caught.value.reason == PortError.LOST
-
-
-@KINDS
-async def test_without_a_listener(timer: Timer, kind: str) -> None:
-    error = await refused(kind, f"{HOST}:{free_port()}", timer)
-    assert error.reason == PortError.ABSENT
 
 
 @pytest.mark.judge("ser2net")

@@ -1,10 +1,14 @@
 """Pipe: the contract of a transport and of a device's side, without a port."""
 
+import os
+
 import pytest
 
+from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
-from hilgw.testing.sim import Clock, elapse, until
+from hilgw.testing.sim import Clock, until
 from hilgw.transports.base import LineSettings
+from hilgw.transports.serial.port import open_serial
 from hilgw.transports.virtual.pipe import Pipe
 from hilgw.units import NS_PER_MS, NS_PER_S
 from tests.transports.rig import ALL_VALUES, LINE, Client, turns
@@ -21,14 +25,6 @@ class Device:
         self.bauds.append(baud)
 
 
-async def test_all_values_both_ways(clock: Clock) -> None:
-    pipe = Pipe(clock, LINE)
-    pipe.device.start(lambda data, baud: pipe.device.write(data))
-    client = Client(await pipe.open())
-    client.transport.write(ALL_VALUES)
-    assert await client.received(256) == ALL_VALUES
-
-
 async def test_the_pace_of_the_line_both_ways(clock: Clock) -> None:
     pipe = Pipe(clock, LineSettings(9600, parity="E"))
     device = Device(pipe)
@@ -41,31 +37,6 @@ async def test_the_pace_of_the_line_both_ways(clock: Clock) -> None:
     assert clock.now() - start == pytest.approx(96 * 11 / 9600 * NS_PER_S, abs=2 * NS_PER_MS)
     assert len(device.bauds) > 10
     assert set(device.bauds) == {9600}
-
-
-async def test_what_is_written_counts_as_pending_until_the_line_has_carried_it(
-    clock: Clock,
-) -> None:
-    pipe = Pipe(clock, LINE)
-    device = Device(pipe)
-    client = Client(await pipe.open())
-    drained: list[int] = []
-    client.transport.on_drained = lambda: drained.append(len(device.data))
-    client.transport.write(bytes(500))
-    assert client.transport.pending == 500
-    await until(lambda: bool(drained))
-    assert drained == [500]
-    assert client.transport.pending == 0
-
-
-async def test_a_write_that_does_not_fit_is_refused_whole(clock: Clock) -> None:
-    pipe = Pipe(clock, LINE, limit=100)
-    client = Client(await pipe.open())
-    client.transport.write(bytes(60))
-    with pytest.raises(PortError) as caught:
-        client.transport.write(bytes(60))
-    assert caught.value.reason == "full"
-    assert client.transport.pending == 60
 
 
 async def test_the_newest_bytes_of_the_device_are_dropped_and_counted(clock: Clock) -> None:
@@ -129,23 +100,9 @@ async def test_opened_twice_it_is_busy_and_closed_it_is_free(clock: Clock) -> No
     assert not first.lost
 
 
-async def test_what_arrives_before_start_is_not_lost(clock: Clock) -> None:
-    pipe = Pipe(clock, LINE)
-    client = Client(await pipe.open(), start=False)
-    pipe.device.write(b"early")
-    await elapse(1)
-    client.transport.start(client.data.extend, client.lost.append)
-    assert await client.received(5) == b"early"
-
-
-async def test_a_stalled_device_receives_nothing_until_it_listens_again(clock: Clock) -> None:
-    pipe = Pipe(clock, LineSettings(4_000_000))
-    device = Device(pipe)
-    pipe.device.stall()
-    client = Client(await pipe.open())
-    client.transport.write(b"abc")
-    await turns()
-    assert not device.data
-    assert client.transport.pending == 3
-    pipe.device.unstall()
-    await until(lambda: device.data == b"abc")
+async def test_a_loop_plug_returns_all_values_in_order(timer: Timer) -> None:
+    client = Client(await open_serial("loop://", LineSettings(10_000_000), timer))
+    block = ALL_VALUES + os.urandom(20_000)
+    client.transport.write(block)
+    assert await client.received(len(block)) == block
+    await client.close()

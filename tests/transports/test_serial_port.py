@@ -4,13 +4,11 @@ import asyncio
 import errno
 import fcntl
 import os
-import random
 import struct
 import subprocess
 import sys
 import termios
 import threading
-from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -60,35 +58,27 @@ def as_real(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tty, "is_pseudo_terminal_path", lambda path: False)
 
 
-async def open_on(port: str, path: DataPath, line: LineSettings = LINE) -> Transport:
+async def open_on(port: str, path: DataPath, line: LineSettings = LINE, **more: Any) -> Transport:
     timer = Timer(asyncio.get_running_loop())
     try:
-        return await open_serial(port, line, timer, path=path)
+        return await open_serial(port, line, timer, path=path, **more)
     finally:
         timer.close()
 
 
-async def refusal(port: str, path: DataPath = "auto", **options: Any) -> PortError:
-    timer = Timer(asyncio.get_running_loop())
-    try:
-        with pytest.raises(PortError) as caught:
-            await open_serial(port, LINE, timer, path=path, **options)
-    finally:
-        timer.close()
+async def refusal(port: str, path: DataPath = "auto", **more: Any) -> PortError:
+    with pytest.raises(PortError) as caught:
+        await open_on(port, path, **more)
     assert caught.value.where == port
     return caught.value
 
 
+async def closed(transport: Transport) -> None:
+    transport.close()
+    await transport.wait_closed()
+
+
 # --- data ---------------------------------------------------------------------------------------
-
-
-async def test_the_path_asked_for_is_taken(path: DataPath) -> None:
-    with Pty() as pty:
-        transport = await open_on(pty.path, path)
-        kind: type = {"posix": SerialStream, "asyncio": AsyncioStream}[path]
-        assert type(transport) is kind
-        assert transport.name == pty.path
-        transport.close()
 
 
 async def test_all_values_pass_on_a_fresh_pty_and_again_after_it_was_cooked(
@@ -98,6 +88,8 @@ async def test_all_values_pass_on_a_fresh_pty_and_again_after_it_was_cooked(
         cooked = termios.tcgetattr(pty.slave)
         for _ in range(3):
             client = Client(await open_on(pty.path, path))
+            taken: type = {"posix": SerialStream, "asyncio": AsyncioStream}[path]
+            assert type(client.transport) is taken
             client.transport.write(ALL_VALUES)
             assert await pty.received(256) == ALL_VALUES
             os.write(pty.master, ALL_VALUES)
@@ -108,72 +100,18 @@ async def test_all_values_pass_on_a_fresh_pty_and_again_after_it_was_cooked(
             termios.tcsetattr(pty.slave, termios.TCSANOW, cooked)
 
 
-async def test_a_break_is_not_a_signal_and_not_a_flush(path: DataPath, kind: str) -> None:
+async def test_a_break_is_not_a_signal_and_flow_control_by_bytes_is_never_on(
+    path: DataPath, kind: str
+) -> None:
     """BRKINT, which pyserial leaves as it finds it, would throw away what is in the buffers."""
-
+    off = termios.BRKINT | termios.PARMRK | termios.ISTRIP | termios.IXON | termios.IXOFF
     with Pty() as pty:
         attributes = termios.tcgetattr(pty.slave)
-        attributes[0] |= termios.BRKINT | termios.PARMRK | termios.ISTRIP
+        attributes[0] |= off
         termios.tcsetattr(pty.slave, termios.TCSANOW, attributes)
         transport = await open_on(pty.path, path)
-        flags = termios.tcgetattr(pty.slave)[0]
-        assert not flags & (termios.BRKINT | termios.PARMRK | termios.ISTRIP)
+        assert not termios.tcgetattr(pty.slave)[0] & off
         transport.close()
-
-
-async def test_what_arrives_before_start_is_not_lost(path: DataPath) -> None:
-    with Pty() as pty:
-        client = Client(await open_on(pty.path, path), start=False)
-        os.write(pty.master, b"early" * 1000)
-        await turns()
-        client.transport.start(client.data.extend, client.lost.append)
-        assert await client.received(5000) == b"early" * 1000
-        await client.close()
-
-
-async def test_paused_the_bytes_stay_in_the_kernel(path: DataPath) -> None:
-    with Pty() as pty:
-        client = Client(await open_on(pty.path, path))
-        await turns()
-        client.transport.pause_reading()
-        os.write(pty.master, b"later")
-        await turns()
-        assert not client.data
-        client.transport.resume_reading()
-        assert await client.received(5) == b"later"
-        await client.close()
-
-
-@pytest.mark.parametrize("baud_rate", [9600, 115200, 250_000, 74_880])
-async def test_the_rate_is_set_odd_ones_too(path: DataPath, baud_rate: int) -> None:
-    with Pty() as pty:
-        transport = await open_on(pty.path, path, LineSettings(baud_rate, stop_bits=2))
-        assert tty.baud_rate(pty.slave) == baud_rate
-        assert termios.tcgetattr(pty.slave)[2] & termios.CSTOPB
-        transport.close()
-
-
-@pytest.mark.parametrize("line", [LineSettings(9600, parity="E"), LineSettings(9600, data_bits=7)])
-async def test_what_a_pty_cannot_carry_is_left_out_and_reported(
-    path: DataPath, line: LineSettings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whether a kernel refuses it or takes it in silence depends on its version."""
-    set_attributes = termios.tcsetattr
-
-    def strict(fd: int, when: int, attributes: list[Any]) -> None:
-        if attributes[2] & termios.PARENB or attributes[2] & termios.CSIZE != termios.CS8:
-            raise termios.error(errno.EINVAL, "Invalid argument")
-        set_attributes(fd, when, attributes)
-
-    monkeypatch.setattr(termios, "tcsetattr", strict)
-
-    with Pty() as pty:
-        client = Client(await open_on(pty.path, path, line))
-        notices = client.transport.notices
-        assert any("pseudo terminal" in notice for notice in notices)
-        client.transport.write(ALL_VALUES)
-        assert await pty.received(256) == ALL_VALUES
-        await client.close()
 
 
 @pytest.mark.parametrize(
@@ -187,25 +125,32 @@ async def test_what_a_pty_cannot_carry_is_left_out_and_reported(
         (LineSettings(9600), termios.CS8),
     ],
 )
-async def test_the_line_of_a_real_port_is_asked_of_the_kernel(
-    path: DataPath, line: LineSettings, flags: int, monkeypatch: pytest.MonkeyPatch
+async def test_the_line_is_asked_of_the_kernel_and_a_pty_reports_what_it_cannot_carry(
+    path: DataPath, kind: str, line: LineSettings, flags: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    as_real(monkeypatch)
+    """Whether a kernel refuses the line of a pty or takes it in silence depends on its version."""
     asked: list[int] = []
     set_attributes = termios.tcsetattr
+    parity = termios.PARENB | termios.PARODD
 
-    def note(fd: int, when: int, attributes: list[Any]) -> None:
+    def strict(fd: int, when: int, attributes: list[Any]) -> None:
         asked.append(attributes[2])
+        if kind == "pty" and (
+            attributes[2] & termios.PARENB or attributes[2] & termios.CSIZE != termios.CS8
+        ):
+            raise termios.error(errno.EINVAL, "Invalid argument")
         set_attributes(fd, when, attributes)
 
-    monkeypatch.setattr(termios, "tcsetattr", note)
-    of_a_line = termios.CSIZE | termios.PARENB | termios.PARODD | termios.CSTOPB | termios.CRTSCTS
-
+    monkeypatch.setattr(termios, "tcsetattr", strict)
+    of_a_line = termios.CSIZE | parity | termios.CSTOPB | termios.CRTSCTS
     with Pty() as pty:
         transport = await open_on(pty.path, path, line)
+        if kind == "pty":
+            flags = flags & ~(termios.CSIZE | parity) | termios.CS8
         assert asked[0] & of_a_line == flags
-        transport.close()
-        await transport.wait_closed()
+        reported = any("pseudo terminal" in notice for notice in transport.notices)
+        assert reported == (kind == "pty" and line != LineSettings(9600))
+        await closed(transport)
 
 
 async def test_a_wake_up_for_nothing_is_not_a_hang_up(
@@ -236,30 +181,6 @@ async def test_a_wake_up_for_nothing_is_not_a_hang_up(
 # --- a peer that does not take, or does strange things ------------------------------------------
 
 
-async def test_a_stalled_peer_blocks_nothing_and_the_buffer_is_bounded(path: DataPath) -> None:
-    with Pty() as pty:
-        client = Client(await open_on(pty.path, path))
-        dice = random.Random(1)
-        accepted = bytearray()
-        with pytest.raises(PortError) as caught:
-            while True:
-                block = dice.randbytes(8192)
-                client.transport.write(block)
-                accepted += block
-                await turns(1)
-        assert caught.value.reason == "full"
-        assert 200_000 < client.transport.pending <= 256 * 1024
-        with Faults().watch(client.transport.fileno()) as calls:
-            await turns(100)
-        assert calls.calls["write"] == 0, "the loop spins"
-        drained: list[int] = []
-        client.transport.on_drained = lambda: drained.append(client.transport.pending)
-        assert await pty.received(len(accepted)) == accepted
-        await until(lambda: bool(drained))
-        assert drained == [0]
-        await client.close()
-
-
 async def test_a_kernel_that_takes_nothing_is_not_asked_without_end(path: DataPath) -> None:
     """pyserial's own write() would not come back before it does."""
 
@@ -282,15 +203,9 @@ async def test_closing_with_a_stalled_peer_is_immediate(
         client = Client(await open_on(pty.path, path))
         client.transport.write(bytes(200_000))
         await turns()
-        client.transport.close()
-        client.transport.close()
-        await client.transport.wait_closed()
-        await turns()
+        await client.close()
         assert not client.lost
         assert not drains
-        with pytest.raises(PortError) as caught:
-            client.transport.write(b"x")
-        assert caught.value.reason == PortError.LOST
     assert descriptors().items() <= before.items()
 
 
@@ -356,49 +271,15 @@ async def test_a_driver_that_never_closes_is_not_waited_for(
 async def test_unplugging_is_seen_at_once_and_reported_once(path: DataPath, kind: str) -> None:
     before = descriptors()
     with Pty() as pty:
-        for paused in (False, True):
-            other = Pty()
-            client = Client(await open_on(other.path, path))
-            await turns()
-            client.transport.write(b"x")
-            if paused:
-                client.transport.pause_reading()
-            await turns()
-            other.hang_up()
-            await until(lambda: bool(client.lost))  # noqa: B023
-            await client.transport.wait_closed()
-            await turns()
-            assert [error.reason for error in client.lost] == [PortError.LOST]
-            assert client.lost[0].where == other.path
-            with pytest.raises(PortError):
-                client.transport.write(b"y")
-            await client.close()
-            other.__exit__()
-        assert pty.read() == b""
-    assert descriptors().items() <= before.items()
-
-
-async def test_unplugging_is_seen_while_a_peer_is_stalled(path: DataPath) -> None:
-    with Pty() as pty:
         client = Client(await open_on(pty.path, path))
-        client.transport.write(bytes(200_000))
         await turns()
         pty.hang_up()
         await until(lambda: bool(client.lost))
+        await client.transport.wait_closed()
         await turns()
-        assert len(client.lost) == 1
+        assert [error.where for error in client.lost] == [pty.path]
         await client.close()
-
-
-async def test_one_byte_at_a_time(path: DataPath) -> None:
-    with Pty() as pty:
-        with Faults(pty.path).shorten("read").shorten("write"):
-            client = Client(await open_on(pty.path, path))
-            client.transport.write(ALL_VALUES)
-            os.write(pty.master, ALL_VALUES)
-            assert await pty.received(256) == ALL_VALUES
-            assert await client.received(256) == ALL_VALUES
-        await client.close()
+    assert descriptors().items() <= before.items()
 
 
 @pytest.mark.wall_clock("virtual ports are opened very often")
@@ -461,9 +342,10 @@ async def test_a_library_that_reports_a_loss_in_its_own_words(
 # --- opening ------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def slow_open(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """Opening a tty takes until the event is set."""
+@pytest.mark.parametrize("how", ["deadline", "cancel"])
+async def test_an_open_that_is_no_longer_awaited_leaves_nothing_open(
+    path: DataPath, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real_open, hurry = os.open, threading.Event()
 
     def slow(name: Any, *arguments: Any, **more: Any) -> int:
@@ -471,42 +353,20 @@ def slow_open(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
             hurry.wait(10)
         return real_open(name, *arguments, **more)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "open", slow)
-        yield hurry
-        hurry.set()
-
-
-async def test_a_slow_open_does_not_stop_the_loop(
-    path: DataPath, slow_open: threading.Event
-) -> None:
-    with Pty() as pty:
-        opening = asyncio.create_task(open_on(pty.path, path))
-        await turns(100)
-        assert not opening.done()  # and this event loop runs on
-        slow_open.set()
-        (await opening).close()
-
-
-@pytest.mark.parametrize("how", ["deadline", "cancel"])
-async def test_an_open_that_is_no_longer_awaited_leaves_nothing_open(
-    path: DataPath, how: str, slow_open: threading.Event, monkeypatch: pytest.MonkeyPatch
-) -> None:
     if how == "deadline":
         monkeypatch.setattr(serial_port, "OPEN_DEADLINE_S", 0.05)
-
     with Pty() as pty:
         before = descriptors()
+        monkeypatch.setattr(os, "open", slow)
         if how == "deadline":
-            error = await refusal(pty.path, path)
-            assert error.reason == PortError.LOST
+            assert (await refusal(pty.path, path)).reason == PortError.LOST
         else:
             task = asyncio.create_task(open_on(pty.path, path))
-            await until(lambda: bool(call_threads()))
+            await until(lambda: bool(call_threads()))  # and this event loop runs on
             task.cancel()
             await asyncio.wait([task])
         assert call_threads()  # it still opens
-        slow_open.set()
+        hurry.set()
         await until(lambda: not call_threads())
         assert descriptors().items() <= before.items()
 
@@ -519,12 +379,9 @@ async def test_a_second_opener_is_refused_with_the_name_of_the_first(
         error = await refusal(pty.path, path)
         assert error.reason == PortError.BUSY
         assert f"pid {os.getpid()}" in error.what
-        first.close()
-        await first.wait_closed()
+        await closed(first)
         pty.unlock()
-        again = await open_on(pty.path, path)
-        again.close()
-        await again.wait_closed()
+        await closed(await open_on(pty.path, path))
 
 
 OPENER = """
@@ -572,16 +429,13 @@ async def test_who_hosts_a_pty_is_not_its_holder(tmp_path: Path, timer: Timer) -
     port.close()
 
 
-def is_exclusive(fd: int) -> bool:
-    return bool(struct.unpack("i", fcntl.ioctl(fd, TIOCGEXCL, bytes(4)))[0])
-
-
 async def test_a_real_port_is_closed_to_every_other_open(path: DataPath, kind: str) -> None:
     """A pty is not: there the lock would outlive the client."""
 
     with Pty() as pty:
         transport = await open_on(pty.path, path)
-        assert is_exclusive(pty.slave) == (kind == "real")
+        exclusive = struct.unpack("i", fcntl.ioctl(pty.slave, TIOCGEXCL, bytes(4)))[0]
+        assert bool(exclusive) == (kind == "real")
         transport.close()
 
 
@@ -605,14 +459,10 @@ async def test_modem_lines_are_left_alone(
         termios.tcsetattr(pty.slave, termios.TCSANOW, attributes)
         transport = await open_on(pty.path, path)
         assert not termios.tcgetattr(pty.slave)[2] & termios.HUPCL, "closing drops DTR"
-        transport.close()
-        await transport.wait_closed()
+        await closed(transport)
         assert changes == []
         pty.unlock()
-        asked = LineSettings(9600, dtr=False, rts=True)
-        transport = await open_on(pty.path, path, asked)
-        transport.close()
-        await transport.wait_closed()
+        await closed(await open_on(pty.path, path, LineSettings(9600, dtr=False, rts=True)))
         assert changes == [
             (termios.TIOCMBIC, termios.TIOCM_DTR),
             (termios.TIOCMBIS, termios.TIOCM_RTS),
@@ -622,26 +472,12 @@ async def test_modem_lines_are_left_alone(
 async def test_descriptors_that_select_cannot_watch_are_refused(
     path: DataPath, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert serial_port.DESCRIPTOR_LIMIT == 1024
     monkeypatch.setattr(serial_port, "DESCRIPTOR_LIMIT", 3)
-
     with Pty() as pty:
         before = descriptors()
         assert (await refusal(pty.path, path)).reason == PortError.UNSUPPORTED
         assert descriptors().items() <= before.items()
-
-
-def test_the_limit_is_that_of_select() -> None:
-    assert serial_port.DESCRIPTOR_LIMIT == 1024
-
-
-async def test_flow_control_by_bytes_is_never_on(path: DataPath) -> None:
-    with Pty() as pty:
-        attributes = termios.tcgetattr(pty.slave)
-        attributes[0] |= termios.IXON | termios.IXOFF
-        termios.tcsetattr(pty.slave, termios.TCSANOW, attributes)
-        transport = await open_on(pty.path, path)
-        assert not termios.tcgetattr(pty.slave)[0] & (termios.IXON | termios.IXOFF)
-        transport.close()
 
 
 @pytest.mark.wall_clock("virtual ports are opened very often")
@@ -729,18 +565,23 @@ async def test_things_that_are_no_ports(tmp_path: Path) -> None:
     before = descriptors()
     file = tmp_path / "file"
     file.write_text("text")
-    assert (await refusal(str(file))).reason == PortError.UNSUPPORTED
-    assert (await refusal(str(tmp_path))).reason == PortError.UNSUPPORTED
-    assert (await refusal(str(tmp_path / "none"))).reason == PortError.ABSENT
-    assert (await refusal(str(file / "below"))).reason == PortError.ABSENT
-    assert (await refusal("a\0b")).reason == PortError.UNSUPPORTED
+    for port, reason in (
+        (str(file), PortError.UNSUPPORTED),
+        (str(tmp_path), PortError.UNSUPPORTED),
+        (str(tmp_path / "none"), PortError.ABSENT),
+        (str(file / "below"), PortError.ABSENT),
+        ("a\0b", PortError.UNSUPPORTED),
+    ):
+        assert (await refusal(port)).reason == reason
     assert (await refusal("")).reason in (PortError.ABSENT, PortError.UNSUPPORTED)
     assert descriptors().items() <= before.items()
 
 
 @pytest.mark.parametrize("allow_urls", [False, True])
 async def test_urls_that_only_pyserial_supports(allow_urls: bool, tmp_path: Path) -> None:
+    """And the network, where it is not allowed."""
     target = tmp_path / "written"
+    network = ["socket://127.0.0.1:1", "rfc2217://127.0.0.1:1"]
     with Pty() as pty:
         for url in (
             f"spy://{pty.path}?file={target}",
@@ -759,54 +600,36 @@ async def test_urls_that_only_pyserial_supports(allow_urls: bool, tmp_path: Path
             "socket://localhost:1/path",
             "socket://[::1:1",
             "://",
+            *([] if allow_urls else network),
         ):
             assert (await refusal(url, allow_urls=allow_urls)).reason == PortError.UNSUPPORTED
     assert not target.exists()
 
 
-async def test_the_network_is_refused_where_it_is_not_allowed() -> None:
-    for url in ("socket://127.0.0.1:1", "rfc2217://127.0.0.1:1"):
-        assert (await refusal(url)).reason == PortError.UNSUPPORTED
-
-
 # --- latency ------------------------------------------------------------------------------------
 
 
-def ftdi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pty: Pty) -> Path:
-    """A sysfs in which this pty is an FTDI chip."""
-    as_real(monkeypatch)
-    monkeypatch.setattr(tty, "SYSFS_TTY", tmp_path)
-    file = tmp_path / Path(pty.path).name / "device" / "latency_timer"
-    file.parent.mkdir(parents=True)
-    file.write_text("16\n")
-    return file
-
-
+@pytest.mark.parametrize(
+    ("permitted", "words"), [(True, "16 ms"), (False, "without permission to change it")]
+)
 async def test_the_latency_timer_of_an_ftdi_chip_is_shortened_and_reported(
-    path: DataPath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with Pty() as pty:
-        timer = ftdi(tmp_path, monkeypatch, pty)
-        transport: Any = await open_on(pty.path, path)
-        assert timer.read_text() == "1"
-        assert any("16 ms" in notice for notice in transport.notices)
-        transport.close()
-        await transport.wait_closed()
-
-
-async def test_a_latency_timer_one_may_not_set_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: DataPath, permitted: bool, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
+    as_real(monkeypatch)
+    monkeypatch.setattr(tty, "SYSFS_TTY", tmp_path)
     with Pty() as pty:
-        ftdi(tmp_path, monkeypatch, pty)
-        monkeypatch.setattr(Path, "write_text", refuse)
-        transport: Any = await open_on(pty.path, "posix")
-        assert any("without permission to change it" in notice for notice in transport.notices)
-        transport.close()
-        await transport.wait_closed()
+        timer = tmp_path / Path(pty.path).name / "device" / "latency_timer"
+        timer.parent.mkdir(parents=True)
+        timer.write_text("16\n")
+        if not permitted:
+            monkeypatch.setattr(Path, "write_text", refuse)
+        transport: Any = await open_on(pty.path, path)
+        assert timer.read_text() == ("1" if permitted else "16\n")
+        assert any(words in notice for notice in transport.notices)
+        await closed(transport)
 
 
 async def test_the_low_latency_mode_of_a_driver_is_set_and_reported(
@@ -820,5 +643,4 @@ async def test_the_low_latency_mode_of_a_driver_is_set_and_reported(
         transport: Any = await open_on(pty.path, path)
         assert asked == [True]
         assert any("low-latency" in notice for notice in transport.notices)
-        transport.close()
-        await transport.wait_closed()
+        await closed(transport)

@@ -13,6 +13,7 @@ from hilgw.transports.tcp.device import (
 )
 from hilgw.transports.tcp.listener import TcpListener
 from hilgw.transports.tcp.stream import connect_tcp
+from tests.transports import rig
 
 
 class Notified:
@@ -30,70 +31,62 @@ class Notified:
         self.data += data
 
 
-class Client:
-    def __init__(self, stream: Any) -> None:
-        self.stream = stream
-        self.data = b""
-        self.lost = 0
-        stream.start(self.receive, self.lose)
-
-    def receive(self, data: bytes) -> None:
-        self.data += data
-
-    def lose(self, error: object) -> None:
-        self.lost += 1
+class Client(rig.Client):
+    async def gone(self) -> None:
+        await until(lambda: bool(self.lost))
 
 
-async def test_a_server_serves_one_client_and_then_the_next() -> None:
+async def connected(device: Any) -> Client:
+    return Client(await connect_tcp("127.0.0.1", int(device.path.rpartition(":")[2])))
+
+
+async def listening() -> tuple[TcpServerDevice, Notified]:
     device = TcpServerDevice("127.0.0.1", 0)
     notified = Notified(device)
     await device.listen()
+    return device, notified
+
+
+async def test_a_server_serves_one_client_and_then_the_next() -> None:
+    device, notified = await listening()
     assert device.path == f"127.0.0.1:{device.port}"
     device.write(b"nobody hears this")
-    first = Client(await connect_tcp("127.0.0.1", device.port))
-    first.stream.write(b"hello")
+    first = await connected(device)
+    first.transport.write(b"hello")
     await until(lambda: notified.data == b"hello")
     device.write(b"welcome")
-    await until(lambda: first.data == b"welcome")
-    second = Client(await connect_tcp("127.0.0.1", device.port))
-    await until(lambda: second.lost)
+    assert await first.received(7) == b"welcome"
+    second = await connected(device)
+    await second.gone()
     assert notified.events == ["open"]
-    first.stream.close()
+    await first.close()
     await until(lambda: notified.events == ["open", "close"])
-    third = Client(await connect_tcp("127.0.0.1", device.port))
+    third = await connected(device)
     await until(lambda: notified.events == ["open", "close", "open"])
     device.hang_up()
-    await until(lambda: third.lost)
+    await third.gone()
     assert notified.events[-1] == "close"
-    for client in (second, third):
-        client.stream.close()
     device.close()
 
 
 async def test_unplugged_it_accepts_none() -> None:
-    device = TcpServerDevice("127.0.0.1", 0)
-    notified = Notified(device)
-    await device.listen()
-    first = Client(await connect_tcp("127.0.0.1", device.port))
-    await until(lambda: notified.events)
+    device, notified = await listening()
+    first = await connected(device)
+    await until(lambda: bool(notified.events))
     device.unplug()
-    await until(lambda: first.lost)
-    second = Client(await connect_tcp("127.0.0.1", device.port))
-    await until(lambda: second.lost)
+    await first.gone()
+    await (await connected(device)).gone()
     device.plug()
-    third = Client(await connect_tcp("127.0.0.1", device.port))
+    third = await connected(device)
     await until(lambda: notified.events == ["open", "close", "open"])
-    for client in (first, second, third):
-        client.stream.close()
+    await third.close()
     device.close()
 
 
 async def test_a_peer_that_does_not_read_is_hung_up_on() -> None:
-    device = TcpServerDevice("127.0.0.1", 0)
-    notified = Notified(device)
-    await device.listen()
+    device, notified = await listening()
     stream = await connect_tcp("127.0.0.1", device.port)
-    await until(lambda: notified.events)
+    await until(lambda: bool(notified.events))
     for _ in range(400):
         device.write(bytes(65536))
     await until(lambda: notified.events == ["open", "close"])
@@ -125,9 +118,9 @@ async def test_a_client_tries_until_somebody_listens_and_after_each_loss() -> No
     await until(lambda: notified.events == ["open", "close", "open"])
     device.write(b"here")
     client = Client(streams[-1])
-    await until(lambda: client.data == b"here")
+    assert await client.received(4) == b"here"
     device.close()
-    await until(lambda: client.lost)
+    await client.gone()
     assert notified.events[-1] == "close"
     again.close()
     for stream in streams:
@@ -135,72 +128,64 @@ async def test_a_client_tries_until_somebody_listens_and_after_each_loss() -> No
 
 
 async def test_a_stalled_device_reads_nothing_until_it_is_unstalled() -> None:
-    device = TcpServerDevice("127.0.0.1", 0)
-    notified = Notified(device)
-    await device.listen()
+    device, notified = await listening()
     device.stall()  # before the connection, then during it
-    first = Client(await connect_tcp("127.0.0.1", device.port))
-    await until(lambda: notified.events)
-    first.stream.write(b"one")
+    first = await connected(device)
+    await until(lambda: bool(notified.events))
+    first.transport.write(b"one")
     device.write(b"answer")
-    await until(lambda: first.data)
+    await first.received(6)
     assert not notified.data
     device.unstall()
     await until(lambda: notified.data == b"one")
     device.stall()
-    first.stream.write(b"two")
+    first.transport.write(b"two")
     device.unstall()
     await until(lambda: notified.data == b"onetwo")
     device.close()
-    first.stream.close()
+    await first.close()
 
 
 async def test_a_listener_gives_each_client_a_device_of_its_own() -> None:
     listener = TcpListenerDevice("127.0.0.1", 0)
     served: list[tuple[ConnectionSide, Notified]] = []
     await listener.listen()
-    port = int(listener.path.rpartition(":")[2])
-    early = Client(await connect_tcp("127.0.0.1", port))
-    await until(lambda: early.lost)  # nothing serves it
+    await (await connected(listener)).gone()  # nothing serves it
     listener.on_client = lambda device: served.append((device, Notified(device)))
-    clients = [Client(await connect_tcp("127.0.0.1", port)) for _ in range(3)]
+    clients = [await connected(listener) for _ in range(3)]
     await until(lambda: len(served) == 3)
     for number, client in enumerate(clients):
-        client.stream.write(bytes((number,)))
+        client.transport.write(bytes((number,)))
     await until(lambda: all(notified.data for _, notified in served))
     for device, notified in served:
         device.write(notified.data)
     await until(lambda: [each.data for each in clients] == [b"\0", b"\1", b"\2"])
     served[1][0].hang_up()
-    await until(lambda: clients[1].lost)
+    await clients[1].gone()
     assert [notified.events for _, notified in served].count(["open", "close"]) == 1
     listener.unplug()
-    await until(lambda: all(each.lost for each in clients))
-    late = Client(await connect_tcp("127.0.0.1", port))
-    await until(lambda: late.lost)
+    for client in clients:
+        await client.gone()
+    await (await connected(listener)).gone()
     listener.plug()
-    again = Client(await connect_tcp("127.0.0.1", port))
+    again = await connected(listener)
     await until(lambda: len(served) == 4)
-    again.stream.close()
+    await again.close()
     await until(lambda: served[3][1].events == ["open", "close"])
     listener.close()
 
 
-async def test_a_listener_bounds_its_clients(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_listener_bounds_its_clients(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hilgw.transports.tcp.device.MOST_CLIENTS", 1)
     listener = TcpListenerDevice("127.0.0.1", 0)
     served: list[Notified] = []
     listener.on_client = lambda device: served.append(Notified(device))
     await listener.listen()
-    port = int(listener.path.rpartition(":")[2])
-    first = Client(await connect_tcp("127.0.0.1", port))
-    await until(lambda: served)
-    second = Client(await connect_tcp("127.0.0.1", port))
-    await until(lambda: second.lost)
-    first.stream.close()
+    first = await connected(listener)
+    await until(lambda: bool(served))
+    await (await connected(listener)).gone()
+    await first.close()
     await until(lambda: served[0].events == ["open", "close"])
-    Client(await connect_tcp("127.0.0.1", port))
+    await connected(listener)
     await until(lambda: len(served) == 2)
     listener.close()

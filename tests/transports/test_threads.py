@@ -26,15 +26,12 @@ class Port:
         self.closed_in.append(threading.current_thread())
 
 
-async def test_a_result() -> None:
+async def test_a_result_and_an_error() -> None:
     port = Port()
     port.may_open.set()
     assert await run_in_thread(port.open, deadline_s=5, undo=Port.close) is port
     await until(lambda: not call_threads())
     assert not port.closed_in
-
-
-async def test_an_error() -> None:
     with pytest.raises(ZeroDivisionError):
         await run_in_thread(lambda: 1 // 0, deadline_s=5, undo=lambda result: None)
 

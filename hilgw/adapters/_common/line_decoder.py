@@ -127,15 +127,3 @@ class LineDecoder(ABC):
     def _line(self, line: bytes) -> Item:
         """Return a whole line, or the packet it contains."""
         return line
-
-
-def item_text(item: Item) -> str:
-    """Return an item as text for the user."""
-    if isinstance(item, ReceivedMessage):
-        source = f" from {item.source!r}" if item.source else ""
-        rssi = "" if item.rssi_dbm is None else f", {item.rssi_dbm:g} dBm"
-        snr = "" if item.snr_db is None else f", SNR {item.snr_db} dB"
-        return f"packet of {len(item.data)} B {item.data[:64]!r}{source}{rssi}{snr}"
-    if isinstance(item, Discarded):
-        return f"{item.number} x {item.text}"
-    return repr(item[:96])

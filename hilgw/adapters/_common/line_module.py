@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from typing import Any, ClassVar
 
-from hilgw.adapters._common.line_decoder import Item, LineDecoder, ReceivedMessage, item_text
+from hilgw.adapters._common.line_decoder import Discarded, Item, LineDecoder, ReceivedMessage
 from hilgw.adapters._common.module import (
     EARLY,
     LineDialogue,
@@ -215,4 +215,11 @@ class LineModuleSession(ModuleSession[ModuleT]):
         return "; ".join(map(self._item_text, decoder.feed(frame) + decoder.flush())) or "nothing"
 
     def _item_text(self, item: Item) -> str:
-        return item_text(item)
+        if isinstance(item, ReceivedMessage):
+            source = f" from {item.source!r}" if item.source else ""
+            rssi = "" if item.rssi_dbm is None else f", {item.rssi_dbm:g} dBm"
+            snr = "" if item.snr_db is None else f", SNR {item.snr_db} dB"
+            return f"packet of {len(item.data)} B {item.data[:64]!r}{source}{rssi}{snr}"
+        if isinstance(item, Discarded):
+            return f"{item.number} x {item.text}"
+        return repr(item[:96])

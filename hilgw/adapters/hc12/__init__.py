@@ -3,7 +3,7 @@
 from typing import Any, ClassVar
 
 from hilgw.adapters._common.framing_settings import in_full
-from hilgw.adapters.base import Limits, Mapped, MockSpec, Problem, StationSettings, line_of
+from hilgw.adapters.base import Adapter, Limits, Mapped, MockSpec, Problem, StationSettings, line_of
 from hilgw.adapters.declaration import (
     ALL_AROUND,
     ALLOWED_CHANNELS,
@@ -83,9 +83,7 @@ LIMITS = Limits(
 )
 
 
-class Hc12Adapter:
-    """See `hilgw.adapters.base.Adapter`."""
-
+class Hc12Adapter(Adapter):
     kind: ClassVar[str] = "hc12"
     type: ClassVar[str] = "radio"
     summary: ClassVar[str] = "HC-12 radio modules, 433 MHz, a transparent stream with a framing"

@@ -147,22 +147,17 @@ def _version() -> LineScript[Event, str]:
     return "HC-12" if match is None else match[1].decode("ascii")
 
 
-def _read(name: str) -> LineScript[Event, int]:
-    text, answer = _READS[name]
-    match = yield from answered(
-        AskLine(text, answer, timeout_s=ANSWER_S, tries=TRIES),
-        PeerError(
-            f"the module does not answer {text.decode()}",
-            fix="check the wiring, and that it is an HC-12",
-        ),
-    )
-    return int(match[1])
-
-
 def _read_all() -> LineScript[Event, dict[str, int]]:
     values: dict[str, int] = {}
-    for name in _READS:
-        values[name] = yield from _read(name)
+    for name, (text, answer) in _READS.items():
+        match = yield from answered(
+            AskLine(text, answer, timeout_s=ANSWER_S, tries=TRIES),
+            PeerError(
+                f"the module does not answer {text.decode()}",
+                fix="check the wiring, and that it is an HC-12",
+            ),
+        )
+        values[name] = int(match[1])
     return values
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from hilgw.adapters.base import Limits, Mapped, MockSpec, Probe, Problem, StationSettings
+from hilgw.adapters.base import Adapter, Limits, Mapped, MockSpec, Probe, Problem, StationSettings
 from hilgw.adapters.declaration import (
     DIRECTION_FROM_POSES,
     INFRA_RED,
@@ -72,9 +72,7 @@ LIMITS = Limits(
 AHEAD = 32  # blocks; the longest burst has 17
 
 
-class IrToyAdapter:
-    """See `hilgw.adapters.base.Adapter`."""
-
+class IrToyAdapter(Adapter):
     kind: ClassVar[str] = "ir_toy"
     type: ClassVar[str] = "infra-red"
     summary: ClassVar[str] = "USB IR Toy: remote control codes NEC, RC5, RC6, SIRC, and raw timings"

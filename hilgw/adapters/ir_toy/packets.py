@@ -79,9 +79,7 @@ def packets_for(settings: IrToySettings, common: StationSettings) -> Packets:
         return RawPackets(settings, common)
     if settings.is_framed:
         return FramedPackets(settings, common, traits)
-    if isinstance(settings.mapping, OneChannel):
-        return WholeCodes(settings, common, traits)
-    return Commands(settings, common, traits)
+    return Codes(settings, common, traits)
 
 
 class Addresses:
@@ -137,54 +135,41 @@ def _no_channel(packet: Packet) -> CannotSend:
     return CannotSend(PacketRefused.CHANNEL, f"channel {packet.channel} has no address here")
 
 
-class WholeCodes(Packets):
-    """A packet is the address of a code, then its command, high bytes first."""
+class Codes(Packets):
+    """A packet is the command of a code, high byte first; the channel is the address.
+
+    With mapping channel the address comes before the command in the packet.
+    """
 
     def __init__(self, settings: IrToySettings, common: StationSettings, traits: Traits) -> None:
-        self.channels = frozenset({common.channel})
-        self._channel = common.channel
-        self._traits = traits
-        self._carrier_hz = carrier_of(settings)
-        self._address = _octets(traits.address_bits)
-        self._size = self._address + _octets(traits.command_bits)
-
-    def outward(self, packet: Packet) -> Outward:
-        if packet.channel not in (self._channel, BROADCAST):
-            return _no_channel(packet)
-        refusal = _wrong_size(packet, self._size, "address and command")
-        if refusal:
-            return refusal
-        address, command = packet.data[: self._address], packet.data[self._address :]
-        return _bursts([(int.from_bytes(address, "big"), self._carrier_hz)], command, self._traits)
-
-    def inward(self, code: Code, now: int) -> list[Event]:
-        data = code.address.to_bytes(self._address, "big")
-        data += code.command.to_bytes(self._size - self._address, "big")
-        return [Received(data, self._channel, address=source_of(code.address, self._traits))]
-
-
-class Commands(Packets):
-    """A packet is the command of a code, high byte first; the channel is the address."""
-
-    def __init__(self, settings: IrToySettings, common: StationSettings, traits: Traits) -> None:
+        is_whole = isinstance(settings.mapping, OneChannel)
         self._addresses = Addresses(settings, common, traits)
         self.channels = self._addresses.channels
         self._traits = traits
-        self._size = _octets(traits.command_bits)
+        self._own = common.channel if is_whole else None
+        self._address = _octets(traits.address_bits) if is_whole else 0
+        self._command = _octets(traits.command_bits)
+        self._noun = "address and command" if is_whole else "a command"
 
     def outward(self, packet: Packet) -> Outward:
         targets = self._addresses.targets(packet.channel)
         if not targets:
             return _no_channel(packet)
-        return _wrong_size(packet, self._size, "a command") or _bursts(
-            targets, packet.data, self._traits
-        )
+        refusal = _wrong_size(packet, self._address + self._command, self._noun)
+        if refusal:
+            return refusal
+        address, command = packet.data[: self._address], packet.data[self._address :]
+        if address:
+            targets = [(int.from_bytes(address, "big"), carrier_hz) for _, carrier_hz in targets]
+        return _bursts(targets, command, self._traits)
 
     def inward(self, code: Code, now: int) -> list[Event]:
-        channel = self._addresses.channel_of(code.address)
+        channel = self._addresses.channel_of(code.address) if self._own is None else self._own
         if channel is None:
             return [_unknown_address(code)]
-        data = code.command.to_bytes(self._size, "big")
+        data = code.command.to_bytes(self._command, "big")
+        if self._address:
+            data = code.address.to_bytes(self._address, "big") + data
         return [Received(data, channel, address=source_of(code.address, self._traits))]
 
 
@@ -199,7 +184,6 @@ class _Stream:
         self._drop_counts = DropCounts()
 
     def drops(self) -> list[Event]:
-        """Return the drops since the last report, one event per reason."""
         totals = {**self.framing.dropped, IrToyDropped.LOST_CODE: self.octets.lost}
         return [
             Dropped(reason, f"over codes: {reason.replace('_', ' ')}", count)
@@ -246,7 +230,6 @@ class FramedPackets(Packets):
         ]
 
     def inward(self, code: Code, now: int) -> list[Event]:
-        """Return the packets that a code of an address completes, and the drops."""
         address = code.address
         if self._addresses.channel_of(address) is None:
             return [_unknown_address(code)]
@@ -327,7 +310,6 @@ class RawPackets(Packets):
         return []
 
     def received(self, durations: tuple[int, ...]) -> Event:
-        """Return received durations as a packet."""
         data = b"".join(min(us, LONGEST_US).to_bytes(2, "big") for us in durations)
         return Received(data, self._channel)
 

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from hilgw.adapters.base import Limits, Mapped, MockSpec, Probe, Problem, StationSettings
+from hilgw.adapters.base import Adapter, Limits, Mapped, MockSpec, Probe, Problem, StationSettings
 from hilgw.adapters.declaration import (
     ALL_AROUND,
     ALLOWED_CHANNELS,
@@ -70,9 +70,7 @@ LIMITS = Limits(
 )
 
 
-class RylrAdapter:
-    """See `hilgw.adapters.base.Adapter`."""
-
+class RylrAdapter(Adapter):
     kind: ClassVar[str] = "rylr998"
     type: ClassVar[str] = "radio"
     summary: ClassVar[str] = "REYAX RYLR998 and RYLR498 LoRa modules, addressed packets"

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from hilgw.adapters.base import Limits, Mapped, MockSpec, Problem, StationSettings, line_of
+from hilgw.adapters.base import Adapter, Limits, Mapped, MockSpec, Problem, StationSettings, line_of
 from hilgw.adapters.declaration import (
     ALL_AROUND,
     BYTE_SIZE,
@@ -57,9 +57,7 @@ LIMITS = Limits(
 )
 
 
-class TextAdapter:
-    """See `hilgw.adapters.base.Adapter`."""
-
+class TextAdapter(Adapter):
     kind: ClassVar[str] = "text"
     type: ClassVar[str] = "radio"
     summary: ClassVar[str] = "any module with text commands, declared in the configuration"

@@ -65,7 +65,7 @@ def wanted_registers(settings: XBeeSettings, common: StationSettings) -> Wanted:
     if settings.endpoints is not None:
         wanted["AO"] = Value(1, 1, any_set=True)
     if settings.api_mode == 0:
-        high, low = _target(settings.destination)
+        high, low = divmod(int(normal_address(settings.destination), 16), 1 << 32)
         wanted["DH"], wanted["DL"] = Value(high, 4), Value(low, 4)
         registers.read.extend(("DH", "DL"))
     if common.rtscts:
@@ -84,10 +84,6 @@ def _of_firmware(settings: XBeeSettings, common: StationSettings) -> Wanted:
     if settings.firmware == "digimesh":  # 900 MHz parts hop and have no CH
         return Wanted(["CH", "ID", *explicit], {"CH", "AO"}, wanted)
     return Wanted(["MY", "CH", "ID"], wanted=wanted)
-
-
-def _target(destination: str) -> tuple[int, int]:
-    return divmod(int(normal_address(destination), 16), 1 << 32)
 
 
 # --- the script -----------------------------------------------------------------------------------
@@ -113,8 +109,6 @@ def handshake(
 
 
 class _Setup:
-    """Compares the module with the settings and sets the registers that differ."""
-
     def __init__(self, settings: XBeeSettings, common: StationSettings, commands: Commands) -> None:
         self._settings = settings
         self._common = common

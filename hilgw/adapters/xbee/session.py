@@ -289,18 +289,9 @@ class XBeeSession(XBeeModuleSession):
     # --- the network --------------------------------------------------------------------------
 
     def discover(self, now: int) -> list[Event]:
-        """Search for the modules of the network: a Node for each that answers, then SearchEnded.
-
-        No events when the session is not ready or a search is running.
-        """
         return [] if self._module is None else self._network.discover(now, self._put)
 
     def command(self, address: str, name: str, value: bytes, token: int, now: int) -> list[Event]:
-        """Send an AT command to the module at this address (16 or 4 hex digits), applied at once.
-
-        A RemoteAnswer follows. Without a value the command reads. No events when the session is
-        not ready.
-        """
         if self._module is None:
             return []
         return self._network.command(address.upper(), name, value, token, now, self._put)

@@ -35,7 +35,6 @@ OPEN_DEADLINE_S = 10.0
 GUARDIAN_S = 0.5
 GUARDIAN_POLL_S = 0.01
 SYSFS = Path("/sys/class/tty")
-READ_TIMEOUT_S = 0.05  # how soon a reading thread notices that it must end
 # select(), which pyserial uses, cannot watch descriptors from this number on; a gateway with so
 # many open ports has a leak.
 DESCRIPTOR_LIMIT = 1024
@@ -86,7 +85,11 @@ async def open_serial(
     try:
         if path == "asyncio" or os.name != "posix":
             return _over_asyncio(device, port)
-        return _over_descriptor(device, port, modem_lines)
+        from hilgw.transports.serial.stream import SerialStream
+
+        return SerialStream(
+            device, port, device.notices, is_pty=device.is_pty, modem_lines=modem_lines
+        )
     except BaseException:
         device.close()
         raise
@@ -117,8 +120,6 @@ def open_modem_lines(port: str, *, allow_urls: bool) -> Any:
 
 
 class _Device(KeepsModemLines, NonBlocking, serial.Serial):
-    """A real port or a pty, with the notices from opening it."""
-
     notices: list[str]
 
 
@@ -263,12 +264,6 @@ async def _in_time(name: str, opening: Callable[[], Any]) -> Any:
 
 
 # --- moving the bytes ---------------------------------------------------------------------------
-
-
-def _over_descriptor(device: _Device, name: str, modem_lines: SwitchModemLine | None) -> Transport:
-    from hilgw.transports.serial.stream import SerialStream
-
-    return SerialStream(device, name, device.notices, is_pty=device.is_pty, modem_lines=modem_lines)
 
 
 def _over_asyncio(device: _Device, name: str) -> Transport:

@@ -51,8 +51,7 @@ class SerialStream(FdStream):
             self._modem_lines(name, on)
             return
         if self._is_pty:
-            problem = f"a pseudo terminal has no {name.upper()}"
-            raise PortError(problem, reason=PortError.UNSUPPORTED, where=self.name)
+            raise self._unsupported(f"a pseudo terminal has no {name.upper()}")
         try:
             self._port.switch(name, on)
         except OSError as error:

@@ -33,7 +33,6 @@ class TcpDevice(Observable):
 
     @property
     def serving(self) -> bool:
-        """True if there is a connection."""
         return self._stream is not None
 
     def start(self, on_data: DeviceHandler) -> None:
@@ -78,7 +77,6 @@ class TcpDevice(Observable):
         self.unplug()
 
     def connected(self, stream: Transport) -> None:
-        """Use this connection, which was established."""
         self._stream = stream
         if self.on_open is not None:
             self.on_open()
@@ -97,8 +95,6 @@ class TcpDevice(Observable):
 
 
 class _ListeningDevice(TcpDevice):
-    """A device that listens as `new_listener` does."""
-
     def __init__(self, host: str, port: int, new_listener: Listen = TcpListener) -> None:
         super().__init__(format_address(host, port))
         self._listener = new_listener(host, port, self._accept)

@@ -68,17 +68,12 @@ class InProcessListener:
         return format_address(self.host, self.port)
 
     async def start(self) -> None:
-        """Start listening; raises PortError (busy) if another one listens here."""
         self.port = self.port or next(self._network.numbers)
         if (self.host, self.port) in self._network.listeners:
             raise PortError("the address is in use", reason=PortError.BUSY, where=self.where)
         self._network.listeners[self.host, self.port] = self
 
     def close(self) -> None:
-        """Stop listening.
-
-        Accepted connections stay open.
-        """
         address = (self.host, self.port)
         if self._network.listeners.get(address) is self:
             del self._network.listeners[address]

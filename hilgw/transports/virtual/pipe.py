@@ -90,12 +90,10 @@ class Pipe(Observable):
         return client
 
     def left(self, client: PipeTransport) -> None:
-        """Note that the client has closed its end."""
         if self._client is client:
             self._client = None
 
     def receive(self, data: bytes, host_baud: int) -> None:
-        """Process bytes of the client."""
         if self._on_data is not None and self.plugged:
             self._on_data(data, host_baud)
 
@@ -113,7 +111,6 @@ class Pipe(Observable):
         self._to_client.put(data[:room])
 
     def stall(self) -> None:
-        """Stop reading: the bytes of the client wait at its end."""
         self.stalled = True
         if self._client is not None:
             self._client.to_device.hold()
@@ -217,7 +214,6 @@ class PipeTransport(Transport):
     # --- called by the hardware's end -------------------------------------------------------------
 
     def receive(self, data: bytes) -> None:
-        """Process bytes of the device."""
         room = self._limit - len(self._held)
         self._device.overrun += max(0, len(data) - room)
         self._held += data[:room]

@@ -198,8 +198,7 @@ class VirtualPort(Observable):
         return len(self._to_client) + len(self._blocked)
 
     def write(self, data: bytes) -> None:
-        room = self._limit - self.pending if self.plugged else 0
-        room = max(0, room)
+        room = max(0, self._limit - self.pending) if self.plugged else 0
         self.overrun += max(0, len(data) - room)
         self._to_client.put(data[:room])
 
@@ -209,7 +208,6 @@ class VirtualPort(Observable):
             self.on_modem_line(name, on)
 
     def stall(self) -> None:
-        """Stop reading, like firmware that hangs: the bytes of the client wait at its end."""
         self._stalled = True
         self._from_client.hold()
         self._unwatch()
@@ -220,7 +218,6 @@ class VirtualPort(Observable):
         self._watch()
 
     def unplug(self) -> None:
-        """Remove the name; a program that has the port open reads a hang-up."""
         if not self.plugged:
             return
         self.plugged = False
@@ -235,7 +232,6 @@ class VirtualPort(Observable):
         os.close(master)
 
     def plug(self) -> None:
-        """Create the name again, with a new pty."""
         if self.plugged or self._closed:
             return
         try:

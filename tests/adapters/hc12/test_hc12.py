@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from firmware_mocks import hc12
 from hilgw.adapters import base
 from hilgw.adapters.hc12 import ADAPTER
 from hilgw.errors import MismatchError, PeerError
@@ -40,25 +39,29 @@ class TestSetByALine(Variant, TestHc12):
     far_mock = mock
 
 
-def line(mock: dict[str, Any], **settings: Any) -> Side:
-    """Return a session and a mock at both ends of a wire without delay."""
-    return World(ADAPTER, baudRate=9600).add(mock, **{"set_line": "dtr", **settings})
-
-
 def after(seconds: float, mock: dict[str, Any], **settings: Any) -> Side:
-    """Return both after this time."""
-    side = line(mock, **settings)
+    """Return a session and a mock at both ends of a wire without delay, after this time."""
+    side = World(ADAPTER, baudRate=9600).add(mock, **{"set_line": "dtr", **settings})
     side.world.run(seconds)
     return side
 
 
-def test_a_module_that_does_not_answer_may_have_another_serial_mode() -> None:
-    """No command reads it, so the fix names it."""
-    bench = line({"B": 4800}, parity="even")
+@pytest.mark.parametrize(
+    ("mock", "settings", "words"),
+    [
+        ({"B": 4800}, {"parity": "even"}, "its serial mode (AT+U)"),  # no command reads it
+        ({"set_by": "rts"}, {}, "DTR pulls SET low"),
+    ],
+)
+def test_a_module_that_does_not_answer_is_reported(
+    mock: dict[str, Any], settings: dict[str, Any], words: str
+) -> None:
+    bench = after(0, mock, **settings)
     bench.mock.host_baud = 9600
-    bench.world.run(5)
+    bench.world.run(10)
     (failed,) = bench.of(base.Failed)
-    assert "its serial mode (AT+U)" in failed.error.fix and "rate is 9600" in failed.error.fix
+    assert isinstance(failed.error, PeerError)
+    assert words in f"{failed.error} {failed.error.fix}"
 
 
 def test_what_the_file_does_not_ask_for_is_not_written() -> None:
@@ -66,7 +69,7 @@ def test_what_the_file_does_not_ask_for_is_not_written() -> None:
     bench = after(5, {"C": 12, "FU": 1, "P": 3})
     (ready,) = bench.of(base.Ready)
     assert "FU1, 9600 baud, +5 dBm" in ready.identity
-    assert not [text for text in bench.writes if text[3:4] in (b"B", b"C", b"F", b"P", b"U")]
+    assert bench.writes == [b"AT", b"AT+V", b"AT+RB", b"AT+RC", b"AT+RF", b"AT+RP"]
 
 
 @pytest.mark.parametrize("spelling", ["plain", "2.3B", "module", "long"])
@@ -74,28 +77,15 @@ def test_what_differs_is_set_and_read_back(spelling: str) -> None:
     bench = after(5, {"spelling": spelling}, mode="FU1", power_dbm=8)
     (ready,) = bench.of(base.Ready)
     assert "channel 012 (437.8 MHz), FU1, 9600 baud, +8 dBm" in ready.identity
-    assert [text for text in bench.writes if text[3:4] in (b"C", b"P", b"F")] == [
-        b"AT+C012",
-        b"AT+P4",
-    ]
+    written = [text for text in bench.writes if text[3:4] in (b"C", b"P", b"F")]
+    assert written == [b"AT+C012", b"AT+P4"]
     assert [event.on for event in bench.of(base.SetLine)] == [False, True, False]
     assert (bench.mock.settings.channel, bench.mock.settings.power) == (12, 4)
 
 
-def test_a_module_that_is_right_is_not_written_to() -> None:
-    bench = after(5, {"C": 12})
-    assert bench.of(base.Ready)
-    assert bench.writes == [b"AT", b"AT+V", b"AT+RB", b"AT+RC", b"AT+RF", b"AT+RP"]
-
-
 def test_range_becomes_the_least_power_that_reaches_it() -> None:
     near, far = after(5, {}, range_m=300.0), after(5, {}, range_m=3000.0)
-    assert near.mock.settings.power == 1
-    assert far.mock.settings.power == 8
-    too_far = ADAPTER.check(
-        ADAPTER.Settings(range_m=1e5), base.StationSettings(port="x", channel=12)
-    )
-    assert [problem[0] for problem in too_far] == ["range_m"]
+    assert (near.mock.settings.power, far.mock.settings.power) == (1, 8)
 
 
 def test_without_command_mode_nothing_is_sent_and_that_is_reported() -> None:
@@ -119,59 +109,23 @@ def test_held_by_hand_it_only_verifies() -> None:
     bench.mock.reset(bench.world.now)
     bench.world.run(4)
     assert bench.of(base.Ready)
-    wrong = after(3, {"set": "low", "C": 13}, set_line="held")
-    (failed,) = wrong.of(base.Failed)
-    assert isinstance(failed.error, MismatchError)
-    assert "AT+C012" in str(failed.error)
-
-
-def test_a_module_that_does_not_answer_is_reported() -> None:
-    bench = after(10, {"set_by": "rts"})
-    (failed,) = bench.of(base.Failed)
-    assert isinstance(failed.error, PeerError)
-    assert "DTR pulls SET low" in str(failed.error)
-
-
-def test_packets_pass_after_command_mode() -> None:
-    bench = after(5, {})
-    other = hc12.create("o", bench.world.air, {"C": 12, "replies": "ping:pong"}, (10.0, 0, 0))
-    other.advance(bench.world.now)
-    sent = bench.session.send(Packet(b"ping 1", 12, "radio", "t"), bench.world.now)
-    bench.mock.receive(sent.data, bench.world.now)  # type: ignore[union-attr]
-    for _ in range(100):
-        bench.world.run(0.01)
-        other.advance(bench.world.now)
-        other.take(bench.world.now)
-    assert bench.of(base.Received) == [base.Received(b"pong 1", 12)]
-
-
-def test_fu4_refuses_what_its_framing_makes_too_long() -> None:
-    bench = after(8, {"FU": 4, "B": 1200}, mode="FU4", baudRate=1200, framing="slip")
-    assert bench.of(base.Ready), bench.events
-    twice_as_long = Packet(b"\xc0" * 50, 12, "radio", "t")
-    refused = bench.session.send(twice_as_long, bench.world.now)
-    assert isinstance(refused, base.CannotSend), refused
-    assert refused.reason == "too_long"
-    assert "the limit in FU4 is 60" in refused.text
-    packet = Packet(b"\xc0" * 5 + bytes(45), 12, "radio", "t")
-    assert isinstance(bench.session.send(packet, bench.world.now), base.Transmission)
+    (failed,) = after(3, {"set": "low", "C": 13}, set_line="held").of(base.Failed)
+    assert isinstance(failed.error, MismatchError) and "AT+C012" in str(failed.error)
 
 
 def test_fu4_sends_little_and_seldom() -> None:
-    bench = after(8, {"FU": 4, "B": 1200}, mode="FU4", baudRate=1200)
+    bench = after(8, {"FU": 4, "B": 1200}, mode="FU4", baudRate=1200, framing="slip")
     assert bench.of(base.Ready), bench.events
-    assert (
-        bench.session.send(Packet(bytes(51), 12, "radio", "t"), bench.world.now).reason
-        == "too_long"
-    )  # type: ignore[union-attr]
-    packet = Packet(bytes(50), 12, "radio", "t")
-    assert bench.session.send(packet, bench.world.now)
-    assert bench.session.send(packet, bench.world.now + SECOND) is None
+    assert "the limit in FU4 is 50" in bench.send(bytes(51)).text
+    assert "the limit in FU4 is 60" in bench.send(b"\xc0" * 50).text  # as a frame
+    packet = b"\xc0" * 5 + bytes(45)
+    assert isinstance(bench.send(packet), base.Transmission)
+    sent = bench.world.now
+    assert bench.send(packet) is None
     due = bench.session.next_deadline()
-    assert due is not None
-    assert 2 * SECOND < due - bench.world.now < 3 * SECOND
+    assert due is not None and 2 * SECOND < due - sent < 3 * SECOND
     bench.session.expire(due)
-    assert bench.session.send(packet, due)
+    assert bench.session.send(Packet(packet, 12, "radio", "t"), due)
 
 
 @pytest.mark.parametrize(
@@ -188,6 +142,7 @@ def test_fu4_sends_little_and_seldom() -> None:
             "command_rate",
         ),
         ({"power_dbm": 8, "range_m": 10.0}, {"channel": 1}, "range_m"),
+        ({"range_m": 1e5}, {"channel": 12}, "range_m"),
         ({"set_line": "rts"}, {"channel": 1, "rtscts": True}, "rtscts"),
         ({"framing": "nonsense"}, {"channel": 1}, "framing"),
     ],

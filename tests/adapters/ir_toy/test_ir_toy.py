@@ -12,7 +12,6 @@ from hypothesis import given, strategies as st
 from hilgw.adapters import base
 from hilgw.adapters.ir_toy import ADAPTER
 from hilgw.adapters.ir_toy.receiver import END, SampleDecoder, encode_burst, to_count, to_us
-from hilgw.adapters.ir_toy.sample_mode import period_of
 from hilgw.adapters.ir_toy.settings import ByAddress, Target
 from hilgw.errors import MismatchError, PeerError
 from hilgw.framing.gap import GapSettings
@@ -20,7 +19,7 @@ from hilgw.framing.length import LengthSettings
 from hilgw.medium.packet import Packet
 from hilgw.testing.conformance import AdapterConformance
 from hilgw.testing.conformance.subject import Vector
-from tests.adapters.session_bench import SessionBench
+from tests.adapters.session_bench import SessionBench, dropped, of
 
 MS = 1_000_000
 RESET = b"\xff\xff\xff\0\0\0\0\0"
@@ -60,18 +59,6 @@ def common(**fields: Any) -> base.StationSettings:
     )
 
 
-def session(line: base.StationSettings | None = None, **settings: Any) -> Any:
-    return ADAPTER.session(ADAPTER.Settings(**settings), line or common())
-
-
-def packet(data: bytes, channel: int = 4) -> Packet:
-    return Packet(data=data, channel=channel, type="infra-red", source="rover.tx")
-
-
-def of(kind: type[Any], events: list[base.Event]) -> list[Any]:
-    return [event for event in events if isinstance(event, kind)]
-
-
 def writes(events: list[base.Event]) -> list[bytes]:
     return [event.data for event in of(base.Write, events)]
 
@@ -79,8 +66,8 @@ def writes(events: list[base.Event]) -> list[bytes]:
 class ToySession(SessionBench):
     """A session whose toy is the test."""
 
-    def __init__(self, line: base.StationSettings | None = None, **settings: Any) -> None:
-        super().__init__(session(line, **settings), 1_000 * MS)
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(ADAPTER.session(ADAPTER.Settings(**settings), common()), 1_000 * MS)
 
     def wait(self, ms: float) -> list[base.Event]:
         return self.pass_time(ms / 1000)
@@ -91,17 +78,22 @@ class ToySession(SessionBench):
         assert writes(self.wait(25)) == [b"v"]
         self.take_in(b"V222")
         self.take_in(b"S01")
-        assert of(base.Ready, self.events)
+        assert self.of(base.Ready)
         return self
 
+    @property
+    def received(self) -> list[bytes]:
+        return [event.data for event in self.of(base.Received)]
+
     def send(self, data: bytes, channel: int = 4) -> Any:
-        answer = self.session.send(packet(data, channel), self.now)
+        packet = Packet(data=data, channel=channel, type="infra-red", source="rover.tx")
+        answer = self.session.send(packet, self.now)
         if isinstance(answer, base.Transmission):
             self.air_time_ns = answer.air_time_ns
             return dataclasses.replace(answer, air_time_ns=0)
         return answer
 
-    def start(self, data: bytes) -> list[base.Event]:
+    def start(self, data: bytes = b"\4\10") -> list[base.Event]:
         """A packet on its way, up to the toy's readiness."""
         assert self.send(data) == base.Transmission(b"\0", 1)
         assert writes(self.wait(5)) == [b"s"]
@@ -109,25 +101,13 @@ class ToySession(SessionBench):
         assert begin.endswith(START)
         return self.events
 
-    def play(self, data: bytes) -> bytes:
-        """A whole transmission; the burst."""
-        self.start(data)
-        sent = b""
-        while blocks := writes(self.take_in(ROOM)):
-            assert len(blocks) == 1
-            assert len(blocks[0]) <= 62
-            sent += blocks[0]
-        assert sent.endswith(OVER)
-        return sent
-
 
 # --- the handshake --------------------------------------------------------------------------------
 
 
 def test_reset_version_sample_mode() -> None:
     bench = ToySession()
-    assert bench.take(bench.session.open(bench.now)) == [base.Write(RESET)]
-    assert bench.session.next_deadline() == bench.now + 20 * MS
+    assert bench.open() == [base.Write(RESET)]
     assert bench.wait(19) == []
     assert bench.wait(1) == [base.Write(b"v")]
     assert bench.take_in(b"V2") == []
@@ -140,93 +120,65 @@ def test_reset_version_sample_mode() -> None:
 def test_what_it_sends_before_it_is_reset_is_not_an_answer() -> None:
     """A toy left in sample mode under a fluorescent tube streams on."""
     bench = ToySession()
-    bench.session.open(bench.now)
+    bench.open()
     for _ in range(20):
         assert bench.take_in(nec(1, 2)) == []
         assert bench.wait(15) == []
     assert bench.wait(20) == [base.Write(b"v")]
-    assert bench.take_in(b"\x05\x08\0\0\0\0" + b"V220") == [
-        base.Write(b"s")
-    ]  # an IRman packet before it
-    assert of(base.Ready, bench.take_in(b"S01" + nec(4, 8)))[0].identity.endswith("20, NEC, 38 kHz")
-    assert of(base.Received, bench.events) == [base.Received(b"\x04\x08", 4, address="04")]
+    irman = b"\x05\x08\0\0\0\0"
+    assert bench.take_in(irman + b"V220") == [base.Write(b"s")]
+    assert of(base.Ready, bench.take_in(b"S01" + nec(4, 8)))
+    assert bench.received == [b"\x04\x08"]
 
 
 def test_light_that_never_ends_holds_nothing_up() -> None:
     bench = ToySession()
-    bench.session.open(bench.now)
-    asked = []
+    bench.open()
     for _ in range(60):
         bench.take_in(b"\x00\x20")
-        asked += writes(bench.wait(10))
-    assert asked[0] == b"v"
+        bench.wait(10)
+    assert writes(bench.events)[1] == b"v"
 
 
-def test_text_in_place_of_its_answers_is_shown() -> None:
+@pytest.mark.parametrize("text", [b"\r\nraspberrypi login: \r\n", b""])
+def test_text_in_place_of_its_answers_is_shown_and_silence_given_up(text: bytes) -> None:
     bench = ToySession()
-    bench.take(bench.session.open(bench.now))
-    for _ in range(60):
-        bench.take_in(b"\r\nraspberrypi login: \r\n")
+    bench.open()
+    for _ in range(200):
+        bench.take_in(text)
         bench.wait(50)
-    (shown,) = of(base.Notice, bench.events)
-    assert 'no frame yet; begins "' in shown.text
-    assert 'it sends "raspberrypi login:": text in place of its answers' in shown.text
-    assert of(base.Failed, bench.events)
-
-
-def test_no_answer_is_asked_for_again_and_given_up() -> None:
-    bench = ToySession()
-    bench.take(bench.session.open(bench.now))
-    bench.wait(10_000)
-    assert writes(bench.events) == [RESET, b"v"] * 3
-    (failed,) = of(base.Failed, bench.events)
-    assert isinstance(failed.error, PeerError)
-    assert "the IR Toy does not answer" in str(failed.error)
-    assert of(base.Notice, bench.events) == []
+    shown = [each.text for each in bench.of(base.Notice)]
+    assert len(shown) == bool(text)
+    words = 'it sends "raspberrypi login:": text in place of its answers'
+    assert all('no frame yet; begins "' in each and words in each for each in shown)
+    (failed,) = bench.of(base.Failed)
+    assert isinstance(failed.error, PeerError) and "does not answer" in str(failed.error)
+    assert text or writes(bench.events) == [RESET, b"v"] * 3
     assert bench.session.next_deadline() is None
     assert bench.take_in(b"V222") == []
 
 
-def test_a_toy_that_somebody_left_in_the_middle_of_a_transmission() -> None:
-    """The first reset ends it, and the toy drops what came with it; the second one counts."""
-    bench = ToySession()
-    bench.session.open(bench.now)
-    bench.take_in(b"t\x00\x02C")
-    assert writes(bench.wait(30)) == [b"v"]
-    assert writes(bench.wait(550)) == [RESET, b"v"]
-    assert bench.take_in(b"V222") == [base.Write(b"s")]
-    assert of(base.Ready, bench.take_in(b"S01"))
-
-
 @pytest.mark.parametrize(
-    ("answers", "words"),
-    [
-        ((b"V219",), "firmware 19"),
-        ((b"V104",), "firmware 4"),
-        ((b"V222", b"S02"), "protocol S02"),
-    ],
+    ("answers", "words"), [((b"V219",), "firmware 19"), ((b"V222", b"S02"), "protocol S02")]
 )
 def test_a_toy_that_will_not_do(answers: tuple[bytes, ...], words: str) -> None:
     bench = ToySession()
-    bench.session.open(bench.now)
+    bench.open()
     bench.wait(25)
     for answer in answers:
         bench.take_in(answer)
-    (failed,) = of(base.Failed, bench.events)
-    assert isinstance(failed.error, MismatchError)
-    assert words in str(failed.error)
+    (failed,) = bench.of(base.Failed)
+    assert isinstance(failed.error, MismatchError) and words in str(failed.error)
     assert bench.take_in(b"S01") == []
 
 
 def test_nothing_passes_before_ready_and_after_close() -> None:
     bench = ToySession()
-    assert bench.send(b"\4\10") is None
-    assert bench.take_in(nec(4, 8)) == []
+    assert (bench.send(b"\4\10"), bench.take_in(nec(4, 8))) == (None, [])
     bench.up()
     bench.take_in(nec(4, 8)[:20])
-    assert [event.reason for event in bench.session.close()] == ["interrupted"]
-    assert bench.send(b"\4\10") is None
-    assert bench.take_in(nec(4, 8)) == []
+    assert dropped(bench.session.close()) == ["interrupted"]
+    assert (bench.send(b"\4\10"), bench.take_in(nec(4, 8))) == (None, [])
     assert bench.session.next_deadline() is None
     assert bench.session.close() == []
 
@@ -234,33 +186,27 @@ def test_nothing_passes_before_ready_and_after_close() -> None:
 # --- from the toy ---------------------------------------------------------------------------------
 
 
-def test_a_press_and_how_it_is_held() -> None:
-    stream = nec(4, 8) + PAUSE + (HELD + b"\x10\x00") * 3 + HELD + OVER
-    once, every = ToySession().up(), ToySession(held_keys="every").up()
-    for bench in (once, every):
-        bench.take_in(stream)
-    assert of(base.Received, once.events) == [base.Received(b"\x04\x08", 4, address="04")]
-    assert [event.reason for event in of(base.Dropped, once.events)] == ["repeat"] * 4
-    assert of(base.Received, every.events) == [base.Received(b"\x04\x08", 4, address="04")] * 5
+@pytest.mark.parametrize(("held", "packets"), [({}, 1), ({"held_keys": "every"}, 5)])
+def test_a_press_and_how_it_is_held(held: dict[str, Any], packets: int) -> None:
+    bench = ToySession(**held).up()
+    bench.take_in(nec(4, 8) + PAUSE + (HELD + b"\x10\x00") * 3 + HELD + OVER)
+    assert bench.of(base.Received) == [base.Received(b"\x04\x08", 4, address="04")] * packets
+    assert dropped(bench.events) == ["repeat"] * (5 - packets)
 
 
 def test_sirc_is_known_by_the_gap_or_the_silence_behind_it() -> None:
     bench = ToySession(code="sirc").up()
     wire = encode_burst((2400, *(us for _ in range(12) for us in (600, 600))))[:-2]
-    assert bench.take_in(wire) == []
-    assert bench.wait(119) == []
-    assert of(base.Received, bench.wait(1)) == [base.Received(b"\x00\x00", 4, address="00")]
+    assert bench.take_in(wire) + bench.wait(119) == []
+    assert bench.wait(1) == [base.Received(b"\x00\x00", 4, address="00")]
     again = to_count(20_000).to_bytes(2, "big")
-    assert [event.reason for event in bench.take_in(again + wire + again)] == ["repeat"]
+    assert dropped(bench.take_in(again + wire + again)) == ["repeat"]
 
 
 def test_other_light_is_counted() -> None:
     bench = ToySession(code="sirc").up()
-    bench.take_in(encode_burst((2400, 600, 1200, 600, 600)))
-    bench.take_in(encode_burst([500] * 301))
-    bench.take_in(OVER * 3)
-    reasons = [event.reason for event in of(base.Dropped, bench.events)]
-    assert reasons == ["strange", "overlong", "overflow"]
+    bench.take_in(encode_burst((2400, 600, 1200, 600, 600)) + encode_burst([500] * 301) + OVER * 3)
+    assert dropped(bench.events) == ["strange", "overlong", "overflow"]
 
 
 @pytest.mark.parametrize("end", [PAUSE, OVER, b""])
@@ -268,29 +214,26 @@ def test_a_code_of_another_kind_is_named_and_still_counted(end: bytes) -> None:
     bench = ToySession(code="rc5").up()
     bench.take_in(nec(0x04, 0x52) + end)
     bench.wait(2_000)
-    assert [each.text for each in of(base.Notice, bench.events)] == [
-        "NEC 0x04:0x52; this adapter takes rc5"
-    ]
-    assert {each.reason for each in of(base.Dropped, bench.events)} == {"strange"}
+    assert bench.of(base.Notice) == [base.Notice("NEC 0x04:0x52; this adapter takes rc5")]
+    assert set(dropped(bench.events)) == {"strange"}
     assert bench.session.next_deadline() is None
 
 
 def test_half_a_count_is_given_up() -> None:
     bench = ToySession().up()
     bench.take_in(b"\x01")
-    assert [event.reason for event in bench.wait(100)] == ["bad_sample"]
+    assert dropped(bench.wait(100)) == ["bad_sample"]
     assert bench.wait(400) == []
-    assert of(base.Received, bench.take_in(nec(4, 8))) == [
-        base.Received(b"\x04\x08", 4, address="04")
-    ]
+    bench.take_in(nec(4, 8))
+    assert bench.received == [b"\x04\x08"]
 
 
 def test_a_lost_byte_costs_one_burst() -> None:
     bench = ToySession().up()
     wire = nec(4, 8) + OVER
     bench.take_in(wire[:21] + wire[22:] + wire)
-    assert of(base.Received, bench.events) == [base.Received(b"\x04\x08", 4, address="04")]
-    assert "bad_sample" in [event.reason for event in of(base.Dropped, bench.events)]
+    assert bench.received == [b"\x04\x08"]
+    assert "bad_sample" in dropped(bench.events)
 
 
 def test_a_toy_back_in_its_default_mode_is_noticed_by_what_it_sends() -> None:
@@ -298,12 +241,9 @@ def test_a_toy_back_in_its_default_mode_is_noticed_by_what_it_sends() -> None:
     bench.take_in(nec(4, 8) + OVER)
     bench.wait(1_000)
     bench.take_in(b"\x05\x0c\0\0\0\0")
-    events = bench.wait(400)
+    events = bench.wait(420)
     assert of(base.NotReady, events) == [base.NotReady("the IR Toy left sample mode")]
-    assert writes(events) == [RESET]
-    assert writes(bench.wait(20)) == [b"v"]
-    bench.take_in(b"V222")
-    assert of(base.Ready, bench.take_in(b"S01"))
+    assert writes(events) == [RESET, b"v"]
 
 
 # --- to the toy -----------------------------------------------------------------------------------
@@ -317,9 +257,8 @@ def test_a_transmission_byte_by_byte() -> None:
     assert bench.wait(5) == [base.Write(b"s")]
     assert bench.take_in(b"S01") == [base.Write(b"\x06\x4e\x00" + START)]
     wire = nec(4, 8) + OVER
-    assert bench.take_in(ROOM) == [base.Write(wire[:62])]
-    assert bench.take_in(ROOM) == [base.Write(wire[62:124])]
-    assert bench.take_in(ROOM) == [base.Write(wire[124:])]
+    for start in (0, 62, 124):
+        assert bench.take_in(ROOM) == [base.Write(wire[start : start + 62])]
     assert bench.take_in(ROOM) == []  # one for the last block too
     assert bench.take_in(b"t\x00") == []
     assert bench.take_in(b"\x88C") == [base.Delivered(1), base.Write(b"\0")]
@@ -327,25 +266,29 @@ def test_a_transmission_byte_by_byte() -> None:
     assert bench.wait(5) == [base.Write(b"s")]
     assert bench.take_in(b"S01") == []
     bench.take_in(nec(1, 1))
-    assert of(base.Received, bench.events) == [base.Received(b"\x01\x01", 4, address="01")]
+    assert bench.received == [b"\x01\x01"]
 
 
 def test_blocks_are_as_long_as_there_is_room_and_even() -> None:
     bench = ToySession().up()
-    bench.start(b"\4\10")
+    bench.start()
     sizes = [len(writes(bench.take_in(bytes((room,))))[0]) for room in (62, 5, 64, 2)]
     assert sizes == [62, 4, 62, 2]
 
 
 @pytest.mark.parametrize(
-    ("result", "reason"),
-    [(b"t\x00\x88F", "underrun"), (b"t\x00\x86C", "count"), (b"t\x00\x88C", "")],
+    ("result", "event"),
+    [
+        (b"t\x00\x88F", base.Refused(1, "underrun")),
+        (b"t\x00\x86C", base.Refused(1, "count")),
+        (b"t\x00\x88C", base.Delivered(1)),
+    ],
 )
-def test_how_a_transmission_ends(result: bytes, reason: str) -> None:
+def test_how_a_transmission_ends(result: bytes, event: base.Event) -> None:
     bench = ToySession().up()
-    bench.play(b"\4\10")
-    events = bench.take_in(result)
-    assert events == [base.Refused(1, reason) if reason else base.Delivered(1), base.Write(b"\0")]
+    bench.start()
+    bench.take_in(ROOM * 4)
+    assert bench.take_in(result) == [event, base.Write(b"\0")]
     bench.wait(5)
     bench.take_in(b"S01")
     bench.wait(200)
@@ -355,24 +298,20 @@ def test_how_a_transmission_ends(result: bytes, reason: str) -> None:
 @pytest.mark.parametrize(
     ("answers", "reason"),
     [
-        ((ROOM, b"t\x00\x3eF"), "underrun"),  # ended before all was sent
-        ((ROOM, b"t\x00\x3eC"), "protocol"),
-        ((b"\x00",), "no_status"),  # no room is not an answer
-        ((b"A",), "no_status"),
-        ((ROOM,) * 4 + (b"t\x00\x88X",), "protocol"),
+        (ROOM + b"t\x00\x3eF", "underrun"),  # ended before all was sent
+        (ROOM + b"t\x00\x3eC", "protocol"),
+        (b"\x00", "no_status"),  # no room is not an answer
+        (b"A", "no_status"),
+        (ROOM * 4 + b"t\x00\x88X", "protocol"),
     ],
 )
-def test_answers_that_are_none_end_in_a_reset(answers: tuple[bytes, ...], reason: str) -> None:
+def test_answers_that_are_none_end_in_a_reset(answers: bytes, reason: str) -> None:
     bench = ToySession().up()
-    bench.start(b"\4\10")
-    for answer in answers:
-        bench.take_in(answer)
-    assert of(base.Refused, bench.events) == [base.Refused(1, reason)]
-    assert of(base.NotReady, bench.events)
+    bench.start()
+    bench.take_in(answers)
+    assert bench.of(base.Refused) == [base.Refused(1, reason)]
+    assert bench.of(base.NotReady)
     assert writes(bench.events)[-1] == RESET
-    assert writes(bench.wait(20)) == [b"v"]
-    bench.take_in(b"V222")
-    assert of(base.Ready, bench.take_in(b"S01"))
 
 
 @pytest.mark.parametrize("silent_after", range(7))
@@ -382,11 +321,10 @@ def test_silence_at_any_step_is_noticed(silent_after: int) -> None:
     for answer in (b"S01", ROOM, ROOM, ROOM, ROOM, b"t\x00")[:silent_after]:
         bench.wait(5)
         bench.take_in(answer)
-    bench.wait(1_200)
-    assert of(base.Refused, bench.events) == [base.Refused(1, "no_status")]
-    assert of(base.NotReady, bench.events) == [base.NotReady("the IR Toy stopped answering")]
-    bench.wait(10_000)
-    assert isinstance(of(base.Failed, bench.events)[0].error, PeerError)
+    bench.wait(11_200)
+    assert bench.of(base.Refused) == [base.Refused(1, "no_status")]
+    assert bench.of(base.NotReady) == [base.NotReady("the IR Toy stopped answering")]
+    assert isinstance(bench.of(base.Failed)[0].error, PeerError)
 
 
 def test_sample_mode_is_asked_for_again() -> None:
@@ -397,7 +335,6 @@ def test_sample_mode_is_asked_for_again() -> None:
     assert writes(bench.wait(149)) == []
     assert writes(bench.wait(1)) == [b"s"]
     assert writes(bench.take_in(b"S01")) == [b"\x06\x4e\x00" + START]
-    assert of(base.NotReady, bench.events) == []
 
 
 def test_24h_never_goes_to_a_toy_that_has_not_reported_s01() -> None:
@@ -411,44 +348,25 @@ def test_24h_never_goes_to_a_toy_that_has_not_reported_s01() -> None:
     assert not any(b"\x24" in data for data in writes(bench.events))
 
 
-def test_the_next_code_waits_for_the_end_of_this_one_s_time() -> None:
-    bench = ToySession().up()
-    bench.play(b"\4\10")
-    begun = bench.now
-    bench.take_in(b"t\x00\x88C")
-    bench.wait(5)
-    bench.take_in(b"S01")
-    assert bench.send(b"\4\10") is None
-    due = bench.session.next_deadline()
-    assert due == begun + 103 * MS  # the light itself comes 5 ms later
-    bench.wait((due - bench.now) / MS)
-    assert bench.send(b"\4\10") == base.Transmission(b"\0", 2)
-
-
 @pytest.mark.parametrize(
-    ("settings", "data", "least_ms", "most_ms"),
-    [
-        ({}, b"\4\10", 108, 250),
-        ({"code": "sirc"}, b"\4\10", 135, 400),
-        ({"framing": "cobs-crc16"}, bytes(250), 254 * 108, 254 * 250),
-    ],
+    ("settings", "data", "frames"),
+    [({}, b"\4\10", 1), ({"framing": "cobs-crc16"}, bytes(250), 254)],
 )
 def test_how_long_a_packet_is_in_the_air_at_most(
-    settings: dict[str, Any], data: bytes, least_ms: int, most_ms: int
+    settings: dict[str, Any], data: bytes, frames: int
 ) -> None:
     bench = ToySession(**settings).up()
     bench.send(data)
-    assert least_ms <= bench.air_time_ns / MS <= most_ms
+    assert 108 * frames <= bench.air_time_ns / MS <= 250 * frames
 
 
-def test_it_waits_half_a_second_after_received_light() -> None:
+def test_it_waits_for_the_end_of_received_light_but_half_a_second_at_most() -> None:
     bench = ToySession().up()
     bench.take_in(nec(4, 8)[:30])
     assert bench.send(b"\4\10") is None
     bench.wait(50)
     bench.take_in(nec(4, 8)[30:])
     assert bench.send(b"\4\10") == base.Transmission(b"\0", 1)
-
     jammed = ToySession().up()
     jammed.take_in(b"\x00\x20")
     waited = 0
@@ -459,14 +377,11 @@ def test_it_waits_half_a_second_after_received_light() -> None:
     assert waited == 500
 
 
-@pytest.mark.parametrize(
-    ("hz", "period"), [(36_000, 82), (38_000, 78), (40_000, 74), (455_000, 6), (15_000, 199)]
-)
+@pytest.mark.parametrize(("hz", "period"), [(38_000, 78), (455_000, 6), (15_000, 199)])
 def test_carriers(hz: int, period: int) -> None:
     """3 MHz / (period + 1)."""
-    assert period_of(hz) == period
     bench = ToySession(carrier_hz=hz).up()
-    bench.start(b"\4\10")
+    bench.start()
     assert bytes((6, period, 0)) + START in writes(bench.events)
 
 
@@ -475,14 +390,7 @@ def test_carriers(hz: int, period: int) -> None:
 
 def test_counts_are_21_and_a_third_microseconds() -> None:
     assert [to_us(count) for count in (0, 1, 3, 0x2B, 0xFFFE)] == [0, 21, 64, 917, 1398059]
-    assert [to_count(us) for us in (0, 21, 562, 9000, 65535, 2_000_000)] == [
-        1,
-        1,
-        26,
-        422,
-        3072,
-        END - 1,
-    ]
+    assert [to_count(us) for us in (0, 21, 562, 65535, 2_000_000)] == [1, 1, 26, 3072, END - 1]
     assert encode_burst((9000, 4500, 562)) == bytes.fromhex("01A6 00D3 001A FFFF")
 
 
@@ -521,26 +429,18 @@ def table(**entries: int) -> ByAddress:
             "mapping.table.-1",
             "0 or more",
         ),
+        ({"code": "sirc20", "mapping": table(c1=8191)}, {}, "", ""),
+        ({"framing": "length"}, {}, "", ""),
+        ({"framing": GapSettings(gap_ms=216)}, {}, "", ""),
+        ({"mapping": ByAddress()}, {}, "", ""),
     ],
 )
 def test_what_is_wrong_with_settings_is_reported_with_its_place(
     settings: dict[str, Any], line: dict[str, Any], path: str, words: str
 ) -> None:
-    ((where, what, fix),) = ADAPTER.check(ADAPTER.Settings(**settings), common(**line))
-    assert where == path
-    assert words in f"{what}; {fix}"
-
-
-def test_settings_that_fit() -> None:
-    for fields in (
-        {"code": "raw"},
-        {"code": "sirc20", "mapping": table(c1=8191)},
-        {"framing": "length"},
-        {"framing": "gap:300ms"},
-        {"framing": GapSettings(gap_ms=216)},
-        {"mapping": ByAddress()},
-    ):
-        assert ADAPTER.check(ADAPTER.Settings(**fields), common()) == []
+    problems = ADAPTER.check(ADAPTER.Settings(**settings), common(**line))
+    assert [where for where, _, _ in problems] == [path] * bool(path)
+    assert all(words in f"{what}; {fix}" for _, what, fix in problems)
 
 
 @pytest.mark.parametrize(
@@ -572,8 +472,7 @@ def test_packets_that_can_never_go_out(
 ) -> None:
     answer = ToySession(**settings).up().send(data, channel)
     assert isinstance(answer, base.CannotSend)
-    assert answer.reason == reason
-    assert answer.text
+    assert answer.reason == reason and answer.text
 
 
 @pytest.mark.parametrize(
@@ -590,8 +489,7 @@ def test_packets_that_can_never_go_out(
         ("rc5", bytes.fromhex("002A002A002A FFFF"), "896 896 896 us, end"),
         ("raw", nec(4, 8), "9003 4501 555 555 555 555 555 1685 ... us"),
         ("nec", b"", "0 B"),
-        ("nec", b"\xff\xff", "end"),
     ],
 )
 def test_describe_in_words(code: str, data: bytes, words: str) -> None:
-    assert session(code=code).describe(data) == f"IR Toy: {words}"
+    assert ToySession(code=code).session.describe(data) == f"IR Toy: {words}"

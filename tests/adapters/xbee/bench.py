@@ -6,9 +6,9 @@ misbehave. It shares no code with the adapter or with the firmware mock.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
-from hilgw.adapters.base import Event, StationSettings, Write
+from hilgw.adapters.base import Event, Failed, StationSettings, Write
 from hilgw.adapters.xbee import ADAPTER
 from hilgw.medium.packet import Packet
 from tests.adapters.session_bench import SessionBench
@@ -110,15 +110,16 @@ class FakeModule:
 class ModuleSession(SessionBench):
     """A session and a module."""
 
-    common_fields: ClassVar[dict[str, Any]] = {}
-
     def __init__(
-        self, fake: FakeModule | None = None, /, channel: int = 12, **settings: Any
+        self,
+        fake: FakeModule | None = None,
+        /,
+        channel: int = 12,
+        line: dict[str, Any] | None = None,
+        **settings: Any,
     ) -> None:
         self.settings = ADAPTER.Settings(**settings)
-        self.common = StationSettings(
-            **{"port": "/dev/null", "channel": channel} | self.common_fields
-        )
+        self.common = StationSettings(**{"port": "/dev/null", "channel": channel} | (line or {}))
         self.module = fake or FakeModule(settings.get("api_mode", 1))
         super().__init__(ADAPTER.session(self.settings, self.common))
         self.written: list[tuple[int, bytes]] = []
@@ -143,6 +144,11 @@ class ModuleSession(SessionBench):
         """Open the session; return this one."""
         self.open()
         return self
+
+    def failure(self) -> Any:
+        """Return the error of the one failure."""
+        (failed,) = self.of(Failed)
+        return failed.error
 
     def ready(self) -> ModuleSession:
         self.open()

@@ -63,37 +63,3 @@ class TestChannelHeader(Variant, OnXBee):
     vectors = (
         Vector(data=b"ello", channel=ord("H"), sends=SENT, receives=RECEIVED, address="5001"),
     )
-
-
-class TestFramesWithoutRssi(Variant, OnXBee):
-    """A module with AO 0 receives in frames 90, which have no RSSI."""
-
-    mock = {"AO": 0}
-    far_mock = {"AO": 0}
-    vectors = (
-        Vector(
-            data=b"Hello",
-            sends=SENT,
-            receives=bytes.fromhex(
-                "7E 00 11 90 FF FF FF FF FF FF FF FF 50 01 00 48 65 6C 6C 6F 32"
-            ),
-            address="5001",
-        ),
-    )
-
-
-class TestExplicitFrames(Variant, OnXBee):
-    """A module with AO 1 receives in frames 91, with endpoints."""
-
-    mock = {"AO": 1}
-    far_mock = {"AO": 1}
-    vectors = (
-        Vector(
-            data=b"Hello",
-            sends=SENT,
-            receives=bytes.fromhex(
-                "7E 00 17 91 FF FF FF FF FF FF FF FF 50 01 E8 E8 00 11 C1 05 00 48 65 6C 6C 6F 8A"
-            ),
-            address="5001",
-        ),
-    )

@@ -1,67 +1,12 @@
 """Frame layouts and words: the manual's frames, round trips, and bytes that are no frame."""
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given, strategies as st
 
 from hilgw.adapters.xbee import describe as words, frames as f
 from hilgw.errors import FrameError
-
-bytes_ = st.integers(0, 255)
-data = st.binary(max_size=40)
-short = st.binary(min_size=2, max_size=2).map(lambda raw: raw.hex().upper())
-long = st.binary(min_size=8, max_size=8).map(lambda raw: raw.hex().upper())
-letters = st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZ%?0123456789", min_size=2, max_size=2)
-words16 = st.integers(0, 0xFFFF)
-ends = st.none() | st.builds(f.Endpoints, bytes_, bytes_, words16, words16)
-records = st.one_of(
-    st.builds(f.AtCommand, bytes_, letters, data, st.booleans()),
-    st.builds(f.AtResponse, bytes_, letters, bytes_, data),
-    st.builds(f.Transmit, bytes_, short | long, data, bytes_),
-    st.builds(f.TransmitRequest, bytes_, long, data, short, bytes_, bytes_, ends),
-    st.builds(f.TransmitStatus, bytes_, bytes_),
-    st.builds(f.ExtendedStatus, bytes_, bytes_, short, bytes_, bytes_),
-    st.builds(f.Received, short | long, st.integers(-255, 0), bytes_, data),
-    st.builds(f.ReceivedPacket, long, short, bytes_, data, ends),
-    st.builds(f.ModemStatus, bytes_),
-    st.builds(
-        f.NodeIdentification, long, short, bytes_, short, long,
-        data.map(lambda name: name.replace(b"\0", b"-")), data,
-    ),
-    st.builds(f.RemoteAtCommand, bytes_, long, short, bytes_, letters, data),
-    st.builds(f.RemoteAtResponse, bytes_, long, short, letters, bytes_, data),
-)  # fmt: skip
-
-
-def packed(record: f.Frame) -> bytes:
-    """The frame data of a record; those of frames that only the module sends are written here."""
-
-    def address(*parts: str) -> bytes:
-        return bytes.fromhex("".join(parts))
-
-    match record:
-        case f.AtResponse(number, name, status, value):
-            return bytes((0x88, number)) + name.encode() + bytes((status,)) + value
-        case f.TransmitStatus(number, status):
-            return bytes((0x89, number, status))
-        case f.ExtendedStatus(number, status, network, retries, discovery):
-            return bytes((0x8B, number)) + address(network) + bytes((retries, status, discovery))
-        case f.Received(source, rssi_dbm, options, data):
-            kind = 0x81 if len(source) == 4 else 0x80
-            return bytes((kind,)) + address(source) + bytes((-rssi_dbm, options)) + data
-        case f.ReceivedPacket(source, network, options, data, ends):
-            kind = 0x90 if ends is None else 0x91
-            head = bytes((kind,)) + address(source, network) + f.pack_ends(ends)
-            return head + bytes((options,)) + data
-        case f.ModemStatus(status):
-            return bytes((0x8A, status))
-        case f.NodeIdentification(sender, sender_network, options, network, source, name, tail):
-            head = b"\x95" + address(sender, sender_network) + bytes((options,))
-            return head + address(network, source) + name + b"\0" + tail
-        case f.RemoteAtResponse(number, source, network, name, status, value):
-            head = bytes((0x97, number)) + address(source, network)
-            return head + name.encode() + bytes((status,)) + value
-    return record.pack()
-
 
 # Frame data by the layouts of the user guides, and the words for it.
 VECTORS = [
@@ -144,13 +89,9 @@ def test_layouts_and_words(wire: str, record: f.Frame, text: str) -> None:
     raw = bytes.fromhex(wire)
     assert f.parse(raw) == record
     assert type(f.parse(raw)) is type(record)
-    assert packed(record) == raw
+    if isinstance(record, f.AtCommand | f.Transmit | f.TransmitRequest | f.RemoteAtCommand):
+        assert record.pack() == raw
     assert words.describe(raw) == text
-
-
-@given(records)
-def test_round_trip(record: f.Frame) -> None:
-    assert f.parse(packed(record)) == record
 
 
 @pytest.mark.parametrize(("wire", "record", "text"), VECTORS)
@@ -168,18 +109,9 @@ def test_a_head_cut_short_is_an_error_of_ours(wire: str, record: f.Frame, text: 
 
 @given(st.binary(max_size=60))
 def test_any_bytes_parse_or_are_refused_and_are_described(raw: bytes) -> None:
-    try:
-        record = f.parse(raw)
-    except FrameError:
-        record = None
-    text = words.describe(raw)
-    assert text.isprintable()
-    assert record is None or raw.startswith(packed(record))
-
-
-@given(bytes_, data)
-def test_every_type_is_described(kind: int, rest: bytes) -> None:
-    assert words.describe(bytes((kind,)) + rest).isprintable()
+    with suppress(FrameError):
+        f.parse(raw)
+    assert words.describe(raw).isprintable()
 
 
 def test_long_payloads_are_shown_in_part() -> None:
@@ -187,12 +119,16 @@ def test_long_payloads_are_shown_in_part() -> None:
     assert text == f"send 200 B '{'x' * words.SHOWN}'... to all [id 1]"
 
 
-def test_every_delivery_status_has_a_ledger_word() -> None:
-    for status in range(256):
-        reason = words.delivery_reason(status)
-        assert reason.replace("_", "").isalnum()
-        assert (reason == "ok") == (status == 0)
-    assert words.delivery_reason(0x99) == "status_99"
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        (0x00, "ok"), (0x01, "no_ack"), (0x02, "cca"), (0x03, "purged"), (0x04, "duty_cycle"),
+        (0x21, "no_network_ack"), (0x24, "address_unknown"), (0x25, "no_route"),
+        (0x74, "too_long"), (0x75, "unrequested"), (0x99, "status_99"),
+    ],
+)  # fmt: skip
+def test_every_delivery_status_has_a_ledger_word(status: int, reason: str) -> None:
+    assert words.delivery_reason(status) == reason
     assert "99" in words.delivery_text(0x99)
     assert "4D" in words.modem_text(0x4D)
     assert words.at_status_text(0x43) == "bad parameter"  # the low nibble decides

@@ -1,14 +1,18 @@
 """How a session finds its module: what it asks, what it sets, and what it reports when it
 cannot."""
 
+import random
+
 import pytest
 
-from hilgw.adapters.base import Dropped, Failed, Notice, Ready, Write
+from hilgw.adapters.base import Failed, Notice, Ready, StationSettings
+from hilgw.adapters.xbee import ADAPTER
 from hilgw.adapters.xbee.module import hardware_of
 from hilgw.adapters.xbee.settings import ByDestination, ByHeader, Mapping
-from hilgw.errors import HilgwError, MismatchError, PeerError
-from tests.adapters.session_bench import SECOND
+from hilgw.errors import MismatchError, PeerError
+from tests.adapters.session_bench import SECOND, dropped, of
 from tests.adapters.xbee.bench import SERIAL, FakeModule, ModuleSession, frame
+from tests.cases import part_of
 
 RESET = "8A00"
 
@@ -19,13 +23,6 @@ def asked(module: FakeModule) -> list[str]:
         data[2:4].decode() + (f"={data[4:].hex().upper()}" if data[4:] else "")
         for data in module.log
     ]
-
-
-def error_of(bench: ModuleSession) -> HilgwError:
-    (failed,) = bench.of(Failed)
-    assert bench.session.next_deadline() is None
-    assert isinstance(failed, Failed)
-    return failed.error
 
 
 def test_reads_everything_and_sets_nothing_that_fits() -> None:
@@ -89,56 +86,48 @@ def test_a_module_without_np_is_an_s1() -> None:
 
 def test_another_module_is_refused_before_anything_is_set() -> None:
     bench = ModuleSession(channel=20, pan_id=1, my_address=2, module="0013a200deadbeef").opened()
-    error = error_of(bench)
+    error = bench.failure()
     assert isinstance(error, MismatchError)
-    assert SERIAL in str(error)
-    assert "0013A200DEADBEEF" in str(error)
+    assert SERIAL in str(error) and "0013A200DEADBEEF" in str(error)
     assert asked(bench.module) == ["AP", "HV", "VR", "SH", "SL"]
-
-
-def test_the_module_named_is_accepted_in_any_case() -> None:
-    assert isinstance(ModuleSession(module=SERIAL.lower()).open()[-1], Ready)
+    assert ModuleSession(module=SERIAL.lower()).opened().of(Ready)
 
 
 @pytest.mark.parametrize(
     ("hv", "vr", "protocol"),
     [
-        (0x4142, 0x3014, "DigiMesh"), (0x4142, 0x1014, "Zigbee"), (0x2E48, 0x4060, "Zigbee"),
-        (0x2E48, 0x9002, "DigiMesh"), (0x1744, 0x8073, "DigiMesh"), (0x2348, 0x8074, "no known"),
-        (0x9999, 0x2014, "no known"),
+        (0x4142, 0x3014, "DigiMesh"), (0x2E48, 0x4060, "Zigbee"), (0x2E48, 0x9002, "DigiMesh"),
+        (0x1744, 0x8073, "DigiMesh"), (0x2348, 0x8074, "no known"), (0x9999, 0x2014, "no known"),
     ],
 )  # fmt: skip
 def test_firmware_that_is_not_802_15_4_is_named(hv: int, vr: int, protocol: str) -> None:
-    bench = ModuleSession(
-        FakeModule(HV=hv.to_bytes(2, "big"), VR=vr.to_bytes(2, "big")), channel=20
-    )
-    bench.open()
-    error = error_of(bench)
+    module = FakeModule(HV=hv.to_bytes(2, "big"), VR=vr.to_bytes(2, "big"))
+    error = ModuleSession(module, channel=20).opened().failure()
     assert isinstance(error, MismatchError)
-    assert protocol in str(error)
-    assert f"HV {hv:04X}, VR {vr:04X}" in str(error)
-    assert all("=" not in item for item in asked(bench.module))
+    assert protocol in str(error) and f"HV {hv:04X}, VR {vr:04X}" in str(error)
+    assert all("=" not in item for item in asked(module))
 
 
 @pytest.mark.parametrize(
-    ("hv", "vr", "series"),
+    ("hv", "vr", "hardware"),
     [
-        (0x1744, 0x10EF, "XBee S1"), (0x1844, 0x10EF, "XBee S1 PRO"), (0x2E48, 0x2003, "XBee S2C"),
-        (0x4142, 0x2014, "XBee 3"), (0x4244, 0x200D, "XBee 3"),
+        (0x1744, 0x10EF, ("XBee S1", "802.15.4")), (0x1844, 0x10EF, ("XBee S1 PRO", "802.15.4")),
+        (0x2E48, 0x2003, ("XBee S2C", "802.15.4")), (0x4142, 0x2014, ("XBee 3", "802.15.4")),
+        (0x2300, 0x8071, ("XBee-PRO 900HP", "DigiMesh")),
+        (0x2300, 0x1061, ("XBee-PRO 900HP", "point-to-multipoint")),
+        (0x3100, 0x9000, ("XBee SX PRO", "DigiMesh")),
     ],
 )  # fmt: skip
-def test_hardware_with_802_15_4(hv: int, vr: int, series: str) -> None:
-    assert hardware_of(hv, vr) == (series, "802.15.4")
+def test_hardware_and_protocols(hv: int, vr: int, hardware: tuple[str, str]) -> None:
+    assert hardware_of(hv, vr) == hardware
 
 
 @pytest.mark.parametrize(("configured", "actual"), [(1, 2), (2, 1)])
 def test_the_other_api_mode_is_recognised(configured: int, actual: int) -> None:
     bench = ModuleSession(FakeModule(actual), api_mode=configured).opened()
-    error = error_of(bench)
-    assert isinstance(error, MismatchError)
-    assert f"is in API mode {actual}" in str(error)
-    assert f"api_mode: {actual}" in error.fix
-    assert f"AP = {configured}" in error.fix
+    error = bench.failure()
+    assert isinstance(error, MismatchError) and f"is in API mode {actual}" in str(error)
+    assert f"api_mode: {actual}" in error.fix and f"AP = {configured}" in error.fix
     assert asked(bench.module) == ["AP"]
 
 
@@ -146,9 +135,8 @@ def test_the_other_api_mode_is_recognised(configured: int, actual: int) -> None:
 def test_a_module_outside_api_mode_is_recognised_and_the_fix_named(mode: int, word: str) -> None:
     bench = ModuleSession(FakeModule(mode), api_mode=2).opened()
     bench.pass_time(10)
-    error = error_of(bench)
-    assert isinstance(error, MismatchError)
-    assert word in str(error)
+    error = bench.failure()
+    assert isinstance(error, MismatchError) and word in str(error)
     for part in ("9600 baud", "+++", "ATAP2", "ATWR", "ATCN", "XCTU"):
         assert part in error.fix
     assert bench.module.texts[-3:] == [b"+++", b"ATAP\r", b"ATCN\r"]
@@ -176,54 +164,54 @@ def test_ok_may_come_after_the_modules_own_guard_time() -> None:
     module.silent = False
     bench.take_in(b"O")
     bench.take_in(b"K\r")
-    assert "transparent" in str(error_of(bench))
+    assert "transparent" in str(bench.failure())
 
 
-def test_command_mode_without_an_answer_to_atap_is_a_peer_error() -> None:
-    class Mute(FakeModule):
-        def command_mode(self, wire: bytes) -> bytes:
-            return b"" if wire == b"ATAP\r" else super().command_mode(wire)
+class Mute(FakeModule):
+    """Answers no ATAP in command mode, and nothing after ATSL."""
 
-    bench = ModuleSession(Mute(0)).opened()
+    def command_mode(self, wire: bytes) -> bytes:
+        return b"" if wire == b"ATAP\r" else super().command_mode(wire)
+
+    def at_command(self, data: bytes) -> bytes:
+        self.silent = data[2:4] == b"SL"
+        return super().at_command(data)
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        (Mute(0), "ATAP"),
+        (FakeModule(0, AP=b"\x01"), ""),  # API mode by its own word, but no answer in frames
+        (Mute(), "stopped answering at ATMY"),
+        (FakeModule(HV=b""), "ATHV"),
+        (FakeModule().silenced(), "hilgw scan"),
+    ],
+)
+def test_a_module_that_does_not_answer_is_a_peer_error(module: FakeModule, words: str) -> None:
+    bench = ModuleSession(module).opened()
     bench.pass_time(20)
-    error = error_of(bench)
-    assert isinstance(error, PeerError)
-    assert "ATAP" in str(error)
+    error = bench.failure()
+    assert isinstance(error, PeerError) and words in f"{error} {error.fix}"
+    assert bench.session.next_deadline() is None
 
 
-def test_a_module_that_reports_api_in_command_mode_only_is_a_peer_error() -> None:
-    bench = ModuleSession(FakeModule(0, AP=b"\x01")).opened()
-    bench.pass_time(20)
-    assert isinstance(error_of(bench), PeerError)
-
-
-def test_nothing_connected_names_the_likely_causes() -> None:
-    module = FakeModule().silenced()
-    bench = ModuleSession(module).opened()
-    bench.pass_time(10)
-    error = error_of(bench)
-    assert isinstance(error, PeerError)
-    for part in ("power", "TX and RX", "9600 baud (`hilgw scan`"):
-        assert part in error.fix
-
-
-def test_noise_alone_points_at_the_baud_rate() -> None:
-    module = FakeModule().silenced()
-    bench = ModuleSession(module).opened()
+@pytest.mark.parametrize(
+    ("data", "remedy", "reasons"),
+    [
+        (bytes.fromhex("F8E07E00FF80"), "BD is 9600", set[str]()),
+        (frame("81 0001 28 00 6869"), "DIN", {"not_ready"}),
+    ],
+)
+def test_bytes_without_answers_point_at_the_baud_rate_or_the_wire(
+    data: bytes, remedy: str, reasons: set[str]
+) -> None:
+    bench = ModuleSession(FakeModule().silenced()).opened()
     for _ in range(20):
-        bench.take_in(bytes.fromhex("F8E07E00FF80"))
+        bench.take_in(data)
         bench.pass_time(0.5)
-    assert "BD is 9600" in error_of(bench).fix
-
-
-def test_packets_without_answers_point_at_the_wire_to_the_module() -> None:
-    module = FakeModule().silenced()
-    bench = ModuleSession(module).opened()
-    for _ in range(20):
-        bench.frames("81 0001 28 00 6869")
-        bench.pass_time(0.5)
-    assert "DIN" in error_of(bench).fix
-    assert bench.of(Dropped)[0].reason == "not_ready"
+    assert remedy in bench.failure().fix
+    assert reasons <= set(dropped(bench.events))
 
 
 @pytest.mark.parametrize("lost", [1, 2])
@@ -236,43 +224,15 @@ def test_lost_answers_are_asked_for_again(lost: int) -> None:
     assert asked(bench.module)[: lost + 1] == ["AP"] * (lost + 1)
 
 
-def test_a_module_that_stops_in_the_middle_is_a_peer_error() -> None:
-    class Dying(FakeModule):
-        def at_command(self, data: bytes) -> bytes:
-            self.silent = data[2:4] == b"SL"
-            return super().at_command(data)
-
-    bench = ModuleSession(Dying()).opened()
-    bench.pass_time(10)
-    error = error_of(bench)
-    assert isinstance(error, PeerError)
-    assert "stopped answering at ATMY" in str(error)
-
-
-def test_a_set_is_refused_in_words() -> None:
+def test_a_set_refused_or_without_effect_is_reported() -> None:
     bench = ModuleSession(channel=11)
     bench.module.refuse["CH"] = 3
-    bench.open()
-    error = error_of(bench)
-    assert isinstance(error, MismatchError)
-    assert "CH = B: bad parameter" in str(error)
+    error = bench.opened().failure()
+    assert isinstance(error, MismatchError) and "CH = B: bad parameter" in str(error)
     assert "AC" not in asked(bench.module)
-
-
-def test_a_set_without_effect_is_found() -> None:
     bench = ModuleSession(channel=11)
     bench.module.stuck = True
-    bench.open()
-    assert "keeps CH = C" in str(error_of(bench))
-
-
-def test_a_read_refused_or_empty_is_a_peer_error() -> None:
-    module = FakeModule()
-    del module.registers["HV"]
-    bench = ModuleSession(module).opened()
-    assert "ATHV with: bad command" in str(error_of(bench))
-    bench = ModuleSession(FakeModule(VR=b"")).opened()
-    assert "ATVR" in str(error_of(bench))
+    assert "keeps CH = C" in str(bench.opened().failure())
 
 
 def test_a_restart_in_the_handshake_begins_anew() -> None:
@@ -286,21 +246,18 @@ def test_a_restart_in_the_handshake_begins_anew() -> None:
 
 
 def test_a_module_that_keeps_restarting_is_given_up() -> None:
-    module = FakeModule().silenced()
-    bench = ModuleSession(module).opened()
+    bench = ModuleSession(FakeModule().silenced()).opened()
     for _ in range(50):
         bench.frames(RESET)
-    error = error_of(bench)
-    assert isinstance(error, PeerError)
-    assert "power supply" in error.fix
+    error = bench.failure()
+    assert isinstance(error, PeerError) and "power supply" in error.fix
     assert len(bench.written) < 10
 
 
 def test_a_slow_module_is_found_while_command_mode_is_probed() -> None:
-    module = FakeModule().silenced()
-    bench = ModuleSession(module).opened()
+    bench = ModuleSession(FakeModule().silenced()).opened()
     bench.pass_time(2)
-    module.silent = False
+    bench.module.silent = False
     bench.frames("8801 4150 00 01")
     assert isinstance(bench.events[-1], Ready)
 
@@ -317,63 +274,48 @@ def test_answers_that_were_not_asked_for_change_nothing() -> None:
     assert bench.session.next_deadline() == before
 
 
-def test_after_a_failure_nothing_moves_until_it_is_opened_again() -> None:
+def test_after_a_failure_and_a_close_nothing_moves_until_it_is_opened_again() -> None:
     bench = ModuleSession(module="0013A20000000001").opened()
-    bench.events.clear()
-    assert bench.frames(RESET, "8801 4150 00 01", "81 0001 28 00 6869") == []
-    assert bench.send(b"x") is None
-    assert bench.pass_time(60) == []
-    assert isinstance(bench.open()[-1], Failed)
+    for again in (bench.open, bench.session.close):
+        bench.events.clear()
+        assert bench.frames(RESET, "8801 4150 00 01", "81 0001 28 00 6869") == []
+        assert bench.send(b"x") is None
+        assert bench.pass_time(60) == []
+        assert bool(again()) == (again == bench.open)
 
 
-def test_opening_again_begins_from_nothing() -> None:
-    bench = ModuleSession()
-    bench.module.deaf_for = 1
-    bench.open()
-    bench.take_in(frame("81 1234 28 00" + "55" * 100)[:9])
-    assert isinstance(bench.open()[-1], Ready)
-    assert bench.session.next_deadline() is None
-
-
-def test_a_closed_session_is_silent() -> None:
-    bench = ModuleSession()
-    assert bench.frames(RESET) == []
-    assert bench.send(b"x") is None
-    bench.ready()
-    assert bench.session.close() == []
-    assert bench.send(b"x") is None
-    assert bench.pass_time(60) == []
-    assert [event for event in bench.events if isinstance(event, Write)] == []
-
-
-def _no_frame(bench: ModuleSession) -> list[str]:
-    return [each.text for each in bench.of(Notice) if "no frame yet" in each.text]
-
-
-@pytest.mark.parametrize(
-    ("data", "looks"),
-    [
-        (b"temp=20\r\n", 'it sends "temp=20": text in place of its answers'),
-        (b"\x00\xf8\x80\x00", "a lower baud rate than 9600, such as 2400?"),
-    ],
-)
-def test_what_is_not_an_xbee_is_named_once_per_connection(data: bytes, looks: str) -> None:
-    module = FakeModule().silenced()
-    bench = ModuleSession(module)
+def test_a_lower_baud_rate_is_named_once_per_connection() -> None:
+    bench = ModuleSession(FakeModule().silenced())
     for connection in (1, 2):
         bench.open()
         for _ in range(30):
-            bench.take_in(data)
+            bench.take_in(b"\x00\xf8\x80\x00")
             bench.pass_time(0.1)
-        assert len(_no_frame(bench)) == connection
+        shown = [each.text for each in bench.of(Notice) if "no frame yet" in each.text]
+        assert len(shown) == connection
+        assert "a lower baud rate than 9600, such as 2400?" in shown[0]
         bench.session.close()
-    assert looks in _no_frame(bench)[0]
 
 
-def test_a_module_that_answers_has_no_such_notice() -> None:
-    bench = ModuleSession()
-    bench.take_in(b"boot")
-    bench.open()
-    bench.take_in(b"noise" * 9)
-    bench.pass_time(5)
-    assert _no_frame(bench) == []
+# Bytes of a line at the wrong rate, of a line with another parity, and of a talkative device.
+NOISES = [bytes(range(256)), bytes(range(128)), bytes(range(32, 127)) + b"\r"]
+
+
+@pytest.mark.parametrize("noise", NOISES, ids=["8 bits", "7 bits", "text"])
+def test_a_scan_finds_no_module_in_noise(noise: bytes) -> None:
+    """Noise comes in twice during each wait, up to the 12 s of a probe."""
+    for seed in range(part_of(700)):
+        chance = random.Random(seed)
+        probe = ADAPTER.probes[seed % len(ADAPTER.probes)]
+        session = ADAPTER.session(probe.settings, StationSettings(port="p"))
+        now: int | None = 0
+        events = session.open(0)
+        while now is not None and now <= 12 * SECOND:
+            for _ in range(2):
+                data = chance.randbytes(1500).translate((noise * 3)[:256])
+                events += session.receive(data, now)
+            now = session.next_deadline()
+            if now is not None:
+                events += session.expire(now)
+        assert not of(Ready, events), seed
+        assert not [each for each in of(Failed, events) if isinstance(each.error, MismatchError)]

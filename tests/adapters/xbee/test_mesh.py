@@ -3,15 +3,13 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
 
 from hilgw.adapters import base
-from hilgw.adapters.xbee import ADAPTER
-from hilgw.adapters.xbee.module import hardware_of
 from hilgw.adapters.xbee.packets import DATA_ENDPOINTS, MeshFrames
 from hilgw.adapters.xbee.settings import ByDestination, ByHeader, EndpointSettings
 from hilgw.errors import MismatchError
-from tests.adapters.xbee.bench import SERIAL, FakeModule, ModuleSession, frame, unframe
+from tests.adapters.session_bench import dropped, of
+from tests.adapters.xbee.bench import SERIAL, FakeModule, ModuleSession, unframe
 
 REMOTE = "0013A20040A1B2C3"
 OTHER = "0013A20040000001"
@@ -56,27 +54,12 @@ def test_digimesh_is_found_and_set() -> None:
 def test_a_hopping_module_has_no_channel() -> None:
     module = digimesh(HV=b"\x23\x00", VR=b"\x80\x71", NP=b"\x01\x00")
     del module.registers["CH"]
-    bench = ModuleSession(module, firmware="digimesh", mapping=ByHeader())
-    ready = bench.open()[-1]
-    assert isinstance(ready, base.Ready)
+    bench = ModuleSession(module, firmware="digimesh", mapping=ByHeader()).opened()
+    (ready,) = bench.of(base.Ready)
     assert ready.identity == f"XBee-PRO 900HP DigiMesh {SERIAL} PAN 7FFF NP 256"
-    bench = ModuleSession(module, firmware="digimesh")
-    (failed,) = [event for event in bench.open() if isinstance(event, base.Failed)]
-    assert isinstance(failed.error, MismatchError)
-    assert "has no CH" in str(failed.error)
-    assert "by: header" in failed.error.fix
-
-
-@pytest.mark.parametrize(
-    ("hv", "vr", "protocol"),
-    [
-        (0x2300, 0x8071, "DigiMesh"), (0x2300, 0x1061, "point-to-multipoint"),
-        (0x2448, 0x1020, "point-to-multipoint"), (0x3100, 0x9000, "DigiMesh"),
-        (0x4500, 0xA000, "DigiMesh"),
-    ],
-)  # fmt: skip
-def test_sub_ghz_hardware(hv: int, vr: int, protocol: str) -> None:
-    assert hardware_of(hv, vr)[1] == protocol
+    error = ModuleSession(module, firmware="digimesh").opened().failure()
+    assert isinstance(error, MismatchError)
+    assert "has no CH" in str(error) and "by: header" in error.fix
 
 
 @pytest.mark.parametrize(
@@ -89,10 +72,8 @@ def test_sub_ghz_hardware(hv: int, vr: int, protocol: str) -> None:
 def test_other_firmware_is_named_with_its_fix(
     module: FakeModule, firmware: str, remedy: str
 ) -> None:
-    bench = ModuleSession(module, firmware=firmware)
-    (failed,) = [event for event in bench.open() if isinstance(event, base.Failed)]
-    assert isinstance(failed.error, MismatchError)
-    assert remedy in failed.error.fix
+    error = ModuleSession(module, firmware=firmware).opened().failure()
+    assert isinstance(error, MismatchError) and remedy in error.fix
     assert all(len(data) == 4 for data in module.log)  # reads alone
 
 
@@ -148,10 +129,9 @@ def test_a_module_that_leaves_its_network_is_not_ready() -> None:
 
 
 def test_with_module_channel_the_networks_channel_is_checked() -> None:
-    assert isinstance(ModuleSession(zigbee(), channel=15, firmware="zigbee").open()[-1], base.Ready)
-    bench = ModuleSession(zigbee(), channel=12, firmware="zigbee")
-    (failed,) = [event for event in bench.open() if isinstance(event, base.Failed)]
-    assert "CH 0F, channel 15" in str(failed.error)
+    assert ModuleSession(zigbee(), channel=15, firmware="zigbee").opened().of(base.Ready)
+    bench = ModuleSession(zigbee(), channel=12, firmware="zigbee").opened()
+    assert "CH 0F, channel 15" in str(bench.failure())
     assert all(data[2:4] != b"CH" or len(data) == 4 for data in bench.module.log)
 
 
@@ -164,16 +144,10 @@ def test_the_zigbee_id_has_64_bits() -> None:
 
 
 def test_flow_control_is_switched_on_where_it_is_asked_for() -> None:
-    module = FakeModule(1, D7=b"\x00", D6=b"\x01")
-    bench = ModuleSession(module)
-    bench.common = base.StationSettings(port="/dev/null", channel=12, rtscts=True)
-    bench.session = ADAPTER.session(bench.settings, bench.common)
-    assert isinstance(bench.open()[-1], base.Ready)
-    assert module.registers["D7"] == b"\x01"
+    bench = ModuleSession(FakeModule(1, D7=b"\x00", D6=b"\x01"), line={"rtscts": True}).ready()
+    assert bench.module.registers["D7"] == b"\x01"
     # CTS holds the bytes back, so only the window limits.
-    assert [type(bench.send(bytes(100))).__name__ for _ in range(5)] == ["Transmission"] * 4 + [
-        "NoneType"
-    ]
+    assert [bench.send(bytes(100)) is None for _ in range(5)] == [False] * 4 + [True]
 
 
 # --- out ------------------------------------------------------------------------------------------
@@ -190,91 +164,58 @@ def test_frames_10(destination: str, expected: str) -> None:
     bench = on_zigbee(destination=destination)
     sent = bench.send(b"hi", channel=3)
     data = unframe(sent.data)
+    assert len(sent.data) == MeshFrames(None).overhead + 3
     assert data == b"\x10" + data[1:2] + bytes.fromhex(f"{expected} 00 00 03 {PING}")
     assert bench.frames(f"8B {data[1]:02X} 0000 00 00 00") == [base.Delivered(sent.token)]
 
 
 def test_ao_of_the_module_asks_for_frames_11() -> None:
     bench = ModuleSession(digimesh(AO=b"\x01"), firmware="digimesh", destination=REMOTE).ready()
-    data = unframe(bench.send(b"hi").data)
+    wire = bench.send(b"hi").data
+    assert len(wire) == MeshFrames(DATA_ENDPOINTS).overhead + 2
+    data = unframe(wire)
     assert data[2:] == bytes.fromhex(f"{REMOTE} FFFE E8 E8 0011 C105 00 00 {PING}")
     assert data[0] == 0x11
     ours = f"91 {REMOTE} FFFE E8 E8 0011 C105 C1 {PING}"
-    assert [event.data for event in bench.frames(ours) if isinstance(event, base.Received)] == [
-        b"hi"
-    ]
-    (dropped,) = bench.frames(f"91 {REMOTE} FFFE 00 00 8031 0000 01 {PING}")
-    assert isinstance(dropped, base.Dropped)
-    assert dropped.reason == "endpoint"
+    assert [event.data for event in of(base.Received, bench.frames(ours))] == [b"hi"]
+    assert dropped(bench.frames(f"91 {REMOTE} FFFE 00 00 8031 0000 01 {PING}")) == ["endpoint"]
 
 
-def test_endpoints_asked_for_set_ao_and_filter() -> None:
+@pytest.mark.parametrize(("ao", "after"), [(b"\x00", b"\x01"), (b"\x03", b"\x03")])
+def test_endpoints_asked_for_set_ao_where_it_is_0_and_filter(ao: bytes, after: bytes) -> None:
     ends = EndpointSettings(source=1, destination=2, cluster=6, profile=0x0104)
-    bench = ModuleSession(zigbee(), firmware="zigbee", mapping=ByHeader(), endpoints=ends)
-    assert isinstance(bench.open()[-1], base.Ready)
-    assert bench.module.registers["AO"] == b"\x01"
+    module = zigbee(AO=ao)
+    bench = ModuleSession(module, firmware="zigbee", mapping=ByHeader(), endpoints=ends).ready()
+    assert module.registers["AO"] == after
     data = unframe(bench.send(b"hi", channel=0).data)
     assert data[12:18] == bytes.fromhex("01 02 0006 0104")
     back = f"91 {REMOTE} 1234 02 01 0006 0104 01 00{PING}"
-    assert [event.data for event in bench.frames(back) if isinstance(event, base.Received)] == [
-        b"hi"
-    ]
-    (dropped,) = bench.frames(f"91 {REMOTE} 1234 01 02 0006 0104 01 00{PING}")
-    assert isinstance(dropped, base.Dropped)
-
-
-def test_an_ao_that_asks_for_more_is_left_as_it_is() -> None:
-    bench = ModuleSession(
-        zigbee(AO=b"\x03"), firmware="zigbee", mapping=ByHeader(), endpoints=EndpointSettings()
-    )
-    bench.open()
-    assert bench.module.registers["AO"] == b"\x03"
+    assert [event.data for event in of(base.Received, bench.frames(back))] == [b"hi"]
+    assert dropped(bench.frames(f"91 {REMOTE} 1234 01 02 0006 0104 01 00{PING}")) == ["endpoint"]
 
 
 @pytest.mark.parametrize(
-    ("encryption", "np", "one", "everybody"),
-    [(0, 255, 255, 92), (1, 255, 255, 74), (0, 84, 84, 84)],
+    ("module", "firmware", "channel", "limit"),
+    [
+        (zigbee(EE=b"\0", NP=b"\0\xff"), "zigbee", 1, 255),
+        (zigbee(EE=b"\0", NP=b"\0\xff"), "zigbee", -1, 92),
+        (zigbee(EE=b"\1", NP=b"\0\xff"), "zigbee", 1, 255),
+        (zigbee(EE=b"\1", NP=b"\0\xff"), "zigbee", -1, 74),
+        (zigbee(EE=b"\0", NP=b"\0\x54"), "zigbee", -1, 84),
+        (FakeModule(NP=b"\0\x31"), "802.15.4", 1, 49),
+        (digimesh(EE=b"\0", NP=b""), "digimesh", 1, 73),
+        (digimesh(EE=b"\1", NP=b""), "digimesh", 1, 65),
+    ],
 )
-def test_zigbee_limits(encryption: int, np: int, one: int, everybody: int) -> None:
-    module = zigbee(EE=bytes((encryption,)), NP=np.to_bytes(2, "big"))
+def test_limits_of_a_packet(module: FakeModule, firmware: str, channel: int, limit: int) -> None:
+    """Most DigiMesh firmware has no NP."""
+    if not module.registers["NP"]:
+        del module.registers["NP"]
     table = ByDestination(table={1: REMOTE})
-    for channel, limit in ((1, one), (-1, everybody)):
-        bench = ModuleSession(module, firmware="zigbee", mapping=table).ready()
-        assert not isinstance(bench.send(bytes(limit), channel), base.CannotSend)
-        refused = bench.send(bytes(limit + 1), channel)
-        assert isinstance(refused, base.CannotSend)
-        assert refused.reason == "too_long"
-        assert str(limit) in refused.text
-
-
-@pytest.mark.parametrize(("encryption", "limit"), [(b"\x00", 73), (b"\x01", 65)])
-def test_digimesh_without_np(encryption: bytes, limit: int) -> None:
-    module = digimesh(EE=encryption)
-    del module.registers["NP"]
-    bench = ModuleSession(module, firmware="digimesh").ready()
-    assert not isinstance(bench.send(bytes(limit)), base.CannotSend)
-    assert isinstance(bench.send(bytes(limit + 1)), base.CannotSend)
-
-
-@pytest.mark.parametrize(
-    ("status", "reason"), [(2, "cca"), (4, "duty_cycle"), (0x24, "address_unknown")]
-)
-def test_refusals_have_their_words(status: int, reason: str) -> None:
-    bench = on_digimesh()
-    sent = bench.send(b"hi")
-    frame_id = unframe(sent.data)[1]
-    assert bench.frames(f"8B {frame_id:02X} FFFD 00 {status:02X} 00") == [
-        base.Refused(sent.token, reason)
-    ]
-
-
-@given(st.binary(min_size=1, max_size=255), st.booleans())
-def test_the_overhead_is_what_the_frame_adds(payload: bytes, explicit: bool) -> None:
-    outward = MeshFrames(DATA_ENDPOINTS if explicit else None)
-    for destination in ("FFFF", "1234", REMOTE):
-        wire = frame(outward.pack(1, destination, payload))
-        assert len(wire) == len(payload) + outward.overhead
-        assert wire.endswith(payload + wire[-1:])
+    bench = ModuleSession(module, firmware=firmware, mapping=table).ready()
+    assert isinstance(bench.send(bytes(limit), channel), base.Transmission)
+    refused = bench.send(bytes(limit + 1), channel)
+    assert refused.reason == "too_long" and str(limit) in refused.text
 
 
 # --- RSSI from DB ---------------------------------------------------------------------------------
@@ -285,7 +226,7 @@ def packet(source: str = REMOTE) -> str:
 
 
 def rssi(events: list[Any]) -> list[tuple[float | None, bool]]:
-    return [(e.rssi_dbm, e.rssi_uncertain) for e in events if isinstance(e, base.Received)]
+    return [(each.rssi_dbm, each.rssi_uncertain) for each in of(base.Received, events)]
 
 
 def test_a_packet_waits_for_db_and_is_marked() -> None:
@@ -300,13 +241,10 @@ def test_a_packet_waits_for_db_and_is_marked() -> None:
 def test_one_question_serves_all_that_wait_and_order_is_kept() -> None:
     bench = on_digimesh()
     bench.module.silent = True
-    events = bench.frames(*[f"90 {REMOTE} FFFE C1 {index:02X}" for index in range(5)])
-    assert [type(event) for event in events] == [base.Write]
-    number = unframe(events[0].data)[1]  # type: ignore[union-attr]
-    answered = bench.frames(f"88 {number:02X} 4442 00 30")
-    assert [event.data[0] for event in answered if isinstance(event, base.Received)] == list(
-        range(5)
-    )
+    (asked,) = bench.frames(*[f"90 {REMOTE} FFFE C1 {index:02X}" for index in range(5)])
+    assert isinstance(asked, base.Write)
+    answered = bench.frames(f"88 {unframe(asked.data)[1]:02X} 4442 00 30")
+    assert [event.data[0] for event in of(base.Received, answered)] == list(range(5))
     assert set(rssi(answered)) == {(-48, True)}
 
 
@@ -314,7 +252,7 @@ def test_questions_keep_their_distance() -> None:
     bench = on_digimesh()
     bench.frames(packet())
     close = bench.frames(packet(), packet(OTHER))
-    assert not [event for event in close if isinstance(event, base.Write)]
+    assert not of(base.Write, close)
     assert rssi(close) == [(-43, True), (None, False)]  # the last one only for the same module
     bench.pass_time(0.02)
     assert isinstance(bench.frames(packet())[0], base.Write)
@@ -368,58 +306,3 @@ def test_it_can_be_switched_off_and_on() -> None:
 
 
 # --- settings -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("settings", "path"),
-    [
-        ({"firmware": "zigbee", "pan_id": 1}, "pan_id"),
-        ({"extended_pan_id": 1}, "extended_pan_id"),
-        ({"firmware": "digimesh", "extended_pan_id": 1}, "extended_pan_id"),
-        ({"firmware": "digimesh", "pan_id": 0x8000}, "pan_id"),
-        ({"endpoints": EndpointSettings()}, "endpoints"),
-        ({"firmware": "digimesh", "my_address": 1}, "my_address"),
-        ({"firmware": "zigbee", "my_address": 1}, "my_address"),
-        ({"firmware": "digimesh", "destination": "1234"}, "destination"),
-        ({"firmware": "digimesh", "mapping": ByDestination(table={3: "12"})}, "mapping.table.3"),
-        ({"api_mode": 0, "mapping": ByDestination(table={3: "12"})}, "mapping.by"),
-        ({"api_mode": 0, "framing": "cobs-crc99"}, "framing"),
-        ({"api_mode": 1, "framing": "cobs-crc16"}, "framing"),
-        ({"api_mode": 2, "framing": "slip"}, "framing"),
-        (
-            {"api_mode": 0, "firmware": "zigbee", "endpoints": EndpointSettings()},
-            "endpoints",
-        ),
-    ],
-)
-def test_what_a_firmware_does_not_have_is_a_problem(settings: dict[str, Any], path: str) -> None:
-    common = base.StationSettings(port="/dev/null", channel=12)
-    problems = ADAPTER.check(ADAPTER.Settings(**settings), common)
-    assert [problem[0] for problem in problems] == [path]
-    assert all(all(problem) for problem in problems)
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"firmware": "zigbee", "extended_pan_id": 2**64 - 1, "destination": "12"},
-        {"firmware": "digimesh", "pan_id": 0x7FFF, "destination": "FFFF"},
-        {"api_mode": 0, "mapping": ByHeader(), "framing": "gap:50ms"},
-    ],
-)
-def test_good_settings(settings: dict[str, Any]) -> None:
-    common = base.StationSettings(port="/dev/null", channel=12, sources={"0": "rover"})
-    if settings.get("firmware"):
-        assert ADAPTER.check(ADAPTER.Settings(**settings), common) == []
-    assert len(ADAPTER.check(ADAPTER.Settings(**settings), common)) == ("api_mode" in settings)
-
-
-def test_the_mock_follows_the_firmware_and_then_the_user() -> None:
-    common = base.StationSettings(port="/dev/null", channel=12, rtscts=True)
-    spec = ADAPTER.mock(ADAPTER.Settings(firmware="zigbee", mock={"CE": 1}), common)
-    assert spec == base.MockSpec(
-        "xbee",
-        {"AP": 1, "BD": 3, "hardware": "zigbee", "channel": 12, "rtscts": True, "CE": 1},
-    )
-    chosen = ADAPTER.Settings(firmware="digimesh", mock={"hardware": "900hp"})
-    assert ADAPTER.mock(chosen, common).parameters["hardware"] == "900hp"

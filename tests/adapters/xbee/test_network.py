@@ -5,7 +5,16 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from hilgw.adapters.base import Node, Notice, Ready, RemoteAnswer, SearchEnded, Write
+from hilgw.adapters.base import (
+    Delivered,
+    Node,
+    Notice,
+    Ready,
+    Received,
+    RemoteAnswer,
+    SearchEnded,
+    Write,
+)
 from hilgw.adapters.xbee import ADAPTER
 from hilgw.adapters.xbee.network import AT_ONCE, parse_node
 from hilgw.adapters.xbee.settings import ByHeader
@@ -129,20 +138,43 @@ def test_records_of_mesh_networks(tail: str, rssi: int | None) -> None:
     assert parse_node(record, raw=False) == Node(REMOTE, "", "A1", "router", rssi)
 
 
+@pytest.mark.parametrize("api_mode", [1, 2])
+@pytest.mark.parametrize("hardware", ["s1", "xbee3"])
+def test_packets_both_ways(api_mode: int, hardware: str) -> None:
+    world = World(ADAPTER)
+    common = {"api_mode": api_mode, "pan_id": 0x7E11}
+    one = world.add({"hardware": hardware}, my_address=0x0001, **common)
+    two = world.add({"hardware": hardware}, my_address=2, destination="1", **common)
+    world.run(2)
+    assert "PAN 7E11" in one.of(Ready)[-1].identity
+    payload = bytes(range(100))
+    sent = one.send(payload)
+    world.run(1)
+    assert one.of(Delivered) == [Delivered(sent.token)]
+    (received,) = two.of(Received)
+    assert (received.data, received.channel, received.address) == (payload, 12, "0001")
+    assert received.rssi_dbm is not None
+    answer = two.send(b"pong")
+    world.run(1)
+    assert two.of(Delivered) == [Delivered(answer.token)]
+    assert [event.data for event in one.of(Received)] == [b"pong"]
+
+
 @pytest.mark.parametrize(
-    ("firmware", "mocks"),
+    ("firmware", "mock", "far_mock"),
     [
-        ("802.15.4", ({"hardware": "s1"}, {"hardware": "s1"})),
-        ("802.15.4", ({}, {})),
-        ("digimesh", ({}, {})),
-        ("digimesh", ({"hardware": "900hp"}, {"hardware": "900hp"})),
-        ("zigbee", ({"CE": 1}, {})),
+        ("802.15.4", {"hardware": "s1"}, {"hardware": "s1"}),
+        ("802.15.4", {}, {}),
+        ("digimesh", {"hardware": "900hp"}, {"hardware": "900hp"}),
+        ("zigbee", {"CE": 1}, {}),
     ],
 )
-def test_the_mock_is_found_and_answers(firmware: str, mocks: tuple[Any, Any]) -> None:
+def test_the_mock_is_found_and_answers(
+    firmware: str, mock: dict[str, Any], far_mock: dict[str, Any]
+) -> None:
     world = World(ADAPTER)
-    one = world.add(mocks[0], firmware=firmware, mapping=ByHeader())
-    two = world.add({**mocks[1], "ni": "far"}, firmware=firmware, mapping=ByHeader())
+    one = world.add(mock, firmware=firmware, mapping=ByHeader())
+    two = world.add({**far_mock, "ni": "far"}, firmware=firmware, mapping=ByHeader())
     world.run(10)
     (other,) = two.of(Ready)
     one.handle(one.session.discover(world.now))
