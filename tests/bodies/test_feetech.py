@@ -225,7 +225,7 @@ def test_an_arm_that_is_found_with_its_torque_on(on_loss: str, holds: bool) -> N
 # --- stops ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", [0, 1, 2])
+@pytest.mark.parametrize("mode", [0, 1, 2, 3])
 def test_a_stop_holds_in_a_mode_that_the_servo_was_not_set_to(mode: int) -> None:
     """Another program, or a fault, changes the mode just before the stop."""
     for line in (driving(), reaching()):
@@ -238,16 +238,22 @@ def test_a_stop_holds_in_a_mode_that_the_servo_was_not_set_to(mode: int) -> None
 
 
 def test_a_slow_start_means_no_slow_stop() -> None:
-    line = up(baudRate=38_400, period_ms=21)  # no room for what the servo has
-    line.settings(LEFT, math.inf, 2.0, 0.3, 1.4)
+    line = up(baudRate=38_400, period_ms=19)  # no room for what the servos have
+    for name in (LEFT, RIGHT):
+        line.settings(name, math.inf, 2.0, 0.3, 1.4)
     line.run(6_000)
-    assert line.mock.servos[1].speed > 1_000 and line.mock.servos[1].table[ACCELERATION] == 2
+    both = line.mock.servos.values()
+    assert all(each.speed > 1_000 and each.table[ACCELERATION] == 2 for each in both)
+    for name in (LEFT, RIGHT):
+        line.command(name, "velocity", 1.9)
+    line.run(50)
     stopped(line)
     line.run(10)
-    assert line.mock.servos[1].speed == 0
-    line.command(LEFT, "velocity", 2.0)  # its acceleration is written again
+    assert all(each.speed == 0 for each in both)
+    for name in (LEFT, RIGHT):
+        line.command(name, "velocity", 2.0)  # its acceleration is written again
     line.run(100)
-    assert line.mock.servos[1].table[ACCELERATION] == 2
+    assert all(each.table[ACCELERATION] == 2 for each in both)
 
 
 def test_a_stop_leaves_a_limp_servo_limp() -> None:
@@ -300,6 +306,7 @@ CHANGES: dict[str, Any] = {
     "torque 0 in place of 1": lambda line: line.mock.set("registers", "1:40:0"),
     "mode 0 in place of 1": lambda line: line.mock.set("registers", "1:33:0"),
     "mode 2 in place of 1": lambda line: line.mock.set("registers", "1:33:2"),
+    "mode 3 in place of 1": lambda line: line.mock.set("registers", "1:33:3"),
 }
 
 

@@ -135,7 +135,8 @@ class Goals:
         """
         stops = {servo.number: servo.stop_blocks(before_torque) for servo in servos}
         data = self._kind.ends_cut if stops else b""
-        for register in sorted({register for stop in stops.values() for register in stop}):
+        registers = {register for stop in stops.values() for register in stop}
+        for register in sorted(registers, key=lambda each: (each == self._kind.mode, each)):
             blocks = {number: stop[register] for number, stop in stops.items() if register in stop}
             if blocks:
                 data += self._kind.write_blocks(register, blocks)
