@@ -109,16 +109,6 @@ def test_a_damaged_frame_is_dropped_and_the_next_one_read() -> None:
 # --- the handshake --------------------------------------------------------------------------------
 
 
-def test_handshake() -> None:
-    line = bench()
-    line.open()
-    assert line.found(Connected) == [Connected("Create 2 in safe mode, battery 2600 of 2696 mAh")]
-    assert line.written.startswith(b"\x80\x83" + STOP)
-    assert line.mock.mode == 2
-    line.run(2_000)
-    assert line.events == []
-
-
 def test_a_robot_that_cannot_enter_safe_mode_reports_why() -> None:
     line = bench({"wheel_drop": "left"})
     line.open(1_500)
@@ -192,69 +182,7 @@ def test_full_mode_drives_on_at_a_cliff() -> None:
     assert line.mock.drive == (155, 0) and not line.found(Disconnected)
 
 
-# --- sensors --------------------------------------------------------------------------------------
-
-
-def test_only_enabled_sensors_are_asked_for() -> None:
-    line = up()
-    line.run(50)
-    assert line.mock.stream == [35, 14] and line.values() == {}
-    line.enable("cliff_left", 32)
-    line.enable("bumper_right")
-    line.run(50)
-    assert line.mock.stream == [35, 7, 14, 28]
-    assert line.values() == {"cliff_left": 2500.0, "bumper_right": 0.0}
-    line.enable("cliff_left", 0)
-    line.run(50)
-    assert line.mock.stream == [35, 7, 14] and line.values() == {"bumper_right": 0.0}
-    assert line.session.own_period(line.index("cliff_left")) == 0
-
-
-def test_values_follow_a_table_as_in_webots() -> None:
-    table = ((0.0, 0.5, 0.0), (1000.0, 0.1, 0.0), (4095.0, 0.0, 0.0))
-    line = up(sensors={"eye": Create2Sensor(packet="cliff_left_signal", table=table)})
-    line.enable("eye")
-    line.run(40)
-    assert line.values()["eye"] == pytest.approx(0.1 - 0.1 * 1500 / 3095)
-
-
-def test_a_sensor_is_left_out_or_bound_to_another_packet() -> None:
-    line = up(sensors={"cliff_left": Create2Sensor(packet="off")})
-    assert line.session.devices.by_name("cliff_left") is None
-
-
-def test_devices_are_those_of_webots_create_in_order() -> None:
-    names = [device.name for device in bench().session.devices]
-    assert names[:9] == [
-        *(RIGHT, "right wheel sensor", LEFT, "left wheel sensor", "bumper_left", "bumper_right"),
-        *("led_on", "led_play", "led_step"),
-    ]
-    assert names[9:13] == ["cliff_right", "cliff_front_right", "cliff_front_left", "cliff_left"]
-
-
 # --- motors and LEDs ------------------------------------------------------------------------------
-
-
-def test_the_angles_go_on_where_the_encoders_begin_anew() -> None:
-    """A robot that lost its power for a moment counts from 0: 13 rad became -430 rad."""
-    line = bench({"width": 50, "depth": 50})
-    line.mock.floor.left_mm = line.mock.floor.right_mm = 30_000.0
-    line.open(300)
-    line.enable("left wheel sensor")
-    line.run(100)
-    assert line.values()["left wheel sensor"] == 0.0
-    line.command(LEFT, "velocity", 10.0)
-    line.run(1_300)
-    before = line.values()["left wheel sensor"]
-    assert before == pytest.approx(13.0, abs=0.5)
-    line.mock.floor.left_mm = line.mock.floor.right_mm = 0.0
-    line.mock.reset(line.now)
-    line.run(3_000)
-    assert len(line.found(Disconnected)) == 1 and len(line.found(Connected)) == 2
-    assert line.values()["left wheel sensor"] == pytest.approx(before, abs=0.5)
-    line.command(LEFT, "velocity", 10.0)
-    line.run(1_000)
-    assert line.values()["left wheel sensor"] == pytest.approx(before + 10.0, abs=0.7)
 
 
 def test_velocities_become_millimetres_per_second() -> None:
@@ -344,9 +272,3 @@ def test_an_overcurrent_is_not_remembered_across_a_lost_connection() -> None:
     line.mock.set("overcurrent", "none")
     line.open(1_500)
     assert line.session.faults() == []
-
-
-def test_brushes_and_other_bits_are_no_fault_of_a_wheel() -> None:
-    line = up()
-    line.handle(line.session.receive(stream_frame([35, 14], {35: 2, 14: 0b11100111}), line.now))
-    assert line.found(HardwareFault) == []

@@ -149,16 +149,6 @@ def test_a_silent_robot_is_gone_and_the_stop_is_still_written(one: Wheeled) -> N
 
 
 @ALL
-def test_sensors_that_are_always_on_for_a_controller_that_enables_none(one: Wheeled) -> None:
-    line = one.robot.up(always_on=(one.sensor,))
-    line.run(50)
-    assert set(line.values()) == {one.sensor}
-    assert line.session.own_period(line.index(one.sensor)) is None
-    quiet = one.robot.up(always_on=())
-    assert quiet.session.own_period(quiet.index(one.sensor)) == 0
-
-
-@ALL
 def test_velocity_control_alone_moves_nothing(one: Wheeled) -> None:
     line = one.robot.up()
     assert line.command(LEFT, "position", math.inf) == []

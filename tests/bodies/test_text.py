@@ -36,9 +36,9 @@ from hilgw.errors import MismatchError
 from hilgw.plugins import new_air
 from hilgw.protocols.text.steps import Step
 from tests.bodies.bench import MS, BodyBench, commanded
-from tests.bodies.kinds import GCODE, KHEPERA, LEFT, RIGHT
+from tests.bodies.kinds import GCODE, KHEPERA, LEFT
 
-X, Y, Z = "x motor", "y motor", "z motor"
+X, Y = "x motor", "y motor"
 
 
 def minimal(**changes: Any) -> TextBodySettings:
@@ -98,35 +98,6 @@ class Hand:
 # --- the Khepera ----------------------------------------------------------------------------------
 
 
-def test_all_commands_of_an_instant_are_one_line() -> None:
-    line = KHEPERA.up(always_on=())
-    line.command(LEFT, "velocity", 2.0)
-    line.command(RIGHT, "velocity", -1.0)
-    line.run(20)
-    assert line.written == b"D,l6106,l-3053\r"
-    assert line.mock.speed == (6106, -3053)
-    line.command(LEFT, "velocity", 2.0)
-    line.run(20)
-    assert line.written.count(b"D") == 1  # it changes nothing
-
-
-def test_values_are_those_of_webots() -> None:
-    line = KHEPERA.up({"width": 5, "depth": 5}, always_on=())
-    for name in ("left wheel sensor", "right wheel sensor", "ds8", "front eye"):
-        line.enable(name)
-    for side in (LEFT, RIGHT):
-        line.command(side, "velocity", 5.0)
-    line.run(4_000)
-    values = line.values()
-    assert values["left wheel sensor"] == pytest.approx(20.0, abs=0.5)
-    assert values["right wheel sensor"] == pytest.approx(20.0, abs=0.5)
-    assert (values["ds8"], values["front eye"]) == (7.0, 500.0)
-    line.mock.room.x = line.mock.room.width - khepera.RADIUS_M - 0.03 * math.cos(0.24)
-    line.mock.speed = (0, 0)
-    line.run(100)
-    assert line.values()["front eye"] == pytest.approx(30, abs=4)  # mm
-
-
 def test_only_lines_with_an_enabled_sensor_are_sent_at_its_period() -> None:
     line = KHEPERA.up(always_on=())
     line.run(200)
@@ -141,34 +112,6 @@ def test_only_lines_with_an_enabled_sensor_are_sent_at_its_period() -> None:
     assert line.written == b""
     assert line.session.own_period(line.index("ds3")) == 0
     assert KHEPERA.up().session.own_period(line.index("left eye")) is None
-
-
-def test_a_silent_robot_is_asked_whether_it_is_there() -> None:
-    line = KHEPERA.up(always_on=(), silence_s=0.6)
-    line.run(3_000)
-    assert line.written.count(b"R\r") >= 10 and not line.found(Disconnected)
-    line.cut = True
-    line.run(700)
-    assert line.found(Disconnected) == [Disconnected("no answer for 0.6 s")]
-    line.cut = False
-    line.run(2_000)
-    assert len(line.found(Connected)) == 1
-
-
-def test_a_slow_line_has_time_for_its_answers() -> None:
-    """At 300 baud an answer of 60 bytes takes 2 s."""
-    hand = Hand(minimal(baudRate=300, period_ms=20_000, always_on=("a",)))
-    hand.run(0)  # the sensor is asked for
-    answer = b"s" + 58 * b"1" + b"\n"
-    for byte in answer:
-        hand.run(34)
-        hand.emit(bytes((byte,)))
-    assert hand.session.counts["timeouts"] == 0
-    assert not [event for event in hand.events if isinstance(event, Disconnected)]
-    assert [event.index for event in hand.events if isinstance(event, SensorValue)]
-    hand.run(20_000)  # silence is noticed all the same, and named as long as it was
-    (lost,) = [event for event in hand.events if isinstance(event, Disconnected)]
-    assert lost.reason.startswith("no answer for 17.")
 
 
 def test_leds() -> None:
@@ -215,34 +158,6 @@ def place(line: BodyBench) -> tuple[float, ...]:
     return tuple(round(each, 1) for each in line.mock.position)
 
 
-def test_a_square() -> None:
-    line = GCODE.up()
-    for axis in "xyz":
-        line.enable(f"{axis} sensor")
-    for corner in ((0.02, 0.02), (0.06, 0.02), (0.06, 0.06), (0.02, 0.06), (0.02, 0.02)):
-        line.command(X, "position", corner[0])
-        line.command(Y, "position", corner[1])
-        line.run(2_500)
-        values = line.values()
-        assert (values["x sensor"], values["y sensor"]) == pytest.approx(corner)
-    assert line.mock.drawn == [(20, 20, 0), (60, 20, 0), (60, 60, 0), (20, 60, 0), (20, 20, 0)]
-    assert line.mock.state == "Idle" and not line.found(Refused)
-
-
-def test_a_new_target_replaces_the_old_one_and_velocity_paces_it() -> None:
-    line = GCODE.up()
-    line.command(X, "velocity", 0.02)
-    line.command(X, "position", 0.1)
-    line.run(1_000)
-    assert b"\x85$J=G53 G90 G21 X100.000 F1200\n" in line.written
-    assert place(line) == (pytest.approx(20, abs=0.5), 0, 0)
-    line.command(X, "position", 0.0)
-    line.run(500)
-    assert place(line)[0] == pytest.approx(10, abs=1)
-    line.run(1_000)
-    assert place(line) == (0, 0, 0) and line.mock.state == "Idle"
-
-
 def test_stop_cancels_the_jog_and_the_position_is_kept() -> None:
     line = GCODE.up()
     line.command(X, "position", 0.1)
@@ -274,24 +189,6 @@ def test_velocity_0_halts_one_axis_and_the_others_go_on() -> None:
     line.command(X, "velocity", 0.05)
     line.run(3_000)
     assert line.mock.position == (100.0, 100.0, 0.0)
-
-
-def test_a_motor_that_is_stopped_alone_holds_its_position_and_the_others_go_on() -> None:
-    line = GCODE.up()
-    line.command(X, "position", 0.1)
-    line.command(Y, "position", 0.1)
-    line.run(500)
-    line.handle(line.session.stop_motor(line.index(X), line.now).events)
-    line.run(100)
-    x = line.mock.position[0]
-    line.run(3_000)
-    assert 0 < x < 100 and line.mock.position == (x, 100.0, 0.0)
-    line.command(X, "velocity", 0.05)  # it has to be given a position
-    line.run(2_000)
-    assert line.mock.position == (x, 100.0, 0.0)
-    line.command(X, "position", 0.0)
-    line.run(3_000)
-    assert line.mock.position == (0.0, 100.0, 0.0)
 
 
 @pytest.mark.parametrize("alone", [True, False], ids=["stop_motor", "velocity 0"])
@@ -585,23 +482,6 @@ def test_fixed_lines_wait_for_the_position_of_every_motor() -> None:
     hand.take(commanded(hand.session, MotorCommand(1, "position", -2.0), hand.now))
     hand.run(0)
     assert hand.sent() == b"P1.0,-2.0\r\n"
-
-
-def test_json_lines_keep_their_braces() -> None:
-    hand = Hand(minimal(commands=(Motion(send='{"T":1,"L":{m}}', expect="m", repeat=True),)))
-    hand.move(1.0)
-    assert hand.sent() == b'{"T":1,"L":10}\r\n'
-    hand.emit(b"m\r\n")
-    hand.move(1.0)
-    assert hand.sent() == b'{"T":1,"L":10}\r\n'  # repeat: the robot has a watchdog
-
-
-def test_unexpected_lines_are_counted_and_reported_once() -> None:
-    hand = Hand(minimal(ignore="battery.*"))
-    hand.emit(b"battery low\r\nhello\r\nworld\r\n")
-    notices = [event.text for event in hand.events if isinstance(event, Notice)]
-    assert notices == ["the robot sends lines that no pattern describes: 'hello'"]
-    assert hand.session.counts["unexpected_lines"] == 2
 
 
 def test_an_led_that_was_lost_is_set_again() -> None:

@@ -83,22 +83,6 @@ def robot(**given_: Any) -> Wc2ecBodySession:
     return session
 
 
-def test_a_robot_written_from_the_document_alone() -> None:
-    """Its numbers mean its devices under every version, and it gets them back."""
-    settings_ = Wc2ecBodySettings(connect="tcp://127.0.0.1:27015", wc2ec_types="document")
-    session = BODY.session(settings_, "R2025a")
-    session.open(0)
-    names = ((37, b"ds"), (46, b"lift"), (53, b"left"))
-    session.receive(raw(*(RegisterSensor(t, i, n) for i, (t, n) in enumerate(names))), 0)
-    kinds = [device.kind for device in session.devices]
-    assert kinds == ["DistanceSensor", "LinearMotor", "RotationalMotor"]
-    assert session.receive(raw(SensorData(37, 0, 2.5)), 0)[-1] == SensorValue(0, 2.5)
-    assert commanded(session, MotorCommand(2, "velocity", 3.0), 0) == [
-        Write(raw(SetValue(53, 2, 3.0)))
-    ]
-    assert BODY.mock(settings_, "R2025a").parameters["wc2ec_types"] == "document"
-
-
 def sent(events: list[Event]) -> list[Message]:
     decoder = Decoder(Side.EXTERNAL, Layouts("R2020a", extensions=True))
     data = b"".join(event.data for event in events if isinstance(event, Write))
@@ -194,15 +178,6 @@ def test_names_come_readable() -> None:
     session.open(0)
     session.receive(raw(RegisterSensor(38, 0, b"d\xff\n"), RegisterSensor(38, 1, "ä".encode())), 0)
     assert [device.name for device in session.devices] == ["d\\xff\\n", "ä"]
-
-
-def test_settings_for_a_motor_the_robot_does_not_have_are_reported_once() -> None:
-    session = robot(limits={"lfet": MotorLimits(), "left": MotorLimits()})
-    events = session.receive(raw(SensorData(38, 0, 1.0)), 0)
-    assert [event.text for event in events if isinstance(event, Notice)] == [
-        "the robot has no motor 'lfet'"
-    ]
-    assert session.receive(raw(SensorData(38, 0, 2.0)), 0) == [SensorValue(0, 2.0)]
 
 
 # --- commands -------------------------------------------------------------------------------------
@@ -431,23 +406,6 @@ class Line:
         return [message for payload in self.framing.feed(data) for message in decoder.feed(payload)]
 
 
-def test_a_good_frame_is_the_connect_and_silence_the_disconnect() -> None:
-    line = Line(silence_s=0.3)
-    assert line.opened == [] and line.session.next_deadline() is None
-    events = line.receive(5 * MS, *REGISTRATIONS[:3])
-    assert isinstance(events[0], Connected) and len(events) == 4
-    commanded(line.session, MotorCommand(1, "velocity", 2.0), 6 * MS)
-    assert line.session.expire(304 * MS)[1:] == []  # the keepalive alone
-    events = line.session.expire(305 * MS)
-    stop = line.session.stop("body", 305 * MS).events
-    assert line.sent(stop) == [SetValue(53, 1, 0.0), SetValue(53, 2, 0.0)]
-    assert [e for e in events if isinstance(e, Disconnected)] == [Disconnected("silent for 0.3 s")]
-    assert reasons(commanded(line.session, MotorCommand(1, "velocity", 2.0), 306 * MS)) == ["down"]
-    events = line.receive(400 * MS, SensorData(38, 0, 1.0))  # it still has its devices
-    assert isinstance(events[0], Connected) and SensorValue(0, 1.0) in events
-    assert len(commanded(line.session, MotorCommand(1, "velocity", 2.0), 401 * MS)) == 1
-
-
 def test_a_robot_whose_registration_was_cut_is_not_silent_while_its_values_come() -> None:
     """As when the port opens while the robot registers: it registers again after a second."""
     line = Line(silence_s=0.3)
@@ -471,18 +429,6 @@ def test_a_pause_of_ours_is_a_disconnect_before_the_backlog_is_read() -> None:
     events = line.receive(3_000 * MS, SensorData(38, 0, 1.0))
     kinds = [type(event).__name__ for event in events]
     assert kinds == ["Disconnected", "Connected", "SensorValue"]
-
-
-def test_our_own_silence_is_broken_by_the_last_commands() -> None:
-    line = Line(silence_s=0.3)
-    line.receive(0, *REGISTRATIONS[:3])
-    assert line.session.next_deadline() == 100 * MS
-    greeting = line.sent(line.session.expire(100 * MS))
-    assert greeting == [SetValue(53, 1, 0.0), SetValue(53, 2, 0.0)]
-    line.receive(101 * MS, SensorData(38, 0, 1.0))
-    commanded(line.session, MotorCommand(1, "velocity", 2.0), 150 * MS)
-    assert line.session.next_deadline() == 250 * MS
-    assert line.sent(line.session.expire(250 * MS))[0] == SetValue(53, 1, 2.0)
 
 
 def test_noise_and_cut_frames_are_dropped_and_a_cut_message_is_not() -> None:
@@ -521,16 +467,6 @@ def test_a_lossy_line_drives_on_and_every_damaged_frame_is_counted() -> None:
     line.handle(session.stop(StopReason.COMMAND_TIMEOUT, line.now).events)
     line.run(1_000)
     assert tuple(mock.body.wheels) == (0.0, 0.0)
-
-
-def test_250_devices_are_carried_whole() -> None:
-    session = BODY.session(Wc2ecBodySettings(connect="tcp://127.0.0.1:27015"), "R2020a")
-    mock = wc2ec_robot.create("robot", Air(), {"sensors": 248})
-    line = BodyBench(session, mock)
-    mock.connect(line.now)
-    line.open(2_000)
-    assert len(session.devices) == 250
-    assert len(line.found(SensorValue)) == 248 * mock.steps and mock.stalled == 0
 
 
 def registered(line: Line, count: int) -> list[Event]:
@@ -653,17 +589,3 @@ def test_what_wc2ec_cannot_set_is_refused() -> None:
         for setting in (LedValue(0, 1), BrakeDamping(0, 1.0), FeedbackSwitch(1, 32.0)):
             assert reasons(session.tune(setting, 0)) == ["not_settable"]
         assert session.counts["commands"] == 0
-
-
-def test_a_slow_line_has_time_for_its_frames() -> None:
-    """At 300 baud a value takes more than half a second, and a robot's registrations many."""
-    line = Line(baudRate=300)
-    line.receive(0, REGISTRATIONS[0], REGISTRATIONS[2])  # one was lost
-    events = line.receive(1_500 * MS, REGISTRATIONS[2])
-    assert not [event for event in events if isinstance(event, Disconnected)]
-    for now in range(3_000, 12_000, 1_500):  # it registers on: a frame of ours would end that
-        line.receive(now * MS, REGISTRATIONS[2])
-        assert line.sent(line.session.expire(now * MS)) == []
-    line.receive(12_000 * MS, REGISTRATIONS[1])
-    assert line.sent(line.session.expire(13_000 * MS))
-    assert Disconnected("silent for 0.5 s") in line.session.expire(16_000 * MS)

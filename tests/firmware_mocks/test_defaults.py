@@ -11,13 +11,6 @@ from hilgw.settings import PROGRAM
 KINDS = sorted({*names(MOCKS)} - {PROGRAM})
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_parameter_shows_its_default(kind: str) -> None:
-    for name, text in load_mock(kind).parameters.items():
-        shown = text == "not used" or re.search(r"\(default: [^)]|\(default [^)]", text)
-        assert shown, (name, text)
-
-
 def literal_defaults(kind: str) -> dict[str, str]:
     """Name and value of each default that is one word."""
     texts = load_mock(kind).parameters.items()

@@ -81,22 +81,6 @@ def test_the_robot_has_no_watchdog_and_a_reset_stops_it() -> None:
     assert line.robot.speeds == (0, 0) and line.ask(b"Q\n") == b"q,0,0\r\n"
 
 
-def test_it_sees_the_walls_and_stops_at_them() -> None:
-    line = Line(width=0.3, depth=0.3)
-    line.ask(b"D,1000,1000\n")
-    line.run(3_000)
-    near = [int(each) for each in line.ask(b"N\n").split(b",")[1:]]
-    assert line.robot.arena.x == pytest.approx(0.263)
-    assert near[0] == near[7] > 1400 and near[1] > 300 and near[3] == near[4] == 67
-
-
-def test_bytes_take_their_time_on_the_line() -> None:
-    line = Line(delay_ms=0)
-    line.robot.receive(letters("NO") + b"\0", line.now)
-    line.robot.receive(letters("E") + b"\0", line.now)
-    assert line.robot.uart.idle_at(line.now) - line.now == pytest.approx(36 * 86_805, abs=200_000)
-
-
 @pytest.mark.parametrize(
     ("command", "answer"),
     [

@@ -17,7 +17,6 @@ from tests.firmware_mocks.bench import AirBench
 
 MS = 1_000_000
 TICK_US = 64 / 3
-NEC_4_8 = key_of("nec:0x04:0x08").first
 
 
 def sampling(bench: AirBench, **parameters: Any) -> Any:
@@ -115,13 +114,6 @@ def test_24h_means_what_the_mode_makes_of_it(bench: AirBench) -> None:
     assert bench.ask(toy, b"v") == b"V222"
 
 
-def test_what_comes_with_a_reset_is_lost(bench: AirBench) -> None:
-    toy = sampling(bench)
-    assert bench.ask(toy, b"\0s") == b""
-    assert toy.mode is Mode.IRMAN
-    assert bench.ask(toy, b"s") == b"S01"
-
-
 def test_versions(bench: AirBench) -> None:
     toy = bench.add(hardware=1, firmware=7)
     assert bench.ask(toy, b"v") == b"V107"
@@ -166,33 +158,7 @@ def test_the_descriptor_has_carrier_and_dividers(bench: AirBench) -> None:
     assert bench.ask(toy, b"\x23")[:4] == bytes((78, 39, 5, 7))
 
 
-# --- samples --------------------------------------------------------------------------------------
-
-
-def test_what_is_played_is_sampled(bench: AirBench) -> None:
-    toy = sampling(bench, play="nec:0x04:0x08", every_ms=1000)
-    bench.run(2_600)
-    data = bench.taken(toy)
-    once = [*NEC_4_8, 1_000_000 - sum(NEC_4_8)]
-    assert durations(data) == pytest.approx(once + list(NEC_4_8), abs=22)
-    assert toy.remote.pressed == 2
-
-
 # --- transmissions --------------------------------------------------------------------------------
-
-
-def ticks(light: tuple[int, ...]) -> list[int]:
-    return [round(us / TICK_US) for us in light]
-
-
-def test_a_transmission_with_all_reports(bench: AirBench) -> None:
-    toy, other = sampling(bench), sampling(bench)
-    begun = bench.now
-    assert play(bench, toy, ticks(NEC_4_8)) == b"t\x00\x88C"
-    assert bench.now - begun == pytest.approx((2 + 68) * MS, abs=3 * MS)
-    bench.run(2_000)
-    assert durations(bench.taken(other)) == pytest.approx(NEC_4_8, abs=30)
-    assert bench.taken(toy) == b""  # its own light is none to it
 
 
 def test_light_that_runs_dry_is_an_underrun(bench: AirBench) -> None:
@@ -207,18 +173,6 @@ def test_light_that_runs_dry_is_an_underrun(bench: AirBench) -> None:
     assert found[:3] == pytest.approx([1365] * 3, abs=30)
     assert found[3] > 20_000  # dark while it had nothing
     assert found[4] == pytest.approx(1365, abs=30)
-
-
-def test_a_toy_is_deaf_while_the_end_is_played(bench: AirBench) -> None:
-    toy = sampling(bench, replies="raw:1365=raw:2000", delay_ms=20)
-    play(bench, toy, [0x40])
-    bench.run(200)
-    assert bench.taken(toy) == b""
-    play(bench, toy, [0x40])
-    bench.ask(toy, b"\0")
-    assert bench.ask(toy, b"s") == b"S01"
-    bench.run(200)
-    assert durations(bench.taken(toy)) == pytest.approx([2000], abs=22)
 
 
 def test_commands_wait_for_the_last_mark(bench: AirBench) -> None:
@@ -290,34 +244,6 @@ def test_a_frame_is_lost_whole_or_not_at_all(seed: int) -> None:
 
 
 # --- remote control and lamp ---------------------------------------------------------------------
-
-
-def test_the_toggle_bit_turns_with_each_press(bench: AirBench) -> None:
-    key = key_of("rc5:5:12")
-    assert key.first != key.second
-    toy = sampling(bench, play="rc5:5:12", every_ms=1500)
-    bench.run(6_300)
-    data = bench.taken(toy)
-    bursts, burst = [], []
-    for count in counts(data):
-        if count == 0xFFFF:
-            bursts.append(burst)
-            burst = []
-        else:
-            burst.append(count * TICK_US)
-    assert [key.matches(each) for each in bursts] == [True] * len(bursts)
-    assert len(bursts) >= 3
-    assert len({tuple(round(us / 889) for us in each) for each in bursts}) == 2
-
-
-def test_a_lamp_answers_its_codes_and_no_others(bench: AirBench) -> None:
-    toy = sampling(bench)
-    lamp = bench.add(replies={"nec:4:8": "nec:4:0x88"}, delay_ms=150)
-    for text in ("nec:4:9", "rc5:4:8", "nec:4:8", "nec:4:8"):
-        play(bench, toy, ticks(key_of(text).first))
-        bench.run(3_000)
-    assert lamp.remote.answered == 2
-    assert durations(bench.taken(toy)) == pytest.approx(key_of("nec:4:0x88").first, abs=30)
 
 
 def test_an_unending_light_keeps_nothing(bench: AirBench) -> None:

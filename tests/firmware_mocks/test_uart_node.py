@@ -12,7 +12,6 @@ from firmware_mocks.uart_node import PARAMETERS, create
 from hilgw import framing
 from hilgw.adapters.base import Received, StationSettings, Transmission
 from hilgw.adapters.uart import ADAPTER
-from hilgw.framing.gap import GapSettings
 from hilgw.framing.length import LengthSettings
 from hilgw.framing.lines import LinesSettings
 from hilgw.framing.slip import SlipSettings
@@ -129,18 +128,6 @@ def test_a_frame_too_long_costs_no_memory_and_nothing_behind_it() -> None:
     bench.send(b"short", S)
     bench.run_to(2 * S)
     assert bench.out == b"short"
-
-
-def test_a_gap_is_measured_on_the_wire_not_between_deliveries() -> None:
-    spec = GapSettings(gap_ms=5)
-    byte_ns = 10 * S // 9600
-    bench = OneNode(framing={"framing": "gap", "gap_ms": spec.gap_ms}, baudRate=9600)
-    bench.send(b"abcdefgh", 8 * byte_ns)
-    bench.send(b"ijklmnop", 16 * byte_ns)  # handed over 8.3 ms later, without a pause before it
-    bench.send(b"qr", 18 * byte_ns + 6 * MS)
-    bench.run_to(S)
-    assert [data for _, data in bench.sent] == [b"abcdefghijklmnop", b"qr"]
-    assert bench.sent[1][0] - bench.sent[0][0] >= 16 * byte_ns + 5 * MS  # it pauses too
 
 
 # --- what it does with a packet -------------------------------------------------------------------

@@ -141,21 +141,6 @@ def test_the_beacon_of_the_room_repeats_a_packet_one_step_later() -> None:
     assert struct.pack("<BBBi", 1, 52, 7, 7) in repeated and repeated.count(b"hello") == 1
 
 
-@pytest.mark.parametrize(("period_ms", "expected"), [(50, [3, 6, 9]), (60, [3, 6, 9]), (1, [1, 2])])
-def test_a_period_elapses_in_simulated_time(period_ms: float, expected: list[int]) -> None:
-    """A sample begins the next period (WbSensor); a late step of the host changes nothing."""
-    mock = robot(dialect="full")
-    mock.receive(struct.pack("<BBBd", 131, 38, 0, period_ms), 0)
-    step(mock, 1)
-    late = [n * STEP + n % 3 * MS for n in range(2, expected[-1] + 2)]
-    seen = []
-    for number, now in enumerate(late, 1):
-        mock.advance(now)
-        if struct.pack("<BBB", 1, 38, 0) in mock.take(now):
-            seen.append(number)
-    assert seen == expected
-
-
 def test_a_peer_that_does_not_read_stops_the_world_and_no_memory_is_lost() -> None:
     mock = robot(sensors=250)
     for number in range(1, 300):
@@ -171,17 +156,6 @@ def test_a_flood_of_half_a_message_is_bounded() -> None:
         mock.receive(b"\x82\x27\5" + bytes(4) + b"\0\0\1\0" + bytes(1000), 1)
     assert mock.closing and mock.body.counts["flooded"] >= 1
     assert size_of(mock) < size + 80_000
-
-
-def test_the_step_grid_does_not_drift_and_a_long_pause_is_not_a_volley() -> None:
-    mock = robot()
-    for number in range(1, 11):
-        mock.advance(number * STEP + 3 * MS)
-    assert mock.steps == 10 and mock.next_deadline() == 0  # its output waits
-    mock.take(10 * STEP + 3 * MS)
-    assert mock.next_deadline() == 11 * STEP
-    mock.advance(3_600_000 * MS)
-    assert mock.steps <= 11 + 50
 
 
 def test_a_framed_robot_registers_each_second_and_takes_silence_for_a_disconnect() -> None:

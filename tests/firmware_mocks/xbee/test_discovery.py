@@ -13,15 +13,6 @@ def long(module: Module) -> bytes:
     return module.address.to_bytes(8, "big")
 
 
-@pytest.mark.parametrize("kind", ["s1", "xbee3"])
-def test_802_15_4_records(bench: XBeeAir, kind: str) -> None:
-    one = bench.add(hardware=kind)
-    two = bench.add("two", hardware=kind, my=0x22, position=(1, 0, 0))
-    bench.settled("elsewhere", hardware=kind, channel=13)
-    answers = bench.ask(one, ND, 2600)
-    assert answers == [HEAD + b"\x00\x22" + long(two) + b"\x28two\x00", HEAD]
-
-
 def test_other_firmwares_records(bench: XBeeAir) -> None:
     one = bench.add(hardware="digimesh", NT="20")
     two = bench.settled("two", hardware="digimesh", position=(1, 0, 0))

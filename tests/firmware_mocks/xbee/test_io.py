@@ -7,7 +7,6 @@ import pytest
 from firmware_mocks.xbee.module import Module
 from tests.firmware_mocks.bench import XBeeAir
 
-SH = 0x0013A200
 MESHES = ["zigbee", "digimesh", "900hp"]
 
 

@@ -2,40 +2,7 @@
 
 import pytest
 
-from tests.firmware_mocks.bench import BROADCAST, XBeeAir
-
-OK_ROUTED, OK = b"\xff\xfe\x00\x00\x02", b"\xff\xfe\x00\x00\x00"
-
-
-@pytest.mark.parametrize("kind", ["digimesh", "900hp"])
-def test_the_first_packet_discovers_a_route(bench: XBeeAir, kind: str) -> None:
-    one, two = bench.pair(hardware=kind)
-    assert bench.tx(one, two.address, b"first") == OK_ROUTED
-    assert bench.tx(one, two.address, b"second") == OK
-    source = b"\x90" + one.address.to_bytes(8, "big") + b"\xff\xfe\xc1"
-    assert bench.frames(two) == [source + b"first", source + b"second"]
-    assert bench.get(two, b"DB") == b"\x28"
-
-
-@pytest.mark.parametrize(
-    ("options", "unicast", "broadcast"), [(0, 0xC1, 0xC2), (0x40, 0x41, 0x42), (0x80, 0x81, 0x82)]
-)
-def test_receive_options_report_the_mode(
-    bench: XBeeAir, options: int, unicast: int, broadcast: int
-) -> None:
-    one, two = bench.pair(hardware="digimesh")
-    bench.tx(one, two.address, b"x", options=options)
-    assert bench.frames(two)[0][11] == unicast
-    assert bench.tx(one, BROADCAST, b"x", options=options) == OK
-    assert bench.frames(two)[0][11] == broadcast
-
-
-def test_explicit_output(bench: XBeeAir) -> None:
-    one, two = bench.add(hardware="digimesh"), bench.add(hardware="digimesh", AO="1")
-    bench.settle()
-    bench.tx(one, two.address, b"x")
-    source = one.address.to_bytes(8, "big")
-    assert bench.frames(two) == [b"\x91" + source + b"\xff\xfe\xe8\xe8\x00\x11\xc1\x05\xc1x"]
+from tests.firmware_mocks.bench import XBeeAir
 
 
 def test_lost_again_and_again() -> None:

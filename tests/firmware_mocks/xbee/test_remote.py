@@ -3,7 +3,7 @@
 import pytest
 
 from firmware_mocks.xbee.module import Module
-from tests.firmware_mocks.bench import BROADCAST, XBeeAir
+from tests.firmware_mocks.bench import XBeeAir
 
 
 def ask(
@@ -21,17 +21,6 @@ def ask(
 
 def head(module: Module, my: int = 0xFFFE) -> bytes:
     return b"\x97\x05" + module.address.to_bytes(8, "big") + my.to_bytes(2, "big")
-
-
-def test_reading_and_setting(bench: XBeeAir) -> None:
-    one, two = bench.pair()
-    assert ask(bench, one, two.address, b"NI") == [head(two) + b"NI\x00m1"]
-    assert ask(bench, one, two.address, b"NIfar") == [head(two) + b"NI\x00"]
-    assert bench.get(two, b"NI") == b"far"
-    assert ask(bench, one, two.address, b"Q!") == [head(two) + b"Q!\x02"]
-    assert ask(bench, one, two.address, b"CH\xff") == [head(two) + b"CH\x03"]
-    assert ask(bench, one, two.address, b"DB") == [head(two) + b"DB\x00\x28"]
-    assert bench.frames(two) == []  # its own client sees nothing of it
 
 
 def test_by_16_bit_address_as_clients_ask_for_an_unknown_source(bench: XBeeAir) -> None:
@@ -64,12 +53,6 @@ def test_an_absent_node(bench: XBeeAir) -> None:
     assert ask(bench, one, 9, b"NI") == [unknown + b"NI\x04"]
 
 
-def test_a_broadcast_command_is_answered_by_all(bench: XBeeAir) -> None:
-    one, two = bench.pair()
-    three = bench.settled(position=(2, 0, 0))
-    assert ask(bench, one, BROADCAST, b"NI") == [head(two) + b"NI\x00m1", head(three) + b"NI\x00m2"]
-
-
 def test_frame_id_0_is_obeyed_and_not_answered(bench: XBeeAir) -> None:
     one, two = bench.pair()
     assert ask(bench, one, two.address, b"NIquiet", frame_id=0) == []
@@ -97,11 +80,3 @@ def test_a_remote_change_of_rate(bench: XBeeAir) -> None:
 def test_without_digis_header_it_cannot_be_sent(bench: XBeeAir) -> None:
     one, two = bench.pair(MM="2")
     assert ask(bench, one, two.address, b"NI")[0][-1] == 4
-
-
-@pytest.mark.parametrize("kind", ["s1", "digimesh", "zigbee", "900hp"])
-def test_every_firmware_answers(bench: XBeeAir, kind: str) -> None:
-    one = bench.add(hardware=kind, **({"CE": "1"} if kind == "zigbee" else {}))
-    two = bench.settled(hardware=kind, position=(1, 0, 0))
-    (answer,) = ask(bench, one, two.address, b"NI")
-    assert answer == head(two, two.addressing.source16) + b"NI\x00m1"

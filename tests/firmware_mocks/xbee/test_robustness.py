@@ -133,22 +133,6 @@ def test_parameters_in_human_terms_and_at_names(bench: XBeeAir) -> None:
     assert human.address == 0x0013A20040A1B2C3
 
 
-def test_parameters_are_saved_and_can_be_set_while_it_runs(bench: XBeeAir) -> None:
-    one, two = bench.pair()
-    two.set("channel", "13")
-    two.set("position", "5, 0, 0")
-    two.set("replies", '{"ping": "pong"}')
-    two.set("baudRate", "57600")
-    two.reset(bench.now)
-    bench.settle()
-    assert bench.get(two, b"CH") == b"\x0d"
-    assert two.baud_rate == 57600
-    assert two.radio.position == (5.0, 0.0, 0.0)
-    with pytest.raises(ValueError, match="hardware"):
-        two.set("hardware", "s1")
-    assert one.registers.number("CH") == 12
-
-
 def test_addresses_are_of_the_name_and_differ(bench: XBeeAir) -> None:
     names = [f"xbee{index}" for index in range(50)]
     addresses = [xbee.create(name, Air(), {}).address for name in names]

@@ -17,58 +17,12 @@ def packets(bench: XBeeAir, module: object) -> list[bytes]:
     return [frame[11:] for frame in bench.frames(module)]  # type: ignore[arg-type]
 
 
-def test_silence_of_ro_characters_ends_a_packet(bench: XBeeAir) -> None:
-    one, two = transparent(bench)
-    bench.put(one, b"first")
-    bench.run(3.2)  # three characters at 9600 baud take 3.1 ms
-    bench.put(one, b"second")
-    bench.run(2)
-    bench.put(one, b", continued")
-    bench.run(100)
-    assert packets(bench, two) == [b"first", b"second, continued"]
-
-
-def test_a_packet_handed_over_in_lumps_stays_one(bench: XBeeAir) -> None:
-    """At 115200 baud a lump of 5 ms is 57 characters; the next one is not a new packet."""
-    one, two = transparent(bench, baudRate=115200)
-    data = bytes(range(100))
-    bench.put(one, data[:57])
-    bench.put(one, data[57:])
-    bench.run(100)
-    assert packets(bench, two) == [data]
-
-
 def test_ro_0_sends_each_byte_as_it_comes(bench: XBeeAir) -> None:
     one, two = transparent(bench, RO="0")
     for byte in b"abc":
         bench.put(one, bytes((byte,)))
         bench.run(10)
     assert packets(bench, two) == [b"a", b"b", b"c"]
-
-
-@pytest.mark.parametrize(("kind", "most"), [("s1", 100), ("xbee3", 102)])
-def test_a_full_packet_leaves_at_once(bench: XBeeAir, kind: str, most: int) -> None:
-    one, two = transparent(bench, hardware=kind)
-    bench.put(one, bytes(most))
-    bench.run(8)
-    assert packets(bench, two) == [bytes(most)]
-    bench.put(one, b"x" * (most + 5))
-    bench.run(100)
-    assert packets(bench, two) == [b"x" * most, b"x" * 5]
-
-
-def test_transparent_to_a_16_and_a_64_bit_address(bench: XBeeAir) -> None:
-    one = bench.add(api_mode=0, DL="1234")
-    two, three = bench.add(my=0x1234, api_mode=0), bench.add(api_mode=0)
-    bench.settle()
-    bench.put(one, b"short")
-    bench.run(100)
-    assert (bench.taken(two), bench.taken(three)) == (b"short", b"")
-    bench.command_mode(one)
-    bench.type(one, f"ATDH{three.address >> 32:X},DL{three.address & 0xFFFFFFFF:X},CN\r")
-    bench.put(one, b"long")
-    bench.run(100)
-    assert (bench.taken(two), bench.taken(three)) == (b"", b"long")
 
 
 # --- buffers ------------------------------------------------------------------------------------
@@ -173,18 +127,3 @@ def test_a_frame_half_read_when_the_radio_gets_busy_is_not_given_up(bench: XBeeA
 def test_rate_codes_and_raw_rates(bench: XBeeAir, code: int, rate: int) -> None:
     assert bench.add(BD=f"{code:X}").baud_rate == rate
     assert bench.add(baudRate=rate).baud_rate == rate
-
-
-def test_a_client_at_another_rate_sends_and_gets_noise(bench: XBeeAir) -> None:
-    one, two = bench.pair()
-    one.host_baud = 115200
-    bench.put(one, wrap(b"\x08\x01NIchanged"))
-    bench.run(100)
-    assert bench.taken(one) == b""  # not understood
-    assert bench.tx64(two, one.address, b"hello") == 0
-    wire = bench.taken(one)
-    assert len(wire) == 20
-    assert b"hello" not in wire
-    one.host_baud = 9600
-    bench.run(600)
-    assert bench.get(one, b"NI") == b"m0"

@@ -13,30 +13,6 @@ def address(module: Any) -> bytes:
     return bytes(module.address.to_bytes(8, "big"))
 
 
-@pytest.mark.parametrize("kind", ["s1", "s2c", "xbee3"])
-def test_by_64_bit_address_from_a_module_without_a_short_one(bench: XBeeAir, kind: str) -> None:
-    one, two = bench.pair(hardware=kind)
-    assert bench.tx64(one, two.address, b"\x00\xff~data") == SUCCESS
-    # 80, source, RSSI as positive -dBm (28h = -40 dBm at 1 m), options, data
-    assert bench.frames(two) == [b"\x80" + address(one) + b"\x28\x00" + b"\x00\xff~data"]
-
-
-def test_by_16_bit_address(bench: XBeeAir) -> None:
-    one = bench.add()
-    two, three = bench.add(my=2, position=(1, 0, 0)), bench.add(my=3)
-    bench.settle()
-    assert bench.tx16(one, 2, b"for two") == SUCCESS
-    assert bench.frames(two) == [b"\x80" + address(one) + b"\x28\x00for two"]
-    assert bench.frames(three) == []
-    assert bench.tx16(one, 4, b"nobody") == NO_ACK
-
-
-def test_factory_fresh_modules_all_have_the_short_address_0(bench: XBeeAir) -> None:
-    one, two = bench.pair(my=0)
-    assert bench.tx64(one, two.address, b"x") == SUCCESS
-    assert bench.frames(two) == [b"\x81\x00\x00\x28\x00x"]
-
-
 @pytest.mark.parametrize("how", ["64", "16", "10", "10 by 16"])
 def test_broadcast_reaches_all_and_is_never_acknowledged(bench: XBeeAir, how: str) -> None:
     one, two = bench.pair()
@@ -100,12 +76,6 @@ def test_pan_broadcast_crosses_pans_but_not_channels(bench: XBeeAir, kind: str) 
     assert bench.frames(elsewhere) == []
 
 
-def test_frame_id_0_gets_no_status(bench: XBeeAir) -> None:
-    one, two = bench.pair()
-    assert bench.ask(one, b"\x00\x00" + address(two) + b"\x00x") == []
-    assert len(bench.frames(two)) == 1
-
-
 @pytest.mark.parametrize(
     ("kind", "parameters", "to16", "most"),
     [
@@ -150,11 +120,6 @@ def test_s1_has_no_frame_10(bench: XBeeAir) -> None:
     assert bench.frames(two) == []
 
 
-def test_a_secure_session_is_not_there(bench: XBeeAir) -> None:
-    one, two = bench.pair()
-    assert bench.tx(one, two.address, b"x", options=0x10)[3] == 0x34
-
-
 @pytest.mark.parametrize(
     ("output", "head", "tail"),
     [
@@ -192,16 +157,6 @@ def test_the_loopback_cluster_comes_back(bench: XBeeAir) -> None:
         b"\x80" + address(two) + b"\x28\x00echo",
     ]
     assert bench.frames(two) == []
-
-
-def test_a_node_with_replies_answers_its_sender_by_itself(bench: XBeeAir) -> None:
-    one = bench.add()
-    node = bench.settled(position=(1, 0, 0), replies={"ping": "pong", "who": "me"})
-    answers = bench.ask(one, b"\x00\x01" + BROADCAST.to_bytes(8, "big") + b"\x00ping 7")
-    assert answers == [b"\x89\x01\x00", b"\x80" + address(node) + b"\x28\x00pong 7"]
-    answers = bench.ask(one, b"\x00\x02" + address(node) + b"\x00whoever")
-    assert answers[1][-6:] == b"meever"
-    assert len(bench.ask(one, b"\x00\x03" + address(node) + b"\x00no ping")) == 1
 
 
 @pytest.mark.parametrize(
