@@ -34,7 +34,6 @@ class MissingSettings:
     """
 
     def __init__(self, missing: Iterable[str], counts: Counter[str]) -> None:
-        """Create it for the missing ones of ACCELERATION, AVAILABLE and GAINS."""
         self._missing = frozenset(missing)
         self._counts = counts
         self._known: dict[tuple[int, str], float] = {}  # by the index of a motor
@@ -96,7 +95,6 @@ def _limits_in(command: MotorCommand | MotorSettings) -> list[tuple[str, float]]
 
 
 def _default(device: Device, name: str) -> float:
-    """Return the value that a motor has until a controller sets it."""
     fields = device.fields
     if not isinstance(fields, LinearMotorFields | RotationalMotorFields):
         fields = None

@@ -24,7 +24,6 @@ class Goals:
         period_ns: int,
         refused: Refused,
     ) -> None:
-        """Create it. servos: by the index of the motor."""
         self._kind = kind
         self._bus = bus
         self._servos = servos

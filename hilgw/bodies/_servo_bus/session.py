@@ -368,7 +368,6 @@ class ServoBusSession(RobotSession):
         return StopPlan(self._flush(now), commands, self._copies)
 
     def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
-        """Write the goals of the stop when the line is free."""
         if self._can_stop:
             self._stopping.update(self._servos if motors is None else motors)
         return self._flush(now)

@@ -89,7 +89,6 @@ class Create2Session(WheeledSession):
         self._overcurrent = 0  # the bits of the last frame
 
     def _bind_sensors(self) -> None:
-        """Device index -> the packet with its number."""
         sensors = sensors_of(self._settings)
         self._sources: dict[int, oi.Source] = {}
         self._tables = {}
@@ -108,7 +107,6 @@ class Create2Session(WheeledSession):
     # --- the connection -----------------------------------------------------------------------
 
     def open(self, now: int) -> list[Event]:
-        """Set the angles of the wheels to 0: the port is open."""
         self._bind_sensors()
         self._led_values = dict.fromkeys(LEDS, 0)
         self._mode_ns = None
@@ -191,7 +189,6 @@ class Create2Session(WheeledSession):
         yield Connected(f"Create 2 in {self._settings.mode} mode, {charge}")
 
     def _trouble(self) -> str:
-        """Why the handshake does not end, in words."""
         if not self._last:
             return OFF_ADVICE
         causes = []
@@ -266,7 +263,6 @@ class Create2Session(WheeledSession):
         return oi.STOP
 
     def _enable(self, index: int, period_ms: float | None, now: int) -> list[Event]:
-        """Request the packets of the enabled sensors; the stream comes every 15 ms."""
         before = self._request()
         if period_ms == 0:
             self._enabled.discard(index)

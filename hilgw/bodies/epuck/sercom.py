@@ -229,7 +229,6 @@ def printable(data: bytes) -> str:
 
 
 def _refuse_others(seen: Iterable[bytes]) -> None:
-    """MismatchError where lines of text came that sercom does not send."""
     others = [line for line in seen if not is_own(line)]
     if others and all(0x20 <= byte < 0x7F for line in others for byte in line):
         raise MismatchError(

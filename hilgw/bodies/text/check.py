@@ -191,7 +191,6 @@ def _devices(settings: TextBodySettings) -> Iterator[Problem]:
 
 
 def _sensors(settings: TextBodySettings) -> Iterator[Problem]:
-    """Check that each sensor has its groups in one line of the robot."""
     matches = []
     for index, unasked in enumerate(settings.unasked):
         if not unasked.expect:

@@ -131,7 +131,6 @@ class Requests:
             line.due_ns = now
 
     def switch(self, index: int, period_ms: float | None, now: int) -> None:
-        """Set a period; None: every step, 0: off. A line that was not asked before is due now."""
         before = self.asked()
         if period_ms == 0:
             self.enabled.pop(index, None)

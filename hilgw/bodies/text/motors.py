@@ -65,7 +65,6 @@ class Motor(Slew):
         return self.target is not None and self.value != 0 and not self.is_held
 
     def command(self, command: Command, now: int) -> Refusal | None:
-        """Follow a command that the control loop has checked, or refuse it."""
         position, velocity = _wanted(command)
         if position is None and velocity is None:
             return self._refuse("has no force and torque control")
@@ -94,7 +93,6 @@ class Motor(Slew):
         return Refusal(RequestRefused.OUT_OF_RANGE, text)
 
     def _number(self, amount: float) -> float:
-        """Return the number on the line, cut to its limits, and note whether it was cut."""
         settings = self._settings
         number = amount * self._scale + settings.offset + self._zeros.get(self.device.name, 0.0)
         low = -math.inf if settings.smallest is None else settings.smallest
@@ -207,7 +205,6 @@ class Motions:
     # --- motions ------------------------------------------------------------------------------
 
     def command(self, motor: Motor, command: Command, now: int) -> Refusal | None:
-        """Follow a command that the control loop has checked, or refuse it."""
         refusal = motor.command(command, now)
         if refusal is None:
             self._wait(self._line_of[motor.device.index])

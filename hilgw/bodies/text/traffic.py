@@ -214,7 +214,6 @@ class Traffic:
     # --- lines of the robot -------------------------------------------------------------------
 
     def take(self, line: bytes, now: int) -> list[Event] | None:
-        """Return what an answer brings; None for a line that answers nothing."""
         answer = self.exchange.take(line, now)
         if answer is None:
             values = self._requests.unasked(line)
@@ -370,7 +369,6 @@ class Traffic:
         return max(self._answered_ns, self._asked_ns) + self.silence_ns // 3
 
     def _due_lines(self, now: int) -> list[tuple[Sendable, bytes, object]]:
-        """Return the lines that are due, in their order: bytes and subject of each."""
         lines: list[tuple[Sendable, bytes, object]] = [
             (motion.line, data, motion) for motion, data in self._motions.due()
         ]

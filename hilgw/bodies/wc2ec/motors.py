@@ -28,7 +28,6 @@ class _Motor:
     last: Sent | None = None
 
     def settle(self) -> None:
-        """Begin the rate limit anew at the value that was sent."""
         if not math.isnan(self.settings[self.shown]):
             self.slew.settle(self.settings[self.shown])
 
@@ -148,7 +147,6 @@ class Motors:
         return earliest(*(motor.slew.next_deadline() for motor in self._limited))
 
     def expire(self, now: int) -> list[Sent]:
-        """Return the next values of motors with a rate limit."""
         messages: list[Sent] = []
         for motor in self._limited:
             value = motor.slew.expire(now)
