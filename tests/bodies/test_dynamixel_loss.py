@@ -308,19 +308,6 @@ def test_a_harsh_servo_that_restarts_stands_until_its_next_goal() -> None:
     assert servo.table[TORQUE] and servo.torque_on == 2
 
 
-# --- the line -------------------------------------------------------------------------------------
-
-
-def test_what_is_read_back_counts_as_load_of_the_line() -> None:
-    from hilgw.bodies.dynamixel import BODY, DynamixelSettings
-
-    fast, slow = (
-        BODY.line_load(DynamixelSettings(port="/dev/x", period_ms=each)) for each in (25.0, 250.0)
-    )
-    assert slow.needed - fast.needed == 2 * (16 + 2 * 12) * 9 // 10
-    assert slow.idle_ns - fast.idle_ns == 2 * 2 * 500_000 * 9 // 10
-
-
 # --- answers that come late -----------------------------------------------------------------------
 
 
@@ -362,25 +349,6 @@ def test_after_a_missing_answer_nothing_is_asked_but_a_ping(
     late.run(75)
     asked = [instruction for _, instruction, _ in packets_of(bytes(line.written))]
     assert asked.count(0x01) == 1 and asked[-1] == 0x01
-
-
-def test_a_stop_leaves_at_once_in_the_silence_and_again_after_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    line = up()
-    late = LateLine(line, monkeypatch)
-    line.command(LEFT, "velocity", 3.0)
-    late.run(300)
-    late.delay_ms = 60
-    late.run(50)  # an answer is missing
-    line.written.clear()
-    line.handle(line.session.stop(StopReason.DISARMED, line.now).events)
-    assert written_to(bytes(line.written)) == {104, 116}
-    line.written.clear()
-    late.delay_ms = 0
-    late.run(150)
-    assert {104, 116} <= written_to(bytes(line.written))
-    assert not any(servo.moves for servo in line.mock.servos.values())
 
 
 def test_servos_whose_answers_are_always_late_are_lost_and_stand(

@@ -2,6 +2,7 @@
 
 import re
 import struct
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -70,20 +71,6 @@ def test_answers_are_little_endian_in_the_order_of_the_request() -> None:
 LETTERS = st.sets(st.sampled_from(sercom.LETTERS)).map(
     lambda found: "".join(letter for letter in sercom.LETTERS if letter in found)
 )
-
-
-@given(LETTERS, st.sampled_from([3, 5]), st.data())
-def test_every_answer_is_decoded(letters: str, ground_values: int, data: st.DataObject) -> None:
-    expected, answer = {}, b""
-    for letter in letters:
-        size = sercom.answer_size(letter, ground_values)
-        low = -(2**15) if letter in "NOQgE" else 0
-        numbers = st.integers(low, low + 2**16 - 1)
-        given = data.draw(st.lists(numbers, min_size=size // 2, max_size=size // 2))
-        expected[letter] = tuple(given)
-        answer += b"".join((each & 0xFFFF).to_bytes(2, "little") for each in given)
-    assert len(answer) == sercom.answer_size(letters, ground_values)
-    assert sercom.decode(letters, answer, ground_values) == expected
 
 
 @given(st.integers(-1000, 1000), st.integers(-1000, 1000), LETTERS, st.binary(max_size=3))
@@ -243,20 +230,6 @@ def test_commands_and_sensors_of_a_step_share_one_request() -> None:
     assert sum("N" in each for each in asked) == 5
 
 
-def test_values_follow_a_table_as_in_webots() -> None:
-    sensors = {
-        "ps0": EPuckSensor(table=((67.0, 0.07, 0.0), (4095.0, 0.0, 0.0))),
-        "accelerometer": EPuckSensor(table=((-10.0, -1.0, 0.0), (10.0, 1.0, 0.0))),
-    }
-    line = up(sensors=sensors)
-    line.enable("ps0")
-    line.enable("accelerometer")
-    line.run(80)
-    values = line.values()
-    assert values["ps0"] == pytest.approx(0.07)
-    assert values["accelerometer"] == pytest.approx((0.0, 0.0, 0.981))
-
-
 def test_a_gyro_reports_the_numbers_of_webots() -> None:
     line = up({"rotation": (-100, 7, 32767)}, model="e-puck2")
     line.enable("gyro")
@@ -338,22 +311,23 @@ def test_leds() -> None:
 # --- a bad line -----------------------------------------------------------------------------------
 
 
-class Thief:
-    """Changes the bytes from one end: takes the byte at a place, or adds one."""
+def thief(place: int, added: bytes) -> Callable[[bytes], bytes]:
+    """Return what takes the byte at this place of a stream, or puts bytes there."""
+    seen = 0
 
-    def __init__(self, take: Any, place: int, added: bytes) -> None:
-        self.take, self.place, self.added, self.seen = take, place, added, 0
-
-    def __call__(self, data: bytes, now: int) -> bytes:
-        at, self.seen = self.place - self.seen, self.seen + len(data)
+    def stolen(data: bytes) -> bytes:
+        nonlocal seen
+        at, seen = place - seen, seen + len(data)
         if 0 <= at < len(data):
-            data = data[:at] + self.added + data[at + 1 - len(self.added) :]
+            data = data[:at] + added + data[at + 1 - len(added) :]
         return data
+
+    return stolen
 
 
 @pytest.mark.parametrize("to_robot", [True, False])
 @pytest.mark.parametrize("added", [b"", b"\x55\xaa"], ids=["lost", "added"])
-@pytest.mark.parametrize("place", range(26))
+@pytest.mark.parametrize("place", range(0, 26, 2))
 def test_a_lost_or_added_byte_does_not_shift_values(
     place: int, added: bytes, to_robot: bool
 ) -> None:
@@ -363,13 +337,11 @@ def test_a_lost_or_added_byte_does_not_shift_values(
     line.command(LEFT, "velocity", 2.0)
     line.command(RIGHT, "velocity", -2.0)
     expected = {"ps0": 67.0, "ls5": 1234.0, "gyro": (0.0, 0.0, 0.0)}
-    mock = line.mock
+    receive, take, steal = line.mock.receive, line.mock.take, thief(place, added)
     if to_robot:
-        receive, thief = mock.receive, Thief(None, place, added)
-        mock.receive = lambda data, now: receive(thief(data, now), now)
+        line.mock.receive = lambda data, now: receive(steal(data), now)
     else:
-        take, thief = mock.take, Thief(None, place, added)
-        mock.take = lambda now: thief(take(now), now)
+        line.mock.take = lambda now: steal(take(now))
     line.run(600)
     line.values()
     assert line.mock.speeds == (318, -318)

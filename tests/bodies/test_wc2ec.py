@@ -1,14 +1,10 @@
 """The session of body wc2ec: what the robot's bytes become, and what reaches its motors."""
 
 import math
-from random import Random
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 
-from firmware_mocks import wc2ec_robot
-from firmware_mocks.air import Air
 from hilgw.bodies.wc2ec import BODY, Wc2ecBodySettings
 from hilgw.bodies.wc2ec.session import Wc2ecBodySession
 from hilgw.control.events import (
@@ -32,7 +28,6 @@ from hilgw.control.events import (
     Refused,
     Registered,
     SensorValue,
-    StopReason,
     Write,
 )
 from hilgw.control.safety import Mode
@@ -56,7 +51,7 @@ from hilgw.protocols.wc2ec import (
     Side,
     encode,
 )
-from tests.bodies.bench import BodyBench, commanded
+from tests.bodies.bench import commanded
 
 MS = 1_000_000
 INF = math.inf
@@ -438,35 +433,6 @@ def test_noise_and_cut_frames_are_dropped_and_a_cut_message_is_not() -> None:
     assert line.session.receive(b"\x07noise\0" + good[3:] + good, 1) == [SensorValue(0, 1.0)]
     half = line.framing.encode(encode(SensorData(38, 0, 1.0))[:-2])
     assert isinstance(line.session.receive(half + good, 2)[-1], ProtocolFailure)
-
-
-def test_a_lossy_line_drives_on_and_every_damaged_frame_is_counted() -> None:
-    """One byte in 200 is changed, both ways; values, commands and the stop come through."""
-    framing = create("cobs-crc16")
-    session = BODY.session(Wc2ecBodySettings(port="/dev/ttyR"), "R2020a", framing)
-    mock = wc2ec_robot.create("robot", Air(), {"frame": "cobs-crc16"})
-    line: Any = BodyBench(session, mock)
-    noise = Random(7)
-
-    def damaged(data: bytes) -> bytes:
-        return bytes(
-            byte ^ 1 << noise.randrange(8) if noise.random() < 1 / 200 else byte for byte in data
-        )
-
-    to_mock, to_session = mock.receive, session.receive
-    mock.receive = lambda data, now: to_mock(damaged(data), now)
-    line.session = Mock(wraps=session, receive=lambda data, now: to_session(damaged(data), now))
-    line.open(2_000)
-    for turn in range(200):
-        for wheel in ("left_wheel", "right_wheel"):
-            line.command(wheel, "velocity", (3.0, -3.0)[turn // 10 % 2])
-        line.run(100)
-    assert sum(framing.dropped.values()) > 50
-    assert mock.body.room.travelled > 1.0
-    assert not line.found(ProtocolFailure)
-    line.handle(session.stop(StopReason.COMMAND_TIMEOUT, line.now).events)
-    line.run(1_000)
-    assert tuple(mock.body.wheels) == (0.0, 0.0)
 
 
 def registered(line: Line, count: int) -> list[Event]:

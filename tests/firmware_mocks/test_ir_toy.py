@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from firmware_mocks import ir_toy
-from firmware_mocks.air import Air
-from firmware_mocks.ir_toy.codes import key_of, keys_of
+from firmware_mocks.ir_toy.codes import keys_of
 from firmware_mocks.ir_toy.light import Placement
 from firmware_mocks.ir_toy.toy import Mode, Toy
 from hilgw.testing.conformance.trouble_rules import size_of
@@ -112,12 +111,6 @@ def test_24h_means_what_the_mode_makes_of_it(bench: AirBench) -> None:
     assert bench.ask(toy, b"\0\0\0\0\0vsv") == b""
     toy.reset(bench.now)
     assert bench.ask(toy, b"v") == b"V222"
-
-
-def test_versions(bench: AirBench) -> None:
-    toy = bench.add(hardware=1, firmware=7)
-    assert bench.ask(toy, b"v") == b"V107"
-    assert "hardware 1, firmware 7" in toy.describe()
 
 
 def test_rc5_keys_in_the_default_mode(bench: AirBench) -> None:
@@ -258,100 +251,12 @@ def test_an_unending_light_keeps_nothing(bench: AirBench) -> None:
 # --- codes ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("nex:1:2", "is unknown; one of"),
-        ("nec:1", "is not NAME:ADDRESS:COMMAND"),
-        ("nec:1:2:3", "is not NAME:ADDRESS:COMMAND"),
-        ("nec:one:2", "is not NAME:ADDRESS:COMMAND"),
-        ("nec:256:2", "more than 8 bits"),
-        ("nec:2:-1", "more than 8 bits"),
-        ("rc5:32:0", "more than 5 bits"),
-        ("rc5:0:128", "more than 7 bits"),
-        ("sirc:0:128", "more than 7 bits"),
-        ("raw:", "is not a list of microseconds"),
-        ("raw:1,2", "is not a list of microseconds"),
-        ("raw:1,0,1", "is not a list of microseconds"),
-        ("raw:1,x,1", "is not a list of microseconds"),
-        ("", "is unknown; one of"),
-    ],
-)
-def test_codes_that_are_none(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        key_of(text)
-
-
 def test_several_codes() -> None:
     texts = [key.text for key in keys_of("nec:4:8; raw:1,2,3 rc5:1:2")]
     assert texts == ["nec:4:8", "raw:1,2,3", "rc5:1:2"]
     assert [key.text for key in keys_of(["sirc:1:2"])] == ["sirc:1:2"]
     with pytest.raises(ValueError, match="5 is not a code"):
         keys_of(5)
-
-
-# --- parameters -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("play", "nec:1", "play: 'nec:1' is not NAME"),
-        ("every_ms", "0", "every_ms: '0' is not a number from 1"),
-        ("repeats", "1.5", "repeats: '1.5' is not a whole number"),
-        ("replies", "nec:1:2", "replies: .* is not CODE=CODE"),
-        ("delay_ms", "-1", "delay_ms"),
-        ("jammer", "often", "jammer:"),
-        ("jammer", "0:5", "jammer: '0:5' is not steady"),
-        ("position", "1,2", "position: .* is not x, y, z"),
-        ("position", "1,2,nan", "position: .* is not x, y, z"),
-        ("facing", "0,0,0", "facing: 0, 0, 0 is not a direction"),
-        ("cone", "7", "cone"),
-        ("range_m", "x", "range_m"),
-        ("stretch_us", "2000", "stretch_us"),
-        ("ahead", "0", "ahead"),
-        ("hardware", "3", "hardware"),
-        ("firmware", "100", "firmware"),
-        ("colour", "red", "colour: no such parameter; one of play,"),
-    ],
-)
-def test_a_parameter_that_does_not_fit_is_reported(name: str, value: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        ir_toy.create("toy", Air(), {name: value})
-    toy = ir_toy.create("toy", Air(), {})
-    with pytest.raises(ValueError, match=message):
-        toy.set(name, value)
-
-
-def test_every_parameter_has_words_and_may_be_set(bench: AirBench) -> None:
-    toy = sampling(bench)
-    values = {
-        "play": "rc6:1:2",
-        "every_ms": "500",
-        "start_ms": "100",
-        "repeats": "1",
-        "replies": "nec:1:2=nec:1:3",
-        "delay_ms": "10",
-        "jammer": "steady",
-        "position": "1,2,3",
-        "facing": "0,0,1",
-        "cone": "1.5",
-        "range_m": "3",
-        "stretch_us": "50",
-        "jitter_us": "5",
-        "ahead": "4",
-        "hardware": "1",
-        "firmware": "21",
-    }
-    assert set(ir_toy.PARAMETERS) == {*values, "seed"}
-    assert all(ir_toy.PARAMETERS.values())
-    for name, value in values.items():
-        toy.set(name, value)
-    assert toy.receiver.position == (1.0, 2.0, 3.0)
-    words = toy.describe()
-    assert all(word in words for word in ("rc6:1:2 every 0.5 s", "answers nec:1:2", "jammer on"))
-    with pytest.raises(ValueError, match="seed: cannot change after the start"):
-        toy.set("seed", "1")
 
 
 # --- anything at all ------------------------------------------------------------------------------

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from firmware_mocks._framing.specs import framing_of
-from firmware_mocks.air import Air
-from firmware_mocks.uart_node import PARAMETERS, create
+from firmware_mocks.uart_node import create
 from hilgw import framing
 from hilgw.adapters.base import Received, StationSettings, Transmission
 from hilgw.adapters.uart import ADAPTER
@@ -313,36 +312,6 @@ def test_at_first_there_is_no_banner_and_power_brings_one() -> None:
 # --- parameters -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "words"),
-    [
-        ("mod", "echo", "no such parameter"),
-        ("mode", "ecko", "one of echo, answer"),
-        ("framing", "cobs-crc17", "CRC"),
-        ("framing", "cob", "one of cobs-crc16"),
-        ("framing", "gap:soon", "not a pause"),
-        ("framing", "raw-x", "unknown"),
-        ("framing", {"framing": "length", "sync": 7}, "wrong settings of length"),
-        ("framing", 7, ""),
-        ("baudRate", "fast", "not a number from 50"),
-        ("baudRate", "9600.5", "not a whole number"),
-        ("byteSize", 8, "from 9 to 12"),
-        ("rate", -1, "not a number from 0"),
-        ("rate", "nan", "not a number"),
-        ("size", 0, "from 1"),
-        ("count", "many", "not a number"),
-        ("stall_ms", -5, "not a number"),
-        ("buffer", 0, "from 1"),
-        ("rtscts", "maybe", "not 1 or 0"),
-        ("banner", "\\xzz", ""),
-        ("replies", 5, ""),
-    ],
-)
-def test_parameters_that_do_not_fit_are_named(name: str, value: Any, words: str) -> None:
-    with pytest.raises(ValueError, match=f"^{name}: .*{words}"):
-        create("mcu", Air(), {name: value})
-
-
 def test_set_takes_effect_and_refuses_without_a_change() -> None:
     bench = OneNode()
     bench.send(b"\x03h")
@@ -357,14 +326,3 @@ def test_set_takes_effect_and_refuses_without_a_change() -> None:
     bench.send(frames("cobs-crc16", b"glued", b"hi"))  # the half frame was not forgotten
     assert bench.node.bad == 1
     assert packets("cobs-crc16", bench.out) == [b"ho"]
-
-
-def test_every_parameter_is_described() -> None:
-    node = create("mcu", Air(), {"replies": "ping:pong"})
-    assert node.describe() == (
-        "microcontroller, mode answer, cobs-crc16, 115200 baud, answers 'ping'"
-    )
-    assert all(PARAMETERS.values())
-    for name in PARAMETERS:
-        if name not in ("seed", "mode", "replies", "framing", "rtscts"):
-            node.set(name, "100" if name not in ("byteSize",) else "10")

@@ -42,16 +42,6 @@ def test_the_asking_node_can_list_itself(bench: XBeeAir, kind: str, option: byte
     assert bench.ask(one, ND, 600) == [HEAD + b"\x00\x01" + long(one) + b"\x00one\x00", HEAD]
 
 
-def test_by_name_only_that_node_answers_and_at_once(bench: XBeeAir) -> None:
-    one = bench.add()
-    bench.add("two")
-    three = bench.settled("three", position=(1, 0, 0))
-    answers = bench.ask(one, ND + b"three", 50)
-    assert answers == [HEAD + b"\xff\xff"[:1] + b"\xfe" + long(three) + b"\x28three\x00"]
-    bench.run(200)
-    assert bench.frames(one) == [HEAD]
-
-
 def test_without_digis_header_there_is_no_discovery(bench: XBeeAir) -> None:
     one = bench.settled(MM="2")
     assert bench.ask(one, ND, 100) == [b"\x88\x01ND\x01"]

@@ -235,22 +235,6 @@ def test_version_long(bench: XBeeAir) -> None:
 # --- the parameter --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [
-        ("D3", "PIN:LEVEL"),
-        ("D3:up", "'up' is not high, low, open"),
-        ({"D33": 1}, "'D33' is not a pin"),
-        ({"D3": 1024}, "0 to 1023"),
-        (7, "PIN:LEVEL"),
-    ],
-)
-def test_wrong_pins(bench: XBeeAir, value: Any, words: str) -> None:
-    with pytest.raises(ValueError, match="pins: ") as wrong:
-        bench.add(pins=value)
-    assert words in str(wrong.value)
-
-
 def test_pins_as_a_fixture_sets_them(bench: XBeeAir) -> None:
     module = bench.add(hardware="zigbee", CE="1", D0="3", D1="2", pins={"D0": True, "d1": 9})
     assert module.settings.pins == {"D0": 1023, "D1": 9}

@@ -31,26 +31,12 @@ def test_by_16_bit_address_as_clients_ask_for_an_unknown_source(bench: XBeeAir) 
         assert answers == [head(two, 0x22) + command + b"\x00" + bytes.fromhex(value)]
 
 
-def test_without_the_apply_option_the_value_waits_for_ac(bench: XBeeAir) -> None:
-    one, two = bench.pair()
-    assert ask(bench, one, two.address, b"CH\x0d", options=0) == [head(two) + b"CH\x00"]
-    assert ask(bench, one, two.address, b"CH", options=0) == [head(two) + b"CH\x00\x0d"]
-    assert ask(bench, one, two.address, b"AC", options=0) == [head(two) + b"AC\x00"]
-    assert ask(bench, one, two.address, b"CH")[0][-1] == 4
-
-
 def test_the_answer_to_a_new_channel_comes_on_the_old_one(bench: XBeeAir) -> None:
     one, two = bench.pair()
     assert ask(bench, one, two.address, b"CH\x0d") == [head(two) + b"CH\x00"]
     assert ask(bench, one, two.address, b"CH")[0][-1] == 4
     bench.at(one, b"CH", b"\x0d")
     assert ask(bench, one, two.address, b"CH") == [head(two) + b"CH\x00\x0d"]
-
-
-def test_an_absent_node(bench: XBeeAir) -> None:
-    one = bench.settled()
-    unknown = b"\x97\x05" + bytes(7) + b"\x09\xff\xfe"
-    assert ask(bench, one, 9, b"NI") == [unknown + b"NI\x04"]
 
 
 def test_frame_id_0_is_obeyed_and_not_answered(bench: XBeeAir) -> None:
@@ -63,18 +49,6 @@ def test_frame_id_0_is_obeyed_and_not_answered(bench: XBeeAir) -> None:
 def test_what_makes_no_sense_from_afar_is_an_error(bench: XBeeAir, command: bytes) -> None:
     one, two = bench.pair()
     assert ask(bench, one, two.address, command) == [head(two) + command + b"\x01"]
-
-
-def test_a_remote_reset_answers_first(bench: XBeeAir) -> None:
-    one, two = bench.pair()
-    assert ask(bench, one, two.address, b"FR") == [head(two) + b"FR\x00"]
-    assert bench.frames(two) == [b"\x8a\x00"]
-
-
-def test_a_remote_change_of_rate(bench: XBeeAir) -> None:
-    one, two = bench.pair()
-    assert ask(bench, one, two.address, b"BD\x07") == [head(two) + b"BD\x00"]
-    assert two.baud_rate == 115200
 
 
 def test_without_digis_header_it_cannot_be_sent(bench: XBeeAir) -> None:

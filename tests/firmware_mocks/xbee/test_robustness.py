@@ -93,28 +93,6 @@ def test_a_parameter_fits_or_is_a_value_error(name: str, value: Any, kind: str) 
     assert module.describe()
 
 
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"hardware": "xbee9"}, "one of s1"),
-        ({"channel": 27}, "11 to 26"),
-        ({"channel": "twelve"}, "channel"),
-        ({"api_mode": 3}, "0 to 2"),
-        ({"hardware": "digimesh", "my": 1}, "no such parameter"),
-        ({"position": "1,2"}, "is not x, y, z in metres"),
-        ({"replies": "ping"}, "KEY:VALUE"),
-        ({"nothing": 1}, "channel, pan_id"),
-        ({"power": 2.5}, "not a whole number"),
-        ({"address": "1" * 17}, "16 hexadecimal digits"),
-        ({"SH": "1FFFFFFFF"}, "does not fit"),
-        ({"ni": "x" * 21}, "20 printable"),
-    ],
-)
-def test_what_is_wrong_with_a_parameter_is_reported(parameters: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        xbee.create("m", Air(), parameters)
-
-
 def test_parameters_in_human_terms_and_at_names(bench: XBeeAir) -> None:
     human = bench.add(
         "named",
