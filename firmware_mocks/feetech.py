@@ -69,8 +69,8 @@ class Settings(Parameters):
         _registers,
     )
     brown_out_s: float = parameter(
-        "a servo that has turned for so long restarts, as with a weak battery (default {default}: "
-        "never)",
+        "a servo that has turned for this long restarts, as with a weak battery (default "
+        "{default}: never)",
         0,
         values.number,
         0,

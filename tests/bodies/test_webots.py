@@ -141,8 +141,8 @@ def test_answers_in_any_pieces_and_an_end_at_each_byte() -> None:
 @pytest.mark.parametrize(
     ("basic_ms", "step_ms", "what"),
     [
-        (0.0, None, "a basicTimeStep of 0 ms is not possible"),
-        (math.nan, None, "a basicTimeStep of nan ms is not possible"),
+        (0.0, None, "a basicTimeStep of 0 ms is invalid"),
+        (math.nan, None, "a basicTimeStep of nan ms is invalid"),
         (32.0, 20, "step_ms 20 is not a multiple of the world's basicTimeStep, 32"),
         (8.0, 32, ""),
         (32.0, 32, ""),

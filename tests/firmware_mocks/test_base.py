@@ -2,7 +2,10 @@
 
 import pytest
 
+from firmware_mocks import text_module
+from firmware_mocks.air import Air
 from firmware_mocks.base import Mock, Timers, Uart
+from tests.firmware_mocks.bench import AirBench
 
 MS = 1_000_000
 
@@ -47,3 +50,38 @@ def test_bytes_that_are_written_for_later_follow_each_other() -> None:
     uart.write(b"12", 0)
     uart.write(b"34", 100 * MS)
     assert uart.idle_at(0) == 100 * MS + 2 * uart.byte_ns
+
+
+@pytest.mark.parametrize("loss", [-0.1, 1.1, float("nan")])
+def test_a_loss_that_is_not_a_share_is_refused(loss: float) -> None:
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        Air(loss=loss)
+
+
+# --- a module that is declared --------------------------------------------------------------------
+
+
+SPEECH = {
+    "banner": "READY",
+    "answers": {"AT": "OK", "VER=.": "1.0"},
+    "transmit": r"SEND (?P<destination>\d+) (?P<length>\d+) ",
+    "accepted": "QUEUED",
+    "sent": "SENT",
+    "refused": "BUSY",
+    "receive": "GOT {source} {length} {data} {hex} {rssi}",
+}
+
+
+def test_the_wrong_rate_and_too_long_a_line_are_lost() -> None:
+    bench = AirBench(text_module.create, {"address": 1, **SPEECH})
+    bench.run(100)
+    bench.taken()
+    bench.modules[0].host_baud = 9600
+    assert bench.ask(0, b"AT\r\n", 300) != b"OK\r\n"
+    bench.modules[0].host_baud = 115_200
+    bench.run(1000)
+    bench.taken()
+    bench.ask(0, b"x" * 3000, 300)
+    assert bench.modules[0].overruns == 3000 - 2048
+    bench.run(1000)
+    assert bench.ask(0, b"AT\r\n", 300) == b"OK\r\n"

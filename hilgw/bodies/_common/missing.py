@@ -21,8 +21,7 @@ from hilgw.devices.properties import LinearMotorFields, RotationalMotorFields
 
 ACCELERATION, AVAILABLE, GAINS = "acceleration", "available", "gains"
 _CONTROLLER_STAYS = (StopReason.DISARMED, StopReason.EXCHANGED, StopReason.HARDWARE)
-DEFAULT_AVAILABLE = 10.0
-"""Webots' default maxForce and maxTorque."""
+DEFAULT_AVAILABLE = 10.0  # Webots' default maxForce and maxTorque
 
 
 class MissingSettings:

@@ -43,15 +43,14 @@ from hilgw.devices.kinds import (
 )
 from hilgw.reasons import RequestRefused
 
-STOP_COPIES = 3
-"""A serial line may damage one."""
+STOP_COPIES = 3  # a serial line may damage one
 
 
 class MotorSession(ABC):
     """The part of a `hilgw.bodies.base.BodySession` that all bodies share."""
 
+    # The answer to a request while the robot takes none.
     down: ClassVar[str] = "not sent: body down"
-    """The answer to a request while the robot takes none."""
     no_device: ClassVar[str] = "the robot has no device"
     _commanded: ClassVar[set[int]] = set()  # sessions of other distributions clear it
 
@@ -143,7 +142,7 @@ class MotorSession(ABC):
         return STOP_COPIES
 
     def _at_rest(self, events: list[Event], *motors: int) -> StopPlan:
-        """Return a stop that stands for velocity 0. motors: of these only."""
+        """Return a stop whose commands are velocity 0. motors: of these only."""
         indices = motors or [each.index for each in self.devices.of_role(MOTOR)]
         zeros = (MotorCommand(index, MotorField.VELOCITY, 0.0) for index in indices)
         return StopPlan(events, tuple(zeros), self._copies)

@@ -37,12 +37,11 @@ from hilgw.devices.lookup import look_up
 from hilgw.protocols.dialogue import Dialogue, Pause, Script, Step
 from hilgw.units import NS_PER_MS, NS_PER_S, earliest, s_to_ns
 
+# After Start, which ends every motion, the robot may still send what it was asked for before.
 START_NS = 50 * NS_PER_MS
-"""After Start, which ends every motion, the robot may still send what it was asked for before."""
+# Between two requests of a mode: at a cliff the robot leaves safe mode again at once.
 MODE_PAUSE_NS = NS_PER_S
-"""Between two requests of a mode: at a cliff the robot leaves safe mode again at once."""
-PATIENCE_S = 1.0
-"""Without a good frame for so long, the handshake begins again."""
+PATIENCE_S = 1.0  # without a good frame for this long, the handshake begins again
 ASKED_AT_FIRST = (oi.MODE, 7, 21, 25, 26)
 WHEEL_DROP = 0b1100
 OVERCURRENTS = {RIGHT_MOTOR: 0b01000, LEFT_MOTOR: 0b10000}  # of packet 14

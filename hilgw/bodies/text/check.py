@@ -36,8 +36,8 @@ def problems_of(settings: TextBodySettings) -> list[Problem]:
     return problems
 
 
+# Stops of 3D printers and of Grbl that end in an alarm: the robot takes no command after them.
 LATCHING = {"M112": "M112", "\x18": "0x18 (reset)"}
-"""Stops of 3D printers and of Grbl that end in an alarm: the robot takes no command after them."""
 
 
 def latching_stops(settings: TextBodySettings) -> Iterator[Problem]:

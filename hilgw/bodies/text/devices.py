@@ -11,8 +11,7 @@ from hilgw.devices.lookup import look_up
 from hilgw.protocols.text.patterns import Match, compiled
 from hilgw.units import ms_to_ns
 
-NO_END = 2.0**80
-"""Span of a counter that does not wrap around."""
+NO_END = 2.0**80  # span of a counter that does not wrap around
 
 
 class Sensor:

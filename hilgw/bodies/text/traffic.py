@@ -21,7 +21,7 @@ from hilgw.reasons import RequestReason
 from hilgw.transports.base import HELD_BACK, LineSettings
 from hilgw.units import ms_to_ns, s_to_ns
 
-# Subjects of lines in the exchange, beside those with an object or a name of their own.
+# Subjects of lines in the exchange, besides those with an object or a name of their own.
 _STOP, _ALIVE = object(), object()
 
 
@@ -36,7 +36,7 @@ class Traffic:
     """end: of a line.
 
     exchange: nothing but a stop is written in its silence. counts: those of the session.
-    silence_ns: without an answer for so long the robot is gone.
+    silence_ns: without an answer for this long the robot is gone.
     """
 
     def __init__(

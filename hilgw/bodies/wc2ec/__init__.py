@@ -22,8 +22,7 @@ from hilgw.framing.base import Framing
 from hilgw.settings import MockSpec
 
 SENSORS = ("ds_left", "ds_front", "ds_right")
-MOCKED_DEVICES = {*SENSORS, "left_wheel", "right_wheel", "lift"}
-"""The mock has them by itself."""
+MOCKED_DEVICES = {*SENSORS, "left_wheel", "right_wheel", "lift"}  # the mock has them by itself
 
 
 class Wc2ecBody(Body):

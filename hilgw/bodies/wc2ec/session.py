@@ -362,8 +362,8 @@ class Wc2ecBodySession(MotorSession):
         return [Write(b"".join(map(self._link.wrap, messages)))]
 
 
+# A gap in the registered indices that lasts this long is taken as intended.
 PATIENCE_S, PATIENCE_BYTES = 3.0, 1024
-"""A gap in the registered indices that lasts so long is taken as intended."""
 
 
 class Registrations:

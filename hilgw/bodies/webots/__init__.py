@@ -18,14 +18,14 @@ from hilgw.devices.properties import DeviceFields, TouchSensorFields, mocked
 from hilgw.framing.base import Framing
 from hilgw.settings import MockSpec, Problem
 
+# The versions that the mock of Webots has.
 SIMULATED_VERSIONS = ("R2023a", "R2023b", "R2024a", "R2025a")
-"""The versions that the mock of Webots has."""
+# The mock has them, and the Emitters and Receivers of the settings.
 MOCKED_DEVICES = (
     ("left_wheel", "RotationalMotor"),
     ("right_wheel", "RotationalMotor"),
     ("ds_front", "DistanceSensor"),
 )
-"""The mock has them, and the Emitters and Receivers of the settings."""
 
 
 _SAME = ("lookupTable", "minPosition", "maxPosition", "maxVelocity", "acceleration", "multiplier")

@@ -82,8 +82,8 @@ from hilgw.protocols.webots.queues import EmitterQueue, WaitingCommands
 from hilgw.protocols.webots.robot_messages import DeviceEntry, RobotConfiguration, Time
 from hilgw.reasons import RequestRefused
 
+# Packets of all Emitters in one request: what is more leaves with the next.
 REQUEST_BYTES = 128 * 1024
-"""Packets of all Emitters in one request: what is more leaves with the next."""
 
 
 class WebotsRobot:
@@ -144,7 +144,7 @@ class WebotsRobot:
 
     def _step_of(self, basic_ms: float) -> int:
         if not 0 < basic_ms <= LONGEST_STEP_MS:
-            text = f"a basicTimeStep of {basic_ms:g} ms is not possible"
+            text = f"a basicTimeStep of {basic_ms:g} ms is invalid"
             raise ProtocolError(text, where="configuration")
         given = self._settings.step_ms
         if given is None:
@@ -264,8 +264,7 @@ class WebotsRobot:
         return channel_refusal(channel, () if receiver is None else receiver.allowedChannels)
 
 
-BITS = 8
-"""Of one byte: the wire has bytes per ms, and neither baudRate nor byteSize."""
+BITS = 8  # of one byte: the wire has bytes per ms, and neither baudRate nor byteSize
 
 
 # --- devices, from the messages that configure them (C_CONFIGURE) ---------------------------------
@@ -341,7 +340,7 @@ def _motor(kind: str, message: MotorConfiguration) -> dict[str, Any]:
 LARGEST_PERIOD_MS = 0xFFFF
 
 
-# --- what a controller may set beside the motors: it leaves with the next request -----------------
+# --- what a controller may set besides the motors: it leaves with the next request ----------------
 # Each function returns None, or why it is refused.
 
 

@@ -46,13 +46,12 @@ from hilgw.protocols.webots.robot_messages import (
 )
 from hilgw.units import NS_PER_MS, NS_PER_S
 
-ANSWER_BYTES = 16 * 1024 * 1024
-"""The longest answer: a robot without images sends far less."""
+ANSWER_BYTES = 16 * 1024 * 1024  # the longest answer: a robot without images sends far less
+# The deadline of Webots' acknowledgement in the handshake. Later answers have none: Webots may be
+# paused.
 HELLO_NS = 10 * NS_PER_S
-"""The deadline of Webots' acknowledgement in the handshake. Later answers have none: Webots may be
-paused."""
+# The deadline of the answer before the last request, which then leaves without it.
 GOODBYE_NS = 300 * NS_PER_MS
-"""The deadline of the answer before the last request, which then leaves without it."""
 
 STANDS_STILL = "the simulation stands still: the robot gets its stop when it goes on"
 

@@ -145,15 +145,6 @@ def test_network_reset_of_one_module_and_of_all(
     assert bench.at(plain, b"NR", b"\x00") == b"\x02"
 
 
-def test_an_energy_scan_takes_its_time(bench: XBeeAir) -> None:
-    module = bench.settled(hardware="zigbee", noise_dbm=-87)
-    assert bench.ask(module, b"\x08\x01ED\x01\x00", 250) == []
-    bench.run(20)
-    assert bench.frames(module) == [b"\x88\x01ED\x00" + bytes((87,)) * 16]
-    assert bench.at(module, b"ED") == b"\x00" + bytes((87,)) * 16
-    assert bench.at(module, b"ED", b"\x3a\x99") == b"\x03"
-
-
 # --- keys -----------------------------------------------------------------------------------------
 
 KEY_1, KEY_2 = "11" * 16, "22" * 16
