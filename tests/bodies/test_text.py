@@ -335,9 +335,8 @@ def test_an_alarm_or_a_reset_needs_the_setup_again() -> None:
     assert gone.reason == "the robot needs its setup again: 'ALARM:3'"
     line.run(2_000)
     assert not line.found(Connected)
-    assert "the G-code machine rejects 'G21 G90 G94': 'error:9'" in {
-        event.text for event in line.found(Notice)
-    } or {event.text for event in line.events}
+    texts = {event.text for event in line.found(Notice)}
+    assert "the G-code machine rejects 'G21 G90 G94': 'error:9'" in texts
     line.mock.receive(b"$X\n", line.now)
     line.run(2_000)
     assert line.found(Connected) and line.mock.state == "Idle"
@@ -352,28 +351,27 @@ def test_a_position_motor_has_no_velocity_mode() -> None:
 # --- lines ----------------------------------------------------------------------------------------
 
 
-def test_one_line_at_a_time_or_as_many_as_the_window_has() -> None:
+@pytest.mark.parametrize(
+    ("window", "first", "second"),
+    [
+        ({"window": 1}, b"M10\r\n", b"a\r\n"),
+        ({"window": 3}, b"M10\r\na\r\nb\r\n", b"c\r\n"),
+        ({"window": 9, "window_bytes": 9}, b"M10\r\na\r\n", b"b\r\nc\r\n"),
+    ],
+)
+def test_the_window_counts_lines_or_bytes(
+    window: dict[str, int], first: bytes, second: bytes
+) -> None:
     """Motors go first, then the sensors in their order."""
     requests = tuple(Request(send=each, expect=f"{each}(?P<{each}>.*)") for each in "abc")
     sensors = {each: TextSensor() for each in "abc"}
-    for window, first in ((1, b"M10\r\n"), (3, b"M10\r\na\r\nb\r\n")):
-        hand = Hand(minimal(requests=requests, sensors=sensors, window=window, period_ms=100))
-        for index in (1, 2, 3):
-            hand.session.switch(index, None, hand.now)
-        hand.move(1.0)
-        assert hand.sent() == first
-        hand.emit(b"m\r\n")
-        assert hand.sent() == (b"a\r\n" if window == 1 else b"c\r\n")
-
-
-def test_the_window_counts_bytes() -> None:
-    requests = tuple(Request(send=each * 10, expect=f"{each}(?P<{each}>.*)") for each in "abc")
-    sensors = {each: TextSensor() for each in "abc"}
-    hand = Hand(minimal(requests=requests, sensors=sensors, window=9, window_bytes=26))
+    hand = Hand(minimal(requests=requests, sensors=sensors, period_ms=100, **window))
     for index in (1, 2, 3):
         hand.session.switch(index, None, hand.now)
-    hand.run(0)
-    assert hand.sent() == b"a" * 10 + b"\r\n" + b"b" * 10 + b"\r\n"
+    hand.move(1.0)
+    assert hand.sent() == first
+    hand.emit(b"m\r\n")
+    assert hand.sent() == second
 
 
 def test_commands_that_wait_are_replaced_by_newer_ones() -> None:

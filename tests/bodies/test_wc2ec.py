@@ -484,67 +484,44 @@ def test_contradicting_settings_are_named() -> None:
 # --- a line that lost a registration --------------------------------------------------------------
 
 
-def on_line(*indices: int) -> Wc2ecBodySession:
-    """A session on a line that has received the registrations with these indices."""
-    session = BODY.session(Wc2ecBodySettings(port="/dev/x"), "R2020a", create("cobs-crc16"))
-    session.open(0)
-    take_in(session, *indices)
-    return session
-
-
-def take_in(session: Wc2ecBodySession, *indices: int, now: int = 0) -> None:
-    framing = create("cobs-crc16")
-    for index in indices:
-        session.receive(framing.encode(encode(REGISTRATIONS[index])), now)
-
-
-def speaks(session: Wc2ecBodySession, now: int) -> bool:
-    return any(isinstance(event, Write) for event in session.expire(now))
+VALUE = SensorData(38, 0, 1.0)
 
 
 def test_nothing_is_reported_while_a_registration_is_missing() -> None:
-    session = on_line(0, 2)
-    assert not speaks(session, 400 * MS)
-    (refused,) = commanded(session, MotorCommand(2, "velocity", 1.0), 400 * MS)
-    assert isinstance(refused, Refused) and refused.reason == "down"
-    take_in(session, 0, 1, 2, now=400 * MS)
-    assert speaks(session, 700 * MS)
-    assert isinstance(commanded(session, MotorCommand(2, "velocity", 1.0), 700 * MS)[0], Write)
+    line, command = Line(), MotorCommand(2, "velocity", 1.0)
+    line.receive(0, REGISTRATIONS[0], REGISTRATIONS[2])
+    assert line.sent(line.session.expire(400 * MS)) == []
+    assert reasons(commanded(line.session, command, 400 * MS)) == ["down"]
+    line.receive(400 * MS, *REGISTRATIONS[:3])
+    assert line.sent(line.session.expire(700 * MS))
+    assert line.sent(commanded(line.session, command, 700 * MS))
 
 
 def test_a_value_of_a_device_that_was_not_registered_reports_that_one_is_missing() -> None:
-    session = on_line(0, 1)
-    session.receive(create("cobs-crc16").encode(encode(SensorData(38, 2, 1.0))), 10 * MS)
-    assert not speaks(session, 400 * MS)
+    line = Line()
+    line.receive(0, *REGISTRATIONS[:2], SensorData(38, 2, 1.0))
+    assert line.sent(line.session.expire(400 * MS)) == []
 
 
 def test_a_robot_that_sends_before_it_registers_is_one_notice() -> None:
     """It did not notice that its port was opened; it registers again within a second."""
-    session = on_line()
-    framing = create("cobs-crc16")
-    events = [
-        event
-        for index in (0, 1, 2, 0)
-        for event in session.receive(framing.encode(encode(SensorData(38, index, 1.0))), 10 * MS)
-    ]
+    line = Line()
+    events = line.receive(10 * MS, *(SensorData(38, index, 1.0) for index in (0, 1, 2, 0)))
+    assert [type(event) for event in events] == 4 * [FrameNotice]
+    assert len({*events}) == 1  # shown once
+    assert line.session.counts["refused_unknown_device"] == 4
+    line.receive(15 * MS, REGISTRATIONS[2])  # the port was opened amid the registration
+    events = line.receive(16 * MS, SensorData(38, 2, 1.0), VALUE)
     assert {type(event) for event in events} == {FrameNotice}
-    assert len({event for event in events if isinstance(event, FrameNotice)}) == 1  # shown once
-    assert session.counts["refused_unknown_device"] == 4
-    take_in(session, 2, now=15 * MS)  # the port was opened amid the registration
-    for index in (2, 0):
-        value = framing.encode(encode(SensorData(38, index, 1.0)))
-        assert {type(event) for event in session.receive(value, 16 * MS)} == {FrameNotice}
-    take_in(session, 0, 1, 2, now=20 * MS)
-    assert session.receive(framing.encode(encode(SensorData(38, 0, 1.0))), 30 * MS)
+    line.receive(20 * MS, *REGISTRATIONS[:3])
+    assert SensorValue(0, 1.0) in line.receive(30 * MS, VALUE)
 
 
 def test_a_robot_that_means_its_gap_is_spoken_to_in_the_end() -> None:
-    session = on_line(0, 2)
-    for now in range(0, 3_000, 100):
-        take_in(session, 0, 2, now=now * MS)
-        assert not speaks(session, now * MS)
-    take_in(session, 0, 2, now=3_000 * MS)
-    assert speaks(session, 3_000 * MS)
+    line = Line()
+    for now in range(0, 3_001, 100):
+        line.receive(now * MS, REGISTRATIONS[0], REGISTRATIONS[2])
+        assert bool(line.sent(line.session.expire(now * MS))) is (now == 3_000)
 
 
 def test_what_wc2ec_cannot_set_is_refused() -> None:
