@@ -148,12 +148,12 @@ class Traffic:
 
         A motor may not wait for its line; the lines of the other motors follow it.
         """
-        line = self._motions.line_of(index)
+        line = self._motions.line_of[index]
         waits = self.exchange.repeats_stop or self._is_blocked
         data = line.data()
         sent = Sent(data if isinstance(data, bytes) else b"", line.line, line)
         if line.active and (waits or not self.exchange.may_ask(sent, now)):
-            self._motions.demand_halt()
+            self._motions.must_halt = True
         return self._send_stop(now) if self._motions.halt() else b""
 
     def switch(self, index: int, period_ms: float | None, now: int) -> None:
