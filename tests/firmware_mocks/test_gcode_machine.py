@@ -93,14 +93,11 @@ def test_an_arc_in_another_plane_climbs_in_the_third_axis(bench: MachineInTime) 
         ("G2 F600", 26),
         ("G2 Z5 I10 F600", 32),
         ("G2 X20 Y10 I3 F600", 33),
-        ("G2 X10 Y10 R5 F600", 33),
         ("G2 X50 Y10 R5 F600", 34),
         ("G2 X20 Y20 K5 F600", 35),
         ("G2 G3 X20 I5 F600", 21),
         ("G53 G2 X20 Y20 R10 F600", 30),
-        ("G28 G92 X1", 21),
         ("G0 G28 X1", 24),
-        ("G92", 26),
     ],
 )
 def test_what_grbl_refuses(bench: MachineInTime, line: str, error: int) -> None:

@@ -67,18 +67,14 @@ def bench() -> AirBench:
     ("command", "answer", "mode"),
     [
         (b"v", b"V222", Mode.IRMAN),
-        (b"V", b"V222", Mode.IRMAN),
         (b"r", b"OK", Mode.IRMAN),
-        (b"IR", b"OK", Mode.IRMAN),
         (b"t", b"V222", Mode.IRMAN),
         (b"s", b"S01", Mode.SAMPLE),
-        (b"S", b"S01", Mode.SAMPLE),
         (b"u", b"U01", Mode.BRIDGE),
         (b"x", b"X01", Mode.OLD_RAW),
         (b"\x02", b"1ALS", Mode.SUMP),
         (b"\x01", b"", Mode.SUMP),
         (b"\x24", b"", Mode.BOOTLOADER),
-        (b"\x00", b"", Mode.IRMAN),
         (b"\xff?", b"", Mode.IRMAN),
     ],
 )
