@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from firmware_mocks import khepera
+from firmware_mocks.base import Mock
 from hilgw.bodies.text import BODY
 from hilgw.bodies.text.motors import written
 from hilgw.bodies.text.settings import (
@@ -56,43 +57,38 @@ def minimal(**changes: Any) -> TextBodySettings:
     return TextBodySettings(**given)
 
 
-class Hand:
+class Silent(Mock):
+    def receive(self, data: bytes, now: int) -> None: ...
+
+    def reset(self, now: int) -> None: ...
+
+
+class Hand(BodyBench):
     """A session, and its robot played by the test."""
 
     def __init__(self, settings: TextBodySettings) -> None:
         assert BODY.check(settings) == []
-        self.session = BODY.session(settings, "R2025a")
-        self.now = 1_000 * MS
-        self.events: list[Any] = []
-        self.take(self.session.open(self.now))
-        self.run(50 if settings.baudRate > 1200 else 1_000)  # the line is silent
+        super().__init__(BODY.session(settings, "R2025a"), Silent("robot"))
+        self.open(50)  # the line is silent
         self.emit(b"v1\r\n")
         assert Connected("text robot 1") in self.events
         self.sent()
 
-    def take(self, events: list[Any]) -> None:
-        self.events += events
-
     def sent(self) -> bytes:
         """What the session wrote; forgets it."""
-        data = b"".join(event.data for event in self.events if isinstance(event, Write))
-        self.events = [event for event in self.events if not isinstance(event, Write)]
+        data = bytes(self.written)
+        self.written.clear()
         return data
 
     def emit(self, data: bytes) -> None:
-        self.take(self.session.receive(data, self.now))
-
-    def run(self, milliseconds: float) -> None:
-        end = self.now + round(milliseconds * MS)
-        while (due := self.session.next_deadline()) is not None and due <= end:
-            assert due >= self.now or self.session.expire(self.now) is not None
-            self.now = max(self.now, due)
-            self.take(self.session.expire(self.now))
-        self.now = end
+        self.handle(self.session.receive(data, self.now))
 
     def move(self, value: float, field: str = "velocity") -> None:
-        self.take(commanded(self.session, MotorCommand(0, field, value), self.now))
+        self.give(MotorCommand(0, field, value))
         self.run(0)
+
+    def stop(self) -> None:
+        self.handle(self.session.stop(StopReason.SILENCE, self.now).events)
 
 
 # --- the Khepera ----------------------------------------------------------------------------------
@@ -222,7 +218,7 @@ def test_a_stop_reaches_a_line_that_is_still_on_its_way() -> None:
     )
     hand.move(3.0, "position")
     assert hand.sent() == b"J X3\r\n"
-    hand.take(hand.session.stop(StopReason.SILENCE, hand.now).events)
+    hand.stop()
     assert hand.sent() == b"!" and not hand.session.is_idle()
     hand.emit(b"ok\r\n")
     assert hand.sent() == b"!" and hand.session.is_idle()
@@ -259,11 +255,11 @@ def test_a_stop_that_was_lost_is_repeated_before_the_motions_that_followed_it() 
         )
     )
     hand.move(1.0)
-    hand.take(commanded(hand.session, MotorCommand(1, "velocity", 2.0), hand.now))
+    hand.give(MotorCommand(1, "velocity", 2.0))
     hand.run(0)
     hand.emit(b"m\r\nn\r\n")
     assert hand.sent() == b"M1\r\nN2\r\n"
-    hand.take(hand.session.stop(StopReason.SILENCE, hand.now).events)
+    hand.stop()
     hand.move(5.0)
     assert hand.sent() == b"STOP\r\nM5\r\n"
     hand.emit(b"m\r\n")  # the answer to the stop was lost, or the stop itself
@@ -275,7 +271,7 @@ def test_the_stop_of_one_line_lets_the_others_go_on() -> None:
     commands = tuple(Motion(send=f"J{{{name}}}", expect="ok") for name in "mn")
     stop = (Line(send="!", realtime=True),)
     hand = Hand(minimal(motors=motors, commands=commands, stop=stop, window=2))
-    hand.take(commanded(hand.session, MotorCommand(1, "position", 7.0), hand.now))
+    hand.give(MotorCommand(1, "position", 7.0))
     hand.move(3.0, "position")
     hand.emit(b"ok\r\nok\r\n")
     assert hand.sent() == b"J m3\r\nJ n7\r\n"
@@ -287,9 +283,9 @@ def test_a_stop_that_is_never_acknowledged_is_reported() -> None:
     hand = Hand(minimal(stop=(Line(send="STOP", expect="s", timeout_s=0.1),)))
     hand.move(1.0)
     hand.emit(b"m\r\n")
-    hand.take(hand.session.stop(StopReason.SILENCE, hand.now).events)
+    hand.stop()
     hand.run(600)
-    notices = [event for event in hand.events if isinstance(event, Notice)]
+    notices = hand.of(Notice)
     assert (
         Notice("stop sent 3 times, not confirmed: the robot does not acknowledge it", once=False)
         in notices
@@ -304,7 +300,7 @@ def test_limits_hold_before_a_velocity_was_set_and_numbers_are_bounded() -> None
     hand = Hand(minimal(motors=motors, commands=motion, limits=limits))
     for value in (1e300, 1e308, -1e13):
         hand.move(value, "position")
-    refused = [event.reason for event in hand.events if isinstance(event, Refused)]
+    refused = [event.reason for event in hand.of(Refused)]
     assert refused == ["out_of_range"] * 3 and hand.sent() == b""
     hand.move(1.0, "position")
     assert hand.sent() == b"M1000 F2\r\n"
@@ -395,7 +391,7 @@ def test_a_lost_answer_makes_the_line_silent_and_the_command_is_sent_again() -> 
     hand.run(10)
     assert hand.sent() == b"M10\r\n"
     assert hand.session.counts["late_answers"] == 2 and hand.session.counts["timeouts"] == 1
-    [notice] = [event.text for event in hand.events if isinstance(event, Notice)]
+    [notice] = [event.text for event in hand.of(Notice)]
     assert notice.startswith("answers come later than timeout_s")
     hand.emit(b"m\r\n")
     hand.run(100)
@@ -407,7 +403,7 @@ def test_a_stop_is_written_while_answers_are_lost_and_until_one_comes() -> None:
     hand.move(1.0)
     hand.run(310)
     hand.sent()
-    hand.take(hand.session.stop(StopReason.SILENCE, hand.now).events)
+    hand.stop()
     assert hand.sent() == b"M0\r\n"
     hand.emit(b"m\r\n")  # to the line before the stop
     assert not hand.session.is_idle()
@@ -424,7 +420,7 @@ def test_a_second_stop_does_not_cancel_the_repetition_of_the_first() -> None:
     hand.move(1.0)
     assert hand.sent() == b"M10\r\n"  # the robot may read it after the stops
     for _ in range(2):
-        hand.take(hand.session.stop(StopReason.SILENCE, hand.now).events)
+        hand.stop()
         assert hand.sent() == b"!"
     hand.run(20)
     assert hand.sent() == b"" and not hand.session.is_idle()
@@ -438,9 +434,9 @@ def test_values_that_are_none_are_dropped_with_their_reason() -> None:
     for text in (b"1.5", b"nan", b"1e999", b"", b"1_0", b"0x10", b"9" * 70, b" -2e1 "):
         hand.run(10)
         hand.emit(b"s" + text + b"\r\n")
-    values = [event.value for event in hand.events if isinstance(event, SensorValue)]
+    values = [event.value for event in hand.of(SensorValue)]
     assert values == [1.5, -20.0]
-    reasons = [event.reason for event in hand.events if isinstance(event, Refused)]
+    reasons = [event.reason for event in hand.of(Refused)]
     assert reasons == ["no_number"] * 6
 
 
@@ -462,13 +458,13 @@ def test_scale_table_hex_counter_and_vector() -> None:
     for answer in (b"s50,ff,990,0", b"s-1,10,20,0", b"s1e9,1,990,0"):
         hand.run(10)
         hand.emit(answer + b"\n")
-    values = [(e.index, e.value) for e in hand.events if isinstance(e, SensorValue)]
+    values = [(e.index, e.value) for e in hand.of(SensorValue)]
     assert values == [
         *((1, pytest.approx(50.0)), (2, 255.0), (3, 1980.0)),
         *((1, 0.0), (2, 16.0), (3, 2040.0), (4, (-1.0, 10.0, 20.0))),
         *((1, 100.0), (2, 1.0), (3, 1980.0), (4, (1e9, 1.0, 990.0))),
     ]
-    assert sum(isinstance(event, Refused) for event in hand.events) == 1  # b is ff for the vector
+    assert len(hand.of(Refused)) == 1  # b is ff for the vector
 
 
 def test_fixed_lines_wait_for_the_position_of_every_motor() -> None:
@@ -477,14 +473,14 @@ def test_fixed_lines_wait_for_the_position_of_every_motor() -> None:
     hand = Hand(minimal(motors=motors, commands=commands, requests=(), sensors={}))
     hand.move(1.0, "position")
     assert hand.sent() == b""
-    hand.take(commanded(hand.session, MotorCommand(1, "position", -2.0), hand.now))
+    hand.give(MotorCommand(1, "position", -2.0))
     hand.run(0)
     assert hand.sent() == b"P1.0,-2.0\r\n"
 
 
 def test_an_led_that_was_lost_is_set_again() -> None:
     hand = Hand(minimal(leds={"l": LedLine(send="L{value}", expect="l")}))
-    hand.take(hand.session.tune(LedValue(2, 3), hand.now))
+    hand.handle(hand.session.tune(LedValue(2, 3), hand.now))
     hand.run(0)
     assert hand.sent() == b"L3\r\n"
     hand.run(400)
@@ -578,7 +574,7 @@ def test_a_watchdog_gets_the_line_of_its_motors_again_until_they_are_stopped() -
         hand.run(101)
         assert hand.sent() == b"M10\r\n"
         hand.emit(b"m\r\n")
-    hand.take(hand.session.stop(StopReason.SILENCE, hand.now).events)
+    hand.stop()
     hand.emit(b"m\r\n")
     hand.sent()
     hand.run(400)
@@ -606,17 +602,17 @@ def test_lines_that_come_unasked_have_values_and_are_a_sign_of_life() -> None:
     )
     hand = Hand(settings)
     hand.emit(b"D 5\r\n")
-    assert not any(isinstance(event, SensorValue) for event in hand.events)  # not enabled
+    assert not hand.of(SensorValue)  # not enabled
     for index in (1, 2):
-        hand.take(hand.session.switch(index, 32, hand.now))
+        hand.handle(hand.session.switch(index, 32, hand.now))
     hand.emit(b"D 7\r\nB 8\r\nD x\r\n")
-    values = [event for event in hand.events if isinstance(event, SensorValue)]
+    values = hand.of(SensorValue)
     assert values == [SensorValue(1, 7.0), SensorValue(2, 4.0)]
-    assert any(isinstance(event, Refused) for event in hand.events)
+    assert hand.of(Refused)
     for _ in range(40):
         hand.run(100)
         hand.emit(b"D 1\r\n")
-    assert hand.sent() == b"" and not any(isinstance(e, Disconnected) for e in hand.events)
+    assert hand.sent() == b"" and not hand.of(Disconnected)
     assert hand.session.counts["unexpected_lines"] == 0
 
 
@@ -640,11 +636,11 @@ def test_a_robot_that_never_ceases_to_send_is_set_up_all_the_same() -> None:
 def test_an_encoder_that_starts_at_0(wraps: int) -> None:
     settings = minimal(sensors={"a": TextSensor(starts_at_zero=True, wraps=wraps, scale=0.5)})
     hand = Hand(settings)
-    hand.take(hand.session.switch(1, 32, hand.now))
+    hand.handle(hand.session.switch(1, 32, hand.now))
     for number in (400, 410, 390):
         hand.run(40)
         hand.emit(b"s%d\r\n" % number)
-    values = [event.value for event in hand.events if isinstance(event, SensorValue)]
+    values = [event.value for event in hand.of(SensorValue)]
     assert values == [0.0, 5.0, -5.0]
 
 
@@ -655,16 +651,16 @@ def test_velocity_0_of_one_servo_does_not_stop_the_others_in_its_line() -> None:
     )
     hand = Hand(settings)
     for index, value in ((0, 1.0), (1, 2.0)):
-        hand.take(commanded(hand.session, MotorCommand(index, "position", value), hand.now))
+        hand.give(MotorCommand(index, "position", value))
     hand.run(1)
     assert hand.sent() == b"S100,200\r\n"
     hand.emit(b"m\r\n")
-    hand.take(commanded(hand.session, MotorCommand(0, "velocity", 0.0), hand.now))
-    hand.take(commanded(hand.session, MotorCommand(0, "position", 3.0), hand.now))
-    hand.take(commanded(hand.session, MotorCommand(1, "position", 2.5), hand.now))
+    hand.give(MotorCommand(0, "velocity", 0.0))
+    hand.give(MotorCommand(0, "position", 3.0))
+    hand.give(MotorCommand(1, "position", 2.5))
     hand.run(1)
     assert hand.sent() == b"S100,250\r\n"  # no stop
     hand.emit(b"m\r\n")
-    hand.take(commanded(hand.session, MotorCommand(1, "velocity", 0.0), hand.now))
+    hand.give(MotorCommand(1, "velocity", 0.0))
     hand.run(1)
     assert hand.sent() == b"M0\r\n"  # now all of them stand
