@@ -415,6 +415,18 @@ def test_a_stop_is_written_while_answers_are_lost_and_until_one_comes() -> None:
     assert hand.session.is_idle()
 
 
+def test_a_stop_in_the_setup_is_written_again_after_it() -> None:
+    """The robot may have read it amid a line that was cut."""
+    hand = Hand(minimal())
+    hand.disconnect()
+    hand.open(20)
+    hand.stop()
+    hand.run(60)  # the setup begins anew
+    hand.sent()
+    hand.emit(b"v1\r\n")
+    assert len(hand.of(Connected)) == 2 and b"M0\r\n" in hand.sent()
+
+
 def test_a_second_stop_does_not_cancel_the_repetition_of_the_first() -> None:
     hand = Hand(minimal(stop=(Line(send="!", realtime=True),)))
     hand.move(1.0)
