@@ -91,6 +91,15 @@ def test_every_good_frame_is_found_in_noise(
     assert reader.pending <= longest
 
 
+def test_one_bit_of_a_packet_is_a_sensor() -> None:
+    line = up()
+    line.enable("bumper_left")
+    line.run(40)
+    for bits, value in ((2, 1.0), (1, 0.0)):
+        line.handle(line.session.receive(stream_frame([35, 7], {35: 2, 7: bits}), line.now))
+        assert line.values() == {"bumper_left": value}
+
+
 # --- the handshake --------------------------------------------------------------------------------
 
 

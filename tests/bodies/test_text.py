@@ -490,6 +490,14 @@ def test_fixed_lines_wait_for_the_position_of_every_motor() -> None:
     assert hand.sent() == b"P1.0,-2.0\r\n"
 
 
+def test_unexpected_lines_are_counted_and_reported_once() -> None:
+    hand = Hand(minimal(ignore="battery.*"))
+    hand.emit(b"battery low\r\nhello\r\nworld\r\n")
+    notices = [event.text for event in hand.of(Notice)]
+    assert notices == ["the robot sends lines that no pattern describes: 'hello'"]
+    assert hand.session.counts["unexpected_lines"] == 2
+
+
 def test_an_led_that_was_lost_is_set_again() -> None:
     hand = Hand(minimal(leds={"l": LedLine(send="L{value}", expect="l")}))
     hand.handle(hand.session.tune(LedValue(2, 3), hand.now))

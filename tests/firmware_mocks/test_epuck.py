@@ -20,7 +20,7 @@ class Line(AirBench):
         self.run(50)
         self.taken()
 
-    def says(self, data: bytes) -> bytes:
+    def answer(self, data: bytes) -> bytes:
         answer: bytes = self.ask(0, data)
         return answer
 
@@ -32,18 +32,18 @@ def letters(text: str) -> bytes:
 def test_the_session_of_webots_remote_control() -> None:
     line = Line(selector=5)
     version = b"v,Version 1.5.3 November 2016 (Webots)\r\nHW version: FFFF\r\n"
-    assert line.says(b"V\n") == version
-    assert line.says(b"V\n\0") == version
-    assert line.says(b"S\n\0") == b"s\r\n"
+    assert line.answer(b"V\n") == version
+    assert line.answer(b"V\n\0") == version
+    assert line.answer(b"S\n\0") == b"s\r\n"
     speeds = letters("D") + bytes.fromhex("f401 0cfe")
-    answer = line.says(speeds + letters("L") + b"\x08\x01" + letters("aMNOQ") + b"\0")
+    answer = line.answer(speeds + letters("L") + b"\x08\x01" + letters("aMNOQ") + b"\0")
     near, light = 8 * [67], 8 * [3500]
     assert struct.unpack("<24H", answer) == (2000, 2000, 2800, 0, 0, 0, *near, *light, 0, 0)
     assert line.robot.speeds == (500, -500) and line.robot.leds[8] == 1
     line.run(980)
-    left, right = struct.unpack("<2h", line.says(letters("Q") + b"\0"))
+    left, right = struct.unpack("<2h", line.answer(letters("Q") + b"\0"))
     assert (left, right) == (pytest.approx(500, abs=11), pytest.approx(-500, abs=11))
-    assert line.says(b"C\n") == b"c,5\r\n" and line.says(b"X\n") == b"z,Command not found\r\n"
+    assert line.answer(b"C\n") == b"c,5\r\n" and line.answer(b"X\n") == b"z,Command not found\r\n"
 
 
 def test_binary_answers_and_their_sizes() -> None:
@@ -51,24 +51,24 @@ def test_binary_answers_and_their_sizes() -> None:
     sizes = {"a": 6, "A": 12, "E": 4, "M": 6, "N": 16, "O": 16, "Q": 4, "u": 6, "g": 6, "D": 0}
     for letter, size in sizes.items():
         data = b"\x01\x00\x02\x00" if letter == "D" else b""
-        assert len(line.says(letters(letter) + data + b"\0")) == size, letter
-    assert line.says(letters("E") + b"\0") == bytes.fromhex("0100 0200")
-    assert struct.unpack("<3H3H3h", line.says(letters("aug") + b"\0")) == (
+        assert len(line.answer(letters(letter) + data + b"\0")) == size, letter
+    assert line.answer(letters("E") + b"\0") == bytes.fromhex("0100 0200")
+    assert struct.unpack("<3H3H3h", line.answer(letters("aug") + b"\0")) == (
         *(1280, 2048, 2816),  # the x axis of the chip points the other way
         *(7, 7, 7, 1, -2, 3),
     )
-    assert len(line.says(letters("I") + b"\0")) > 3
-    assert line.says(letters("zyx") + b"\0") == b""  # unknown ones are ignored
-    assert Line().says(letters("g") + b"\0") == b""
+    assert len(line.answer(letters("I") + b"\0")) > 3
+    assert line.answer(letters("zyx") + b"\0") == b""  # unknown ones are ignored
+    assert Line().answer(letters("g") + b"\0") == b""
 
 
 def test_the_robot_has_no_watchdog_and_a_reset_stops_it() -> None:
     line = Line()
-    line.says(b"D,300,300\n")
+    line.answer(b"D,300,300\n")
     line.run(60_000)
     assert line.robot.speeds == (300, 300)
-    assert line.says(b"R\n").startswith(b"r\r\n" + BANNER)
-    assert line.robot.speeds == (0, 0) and line.says(b"Q\n") == b"q,0,0\r\n"
+    assert line.answer(b"R\n").startswith(b"r\r\n" + BANNER)
+    assert line.robot.speeds == (0, 0) and line.answer(b"Q\n") == b"q,0,0\r\n"
 
 
 @pytest.mark.parametrize(
@@ -81,15 +81,15 @@ def test_the_robot_has_no_watchdog_and_a_reset_stops_it() -> None:
     ],
 )
 def test_commands_in_text(command: bytes, answer: bytes) -> None:
-    assert Line(ground=700).says(command + b"\n") == answer
+    assert Line(ground=700).answer(command + b"\n") == answer
 
 
 def test_encoders_and_the_lights_of_the_body_are_set() -> None:
     line = Line()
-    line.says(b"P,320,-5\n")
-    assert line.says(b"Q\n") == b"q,320,-5\r\n"
-    line.says(letters("P") + b"\x01\x00\x02\x00\0")
-    assert line.says(b"Q\n") == b"q,1,2\r\n"
-    line.says(b"B,1\n")
-    line.says(b"F,1\n")
+    line.answer(b"P,320,-5\n")
+    assert line.answer(b"Q\n") == b"q,320,-5\r\n"
+    line.answer(letters("P") + b"\x01\x00\x02\x00\0")
+    assert line.answer(b"Q\n") == b"q,1,2\r\n"
+    line.answer(b"B,1\n")
+    line.answer(b"F,1\n")
     assert (line.robot.leds[8], line.robot.leds[9]) == (1, 1)
