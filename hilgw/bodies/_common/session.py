@@ -181,8 +181,10 @@ class MotorSession(ABC):
         return self._known(index)
 
     def _known(self, index: int) -> Device | Refusal:
-        lacks = Refusal(RequestRefused.UNKNOWN_DEVICE, f"{self.no_device} {index}")
-        return self.devices.by_index(index) or lacks
+        device = self.devices.by_index(index)
+        if device is None:
+            return Refusal(RequestRefused.UNKNOWN_DEVICE, f"{self.no_device} {index}")
+        return device
 
     def _answer(self, index: int, answer: list[Event] | Refusal) -> list[Event]:
         if not isinstance(answer, Refusal):
