@@ -87,7 +87,7 @@ def test_instructions_of_the_manual(made: bytes, data: str) -> None:
     assert made == bytes.fromhex(data)
 
 
-def test_what_an_adapter_echoes_is_no_answer() -> None:
+def test_what_an_adapter_echoes_is_dropped() -> None:
     """Our reads and writes have 2 or 3 bytes of data, and no answer has as many."""
     echo, answer = SERVOS.read(1, 56, 6) + SERVOS.write(1, 46, 100), status(7, 4, bytes(6))
     reader = StatusReader(SERVOS)
