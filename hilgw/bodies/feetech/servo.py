@@ -88,15 +88,15 @@ class FeetechServo(Servo):
     def stop_blocks(self, before_torque: bool) -> dict[int, bytes]:
         """Return a write from Acceleration on, which is 0, unlimited, and Mode; or Torque Enable 0.
 
-        before_torque: the mode has just been set.
+        before_torque: the mode has just been set. No mode is written where none is known.
         """
         if self.pulses is None or self.is_lost or (self._is_limp and not before_torque):
             return {self._kind.torque: b"\0"}
         hold = self._kind.value(self._kind.goal_position, self.held_pulses())
         blocks = {self._kind.acceleration: b"\0" + hold + bytes(4)}
-        if not before_torque:
-            mode = self.changing if self.mode is None else self.mode
-            blocks[self._kind.mode] = bytes((mode or self._kind.position_mode,))
+        mode = self.changing if self.mode is None else self.mode
+        if mode is not None and not before_torque:
+            blocks[self._kind.mode] = bytes((mode,))
         return blocks
 
 
