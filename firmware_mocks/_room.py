@@ -106,7 +106,7 @@ P = TypeVar("P", bound=RoomParameters)
 
 
 class Rover(Adjustable[P]):
-    """A real robot on two wheels, in a room with so many units of length to a metre."""
+    """A real robot on two wheels, in a room with this many units of length to a metre."""
 
     def __init__(self, name: str, air: Air, settings: P, room: Room, per_metre: float = 1) -> None:
         super().__init__(name, air, settings)

@@ -69,8 +69,8 @@ class Settings(Parameters):
         _registers,
     )
     brown_out_s: float = parameter(
-        "a servo that has turned for so long restarts, as with a weak battery (default {default}: "
-        "never)",
+        "a servo that has turned for this long restarts, as with a weak battery (default "
+        "{default}: never)",
         0,
         values.number,
         0,
@@ -81,11 +81,11 @@ class Settings(Parameters):
 class Servo:
     """pulses, speed: of the shaft. saved: the EEPROM. turned_ns: how long it has turned.
 
-    fitted: registers that have these values at power on.
+    end: where the steps of mode 3 end. fitted: registers that have these values at power on.
     """
 
     def __init__(self, number: int) -> None:
-        self.number, self.pulses, self.speed = number, 2048.0, 0.0
+        self.number, self.pulses, self.speed, self.end = number, 2048.0, 0.0, 2048
         self.saved = bytearray(EEPROM)
         self.fitted: dict[int, int] = {}
         for address, value in (
@@ -133,6 +133,7 @@ class Servo:
             self.saved[:] = self.table[:EEPROM]
         if address <= GOAL < address + len(data):
             self.table[TORQUE] = 1
+            self.end = math.floor(self.pulses) + self.get(GOAL)
         if address <= MODE < address + len(data) and not self.table[PHASE] & 16:
             self.pulses %= TURN
         if self.table[STATUS] & self.table[UNLOAD]:
@@ -154,9 +155,11 @@ class Servo:
         speed, mode = max(-fastest, min(fastest, self.get(SPEED) * unit)), self.table[MODE]
         if not self.torque:
             self.speed = 0.0
-        elif mode == 0:
+        elif mode in (0, 3):
             low, high = self.get(LIMITS), self.get(LIMITS + 2)
-            goal = max(low, min(high, self.get(GOAL))) if high else self.get(GOAL)
+            goal = self.get(GOAL) if mode == 0 else self.end
+            if mode == 0 and high:
+                goal = max(low, min(high, goal))
             way, speed = goal - math.floor(self.pulses), abs(speed) or fastest
             reach = min(abs(way), speed * seconds)
             self.pulses += math.copysign(reach, way)

@@ -12,8 +12,8 @@ from dataclasses import field, fields, replace
 from typing import Any, Self
 
 DAY_MS = 86_400_000
+# The default of a parameter that `create` has from the air: the position, the seed.
 OF_AIR: Any = object()
-"""The default of a parameter that `create` has from the air: the position, the seed."""
 
 
 def parameter(

@@ -72,7 +72,7 @@ class Settings(Parameters):
     unknown: str = parameter("reply line to any other command", "ERROR", values.string)
     transmit: re.Pattern[bytes] | None = parameter(
         "command that sends a packet: a regular expression with (?P<data>...) or (?P<hex>...), or "
-        "with (?P<length>...) when so many bytes follow it; (?P<destination>...) (default: none)",
+        "with (?P<length>...) when this many bytes follow it; (?P<destination>...) (default: none)",
         "",
         _pattern,
     )

@@ -16,8 +16,7 @@ from firmware_mocks.wc2ec import wire
 from firmware_mocks.wc2ec.pilot import Messenger, PacketParameters, Pilot, WheelParameters
 
 SUMMARY = "a WC2EC external controller that drives two wheels and avoids walls"
-LOOK_NS = 2_000 * MS
-"""After this time a robot has registered its devices, and has sent values."""
+LOOK_NS = 2_000 * MS  # after this time a robot has registered its devices, and has sent values
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from firmware_mocks.air import Air
 from firmware_mocks.base import MS, Adjustable, Mock, creator
 
 SUMMARY = "a Webots simulator: robots in a walled room, each with an external controller"
+# Parameters that no world file has.
 OF_PROGRAM = ("speed", "accept", "loading_ms", "reset_ms", "framing")
-"""Parameters that no world file has."""
 LATEST_NS = 1000 * MS
 TCP_RATE = 1_000_000_000  # TCP is not paced
 

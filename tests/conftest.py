@@ -54,6 +54,7 @@ REAL = {  # file of tests/real: the option that names its device
     "test_epuck_robot.py": ("--epuck", "a real e-puck, its wheels off the ground"),
     "test_create2_robot.py": ("--create2", "a real Create 2, its wheels off the ground"),
     "test_dynamixel_bus.py": ("--dynamixel", "two real Dynamixel servos, ids 1 and 2"),
+    "test_feetech_bus.py": ("--feetech", "two real Feetech STS servos, ids 1 and 2"),
 }
 # Where `.ci/run` installs the packages of tests/e2e/npm, as far as it can.
 NODE_MODULES = Path(sys.prefix) / "npm" / "node_modules"

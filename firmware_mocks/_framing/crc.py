@@ -109,7 +109,6 @@ class CrcField:
         return data + self._sum(data)
 
     def check(self, protected: bytes) -> bytes | None:
-        """Return the bytes without their CRC, None when it is wrong."""
         data = protected[: len(protected) - self.size]
         return data if data + self._sum(data) == protected else None
 

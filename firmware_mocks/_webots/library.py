@@ -89,7 +89,6 @@ class Device:
         self._commands[command] = payload
 
     def send(self, data: bytes) -> bool:
-        """Queue a packet with the present channel and range; False when the buffer is full."""
         size, most = len(data), self.fields[0]
         if not size or (most != -1 and size > most - self._used):
             return False

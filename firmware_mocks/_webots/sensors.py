@@ -70,7 +70,6 @@ class Sensor(Sampled, ABC):
 
     @property
     def command(self) -> int:
-        """The command of its message."""
         return self.COMMAND
 
 

@@ -82,7 +82,6 @@ class World:
         return self.robots.get(name)
 
     def reset(self) -> None:
-        """Return everything to its start; no robot has a controller."""
         self.time_ms = 0.0
         self._build()
 

@@ -30,10 +30,10 @@ FAST_SYNC_READ, FAST_BULK_READ = 0x8A, 0x9A
 MANY = (SYNC_READ, SYNC_WRITE, BULK_READ, BULK_WRITE, FAST_SYNC_READ, FAST_BULK_READ)
 KEEP_ID, KEEP_ID_AND_RATE = 1, 2  # of a factory reset
 STEP_NS = 5 * MS
+# Parameters that leave the servos as they are.
 STATES = (
     "echo", "hardware_error", "volts", "temperature", "brown_out_s", "registers", "resumes", "sag"
 )  # fmt: skip
-"""Parameters that leave the servos as they are."""
 
 
 def _ids(name: str, value: Any) -> list[int]:
@@ -77,8 +77,8 @@ class Settings(Parameters):
         30,
     )
     brown_out_s: float = parameter(
-        "a servo that has turned for so long restarts, as with a weak battery: its torque and its "
-        "bus watchdog are off (default {default}: never)",
+        "a servo that has turned for this long restarts, as with a weak battery: its torque and "
+        "its bus watchdog are off (default {default}: never)",
         0,
         values.number,
         0,

@@ -27,8 +27,8 @@ WRITABLE = {
     90: 2, 98: 1, 100: 2, 102: 2, 104: 4, 108: 4, 112: 4, 116: 4,
 }  # fmt: skip
 PROFILE_ACCELERATION = 108
+# Read only while the bus watchdog has stopped the servo.
 GOAL_VALUES = (GOAL_PWM, GOAL_CURRENT, GOAL_VELOCITY, GOAL_POSITION)
-"""Read only while the bus watchdog has stopped the servo."""
 GOALS = (*GOAL_VALUES, PROFILE_ACCELERATION, PROFILE_VELOCITY)
 INPUT_VOLTAGE = 0x01  # a bit of the hardware error
 RAM_P = 512

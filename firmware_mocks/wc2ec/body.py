@@ -87,7 +87,6 @@ class Body:
         return True
 
     def stop(self) -> None:
-        """Return the motors to their defaults."""
         motors = (self.types.rotational_motor, self.types.linear_motor)
         self.motors = {index: 0.0 for index, (kind, _) in enumerate(self.devices) if kind in motors}
 

@@ -36,7 +36,6 @@ class Register:
         return self.check(value if self.kind != "number" else int.from_bytes(value, "big"))
 
     def check(self, value: int | bytes) -> int | bytes:
-        """Return the value as stored; raise BadValue when it is out of range."""
         if isinstance(value, int):
             return self._check_number(value)
         if self.kind == "text":

@@ -29,13 +29,10 @@ from hilgw.control.events import (
     StopReason,
 )
 from hilgw.devices.kinds import MotorLimits
-from tests.bodies.bench import MS
 from tests.bodies.kinds import DYNAMIXEL, LEFT, RIGHT
 from tests.bodies.servos import packets_of
 
 bench, up = DYNAMIXEL.bench, DYNAMIXEL.up
-
-RAD_S = 0.229 * math.tau / 60
 
 
 MIXED = {
@@ -203,47 +200,12 @@ def test_a_tripped_watchdog_is_noticed() -> None:
 # --- motors and sensors --------------------------------------------------------------------------
 
 
-def test_velocity() -> None:
-    line = up()
-    line.enable("left wheel sensor")
-    line.run(50)
-    start = line.values()["left wheel sensor"]
-    line.settings(LEFT, math.inf, 2.0, -1.0, 10.0)
-    line.run(100)
-    assert line.mock.servos[1].table[11] == 1
-    assert line.mock.servos[1].get(104, 4) == round(2.0 / RAD_S)
-    line.run(1_000)
-    assert line.values()["left wheel sensor"] - start == pytest.approx(2.1, abs=0.2)
-
-
-def test_position_with_its_velocity() -> None:
-    line = up(motors={"arm": ServoSettings(id=1)}, mock={})
-    line.enable("arm sensor")
-    line.settings("arm", 1.0, 0.5, 3.0, 0.7)
-    line.run(1_000)
-    assert 0.3 < line.values()["arm sensor"] < 0.6
-    line.run(1_500)
-    assert line.values()["arm sensor"] == pytest.approx(1.0, abs=0.01)
-    servo = line.mock.servos[1]
-    assert (servo.table[11], servo.get(108, 4), servo.get(112, 4)) == (3, 8, 21)
-    assert servo.get(100, 2) == 442  # half the torque: Goal PWM
-
-
 def test_a_model_with_current_gets_goal_current() -> None:
     line = up({"model": 1020}, motors={"arm": ServoSettings(id=1, max_torque=4.0)})
     line.settings("arm", 0.5, 1.0, -1.0, 1.0)
     line.run(300)
     servo = line.mock.servos[1]
     assert (servo.table[11], servo.get(102, 2)) == (5, 1193 // 4)
-
-
-def test_a_reversed_servo_with_another_zero() -> None:
-    line = up(motors={"arm": ServoSettings(id=1, reverse=True, zero=1024)})
-    line.enable("arm sensor")
-    line.command("arm", "position", -0.5)
-    line.run(1_500)
-    assert line.mock.servos[1].get(132, 4) == pytest.approx(1024 + 0.5 / math.tau * 4096, abs=1)
-    assert line.values()["arm sensor"] == pytest.approx(-0.5, abs=0.01)
 
 
 def test_a_position_beyond_the_servos_limits_is_refused() -> None:
@@ -255,23 +217,6 @@ def test_a_position_beyond_the_servos_limits_is_refused() -> None:
     line.command("arm", "position", 10.0)
     line.run(3_000)
     assert line.values()["arm sensor"] == pytest.approx(10.0, abs=0.01)
-
-
-def test_a_position_without_a_velocity_is_approached_within_the_limit_of_velocity() -> None:
-    for limits, profile in ((MotorLimits(), 0), (MotorLimits(max_velocity=3.0), 125)):
-        line = up(limits={LEFT: limits})
-        line.command(LEFT, "position", 0.5)
-        line.run(200)
-        assert line.mock.servos[1].get(112, 4) == profile  # Profile Velocity, 0.229 rev/min
-
-
-def test_a_rate_limit() -> None:
-    line = up(limits={LEFT: MotorLimits(rate=2.0)})
-    line.command(LEFT, "velocity", 2.0)
-    line.run(500)
-    assert 0.5 < line.mock.servos[1].get(104, 4) * RAD_S < 1.5
-    line.run(700)
-    assert line.mock.servos[1].get(104, 4) * RAD_S == pytest.approx(2.0, abs=0.02)
 
 
 def test_motors_show_their_velocity_on_request() -> None:
@@ -343,16 +288,6 @@ def test_a_dead_gateway_is_stopped_by_the_servos_themselves() -> None:
     assert line.mock.servos[1].moves
     line.run(100)
     assert not line.mock.servos[1].moves
-
-
-def test_devices_are_in_the_order_of_the_file() -> None:
-    """A motor is an axis of an arm by its index, not by its id."""
-    motors = {name: ServoSettings(id=id_) for name, id_ in (("tilt", 2), ("base", 9), ("pan", 1))}
-    session = BODY.session(DynamixelSettings(port="/dev/x", motors=motors), "R2025a")
-    assert [device.name for device in session.devices] == [
-        "tilt", "tilt sensor", "base", "base sensor", "pan", "pan sensor",
-    ]  # fmt: skip
-    assert [device.index for device in session.devices] == list(range(6))
 
 
 # --- the configuration ---------------------------------------------------------------------------
@@ -439,19 +374,3 @@ def test_the_load_and_the_stop_of_a_mixed_chain() -> None:
     assert "Bulk Write" in stop.words and "(104, 552)" in stop.words
     known = bytes.fromhex(stop.form.partition("??")[0])
     assert known.startswith(Dynamixel(OFFSETS).write_all(104, dict.fromkeys(OFFSETS, 0)))
-
-
-def test_many_servos_have_time_for_one_handshake(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Through a USB adapter that passes each answer on after 16 ms it takes more than a second."""
-    names = {f"motor {at}": ServoSettings(id=at) for at in range(1, 13)}
-    line = bench({"ids": ", ".join(map(str, range(1, 13)))}, motors=names, period_ms=300)
-    late: list[tuple[int, bytes]] = []
-    monkeypatch.setattr(line, "collected", lambda data: late.append((line.now + 16 * MS, data)))
-    line.connect()
-    begun = line.now
-    while not line.is_connected and line.now < begun + 5_000 * MS:
-        line.run(1)
-        while late and late[0][0] <= line.now:
-            line.handle(line.session.receive(late.pop(0)[1], line.now))
-    assert line.is_connected and line.session.counts["retries"] == 0
-    assert line.now > begun + 1_000 * MS

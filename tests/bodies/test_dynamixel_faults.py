@@ -1,7 +1,6 @@
 """Hardware errors of Dynamixel servos: named, and no obstacle to a stop."""
 
 import math
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -265,9 +264,6 @@ def test_one_motor_is_stopped_alone_and_a_flood_of_its_stops_costs_little() -> N
 # --- A flood of commands to Dynamixel servos: the newest goal is written when the line is free ----
 
 
-UNIT = 0.229 * math.tau / 60
-
-
 def flood(line: BodyBench, kind: str, count: int) -> list[float]:
     """Commands to both motors, 3,000 a second; the times at which the positions were asked for."""
     asked = []
@@ -286,37 +282,6 @@ def flood(line: BodyBench, kind: str, count: int) -> list[float]:
             if instruction == 0x82 and data[0] in (126, 132)
         ]
     return asked
-
-
-@pytest.mark.parametrize(
-    ("kind", "baud_rate", "feedback"),
-    [
-        ("velocity", 57_600, False),
-        ("position", 1_000_000, True),
-        ("both", 57_600, True),
-        ("both", 1_000_000, False),
-    ],
-)
-def test_a_flood_neither_fills_the_line_nor_delays_the_positions(
-    kind: str, baud_rate: int, feedback: bool
-) -> None:
-    line = up(baudRate=baud_rate, show_velocity=feedback)
-    flood(line, kind, 300)  # with the first changes of mode
-    line.written.clear()
-    before = line.session.counts.copy()
-    asked = flood(line, kind, 1_500)
-    assert len(line.written) <= baud_rate // 20  # what the line carries in this half second
-    # A change of mode has requests of its own, and each takes the time of an answer.
-    slack = 8 if kind == "both" and baud_rate == 57_600 else 1
-    assert max(b - a for a, b in pairwise(asked)) <= 20 + slack
-    assert len(asked) in (24, 25, 26)
-    counts = line.session.counts - before
-    assert counts["commands"] == 1_500 and counts["late_periods"] == 0
-    assert counts["superseded"] > (1_250 if baud_rate == 57_600 else 75)
-    assert not line.found(Disconnected)
-    line.settings(LEFT, math.inf, 1.5, -1.0, 1.4)
-    line.run(200 if kind == "both" else 100)
-    assert line.mock.servos[1].get(104, 4) == round(1.5 / UNIT)  # the last word counts
 
 
 @pytest.mark.parametrize("wait_ms", [0, 4, 9, 14])

@@ -3,13 +3,12 @@ dead: it is noticed, the others stop, and nothing moves until the next command."
 
 import math
 from collections.abc import Callable
-from itertools import pairwise
 
 import pytest
 
 from hilgw.bodies.dynamixel.settings import ServoSettings
 from hilgw.control.events import Connected, Disconnected, Notice, StopReason
-from tests.bodies.bench import MS, BodyBench, LateLine
+from tests.bodies.bench import BodyBench, LateLine
 from tests.bodies.kinds import DYNAMIXEL, LEFT, RIGHT
 from tests.bodies.servos import TORQUE, harsh, packets_of, pulses, stands, written_to
 
@@ -129,15 +128,6 @@ def test_a_battery_that_sags_restarts_servos_and_nothing_runs_on() -> None:
     assert all(servo.table[WATCHDOG] == STEPS for servo in line.mock.servos.values())
 
 
-def test_a_servo_that_keeps_restarting_is_never_driven() -> None:
-    line = up()
-    for _ in range(3):
-        line.mock.servos[1].boot()
-        lost(line, 300)
-        back(line)
-    assert stands(line, 500)
-
-
 # --- the handshake --------------------------------------------------------------------------------
 
 
@@ -218,15 +208,6 @@ def test_a_servo_under_position_control_keeps_its_torque_and_its_place(
     assert not written_to(bytes(line.written)) & {TORQUE, 512, 11}  # it never let go
 
 
-@LOSSES
-def test_a_servo_may_be_requested_to_let_go_instead(lose: Callable[[BodyBench], None]) -> None:
-    line = arm(on_loss="release")
-    lose(line)
-    line.run(1_500)
-    assert len(line.found(Connected)) == 1
-    assert stands(line) and not line.mock.servos[1].torque
-
-
 def test_a_servo_that_was_turned_meanwhile_stays_where_it_is_now() -> None:
     line = arm()
     line.cut = True
@@ -237,19 +218,6 @@ def test_a_servo_that_was_turned_meanwhile_stays_where_it_is_now() -> None:
     line.mock.servos[1].pulses -= 20  # by hand: it returns slowly
     line.run(1_000)
     assert line.mock.servos[1].moves
-
-
-@pytest.mark.parametrize("position", [-3, 4_100])
-def test_a_servo_beyond_its_limits_goes_to_the_limit(position: int) -> None:
-    """It takes no other goal, and would resume the old one."""
-    line = arm()
-    line.cut = True
-    line.run(600)
-    line.mock.servos[1].pulses = position
-    line.cut = False
-    line.run(1_500)
-    assert line.found(Connected) and line.mock.servos[1].torque
-    assert abs(line.mock.servos[1].pulses - position) <= 5
 
 
 @pytest.mark.parametrize("mode", [0, 1, 5, 16])
@@ -340,64 +308,6 @@ def test_a_harsh_servo_that_restarts_stands_until_its_next_goal() -> None:
     assert servo.table[TORQUE] and servo.torque_on == 2
 
 
-# --- the line -------------------------------------------------------------------------------------
-
-
-def requests(line: BodyBench, milliseconds: int) -> list[tuple[float, int, int]]:
-    """Time in ms, register and servos of each sync read."""
-    found, begin, end = [], line.now, line.now + milliseconds * MS
-    line.written.clear()
-    while line.run((end - line.now) / MS, lambda: line.written):
-        packets = packets_of(bytes(line.written))
-        line.written.clear()
-        for _, instruction, data in packets:
-            if instruction == 0x82:
-                at = (line.now - begin) / MS
-                found.append((at, int.from_bytes(data[:2], "little"), len(data) - 4))
-    return found
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        {"show_velocity": True},
-        {"baudRate": 1_000_000},
-        {"baudRate": 1_000_000, "period_ms": 4},
-        {"period_ms": 400, "silence_s": 1.0},
-        {
-            "baudRate": 1_000_000,
-            "motors": {f"m{each}": ServoSettings(id=each) for each in range(6)},
-        },
-    ],
-    ids=["57600", "feedback", "1M", "fast", "slow", "six"],
-)
-def test_registers_are_read_back_every_250_ms_beside_the_positions(settings: dict) -> None:  # type: ignore[type-arg]
-    line = up(**settings)
-    count, period = len(line.mock.servos), settings.get("period_ms", 20)
-    line.run(500)
-    found = requests(line, 3_000)
-    positions = [at for at, register, _ in found if register in (126, 132)]
-    gaps = [b - a for a, b in pairwise(positions)]
-    assert max(gaps) <= period + 0.3 and min(gaps) >= period - 0.3
-    assert line.session.counts["late_periods"] == 0
-    for register in (TORQUE, WATCHDOG):
-        times = [at for at, each, _ in found if each == register]
-        asked = sum(number for _, each, number in found if each == register)
-        assert 10 * count <= asked <= 13 * count
-        assert max(b - a for a, b in pairwise(times)) <= 300
-
-
-def test_what_is_read_back_counts_as_load_of_the_line() -> None:
-    from hilgw.bodies.dynamixel import BODY, DynamixelSettings
-
-    fast, slow = (
-        BODY.line_load(DynamixelSettings(port="/dev/x", period_ms=each)) for each in (25.0, 250.0)
-    )
-    assert slow.needed - fast.needed == 2 * (16 + 2 * 12) * 9 // 10
-    assert slow.idle_ns - fast.idle_ns == 2 * 2 * 500_000 * 9 // 10
-
-
 # --- answers that come late -----------------------------------------------------------------------
 
 
@@ -439,25 +349,6 @@ def test_after_a_missing_answer_nothing_is_asked_but_a_ping(
     late.run(75)
     asked = [instruction for _, instruction, _ in packets_of(bytes(line.written))]
     assert asked.count(0x01) == 1 and asked[-1] == 0x01
-
-
-def test_a_stop_leaves_at_once_in_the_silence_and_again_after_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    line = up()
-    late = LateLine(line, monkeypatch)
-    line.command(LEFT, "velocity", 3.0)
-    late.run(300)
-    late.delay_ms = 60
-    late.run(50)  # an answer is missing
-    line.written.clear()
-    line.handle(line.session.stop(StopReason.DISARMED, line.now).events)
-    assert written_to(bytes(line.written)) == {104, 116}
-    line.written.clear()
-    late.delay_ms = 0
-    late.run(150)
-    assert {104, 116} <= written_to(bytes(line.written))
-    assert not any(servo.moves for servo in line.mock.servos.values())
 
 
 def test_servos_whose_answers_are_always_late_are_lost_and_stand(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from firmware_mocks.dynamixel.servo import ACCESS
-from hilgw.control.events import Connected, Notice, ProtocolFailure, SensorValue
+from hilgw.control.events import Connected, Notice, ProtocolFailure
 from hilgw.devices.kinds import MotorLimits
 from hilgw.errors import MismatchError
 from tests.bodies.bench import BodyBench
@@ -115,40 +115,3 @@ def test_a_drive_mode_that_the_servo_keeps_is_tried_again(monkeypatch: pytest.Mo
     monkeypatch.setattr(servo, "write", plain)
     line.run(1500)
     assert len(line.found(Connected)) == 1 and servo.table[DRIVE_MODE] == 0
-
-
-def test_reverse_mode_is_the_business_of_the_servo() -> None:
-    """Its goals and its positions turn around together: they agree, in its direction."""
-    line = opened(f"1:{DRIVE_MODE}:{REVERSE}")
-    assert len(line.found(Connected)) == 1
-    line.enable(LEFT.replace("motor", "sensor"))
-    line.settings(LEFT, 0.4, 2.0, -1.0, 1.4)
-    line.run(1000)
-    (value,) = line.values().values()
-    assert value == pytest.approx(0.4, abs=0.01)
-    assert line.mock.servos[1].table[DRIVE_MODE] == REVERSE
-
-
-# --- Operating Mode, Status Return Level --------------------------------------------------------
-
-
-@pytest.mark.parametrize("mode", [1, 3, 4, 16])
-def test_any_operating_mode_is_left_as_it_is_until_a_command_needs_another(mode: int) -> None:
-    line = opened(f"1:{MODE}:{mode}")
-    assert len(line.found(Connected)) == 1
-    assert line.mock.servos[1].table[MODE] == mode
-    line.command(LEFT, "velocity", 1.0)
-    line.run(300)
-    assert line.mock.servos[1].moves and line.mock.servos[1].table[MODE] == 1
-
-
-@pytest.mark.parametrize("level", [0, 1])
-def test_servos_that_do_not_answer_are_made_to(level: int) -> None:
-    """A servo loses this register without power: hilgw may set it."""
-    line = opened(f"1:{STATUS_RETURN}:{level}, 2:{STATUS_RETURN}:{level}")
-    assert len(line.found(Connected)) == 1
-    assert [servo.table[STATUS_RETURN] for servo in line.mock.servos.values()] == [2, 2]
-    line.enable(LEFT.replace("motor", "sensor"))
-    line.command(LEFT, "velocity", 1.0)
-    line.run(300)
-    assert line.mock.servos[1].moves and line.found(SensorValue)

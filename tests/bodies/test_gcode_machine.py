@@ -19,7 +19,6 @@ from tests.bodies.bench import BodyBench
 from tests.bodies.kinds import GCODE, shipped
 
 X, SENSOR = "x motor", "x sensor"
-OFFSET = {"work_offset": "50, 30, 10"}
 HOMED = {"corner": "max", "homing": "yes"}
 
 
@@ -55,26 +54,6 @@ def test_reports_in_other_units_or_coordinates_are_refused(
     assert f"'{value}'" in failure.error.what and fix in failure.error.fix
     assert not line.found(Connected)
     assert b"$10=" not in line.written and b"$13=" not in line.written
-
-
-def test_a_report_with_its_buffer_is_read() -> None:
-    line = GCODE.up({"status_report": 3})
-    line.enable(SENSOR)
-    line.command(X, "position", 0.1)
-    line.run(5_000)
-    assert line.values()[SENSOR] == pytest.approx(0.1)
-
-
-@pytest.mark.parametrize(("frame", "zero_mm"), [("machine", 0.0), ("work", 50.0)])
-def test_command_sensor_and_limits_have_one_frame(frame: str, zero_mm: float) -> None:
-    line = GCODE.up(OFFSET, frame=frame)
-    line.enable(SENSOR)
-    line.run(100)
-    assert line.values()[SENSOR] == pytest.approx(-zero_mm / 1000)
-    line.command(X, "position", 0.1)
-    line.run(5_000)
-    assert line.mock.position == pytest.approx((100 + zero_mm, 0, 0))
-    assert line.values()[SENSOR] == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("offset", ["0, 0, 0", "-150, -100, -20"])
@@ -114,15 +93,6 @@ def stopped(line: BodyBench) -> BodyBench:
     line.run(300)
     assert b"\x18" not in line.written
     return line
-
-
-def test_a_jog_is_cancelled_and_nothing_is_held() -> None:
-    line = GCODE.up()
-    line.command(X, "position", 0.2)
-    line.run(300)
-    assert line.mock.state == "Jog"
-    assert b"!" not in stopped(line).written
-    assert line.mock.state == "Idle"
 
 
 def test_a_motion_of_its_own_is_held_after_a_report_that_shows_it() -> None:

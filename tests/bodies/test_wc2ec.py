@@ -1,14 +1,10 @@
 """The session of body wc2ec: what the robot's bytes become, and what reaches its motors."""
 
 import math
-from random import Random
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 
-from firmware_mocks import wc2ec_robot
-from firmware_mocks.air import Air
 from hilgw.bodies.wc2ec import BODY, Wc2ecBodySettings
 from hilgw.bodies.wc2ec.session import Wc2ecBodySession
 from hilgw.control.events import (
@@ -32,7 +28,6 @@ from hilgw.control.events import (
     Refused,
     Registered,
     SensorValue,
-    StopReason,
     Write,
 )
 from hilgw.control.safety import Mode
@@ -56,7 +51,7 @@ from hilgw.protocols.wc2ec import (
     Side,
     encode,
 )
-from tests.bodies.bench import BodyBench, commanded
+from tests.bodies.bench import commanded
 
 MS = 1_000_000
 INF = math.inf
@@ -81,22 +76,6 @@ def robot(**given_: Any) -> Wc2ecBodySession:
     session.open(0)
     session.receive(raw(*REGISTRATIONS), 0)
     return session
-
-
-def test_a_robot_written_from_the_document_alone() -> None:
-    """Its numbers mean its devices under every version, and it gets them back."""
-    settings_ = Wc2ecBodySettings(connect="tcp://127.0.0.1:27015", wc2ec_types="document")
-    session = BODY.session(settings_, "R2025a")
-    session.open(0)
-    names = ((37, b"ds"), (46, b"lift"), (53, b"left"))
-    session.receive(raw(*(RegisterSensor(t, i, n) for i, (t, n) in enumerate(names))), 0)
-    kinds = [device.kind for device in session.devices]
-    assert kinds == ["DistanceSensor", "LinearMotor", "RotationalMotor"]
-    assert session.receive(raw(SensorData(37, 0, 2.5)), 0)[-1] == SensorValue(0, 2.5)
-    assert commanded(session, MotorCommand(2, "velocity", 3.0), 0) == [
-        Write(raw(SetValue(53, 2, 3.0)))
-    ]
-    assert BODY.mock(settings_, "R2025a").parameters["wc2ec_types"] == "document"
 
 
 def sent(events: list[Event]) -> list[Message]:
@@ -194,15 +173,6 @@ def test_names_come_readable() -> None:
     session.open(0)
     session.receive(raw(RegisterSensor(38, 0, b"d\xff\n"), RegisterSensor(38, 1, "ä".encode())), 0)
     assert [device.name for device in session.devices] == ["d\\xff\\n", "ä"]
-
-
-def test_settings_for_a_motor_the_robot_does_not_have_are_reported_once() -> None:
-    session = robot(limits={"lfet": MotorLimits(), "left": MotorLimits()})
-    events = session.receive(raw(SensorData(38, 0, 1.0)), 0)
-    assert [event.text for event in events if isinstance(event, Notice)] == [
-        "the robot has no motor 'lfet'"
-    ]
-    assert session.receive(raw(SensorData(38, 0, 2.0)), 0) == [SensorValue(0, 2.0)]
 
 
 # --- commands -------------------------------------------------------------------------------------
@@ -431,23 +401,6 @@ class Line:
         return [message for payload in self.framing.feed(data) for message in decoder.feed(payload)]
 
 
-def test_a_good_frame_is_the_connect_and_silence_the_disconnect() -> None:
-    line = Line(silence_s=0.3)
-    assert line.opened == [] and line.session.next_deadline() is None
-    events = line.receive(5 * MS, *REGISTRATIONS[:3])
-    assert isinstance(events[0], Connected) and len(events) == 4
-    commanded(line.session, MotorCommand(1, "velocity", 2.0), 6 * MS)
-    assert line.session.expire(304 * MS)[1:] == []  # the keepalive alone
-    events = line.session.expire(305 * MS)
-    stop = line.session.stop("body", 305 * MS).events
-    assert line.sent(stop) == [SetValue(53, 1, 0.0), SetValue(53, 2, 0.0)]
-    assert [e for e in events if isinstance(e, Disconnected)] == [Disconnected("silent for 0.3 s")]
-    assert reasons(commanded(line.session, MotorCommand(1, "velocity", 2.0), 306 * MS)) == ["down"]
-    events = line.receive(400 * MS, SensorData(38, 0, 1.0))  # it still has its devices
-    assert isinstance(events[0], Connected) and SensorValue(0, 1.0) in events
-    assert len(commanded(line.session, MotorCommand(1, "velocity", 2.0), 401 * MS)) == 1
-
-
 def test_a_robot_whose_registration_was_cut_is_not_silent_while_its_values_come() -> None:
     """As when the port opens while the robot registers: it registers again after a second."""
     line = Line(silence_s=0.3)
@@ -473,18 +426,6 @@ def test_a_pause_of_ours_is_a_disconnect_before_the_backlog_is_read() -> None:
     assert kinds == ["Disconnected", "Connected", "SensorValue"]
 
 
-def test_our_own_silence_is_broken_by_the_last_commands() -> None:
-    line = Line(silence_s=0.3)
-    line.receive(0, *REGISTRATIONS[:3])
-    assert line.session.next_deadline() == 100 * MS
-    greeting = line.sent(line.session.expire(100 * MS))
-    assert greeting == [SetValue(53, 1, 0.0), SetValue(53, 2, 0.0)]
-    line.receive(101 * MS, SensorData(38, 0, 1.0))
-    commanded(line.session, MotorCommand(1, "velocity", 2.0), 150 * MS)
-    assert line.session.next_deadline() == 250 * MS
-    assert line.sent(line.session.expire(250 * MS))[0] == SetValue(53, 1, 2.0)
-
-
 def test_noise_and_cut_frames_are_dropped_and_a_cut_message_is_not() -> None:
     line = Line()
     line.receive(0, *REGISTRATIONS)
@@ -492,45 +433,6 @@ def test_noise_and_cut_frames_are_dropped_and_a_cut_message_is_not() -> None:
     assert line.session.receive(b"\x07noise\0" + good[3:] + good, 1) == [SensorValue(0, 1.0)]
     half = line.framing.encode(encode(SensorData(38, 0, 1.0))[:-2])
     assert isinstance(line.session.receive(half + good, 2)[-1], ProtocolFailure)
-
-
-def test_a_lossy_line_drives_on_and_every_damaged_frame_is_counted() -> None:
-    """One byte in 200 is changed, both ways; values, commands and the stop come through."""
-    framing = create("cobs-crc16")
-    session = BODY.session(Wc2ecBodySettings(port="/dev/ttyR"), "R2020a", framing)
-    mock = wc2ec_robot.create("robot", Air(), {"frame": "cobs-crc16"})
-    line: Any = BodyBench(session, mock)
-    noise = Random(7)
-
-    def damaged(data: bytes) -> bytes:
-        return bytes(
-            byte ^ 1 << noise.randrange(8) if noise.random() < 1 / 200 else byte for byte in data
-        )
-
-    to_mock, to_session = mock.receive, session.receive
-    mock.receive = lambda data, now: to_mock(damaged(data), now)
-    line.session = Mock(wraps=session, receive=lambda data, now: to_session(damaged(data), now))
-    line.open(2_000)
-    for turn in range(200):
-        for wheel in ("left_wheel", "right_wheel"):
-            line.command(wheel, "velocity", (3.0, -3.0)[turn // 10 % 2])
-        line.run(100)
-    assert sum(framing.dropped.values()) > 50
-    assert mock.body.room.travelled > 1.0
-    assert not line.found(ProtocolFailure)
-    line.handle(session.stop(StopReason.COMMAND_TIMEOUT, line.now).events)
-    line.run(1_000)
-    assert tuple(mock.body.wheels) == (0.0, 0.0)
-
-
-def test_250_devices_are_carried_whole() -> None:
-    session = BODY.session(Wc2ecBodySettings(connect="tcp://127.0.0.1:27015"), "R2020a")
-    mock = wc2ec_robot.create("robot", Air(), {"sensors": 248})
-    line = BodyBench(session, mock)
-    mock.connect(line.now)
-    line.open(2_000)
-    assert len(session.devices) == 250
-    assert len(line.found(SensorValue)) == 248 * mock.steps and mock.stalled == 0
 
 
 def registered(line: Line, count: int) -> list[Event]:
@@ -582,67 +484,44 @@ def test_contradicting_settings_are_named() -> None:
 # --- a line that lost a registration --------------------------------------------------------------
 
 
-def on_line(*indices: int) -> Wc2ecBodySession:
-    """A session on a line that has received the registrations with these indices."""
-    session = BODY.session(Wc2ecBodySettings(port="/dev/x"), "R2020a", create("cobs-crc16"))
-    session.open(0)
-    take_in(session, *indices)
-    return session
-
-
-def take_in(session: Wc2ecBodySession, *indices: int, now: int = 0) -> None:
-    framing = create("cobs-crc16")
-    for index in indices:
-        session.receive(framing.encode(encode(REGISTRATIONS[index])), now)
-
-
-def speaks(session: Wc2ecBodySession, now: int) -> bool:
-    return any(isinstance(event, Write) for event in session.expire(now))
+VALUE = SensorData(38, 0, 1.0)
 
 
 def test_nothing_is_reported_while_a_registration_is_missing() -> None:
-    session = on_line(0, 2)
-    assert not speaks(session, 400 * MS)
-    (refused,) = commanded(session, MotorCommand(2, "velocity", 1.0), 400 * MS)
-    assert isinstance(refused, Refused) and refused.reason == "down"
-    take_in(session, 0, 1, 2, now=400 * MS)
-    assert speaks(session, 700 * MS)
-    assert isinstance(commanded(session, MotorCommand(2, "velocity", 1.0), 700 * MS)[0], Write)
+    line, command = Line(), MotorCommand(2, "velocity", 1.0)
+    line.receive(0, REGISTRATIONS[0], REGISTRATIONS[2])
+    assert line.sent(line.session.expire(400 * MS)) == []
+    assert reasons(commanded(line.session, command, 400 * MS)) == ["down"]
+    line.receive(400 * MS, *REGISTRATIONS[:3])
+    assert line.sent(line.session.expire(700 * MS))
+    assert line.sent(commanded(line.session, command, 700 * MS))
 
 
 def test_a_value_of_a_device_that_was_not_registered_reports_that_one_is_missing() -> None:
-    session = on_line(0, 1)
-    session.receive(create("cobs-crc16").encode(encode(SensorData(38, 2, 1.0))), 10 * MS)
-    assert not speaks(session, 400 * MS)
+    line = Line()
+    line.receive(0, *REGISTRATIONS[:2], SensorData(38, 2, 1.0))
+    assert line.sent(line.session.expire(400 * MS)) == []
 
 
 def test_a_robot_that_sends_before_it_registers_is_one_notice() -> None:
     """It did not notice that its port was opened; it registers again within a second."""
-    session = on_line()
-    framing = create("cobs-crc16")
-    events = [
-        event
-        for index in (0, 1, 2, 0)
-        for event in session.receive(framing.encode(encode(SensorData(38, index, 1.0))), 10 * MS)
-    ]
+    line = Line()
+    events = line.receive(10 * MS, *(SensorData(38, index, 1.0) for index in (0, 1, 2, 0)))
+    assert [type(event) for event in events] == 4 * [FrameNotice]
+    assert len({*events}) == 1  # shown once
+    assert line.session.counts["refused_unknown_device"] == 4
+    line.receive(15 * MS, REGISTRATIONS[2])  # the port was opened amid the registration
+    events = line.receive(16 * MS, SensorData(38, 2, 1.0), VALUE)
     assert {type(event) for event in events} == {FrameNotice}
-    assert len({event for event in events if isinstance(event, FrameNotice)}) == 1  # shown once
-    assert session.counts["refused_unknown_device"] == 4
-    take_in(session, 2, now=15 * MS)  # the port was opened amid the registration
-    for index in (2, 0):
-        value = framing.encode(encode(SensorData(38, index, 1.0)))
-        assert {type(event) for event in session.receive(value, 16 * MS)} == {FrameNotice}
-    take_in(session, 0, 1, 2, now=20 * MS)
-    assert session.receive(framing.encode(encode(SensorData(38, 0, 1.0))), 30 * MS)
+    line.receive(20 * MS, *REGISTRATIONS[:3])
+    assert SensorValue(0, 1.0) in line.receive(30 * MS, VALUE)
 
 
 def test_a_robot_that_means_its_gap_is_spoken_to_in_the_end() -> None:
-    session = on_line(0, 2)
-    for now in range(0, 3_000, 100):
-        take_in(session, 0, 2, now=now * MS)
-        assert not speaks(session, now * MS)
-    take_in(session, 0, 2, now=3_000 * MS)
-    assert speaks(session, 3_000 * MS)
+    line = Line()
+    for now in range(0, 3_001, 100):
+        line.receive(now * MS, REGISTRATIONS[0], REGISTRATIONS[2])
+        assert bool(line.sent(line.session.expire(now * MS))) is (now == 3_000)
 
 
 def test_what_wc2ec_cannot_set_is_refused() -> None:
@@ -653,17 +532,3 @@ def test_what_wc2ec_cannot_set_is_refused() -> None:
         for setting in (LedValue(0, 1), BrakeDamping(0, 1.0), FeedbackSwitch(1, 32.0)):
             assert reasons(session.tune(setting, 0)) == ["not_settable"]
         assert session.counts["commands"] == 0
-
-
-def test_a_slow_line_has_time_for_its_frames() -> None:
-    """At 300 baud a value takes more than half a second, and a robot's registrations many."""
-    line = Line(baudRate=300)
-    line.receive(0, REGISTRATIONS[0], REGISTRATIONS[2])  # one was lost
-    events = line.receive(1_500 * MS, REGISTRATIONS[2])
-    assert not [event for event in events if isinstance(event, Disconnected)]
-    for now in range(3_000, 12_000, 1_500):  # it registers on: a frame of ours would end that
-        line.receive(now * MS, REGISTRATIONS[2])
-        assert line.sent(line.session.expire(now * MS)) == []
-    line.receive(12_000 * MS, REGISTRATIONS[1])
-    assert line.sent(line.session.expire(13_000 * MS))
-    assert Disconnected("silent for 0.5 s") in line.session.expire(16_000 * MS)

@@ -6,67 +6,55 @@ import struct
 import pytest
 
 from firmware_mocks import create2
-from firmware_mocks.air import Air
-from firmware_mocks.base import MS
-from firmware_mocks.create2.robot import Robot
+from tests.firmware_mocks.bench import AirBench
+
+
+class Line(AirBench):
+    def __init__(self) -> None:
+        super().__init__(create2.create, {"width": 100, "depth": 100})
+        self.put(0, b"\x80\x84")  # start, full
+
+    def drive(self, left: int, right: int, ms: int = 1000) -> None:
+        """Drive at these speeds in mm/s for this time."""
+        self.put(0, b"\x91" + struct.pack(">hh", right, left))
+        self.run(ms)
+        self.put(0, b"\x91" + bytes(4))
+
+    def read(self, packet: int) -> bytes:
+        self.taken()
+        answer: bytes = self.ask(0, bytes((142, packet)), 20)
+        return answer
 
 
 @pytest.fixture
-def robot() -> Robot:
-    made: Robot = create2.create("create2", Air(), {"width": 100, "depth": 100})
-    made.reset(0)
-    made.receive(b"\x80\x84", 0)  # start, full
-    return made
+def line() -> Line:
+    return Line()
 
 
-def sent(robot: Robot, now: int) -> bytes:
-    """What leaves until now."""
-    output = b""
-    while (due := robot.next_deadline()) is not None and due <= now:
-        robot.advance(due)
-        output += robot.take(due)
-    return output
+def test_distance_and_angle_count_from_their_last_request(line: Line) -> None:
+    line.drive(200, 200)
+    assert line.read(19) == struct.pack(">h", 200)
+    assert line.read(19) == bytes(2)
+    assert line.read(20) == bytes(2)
+    line.drive(-100, 100)
+    assert line.read(20) == struct.pack(">h", 49)  # 200 mm / 235 mm, to the left
+    assert line.read(19) == bytes(2)
+    line.drive(-300, -100)
+    assert line.read(2)[2:] == struct.pack(">hh", -200, 49)  # 17, 18, 19, 20
+    assert line.read(2)[2:] == bytes(4)
 
 
-def drive(robot: Robot, left: int, right: int, now: int, ms: int = 1000) -> int:
-    """At mm/s for so long."""
-    robot.receive(b"\x91" + struct.pack(">hh", right, left), now)
-    sent(robot, now + ms * MS)
-    robot.receive(b"\x91" + bytes(4), now + ms * MS)
-    return now + ms * MS
-
-
-def read(robot: Robot, packet: int, now: int) -> bytes:
-    robot.receive(bytes((142, packet)), now)
-    return sent(robot, now + 20 * MS)
-
-
-def test_distance_and_angle_count_from_their_last_request(robot: Robot) -> None:
-    now = drive(robot, 200, 200, 0)
-    assert read(robot, 19, now) == struct.pack(">h", 200)
-    assert read(robot, 19, now) == bytes(2)
-    assert read(robot, 20, now) == bytes(2)
-    now = drive(robot, -100, 100, now)
-    assert read(robot, 20, now) == struct.pack(">h", 49)  # 200 mm / 235 mm, to the left
-    assert read(robot, 19, now) == bytes(2)
-    now = drive(robot, -300, -100, now)
-    assert read(robot, 2, now)[2:] == struct.pack(">hh", -200, 49)  # 17, 18, 19, 20
-    assert read(robot, 2, now)[2:] == bytes(4)
-
-
-def test_what_a_whole_number_leaves_out_is_not_lost(robot: Robot) -> None:
-    now, total = 0, 0
+def test_what_a_whole_number_leaves_out_is_not_lost(line: Line) -> None:
+    total = 0
     for _ in range(20):
-        now = drive(robot, 7, 8, now, ms=100)
-        total += struct.unpack(">h", read(robot, 19, now))[0]
+        line.drive(7, 8, ms=100)
+        total += struct.unpack(">h", line.read(19))[0]
     assert total == 15
 
 
-def test_the_stream_reports_the_way_between_its_frames(robot: Robot) -> None:
-    robot.receive(b"\x94\x02\x13\x14", 0)
-    sent(robot, 15 * MS)
-    robot.receive(b"\x91" + struct.pack(">hh", 500, 400), 15 * MS)
-    output = sent(robot, 1015 * MS)
+def test_the_stream_reports_the_way_between_its_frames(line: Line) -> None:
+    line.ask(0, b"\x94\x02\x13\x14", 15)
+    output = line.ask(0, b"\x91" + struct.pack(">hh", 500, 400), 1000)
     frames = [output[at : at + 9] for at in range(0, len(output) - 8, 9)]
     assert all(frame[:3] == b"\x13\x06\x13" and sum(frame) % 256 == 0 for frame in frames)
     ways = [struct.unpack(">h", frame[3:5])[0] for frame in frames]
@@ -75,7 +63,7 @@ def test_the_stream_reports_the_way_between_its_frames(robot: Robot) -> None:
     assert 23 <= sum(turns) <= 25
 
 
-def test_a_count_that_does_not_fit_stays_at_its_end(robot: Robot) -> None:
-    now = drive(robot, 500, 500, 0, ms=70_000)
-    assert read(robot, 19, now) == struct.pack(">h", 32767)
-    assert read(robot, 19, now) == bytes(2)
+def test_a_count_that_does_not_fit_stays_at_its_end(line: Line) -> None:
+    line.drive(500, 500, ms=70_000)
+    assert line.read(19) == struct.pack(">h", 32767)
+    assert line.read(19) == bytes(2)

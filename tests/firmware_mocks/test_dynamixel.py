@@ -52,17 +52,6 @@ def test_shutdown_decides_which_error_switches_the_torque_off(bits: int, torque:
     assert (error & 0x7F == 0) is bool(torque)  # only a reboot helps
 
 
-def test_a_low_supply_is_an_error_with_which_the_wheel_goes_on() -> None:
-    made = turning()
-    made.set("volts", "5.9")
-    made.advance(100 * MS)
-    assert made.servos[1].moves
-    assert ask(made, 100 * MS, 2, ERROR, 0, 1, 0) == (0x80, b"\1")
-    assert ask(made, 100 * MS, 2, 144, 0, 2, 0) == (0x80, b"\x3b\0")
-    made.set("volts", "12")
-    assert ask(made, 100 * MS, 2, ERROR, 0, 1, 0) == (0, b"\0")
-
-
 def test_a_reboot_keeps_the_eeprom_only() -> None:
     made = turning()
     ask(made, 0, 3, WATCHDOG, 0, 10)

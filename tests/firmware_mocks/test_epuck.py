@@ -5,34 +5,24 @@ from typing import Any
 
 import pytest
 
-from firmware_mocks.air import Air
 from firmware_mocks.epuck import create
+from tests.firmware_mocks.bench import AirBench
 
-MS = 1_000_000
 BANNER = b"\f\aWELCOME to the SerCom protocol on e-Puck\r\nthe EPFL education robot"
 
 
-class Line:
-    """Bytes to the robot, and its answers."""
+class Line(AirBench):
+    """A robot, whose answers come within 20 ms."""
 
     def __init__(self, **parameters: Any) -> None:
-        self.robot = create("r", Air(0), parameters)
-        self.now = 0
-        self.robot.reset(0)
+        super().__init__(create, parameters, answer_ms=20)
+        self.robot = self.modules[0]
         self.run(50)
+        self.taken()
 
-    def run(self, milliseconds: int) -> bytes:
-        """What came in this time."""
-        data, end = b"", self.now + milliseconds * MS
-        while self.now < end:
-            self.now += MS
-            self.robot.advance(self.now)
-            data += self.robot.take(self.now)
-        return data
-
-    def ask(self, data: bytes) -> bytes:
-        self.robot.receive(data, self.now)
-        return self.run(20)
+    def answer(self, data: bytes) -> bytes:
+        answer: bytes = self.ask(0, data)
+        return answer
 
 
 def letters(text: str) -> bytes:
@@ -42,18 +32,18 @@ def letters(text: str) -> bytes:
 def test_the_session_of_webots_remote_control() -> None:
     line = Line(selector=5)
     version = b"v,Version 1.5.3 November 2016 (Webots)\r\nHW version: FFFF\r\n"
-    assert line.ask(b"V\n") == version
-    assert line.ask(b"V\n\0") == version
-    assert line.ask(b"S\n\0") == b"s\r\n"
+    assert line.answer(b"V\n") == version
+    assert line.answer(b"V\n\0") == version
+    assert line.answer(b"S\n\0") == b"s\r\n"
     speeds = letters("D") + bytes.fromhex("f401 0cfe")
-    answer = line.ask(speeds + letters("L") + b"\x08\x01" + letters("aMNOQ") + b"\0")
+    answer = line.answer(speeds + letters("L") + b"\x08\x01" + letters("aMNOQ") + b"\0")
     near, light = 8 * [67], 8 * [3500]
     assert struct.unpack("<24H", answer) == (2000, 2000, 2800, 0, 0, 0, *near, *light, 0, 0)
     assert line.robot.speeds == (500, -500) and line.robot.leds[8] == 1
     line.run(980)
-    left, right = struct.unpack("<2h", line.ask(letters("Q") + b"\0"))
+    left, right = struct.unpack("<2h", line.answer(letters("Q") + b"\0"))
     assert (left, right) == (pytest.approx(500, abs=11), pytest.approx(-500, abs=11))
-    assert line.ask(b"C\n") == b"c,5\r\n" and line.ask(b"X\n") == b"z,Command not found\r\n"
+    assert line.answer(b"C\n") == b"c,5\r\n" and line.answer(b"X\n") == b"z,Command not found\r\n"
 
 
 def test_binary_answers_and_their_sizes() -> None:
@@ -61,40 +51,24 @@ def test_binary_answers_and_their_sizes() -> None:
     sizes = {"a": 6, "A": 12, "E": 4, "M": 6, "N": 16, "O": 16, "Q": 4, "u": 6, "g": 6, "D": 0}
     for letter, size in sizes.items():
         data = b"\x01\x00\x02\x00" if letter == "D" else b""
-        assert len(line.ask(letters(letter) + data + b"\0")) == size, letter
-    assert line.ask(letters("E") + b"\0") == bytes.fromhex("0100 0200")
-    assert struct.unpack("<3H3H3h", line.ask(letters("aug") + b"\0")) == (
+        assert len(line.answer(letters(letter) + data + b"\0")) == size, letter
+    assert line.answer(letters("E") + b"\0") == bytes.fromhex("0100 0200")
+    assert struct.unpack("<3H3H3h", line.answer(letters("aug") + b"\0")) == (
         *(1280, 2048, 2816),  # the x axis of the chip points the other way
         *(7, 7, 7, 1, -2, 3),
     )
-    assert len(line.ask(letters("I") + b"\0")) > 3
-    assert line.ask(letters("zyx") + b"\0") == b""  # unknown ones are ignored
-    assert Line().ask(letters("g") + b"\0") == b""
+    assert len(line.answer(letters("I") + b"\0")) > 3
+    assert line.answer(letters("zyx") + b"\0") == b""  # unknown ones are ignored
+    assert Line().answer(letters("g") + b"\0") == b""
 
 
 def test_the_robot_has_no_watchdog_and_a_reset_stops_it() -> None:
     line = Line()
-    line.ask(b"D,300,300\n")
+    line.answer(b"D,300,300\n")
     line.run(60_000)
     assert line.robot.speeds == (300, 300)
-    assert line.ask(b"R\n").startswith(b"r\r\n" + BANNER)
-    assert line.robot.speeds == (0, 0) and line.ask(b"Q\n") == b"q,0,0\r\n"
-
-
-def test_it_sees_the_walls_and_stops_at_them() -> None:
-    line = Line(width=0.3, depth=0.3)
-    line.ask(b"D,1000,1000\n")
-    line.run(3_000)
-    near = [int(each) for each in line.ask(b"N\n").split(b",")[1:]]
-    assert line.robot.arena.x == pytest.approx(0.263)
-    assert near[0] == near[7] > 1400 and near[1] > 300 and near[3] == near[4] == 67
-
-
-def test_bytes_take_their_time_on_the_line() -> None:
-    line = Line(delay_ms=0)
-    line.robot.receive(letters("NO") + b"\0", line.now)
-    line.robot.receive(letters("E") + b"\0", line.now)
-    assert line.robot.uart.idle_at(line.now) - line.now == pytest.approx(36 * 86_805, abs=200_000)
+    assert line.answer(b"R\n").startswith(b"r\r\n" + BANNER)
+    assert line.robot.speeds == (0, 0) and line.answer(b"Q\n") == b"q,0,0\r\n"
 
 
 @pytest.mark.parametrize(
@@ -107,15 +81,15 @@ def test_bytes_take_their_time_on_the_line() -> None:
     ],
 )
 def test_commands_in_text(command: bytes, answer: bytes) -> None:
-    assert Line(ground=700).ask(command + b"\n") == answer
+    assert Line(ground=700).answer(command + b"\n") == answer
 
 
 def test_encoders_and_the_lights_of_the_body_are_set() -> None:
     line = Line()
-    line.ask(b"P,320,-5\n")
-    assert line.ask(b"Q\n") == b"q,320,-5\r\n"
-    line.ask(letters("P") + b"\x01\x00\x02\x00\0")
-    assert line.ask(b"Q\n") == b"q,1,2\r\n"
-    line.ask(b"B,1\n")
-    line.ask(b"F,1\n")
+    line.answer(b"P,320,-5\n")
+    assert line.answer(b"Q\n") == b"q,320,-5\r\n"
+    line.answer(letters("P") + b"\x01\x00\x02\x00\0")
+    assert line.answer(b"Q\n") == b"q,1,2\r\n"
+    line.answer(b"B,1\n")
+    line.answer(b"F,1\n")
     assert (line.robot.leds[8], line.robot.leds[9]) == (1, 1)

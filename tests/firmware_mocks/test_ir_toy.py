@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from firmware_mocks import ir_toy
-from firmware_mocks.air import Air
-from firmware_mocks.ir_toy.codes import key_of, keys_of
+from firmware_mocks.ir_toy.codes import keys_of
 from firmware_mocks.ir_toy.light import Placement
 from firmware_mocks.ir_toy.toy import Mode, Toy
 from hilgw.testing.conformance.trouble_rules import size_of
@@ -17,7 +16,6 @@ from tests.firmware_mocks.bench import AirBench
 
 MS = 1_000_000
 TICK_US = 64 / 3
-NEC_4_8 = key_of("nec:0x04:0x08").first
 
 
 def sampling(bench: AirBench, **parameters: Any) -> Any:
@@ -69,18 +67,14 @@ def bench() -> AirBench:
     ("command", "answer", "mode"),
     [
         (b"v", b"V222", Mode.IRMAN),
-        (b"V", b"V222", Mode.IRMAN),
         (b"r", b"OK", Mode.IRMAN),
-        (b"IR", b"OK", Mode.IRMAN),
         (b"t", b"V222", Mode.IRMAN),
         (b"s", b"S01", Mode.SAMPLE),
-        (b"S", b"S01", Mode.SAMPLE),
         (b"u", b"U01", Mode.BRIDGE),
         (b"x", b"X01", Mode.OLD_RAW),
         (b"\x02", b"1ALS", Mode.SUMP),
         (b"\x01", b"", Mode.SUMP),
         (b"\x24", b"", Mode.BOOTLOADER),
-        (b"\x00", b"", Mode.IRMAN),
         (b"\xff?", b"", Mode.IRMAN),
     ],
 )
@@ -113,19 +107,6 @@ def test_24h_means_what_the_mode_makes_of_it(bench: AirBench) -> None:
     assert bench.ask(toy, b"\0\0\0\0\0vsv") == b""
     toy.reset(bench.now)
     assert bench.ask(toy, b"v") == b"V222"
-
-
-def test_what_comes_with_a_reset_is_lost(bench: AirBench) -> None:
-    toy = sampling(bench)
-    assert bench.ask(toy, b"\0s") == b""
-    assert toy.mode is Mode.IRMAN
-    assert bench.ask(toy, b"s") == b"S01"
-
-
-def test_versions(bench: AirBench) -> None:
-    toy = bench.add(hardware=1, firmware=7)
-    assert bench.ask(toy, b"v") == b"V107"
-    assert "hardware 1, firmware 7" in toy.describe()
 
 
 def test_rc5_keys_in_the_default_mode(bench: AirBench) -> None:
@@ -166,33 +147,7 @@ def test_the_descriptor_has_carrier_and_dividers(bench: AirBench) -> None:
     assert bench.ask(toy, b"\x23")[:4] == bytes((78, 39, 5, 7))
 
 
-# --- samples --------------------------------------------------------------------------------------
-
-
-def test_what_is_played_is_sampled(bench: AirBench) -> None:
-    toy = sampling(bench, play="nec:0x04:0x08", every_ms=1000)
-    bench.run(2_600)
-    data = bench.taken(toy)
-    once = [*NEC_4_8, 1_000_000 - sum(NEC_4_8)]
-    assert durations(data) == pytest.approx(once + list(NEC_4_8), abs=22)
-    assert toy.remote.pressed == 2
-
-
 # --- transmissions --------------------------------------------------------------------------------
-
-
-def ticks(light: tuple[int, ...]) -> list[int]:
-    return [round(us / TICK_US) for us in light]
-
-
-def test_a_transmission_with_all_reports(bench: AirBench) -> None:
-    toy, other = sampling(bench), sampling(bench)
-    begun = bench.now
-    assert play(bench, toy, ticks(NEC_4_8)) == b"t\x00\x88C"
-    assert bench.now - begun == pytest.approx((2 + 68) * MS, abs=3 * MS)
-    bench.run(2_000)
-    assert durations(bench.taken(other)) == pytest.approx(NEC_4_8, abs=30)
-    assert bench.taken(toy) == b""  # its own light is none to it
 
 
 def test_light_that_runs_dry_is_an_underrun(bench: AirBench) -> None:
@@ -207,18 +162,6 @@ def test_light_that_runs_dry_is_an_underrun(bench: AirBench) -> None:
     assert found[:3] == pytest.approx([1365] * 3, abs=30)
     assert found[3] > 20_000  # dark while it had nothing
     assert found[4] == pytest.approx(1365, abs=30)
-
-
-def test_a_toy_is_deaf_while_the_end_is_played(bench: AirBench) -> None:
-    toy = sampling(bench, replies="raw:1365=raw:2000", delay_ms=20)
-    play(bench, toy, [0x40])
-    bench.run(200)
-    assert bench.taken(toy) == b""
-    play(bench, toy, [0x40])
-    bench.ask(toy, b"\0")
-    assert bench.ask(toy, b"s") == b"S01"
-    bench.run(200)
-    assert durations(bench.taken(toy)) == pytest.approx([2000], abs=22)
 
 
 def test_commands_wait_for_the_last_mark(bench: AirBench) -> None:
@@ -292,34 +235,6 @@ def test_a_frame_is_lost_whole_or_not_at_all(seed: int) -> None:
 # --- remote control and lamp ---------------------------------------------------------------------
 
 
-def test_the_toggle_bit_turns_with_each_press(bench: AirBench) -> None:
-    key = key_of("rc5:5:12")
-    assert key.first != key.second
-    toy = sampling(bench, play="rc5:5:12", every_ms=1500)
-    bench.run(6_300)
-    data = bench.taken(toy)
-    bursts, burst = [], []
-    for count in counts(data):
-        if count == 0xFFFF:
-            bursts.append(burst)
-            burst = []
-        else:
-            burst.append(count * TICK_US)
-    assert [key.matches(each) for each in bursts] == [True] * len(bursts)
-    assert len(bursts) >= 3
-    assert len({tuple(round(us / 889) for us in each) for each in bursts}) == 2
-
-
-def test_a_lamp_answers_its_codes_and_no_others(bench: AirBench) -> None:
-    toy = sampling(bench)
-    lamp = bench.add(replies={"nec:4:8": "nec:4:0x88"}, delay_ms=150)
-    for text in ("nec:4:9", "rc5:4:8", "nec:4:8", "nec:4:8"):
-        play(bench, toy, ticks(key_of(text).first))
-        bench.run(3_000)
-    assert lamp.remote.answered == 2
-    assert durations(bench.taken(toy)) == pytest.approx(key_of("nec:4:0x88").first, abs=30)
-
-
 def test_an_unending_light_keeps_nothing(bench: AirBench) -> None:
     toy = sampling(bench, replies="nec:4:8=nec:4:9", jammer="0.5:0.5")
     bench.run(1_000)
@@ -332,100 +247,12 @@ def test_an_unending_light_keeps_nothing(bench: AirBench) -> None:
 # --- codes ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("nex:1:2", "is unknown; one of"),
-        ("nec:1", "is not NAME:ADDRESS:COMMAND"),
-        ("nec:1:2:3", "is not NAME:ADDRESS:COMMAND"),
-        ("nec:one:2", "is not NAME:ADDRESS:COMMAND"),
-        ("nec:256:2", "more than 8 bits"),
-        ("nec:2:-1", "more than 8 bits"),
-        ("rc5:32:0", "more than 5 bits"),
-        ("rc5:0:128", "more than 7 bits"),
-        ("sirc:0:128", "more than 7 bits"),
-        ("raw:", "is not a list of microseconds"),
-        ("raw:1,2", "is not a list of microseconds"),
-        ("raw:1,0,1", "is not a list of microseconds"),
-        ("raw:1,x,1", "is not a list of microseconds"),
-        ("", "is unknown; one of"),
-    ],
-)
-def test_codes_that_are_none(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        key_of(text)
-
-
 def test_several_codes() -> None:
     texts = [key.text for key in keys_of("nec:4:8; raw:1,2,3 rc5:1:2")]
     assert texts == ["nec:4:8", "raw:1,2,3", "rc5:1:2"]
     assert [key.text for key in keys_of(["sirc:1:2"])] == ["sirc:1:2"]
     with pytest.raises(ValueError, match="5 is not a code"):
         keys_of(5)
-
-
-# --- parameters -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("play", "nec:1", "play: 'nec:1' is not NAME"),
-        ("every_ms", "0", "every_ms: '0' is not a number from 1"),
-        ("repeats", "1.5", "repeats: '1.5' is not a whole number"),
-        ("replies", "nec:1:2", "replies: .* is not CODE=CODE"),
-        ("delay_ms", "-1", "delay_ms"),
-        ("jammer", "often", "jammer:"),
-        ("jammer", "0:5", "jammer: '0:5' is not steady"),
-        ("position", "1,2", "position: .* is not x, y, z"),
-        ("position", "1,2,nan", "position: .* is not x, y, z"),
-        ("facing", "0,0,0", "facing: 0, 0, 0 is not a direction"),
-        ("cone", "7", "cone"),
-        ("range_m", "x", "range_m"),
-        ("stretch_us", "2000", "stretch_us"),
-        ("ahead", "0", "ahead"),
-        ("hardware", "3", "hardware"),
-        ("firmware", "100", "firmware"),
-        ("colour", "red", "colour: no such parameter; one of play,"),
-    ],
-)
-def test_a_parameter_that_does_not_fit_is_reported(name: str, value: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        ir_toy.create("toy", Air(), {name: value})
-    toy = ir_toy.create("toy", Air(), {})
-    with pytest.raises(ValueError, match=message):
-        toy.set(name, value)
-
-
-def test_every_parameter_has_words_and_may_be_set(bench: AirBench) -> None:
-    toy = sampling(bench)
-    values = {
-        "play": "rc6:1:2",
-        "every_ms": "500",
-        "start_ms": "100",
-        "repeats": "1",
-        "replies": "nec:1:2=nec:1:3",
-        "delay_ms": "10",
-        "jammer": "steady",
-        "position": "1,2,3",
-        "facing": "0,0,1",
-        "cone": "1.5",
-        "range_m": "3",
-        "stretch_us": "50",
-        "jitter_us": "5",
-        "ahead": "4",
-        "hardware": "1",
-        "firmware": "21",
-    }
-    assert set(ir_toy.PARAMETERS) == {*values, "seed"}
-    assert all(ir_toy.PARAMETERS.values())
-    for name, value in values.items():
-        toy.set(name, value)
-    assert toy.receiver.position == (1.0, 2.0, 3.0)
-    words = toy.describe()
-    assert all(word in words for word in ("rc6:1:2 every 0.5 s", "answers nec:1:2", "jammer on"))
-    with pytest.raises(ValueError, match="seed: cannot change after the start"):
-        toy.set("seed", "1")
 
 
 # --- anything at all ------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Parameters of a mock, declared once: their texts, defaults, checks and changes."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,8 @@ from firmware_mocks import parameters as values
 from firmware_mocks.air import Air
 from firmware_mocks.base import Adjustable, creator
 from firmware_mocks.parameters import OF_AIR, Parameters, in_air, parameter
+from hilgw.plugins import MOCKS, load_mock, names, new_air
+from hilgw.settings import PROGRAM
 
 
 @dataclass(frozen=True)
@@ -95,3 +98,29 @@ def test_a_value_that_does_not_fit_the_others_leaves_all_as_they_were() -> None:
 def test_a_seed_is_that_of_the_start() -> None:
     with pytest.raises(ValueError, match="seed: cannot change after the start"):
         made().set("seed", "8")
+
+
+# --- every mock shows its defaults ----------------------------------------------------------------
+
+
+KINDS = sorted({*names(MOCKS)} - {PROGRAM})
+
+
+def literal_defaults(kind: str) -> dict[str, str]:
+    """Name and value of each default that is one word."""
+    texts = load_mock(kind).parameters.items()
+    return {
+        name: match[1]
+        for name, text in texts
+        if (match := re.search(r"\(default ([\w.+-]+)\)", text))
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_default_shown_is_the_one_in_use(kind: str) -> None:
+    def state(parameters: dict[str, Any]) -> dict[str, Any]:
+        mock = load_mock(kind).create("m", new_air(0, 0.0), parameters, position=(0.0, 0.0, 0.0))
+        return {"": mock.describe(), "rate": mock.baud_rate, "byte": mock.bits_per_byte}
+
+    for name, value in literal_defaults(kind).items():
+        assert state({name: value}) == state({}), name

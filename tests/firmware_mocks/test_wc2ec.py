@@ -5,15 +5,12 @@ import struct
 from typing import Any
 
 import pytest
-from cobs import cobs
 from hypothesis import given, strategies as st
 
 from firmware_mocks import wc2ec_controller, wc2ec_node, wc2ec_robot
 from firmware_mocks._room import RADIUS_M, CartRoom
 from firmware_mocks.air import Air
-from firmware_mocks.wc2ec.cobs import FrameReader, crc16, frame
-from firmware_mocks.wc2ec.pilot import WallAvoider
-from hilgw.framing import create
+from firmware_mocks.wc2ec.cobs import FrameReader, frame
 from hilgw.testing.conformance.trouble_rules import size_of
 
 MS = 1_000_000
@@ -35,34 +32,6 @@ def step(mock: wc2ec_robot.Robot, number: int) -> bytes:
     return mock.take(number * STEP)
 
 
-# --- framing --------------------------------------------------------------------------------------
-
-
-@given(st.binary(max_size=600))
-def test_both_readings_of_cobs_and_crc_agree(data: bytes) -> None:
-    assert crc16(b"123456789") == 0x29B1  # the catalogue's check value
-    protected = data + crc16(data).to_bytes(2, "big")
-    assert frame(data) == cobs.encode(protected) + b"\0"
-    if len(data) <= 400:
-        assert create("cobs-crc16").feed(frame(data)) == [data]
-        assert FrameReader().feed(create("cobs-crc16").encode(data)) == [data]
-
-
-@given(st.binary(max_size=40), st.binary(min_size=1, max_size=30))
-def test_the_reader_takes_the_next_good_frame_after_anything(noise: bytes, message: bytes) -> None:
-    reader = FrameReader()
-    reader.feed(noise + b"\0")
-    assert reader.feed(frame(message)) == [message]
-
-
-def test_the_reader_is_bounded() -> None:
-    reader, empty = FrameReader(), FrameReader()
-    assert empty.feed(frame(b"fine")) == [b"fine"]
-    assert reader.feed(b"\xff" * 10_000) == []
-    assert size_of(reader) < size_of(empty) + 2_000
-    assert reader.feed(b"\0") == [] and reader.bad == 1
-
-
 # --- the room -------------------------------------------------------------------------------------
 
 
@@ -78,15 +47,6 @@ def test_distances_turns_and_walls() -> None:
     for _ in range(50):
         room.move(10.0, 10.0, 1.0)
     assert room.bumps == 1 and RADIUS_M <= room.x <= 2.0 - RADIUS_M
-
-
-def test_the_avoider_turns_one_way_until_there_is_room() -> None:
-    avoider = WallAvoider()
-    assert avoider.steer(1000, 1000, 1000) == (5.0, 5.0)
-    left, right = avoider.steer(200, 250, 300)
-    assert left > 0 > right  # away from the left
-    assert avoider.steer(400, 400, 100) == (left, right)
-    assert avoider.steer(1000, 1000, 1000) == (5.0, 5.0)
 
 
 # --- the robot ------------------------------------------------------------------------------------
@@ -141,21 +101,6 @@ def test_the_beacon_of_the_room_repeats_a_packet_one_step_later() -> None:
     assert struct.pack("<BBBi", 1, 52, 7, 7) in repeated and repeated.count(b"hello") == 1
 
 
-@pytest.mark.parametrize(("period_ms", "expected"), [(50, [3, 6, 9]), (60, [3, 6, 9]), (1, [1, 2])])
-def test_a_period_elapses_in_simulated_time(period_ms: float, expected: list[int]) -> None:
-    """A sample begins the next period (WbSensor); a late step of the host changes nothing."""
-    mock = robot(dialect="full")
-    mock.receive(struct.pack("<BBBd", 131, 38, 0, period_ms), 0)
-    step(mock, 1)
-    late = [n * STEP + n % 3 * MS for n in range(2, expected[-1] + 2)]
-    seen = []
-    for number, now in enumerate(late, 1):
-        mock.advance(now)
-        if struct.pack("<BBB", 1, 38, 0) in mock.take(now):
-            seen.append(number)
-    assert seen == expected
-
-
 def test_a_peer_that_does_not_read_stops_the_world_and_no_memory_is_lost() -> None:
     mock = robot(sensors=250)
     for number in range(1, 300):
@@ -171,17 +116,6 @@ def test_a_flood_of_half_a_message_is_bounded() -> None:
         mock.receive(b"\x82\x27\5" + bytes(4) + b"\0\0\1\0" + bytes(1000), 1)
     assert mock.closing and mock.body.counts["flooded"] >= 1
     assert size_of(mock) < size + 80_000
-
-
-def test_the_step_grid_does_not_drift_and_a_long_pause_is_not_a_volley() -> None:
-    mock = robot()
-    for number in range(1, 11):
-        mock.advance(number * STEP + 3 * MS)
-    assert mock.steps == 10 and mock.next_deadline() == 0  # its output waits
-    mock.take(10 * STEP + 3 * MS)
-    assert mock.next_deadline() == 11 * STEP
-    mock.advance(3_600_000 * MS)
-    assert mock.steps <= 11 + 50
 
 
 def test_a_framed_robot_registers_each_second_and_takes_silence_for_a_disconnect() -> None:
@@ -329,41 +263,6 @@ def test_a_power_cycle_forgets_and_noise_at_the_wrong_rate_is_nothing() -> None:
     assert not mock.pilot.ids
 
 
-# --- parameters -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("kind", "name", "good", "bad"),
-    [
-        (wc2ec_robot, "width", "3", "0.1"),
-        (wc2ec_robot, "sensors", 12, "many"),
-        (wc2ec_robot, "lift", True, "maybe"),
-        (wc2ec_robot, "dialect", "full", "newest"),
-        (wc2ec_robot, "frame", "cobs-crc16", "slip"),
-        (wc2ec_robot, "webots", "R2025a", "R2018a"),
-        (wc2ec_robot, "wc2ec_types", "document", "seed"),
-        (wc2ec_robot, "watchdog_ms", "100", "-1"),
-        (wc2ec_robot, "position", "0.5, 0.5, 1.0", "9, 9, 0"),
-        (wc2ec_robot, "position", [0.5, 0.5, 1.0], "here"),
-        (wc2ec_robot, "position", "1, 0.5, -1", "1, 1, inf"),
-        (wc2ec_robot, "position", "0, 0, 9", "0, 0, nan"),
-        (wc2ec_controller, "sensors", "a, b, c", "a, b"),
-        (wc2ec_controller, "motors", ["a", "b"], "a,"),
-        (wc2ec_controller, "motor_type", "57", "256"),
-        (wc2ec_node, "watchdog_ms", "200", "0"),
-        (wc2ec_node, "baudRate", "9600", "1"),
-    ],
-)
-def test_parameters_are_taken_or_refused_by_name(kind: Any, name: str, good: Any, bad: Any) -> None:
-    kind.create("m", Air(), {name: good})
-    mock = kind.create("m", Air(), {})
-    mock.set(name, good)
-    with pytest.raises(ValueError, match=f"^{name}: "):
-        kind.create("m", Air(), {name: bad})
-    with pytest.raises(ValueError):
-        mock.set(name, bad)
-
-
 # --- packets --------------------------------------------------------------------------------------
 
 RADIOS = {"emitter": "tx", "receiver": "rx", "channel": 7, "message": "no {n}", "message_ms": 100}
@@ -411,15 +310,6 @@ def test_a_node_with_radios_sends_while_it_is_spoken_to() -> None:
         mock.advance(now * MS)
         mock.take(now * MS)
     assert (mock.messenger.sent, mock.next_deadline()) == (3, None)
-
-
-def test_without_radios_no_packet_is_understood() -> None:
-    mock = wc2ec_controller.create("pilot", Air(), {})
-    mock.connect(0)
-    mock.receive(registration(52, 6, b"rx") + received(b"hello"), 0)
-    mock.advance(3_600_000 * MS)
-    assert mock.messenger.received == 0 and mock.take(3_600_000 * MS) == b""
-    assert mock.next_deadline() is None
 
 
 def notice_of(names: list[bytes], values: list[int]) -> str:

@@ -240,17 +240,6 @@ def test_a_motor_keeps_its_limits() -> None:
     assert motor.velocity == 2.0 and motor.position == 0.5
 
 
-def test_the_wall_is_seen_and_felt() -> None:
-    script = (
-        "enable ds_front 32; enable bumper 32; position left_wheel inf; position right_wheel inf;"
-        " velocity left_wheel 10; velocity right_wheel 10; step 32 x 200"
-    )
-    client = controller(script)
-    Pair(simulator(), client).run()
-    values = {each.name: each.values for each in client.library.devices}
-    assert values["ds_front"] == pytest.approx((0.0,)) and values["bumper"] == (1.0,)
-
-
 def test_names_with_blanks_and_a_plugin() -> None:
     devices = "left wheel motor:RotationalMotor maxVelocity=9, my led:LED"
     script = (

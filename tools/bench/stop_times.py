@@ -35,7 +35,7 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from firmware_mocks import create2, dynamixel, epuck, khepera, wc2ec_robot  # noqa: E402
+from firmware_mocks import create2, dynamixel, epuck, feetech, khepera, wc2ec_robot  # noqa: E402
 from firmware_mocks.air import Air  # noqa: E402
 from hilgw import plugins  # noqa: E402
 from hilgw.cli.main import main as hilgw_main  # noqa: E402
@@ -90,6 +90,12 @@ KINDS = {
         "baudRate: 1000000, watchdog_ms: 2000, silence_s: 5, answer_ms: 500",
         (0, 2),
         lambda: dynamixel.create("robot", Air(), {"ids": "1, 2", "baud_rate": 1_000_000}),
+        lambda mock: any(servo.moves for servo in mock.servos.values()),
+    ),
+    "feetech": Kind(
+        "silence_s: 5, answer_ms: 500",
+        (0, 2),
+        lambda: feetech.create("robot", Air(), {}),
         lambda mock: any(servo.moves for servo in mock.servos.values()),
     ),
     "epuck": Kind(

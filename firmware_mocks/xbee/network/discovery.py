@@ -175,7 +175,6 @@ class Discovery:
         return bool(self._options & (WITH_SELF if self._settings.hardware.modern else 0x01))
 
     def receive(self, node: Node, rssi_dbm: int, now: int) -> None:
-        """Take the answer of a node."""
         search = self._search
         if search is None or node.token != search.token:
             return

@@ -10,8 +10,7 @@ PARENT, CHILD, SIBLING = 0, 1, 2
 END_DEVICE = 2
 ACTIVE = 0
 LQI_FROM_DBM, LQI_TO_DBM = -100, -40  # the link quality is 0 and 255 there
-ENTRIES = {MGMT_LQI: 3, MGMT_RTG: 10}
-"""This many fit into one packet."""
+ENTRIES = {MGMT_LQI: 3, MGMT_RTG: 10}  # this many fit into one packet
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,7 +189,6 @@ class RemoteCommands:
         self._frame_ids.clear()
 
     def send(self, frame: bytes, now: int) -> None:
-        """Send a frame 17 from the client."""
         frame_id, options, letters, value = frame[1], frame[12], frame[13:15], frame[15:]
         self._token += 1
         command = RemoteCommand(self._token, letters, value or None, bool(options & APPLY))
@@ -246,7 +245,6 @@ class RemoteCommands:
             self._commands.run(name, command.value, reply, now, hold=True)
 
     def receive(self, packet: Packet, response: RemoteResponse, now: int) -> None:
-        """Take the other module's answer; several modules answer a broadcast command."""
         source = packet.source64.to_bytes(8, "big") + packet.source16.to_bytes(2, "big")
         self._respond(source, response, now)
 

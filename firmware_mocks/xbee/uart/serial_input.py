@@ -80,7 +80,6 @@ class SerialInput:
         self._clear = free > (CTS_OFF_FREE if self._clear else CTS_ON_FREE - 1)
 
     def receive(self, data: bytes, now: int) -> None:
-        """Take bytes whose last one has just arrived."""
         data = self._line.uart.distort(data)
         byte_ns = self._line.uart.byte_ns
         start = now - (len(data) - 1) * byte_ns

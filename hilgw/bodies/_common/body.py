@@ -22,7 +22,6 @@ class SerialRobot(Body, Protocol):
     Session: ClassVar[type[Any]]
 
     def session(self, settings: Any, version: str, framing: Framing | None = None) -> BodySession:
-        """Create the session; these bytes have no framing, and one form in all versions."""
         made: BodySession = self.Session(settings)
         return made
 

@@ -21,8 +21,7 @@ from hilgw.devices.properties import LinearMotorFields, RotationalMotorFields
 
 ACCELERATION, AVAILABLE, GAINS = "acceleration", "available", "gains"
 _CONTROLLER_STAYS = (StopReason.DISARMED, StopReason.EXCHANGED, StopReason.HARDWARE)
-DEFAULT_AVAILABLE = 10.0
-"""Webots' default maxForce and maxTorque."""
+DEFAULT_AVAILABLE = 10.0  # Webots' default maxForce and maxTorque
 
 
 class MissingSettings:
@@ -34,7 +33,6 @@ class MissingSettings:
     """
 
     def __init__(self, missing: Iterable[str], counts: Counter[str]) -> None:
-        """Create it for the missing ones of ACCELERATION, AVAILABLE and GAINS."""
         self._missing = frozenset(missing)
         self._counts = counts
         self._known: dict[tuple[int, str], float] = {}  # by the index of a motor
@@ -96,7 +94,6 @@ def _limits_in(command: MotorCommand | MotorSettings) -> list[tuple[str, float]]
 
 
 def _default(device: Device, name: str) -> float:
-    """Return the value that a motor has until a controller sets it."""
     fields = device.fields
     if not isinstance(fields, LinearMotorFields | RotationalMotorFields):
         fields = None

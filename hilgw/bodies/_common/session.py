@@ -43,20 +43,18 @@ from hilgw.devices.kinds import (
 )
 from hilgw.reasons import RequestRefused
 
-STOP_COPIES = 3
-"""A serial line may damage one."""
+STOP_COPIES = 3  # a serial line may damage one
 
 
 class MotorSession(ABC):
     """The part of a `hilgw.bodies.base.BodySession` that all bodies share."""
 
+    # The answer to a request while the robot takes none.
     down: ClassVar[str] = "not sent: body down"
-    """The answer to a request while the robot takes none."""
     no_device: ClassVar[str] = "the robot has no device"
     _commanded: ClassVar[set[int]] = set()  # sessions of other distributions clear it
 
     def __init__(self, devices: Devices, missing: Iterable[str]) -> None:
-        """Create it without the settings of motors that the robot lacks (see `missing.py`)."""
         self.devices = devices
         self.counts: Counter[str] = Counter()
         self._missing = MissingSettings(missing, self.counts)
@@ -105,11 +103,10 @@ class MotorSession(ABC):
     # --- motors -------------------------------------------------------------------------------
 
     def command(self, command: Command, now: int) -> tuple[Outcome, list[Event]]:
-        """Execute or refuse a command to a motor, which the control loop has checked."""
         index = command.index
         device = self._find(index, now)
         if not isinstance(device, Refusal) and not self._is_motor(device):
-            device = self._unknown(index, "is not a motor")
+            device = unfit(device, "is not a motor")
         if isinstance(device, Refusal):
             return counted(self.counts, device), []
         notices: list[Event] = []
@@ -126,7 +123,6 @@ class MotorSession(ABC):
         return Accepted.SENT, events + notices
 
     def stop(self, reason: StopReason, now: int) -> StopPlan:
-        """Stop all motors, whether or not one was commanded."""
         self._missing.stopped(reason)
         if not self._can_stop:
             return StopPlan([])
@@ -135,7 +131,6 @@ class MotorSession(ABC):
         return self._at_rest(plan) if isinstance(plan, list) else plan  # a list: of version 1
 
     def stop_motor(self, index: int, now: int) -> StopPlan | None:
-        """Stop one motor; None: the robot has no such motor, or cannot be given a stop now."""
         if not (self._can_stop and self._has_motor(index)):
             return None
         plan = self._halt_motor(index, now)
@@ -147,13 +142,12 @@ class MotorSession(ABC):
         return STOP_COPIES
 
     def _at_rest(self, events: list[Event], *motors: int) -> StopPlan:
-        """Return a stop that stands for velocity 0. motors: of these only."""
+        """Return a stop whose commands are velocity 0. motors: of these only."""
         indices = motors or [each.index for each in self.devices.of_role(MOTOR)]
         zeros = (MotorCommand(index, MotorField.VELOCITY, 0.0) for index in indices)
         return StopPlan(events, tuple(zeros), self._copies)
 
     def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
-        """Write the last stop once more; motors: of these only."""
         if not self._can_stop:
             return []
         if motors is None:
@@ -162,53 +156,44 @@ class MotorSession(ABC):
         return [event for plan in plans if plan is not None for event in plan.events]
 
     def emergency(self) -> bytes:
-        """Return the bytes that stop the motors now.
-
-        Changes nothing.
-        """
         return self._stop_data() if self._can_stop else b""
 
     def leave(self, now: int) -> list[Event]:
-        """Leave the robot: most need no goodbye."""
         return []
 
     def is_idle(self) -> bool:
-        """Return True: nothing waits, unless the robot's own session reports it."""
         return True
 
     def simulated_s(self) -> float | None:
-        """Return the time of the robot's simulation; None: it has none, or does not show it."""
         return None
 
     def faults(self) -> list[str]:
-        """Return the hardware faults of the robot; most robots report none."""
         return []
 
     # --- requests -----------------------------------------------------------------------------
 
     def own_period(self, index: int) -> float | None:
-        """Return the period of a sensor without a controller.
-
-        None: the robot enables all of them.
-        """
         return None
 
     def _find(self, index: int, now: int) -> Device | Refusal:
         if not self._takes_requests(now):
             return Refusal(RequestRefused.DOWN, self.down)
-        return self.devices.by_index(index) or self._unknown(index, "")
+        return self._known(index)
 
-    def _unknown(self, index: int, text: str) -> Refusal:
-        """Why the robot has no such device: text names what a device of this index lacks."""
+    def _known(self, index: int) -> Device | Refusal:
         device = self.devices.by_index(index)
         if device is None:
             return Refusal(RequestRefused.UNKNOWN_DEVICE, f"{self.no_device} {index}")
-        return Refusal(RequestRefused.NOT_SETTABLE, f"{device.kind} '{device.name}' {text}")
+        return device
 
     def _answer(self, index: int, answer: list[Event] | Refusal) -> list[Event]:
         if not isinstance(answer, Refusal):
             return answer
         return [refused(self.counts, index, answer.reason, answer.text)]
+
+
+def unfit(device: Device, text: str) -> Refusal:
+    return Refusal(RequestRefused.NOT_SETTABLE, f"{device.kind} '{device.name}' {text}")
 
 
 def counted(counts: Counter[str], refusal: Refusal) -> Refusal:
@@ -264,7 +249,7 @@ class RobotSession(MotorSession):
         """Set the period of a sensor of the robot; None: every step, 0: off."""
 
     def _set_led(self, led: Device, value: int, now: int) -> list[Event]:
-        return self._answer(led.index, self._unknown(led.index, "cannot be set so"))
+        return self._answer(led.index, unfit(led, "cannot be set so"))
 
     # --- the connection -----------------------------------------------------------------------
 
@@ -296,20 +281,19 @@ class RobotSession(MotorSession):
     # --- motors -------------------------------------------------------------------------------
 
     def command(self, command: Command, now: int) -> tuple[Outcome, list[Event]]:
-        """Execute or refuse a command to a motor, which the control loop has checked."""
         return super().command(without_default_velocity(command), now)
 
     def can_stop(self, index: int, mode: Mode | None) -> bool:
-        """Return whether a stop of this motor exists: here there is one in any mode."""
         return self._has_motor(index)
 
     # --- other devices ------------------------------------------------------------------------
 
     def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
-        """Set the period of a sensor; None: every step, 0: off."""
-        device = self.devices.by_index(index)
-        if device is None or device.role != SENSOR:
-            return self._answer(index, self._unknown(index, "is not a sensor"))
+        device = self._known(index)
+        if isinstance(device, Device) and device.role != SENSOR:
+            device = unfit(device, "is not a sensor")
+        if isinstance(device, Refusal):
+            return self._answer(index, device)
         if period_ms == 0 and index in self._watched:
             return []  # its zero may be lost
         return self._enable(index, period_ms, now)
@@ -319,17 +303,19 @@ class RobotSession(MotorSession):
         return None if index in self._always_on else 0.0
 
     def send(self, packet: PacketOut, now: int) -> list[Event]:
-        """Refuse a packet: the protocol carries none of the robot's radios."""
-        index = packet.index
-        return self._answer(index, self._unknown(index, "is not an Emitter of the robot"))
+        device = self._known(packet.index)
+        if isinstance(device, Device):
+            device = unfit(device, "is not an Emitter of the robot")
+        return self._answer(packet.index, device)
 
     def tune(self, settings: DeviceSettings, now: int) -> list[Event]:
         """Set an LED, or refuse: the robot has nothing else to set."""
         index = settings.index
-        device = self.devices.by_index(index)
-        if not isinstance(settings, LedValue) or device is None or device.kind != LED:
-            return self._answer(index, self._unknown(index, "cannot be set so"))
-        led = self._find(index, now)
+        led = self._known(index)
         if isinstance(led, Refusal):
             return self._answer(index, led)
+        if not isinstance(settings, LedValue) or led.kind != LED:
+            return self._answer(index, unfit(led, "cannot be set so"))
+        if not self._takes_requests(now):
+            return self._answer(index, Refusal(RequestRefused.DOWN, self.down))
         return self._set_led(led, settings.value, now)

@@ -25,7 +25,6 @@ class Wheel(Slew):
         self.device = device
 
     def command(self, command: Command, now: int) -> Refusal | None:
-        """Follow a command that the control loop has checked, or refuse it."""
         wanted = _velocity_of(command, self.value)
         if wanted is None:
             text = f"'{self.device.name}': the robot has velocity control only"
@@ -80,7 +79,6 @@ class WheeledSession(RobotSession):
         fastest: float,
         cut_from: float,
     ) -> None:
-        """Create it with the names of the left wheel's motor, then of the right one's."""
         super().__init__(settings, devices)
         motors = [self.devices.by_name(name) for name in names]
         self._wheels = {each.index: Wheel(each) for each in motors if each is not None}
@@ -107,7 +105,6 @@ class WheeledSession(RobotSession):
         return self._at_rest(self._drive_on(now), index)
 
     def _rest(self) -> None:
-        """Forget the commanded velocities: the wheels were stopped."""
         for wheel in self._wheels.values():
             wheel.settle()
 

@@ -25,7 +25,6 @@ class ServoBusBody(SerialRobot):
     feedback_bytes: ClassVar[int] = 10  # of a servo's registers in each period
 
     def check(self, settings: Any) -> list[Problem]:
-        """Return errors that span fields: (path below the body, message, fix)."""
         errors: list[Problem] = []
         servos, devices = servos_of(settings), devices_of(settings)
         ids = Counter(servo.id for servo in servos.values())

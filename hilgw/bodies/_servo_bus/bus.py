@@ -11,8 +11,7 @@ from hilgw.units import NS_PER_MS
 
 Answered = Callable[[Status, int], None]
 STATUS_BYTES = 11  # without data, at most
-QUIET_NS = 100 * NS_PER_MS
-"""After a fence without an answer: no late one comes any more."""
+QUIET_NS = 100 * NS_PER_MS  # after a fence without an answer: no late one comes any more
 
 
 @dataclass(slots=True, eq=False)

@@ -24,7 +24,6 @@ class Goals:
         period_ns: int,
         refused: Refused,
     ) -> None:
-        """Create it. servos: by the index of the motor."""
         self._kind = kind
         self._bus = bus
         self._servos = servos
@@ -135,7 +134,8 @@ class Goals:
         """
         stops = {servo.number: servo.stop_blocks(before_torque) for servo in servos}
         data = self._kind.ends_cut if stops else b""
-        for register in sorted({register for stop in stops.values() for register in stop}):
+        registers = {register for stop in stops.values() for register in stop}
+        for register in sorted(registers, key=lambda each: (each == self._kind.mode, each)):
             blocks = {number: stop[register] for number, stop in stops.items() if register in stop}
             if blocks:
                 data += self._kind.write_blocks(register, blocks)

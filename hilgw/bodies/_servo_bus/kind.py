@@ -13,8 +13,7 @@ BROADCAST = 254
 PING, READ, WRITE = 0x01, 0x02, 0x03
 SYNC_READ, SYNC_WRITE, BULK_READ, BULK_WRITE = 0x82, 0x83, 0x92, 0x93
 LONGEST = 256
-Span = tuple[int, int]
-"""An address, and the bytes from there on."""
+Span = tuple[int, int]  # an address, and the bytes from there on
 
 
 class Status(NamedTuple):

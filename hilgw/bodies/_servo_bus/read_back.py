@@ -16,8 +16,7 @@ from hilgw.bodies._servo_bus.servo import Servo
 from hilgw.units import NS_PER_MS
 
 CYCLE_NS = 250 * NS_PER_MS
-LATEST_NS = 150 * NS_PER_MS
-"""After this part of a cycle it no longer waits for room."""
+LATEST_NS = 150 * NS_PER_MS  # after this part of a cycle it no longer waits for room
 TRIPPED = 255
 
 

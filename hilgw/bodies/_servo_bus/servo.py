@@ -15,8 +15,7 @@ from hilgw.reasons import RequestRefused
 LARGEST = 32_767  # of a profile
 _POSITIONS = (0, 4095)  # limits, until the servo's own are read
 
-Writes = dict[int, int]
-"""Registers and their new numbers."""
+Writes = dict[int, int]  # registers and their new numbers
 
 
 class Servo(ABC):

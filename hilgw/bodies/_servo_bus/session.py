@@ -37,8 +37,7 @@ from hilgw.devices.kinds import Device, Refusal
 from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_S, ms_to_ns, s_to_ns
 
-PATIENCE_NS = NS_PER_S
-"""Between two handshakes."""
+PATIENCE_NS = NS_PER_S  # between two handshakes
 LATE = (
     "answers come later than answer_ms, and are dropped: set the latency timer of the USB adapter "
     "to 1 ms, or raise answer_ms"
@@ -358,7 +357,7 @@ class ServoBusSession(RobotSession):
         return super().can_stop(index, mode)
 
     def _commands(self, indices: Collection[int]) -> tuple[Command, ...]:
-        """Return what a stop of these servos stands for; nothing for one without torque."""
+        """Return the commands of a stop of these servos; nothing for one without torque."""
         commands = (servo.stop_command() for servo in self._these(indices))
         return tuple(command for command in commands if command is not None)
 
@@ -368,7 +367,6 @@ class ServoBusSession(RobotSession):
         return StopPlan(self._flush(now), commands, self._copies)
 
     def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
-        """Write the goals of the stop when the line is free."""
         if self._can_stop:
             self._stopping.update(self._servos if motors is None else motors)
         return self._flush(now)

@@ -49,7 +49,7 @@ class ServoBusSettings(RobotSettings):
         "time between two readings of all positions", 20.0, ge=1, le=1000, unit="ms"
     )
     answer_ms: float = setting(
-        "longest time for an answer beside its bytes: return delay of the servo, latency of a USB "
+        "longest time for an answer besides its bytes: return delay of the servo, latency of a USB "
         "adapter",
         20.0,
         ge=1,

@@ -31,7 +31,6 @@ class Create2Body(SerialRobot):
     Session: ClassVar[type[Any]] = Create2Session
 
     def check(self, settings: Create2Settings) -> list[Problem]:
-        """Return the errors that span fields: (path below the body, message, fix)."""
         devices = devices_of(settings)
         names = [device.name for device in devices]
         return [
@@ -50,7 +49,6 @@ class Create2Body(SerialRobot):
         ]
 
     def line_load(self, settings: Create2Settings) -> LineLoad:
-        """Return the load of one frame of the stream."""
         sources = [oi.SOURCES[sensor.packet] for sensor in sensors_of(settings).values()]
         packets = {source.packet for source in sources}
         packets |= {oi.MODE, oi.OVERCURRENT, oi.LEFT_ENCODER, oi.RIGHT_ENCODER}
@@ -61,7 +59,6 @@ class Create2Body(SerialRobot):
         return MockSpec("create2", {"baud_rate": settings.baudRate} | settings.mock)
 
     def stop_frame(self, settings: Create2Settings) -> StopFrame:
-        """Return the stop, which is the same in every mode."""
         return StopFrame(
             "Drive Direct (145) with 0 mm/s for both wheels, three times, after a 0 that ends a "
             "command that was cut",

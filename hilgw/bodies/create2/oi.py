@@ -95,9 +95,9 @@ def _mm_s(velocity: float, radius_m: float) -> int:
     return round(max(-FASTEST_MM_S, min(FASTEST_MM_S, velocity * radius_m * 1000)))
 
 
+# Both wheels stop. The first bytes may complete a command that was cut: the emergency stop writes
+# this twice, which is longer than any command of ours, and the 0 completes a count of packets.
 STOP = b"\0" + 3 * drive_direct(0, 0)
-"""Both wheels stop. The first bytes may complete a command that was cut: the emergency stop writes
-this twice, which is longer than any command of ours, and the 0 completes a count of packets."""
 
 
 def leds(bits: int, colour: int, intensity: int) -> bytes:

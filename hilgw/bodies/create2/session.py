@@ -37,12 +37,11 @@ from hilgw.devices.lookup import look_up
 from hilgw.protocols.dialogue import Dialogue, Pause, Script, Step
 from hilgw.units import NS_PER_MS, NS_PER_S, earliest, s_to_ns
 
+# After Start, which ends every motion, the robot may still send what it was asked for before.
 START_NS = 50 * NS_PER_MS
-"""After Start, which ends every motion, the robot may still send what it was asked for before."""
+# Between two requests of a mode: at a cliff the robot leaves safe mode again at once.
 MODE_PAUSE_NS = NS_PER_S
-"""Between two requests of a mode: at a cliff the robot leaves safe mode again at once."""
-PATIENCE_S = 1.0
-"""Without a good frame for so long, the handshake begins again."""
+PATIENCE_S = 1.0  # without a good frame for this long, the handshake begins again
 ASKED_AT_FIRST = (oi.MODE, 7, 21, 25, 26)
 WHEEL_DROP = 0b1100
 OVERCURRENTS = {RIGHT_MOTOR: 0b01000, LEFT_MOTOR: 0b10000}  # of packet 14
@@ -89,7 +88,6 @@ class Create2Session(WheeledSession):
         self._overcurrent = 0  # the bits of the last frame
 
     def _bind_sensors(self) -> None:
-        """Device index -> the packet with its number."""
         sensors = sensors_of(self._settings)
         self._sources: dict[int, oi.Source] = {}
         self._tables = {}
@@ -108,7 +106,6 @@ class Create2Session(WheeledSession):
     # --- the connection -----------------------------------------------------------------------
 
     def open(self, now: int) -> list[Event]:
-        """Set the angles of the wheels to 0: the port is open."""
         self._bind_sensors()
         self._led_values = dict.fromkeys(LEDS, 0)
         self._mode_ns = None
@@ -191,7 +188,6 @@ class Create2Session(WheeledSession):
         yield Connected(f"Create 2 in {self._settings.mode} mode, {charge}")
 
     def _trouble(self) -> str:
-        """Why the handshake does not end, in words."""
         if not self._last:
             return OFF_ADVICE
         causes = []
@@ -266,7 +262,6 @@ class Create2Session(WheeledSession):
         return oi.STOP
 
     def _enable(self, index: int, period_ms: float | None, now: int) -> list[Event]:
-        """Request the packets of the enabled sensors; the stream comes every 15 ms."""
         before = self._request()
         if period_ms == 0:
             self._enabled.discard(index)

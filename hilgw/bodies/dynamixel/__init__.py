@@ -39,7 +39,6 @@ class DynamixelBody(ServoBusBody):
         return super()._request_bytes(settings)
 
     def stop_frame(self, settings: DynamixelSettings) -> StopFrame:
-        """Return the stop of all servos."""
         offsets = {each.id: SERIES[each.series].offset for each in servos_of(settings).values()}
         servos = Dynamixel(offsets)
         still = servos.write_all(servos.goal_velocity, dict.fromkeys(offsets, 0))

@@ -23,8 +23,8 @@ from hilgw.devices.kinds import Device
 from hilgw.errors import MismatchError
 
 EXTENDED_MODE, CURRENT_MODE = 4, 5
+# Models with Goal Current: XM430 and XH430, XM540, XH540.
 WITH_CURRENT = {1020, 1030, 1040, 1050, 1110, 1120, 1130}
-"""Models with Goal Current: XM430 and XH430, XM540, XH540."""
 # Limits of an XL430, until the servo's own are read.
 _PWM, _CURRENT, _VELOCITY = 885, 0, 265
 TIME_BASED = 0x04  # of Drive Mode: the profile is in ms

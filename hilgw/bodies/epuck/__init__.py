@@ -47,7 +47,6 @@ class EPuckBody(SerialRobot):
     Session: ClassVar[type[Any]] = EPuckSession
 
     def check(self, settings: EPuckSettings) -> list[Problem]:
-        """Return the errors that span fields: (path below the body, message, fix)."""
         fix = (
             "raise period_ms or baudRate, or leave sensors out (sensors: {NAME: {present: false}})"
         )
@@ -67,7 +66,6 @@ class EPuckBody(SerialRobot):
                 yield f"sensors.{name}", "an e-puck has no gyro", "set model: e-puck2"
 
     def line_load(self, settings: EPuckSettings) -> LineLoad:
-        """Both speeds, all LEDs, and every sensor."""
         letters = "".join(letters_of(settings)) + sercom.SPEEDS
         needed = sercom.SPEED_BYTES + len(LEDS) * sercom.LED_BYTES + len(sercom.ask(letters))
         needed += sercom.answer_size(letters)
@@ -80,7 +78,6 @@ class EPuckBody(SerialRobot):
         return MockSpec("epuck", given | settings.mock)
 
     def stop_frame(self, settings: EPuckSettings) -> StopFrame:
-        """Return the stop, which is the same for both models."""
         return StopFrame(
             "the line D,0,0; before it five bytes 00 and a line feed, which end a broken line",
             sercom.STOP.hex(" "),

@@ -20,13 +20,13 @@ from hilgw.protocols.dialogue import AskLine, LineScript, Pause
 Numbers = dict[str, tuple[int, ...]]  # of each command
 
 BAUD_RATE = 115_200
+# Commands that are answered, in the order of a request: accelerometer, ground, proximity, light,
+# encoders, microphones, gyro, speeds.
 LETTERS = "aMNOQugE"
-"""Commands that are answered, in the order of a request: accelerometer, ground, proximity, light,
-encoders, microphones, gyro, speeds."""
 SPEEDS = "E"
 ENCODERS, GROUND = "Q", "M"
+# How many numbers the binary command M answers, by firmware; the text one may answer others.
 GROUND_VALUES = range(3, 9)
-"""How many numbers the binary command M answers, by firmware; the text one may answer others."""
 _NUMBERS = {"a": 3, "M": 3, "N": 8, "O": 8, "Q": 2, "u": 3, "g": 3, "E": 2}
 _SIGNED = "NOQgE"
 SPEED_BYTES, LED_BYTES = 5, 3
@@ -39,13 +39,13 @@ HARDWARE_ANSWER = re.compile(rb"^HW version: *([ -~]+)$")
 SELECTOR_ANSWER = re.compile(rb"^c,(\d{1,2})$")
 ZERO_ANSWER, QUIET_ANSWER = re.compile(rb"^p$"), re.compile(rb"^s$")
 DRIVE_ANSWER = re.compile(rb"(?:^|[^ -~])d[\r\n]")  # the rest of a binary answer may precede it
+# Words of the two lines that the robot sends after a reset.
 WELCOME = (b"SerCom", b"EPFL education")
-"""Words of the two lines that the robot sends after a reset."""
 
 _OWN = re.compile(rb"[a-y](?:,[-\d]+)*|HW version.*|V|D,0,0")
 LINE_ENDS = b"\r", b"\n"
+# The end of a longer line is taken as the line: the rest of a binary answer may precede it.
 LONGEST_LINE = 256
-"""The end of a longer line is taken as the line: the rest of a binary answer may precede it."""
 
 
 def command(letter: str) -> int:
@@ -67,8 +67,7 @@ def drive_line(left: int, right: int) -> bytes:
     return 5 * END + f"\nD,{left},{right}\n".encode()
 
 
-STOP = drive_line(0, 0)
-"""Both wheels stop, whatever the robot has received before."""
+STOP = drive_line(0, 0)  # both wheels stop, whatever the robot has received before
 
 
 def led(number: int, state: int) -> bytes:
@@ -229,7 +228,6 @@ def printable(data: bytes) -> str:
 
 
 def _refuse_others(seen: Iterable[bytes]) -> None:
-    """MismatchError where lines of text came that sercom does not send."""
     others = [line for line in seen if not is_own(line)]
     if others and all(0x20 <= byte < 0x7F for line in others for byte in line):
         raise MismatchError(

@@ -76,7 +76,6 @@ class EPuckSession(WheeledSession):
         self._forget()
 
     def _forget(self) -> None:
-        """Disable all sensors and set the angles to 0: the port was opened."""
         self._sensors.reset()
         self._lights = dict.fromkeys(range(len(LEDS)), 0)
         self._at_first = True
@@ -88,7 +87,6 @@ class EPuckSession(WheeledSession):
         return self._begin(now)
 
     def _end(self) -> None:
-        """Forget the connection. **The robot drives on**: it has no watchdog."""
         self._dialogue = None
         self._exchange.clear()
 
@@ -164,7 +162,6 @@ class EPuckSession(WheeledSession):
         return events
 
     def _follow(self, events: list[Event], now: int) -> list[Event]:
-        """Report what the dialogue did, and begin what comes after its end."""
         if self._dialogue is None or not self._dialogue.over:
             return events
         result, self._dialogue = self._dialogue.result, None
@@ -181,7 +178,6 @@ class EPuckSession(WheeledSession):
         return [*events, Notice(STRANGE if self._lines_seen else SILENT), *self._begin(now)]
 
     def _reset_seen(self, text: bytes, now: int) -> list[Event]:
-        """Return whether the robot shows that it has just started."""
         if self._phase is not Phase.UP or not any(word in text for word in sercom.WELCOME):
             return []
         self.counts["resets"] += 1
@@ -228,7 +224,6 @@ class EPuckSession(WheeledSession):
         return sercom.steps_s(left.value, self._limit), sercom.steps_s(right.value, self._limit)
 
     def _hurry(self, now: int) -> None:
-        """Begin the next exchange at once, where none is under way."""
         self._is_hurried = True
         if not self._exchange.waiting:
             self._due_ns = min(self._due_ns, now)
@@ -311,7 +306,6 @@ class EPuckSession(WheeledSession):
     # --- from the control loop ----------------------------------------------------------------
 
     def _drive_on(self, now: int) -> list[Event]:
-        """Begin the next exchange, which carries the velocities, at once where the line is free."""
         if self._speeds() != self._sent or now >= self._begun_ns + self._period_ns // 2:
             self._hurry(now)  # the step of the controller and the exchange begin together
         return []
@@ -331,19 +325,16 @@ class EPuckSession(WheeledSession):
         return [] if self._phase is Phase.UP else super().stop_again(motors, now)
 
     def is_idle(self) -> bool:
-        """Return whether the robot has shown that it got the last stop."""
         return not (self._phase is Phase.UP and self._is_stopping)
 
     def _stop_data(self) -> bytes:
         return sercom.STOP
 
     def _enable(self, index: int, period_ms: float | None, now: int) -> list[Event]:
-        """Set the period of a sensor: the next exchange asks for it, later ones at their times."""
         self._sensors.switch(index, period_ms, now)
         return []
 
     def _set_led(self, led: Device, value: int, now: int) -> list[Event]:
-        """Set an LED: off at 0, on at any other value."""
         self._lights[LEDS.index(led.name)] = int(value != 0)
         if self._lights != self._shown:
             self._hurry(now)
@@ -363,7 +354,6 @@ class Sensors:
         always_on: list[int],
         odometers: dict[int, Odometer],
     ) -> None:
-        """Create it with the odometers of the wheels, by the indices of their sensors."""
         given = sensors_of(settings)
         sources = {**SOURCES, **WHEEL_SOURCES}
         sensors = devices.of_role(SENSOR)
@@ -382,7 +372,6 @@ class Sensors:
         return any(source.letter == sercom.GROUND for source in self._sources.values())
 
     def reset(self) -> None:
-        """Set the angles to 0 and enable what is always on: the port was opened."""
         for index, source in self._sources.items():
             if source.letter == sercom.ENCODERS:
                 self._odometers[index] = Odometer(0x10000, start=0)

@@ -67,7 +67,7 @@ class EPuckSettings(RobotSettings):
         unit="ms",
     )
     answer_ms: float = setting(
-        "longest time for an answer beside its bytes: the robot, the delay of Bluetooth",
+        "longest time for an answer besides its bytes: the robot, the delay of Bluetooth",
         100.0,
         ge=1,
         le=5000,

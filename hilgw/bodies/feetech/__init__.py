@@ -28,8 +28,9 @@ class FeetechBody(ServoBusBody):
         return StopFrame(
             "two bytes 0, which end an instruction that was cut, then Sync Write (0x83) from "
             "Acceleration (41) on: 0, then Goal Position (42) with the last position that each "
-            "servo reported, and Goal Time (44) and Goal Speed (46) 0, which stop it in every "
-            "mode; Torque Enable (40) 0 for a servo without torque, or whose position is not known",
+            "servo reported, and Goal Time (44) and Goal Speed (46) 0, then Mode (33) as it was "
+            "set, which stop it in every mode; Torque Enable (40) 0 for a servo without torque, or "
+            "whose position is not known",
             "00 00 ff ff fe ?? 83 ... ??",
             "a wheel turns on at its last speed, and an arm moves on to its last position",
             has_watchdog=False,

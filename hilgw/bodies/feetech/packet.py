@@ -30,8 +30,8 @@ FINE_SPEEDS, MULTI_TURN = 0x04, 0x10  # of Phase: steps/s in place of 50 steps/s
 COARSE = 50
 LARGEST_ACCELERATION = 254
 LOAD_SIGN = 10  # bit
+# Data bytes of our own reads and writes on an adapter that echoes: no answer has as many.
 ECHOES = (2, 3)
-"""Data bytes of our own reads and writes on an adapter that echoes: no answer has as many."""
 
 
 class Feetech(ServoKind):

@@ -1,8 +1,10 @@
 """Feetech STS servos, their handshake and session.
 
 A servo has no watchdog. A goal position switches its torque on, and Goal Speed 0 means no limit
-under position control. So a stop is one write that holds in every mode: the present position, time
-0 and speed 0; and Torque Enable 0 for a servo that has no torque, or whose position is not known.
+under position control. So a stop writes the present position, time 0 and speed 0, and then the mode
+that was set: in step mode (3) the position would be a distance. The mode comes second, as an EEPROM
+may be busy after it. A servo that has no torque, or whose position is not known, gets Torque
+Enable 0.
 """
 
 from collections import Counter
@@ -84,11 +86,18 @@ class FeetechServo(Servo):
         self._sent = {}  # a stop writes the acceleration, too
 
     def stop_blocks(self, before_torque: bool) -> dict[int, bytes]:
-        """Return a write from Acceleration on, which is 0, unlimited; or Torque Enable 0."""
+        """Return a write from Acceleration on, which is 0, unlimited, and Mode; or Torque Enable 0.
+
+        before_torque: the mode has just been set. No mode is written where none is known.
+        """
         if self.pulses is None or self.is_lost or (self._is_limp and not before_torque):
             return {self._kind.torque: b"\0"}
         hold = self._kind.value(self._kind.goal_position, self.held_pulses())
-        return {self._kind.acceleration: b"\0" + hold + bytes(4)}
+        blocks = {self._kind.acceleration: b"\0" + hold + bytes(4)}
+        mode = self.changing if self.mode is None else self.mode
+        if mode is not None and not before_torque:
+            blocks[self._kind.mode] = bytes((mode,))
+        return blocks
 
 
 class FeetechHandshake(Handshake):
@@ -118,8 +127,9 @@ class FeetechHandshake(Handshake):
         unlock = self._kind.write_all(LOCK, {servo.number: 0})
         if not servo.torque:
             return unlock
-        ((register, block),) = servo.stop_blocks(False).items()
-        return self._kind.write_blocks(register, {servo.number: block}) + unlock
+        number, blocks = servo.number, servo.stop_blocks(False).items()
+        stops = [self._kind.write_blocks(address, {number: data}) for address, data in blocks]
+        return b"".join(stops) + unlock
 
 
 class FeetechSession(ServoBusSession):

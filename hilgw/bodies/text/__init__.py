@@ -24,19 +24,15 @@ class TextBody(SerialRobot):
     Session: ClassVar[type[Any]] = TextBodySession
 
     def check(self, settings: TextBodySettings) -> list[Problem]:
-        """Return the errors that span fields: (path below the body, message, fix)."""
         return problems_of(settings)
 
     def doubts(self, settings: TextBodySettings) -> list[Problem]:
-        """Return the stops after which the robot takes no commands."""
         return [*latching_stops(settings)]
 
     def line_load(self, settings: TextBodySettings) -> LineLoad:
-        """Return the load of a line of each motion, and of all requests with their answers."""
         return line_load(settings)
 
     def stop_frame(self, settings: TextBodySettings) -> StopFrame:
-        """Return the stop lines of the configuration, in its order."""
         end = to_bytes(settings.line_end)
         lines = [
             sendable(line, end, settings.failed).filled({})
@@ -53,7 +49,6 @@ class TextBody(SerialRobot):
         return StopFrame(words, form, alone, has_watchdog, emergency=ended.hex(" "))
 
     def mock(self, settings: TextBodySettings, version: str) -> MockSpec:
-        """Return the mock that the settings name; text_module is one whose answers they declare."""
         given = dict(settings.mock)
         name = str(given.pop("kind", DEFAULT_MOCK))
         line: dict[str, Any] = {}

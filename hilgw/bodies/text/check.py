@@ -36,8 +36,8 @@ def problems_of(settings: TextBodySettings) -> list[Problem]:
     return problems
 
 
+# Stops of 3D printers and of Grbl that end in an alarm: the robot takes no command after them.
 LATCHING = {"M112": "M112", "\x18": "0x18 (reset)"}
-"""Stops of 3D printers and of Grbl that end in an alarm: the robot takes no command after them."""
 
 
 def latching_stops(settings: TextBodySettings) -> Iterator[Problem]:
@@ -191,7 +191,6 @@ def _devices(settings: TextBodySettings) -> Iterator[Problem]:
 
 
 def _sensors(settings: TextBodySettings) -> Iterator[Problem]:
-    """Check that each sensor has its groups in one line of the robot."""
     matches = []
     for index, unasked in enumerate(settings.unasked):
         if not unasked.expect:

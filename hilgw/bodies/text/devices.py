@@ -11,8 +11,7 @@ from hilgw.devices.lookup import look_up
 from hilgw.protocols.text.patterns import Match, compiled
 from hilgw.units import ms_to_ns
 
-NO_END = 2.0**80
-"""Span of a counter that does not wrap around."""
+NO_END = 2.0**80  # span of a counter that does not wrap around
 
 
 class Sensor:
@@ -131,7 +130,6 @@ class Requests:
             line.due_ns = now
 
     def switch(self, index: int, period_ms: float | None, now: int) -> None:
-        """Set a period; None: every step, 0: off. A line that was not asked before is due now."""
         before = self.asked()
         if period_ms == 0:
             self.enabled.pop(index, None)

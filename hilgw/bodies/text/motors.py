@@ -65,7 +65,6 @@ class Motor(Slew):
         return self.target is not None and self.value != 0 and not self.is_held
 
     def command(self, command: Command, now: int) -> Refusal | None:
-        """Follow a command that the control loop has checked, or refuse it."""
         position, velocity = _wanted(command)
         if position is None and velocity is None:
             return self._refuse("has no force and torque control")
@@ -94,7 +93,6 @@ class Motor(Slew):
         return Refusal(RequestRefused.OUT_OF_RANGE, text)
 
     def _number(self, amount: float) -> float:
-        """Return the number on the line, cut to its limits, and note whether it was cut."""
         settings = self._settings
         number = amount * self._scale + settings.offset + self._zeros.get(self.device.name, 0.0)
         low = -math.inf if settings.smallest is None else settings.smallest
@@ -199,18 +197,17 @@ class Motions:
         self.motors = {motor.device.index: motor for motor in named.values()}
         self.stops = [sendable(each, end, settings.failed) for each in settings.stop]
         self.lines = [MotionLine(each, named, end, settings.failed) for each in settings.commands]
-        self._line_of = {motor.device.index: line for line in self.lines for motor in line.motors}
+        self.line_of = {motor.device.index: line for line in self.lines for motor in line.motors}
         self._again_ns = ms_to_ns(settings.watchdog_ms) // 3
         self._waiting: dict[int, MotionLine] = {}  # by their place: lines with a new command
-        self._must_halt = False  # for one motor that is held
+        self.must_halt = False  # a line may not wait, or one motor is held
 
     # --- motions ------------------------------------------------------------------------------
 
     def command(self, motor: Motor, command: Command, now: int) -> Refusal | None:
-        """Follow a command that the control loop has checked, or refuse it."""
         refusal = motor.command(command, now)
         if refusal is None:
-            self._wait(self._line_of[motor.device.index])
+            self._wait(self.line_of[motor.device.index])
         return refusal
 
     def hold(self, motor: Motor) -> None:
@@ -218,25 +215,18 @@ class Motions:
 
         Or the stop, which holds a position, and then the line again for its other motors.
         """
-        line = self._line_of[motor.device.index]
+        line = self.line_of[motor.device.index]
         motor.hold()
-        self._must_halt |= motor.by_position and line.active
+        self.must_halt |= motor.by_position and line.active
         self._wait(line)
 
     def hold_again(self, index: int) -> None:
         """Send the line of a stopped motor again: it may have been damaged on its way."""
-        line = self._line_of[index]
+        line = self.line_of[index]
         if line.active:
             self.lost(line)
         else:
-            self._must_halt = True
-
-    def line_of(self, index: int) -> MotionLine:
-        return self._line_of[index]
-
-    def demand_halt(self) -> None:
-        """Make a stop due: a line may not wait."""
-        self._must_halt = True
+            self.must_halt = True
 
     def refused(self, line: MotionLine) -> None:
         """Make a stop due: the robot refused this line, and its motors wait for another command."""
@@ -244,7 +234,7 @@ class Motions:
             motor.hold()
         line.rest()
         self._waiting.pop(self.lines.index(line), None)
-        self._must_halt = True
+        self.must_halt = True
 
     def _wait(self, line: MotionLine) -> None:
         self._waiting[self.lines.index(line)] = line
@@ -264,7 +254,7 @@ class Motions:
     def expire(self, now: int) -> None:
         for index, motor in self.motors.items():
             if motor.expire(now) is not None:
-                self._wait(self._line_of[index])
+                self._wait(self.line_of[index])
         for line in self._guarded():
             if now >= line.again_ns:
                 line.last = None
@@ -316,9 +306,9 @@ class Motions:
         }
         for place in halted:
             del self._waiting[place]
-        if not (self._must_halt or any(line.active for line in halted.values())):
+        if not (self.must_halt or any(line.active for line in halted.values())):
             return False
-        self._must_halt = False
+        self.must_halt = False
         for line in halted.values():
             line.rest()
         self.repeat()
@@ -333,7 +323,7 @@ class Motions:
     def rest(self) -> None:
         """Make void what was commanded before: the motors were stopped."""
         self._waiting.clear()
-        self._must_halt = False
+        self.must_halt = False
         for motor in self.motors.values():
             motor.rest()
         for line in self.lines:

@@ -55,7 +55,6 @@ class TextBodySession(RobotSession):
     # --- the connection -----------------------------------------------------------------------
 
     def open(self, now: int) -> list[Event]:
-        """Begin counters that wrap around anew: the port is open."""
         self._traffic.forget()
         self._reported_unexpected = False
         return self._begin(now)
@@ -125,12 +124,10 @@ class TextBodySession(RobotSession):
         return self._traffic.expire(now)
 
     def describe(self, data: bytes, *, received: bool) -> str:
-        """Return the lines, with every byte that is not text escaped."""
         shown = data[:SHOWN].decode("latin-1").encode("unicode_escape").decode()
         return shown + ("..." if len(data) > SHOWN else "")
 
     def is_idle(self) -> bool:
-        """Return whether no stop waits to be written again, and none for its answer."""
         return self._phase is not Phase.UP or not self._traffic.is_stopping
 
     # --- setup --------------------------------------------------------------------------------
@@ -141,7 +138,6 @@ class TextBodySession(RobotSession):
         return self._after_setup(self._setup.start(now), now)
 
     def _after_setup(self, events: list[Event], now: int) -> list[Event]:
-        """Return the events of the setup, and of what follows once it is over."""
         setup = self._setup
         if not setup.over:
             return events
@@ -209,12 +205,10 @@ class TextBodySession(RobotSession):
         return self._traffic.stop_data(after_cut=True)
 
     def _enable(self, index: int, period_ms: float | None, now: int) -> list[Event]:
-        """Enable a sensor: only lines with an enabled one are sent, at its period."""
         self._traffic.switch(index, period_ms, now)
         return []
 
     def _set_led(self, led: Device, value: int, now: int) -> list[Event]:
-        """Set an LED: its newest value leaves when the window has room."""
         self._traffic.shine(led.name, value, now)
         return []
 

@@ -280,7 +280,7 @@ class TextBodySettings(RobotSettings):
         "time without an answer that counts as a disconnect", 1.0, ge=0.1, le=3600, unit="s"
     )
     quiet_ms: float = setting(
-        "after a lost answer, and before the setup, the line must be silent for so long",
+        "after a lost answer, and before the setup, the line must be silent for this long",
         50.0,
         ge=1,
         le=5000,

@@ -21,7 +21,7 @@ from hilgw.reasons import RequestReason
 from hilgw.transports.base import HELD_BACK, LineSettings
 from hilgw.units import ms_to_ns, s_to_ns
 
-# Subjects of lines in the exchange, beside those with an object or a name of their own.
+# Subjects of lines in the exchange, besides those with an object or a name of their own.
 _STOP, _ALIVE = object(), object()
 
 
@@ -36,7 +36,7 @@ class Traffic:
     """end: of a line.
 
     exchange: nothing but a stop is written in its silence. counts: those of the session.
-    silence_ns: without an answer for so long the robot is gone.
+    silence_ns: without an answer for this long the robot is gone.
     """
 
     def __init__(
@@ -148,12 +148,12 @@ class Traffic:
 
         A motor may not wait for its line; the lines of the other motors follow it.
         """
-        line = self._motions.line_of(index)
+        line = self._motions.line_of[index]
         waits = self.exchange.repeats_stop or self._is_blocked
         data = line.data()
         sent = Sent(data if isinstance(data, bytes) else b"", line.line, line)
         if line.active and (waits or not self.exchange.may_ask(sent, now)):
-            self._motions.demand_halt()
+            self._motions.must_halt = True
         return self._send_stop(now) if self._motions.halt() else b""
 
     def switch(self, index: int, period_ms: float | None, now: int) -> None:
@@ -214,7 +214,6 @@ class Traffic:
     # --- lines of the robot -------------------------------------------------------------------
 
     def take(self, line: bytes, now: int) -> list[Event] | None:
-        """Return what an answer brings; None for a line that answers nothing."""
         answer = self.exchange.take(line, now)
         if answer is None:
             values = self._requests.unasked(line)
@@ -370,7 +369,6 @@ class Traffic:
         return max(self._answered_ns, self._asked_ns) + self.silence_ns // 3
 
     def _due_lines(self, now: int) -> list[tuple[Sendable, bytes, object]]:
-        """Return the lines that are due, in their order: bytes and subject of each."""
         lines: list[tuple[Sendable, bytes, object]] = [
             (motion.line, data, motion) for motion, data in self._motions.due()
         ]

@@ -22,8 +22,7 @@ from hilgw.framing.base import Framing
 from hilgw.settings import MockSpec
 
 SENSORS = ("ds_left", "ds_front", "ds_right")
-MOCKED_DEVICES = {*SENSORS, "left_wheel", "right_wheel", "lift"}
-"""The mock has them by itself."""
+MOCKED_DEVICES = {*SENSORS, "left_wheel", "right_wheel", "lift"}  # the mock has them by itself
 
 
 class Wc2ecBody(Body):
@@ -37,7 +36,6 @@ class Wc2ecBody(Body):
     framing: ClassVar[str] = "cobs-crc16"
 
     def check(self, settings: Wc2ecBodySettings) -> list[Problem]:
-        """Return the errors that span fields: (path below the body, message, fix)."""
         errors: list[Problem] = []
         if (settings.connect is None) == (settings.port is None):
             text = "exactly one of connect and port must be set"
@@ -60,7 +58,6 @@ class Wc2ecBody(Body):
         return errors
 
     def default_positions(self, settings: Wc2ecBodySettings) -> Mapping[str, float]:
-        """Return those of the settings."""
         return settings.default_position
 
     def mock(self, settings: Wc2ecBodySettings, version: str) -> MockSpec:
@@ -87,13 +84,11 @@ class Wc2ecBody(Body):
         return {"devices": dict.fromkeys(SENSORS, DISTANCE_SENSOR) | tables} if tables else {}
 
     def line_load(self, settings: Wc2ecBodySettings) -> LineLoad | None:
-        """Return the load of a value of one sensor in each step, and of a command to one motor."""
         if settings.port is None:
             return None
         return dataclasses.replace(line_load(settings, 1, create(self.framing)), each_device=True)
 
     def stop_frame(self, settings: Wc2ecBodySettings) -> StopFrame:
-        """Return the stop of a rotational motor; a linear one gets its default position."""
         framed = f", in a {self.framing} frame" if settings.port is not None else ""
         return StopFrame(
             "setValue (type, index, double) of each motor: velocity 0 of a rotational motor, the "
@@ -108,10 +103,6 @@ class Wc2ecBody(Body):
     def session(
         self, settings: Wc2ecBodySettings, version: str, framing: Framing | None = None
     ) -> Wc2ecBodySession:
-        """Create the session.
-
-        ConfigError: unknown version.
-        """
         return Wc2ecBodySession(settings, version, framing)
 
 

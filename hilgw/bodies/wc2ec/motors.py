@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from hilgw.bodies._common.missing import DEFAULT_AVAILABLE
 from hilgw.control.events import Command, MotorCommand, MotorPid, MotorSettings
 from hilgw.control.limits import Slew, check_settings
 from hilgw.control.safety import Mode, default_command, mode_of
@@ -11,9 +12,6 @@ from hilgw.devices.kinds import KINDS, LINEAR_MOTOR, Device, Refusal
 from hilgw.protocols.wc2ec import Sent, SetMotor, SetValue, Wc2ecRefused
 from hilgw.reasons import RequestRefused
 from hilgw.units import earliest
-
-AVAILABLE = 10.0
-"""Webots' default maxForce and maxTorque: assumed until a controller sets another."""
 
 
 @dataclass(slots=True)
@@ -28,7 +26,6 @@ class _Motor:
     last: Sent | None = None
 
     def settle(self) -> None:
-        """Begin the rate limit anew at the value that was sent."""
         if not math.isnan(self.settings[self.shown]):
             self.slew.settle(self.settings[self.shown])
 
@@ -48,7 +45,7 @@ class Motors:
     def add(self, device: Device, number: int) -> None:
         """Add a motor with the type byte of its registration, which commands to it carry, too."""
         linear = device.kind == LINEAR_MOTOR
-        start = [math.nan if linear else math.inf, 0.0, -1.0, AVAILABLE]
+        start = [math.nan if linear else math.inf, 0.0, -1.0, DEFAULT_AVAILABLE]
         assert device.value is not None
         shown = list(KINDS[device.kind].quantity).index(device.value.name)
         slew = Slew(device.limits.rate, brakes=not linear)
@@ -148,7 +145,6 @@ class Motors:
         return earliest(*(motor.slew.next_deadline() for motor in self._limited))
 
     def expire(self, now: int) -> list[Sent]:
-        """Return the next values of motors with a rate limit."""
         messages: list[Sent] = []
         for motor in self._limited:
             value = motor.slew.expire(now)

@@ -83,7 +83,6 @@ class Wc2ecBodySession(MotorSession):
     # --- the connection -----------------------------------------------------------------------
 
     def open(self, now: int) -> list[Event]:
-        """Forget the devices of an earlier robot: the connection is up."""
         self.devices.clear()
         self.positions.clear()
         self._held.clear()
@@ -97,7 +96,6 @@ class Wc2ecBodySession(MotorSession):
         return [] if self._link.framed else [Connected("WC2EC robot")]
 
     def close(self) -> list[Event]:
-        """Forget the connection: the robot stops its motors itself."""
         was_there = self._link.alive
         self._link.close()
         self._missing.forget()
@@ -159,7 +157,6 @@ class Wc2ecBodySession(MotorSession):
         return self._motors.stop_command(index, mode, self._resting().get(index)) is not None
 
     def _halt(self, reason: StopReason, now: int) -> StopPlan:
-        """Set every motor to its default."""
         self._held = self._resting()
         return self._plan(self._motors.stop_commands(self._held), now)
 
@@ -200,7 +197,6 @@ class Wc2ecBodySession(MotorSession):
         return self._request(index, make, now)
 
     def send(self, packet: PacketOut, now: int) -> list[Event]:
-        """Send one packet through an Emitter of the robot (extension)."""
         make = partial(send_message, packet=packet)
         return self._request(packet.index, make, now, extension=True)
 
@@ -304,7 +300,6 @@ class Wc2ecBodySession(MotorSession):
         return [FrameNotice(EARLY)]
 
     def _notices(self) -> list[Event]:
-        """After the registration: motors in the settings that the robot does not have."""
         self._all_registered = True
         named = {*self._settings.limits, *self._settings.default_position}
         return [Notice(f"the robot has no motor '{name}'") for name in self._motors.lacks(named)]
@@ -367,8 +362,8 @@ class Wc2ecBodySession(MotorSession):
         return [Write(b"".join(map(self._link.wrap, messages)))]
 
 
+# A gap in the registered indices that lasts this long is taken as intended.
 PATIENCE_S, PATIENCE_BYTES = 3.0, 1024
-"""A gap in the registered indices that lasts so long is taken as intended."""
 
 
 class Registrations:

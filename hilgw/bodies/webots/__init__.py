@@ -18,14 +18,14 @@ from hilgw.devices.properties import DeviceFields, TouchSensorFields, mocked
 from hilgw.framing.base import Framing
 from hilgw.settings import MockSpec, Problem
 
+# The versions that the mock of Webots has.
 SIMULATED_VERSIONS = ("R2023a", "R2023b", "R2024a", "R2025a")
-"""The versions that the mock of Webots has."""
+# The mock has them, and the Emitters and Receivers of the settings.
 MOCKED_DEVICES = (
     ("left_wheel", "RotationalMotor"),
     ("right_wheel", "RotationalMotor"),
     ("ds_front", "DistanceSensor"),
 )
-"""The mock has them, and the Emitters and Receivers of the settings."""
 
 
 _SAME = ("lookupTable", "minPosition", "maxPosition", "maxVelocity", "acceleration", "multiplier")
@@ -34,7 +34,6 @@ _TOUCH = {"type": "type", "lookupTable": "lookupTable"}
 
 
 def _radios(settings: WebotsBodySettings) -> list[tuple[str, str]]:
-    """Return the radios of the robot in the world, through which packets pass."""
     receivers = [(name, "Receiver") for name in settings.to_medium]
     return receivers + [(name, "Emitter") for name in settings.from_medium]
 
@@ -49,7 +48,6 @@ class WebotsBody(Body):
     retry_s: ClassVar[float] = 1.0  # as libController
 
     def check(self, settings: WebotsBodySettings) -> list[Problem]:
-        """Return the errors that span fields: (path below the body, message, fix)."""
         errors = self.forwarding(settings).errors()
         for name, limits in settings.limits.items():
             for where, problem in limit_errors(limits, None):
@@ -57,7 +55,6 @@ class WebotsBody(Body):
         return errors
 
     def forwarding(self, settings: WebotsBodySettings) -> Forwarding:
-        """Return what hilgw forwards between the world and its medium."""
         return Forwarding(settings.to_medium, settings.from_medium, settings.channels)
 
     def mock(self, settings: WebotsBodySettings, version: str) -> MockSpec:
@@ -88,7 +85,6 @@ class WebotsBody(Body):
         return {"devices": {**dict(_radios(settings)), **found}}
 
     def stop_frame(self, settings: WebotsBodySettings) -> StopFrame:
-        """Return the stop of a motor in position or velocity control."""
         return StopFrame(
             "velocity 0 of each motor, which also holds it, in the next request; after force "
             "control position +infinity first",

@@ -98,7 +98,6 @@ class Motor:
         return SetVelocity(self._tag, value)
 
     def expire(self, now: int) -> list[codec.Command]:
-        """Return the next value of a motor with a rate limit."""
         value = None if self._is_stopped else self._slew.expire(now)
         if value is None:
             return []
@@ -113,7 +112,6 @@ class Motor:
         return [SetPosition(self._tag, math.inf), *stop] if self._mode is Mode.FORCE else stop
 
     def stop(self) -> Command:
-        """Stop the motor; return the command that does it."""
         index = self.device.index
         command: Command = MotorCommand(index, MotorField.VELOCITY, 0.0)
         if self._mode is Mode.FORCE:

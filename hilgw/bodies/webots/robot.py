@@ -82,8 +82,8 @@ from hilgw.protocols.webots.queues import EmitterQueue, WaitingCommands
 from hilgw.protocols.webots.robot_messages import DeviceEntry, RobotConfiguration, Time
 from hilgw.reasons import RequestRefused
 
+# Packets of all Emitters in one request: what is more leaves with the next.
 REQUEST_BYTES = 128 * 1024
-"""Packets of all Emitters in one request: what is more leaves with the next."""
 
 
 class WebotsRobot:
@@ -144,7 +144,7 @@ class WebotsRobot:
 
     def _step_of(self, basic_ms: float) -> int:
         if not 0 < basic_ms <= LONGEST_STEP_MS:
-            text = f"a basicTimeStep of {basic_ms:g} ms is not possible"
+            text = f"a basicTimeStep of {basic_ms:g} ms is invalid"
             raise ProtocolError(text, where="configuration")
         given = self._settings.step_ms
         if given is None:
@@ -175,7 +175,6 @@ class WebotsRobot:
                 self._receivers[index] = message
 
     def _notices(self) -> list[Event]:
-        """Return notices of devices in the settings that the robot does not have."""
         settings = self._settings
         wanted: list[tuple[str, Iterable[str]]] = [
             (MOTOR, settings.limits),
@@ -218,7 +217,6 @@ class WebotsRobot:
     # --- to Webots ----------------------------------------------------------------------------
 
     def command(self, command: Command, now: int) -> bool:
-        """Take a command to a motor; return False when this device is another kind."""
         motor = self.motors.get(command.index)
         if motor is None:
             return False
@@ -235,11 +233,9 @@ class WebotsRobot:
                 self.waiting.put(command)
 
     def stop(self) -> list[Command]:
-        """Stop all motors with the next request; return the commands that do it."""
         return [self.stop_motor(index) for index in self.motors]
 
     def stop_motor(self, index: int) -> Command:
-        """Stop one motor with the next request; return the command that does it."""
         motor = self.motors[index]
         self.waiting.drop(SetForce, self.tag(index))
         for command in motor.stopping():
@@ -268,8 +264,7 @@ class WebotsRobot:
         return channel_refusal(channel, () if receiver is None else receiver.allowedChannels)
 
 
-BITS = 8
-"""Of one byte: the wire has bytes per ms, and neither baudRate nor byteSize."""
+BITS = 8  # of one byte: the wire has bytes per ms, and neither baudRate nor byteSize
 
 
 # --- devices, from the messages that configure them (C_CONFIGURE) ---------------------------------
@@ -312,7 +307,6 @@ def _values(kind: str, message: Message | None) -> dict[str, Any]:
 
 
 def _choice(names: tuple[str, ...], number: int) -> str:
-    """Return the value of a field for its number on the wire; the default for an unknown number."""
     return names[number] if 0 <= number < len(names) else names[0]
 
 
@@ -346,7 +340,7 @@ def _motor(kind: str, message: MotorConfiguration) -> dict[str, Any]:
 LARGEST_PERIOD_MS = 0xFFFF
 
 
-# --- what a controller may set beside the motors: it leaves with the next request -----------------
+# --- what a controller may set besides the motors: it leaves with the next request ----------------
 # Each function returns None, or why it is refused.
 
 
@@ -401,7 +395,6 @@ def tune(robot: WebotsRobot, device: Device, settings: DeviceSettings) -> Refusa
 
 
 def _period(period_ms: float) -> int:
-    """Return the period in whole ms, as Webots takes it."""
     if not period_ms > 0:
         return 0
     return LARGEST_PERIOD_MS if period_ms > LARGEST_PERIOD_MS else math.ceil(period_ms)

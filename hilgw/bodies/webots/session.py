@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from enum import Enum, auto
 from typing import ClassVar
 
-from hilgw.bodies._common.session import MotorSession
+from hilgw.bodies._common.session import MotorSession, unfit
 from hilgw.bodies.webots.robot import WebotsRobot, send, set_period, tune
 from hilgw.bodies.webots.settings import WebotsBodySettings
 from hilgw.control.events import (
@@ -46,13 +46,12 @@ from hilgw.protocols.webots.robot_messages import (
 )
 from hilgw.units import NS_PER_MS, NS_PER_S
 
-ANSWER_BYTES = 16 * 1024 * 1024
-"""The longest answer: a robot without images sends far less."""
+ANSWER_BYTES = 16 * 1024 * 1024  # the longest answer: a robot without images sends far less
+# The deadline of Webots' acknowledgement in the handshake. Later answers have none: Webots may be
+# paused.
 HELLO_NS = 10 * NS_PER_S
-"""The deadline of Webots' acknowledgement in the handshake. Later answers have none: Webots may be
-paused."""
+# The deadline of the answer before the last request, which then leaves without it.
 GOODBYE_NS = 300 * NS_PER_MS
-"""The deadline of the answer before the last request, which then leaves without it."""
 
 STANDS_STILL = "the simulation stands still: the robot gets its stop when it goes on"
 
@@ -92,7 +91,6 @@ class WebotsBodySession(MotorSession):
     # --- the connection -----------------------------------------------------------------------
 
     def open(self, now: int) -> list[Event]:
-        """Forget devices, commands and packets of an earlier connection: a new one is up."""
         self._forget()
         self._state = _State.HELLO
         self._due_ns = now + HELLO_NS
@@ -104,7 +102,6 @@ class WebotsBodySession(MotorSession):
         return [Disconnected("connection closed")] if was_up else []
 
     def _forget(self) -> None:
-        """Discard all that waited for an earlier world."""
         self._discard()
         self._robot.clear()
         self._state = _State.CLOSED
@@ -143,11 +140,9 @@ class WebotsBodySession(MotorSession):
         return describe(data, self._robot.codec, received=not received, local=False)
 
     def is_idle(self) -> bool:
-        """Return whether nothing waits to be written: no stop, and no last request."""
         return not (self._is_stopping or self._is_leaving)
 
     def simulated_s(self) -> float | None:
-        """Return the time of the world, as Webots reported it last."""
         return self._robot.time_s
 
     def _discard(self) -> None:
@@ -274,14 +269,13 @@ class WebotsBodySession(MotorSession):
     def _move(self, device: Device, command: Command, now: int) -> list[Event] | Refusal:
         if device.role == MOTOR and self._robot.command(command, now):
             return []
-        return self._unknown(device.index, "is not a motor that Webots configured")
+        return unfit(device, "is not a motor that Webots configured")
 
     def can_stop(self, index: int, mode: Mode | None) -> bool:
         """Return whether velocity 0 stops it, as it does a motor of Webots in every mode."""
         return self._has_motor(index)
 
     def leave(self, now: int) -> list[Event]:
-        """Leave the robot with the next request: its controller left."""
         if self._state is _State.RUNNING:
             self._is_leaving = True
             self._due_ns = now + GOODBYE_NS
@@ -319,21 +313,17 @@ class WebotsBodySession(MotorSession):
     # --- from the control loop: sensors and packets -------------------------------------------
 
     def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
-        """Set the period of a sensor or Receiver; None: every step, 0: off."""
         if self._is_leaving:  # the robot leaves Webots, and its periods with it
             return []
         return self._set(index, lambda device: set_period(self._robot, device, period_ms), now)
 
     def send(self, packet: PacketOut, now: int) -> list[Event]:
-        """Send one packet through an Emitter in Webots, with the next request."""
         return self._set(packet.index, lambda device: send(self._robot, device, packet), now)
 
     def tune(self, settings: DeviceSettings, now: int) -> list[Event]:
-        """Set an LED, a brake, a radio, or the period of a motor's feedback."""
         return self._set(settings.index, lambda device: tune(self._robot, device, settings), now)
 
     def _set(self, index: int, change: Callable[[Device], Refusal | None], now: int) -> list[Event]:
-        """Change a device with the next request, unless the robot refuses it."""
         device = self._find(index, now)
         refusal = device if isinstance(device, Refusal) else change(device)
         return self._answer(index, refusal or [])

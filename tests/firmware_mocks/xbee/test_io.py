@@ -7,7 +7,6 @@ import pytest
 from firmware_mocks.xbee.module import Module
 from tests.firmware_mocks.bench import XBeeAir
 
-SH = 0x0013A200
 MESHES = ["zigbee", "digimesh", "900hp"]
 
 
@@ -44,12 +43,6 @@ def test_is_in_the_standard_format(bench: XBeeAir) -> None:
     assert bench.type(module, "ATIS\r") == "1\r023\r001\r\r"
 
 
-@pytest.mark.parametrize("hardware", ["s1", "s2c", "xbee3", *MESHES])
-def test_without_an_enabled_line_is_fails(bench: XBeeAir, hardware: str) -> None:
-    module = bench.settled(hardware=hardware, CE="1")
-    assert bench.ask(module, b"\x08\x01IS") == [b"\x88\x01IS\x01"]
-
-
 def test_analog_lines_and_the_standard_mask(bench: XBeeAir) -> None:
     s1 = bench.settled(hardware="s1", D1="2", D5="2", pins={"D1": 0x225, "D5": "high"})
     sample = bench.ask(s1, b"\x08\x01IS")[1]
@@ -76,43 +69,6 @@ def test_open_inputs_follow_their_resistors(bench: XBeeAir) -> None:
     assert levels() == 0x01
     module.set("pins", "D0:open")
     assert levels() == 0
-
-
-@pytest.mark.parametrize("hardware", ["s1", "xbee3", *MESHES])
-def test_periodic_samples_and_changes_go_to_the_destination(bench: XBeeAir, hardware: str) -> None:
-    coordinator = {"CE": "1"} if hardware == "zigbee" else {}
-    here = bench.add(hardware=hardware, **coordinator)
-    there = bench.add(
-        hardware=hardware, position=(1, 0, 0), D2="2", D3="3", pins={"D2": 300, "D3": "high"}
-    )
-    bench.settle()
-    point(bench, there, here)
-    assert bench.at(there, b"IR", b"\0\x64") == b"\0"
-    bench.frames(here)
-    bench.run(350)
-    periodic = samples(bench, here)
-    assert len(periodic) == 3
-    address = there.address.to_bytes(8, "big")
-    standard = hardware in ("s1", "xbee3")
-    tail = "01 08 08 00 08 01 2C" if standard else "01 00 08 04 00 08 01 2C"
-    kind = 0x82 if standard else 0x92
-    for frame in periodic:
-        assert (frame[0], frame[1:9]) == (kind, address)
-        assert frame.endswith(bytes.fromhex(tail))
-    assert bench.at(there, b"IR", b"\0") == b"\0"
-    assert bench.at(there, b"IC", b"\x08") == b"\0"
-    bench.frames(here)
-    for level in ("low", "low", "high"):
-        there.set("pins", {"D3": level, "D2": 7})
-        bench.run(50)
-    changes = samples(bench, here)
-    mask = "01 00 08" if standard else "01 00 08 00"
-    assert [frame[-len(bytes.fromhex(mask)) - 2 :] for frame in changes] == [
-        bytes.fromhex(f"{mask} 00 00"),
-        bytes.fromhex(f"{mask} 00 08"),
-    ]
-    bench.run(500)
-    assert samples(bench, here) == []
 
 
 def test_an_output_that_changes_is_reported_too(bench: XBeeAir) -> None:
@@ -224,32 +180,7 @@ def test_active_scan_of_zigbee(bench: XBeeAir) -> None:
     assert bench.ask(module, b"\x08\x01AS", 5000)[0][-4] == 0
 
 
-def test_version_long(bench: XBeeAir) -> None:
-    xbee3, s1 = bench.add(), bench.add(hardware="s1")
-    mesh = bench.settled(hardware="digimesh")
-    assert bench.get(xbee3, b"VL").startswith(b"VR 2014, HV 4142")
-    assert bench.at(xbee3, b"VL", b"x") == b"\x03"
-    assert bench.at(s1, b"VL") == b"\x02"  # removed from its firmware with 10C9
-    assert bench.at(mesh, b"AS") == b"\x02"
-
-
 # --- the parameter --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [
-        ("D3", "PIN:LEVEL"),
-        ("D3:up", "'up' is not high, low, open"),
-        ({"D33": 1}, "'D33' is not a pin"),
-        ({"D3": 1024}, "0 to 1023"),
-        (7, "PIN:LEVEL"),
-    ],
-)
-def test_wrong_pins(bench: XBeeAir, value: Any, words: str) -> None:
-    with pytest.raises(ValueError, match="pins: ") as wrong:
-        bench.add(pins=value)
-    assert words in str(wrong.value)
 
 
 def test_pins_as_a_fixture_sets_them(bench: XBeeAir) -> None:

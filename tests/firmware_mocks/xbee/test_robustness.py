@@ -93,28 +93,6 @@ def test_a_parameter_fits_or_is_a_value_error(name: str, value: Any, kind: str) 
     assert module.describe()
 
 
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"hardware": "xbee9"}, "one of s1"),
-        ({"channel": 27}, "11 to 26"),
-        ({"channel": "twelve"}, "channel"),
-        ({"api_mode": 3}, "0 to 2"),
-        ({"hardware": "digimesh", "my": 1}, "no such parameter"),
-        ({"position": "1,2"}, "is not x, y, z in metres"),
-        ({"replies": "ping"}, "KEY:VALUE"),
-        ({"nothing": 1}, "channel, pan_id"),
-        ({"power": 2.5}, "not a whole number"),
-        ({"address": "1" * 17}, "16 hexadecimal digits"),
-        ({"SH": "1FFFFFFFF"}, "does not fit"),
-        ({"ni": "x" * 21}, "20 printable"),
-    ],
-)
-def test_what_is_wrong_with_a_parameter_is_reported(parameters: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        xbee.create("m", Air(), parameters)
-
-
 def test_parameters_in_human_terms_and_at_names(bench: XBeeAir) -> None:
     human = bench.add(
         "named",
@@ -131,22 +109,6 @@ def test_parameters_in_human_terms_and_at_names(bench: XBeeAir) -> None:
         assert human.registers.held(name) == at.registers.held(name), name
     assert "channel 13" in human.describe()
     assert human.address == 0x0013A20040A1B2C3
-
-
-def test_parameters_are_saved_and_can_be_set_while_it_runs(bench: XBeeAir) -> None:
-    one, two = bench.pair()
-    two.set("channel", "13")
-    two.set("position", "5, 0, 0")
-    two.set("replies", '{"ping": "pong"}')
-    two.set("baudRate", "57600")
-    two.reset(bench.now)
-    bench.settle()
-    assert bench.get(two, b"CH") == b"\x0d"
-    assert two.baud_rate == 57600
-    assert two.radio.position == (5.0, 0.0, 0.0)
-    with pytest.raises(ValueError, match="hardware"):
-        two.set("hardware", "s1")
-    assert one.registers.number("CH") == 12
 
 
 def test_addresses_are_of_the_name_and_differ(bench: XBeeAir) -> None:

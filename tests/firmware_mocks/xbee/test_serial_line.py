@@ -1,7 +1,9 @@
 """The line itself: transparent packets, buffers, rates, noise, broken frames."""
 
 import pytest
+from hypothesis import given, strategies as st
 
+from firmware_mocks.xbee.uart.serial_line import LONGEST, FrameReader, encode
 from tests.firmware_mocks.bench import BROADCAST, XBeeAir, wrap
 
 MS = 1_000_000
@@ -17,58 +19,12 @@ def packets(bench: XBeeAir, module: object) -> list[bytes]:
     return [frame[11:] for frame in bench.frames(module)]  # type: ignore[arg-type]
 
 
-def test_silence_of_ro_characters_ends_a_packet(bench: XBeeAir) -> None:
-    one, two = transparent(bench)
-    bench.put(one, b"first")
-    bench.run(3.2)  # three characters at 9600 baud take 3.1 ms
-    bench.put(one, b"second")
-    bench.run(2)
-    bench.put(one, b", continued")
-    bench.run(100)
-    assert packets(bench, two) == [b"first", b"second, continued"]
-
-
-def test_a_packet_handed_over_in_lumps_stays_one(bench: XBeeAir) -> None:
-    """At 115200 baud a lump of 5 ms is 57 characters; the next one is not a new packet."""
-    one, two = transparent(bench, baudRate=115200)
-    data = bytes(range(100))
-    bench.put(one, data[:57])
-    bench.put(one, data[57:])
-    bench.run(100)
-    assert packets(bench, two) == [data]
-
-
 def test_ro_0_sends_each_byte_as_it_comes(bench: XBeeAir) -> None:
     one, two = transparent(bench, RO="0")
     for byte in b"abc":
         bench.put(one, bytes((byte,)))
         bench.run(10)
     assert packets(bench, two) == [b"a", b"b", b"c"]
-
-
-@pytest.mark.parametrize(("kind", "most"), [("s1", 100), ("xbee3", 102)])
-def test_a_full_packet_leaves_at_once(bench: XBeeAir, kind: str, most: int) -> None:
-    one, two = transparent(bench, hardware=kind)
-    bench.put(one, bytes(most))
-    bench.run(8)
-    assert packets(bench, two) == [bytes(most)]
-    bench.put(one, b"x" * (most + 5))
-    bench.run(100)
-    assert packets(bench, two) == [b"x" * most, b"x" * 5]
-
-
-def test_transparent_to_a_16_and_a_64_bit_address(bench: XBeeAir) -> None:
-    one = bench.add(api_mode=0, DL="1234")
-    two, three = bench.add(my=0x1234, api_mode=0), bench.add(api_mode=0)
-    bench.settle()
-    bench.put(one, b"short")
-    bench.run(100)
-    assert (bench.taken(two), bench.taken(three)) == (b"short", b"")
-    bench.command_mode(one)
-    bench.type(one, f"ATDH{three.address >> 32:X},DL{three.address & 0xFFFFFFFF:X},CN\r")
-    bench.put(one, b"long")
-    bench.run(100)
-    assert (bench.taken(two), bench.taken(three)) == (b"", b"long")
 
 
 # --- buffers ------------------------------------------------------------------------------------
@@ -175,16 +131,41 @@ def test_rate_codes_and_raw_rates(bench: XBeeAir, code: int, rate: int) -> None:
     assert bench.add(baudRate=rate).baud_rate == rate
 
 
-def test_a_client_at_another_rate_sends_and_gets_noise(bench: XBeeAir) -> None:
-    one, two = bench.pair()
-    one.host_baud = 115200
-    bench.put(one, wrap(b"\x08\x01NIchanged"))
-    bench.run(100)
-    assert bench.taken(one) == b""  # not understood
-    assert bench.tx64(two, one.address, b"hello") == 0
-    wire = bench.taken(one)
-    assert len(wire) == 20
-    assert b"hello" not in wire
-    one.host_baud = 9600
-    bench.run(600)
-    assert bench.get(one, b"NI") == b"m0"
+# --- frames ---------------------------------------------------------------------------------------
+
+
+def read(reader: FrameReader, wire: bytes) -> list[bytes]:
+    return [frame for byte in wire if (frame := reader.push(byte)) is not None]
+
+
+@given(st.lists(st.binary(min_size=1, max_size=300), max_size=4), st.booleans())
+def test_every_frame_comes_back(frames: list[bytes], escaped: bool) -> None:
+    wire = b"".join(encode(frame, escaped) for frame in frames)
+    assert read(FrameReader(escaped), wire) == frames
+
+
+@given(st.binary(max_size=60), st.binary(min_size=1, max_size=100))
+def test_escaped_a_bare_delimiter_always_begins_a_new_frame(noise: bytes, data: bytes) -> None:
+    broken = b"\x7e" + noise.replace(b"\x7d", b"")
+    reader = FrameReader(escaped=True)
+    assert read(reader, broken + encode(data, True))[-1] == data
+
+
+def test_unescaped_a_cut_frame_takes_the_next_with_it_and_the_one_after_is_read() -> None:
+    cut = encode(b"\x08\x01AP-and-more", False)[:-3]
+    good = encode(b"\x08\x02AP", False)
+    assert read(FrameReader(escaped=False), cut + good + good) == [b"\x08\x02AP"]
+
+
+def test_a_bad_checksum_drops_that_frame_alone() -> None:
+    bad = bytearray(encode(b"\x08\x01AP", False))
+    bad[-1] ^= 1
+    reader = FrameReader(escaped=False)
+    assert read(reader, bytes(bad) + encode(b"\x08\x02AP", False)) == [b"\x08\x02AP"]
+    assert reader.errors == 1
+
+
+@pytest.mark.parametrize("length", [0, LONGEST + 1, 0xFFFF])
+def test_an_impossible_length_is_noise(length: int) -> None:
+    wire = b"\x7e" + length.to_bytes(2, "big") + encode(b"\x08\x02AP", False)
+    assert read(FrameReader(escaped=False), wire) == [b"\x08\x02AP"]

@@ -34,13 +34,6 @@ def test_fn_in_command_mode_ends_with_an_empty_line(bench: XBeeAir) -> None:
     assert bench.type(one, "ATFN\r", 4000) == "\r"
 
 
-@pytest.mark.parametrize("kind", ["s1", "xbee3", "zigbee"])
-def test_fn_and_ag_are_digimeshs(bench: XBeeAir, kind: str) -> None:
-    one = bench.settled(hardware=kind)
-    assert bench.at(one, b"FN") == b"\x02"
-    assert bench.at(one, b"AG", bytes(8)) == b"\x02"
-
-
 def test_ag_becomes_the_destination_of_those_with_this_one(bench: XBeeAir) -> None:
     one = bench.add(hardware="digimesh")
     two = bench.add(hardware="digimesh", DH="13A200", DL="40521234", position=(1, 0, 0))

@@ -4,37 +4,15 @@ from typing import Any
 
 import pytest
 
-from tests.firmware_mocks.bench import BROADCAST, XBeeAir
+from firmware_mocks.air import Signal
+from firmware_mocks.xbee.network.packets import Request
+from tests.firmware_mocks.bench import BROADCAST, XBeeAir, wrap
 
 SUCCESS, NO_ACK, CCA, TOO_LARGE = 0x00, 0x01, 0x02, 0x74
 
 
 def address(module: Any) -> bytes:
     return bytes(module.address.to_bytes(8, "big"))
-
-
-@pytest.mark.parametrize("kind", ["s1", "s2c", "xbee3"])
-def test_by_64_bit_address_from_a_module_without_a_short_one(bench: XBeeAir, kind: str) -> None:
-    one, two = bench.pair(hardware=kind)
-    assert bench.tx64(one, two.address, b"\x00\xff~data") == SUCCESS
-    # 80, source, RSSI as positive -dBm (28h = -40 dBm at 1 m), options, data
-    assert bench.frames(two) == [b"\x80" + address(one) + b"\x28\x00" + b"\x00\xff~data"]
-
-
-def test_by_16_bit_address(bench: XBeeAir) -> None:
-    one = bench.add()
-    two, three = bench.add(my=2, position=(1, 0, 0)), bench.add(my=3)
-    bench.settle()
-    assert bench.tx16(one, 2, b"for two") == SUCCESS
-    assert bench.frames(two) == [b"\x80" + address(one) + b"\x28\x00for two"]
-    assert bench.frames(three) == []
-    assert bench.tx16(one, 4, b"nobody") == NO_ACK
-
-
-def test_factory_fresh_modules_all_have_the_short_address_0(bench: XBeeAir) -> None:
-    one, two = bench.pair(my=0)
-    assert bench.tx64(one, two.address, b"x") == SUCCESS
-    assert bench.frames(two) == [b"\x81\x00\x00\x28\x00x"]
 
 
 @pytest.mark.parametrize("how", ["64", "16", "10", "10 by 16"])
@@ -100,12 +78,6 @@ def test_pan_broadcast_crosses_pans_but_not_channels(bench: XBeeAir, kind: str) 
     assert bench.frames(elsewhere) == []
 
 
-def test_frame_id_0_gets_no_status(bench: XBeeAir) -> None:
-    one, two = bench.pair()
-    assert bench.ask(one, b"\x00\x00" + address(two) + b"\x00x") == []
-    assert len(bench.frames(two)) == 1
-
-
 @pytest.mark.parametrize(
     ("kind", "parameters", "to16", "most"),
     [
@@ -150,11 +122,6 @@ def test_s1_has_no_frame_10(bench: XBeeAir) -> None:
     assert bench.frames(two) == []
 
 
-def test_a_secure_session_is_not_there(bench: XBeeAir) -> None:
-    one, two = bench.pair()
-    assert bench.tx(one, two.address, b"x", options=0x10)[3] == 0x34
-
-
 @pytest.mark.parametrize(
     ("output", "head", "tail"),
     [
@@ -194,16 +161,6 @@ def test_the_loopback_cluster_comes_back(bench: XBeeAir) -> None:
     assert bench.frames(two) == []
 
 
-def test_a_node_with_replies_answers_its_sender_by_itself(bench: XBeeAir) -> None:
-    one = bench.add()
-    node = bench.settled(position=(1, 0, 0), replies={"ping": "pong", "who": "me"})
-    answers = bench.ask(one, b"\x00\x01" + BROADCAST.to_bytes(8, "big") + b"\x00ping 7")
-    assert answers == [b"\x89\x01\x00", b"\x80" + address(node) + b"\x28\x00pong 7"]
-    answers = bench.ask(one, b"\x00\x02" + address(node) + b"\x00whoever")
-    assert answers[1][-6:] == b"meever"
-    assert len(bench.ask(one, b"\x00\x03" + address(node) + b"\x00no ping")) == 1
-
-
 @pytest.mark.parametrize(
     "replies",
     [r'{"\\xff": "b,c:d"}', {"\\xff": "b,c:d"}],
@@ -235,3 +192,132 @@ def test_xbee3_takes_a_new_threshold_with_the_next_restart(bench: XBeeAir) -> No
     module.reset(bench.now)
     bench.settle()
     assert bench.tx64(module, BROADCAST, b"x") == SUCCESS
+
+
+# --- strength, air time, retries, loss, duplicates ------------------------------------------------
+
+
+def test_without_digis_header_a_lost_acknowledgement_makes_a_duplicate() -> None:
+    bench = XBeeAir(seed=5, loss=0.3)
+    one, two = bench.pair(MM="2", baudRate=115200)
+    for number in range(50):
+        bench.tx64(one, two.address, b"%d" % number)
+    received = [frame[11:] for frame in bench.frames(two)]
+    assert len(received) > len(set(received))
+
+
+def test_a_module_without_power_neither_receives_nor_acknowledges(bench: XBeeAir) -> None:
+    one, two = bench.pair()
+    two.switch_off()
+    assert bench.tx64(one, two.address, b"x") == 1
+    bench.put(two, wrap(b"\x08\x01AP"))
+    bench.run(100)
+    assert bench.frames(two) == []
+    two.reset(bench.now)
+    bench.run(50)
+    assert bench.frames(two) == [b"\x8a\x00"]
+    assert bench.tx64(one, two.address, b"x") == 0
+
+
+def test_a_reset_forgets_what_was_being_sent(bench: XBeeAir) -> None:
+    one, two = bench.pair(RR="6")
+    bench.put(one, wrap(b"\x00\x01" + bytes(8) + b"\x00lost"))
+    assert one.radio.busy
+    one.reset(bench.now)
+    assert not one.radio.busy
+    bench.put(one, wrap(b"\x00\x02" + bytes(8) + b"\x00nobody"))
+    bench.put(one, wrap(b"\x00\x03" + two.address.to_bytes(8, "big") + b"\x00kept"))
+    bench.run(500)
+    assert bench.frames(one) == [b"\x8a\x00", b"\x89\x02\x01", b"\x89\x03\x00"]
+    assert bench.get(one, b"EA") == b"\x00\x01"
+
+
+def test_db_begins_anew_with_a_restart_even_after_wr(bench: XBeeAir) -> None:
+    one, two = bench.pair()
+    bench.tx64(one, two.address, b"x")
+    bench.taken(two)
+    assert bench.get(two, b"DB") == b"\x28"
+    bench.at(two, b"WR")
+    two.reset(bench.now)
+    bench.settle()
+    assert bench.get(two, b"DB") == b"\x00"
+
+
+def test_the_firmwares_own_queue_is_bounded(bench: XBeeAir) -> None:
+    """A node that answers faster than it can send drops, and does not grow."""
+    chatty = bench.add(replies={"": "x" * 40}, RR="6")
+    talker = bench.settled(baudRate=115200, position=(1, 0, 0))
+    gone = bench.settled("gone", baudRate=921600)
+    for number in range(60):
+        packet = gone.addressing.packet(Request(b"%d" % number, BROADCAST))
+        chatty.radio.signal_received(
+            Signal(gone.radio, gone.radio.band, packet, -40.0, 1), -40.0, bench.now
+        )
+    assert chatty.radio.dropped == 60 - 16
+    gone.switch_off()
+    bench.run(3000)
+    assert not chatty.radio.busy
+    head = b"\x00\x01" + chatty.address.to_bytes(8, "big") + b"\x00"
+    status, answer = bench.ask(talker, head + b"still there?")
+    assert status == b"\x89\x01\x00"
+    assert answer.endswith(b"x" * 40 + b"still there?")
+
+
+# --- DigiMesh and 900HP: frames 10, 11, 8B, 90, 91 ------------------------------------------------
+
+
+def test_lost_again_and_again() -> None:
+    bench = XBeeAir(loss=1.0)
+    one, two = bench.pair(hardware="digimesh", RR="1", MR="1")
+    address, retries, delivery, _ = (lambda s: (s[:2], s[2], s[3], s[4]))(
+        bench.tx(one, two.address, b"x")
+    )
+    assert (address, retries, delivery) == (b"\xff\xfe", 3, 0x21)
+
+
+@pytest.mark.parametrize(
+    ("kind", "difference"),
+    [
+        ("digimesh", {"channel": 13}),
+        ("digimesh", {"pan_id": 1}),
+        ("900hp", {"channel": 3}),
+        ("900hp", {"BR": "0"}),
+        ("900hp", {"pan_id": 1}),
+    ],
+)
+def test_other_networks_are_apart(bench: XBeeAir, kind: str, difference: dict[str, object]) -> None:
+    one, two = bench.add(hardware=kind), bench.add(hardware=kind, **difference)
+    bench.settle()
+    assert bench.tx(one, two.address, b"x")[3] == 0x25
+    assert bench.frames(two) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "most"),
+    [("digimesh", {}, 73), ("digimesh", {"EE": "1"}, 65), ("900hp", {}, 256)],
+)
+def test_the_largest_payload_of_a_mesh(
+    bench: XBeeAir, kind: str, parameters: dict[str, str], most: int
+) -> None:
+    one, two = bench.pair(hardware=kind, **parameters)
+    assert bench.get(one, b"NP") == most.to_bytes(2, "big")
+    assert bench.tx(one, two.address, bytes(most))[3] == 0
+    assert bench.tx(one, two.address, bytes(most + 1))[3] == 0x74
+
+
+def test_digimesh_has_no_frames_00_and_01_and_no_my(bench: XBeeAir) -> None:
+    one, two = bench.pair(hardware="digimesh")
+    assert bench.ask(one, b"\x00\x01" + two.address.to_bytes(8, "big") + b"\x00x") == []
+    assert bench.at(one, b"MY") == b"\x02"
+
+
+def test_the_duty_cycle_is_used_up_and_comes_back(bench: XBeeAir) -> None:
+    """868 MHz: some packets go, more are refused with status 04, and after an hour one goes."""
+    one, two = bench.pair(hardware="900hp", duty_cycle=1e-5)  # 36 ms of each hour
+    statuses = [bench.tx(one, two.address, bytes(100))[3] for _ in range(10)]
+    sent = statuses.index(0x04)
+    assert sent >= 2
+    assert statuses == [0] * sent + [0x04] * (10 - sent)
+    assert len(bench.frames(two)) == sent
+    bench.run(3_600_000)
+    assert bench.tx(one, two.address, bytes(100))[3] == 0
