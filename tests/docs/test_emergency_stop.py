@@ -15,7 +15,6 @@ from hilgw.control.events import StopReason
 from hilgw.engine.arming import estop
 from hilgw.engine.control_loop.report import BY_HAND
 from hilgw.errors import PeerError, SafetyError
-from hilgw.protocols.gateway.messages import LEASE_S, RENEW_S
 from hilgw.transports.serial.modem_line import ANSWER_S
 from tests.e2e.running import Gateway, run, wait_until
 
@@ -35,11 +34,7 @@ def test_the_file_has_a_real_switch_and_with_mocks_a_mock() -> None:
         assert not is_estop_mocked(beside)
 
 
-def test_its_figures_are_those_of_the_code() -> None:
-    assert f"every {RENEW_S * 1000:g} ms over" in PAGE
-    assert f"not run for {LEASE_S * 1000:g} ms" in PAGE
-    assert f"reads the line every {estop.PERIOD_S * 1000:g} ms" in PAGE
-    assert f"without one within {ANSWER_S * 1000:g} ms" in PAGE
+def test_a_pressed_switch_is_noticed_within_50_ms() -> None:
     worst_s = estop.PERIOD_S * (estop.MISSED + 1), estop.PERIOD_S + estop.LOOP_S, 0.01 + ANSWER_S
     assert max(worst_s) <= 0.05
 

@@ -22,7 +22,3 @@ def test_each_group_is_in_the_table(group: plugins.Group) -> None:
     assert interface
     for name in interface:
         importlib.import_module(name)
-
-
-def test_the_version_of_the_interface() -> None:
-    assert f"`hilgw.plugins.INTERFACE`, which is {plugins.INTERFACE}." in PAGE

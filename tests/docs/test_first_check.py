@@ -4,10 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
 
 from hilgw import plugins
-from hilgw.cli.parser import parse
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -42,21 +40,3 @@ def test_each_page_states_whether_it_was_tested(group: plugins.Group, kind: str)
     (found,) = LINE.findall(page.read_text(encoding="utf-8"))
     assert (page.parent / found[1]).resolve() == DOCS / "first-check.md"
     assert (page.parent / found[2]).resolve() == FORM
-
-
-def test_the_form_asks_for_the_report() -> None:
-    form = yaml.safe_load(FORM.read_text(encoding="utf-8"))
-    assert {"name", "description", "body"} <= form.keys()
-    fields = {part["id"]: part for part in form["body"] if part["type"] != "markdown"}
-    required = {name for name, part in fields.items() if part["validations"]["required"]}
-    assert required == {"kind", "hardware", "firmware", "date", "result", "report"}
-    assert all(part["attributes"]["label"] for part in fields.values())
-
-
-def test_the_commands_of_the_page_are_valid() -> None:
-    page = (DOCS / "first-check.md").read_text(encoding="utf-8")
-    commands = [line.split()[1:] for line in re.findall(r"^    (hilgw .*)$", page, re.M)]
-    assert len(commands) == 2
-    for command in commands:
-        args = parse(command)
-        assert args.wheels_up and args.config == "create2" and args.robot == "create"

@@ -3,7 +3,6 @@
 import re
 import subprocess
 import sys
-import tomllib
 from datetime import date
 from pathlib import Path
 
@@ -23,8 +22,6 @@ REPORT = {
     "by": "a laboratory",
     "report": "https://example.org/issues/1",
 }
-# Judges that no requirement names: Debian's, and npm's.
-PROGRAMS = {"LIRC": "tests/e2e/test_lirc.py", "xbee-api": "tests/e2e/test_npm_xbee_api.py"}
 
 
 def rows(page: Path) -> dict[str, list[str]]:
@@ -46,16 +43,6 @@ def test_a_kind_without_a_report_states_it() -> None:
             assert re.match("mock (only|and independent programs only)", cells[4]), kind
 
 
-def test_the_independent_programs_are_those_of_the_tests() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extra = " ".join(project["optional-dependencies"]["test"])
-    for program in (name for names in DATA["independent"].values() for name in names):
-        if program in PROGRAMS:
-            assert program.lower() in (ROOT / PROGRAMS[program]).read_text("utf-8").lower()
-        else:
-            assert program in extra, program
-
-
 @pytest.mark.process
 def test_a_report_is_shown_in_the_table_and_on_the_page_of_its_kind(tmp_path: Path) -> None:
     options = FIELDS["result"]["attributes"]["options"]
@@ -73,8 +60,3 @@ def test_a_report_is_shown_in_the_table_and_on_the_page_of_its_kind(tmp_path: Pa
         worked = "all worked" in result
         assert (f"Tested on hardware: [yes]({address})." in page) == worked
         assert ("Tested on hardware: no." in page) != worked
-
-
-def test_the_form_asks_for_each_column() -> None:
-    columns = {"kind", "hardware", "firmware", "date", "by", "result", "report"}
-    assert columns <= set(FIELDS)

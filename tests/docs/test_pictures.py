@@ -55,38 +55,6 @@ def test_words_fit_their_box_and_all_fits_the_picture(path: Path) -> None:
     assert root.findtext(f"{SVG}title")
 
 
-def keyframes(style: str, name: str) -> list[tuple[float, str]]:
-    """Each percentage of an animation, with its declarations."""
-    (body,) = re.findall(rf"@keyframes {name} {{ (.*) }}$", style, re.M)
-    return [(float(at), done.strip()) for at, done in re.findall(r"([\d.]+)% {([^}]*)}", body)]
-
-
-def test_the_movie_takes_30_s_and_shows_each_line_as_it_appears() -> None:
-    root = ET.parse(MOVIE).getroot()
-    style = root.findtext(f"{SVG}style") or ""
-    assert "animation: 30s step-end infinite" in style
-    motion = style.index("@media (prefers-reduced-motion: no-preference)")
-    assert "animation" not in style[:motion], "a reader who wants no motion gets a still"
-    (screen,) = root.findall(f"{SVG}svg")
-    width, height = float(screen.attrib["width"]), float(screen.attrib["height"])
-    texts = list(screen.iter(f"{SVG}text"))
-    appears: dict[float, float] = {}  # the lowest line that is there at a time
-    for text in texts:
-        assert float(text.attrib["x"]) + float(text.attrib["textLength"]) < width
-        hidden, (at, shown) = keyframes(style, text.attrib["class"].split()[0])
-        assert (hidden, shown) == ((0.0, "opacity: 0"), "opacity: 1")
-        appears[at] = max(appears.get(at, 0), float(text.attrib["y"]))
-    scrolls = keyframes(style, "scroll")
-    for at, lowest in appears.items():
-        moved = [float(px) for time, way in scrolls if time <= at
-                 for px in re.findall(r"-([\d.]+)px", way)]  # fmt: skip
-        assert 0 < lowest - max(moved, default=0.0) < height, "below the screen"
-    assert max(appears) < 90, "the last lines stay for some seconds"
-    words = "\n".join(text.text or "" for text in texts)
-    assert words.count("$ hilgw ") == 3 and '"pong 12"' in words
-    assert "not received: channel" in words and "the ledger adds up" in words
-
-
 def luminance(colour: str) -> float:
     """WCAG 2.1, relative luminance."""
     parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
@@ -134,15 +102,3 @@ def test_each_kind_of_hardware_has_its_wiring() -> None:
     assert {"rs485", "arduino"} <= drawn
     for name in drawn:
         assert f"(pictures/wiring-{name}.svg)" in page
-
-
-def test_the_counts_on_the_way_of_a_packet_are_words_of_the_report() -> None:
-    reasons = (ROOT / "docs" / "reasons.md").read_text("utf-8")
-    texts = [
-        text.text or "" for text in ET.parse(FOLDER / "packet.svg").getroot().iter(f"{SVG}text")
-    ]
-    losses = [text.split(": ") for text in texts if ": " in text]
-    assert len(losses) == 9
-    for where, reason in losses:
-        assert where in ("rejected", "not_received", "refused", "dropped")
-        assert f"| `{reason}` |" in reasons

@@ -47,16 +47,3 @@ def test_the_times_of_safety_are_those_of_the_settings() -> None:
     (timeout,) = (row.doc for row in rows(SafetySettings) if row.key == "command_timeout_s")
     assert "not set: 0.5 for a real body" in timeout
     assert "0.5 s (`command_timeout_s`)" in SAFETY
-
-
-def test_the_citation_has_the_keys_of_its_schema() -> None:
-    assert {"cff-version", "message", "title", "authors"} <= CITATION.keys()
-    assert CITATION["cff-version"] == "1.2.0"
-    known = {"abstract", "type", "version", "license", "keywords", "date-released", "url", "doi"}
-    known |= {"cff-version", "message", "title", "authors", "repository-code"}
-    assert CITATION.keys() <= known
-    assert CITATION["type"] == "software" and CITATION["license"] == PROJECT["license"]
-    assert all(
-        author.keys() <= {"name", "family-names", "given-names"} for author in CITATION["authors"]
-    )
-    assert all(isinstance(word, str) for word in CITATION["keywords"])

@@ -8,9 +8,6 @@ from pathlib import Path
 import pytest
 
 from hilgw.cli.parser import parse
-from hilgw.config.load import load_text
-from hilgw.engine.recording.recordings import MOST
-from hilgw.record.events import RTAC_SERIAL, USER0, USER1
 from tests.docs.reading import pages
 from tests.e2e.running import Gateway, environment, in_process, run_program, wait_until
 
@@ -71,15 +68,3 @@ def test_each_command_does_what_the_page_shows(
     assert len(events.splitlines()) == 1 and "JavaScript Object Notation" in events
     assert "Modbus RTU" in modbus and "RTAC" not in modbus
     assert parse(shlex.split(live.partition(" | ")[0])[1:]).pcapng  # runs in e2e/test_record.py
-
-
-def test_its_file_and_its_numbers_are_those_of_the_code() -> None:
-    file, _ = re.findall(r"```yaml\n(.*?)```", PAGE, re.S)  # the other is of a replay
-    config = load_text(f"version: 1\nrobots: {{}}\n{file}", "f").config
-    assert config.record is not None and config.record.at_start
-    assert MOST == 8 and "Eight recordings" in PAGE
-    assert [int(number) for number in re.findall(r"\((\d+)\) \|", PAGE)] == [
-        USER0,
-        USER1,
-        RTAC_SERIAL,
-    ]

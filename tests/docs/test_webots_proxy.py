@@ -7,7 +7,6 @@ import pytest
 import yaml
 
 from hilgw.cli.main import main
-from hilgw.config.load import load_text
 from tests.e2e.running import ROOT, report_of
 
 PAGE = (ROOT / "docs" / "webots-proxy.md").read_text(encoding="utf-8")
@@ -17,15 +16,6 @@ SHIPPED = yaml.safe_load((ROOT / "configs" / "webots-proxy.yaml").read_text())
 def block(kind: str) -> str:
     (found,) = re.findall(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)
     return "\n".join(line.removeprefix("   ") for line in found.splitlines())
-
-
-def test_the_configuration_it_shows() -> None:
-    loaded = load_text(block("yaml"), "page")
-    assert loaded.warnings == []
-    robot = SHIPPED["robots"]["rover"]
-    shown = yaml.safe_load(block("yaml"))["robots"]["rover"]
-    assert shown["devices"] == robot["devices"]
-    assert shown["controller"].items() <= robot["controller"].items()
 
 
 def test_the_world_has_the_devices_of_the_configuration() -> None:
