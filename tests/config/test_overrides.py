@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from hilgw.config.load import load_text
+from tests.config.cases import rows
 
 Lines = Callable[..., list[str]]
 
@@ -74,67 +75,38 @@ def test_backend_goes_over_all(xbee_yaml: str) -> None:
 @pytest.mark.parametrize(
     ("override", "line"),
     [
-        ("adapters.xbee0.channel", "is not an override; write KEY.KEY=VALUE"),
-        ("robots.rover.position." + "9" * 5000 + "=5", "robots.rover.position.'9999"),
-        ("=5", "is not an override; write KEY.KEY=VALUE"),
-        ("a..b=5", "is not an override; write KEY.KEY=VALUE"),
-        ("adapters.xbee0.chanel=5", "adapters.xbee0.chanel: unknown key; did you mean 'channel'?"),
-        (
-            "adapters.xbee1.channel=5",
-            "adapters.xbee1.channel: adapters has no entry 'xbee1'; did",
+        *rows(
+            """
+        adapters.xbee0.channel => is not an override; write KEY.KEY=VALUE
+        =5 => is not an override; write KEY.KEY=VALUE
+        a..b=5 => is not an override; write KEY.KEY=VALUE
+        adapters.xbee0.chanel=5 => adapters.xbee0.chanel: unknown key; did you mean 'channel'?
+        adapters.xbee1.channel=5 => adapters.xbee1.channel: adapters has no entry 'xbee1'; did
+        adapter.xbee0.channel=5 => adapter: unknown key; did you mean 'adapters'?
+        airs.lab.nodes.remot.ni=x => airs.lab.nodes.remot.ni: airs.lab.nodes has no entry 'remot'
+        robots.rover.position[3]=1 => robots.rover.position[3]: robots.rover.position has no item
+        robots.rover.position.x=1 => robots.rover.position.x: robots.rover.position has no item
+        backend.x=1 => backend.x: backend is not a mapping; set the whole value
+        adapters.xbee0.channel=13x => adapters.xbee0.channel: must be a whole number, not the text
+        adapters.xbee0.channel=30 => adapters.xbee0.channel: 30 is not a valid XBee channel
+        adapters.xbee0.channel=013 => adapters.xbee0.channel: a number with leading zeros is octal
+        adapters.xbee0.channel= => adapters.xbee0.channel: must be a whole number, not the text ''
+        adapters.xbee0.destination=0013 => adapters.xbee0.destination: a number with leading zeros
+        adapters.xbee0.destination=1320 => adapters.xbee0.destination: must be text, not the number
+        adapters.xbee0.mapping={by: [ => adapters.xbee0.mapping: '[' is not closed; close it
+        adapters.xbee0.mapping=a: b: c => adapters.xbee0.mapping: a ':' where a key is not allowed
+        adapters.xbee0.mapping={by: hedder} => adapters.xbee0.mapping.by: unknown by 'hedder'; did
+        adapters.xbee0.air=lob => adapters.xbee0.air: unknown air 'lob'; did you mean
+        adapters.new={kind: xbee} => adapters.new.port: missing; write `port: /dev
+        version=3 => version: 3 is not one of the choices
+        """
         ),
-        ("adapter.xbee0.channel=5", "adapter: unknown key; did you mean 'adapters'?"),
+        ("robots.rover.position." + "9" * 5000 + "=5", "robots.rover.position.'9999"),
         (
             "robots.rover.devices.ty.channel=5",
             "robots.rover.devices.ty.channel: robots.rover.devices has no entry 'ty'",
         ),
-        (
-            "airs.lab.nodes.remot.ni=x",
-            "airs.lab.nodes.remot.ni: airs.lab.nodes has no entry 'remot'",
-        ),
-        (
-            "robots.rover.position[3]=1",
-            "robots.rover.position[3]: robots.rover.position has no item",
-        ),
-        ("robots.rover.position.x=1", "robots.rover.position.x: robots.rover.position has no item"),
-        ("backend.x=1", "backend.x: backend is not a mapping; set the whole value"),
-        (
-            "adapters.xbee0.channel=13x",
-            "adapters.xbee0.channel: must be a whole number, not the text",
-        ),
-        ("adapters.xbee0.channel=30", "adapters.xbee0.channel: 30 is not a valid XBee channel"),
-        (
-            "adapters.xbee0.channel=013",
-            "adapters.xbee0.channel: a number with leading zeros is octal",
-        ),
-        (
-            "adapters.xbee0.channel=",
-            "adapters.xbee0.channel: must be a whole number, not the text ''",
-        ),
-        (
-            "adapters.xbee0.destination=0013",
-            "adapters.xbee0.destination: a number with leading zeros",
-        ),
-        (
-            "adapters.xbee0.destination=1320",
-            "adapters.xbee0.destination: must be text, not the number",
-        ),
-        ("adapters.xbee0.mapping={by: [", "adapters.xbee0.mapping: '[' is not closed; close it"),
-        (
-            "adapters.xbee0.mapping=a: b: c",
-            "adapters.xbee0.mapping: a ':' where a key is not allowed",
-        ),
-        (
-            "adapters.xbee0.mapping={by: hedder}",
-            "adapters.xbee0.mapping.by: unknown by 'hedder'; did",
-        ),
         ("adapters.xbee0.air=\x1b[1m", "adapters.xbee0.air: has unprintable characters"),
-        (
-            "adapters.xbee0.air=lob",
-            "adapters.xbee0.air: unknown air 'lob'; did you mean",
-        ),
-        ("adapters.new={kind: xbee}", "adapters.new.port: missing; write `port: /dev"),
-        ("version=3", "version: 3 is not one of the choices"),
     ],
 )
 def test_errors_name_the_option(xbee_yaml: str, errors: Lines, override: str, line: str) -> None:
