@@ -57,25 +57,22 @@ def test_each_error_is_reported_where_it_is(
     assert expected in found[0] and found[0].startswith(("f:5:", "f:6:", "f:7:"))
 
 
-def test_two_robots_with_one_name_or_one_address_in_two_webots(errors: Lines) -> None:
-    (found,) = errors(robots((RADIOS, PROXY), (RADIOS, proxy("robot: r0"))))
-    assert "robot: robots.r0 is this robot in Webots too" in found
-    other = proxy('connect: "tcp://127.0.0.1:4321"')
-    (found,) = errors(robots((RADIOS, PROXY), (RADIOS, other)))
-    assert "another robot with this address is in another Webots" in found
+WC2EC = 'controller: {kind: wc2ec, listen: "tcp://127.0.0.1:1235"}'
 
 
-def test_a_proxy_without_radios_is_doubtful(warnings: Lines) -> None:
-    (found,) = warnings(robots((PROXY,)))
-    assert "has no Emitter or Receiver" in found
-
-
-def test_an_address_of_a_controller_of_another_kind(errors: Lines) -> None:
-    other = 'controller: {kind: wc2ec, listen: "tcp://127.0.0.1:1235"}'
-    (found,) = errors(robots((RADIOS, PROXY), (other,)))
-    assert "has this address too" in found
-
-
-def test_a_real_webots_has_a_time_of_its_own(errors: Lines) -> None:
-    (found,) = errors("speed: max\n" + robots((RADIOS, PROXY)))
-    assert "a Webots behind hilgw runs in real time" in found
+@pytest.mark.parametrize(
+    ("keys", "before", "error"),
+    [
+        ((RADIOS, proxy("robot: r0")), "", "robot: robots.r0 is this robot in Webots too"),
+        ((RADIOS, proxy('connect: "tcp://127.0.0.1:4321"')), "", "address is in another Webots"),
+        ((WC2EC,), "", "has this address too"),
+        ((), "speed: max\n", "a Webots behind hilgw runs in real time"),
+    ],
+)
+def test_a_second_robot(
+    errors: Lines, warnings: Lines, keys: tuple[str, ...], before: str, error: str
+) -> None:
+    (found,) = errors(before + robots((RADIOS, PROXY), *([keys] if keys else [])))
+    assert error in found
+    (doubtful,) = warnings(robots((PROXY,)))
+    assert "has no Emitter or Receiver" in doubtful
