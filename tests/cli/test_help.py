@@ -5,13 +5,16 @@ import os
 import re
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 
+from hilgw import __version__
 from hilgw.cli.commands import run
 from hilgw.cli.declaration import add_options
 from hilgw.cli.groups import COMMANDS, EVERYDAY, GROUPS
 from hilgw.cli.help import PURPOSES, help_text
+from hilgw.cli.version import LIBRARIES
 from tests.cli.conftest import Command
 
 HEAVY = {"asyncio", "dataclasses", "pydantic", "serial", "yaml"}
@@ -104,3 +107,11 @@ def test_each_command_shows_an_example(command: str, hilgw: Command) -> None:
     code, out, _ = hilgw(command, "--help")
     assert code == 0 and f"hilgw {command}" in out.partition("example")[2]
     assert max(map(len, out.splitlines())) <= 80
+
+
+def test_the_version_names_the_libraries_and_their_c_forms(hilgw: Command) -> None:
+    code, out, _ = hilgw("--version")
+    first, *lines = out.splitlines()
+    assert code == 0 and first.startswith(f"hilgw {__version__} ")
+    assert [line.split()[:2] for line in lines] == [[name, version(name)] for name in LIBRARIES]
+    assert sum("(C)" in line or "pure Python" in line for line in lines) == 2

@@ -2,7 +2,6 @@
 
 import json
 import os
-import select
 import signal
 import socket
 import struct
@@ -196,38 +195,6 @@ def test_a_simulator_serves_many_controllers_on_one_port(start: Start) -> None:
     assert connected == b"CONNECTED"
     for each in (first, second, again):
         each.close()
-
-
-def test_a_webots_controller_steps_a_simulator(start: Start) -> None:
-    simulator = start(
-        "webots-simulator", "--listen", "127.0.0.1:0", "--set", "speed=fast", "--json"
-    )
-    address = modules_of(simulator)[0]["listen"]
-    with socket.create_server(("127.0.0.1", 0)) as tap:
-        tap.settimeout(DEADLINE_S)
-        script = "--set", "script=enable gps 32; step 32 x 200"
-        start("webots-controller", "--connect", f"127.0.0.1:{tap.getsockname()[1]}", *script)
-        client, _ = tap.accept()
-    host, _, port = address.rpartition(":")
-    with client, socket.create_connection((host, int(port)), DEADLINE_S) as server:
-        passed = _pass_on(client, server)
-    assert passed.endswith(bytes.fromhex("0f0000000000000000000100000026") + bytes(4))
-    assert passed.count(bytes.fromhex("0800000020000000")) == 199
-
-
-def _pass_on(client: socket.socket, server: socket.socket) -> bytes:
-    """Bytes both ways until the client ends; returns those of the client."""
-    passed = b""
-    while True:
-        ready, _, _ = select.select([client, server], [], [], DEADLINE_S)
-        assert ready
-        for end in ready:
-            data = end.recv(65536)
-            if end is client:
-                passed += data
-            if not data:
-                return passed
-            (server if end is client else client).sendall(data)
 
 
 @pytest.mark.parametrize(

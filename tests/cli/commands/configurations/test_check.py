@@ -86,6 +86,28 @@ def test_all_files_and_all_errors(hilgw: Command) -> None:
         assert code == 3 and f"--set {SET}: adapters.xbee0.channel: " in err
 
 
+DOUBTFUL = """\
+version: 1
+backend: mock
+robots:
+  rover:
+    devices:
+      tx: {node: Emitter, type: radio}
+adapters:
+  arduino: {kind: uart, port: COM3, baudRate: 9601}
+"""
+REACHES_NOTHING = "radio, channel 0: reaches no hardware and no other robot; arduino is serial"
+
+
+@pytest.mark.parametrize("words", ["a.yaml --duration 1ms", "check a.yaml", "explain a.yaml"])
+def test_warnings_are_shown(words: str, hilgw: Command) -> None:
+    Path("a.yaml").write_text(DOUBTFUL)
+    _, out, err = hilgw(*words.split())
+    shown = " ".join((err + out).split())
+    for warning in (REACHES_NOTHING, "did you mean 9600?", "is the name of a port on Windows"):
+        assert warning in shown
+
+
 def test_json(hilgw: Command) -> None:
     Path("wrong.yaml").write_text(WRONG)
     code, out, err = hilgw("check", "--json", "wrong.yaml", SHIPPED)
