@@ -1,7 +1,10 @@
 """Tables of faulty configurations: what is written, and the error that it causes."""
 
+from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
+
+Lines = Callable[..., list[str]]
 
 
 def rows(table: str) -> list[list[str]]:

@@ -2,7 +2,6 @@
 
 import json
 import shlex
-from collections.abc import Callable
 
 import pytest
 
@@ -12,8 +11,8 @@ from hilgw.config.model import Backend
 from hilgw.config.queries import backend_of, has_nodes, is_mocked
 from hilgw.config.source.document import compose
 from hilgw.protocols.webots.handshake import without_mock
+from tests.config.cases import Lines
 
-Lines = Callable[..., list[str]]
 FILE = """\
 version: 1
 backend: {backend}

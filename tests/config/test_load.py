@@ -1,7 +1,6 @@
 """One file from end to end: the shipped one as it is, and with one thing wrong at a time."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,9 +9,8 @@ from hilgw.adapters.base import UsbId
 from hilgw.config.load import load_config, load_text
 from hilgw.config.source.positions import ConfigErrors
 from hilgw.devices.fields import EmitterFields
-from tests.config.cases import cases
+from tests.config.cases import Lines, cases
 
-Lines = Callable[..., list[str]]
 ROOT = Path(__file__).parents[2]
 
 

@@ -1,13 +1,9 @@
 """`--set` and `--backend`: values over the file, errors in the option's own name."""
 
-from collections.abc import Callable
-
 import pytest
 
 from hilgw.config.load import load_text
-from tests.config.cases import rows
-
-Lines = Callable[..., list[str]]
+from tests.config.cases import Lines, rows
 
 
 def test_values_of_all_kinds(xbee_yaml: str) -> None:

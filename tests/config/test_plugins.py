@@ -3,7 +3,7 @@
 import importlib
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,9 +13,8 @@ from hilgw.config.load import load_text
 from hilgw.config.schema import file as shape
 from hilgw.controllers.base import Role
 from hilgw.errors import ConfigError
+from tests.config.cases import Lines
 from tests.e2e.running import in_process
-
-Lines = Callable[..., list[str]]
 
 THIRD_PARTY = '''
 from dataclasses import dataclass

@@ -1,7 +1,6 @@
 """Poses, motions, obstacles and motion capture in the file: taken, or refused at their place."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,7 @@ from hilgw.config.scene import LARGEST_FILE, read_motion
 from hilgw.config.source.positions import ConfigErrors
 from hilgw.medium.motion import Circle, Waypoints
 from hilgw.medium.obstacle_settings import ObstacleSettings
-from tests.config.cases import cases
-
-Lines = Callable[..., list[str]]
+from tests.config.cases import Lines, cases
 
 WORLD = """
 version: 1

@@ -3,7 +3,7 @@
 import importlib
 import importlib.metadata
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -12,9 +12,9 @@ import pytest
 import hilgw
 from hilgw.config.load import load_text
 from hilgw.config.source.positions import ConfigErrors
+from tests.config.cases import Lines
 from tests.work import all_calls
 
-Lines = Callable[..., list[str]]
 GOOD = """\
 version: 1
 robots:

@@ -1,6 +1,5 @@
 """Checks across parts: ports, names, lines, and warnings that change nothing."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,7 @@ from hilgw.adapters.xbee import XBeeAdapter
 from hilgw.config.load import load_text
 from hilgw.config.source.positions import ConfigErrors
 from hilgw.devices.properties import DistanceSensorFields, RotationalMotorFields
-
-Lines = Callable[..., list[str]]
+from tests.config.cases import Lines
 
 RECEIVER = "node: Receiver"  # of another robot, so that an Emitter reaches something
 

@@ -1,16 +1,14 @@
 """Checks of loops: each mistake at its place, and what is legal passes."""
 
-from collections.abc import Callable
-
 import pytest
 
-Lines = Callable[..., list[str]]
+from tests.config.cases import Lines
 
 BODY = 'body: {kind: wc2ec, connect: "tcp://127.0.0.1:27015"}'
 CONTROLLER = 'controller: {kind: wc2ec, listen: "tcp://127.0.0.1:27016"}'
 
 
-def robots(*robots: tuple[str, ...], backend: str = "real", webots: str = "R2020a") -> str:
+def robots(*robots: tuple[str, ...], backend: str = "real", webots: str = "R2025a") -> str:
     lines = ["version: 1", f"backend: {backend}", f"webots: {webots}", "robots:"]
     for number, keys in enumerate(robots):
         lines += [f"  r{number}:", *(f"    {key}" for key in keys)]
@@ -121,3 +119,118 @@ def test_devices_that_the_controller_cannot_use(warnings: Lines) -> None:
     assert warnings(robots((devices, BODY, with_packets), peer)) == []
     beacon = "controller: {kind: beacon, emitter: tx}"
     assert warnings(robots((devices, BODY, beacon), peer)) == []
+
+
+# --- controllers behind a proxy
+
+RADIOS = "devices: {tx: {node: Emitter}, rx: {node: Receiver}}"
+PROXY = "controller: {kind: webots_proxy}"
+
+
+def proxy(keys: str) -> str:
+    return f"controller: {{kind: webots_proxy, {keys}}}"
+
+
+@pytest.mark.parametrize("backend", ["real", "mock"])
+def test_robots_of_one_webots_may_share_an_address(warnings: Lines, backend: str) -> None:
+    text = robots((RADIOS, PROXY), (RADIOS, proxy("robot: other, only: [tx, rx]")), backend=backend)
+    assert warnings(text) == []
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        (
+            (RADIOS, proxy("only: [txx]")),
+            "only[0]: unknown Emitter or Receiver 'txx'; did you mean",
+        ),
+        (
+            (RADIOS, PROXY, 'body: {kind: wc2ec, connect: "tcp://127.0.0.1:1"}'),
+            "body: the robot's body is in Webots",
+        ),
+        ((RADIOS, proxy('listen: "tcp://192.168.0.1:1235"')), "could move the motors"),
+        ((RADIOS, proxy('listen: "tcp://127.0.0.1:99999"')), "listen: the port is out of range"),
+        ((RADIOS, proxy('connect: "tcp://127.0.0.1:0"')), "does not listen on port 0"),
+        ((RADIOS, proxy('connect: "tcp://localhost:1235"')), "hilgw itself listens here"),
+        ((RADIOS, proxy('connect: "ipc://1234/r"')), "write it like tcp://127.0.0.1:1234"),
+        ((RADIOS, proxy('listen: "ipc://1234/r"')), "write it like tcp://127.0.0.1:1235"),
+        ((RADIOS, proxy('robot: ""')), "the name is empty"),
+        ((RADIOS, proxy("mock: {script: jump}"), "#mock"), "mock: 'jump' is not a statement"),
+        ((RADIOS, proxy("simulator: {robts: a}"), "#mock"), "simulator: 'webots_simulator' has no"),
+    ],
+)
+def test_each_error_is_reported_where_it_is(
+    errors: Lines, keys: tuple[str, ...], expected: str
+) -> None:
+    found = errors(robots(keys, backend="mock" if "#mock" in keys else "real"))
+    assert len(found) == 1
+    assert expected in found[0] and found[0].startswith(("f:6:", "f:7:", "f:8:"))
+
+
+WC2EC = 'controller: {kind: wc2ec, listen: "tcp://127.0.0.1:1235"}'
+
+
+@pytest.mark.parametrize(
+    ("keys", "before", "error"),
+    [
+        ((RADIOS, proxy("robot: r0")), "", "robot: robots.r0 is this robot in Webots too"),
+        ((RADIOS, proxy('connect: "tcp://127.0.0.1:4321"')), "", "address is in another Webots"),
+        ((WC2EC,), "", "has this address too"),
+        ((), "speed: max\n", "a Webots behind hilgw runs in real time"),
+    ],
+)
+def test_a_second_robot(
+    errors: Lines, warnings: Lines, keys: tuple[str, ...], before: str, error: str
+) -> None:
+    (found,) = errors(before + robots((RADIOS, PROXY), *([keys] if keys else [])))
+    assert error in found
+    (doubtful,) = warnings(robots((PROXY,)))
+    assert "has no Emitter or Receiver" in doubtful
+
+
+# --- what a gateway robot forwards
+
+DEVICES = "devices: {tx: {node: Emitter}, rx: {node: Receiver}}"
+
+
+def body_of(name: str = "gateway", given: str = "to_medium: {ear: tx}", more: str = "") -> str:
+    return f'body: {{kind: webots, connect: "tcp://127.0.0.1:1234", robot: {name}, {given}{more}}}'
+
+
+def test_several_robots_of_one_world_one_of_which_forwards(warnings: Lines) -> None:
+    both = "to_medium: {ear: tx, other: tx}, from_medium: {mouth: rx, third: rx}"
+    other = (DEVICES, body_of("arm", "step_ms: 32"))
+    for backend in ("mock", "real"):
+        text = robots((DEVICES, body_of(given=both, more=", channels: {1: 12}")), other)
+        assert warnings(text.replace("backend: mock", f"backend: {backend}")) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        (body_of(given="to_medium: {ear: rx}"), "", "body.to_medium.ear"),
+        (body_of(given="to_medium: {ear: tz}"), "", "unknown device 'tz'"),
+        (body_of(given="from_medium: {mouth: tx}"), "", "body.from_medium.mouth"),
+        (body_of(more=", channels: {1: 12, 2: 12}"), "", "channel 12 belongs to channel 1 of the"),
+        (body_of(more=", channels: {-2: 12}"), "", "channels"),
+        (body_of(more=", step_ms: 0"), "", "step_ms: 0 is out of range"),
+        (
+            body_of(),
+            body_of("second").replace("127.0.0.1", "localhost"),
+            "robots.r0 forwards the packets of this world too",
+        ),
+        (body_of(), body_of("second"), "robots.r0 forwards the packets of this world too"),
+        (body_of(), body_of(given="step_ms: 32"), "robots.r0.body has this address too"),
+        (body_of().replace("tcp:", "ipc:"), "", "connect"),
+    ],
+)
+def test_forwarding_that_cannot_be(errors: Lines, first: str, second: str, words: str) -> None:
+    given = [(DEVICES, first), *([(DEVICES, second)] if second else [])]
+    found = errors(robots(*given))
+    assert any(words in line for line in found), found
+
+
+def test_a_controller_in_the_gateway_would_take_the_packets(errors: Lines) -> None:
+    beacon = "controller: {kind: beacon, emitter: tx, payload: hi}"
+    (found,) = errors(robots((DEVICES, body_of(), beacon)))
+    assert "the controller beacon reads the packets itself" in found

@@ -1,14 +1,13 @@
 """Warnings of what is legal and probably not meant: devices that reach nothing, ports and rates."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from hilgw.config.load import load_text
 from hilgw.config.source.positions import ConfigErrors
+from tests.config.cases import Lines
 
-Lines = Callable[..., list[str]]
 SERIAL = "adapters: {arduino: {kind: uart, port: /dev/ttyS8}}"
 RADIO = "adapters: {xb: {kind: xbee, port: /dev/ttyS8, channel: 12}}"
 HEADER = "adapters: {xb: {kind: xbee, port: /dev/ttyS8, channel: 12, mapping: {by: header}}}"

@@ -1,15 +1,12 @@
 """Federations that cannot be, or that others reach without TLS: each error and warning."""
 
-from collections.abc import Callable
-
 import pytest
 
 from hilgw.config.checks import federation
 from hilgw.config.load import load_text
 from hilgw.config.source.positions import ConfigErrors
 from hilgw.federation.settings import check_settings
-
-Lines = Callable[..., list[str]]
+from tests.config.cases import Lines
 
 TLS = "zenoh: {transport: {link: {tls: {listen_certificate: a.pem, listen_private_key: a.key%s}}}}"
 OPEN = (

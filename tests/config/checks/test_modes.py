@@ -1,10 +1,8 @@
 """Checks of robots with two bodies."""
 
-from collections.abc import Callable
-
 import pytest
 
-Lines = Callable[..., list[str]]
+from tests.config.cases import Lines
 
 SIMULATED = 'body: {kind: wc2ec, connect: "tcp://127.0.0.1:27015", simulated: true}'
 REAL = "remote: {kind: create2, port: /dev/ttyUSB0}"

@@ -1,12 +1,9 @@
 """The speed of simulated time: what it may be, and what cannot run at another one than 1."""
 
-from collections.abc import Callable
-
 import pytest
 
 from hilgw.config.load import load_text
-
-Lines = Callable[..., list[str]]
+from tests.config.cases import Lines
 
 FILE = """\
 version: 1
