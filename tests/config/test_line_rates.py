@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from hilgw.config.line_rates import notices
-from hilgw.config.load import load_config
+from hilgw.config.load import load_config, load_text
+from hilgw.errors import ConfigError
 
 XBEE = str(Path(__file__).parents[2] / "configs" / "xbee.yaml")
 
@@ -34,3 +35,21 @@ OTHER = "robots.other={devices: {rx: {node: Receiver, channel: 12, baudRate: 480
 def test_rates_that_differ_are_named_with_both_rates(overrides: list[str], words: str) -> None:
     found = reported(*overrides)
     assert any(words in line for line in found) if words else not found
+
+
+# --- data bits: seven where the hardware has them -------------------------------------------------
+
+
+SEVEN = "version: 1\nadapters:\n  a: {{kind: {kind}, port: /dev/x, data_bits: 7, {more}}}\n"
+
+
+def test_seven_data_bits_of_an_instrument() -> None:
+    load_text(SEVEN.format(kind="uart", more="framing: lines, parity: even"), "f")
+
+
+@pytest.mark.parametrize("kind", ["xbee", "rylr998", "hc12"])
+def test_a_module_has_eight(kind: str) -> None:
+    more = "channel: 12, baudRate: 9600, mapping: {by: header}"
+    with pytest.raises(ConfigError) as caught:
+        load_text(SEVEN.format(kind=kind, more=more), "f")
+    assert f"the line of kind {kind} has no 7 data bits" in str(caught.value)

@@ -1,6 +1,7 @@
 """The pictures are those that tools/draw_pictures draws, and can be read."""
 
 import re
+import struct
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hilgw import plugins
+from hilgw.web.layout import PAGES as WEB_PAGES
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "pictures"
@@ -102,3 +104,34 @@ def test_each_kind_of_hardware_has_its_wiring() -> None:
     assert {"rs485", "arduino"} <= drawn
     for name in drawn:
         assert f"(pictures/wiring-{name}.svg)" in page
+
+
+# --- docs/web.md ----------------------------------------------------------------------------------
+
+
+MOST_BYTES = 150_000
+SCREENS = [(1280, "dark"), (1280, "light"), (390, "dark"), (390, "light")]
+NAMES = [name for _, name, _ in WEB_PAGES]
+
+
+def picture_of(name: str, width: int, scheme: str) -> str:
+    return f"web-{name.lower()}-{width}-{scheme}.png"
+
+
+def shown_as(name: str) -> str:
+    return f"![The page {name}](pictures/{picture_of(name, 1280, 'light')})"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_page_has_its_pictures(name: str) -> None:
+    assert shown_as(name) in (ROOT / "docs" / "web.md").read_text("utf-8"), "run tools/screenshots"
+    for width, scheme in SCREENS:
+        data = (FOLDER / picture_of(name, width, scheme)).read_bytes()
+        assert data[:8] == b"\x89PNG\r\n\x1a\n"
+        assert struct.unpack(">I", data[16:20]) == (width,)
+        assert len(data) <= MOST_BYTES
+
+
+def test_no_picture_is_of_a_page_that_is_gone() -> None:
+    known = {picture_of(name, *screen) for name in NAMES for screen in SCREENS}
+    assert {each.name for each in FOLDER.glob("web-*.png")} == known
