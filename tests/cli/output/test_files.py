@@ -4,6 +4,9 @@ import io
 import json
 import os
 import re
+import shlex
+import stat
+import subprocess
 import threading
 from datetime import datetime
 from pathlib import Path
@@ -15,6 +18,7 @@ from hilgw.cli.output.terminal import Terminal, log_terminal, open_log
 from hilgw.engine.observer import Observers, State
 from hilgw.errors import HilgwError
 from tests.cli.conftest import Command
+from tests.e2e.running import COMMAND, run_program
 
 REPORT = {"duration_s": 1.0, "stations": {}}
 # Contents that neither --report nor --ready-file may replace.
@@ -157,3 +161,56 @@ def test_a_log_on_a_full_disk_ends_with_one_notice() -> None:
         len(re.findall("run.log: No space left on device; the log ends here", out.getvalue())) == 1
     )
     assert out.getvalue().count("xb0") == 20
+
+
+# --- output that cannot be written: one message, never a traceback -------------------------------
+
+
+COMMANDS = ["--version", "--help", "example", "mock --list", "adapters", "ports --json"]
+
+
+def sh(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a shell script with the command hilgw."""
+    command = f'hilgw() {{ {shlex.join(COMMAND)} "$@"; }}\n{script}'
+    return run_program("/bin/sh", "-c", command, cwd=folder)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_full_disk(command: str, tmp_path: Path) -> None:
+    done = sh(f"hilgw {command} >/dev/full", tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "hilgw: cannot write: No space left on device\n"
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_closed_by_who_starts_us(closed: str, tmp_path: Path) -> None:
+    (tmp_path / "one.yaml").write_text("version: 1\n")
+    done = sh(f"hilgw check one.yaml {closed}", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_files_are_looked_at_before_the_start(tmp_path: Path, hilgw: Command) -> None:
+    for path, expected in (("", "directory"), (str(tmp_path), "directory"), ("/none/x", "folder")):
+        with pytest.raises(HilgwError, match=expected):
+            files.expect(path)
+    files.expect(str(tmp_path / "new"))
+    assert list(tmp_path.iterdir()) == []
+    code, _, _ = hilgw("--config", "none.yaml", "--report", "/none/x.json")
+    assert code == 3  # the configuration is looked at first
+    Path("one.yaml").write_text("version: 1\n")
+    code, out, err = hilgw("-q", "--config", "one.yaml", "--ready-file", "/none/x")
+    assert (code, out) == (1, "")
+    assert err.startswith("hilgw: /none/x: cannot write: no such folder; make the folder")
+
+
+def test_only_files_and_dead_links_are_cleared(tmp_path: Path) -> None:
+    old, link, fifo = tmp_path / "old", tmp_path / "link", tmp_path / "fifo"
+    old.write_text("1")
+    link.symlink_to(tmp_path / "nowhere")
+    os.mkfifo(fifo)
+    for path in (old, link, fifo):
+        files.clear(str(path))
+    assert list(tmp_path.iterdir()) == [fifo]
+    assert stat.S_ISFIFO(fifo.stat().st_mode)
