@@ -301,6 +301,10 @@ def _check_robot(inspection: Inspection, path: Path, robot: RobotConfig) -> None
 def _address_at(
     inspection: Inspection, path: Path, url: str | None, example: int = 27015
 ) -> Address | None:
+    """Return host and port of an address; None without an address.
+
+    An invalid one is an error, whose fix has `example` as its port.
+    """
     if url is None:
         return None
     try:
@@ -403,6 +407,7 @@ def _check_bodies(
 
 
 def _devices(part: PartConfig, version: str | None) -> list[Device]:
+    """Return the devices that the settings alone decide; none if the robot reports its devices."""
     if version is None:
         return []
     try:

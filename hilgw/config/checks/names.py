@@ -88,7 +88,8 @@ def _find_device(
     if isinstance(node, str) and node in FIELDS and node != _NODES[refers]:
         fitting = [key for key in devices if descend(devices, (key, "node")) == _NODES[refers]]
         article = "an" if node in _WITH_AN else "a"
-        return f"{quoted(name)} is {article} {node}, not {_RADIO[refers]}", inspection.suggest(
-            name, fitting
+        return (
+            f"{quoted(name)} is {article} {node}, not {_RADIO[refers]}",
+            inspection.suggest(name, fitting),
         )
     return _find(inspection, devices, "device", name)
