@@ -88,6 +88,7 @@ def test_odd_ports(errors: Lines, port: str, expected: str) -> None:
 
 def test_a_node_may_not_be_called_as_an_adapter_of_its_air(errors: Lines) -> None:
     text = adapters("loop://").replace("channel: 12", "channel: 12, air: lab")
+    assert errors(text)[0].endswith("a0.air: unknown air 'lab'; write it under `airs:`")
     text += "airs: {lab: {nodes: {a0: {mock: xbee}}}, hall: {nodes: {a0: {mock: xbee}}}}\n"
     (line,) = errors(text)
     assert line.endswith(
