@@ -101,7 +101,7 @@ def test_a_row_has_value_unit_and_age_and_a_narrow_screen_drops_columns(
 )
 def test_a_bar_shows_the_place_in_the_range(events: list[dict[str, Any]], share: float) -> None:
     bar = row(table(*events), "rover.").split()[-1]
-    assert abs(bar.index("o") - share * (len(bar) - 1)) <= 1
+    assert bar.index("o") == round(share * (len(bar) - 1))
 
 
 def test_the_time_of_a_simulation_is_shown_where_it_is_not_real_time() -> None:
