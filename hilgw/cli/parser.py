@@ -112,6 +112,7 @@ def _place_of_command(arguments: list[str]) -> int | None:
 
 _LOG = "--log FILE keeps all that a run shows, --record FILE all that passes; hilgw show reads it"
 _STATE = "hilgw status shows the state of all that runs, hilgw watch what passes"
+# Commands that other programs have, and what hilgw has instead.
 _INSTEAD = {
     **dict.fromkeys(("log", "logs"), _LOG),
     **dict.fromkeys(("replay", "play"), "hilgw FILE --replay RECORDING runs on a recording"),
@@ -120,7 +121,6 @@ _INSTEAD = {
     **dict.fromkeys(("stop", "kill", "quit"), "Ctrl-C ends a gateway, hilgw disarm stops robots"),
     **dict.fromkeys(("init", "new", "create"), "hilgw example NAME > my.yaml begins a file"),
 }
-"""Commands that other programs have, and what hilgw has instead."""
 
 
 def _meant_command(word: str) -> str:

@@ -128,7 +128,6 @@ def locate(details: ErrorDetails) -> tuple[Path, bool]:
 
 
 def _union(error: _Error) -> tuple[str, str]:
-    """Describe a value that fits no member of a union: a wrong tag, or a value of another type."""
     tag, names = error.extra["tag"], list(error.extra["names"]())
     offer = f"write `{tag}: " + " | ".join(names[:24] or ["NAME"]) + "`"
     if isinstance(error.value, dict):
@@ -166,8 +165,9 @@ def _unknown_key(error: _Error) -> tuple[str, str]:
     if key.partition(":")[0] in keys and (fix := without_space(key)):
         return NO_COLON[0], fix
     if key == "supervisor" and error.path[0] == "robots" and len(error.path) == 3:
-        fix = "delete it, or let Webots carry them: controller kind webots_proxy"
-        return NOT_CARRIED["Supervisor"], fix
+        return NOT_CARRIED[
+            "Supervisor"
+        ], "delete it, or let Webots carry them: controller kind webots_proxy"
     if (meant := _meant(error.path[-1], keys)) is not None:
         return "unknown key", _did_you_mean(meant)
     return "unknown key", suggest(error.path[-1], keys)
@@ -216,7 +216,6 @@ def _mistyped(wanted: str, text_would_do: bool, value: Any, word: str | None) ->
 
 
 def _as_number(value: Any) -> str:
-    """Return the fix for a value that a person reads as a number; "" for any other."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return f"write it without a decimal point: {value:.0f}"
     if not isinstance(value, str):

@@ -120,14 +120,16 @@ def given(head: Mapping[str, Any]) -> list[str]:
 
 
 def _is_newer(document: Document) -> bool:
-    """Report a file of a newer version, whose keys may have another meaning."""
     data = document.data
     version = data.get("version") if isinstance(data, dict) else None
     if type(version) is not int or version <= VERSION:
         return False
-    problem = f"{version} is newer than this hilgw, which reads version {VERSION}"
-    fix = "upgrade: pip install --upgrade hilgw"
-    document.report(document.position_of_value(("version",)), ("version",), problem, fix)
+    document.report(
+        document.position_of_value(("version",)),
+        ("version",),
+        f"{version} is newer than this hilgw, which reads version {VERSION}",
+        "upgrade: pip install --upgrade hilgw",
+    )
     return True
 
 

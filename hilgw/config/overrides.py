@@ -95,13 +95,19 @@ def _open(document: Document, path: Path, position: Position) -> tuple[Path, str
         here, last = path[:depth], depth == len(path) - 1
         if isinstance(current, list):
             if not isinstance(part, int) or part >= len(current):
-                problem = f"{spell(here)} has no item {quoted(str(part))}"
-                return path, problem, f"it has {len(current)} items"
+                return (
+                    path,
+                    f"{spell(here)} has no item {quoted(str(part))}",
+                    f"it has {len(current)} items",
+                )
         elif isinstance(current, dict):
             if not last and part not in current:
                 if _is_named(here):
-                    problem = f"{spell(here)} has no entry {quoted(str(part))}"
-                    return path, problem, suggest(part, current)
+                    return (
+                        path,
+                        f"{spell(here)} has no entry {quoted(str(part))}",
+                        suggest(part, current),
+                    )
                 current[part] = {}
                 document.keys[path[: depth + 1]] = document.values[path[: depth + 1]] = position
             if not last and current[part] is None:

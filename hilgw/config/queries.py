@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     Source = GatewayConfig | Inspection  # a configuration, or a file that may have errors
 
+# The speed of a gateway that is not in simulated time.
 REAL_TIME = 1
-"""The speed of a gateway that is not in simulated time."""
 BODY_KEYS = ("body", "remote")
 
 Radio = EmitterFields | ReceiverFields

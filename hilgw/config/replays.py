@@ -110,18 +110,21 @@ def check_replays(inspection: Inspection) -> None:
 def _check_controller(inspection: Inspection, path: Path, kind: str) -> None:
     backend_path, real = (*path, "backend"), inspection.get("real")
     if not _is_peer(kind):
-        problem = (
-            f"a controller of kind {kind} is not replayed: its bytes are between it and Webots"
+        inspection.error(
+            backend_path,
+            f"a controller of kind {kind} is not replayed: its bytes are between it and Webots",
+            "delete it; its body can be replayed",
         )
-        inspection.error(backend_path, problem, "delete it; its body can be replayed")
     for key in BODY_KEYS:
         body = part_name((*path[:-1], key))
         has_body = isinstance(inspection.get(*path[:-1], key), dict)
         named = isinstance(real, list) and body in real
         if has_body and not named and not is_mocked(inspection, body):
-            problem = f"a recording would command the real body {quoted(body)}"
-            fix = f"write `real: [{body}]` if it may, or replay the body, too"
-            inspection.error(backend_path, problem, fix)
+            inspection.error(
+                backend_path,
+                f"a recording would command the real body {quoted(body)}",
+                f"write `real: [{body}]` if it may, or replay the body, too",
+            )
 
 
 def disarmed(config: GatewayConfig) -> GatewayConfig:

@@ -32,8 +32,9 @@ def check_scene(inspection: Inspection) -> None:
     for path, robot in inspection.made("robots", None):
         _check_pose(inspection, path, robot.position, robot.rotation, needed="position")
         if robot.motion is not None and robot.position is not None:
-            problem = "position and motion exclude each other"
-            inspection.error((*path, "position"), problem, "delete one of them")
+            inspection.error(
+                (*path, "position"), "position and motion exclude each other", "delete one of them"
+            )
         if isinstance(robot.motion, MotionFile):
             _check_motion_file(inspection, path, robot.motion)
     for path, fields in inspection.made("robots", None, "devices", None):
@@ -92,8 +93,11 @@ def address_of(listen: str) -> tuple[str, int]:
     try:
         ipaddress.ip_address(host)
     except ValueError:
-        fix = "write an IP address, e.g. 127.0.0.1:9763"
-        raise ConfigError(f"{quoted(host)} is not an IP address", where="listen", fix=fix) from None
+        raise ConfigError(
+            f"{quoted(host)} is not an IP address",
+            where="listen",
+            fix="write an IP address, e.g. 127.0.0.1:9763",
+        ) from None
     if int(port) > 65535:
         raise ConfigError(f"port {port} is out of range", where="listen", fix="allowed: 0 to 65535")
     return host, int(port)
@@ -142,8 +146,11 @@ def _read_file(motion: MotionFile, robot: str) -> TimedPoses:
     name = robot if motion.name is None else motion.name
     motions = read_timed_poses(_text(motion.path), motion.path)
     if name not in motions:
-        problem = f"{printable(motion.path)} has no object {quoted(name)}"
-        raise ConfigError(problem, where="name", fix=suggest(name, motions))
+        raise ConfigError(
+            f"{printable(motion.path)} has no object {quoted(name)}",
+            where="name",
+            fix=suggest(name, motions),
+        )
     return motions[name]
 
 
@@ -166,7 +173,6 @@ def _text(path: str) -> str:
 
 
 def _check_obstacle_names(inspection: Inspection) -> None:
-    """Report names that two objects of the scene have: `hilgw place` selects objects by name."""
     data = inspection.document.data
     for path, _ in inspection.each("obstacles", None):
         for section, noun in (("robots", "a robot"), ("adapters", "an adapter")):

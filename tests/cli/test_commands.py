@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hilgw.cli.groups import COMMANDS
-from hilgw.cli.main import main
+from tests.cli.conftest import Command
 
 PAGE = (Path(__file__).parents[2] / "docs/extending.md").read_text(encoding="utf-8")
 
@@ -32,43 +32,20 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("install")
-def test_it_runs_with_its_options(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["hello", "rover", "--loud"]) == 0
-    assert capsys.readouterr().out == "ROVER\n"
-
-
-@pytest.mark.usefixtures("install")
-def test_its_help_is_that_of_any_command(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["hello", "--help"])
-    assert ended.value.code == 0
-    assert "Greets a robot." in capsys.readouterr().out
-
-
-@pytest.mark.usefixtures("install")
-def test_an_unknown_option_names_what_was_meant(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["hello", "rover", "--lout"])
-    assert "unknown option --lout; did you mean --loud?" in capsys.readouterr().err
-
-
-@pytest.mark.usefixtures("install")
-def test_a_mistyped_command_is_found(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["helo"])
-    assert "did you mean hello?" in capsys.readouterr().err
-
-
-@pytest.mark.usefixtures("install")
-def test_a_faulty_one_is_named_with_its_distribution(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["broken"]) == 3
-    assert "command 'broken' of hilgw-hello does not load" in capsys.readouterr().err
-
-
-@pytest.mark.usefixtures("install")
-def test_a_command_of_hilgw_takes_precedence(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["status", "--control", "/nowhere"]) == 5
-    assert "/nowhere: the gateway does not answer" in capsys.readouterr().out
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        ("hello rover --loud", 0, "ROVER\n"),
+        ("hello --help", 0, "Greets a robot."),
+        ("hello rover --lout", 2, "unknown option --lout; did you mean --loud?"),
+        ("helo", 2, "did you mean hello?"),
+        ("broken", 3, "command 'broken' of hilgw-hello does not load"),
+        ("status --control /nowhere", 5, "/nowhere: the gateway does not answer"),  # of hilgw
+    ],
+)
+def test_it_is_a_command_as_any_other(words: str, code: int, text: str, hilgw: Command) -> None:
+    returned, out, err = hilgw(*words.split())
+    assert returned == code and text in out + err
 
 
 def test_rooms_bring_their_commands() -> None:

@@ -5,14 +5,17 @@ import os
 import re
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 
+from hilgw import __version__
 from hilgw.cli.commands import run
 from hilgw.cli.declaration import add_options
 from hilgw.cli.groups import COMMANDS, EVERYDAY, GROUPS
 from hilgw.cli.help import PURPOSES, help_text
-from hilgw.cli.main import main
+from hilgw.cli.version import LIBRARIES
+from tests.cli.conftest import Command
 
 HEAVY = {"asyncio", "dataclasses", "pydantic", "serial", "yaml"}
 HEAVY_FOR_TEXT = HEAVY | {"argparse", "pathlib", "shutil", "typing"}
@@ -91,23 +94,24 @@ def test_the_short_help_has_the_commands_of_every_day_on_a_screen() -> None:
     assert all(line in full for line in text.splitlines())
 
 
-def test_all_ways_to_it_print_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_ways_to_it_print_the_same(hilgw: Command) -> None:
     for words in (["--help"], ["-h"], ["help"]):
-        assert main(words) == 0
-        assert capsys.readouterr().out == help_text()
+        assert hilgw(*words) == (0, help_text(), "")
         for both in ([*words, "--all"], ["--all", *words]):
-            assert main(both) == 0
-            assert capsys.readouterr().out == help_text(everything=True)
-    with pytest.raises(SystemExit) as end:
-        main(["--quiet", "-h"])
-    assert (end.value.code, capsys.readouterr().out) == (0, help_text())
+            assert hilgw(*both) == (0, help_text(everything=True), "")
+    assert hilgw("--quiet", "-h") == (0, help_text(), "")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_each_command_shows_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as end:
-        main([command, "--help"])
-    assert end.value.code == 0
-    _, found, examples = capsys.readouterr().out.partition("example")
-    assert found
-    assert f"hilgw {command}" in examples
+def test_each_command_shows_an_example(command: str, hilgw: Command) -> None:
+    code, out, _ = hilgw(command, "--help")
+    assert code == 0 and f"hilgw {command}" in out.partition("example")[2]
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_the_version_names_the_libraries_and_their_c_forms(hilgw: Command) -> None:
+    code, out, _ = hilgw("--version")
+    first, *lines = out.splitlines()
+    assert code == 0 and first.startswith(f"hilgw {__version__} ")
+    assert [line.split()[:2] for line in lines] == [[name, version(name)] for name in LIBRARIES]
+    assert sum("(C)" in line or "pure Python" in line for line in lines) == 2

@@ -5,41 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.cli.main import main
 from hilgw.cli.parser import parse
-from hilgw.config.shipped import found, names
+from hilgw.config.shipped import found
+from tests.cli.conftest import Command
 
 MINIMAL = "version: 1\n"
 
 
 @pytest.mark.parametrize(
     "words",
-    [
-        ["my.yaml"],
-        ["run", "my.yaml"],
-        ["--config", "my.yaml"],
-        ["run", "-c", "my.yaml"],
-        ["-c", "my.yaml", "run"],
-        ["./my.yaml"],
-    ],
-    ids=" ".join,
+    ["my.yaml", "run my.yaml", "--config my.yaml", "run -c my.yaml", "-c my.yaml run", "./my.yaml"],
 )
-def test_a_file_runs(
-    words: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+def test_a_file_runs(words: str, hilgw: Command) -> None:
     Path("my.yaml").write_text(MINIMAL)
-    assert main([*words, "--duration", "1ms"]) == 0
-    assert "the ledger adds up" in capsys.readouterr().out
-
-
-def test_a_file_that_does_not_exist_is_not_a_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["nowhere.yaml"]) == 3
-    assert "nowhere.yaml: no such file" in capsys.readouterr().err
+    code, out, _ = hilgw(*words.split(), "--duration", "1ms")
+    assert code == 0 and "the ledger adds up" in out
 
 
 def test_options_of_the_default_command_may_precede_the_file() -> None:
@@ -47,119 +27,81 @@ def test_options_of_the_default_command_may_precede_the_file() -> None:
     assert (args.file, args.duration, args.quiet, args.overrides) == ("my.yaml", 2.0, True, ["a=b"])
 
 
-def test_two_configurations_are_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["-c", "a.yaml", "run", "b.yaml"]) == 2
-    assert "two configurations given" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("name", ["xbee", "xbee.yaml", "configs/xbee.yaml"])
-def test_the_name_of_a_shipped_configuration(
-    name: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """NAME and configs/NAME.yaml; a bare NAME.yaml is a file of one's own."""
-    monkeypatch.chdir(tmp_path)
-    code = main(["check", name])
-    own = name == "xbee.yaml"
-    assert code == (3 if own else 0)
-    assert ("did you mean xbee?" in capsys.readouterr().err) == own
-
-
-def test_a_file_of_this_name_goes_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_name_of_a_shipped_configuration(hilgw: Command) -> None:
+    """NAME and configs/NAME.yaml; a bare NAME.yaml is a file of one's own, and so is a NAME."""
+    assert hilgw("check", "xbee")[0] == hilgw("check", "configs/xbee.yaml")[0] == 0
+    code, _, err = hilgw("check", "xbee.yaml")
+    assert code == 3 and "did you mean xbee?" in err
     Path("xbee").write_text(MINIMAL)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    assert main(["--config", "xbee", "--duration", "1ms"]) == 0
-    assert "xbee0" not in capsys.readouterr().out
+    code, out, _ = hilgw("--config", "xbee", "--duration", "1ms")
+    assert code == 0 and "xbee0" not in out
+    # `hilgw mock epuck --link ./epuck` makes a port, which would be read for ever.
+    Path("epuck").symlink_to("/dev/null")
+    assert Path(found("epuck")).name == "epuck.yaml"
 
 
 @pytest.mark.parametrize(
     ("words", "usage", "error"),
     [
-        (["chekc", "a.yaml"], "usage: hilgw [", "unknown command 'chekc'; did you mean check?"),
-        (["xbee"], "usage: hilgw [", "did you mean hilgw --config xbee?"),
-        (
-            ["qqqq"],
-            "usage: hilgw [",
-            "unknown command 'qqqq'; hilgw --help --all lists the ",
-        ),
-        (["scan", "--jsn"], "usage: hilgw scan ", "unknown option --jsn; did you mean --json?"),
-        (
-            ["--cofnig", "a.yaml"],
-            "usage: hilgw run ",
-            "unknown option --cofnig; did you mean --config?",
-        ),
-        (["bridge", "p", "--listen", "h:1", "--baudrat=9"], "usage: hilgw bridge ", "--baudRate"),
-        (["a.yaml", "b.yaml"], "usage: hilgw run ", "too many arguments: b.yaml"),
-        (["scan", "--qqqq"], "usage: hilgw scan ", "unknown option --qqqq"),
-        (["check", "--jsn"], "usage: hilgw check ", "unknown option --jsn; did you mean --json?"),
-        (["mocap-send", "h:1", "--fiel", "x"], "usage: hilgw mocap-send ", "mean --file?"),
-        (["completion", "zhs"], "usage: hilgw completion ", "SHELL: 'zhs' is not one of the choi"),
-        (["completion", "zhs"], "usage: hilgw completion ", "did you mean 'zsh'?"),
-        (["mode", "rover", "remot"], "usage: hilgw mode ", "did you mean 'remote'?"),
-        (["scan", "--baudRate", "x"], "usage: hilgw scan ", "--rate: 'x' is not a whole number"),
-        (["mocap-send", "--rate", "x"], "usage: hilgw mocap-send ", "'x' is not a number"),
-        (["replay"], "usage: hilgw [", "'replay'; hilgw FILE --replay RECORDING runs on a"),
-        (["top"], "usage: hilgw [", "'top'; hilgw status shows the state of all"),
-        (["stop"], "usage: hilgw [", "Ctrl-C ends a gateway, hilgw disarm stops robots"),
-        (["version"], "usage: hilgw [", "unknown command 'version'; did you mean --version?"),
-        (["hall.wbt"], "usage: hilgw [", "no such file: hall.wbt"),
-        (["lab/robot"], "usage: hilgw [", "no such file: lab/robot"),
-        (["send", "--channel", "-1"], "usage: hilgw send ", "arguments are required: STATION"),
-        (["say", "--", "rover"], "usage: hilgw say ", "arguments are required"),
-        (["check", "--back", "mock"], "usage: hilgw check ", "arguments are required"),
+        ("chekc a.yaml", "usage: hilgw [", "unknown command 'chekc'; did you mean check?"),
+        ("xbee", "usage: hilgw [", "did you mean hilgw --config xbee?"),
+        ("qqqq", "usage: hilgw [", "unknown command 'qqqq'; hilgw --help --all lists the "),
+        ("scan --jsn", "usage: hilgw scan ", "unknown option --jsn; did you mean --json?"),
+        ("--cofnig a.yaml", "usage: hilgw run ", "unknown option --cofnig; did you mean --config?"),
+        ("bridge p --listen h:1 --baudrat=9", "usage: hilgw bridge ", "--baudRate"),
+        ("a.yaml b.yaml", "usage: hilgw run ", "too many arguments: b.yaml"),
+        ("scan --qqqq", "usage: hilgw scan ", "unknown option --qqqq"),
+        ("completion zhs", "usage: hilgw completion ", "SHELL: 'zhs' is not one of the choi"),
+        ("mode rover remot", "usage: hilgw mode ", "did you mean 'remote'?"),
+        ("scan --baudRate x", "usage: hilgw scan ", "--rate: 'x' is not a whole number"),
+        ("mocap-send --rate x", "usage: hilgw mocap-send ", "'x' is not a number"),
+        ("replay", "usage: hilgw [", "'replay'; hilgw FILE --replay RECORDING runs on a"),
+        ("top", "usage: hilgw [", "'top'; hilgw status shows the state of all"),
+        ("stop", "usage: hilgw [", "Ctrl-C ends a gateway, hilgw disarm stops robots"),
+        ("version", "usage: hilgw [", "unknown command 'version'; did you mean --version?"),
+        ("hall.wbt", "usage: hilgw [", "no such file: hall.wbt"),
+        ("lab/robot", "usage: hilgw [", "no such file: lab/robot"),
+        ("send --channel -1", "usage: hilgw send ", "arguments are required: STATION"),
+        ("say -- rover", "usage: hilgw say ", "arguments are required"),
+        ("check --back mock", "usage: hilgw check ", "arguments are required"),
+        ("exec brain.py", "", "no configuration given; write hilgw exec CONFIG brain.py"),
+        ("mock xbee --set chanel=3", "", "such parameter; did you mean channel?"),
+        ("mock uart_node --set delayms=3", "", "such parameter; did you mean delay_ms?"),
+        ("-c a.yaml run b.yaml", "", "two configurations given"),
     ],
 )
 def test_a_mistyped_word_gets_its_usage_and_what_was_meant(
-    words: list[str], usage: str, error: str, capsys: pytest.CaptureFixture[str]
+    words: str, usage: str, error: str, hilgw: Command
 ) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main(words)
-    shown = capsys.readouterr().err
-    assert caught.value.code == 2
-    assert shown.startswith(usage) and error in shown
+    code, out, err = hilgw(*words.split())
+    assert (code, out) == (2, "")
+    assert err.startswith(usage) and error in err
 
 
 @pytest.mark.parametrize(
-    ("words", "error"),
-    [
-        (["exec", "brain.py"], "no configuration given; write hilgw exec CONFIG brain.py"),
-        (["mock", "xbee", "--set", "chanel=3"], "such parameter; did you mean channel?"),
-        (["mock", "uart_node", "--set", "delayms=3"], "such parameter; did you mean delay_ms?"),
-    ],
+    ("text", "error"),
+    [(None, "my.yaml: no such file"), ("version: 1\nrobot: {}\n", "my.yaml:2")],
 )
-def test_a_mistyped_argument_names_what_was_meant(
-    words: list[str], error: str, capsys: pytest.CaptureFixture[str]
+def test_a_configuration_that_cannot_run_has_errors_alone(
+    text: str | None, error: str, hilgw: Command
 ) -> None:
-    assert main(words) == 2
-    assert error in capsys.readouterr().err
+    if text is not None:
+        Path("my.yaml").write_text(text)
+    code, out, err = hilgw("my.yaml")
+    assert (code, out) == (3, "") and error in err
 
 
-def test_help_is_a_word_too(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["help"]) == 0
-    assert capsys.readouterr().out.startswith("usage: hilgw [")
-    with pytest.raises(SystemExit) as caught:
-        main(["help", "scan"])
-    assert caught.value.code == 0
-    assert capsys.readouterr().out.startswith("usage: hilgw scan ")
+def test_help_is_a_word_too(hilgw: Command) -> None:
+    code, out, _ = hilgw("help", "scan")
+    assert code == 0 and out.startswith("usage: hilgw scan ")
 
 
 @pytest.mark.parametrize("own", [True, False])
-def test_without_arguments_it_shows_the_next_steps(
-    own: bool,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_without_arguments_it_shows_the_next_steps(own: bool, hilgw: Command) -> None:
     if own:
         Path("robot.yaml").write_text(MINIMAL)
-    assert main([]) == 2
-    shown = capsys.readouterr().err
+    code, _, shown = hilgw()
+    assert code == 2
     for command in ("hilgw --config xbee", "hilgw scan", "hilgw --help"):
         assert command in shown
     assert ("hilgw robot.yaml" in shown) == own
@@ -179,18 +121,3 @@ def test_without_arguments_it_shows_the_next_steps(
 def test_options_have_the_names_of_the_configuration(old: list[str], new: list[str]) -> None:
     words = ["bridge", "port", "--listen", "127.0.0.1:0"]
     assert vars(parse([*words, *old])) == vars(parse([*words, *new]))
-
-
-def test_a_port_of_the_same_name_hides_no_shipped_configuration(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`hilgw mock epuck --link ./epuck` makes one, which would be read for ever."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "epuck").symlink_to("/dev/null")
-    assert Path(found("epuck")).name == "epuck.yaml"
-    (tmp_path / "xbee").write_text(MINIMAL)
-    assert found("xbee") == "xbee"
-
-
-def test_every_shipped_configuration_has_a_name() -> None:
-    assert "xbee" in names() and "xbee-zigbee" in names()

@@ -9,12 +9,12 @@ import pytest
 from serial.tools import list_ports as library
 
 from hilgw.adapters.base import SearchableAdapter
-from hilgw.cli.main import main
 from hilgw.discovery import scan
 from hilgw.discovery.scan import Found, Try
 from hilgw.plugins import ADAPTERS, find
 from hilgw.transports.serial import port as serial_port
 from hilgw.transports.serial.port import PortInfo
+from tests.cli.conftest import Command
 
 
 @pytest.fixture
@@ -39,12 +39,11 @@ def files(folder: Path, *names: str) -> list[str]:
 
 
 def test_the_progress_counts_ports_and_tries(
-    asked: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    asked: list[str], tmp_path: Path, hilgw: Command
 ) -> None:
     a, b = files(tmp_path, "a", "b")
-    assert main(["scan", a, b]) == 0
-    out, err = capsys.readouterr()
-    assert err.splitlines() == [
+    code, out, err = hilgw("scan", a, b)
+    assert code == 0 and err.splitlines() == [
         f"{a} (port 1 of 2): xbee at 9600? try 1 of 3",
         f"{a} (port 1 of 2): xbee, API mode 2, at 9600? try 2 of 3",
         f"{b} (port 2 of 2): xbee at 9600? try 1 of 3",
@@ -53,23 +52,18 @@ def test_the_progress_counts_ports_and_tries(
     assert out.splitlines() == [f"{a}: xbee at 9600: XBee 3", f"{b}: xbee at 9600: XBee 3"]
 
 
-def test_one_device_under_several_names_is_asked_once(asked: list[str], tmp_path: Path) -> None:
-    (device,) = files(tmp_path, "ttyUSB0")
-    by_id = tmp_path / "by-id"
-    by_id.symlink_to(device)
-    assert main(["scan", str(by_id), device, str(by_id)]) == 0
-    assert asked == [str(by_id)]
-
-
-def test_without_names_each_device_is_asked_once(
-    asked: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_one_device_under_several_names_is_asked_once(
+    asked: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hilgw: Command
 ) -> None:
     (device,) = files(tmp_path, "ttyUSB0")
-    (tmp_path / "link").symlink_to(device)
-    infos = [PortInfo(path, "", None, None, "") for path in (device, str(tmp_path / "link"))]
+    link = tmp_path / "by-id"
+    link.symlink_to(device)
+    assert hilgw("scan", str(link), device, str(link))[0] == 0
+    assert asked == [str(link)]
+    infos = [PortInfo(path, "", None, None, "") for path in (device, str(link))]
     monkeypatch.setattr(serial_port, "list_ports", lambda: infos)
-    assert main(["scan"]) == 0
-    assert len(asked) == 1
+    assert hilgw("scan")[0] == 0
+    assert len(asked) == 2
 
 
 def test_the_same_question_is_asked_once_at_each_rate() -> None:

@@ -80,13 +80,10 @@ def test_without_a_manager_nothing_is_sent_and_one_that_is_gone_changes_nothing(
     Service({"WATCHDOG_USEC": "1000"}, clock).ready()
     assert clock.waiting == 0
     Service({"NOTIFY_SOCKET": "/nowhere/notify"}, clock).ready()
-
-
-def test_an_abstract_socket_is_reached() -> None:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiving:
-        receiving.bind(f"\0hilgw-{os.getpid()}")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as abstract:
+        abstract.bind(f"\0hilgw-{os.getpid()}")
         Service({"NOTIFY_SOCKET": f"@hilgw-{os.getpid()}"}, Clock()).ready()
-        assert received(receiving) == ["READY=1"]
+        assert received(abstract) == ["READY=1"]
 
 
 @pytest.mark.process
@@ -117,6 +114,9 @@ def test_a_gateway_reports_its_start_its_life_and_its_end(
 
 def unit() -> dict[str, list[str]]:
     """The settings of [Service]; one that is written again adds to it."""
+    parser = configparser.RawConfigParser(strict=False, delimiters="=")
+    parser.read(UNIT)
+    assert parser.sections() == ["Unit", "Service", "Install"]
     found: dict[str, list[str]] = {}
     for name, value in re.findall(r"^(\w+)=(.*)$", UNIT.read_text().split("[Service]")[1], re.M):
         found.setdefault(name, []).append(value)
@@ -202,12 +202,6 @@ def test_its_command_is_one_and_its_socket_is_where_commands_look() -> None:
     assert Path(args.control).parent == SERVICES / "lab" and args.control.endswith(".sock")
 
 
-def test_the_unit_can_be_parsed() -> None:
-    parser = configparser.RawConfigParser(strict=False, delimiters="=")
-    parser.read(UNIT)
-    assert parser.sections() == ["Unit", "Service", "Install"]
-
-
 @pytest.mark.process
 @pytest.mark.judge("systemd-analyze")
 def test_the_unit_is_exposed_to_little(tmp_path: Path) -> None:
@@ -239,10 +233,3 @@ def test_the_commands_of_the_page_fit_the_unit(tmp_path: Path) -> None:
             parse(words[1:])
     checked = subprocess.run(["sh", "-n"], input=shell, text=True, check=False)
     assert checked.returncode == 0
-
-
-def test_the_file_of_the_page_is_valid() -> None:
-    from hilgw.config.load import load_text
-
-    (text,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.S)
-    assert load_text(text, "f").config.control.group == "hilgw"

@@ -1,13 +1,18 @@
-"""Tables of faulty configurations: one edit of a good file, and the error it causes."""
+"""Tables of faulty configurations: what is written, and the error that it causes."""
 
+from collections.abc import Callable
 from pathlib import Path
+from textwrap import dedent
+
+Lines = Callable[..., list[str]]
 
 
-def cases(name: str) -> list[tuple[str, str, str]]:
-    """(old, new, error) for each line of a table beside this file; # begins a comment."""
-    rows = []
-    for row in Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines():
-        if not row.startswith("#"):
-            old, new, error = row.replace("⏎", "\n").split(" => ")
-            rows.append((old, new, error))
-    return rows
+def rows(table: str) -> list[list[str]]:
+    """Split each line of a table at ` => `; ⏎ is the end of a line, # begins a comment."""
+    lines = [line for line in dedent(table).splitlines() if line.strip() and line[0] != "#"]
+    return [line.replace("⏎", "\n").split(" => ") for line in lines]
+
+
+def cases(name: str) -> list[list[str]]:
+    """Return the rows of a table beside this file: old, new and error of each."""
+    return rows(Path(__file__).with_name(name).read_text(encoding="utf-8"))

@@ -1,16 +1,14 @@
 """What the tests of the configuration share."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from hilgw.config.load import Loaded, load_text
 from hilgw.config.source.positions import ConfigErrors
+from tests.config.cases import Lines
 
 ROOT = Path(__file__).parents[2]
-
-Lines = Callable[..., list[str]]
 
 
 @pytest.fixture

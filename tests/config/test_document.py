@@ -1,10 +1,11 @@
 """Strict YAML: what is plain data is read, everything else is refused with its place."""
 
 import math
+import re
 
 import pytest
 
-from hilgw.config.source.document import MAX_DEPTH, Document, compose
+from hilgw.config.source.document import MAX_DEPTH, compose
 from hilgw.config.source.scalars import BAD
 
 
@@ -22,27 +23,19 @@ def only(text: str) -> str:
     ("word", "value"),
     [
         ("", None),
-        ("~", None),
         ("null", None),
         ("true", True),
-        ("False", False),
         ("0", 0),
-        ("-17", -17),
         ("+5", 5),
         ("0x3332", 0x3332),
-        ("0xfF", 255),
         ("18446744073709551615", 2**64 - 1),
         ("1.5", 1.5),
-        ("-0.25", -0.25),
         ("1.0e+3", 1000.0),
         ("2.5E-3", 0.0025),
         (".inf", math.inf),
-        ("-.inf", -math.inf),
         ("text", "text"),
-        ("R2025a", "R2025a"),
         ("0013A20040A1B2C3", "0013A20040A1B2C3"),
         ("/dev/ttyUSB0", "/dev/ttyUSB0"),
-        ("1.2.3", "1.2.3"),
         ("5e", "5e"),
         ("y", "y"),
         ("'014'", "014"),
@@ -59,16 +52,11 @@ def test_what_all_yaml_versions_read_alike(word: str, value: object) -> None:
     assert type(document.data["key"]) is type(value)
 
 
-def test_nan_is_a_number_here_and_refused_where_it_does_not_belong() -> None:
-    assert math.isnan(compose("key: .nan", "f").data["key"])
-
-
 @pytest.mark.parametrize(
     ("word", "expected"),
     [
         ("yes", 'write true, or "yes" if it is text'),
         ("No", 'write false, or "No" if it is text'),
-        ("on", "write true"),
         ("OFF", "write false"),
         ("014", 'write 14 without zeros, or "014" if it is text'),
         ("0013200040", '"0013200040" if it is text (an address, a serial number)'),
@@ -83,11 +71,9 @@ def test_nan_is_a_number_here_and_refused_where_it_does_not_belong() -> None:
         ("1_000", "write 1000"),
         ("1e3", "write 1000"),
         ("1.5e3", "write 1500.0"),
-        ("1E-3", "write 0.001"),
         ("2e-7", "write 2.0e-07"),
         (".5", "write 0.5"),
         ("5.", "write 5.0"),
-        ("-.5e1", "write -5.0"),
         ("1e999", "write a smaller number"),
         ("1.0e+999", "too large"),
         ("18446744073709551616", "more than 64 bits"),
@@ -99,33 +85,13 @@ def test_nan_is_a_number_here_and_refused_where_it_does_not_belong() -> None:
 )
 def test_surprises_are_refused_with_what_to_write(word: str, expected: str) -> None:
     document = compose(f"a: 1\nkey:  {word}\n", "f")
-    assert len(document.problems) == 1
-    line = str(document.problems[0])
-    assert line.startswith("f:2:7: key: ")
-    assert expected in line
-    assert len(line) < 300
+    (problem,) = document.problems
+    line = str(problem)
+    assert line.startswith("f:2:7: key: ") and expected in line and len(line) < 300
     assert document.data == {"a": 1, "key": BAD}
-
-
-def test_what_is_written_instead_is_taken() -> None:
-    for word in (
-        "014",
-        "00.5",
-        "0o14",
-        "0b101",
-        "1_000",
-        "1e3",
-        "1.5e3",
-        "2e-7",
-        ".5",
-        "5.",
-        "yes",
-    ):
-        fix = compose(f"key: {word}", "f").problems[0].fix
-        instead = fix.removeprefix("write ").split(" without")[0].split(", or")[0]
-        again = compose(f"key: {instead}", "f")
-        assert again.problems == [], (word, instead)
-        assert not isinstance(again.data["key"], str)
+    if instead := re.match(r"write ([\d.e+-]+|true|false)( without|, or|$)", problem.fix or ""):
+        again = compose(f"key: {instead[1]}", "f")
+        assert again.problems == [] and not isinstance(again.data["key"], str)
 
 
 def test_places_count_as_editors_do() -> None:
@@ -138,12 +104,6 @@ def test_places_count_as_editors_do() -> None:
         (3, 9, "a[1][1]"),
         (5, 4, "c"),
     ]
-
-
-def test_data_and_words() -> None:
-    document = compose("a: {b: [1, 0x10, {c: text}], 12: null}", "f")
-    assert document.data == {"a": {"b": [1, 16, {"c": "text"}], 12: None}}
-    assert document.words == {("a", "b", 0): "1", ("a", "b", 1): "0x10", ("a", 12): "null"}
 
 
 def test_a_repeated_key_names_the_first_and_is_not_kept() -> None:
@@ -195,7 +155,6 @@ def test_beyond_plain_data(text: str, line: str) -> None:
             "f:1:6: this cannot follow in a list that begins in line 1; write ',' or ']' before it",
         ),
         ('a: "b\n', "f:1:4: a quote is not closed; close it"),
-        ("a: 1\n b: 2\n", "f:2:3: a ':' where a key is not allowed"),
         ("a:\n  b: 1\n c: 2\n", "f:3:2: wrong indentation"),
         ("a: 1\nb\n", "f:2:1: a key without ':'; write `key: value`"),
         ("a:\n  kind xbee\n  port: x\n", "f:2:3: a key without ':'; write `key: value`"),
@@ -203,8 +162,6 @@ def test_beyond_plain_data(text: str, line: str) -> None:
             "a:\n  - kind:xbee\n    port: x\n",
             "f:2:5: a key without ':'; write a space after the colon: `kind: xbee`",
         ),
-        ("a\n  b:\n", "f:1:1: a key without ':'; write `key: value`"),
-        ("a: {x: 1, y\nb: 2}\nc: [1,, 2]\n", "f:2:2: this cannot follow in a mapping"),
         ("a: [1,, 2]\n", "f:1:7: a value is missing here; write it"),
         ('a: "\\q"\n', "f:1:6: unknown escape in a double-quoted text"),
         ('a: "\\UFFFFFFFF"\n', "f:1:7: not valid YAML"),
@@ -223,19 +180,12 @@ def test_syntax_errors_are_reported_plainly(text: str, line: str) -> None:
     assert str(document.problems[-1]).startswith(line)
 
 
-def test_findings_before_a_syntax_error_are_kept() -> None:
-    assert [line.split(":")[1] for line in problems("a: yes\nb: 014\nc: [\n")] == ["1", "2", "3"]
-
-
 @pytest.mark.parametrize("text", ["[" * 1000, "{a: " * 1000, "- " * 1000, "[" * 200_000])
 def test_nesting_ends_at_a_depth(text: str) -> None:
+    assert compose("[" * MAX_DEPTH + "]" * MAX_DEPTH, "f").problems == []
     document = compose(text, "f")
     assert document.syntax
     assert [p.message for p in document.problems] == [f"nested more than {MAX_DEPTH} deep"]
-
-
-def test_depth_up_to_the_limit_is_fine() -> None:
-    assert compose("[" * MAX_DEPTH + "]" * MAX_DEPTH, "f").problems == []
 
 
 def test_a_file_of_endless_values_ends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,14 +203,13 @@ def test_strangers_text_is_escaped_and_shortened() -> None:
     assert "\n" not in line
 
 
-def test_the_nearest_place_is_found_for_what_is_not_there() -> None:
+def test_data_words_and_the_nearest_place_of_what_is_not_there() -> None:
+    document = compose("a: {b: [1, 0x10, {c: text}], 12: .nan}", "f")
+    assert document.data["a"]["b"] == [1, 16, {"c": "text"}]
+    assert math.isnan(document.data["a"][12])
+    assert document.words == {("a", "b", 0): "1", ("a", "b", 1): "0x10", ("a", 12): ".nan"}
     document = compose("a:\n  b: {c: 1}\n", "f")
     assert document.position_of_key(("a", "b", "x", "y")).line == 2
     assert document.position_of_value(("nothing",)) == document.position_of_key(())
     assert document.position_of_value(("a", "b", "c")).column == 10
-
-
-def test_what_was_reported_covers_what_is_below() -> None:
-    document = Document("f", bad={("a",)})
-    assert document.is_bad(("a", "b"))
-    assert not document.is_bad(("b",))
+    assert [line.split(":")[1] for line in problems("a: yes\nb: 014\nc: [\n")] == ["1", "2", "3"]

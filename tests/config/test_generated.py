@@ -7,11 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 from hilgw import plugins
 from hilgw.cli.parser import parse
-from hilgw.config.load import load_text
 from hilgw.config.schema.describe import rows
 from hilgw.engine.mock_host import create_mock
 from tests.e2e.running import ROOT, copy_checkout
@@ -41,33 +39,6 @@ def test_the_stale_pages_alone_are_named_and_written(tmp_path: Path) -> None:
     assert generate(tmp_path).returncode == 0
     assert (page.read_text(encoding="utf-8"), config.read_text(encoding="utf-8")) == wanted
     assert not (page.parent / "gone.md").exists()
-
-
-def test_the_page_of_a_kind_names_every_setting_and_mapping() -> None:
-    from hilgw.adapters.xbee import ADAPTER
-
-    page = (ROOT / "docs" / "adapters" / "xbee.md").read_text(encoding="utf-8")
-    settings = [row.key for row in rows(ADAPTER.Settings) if not row.key.startswith("framing.")]
-    assert all(f"`{key}`" in page for key in settings)
-    assert all(f"| {mapped.field} | {mapped.maps} |" in page for mapped in ADAPTER.limits.mapping)
-
-
-@pytest.mark.parametrize("page", ["config.md", "config/devices.md"])
-def test_the_yaml_in_a_page_is_a_configuration(page: str) -> None:
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    (example,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    assert load_text(example, f"docs/{page}").warnings == []
-
-
-@pytest.mark.parametrize("kind", plugins.own(plugins.ADAPTERS))
-def test_the_page_of_a_kind_begins_with_an_example(kind: str) -> None:
-    page = (ROOT / "docs" / "adapters" / f"{kind}.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
-    assert page.index("## Example") < page.index("## Limits")
-    ((name, entry),) = yaml.safe_load(example)["adapters"].items()
-    assert entry["kind"] == kind
-    shipped = yaml.safe_load((ROOT / "configs" / f"{kind}.yaml").read_text(encoding="utf-8"))
-    assert entry == shipped["adapters"][name]
 
 
 def test_the_settings_of_framings_are_written_once() -> None:

@@ -1,12 +1,9 @@
 """`--set` and `--backend`: values over the file, errors in the option's own name."""
 
-from collections.abc import Callable
-
 import pytest
 
 from hilgw.config.load import load_text
-
-Lines = Callable[..., list[str]]
+from tests.config.cases import Lines, rows
 
 
 def test_values_of_all_kinds(xbee_yaml: str) -> None:
@@ -41,100 +38,69 @@ def test_values_of_all_kinds(xbee_yaml: str) -> None:
     assert config.robots["second"].position == (9.0, 9.0, 9.0)
 
 
-def test_a_key_that_is_not_in_the_file_may_be_set(xbee_yaml: str) -> None:
-    text = xbee_yaml.replace("    mapping: {by: module_channel}", "    #")
-    config = load_text(text, "f", ["adapters.xbee0.mapping.by=header", "medium.seed=7"]).config
-    assert config.adapters["xbee0"].settings.mapping.by == "header"
-    assert config.medium.seed == 7
-
-
-def test_the_last_one_wins(xbee_yaml: str) -> None:
-    overrides = ["adapters.xbee0.channel=13", "adapters.xbee0.channel=15"]
-    assert load_text(xbee_yaml, "f", overrides).config.adapters["xbee0"].common.channel == 15
-
-
-def test_a_word_the_file_may_not_have_is_not_corrected_by_an_override(
-    xbee_yaml: str, errors: Lines
+@pytest.mark.parametrize(
+    ("backend", "error"),
+    [
+        ("moc", "'moc' is not one of the choices; did you mean 'mock'?"),
+        ("loop", "'loop' was renamed; write loopback"),
+    ],
+)
+def test_a_wrong_back_end_names_the_option(
+    xbee_yaml: str, errors: Lines, backend: str, error: str
 ) -> None:
-    text = xbee_yaml.replace("channel: 12   ", "channel: 014   ")
-    (line,) = errors(text, "adapters.xbee0.channel=13")
-    assert "adapters.xbee0.channel: a number with leading zeros" in line
+    assert errors(xbee_yaml, backend=backend) == [f"--backend {backend}: backend: {error}"]
 
 
-def test_a_value_that_does_not_fit_is(xbee_yaml: str) -> None:
+def test_what_an_override_corrects_and_what_it_does_not(xbee_yaml: str, errors: Lines) -> None:
     text = xbee_yaml.replace("channel: 12   ", "channel: fast   ")
-    assert load_text(text, "f", ["adapters.xbee0.channel=13"])
-
-
-def test_backend_goes_over_all(xbee_yaml: str) -> None:
-    assert load_text(xbee_yaml, "f", ["backend=loopback"]).config.backend == "loopback"
-    assert load_text(xbee_yaml, "f", ["backend=loopback"], "real").config.backend == "real"
+    assert text != xbee_yaml
+    overrides = ["adapters.xbee0.channel=13", "adapters.xbee0.channel=15", "backend=loopback"]
+    config = load_text(text, "f", [*overrides, "medium.seed=7"]).config  # not in the file
+    assert config.adapters["xbee0"].common.channel == 15  # the last one wins
+    assert (config.medium.seed, config.backend) == (7, "loopback")
+    assert load_text(text, "f", overrides, "real").config.backend == "real"
+    text = xbee_yaml.replace("    mapping: {by: module_channel}", "    #")
+    config = load_text(text, "f", ["adapters.xbee0.mapping.by=header"]).config
+    assert config.adapters["xbee0"].settings.mapping.by == "header"
+    (line,) = errors(xbee_yaml.replace("channel: 12   ", "channel: 014   "), *overrides[:1])
+    assert "adapters.xbee0.channel: a number with leading zeros" in line
 
 
 @pytest.mark.parametrize(
     ("override", "line"),
     [
-        ("adapters.xbee0.channel", "is not an override; write KEY.KEY=VALUE"),
-        ("robots.rover.position." + "9" * 5000 + "=5", "robots.rover.position.'9999"),
-        ("=5", "is not an override; write KEY.KEY=VALUE"),
-        ("a..b=5", "is not an override; write KEY.KEY=VALUE"),
-        ("adapters.xbee0.chanel=5", "adapters.xbee0.chanel: unknown key; did you mean 'channel'?"),
-        (
-            "adapters.xbee1.channel=5",
-            "adapters.xbee1.channel: adapters has no entry 'xbee1'; did",
+        *rows(
+            """
+        adapters.xbee0.channel => is not an override; write KEY.KEY=VALUE
+        =5 => is not an override; write KEY.KEY=VALUE
+        a..b=5 => is not an override; write KEY.KEY=VALUE
+        adapters.xbee0.chanel=5 => adapters.xbee0.chanel: unknown key; did you mean 'channel'?
+        adapters.xbee1.channel=5 => adapters.xbee1.channel: adapters has no entry 'xbee1'; did
+        adapter.xbee0.channel=5 => adapter: unknown key; did you mean 'adapters'?
+        airs.lab.nodes.remot.ni=x => airs.lab.nodes.remot.ni: airs.lab.nodes has no entry 'remot'
+        robots.rover.position[3]=1 => robots.rover.position[3]: robots.rover.position has no item
+        robots.rover.position.x=1 => robots.rover.position.x: robots.rover.position has no item
+        backend.x=1 => backend.x: backend is not a mapping; set the whole value
+        adapters.xbee0.channel=13x => adapters.xbee0.channel: must be a whole number, not the text
+        adapters.xbee0.channel=30 => adapters.xbee0.channel: 30 is not a valid XBee channel
+        adapters.xbee0.channel=013 => adapters.xbee0.channel: a number with leading zeros is octal
+        adapters.xbee0.channel= => adapters.xbee0.channel: must be a whole number, not the text ''
+        adapters.xbee0.destination=0013 => adapters.xbee0.destination: a number with leading zeros
+        adapters.xbee0.destination=1320 => adapters.xbee0.destination: must be text, not the number
+        adapters.xbee0.mapping={by: [ => adapters.xbee0.mapping: '[' is not closed; close it
+        adapters.xbee0.mapping=a: b: c => adapters.xbee0.mapping: a ':' where a key is not allowed
+        adapters.xbee0.mapping={by: hedder} => adapters.xbee0.mapping.by: unknown by 'hedder'; did
+        adapters.xbee0.air=lob => adapters.xbee0.air: unknown air 'lob'; did you mean
+        adapters.new={kind: xbee} => adapters.new.port: missing; write `port: /dev
+        version=3 => version: 3 is not one of the choices
+        """
         ),
-        ("adapter.xbee0.channel=5", "adapter: unknown key; did you mean 'adapters'?"),
+        ("robots.rover.position." + "9" * 5000 + "=5", "robots.rover.position.'9999"),
         (
             "robots.rover.devices.ty.channel=5",
             "robots.rover.devices.ty.channel: robots.rover.devices has no entry 'ty'",
         ),
-        (
-            "airs.lab.nodes.remot.ni=x",
-            "airs.lab.nodes.remot.ni: airs.lab.nodes has no entry 'remot'",
-        ),
-        (
-            "robots.rover.position[3]=1",
-            "robots.rover.position[3]: robots.rover.position has no item",
-        ),
-        ("robots.rover.position.x=1", "robots.rover.position.x: robots.rover.position has no item"),
-        ("backend.x=1", "backend.x: backend is not a mapping; set the whole value"),
-        (
-            "adapters.xbee0.channel=13x",
-            "adapters.xbee0.channel: must be a whole number, not the text",
-        ),
-        ("adapters.xbee0.channel=30", "adapters.xbee0.channel: 30 is not a valid XBee channel"),
-        (
-            "adapters.xbee0.channel=013",
-            "adapters.xbee0.channel: a number with leading zeros is octal",
-        ),
-        (
-            "adapters.xbee0.channel=",
-            "adapters.xbee0.channel: must be a whole number, not the text ''",
-        ),
-        (
-            "adapters.xbee0.destination=0013",
-            "adapters.xbee0.destination: a number with leading zeros",
-        ),
-        (
-            "adapters.xbee0.destination=1320",
-            "adapters.xbee0.destination: must be text, not the number",
-        ),
-        ("adapters.xbee0.mapping={by: [", "adapters.xbee0.mapping: '[' is not closed; close it"),
-        (
-            "adapters.xbee0.mapping=a: b: c",
-            "adapters.xbee0.mapping: a ':' where a key is not allowed",
-        ),
-        (
-            "adapters.xbee0.mapping={by: hedder}",
-            "adapters.xbee0.mapping.by: unknown by 'hedder'; did",
-        ),
         ("adapters.xbee0.air=\x1b[1m", "adapters.xbee0.air: has unprintable characters"),
-        (
-            "adapters.xbee0.air=lob",
-            "adapters.xbee0.air: unknown air 'lob'; did you mean",
-        ),
-        ("adapters.new={kind: xbee}", "adapters.new.port: missing; write `port: /dev"),
-        ("version=3", "version: 3 is not one of the choices"),
     ],
 )
 def test_errors_name_the_option(xbee_yaml: str, errors: Lines, override: str, line: str) -> None:
@@ -142,17 +108,6 @@ def test_errors_name_the_option(xbee_yaml: str, errors: Lines, override: str, li
     place = "--set " + override.replace("\x1b", "\\x1b")
     assert any(one.startswith(place[:40]) and f": {line}" in one for one in reported), reported
     assert all(one.isprintable() for one in reported)
-
-
-def test_a_wrong_back_end_names_the_option(xbee_yaml: str, errors: Lines) -> None:
-    assert errors(xbee_yaml, backend="moc") == [
-        "--backend moc: backend: 'moc' is not one of the choices; did you mean 'mock'?"
-    ]
-
-
-def test_the_old_name_of_a_back_end_leads_to_the_new_one(xbee_yaml: str, errors: Lines) -> None:
-    (line,) = errors(xbee_yaml, backend="loop")
-    assert line == "--backend loop: backend: 'loop' was renamed; write loopback"
 
 
 def test_errors_of_the_file_come_first(xbee_yaml: str, errors: Lines) -> None:

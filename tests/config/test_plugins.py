@@ -1,22 +1,20 @@
 """Kinds are found by name; another distribution's by its entry point."""
 
 import importlib
-import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from hilgw import plugins
-from hilgw.cli.main import main
 from hilgw.config.load import load_text
 from hilgw.config.schema import file as shape
 from hilgw.controllers.base import Role
 from hilgw.errors import ConfigError
-
-Lines = Callable[..., list[str]]
+from tests.config.cases import Lines
+from tests.e2e.running import in_process
 
 THIRD_PARTY = '''
 from dataclasses import dataclass
@@ -107,31 +105,39 @@ BROKEN = {
 def third_party(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A distribution as pip would have put it: a module and its entry points."""
     (tmp_path / "hilgw_foo.py").write_text(THIRD_PARTY)
-    info = tmp_path / "hilgw_foo-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hilgw-foo\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(
+    (tmp_path / "hilgw_foo_leaves.py").write_text("raise SystemExit(0)\n")
+    install(
+        tmp_path,
+        "hilgw-foo",
         "[hilgw.adapters]\nfoo = hilgw_foo:ADAPTER\nxbee = hilgw_foo:ADAPTER\n"
         "broken = hilgw_foo_missing:ADAPTER\nnothing = hilgw_foo:__doc__\n"
         "half = hilgw_foo:Limits\nno_settings = hilgw_foo:Plain\nodd = hilgw_foo:Odd\n"
-        "leaves = hilgw_foo_leaves:ADAPTER\n"
+        "leaves = hilgw_foo_leaves:ADAPTER\n",
     )
-    (tmp_path / "hilgw_foo_leaves.py").write_text("raise SystemExit(0)\n")
     monkeypatch.syspath_prepend(tmp_path)
     shape.file_validator.cache_clear()
     yield tmp_path
     shape.file_validator.cache_clear()
 
 
+def install(folder: Path, name: str, entry_points: str) -> None:
+    info = folder / f"{name.replace('-', '_')}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(entry_points)
+
+
 def test_kinds_of_this_package() -> None:
-    assert "xbee" in plugins.find(plugins.ADAPTERS)
-    assert "beacon" in plugins.find(plugins.CONTROLLERS)
-    assert plugins.load(plugins.ADAPTERS, "xbee").kind == "xbee"
     for group in (plugins.ADAPTERS, plugins.BODIES, plugins.CONTROLLERS):
-        for kind, loader in plugins.find(group).items():
-            part = loader()
-            assert part.kind == kind
-            assert part.summary
+        kinds = plugins.find(group)
+        assert len(kinds) > 3
+        for kind, loader in kinds.items():
+            assert loader().kind == kind and loader().summary
+    for kind in plugins.own(plugins.ADAPTERS):
+        assert plugins.has(plugins.MOCKS, plugins.mock_of(kind))
+        assert plugins.mock_of(kind.replace("_", "-")) == plugins.mock_of(kind)
+    assert plugins.mock_of("uart") == "uart_node" and plugins.mock_of("nix") == "nix"
+    assert plugins.find(plugins.Group("hilgw.nothing", "hilgw.nothing", "kind", "NOTHING")) == {}
 
 
 @pytest.mark.parametrize("kind", ["base", "_xbee_session", "xbee.x", "", "XBee", "a" * 5000])
@@ -142,26 +148,19 @@ def test_what_is_not_a_kind(kind: str) -> None:
     assert caught.value.fix
 
 
-def test_a_group_without_a_package_is_empty() -> None:
-    group = plugins.Group("hilgw.nothing", "hilgw.nothing", "kind", "NOTHING")
-    assert plugins.find(group) == {}
-
-
-def test_a_third_partys_adapter_by_its_entry_point(third_party: Path, errors: Lines) -> None:
+@pytest.mark.usefixtures("third_party")
+def test_a_third_partys_adapter_by_its_entry_point(errors: Lines) -> None:
     text = "version: 1\nrobots: {r: {}}\nadapters: {a: {kind: foo, port: 'loop://', channel: 9, "
     config = load_text(text + "power_dbm: 5, follow: r}}\n", "f").config
     assert config.adapters["a"].settings.power_dbm == 5
-    assert errors(text + "power_dbm: 25}}\n")[0].endswith(
-        "adapters.a.power_dbm: 25 is out of range; allowed: 0 to 20"
-    )
-    assert errors(text + "power_dbm: 10}}\n")[0].endswith(
-        "adapters.a.power_dbm: is more than channel; lower it"
-    )
-    assert "unknown robot 's'" in errors(text + "power_dbm: 1, follow: s}}\n")[0]
+    for more, error in (
+        ("power_dbm: 25", "adapters.a.power_dbm: 25 is out of range; allowed: 0 to 20"),
+        ("power_dbm: 10", "adapters.a.power_dbm: is more than channel; lower it"),
+        ("power_dbm: 1, follow: s", "unknown robot 's'"),
+    ):
+        assert error in errors(text + more + "}}\n")[0]
     assert "did you mean 'foo'?" in errors(text.replace("foo", "fooo") + "}}\n")[0]
-
-
-def test_ours_goes_before_a_third_partys_of_the_same_name(third_party: Path) -> None:
+    # Ours goes before a third party's of the same name.
     assert plugins.find(plugins.ADAPTERS)["xbee"]().Settings.__name__ == "XBeeSettings"
 
 
@@ -175,35 +174,37 @@ def test_one_that_does_not_load_is_reported(third_party: Path, errors: Lines, ki
         assert line.endswith("repair or remove hilgw-foo")
 
 
+@pytest.mark.parametrize(
+    ("module", "error"),
+    [
+        (
+            "import sys\n\nimport no_such",
+            "ModuleNotFoundError: No module named 'no_such', at DIR:3",
+        ),
+        ("raise OSError('no library:\\n  libfoo')\n", "OSError: no library: libfoo, at DIR:1"),
+        ("x = (\n", "SyntaxError: '(' was never closed, at DIR:1; repair"),
+    ],
+)
 def test_a_part_that_does_not_load_is_shown_with_its_line(
-    third_party: Path, errors: Lines, monkeypatch: pytest.MonkeyPatch
+    third_party: Path, errors: Lines, monkeypatch: pytest.MonkeyPatch, module: str, error: str
 ) -> None:
     monkeypatch.delitem(sys.modules, "hilgw_foo", raising=False)
-    module = third_party / "hilgw_foo.py"
-    module.write_text("import sys\n\nimport no_such_module\n")
+    (third_party / "hilgw_foo.py").write_text(module)
+    importlib.invalidate_caches()
     (line,) = errors("version: 1\nadapters: {a: {kind: foo}}\n")
-    what = f"ModuleNotFoundError: No module named 'no_such_module', at {module}:3; repair"
+    what = error.replace("DIR", str(third_party / "hilgw_foo.py"))
     assert f"kind 'foo' of hilgw-foo does not load: {what}" in line
-    module.write_text("raise OSError('no library:\\n  libfoo')\n")
-    importlib.invalidate_caches()
-    (line,) = errors("version: 1\nadapters: {a: {kind: foo}}\n")
-    assert "OSError: no library: libfoo, at " in line
-    module.write_text("x = (\n")
-    importlib.invalidate_caches()
-    (line,) = errors("version: 1\nadapters: {a: {kind: foo}}\n")
-    assert f"SyntaxError: '(' was never closed, at {module}:1; repair" in line
 
 
 @pytest.fixture
 def parts_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "hilgw_parts.py").write_text(UNDECLARED)
-    info = tmp_path / "hilgw_parts-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hilgw-parts\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(
+    install(
+        tmp_path,
+        "hilgw-parts",
         "[hilgw.controllers]\nsilent = hilgw_parts:Silent\nwritten = hilgw_parts:Written\n"
         "peer = hilgw_parts:Peer\n[hilgw.bodies]\nsilent = hilgw_parts:Silent\n"
-        "robot = hilgw_parts:Robot\n"
+        "robot = hilgw_parts:Robot\n",
     )
     monkeypatch.syspath_prepend(tmp_path)
 
@@ -223,28 +224,12 @@ def test_a_kind_declares_what_it_is() -> None:
         assert caught.value.fix.startswith(fix)
 
 
-def test_the_others_go_on(third_party: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("third_party")
+def test_the_others_go_on(tmp_path: Path) -> None:
     parts, broken = plugins.load_all(plugins.ADAPTERS)
-    assert {"xbee", "uart", "foo", "odd"} <= set(parts)
-    assert len(broken) == len(BROKEN) - 1
-    assert main(["schema"]) == 0
-    out, err = capsys.readouterr()
-    kinds = {
-        text.removeprefix("adapter ")
-        for text in re.findall(r'"title": "(adapter \w+)"', json.dumps(json.loads(out)))
-    }
-    assert {"xbee", "foo"} <= kinds
-    assert not kinds & set(BROKEN)
+    assert {"xbee", "uart", "foo", "odd"} <= set(parts) and len(broken) == len(BROKEN) - 1
+    code, out, err = in_process("schema", cwd=tmp_path)
+    kinds = set(re.findall(r'"title": "adapter (\w+)"', out))
+    assert code == 0 and {"xbee", "foo"} <= kinds and not kinds & set(BROKEN)
     assert len(err.splitlines()) == len(BROKEN)
     assert all(reported in err for reported in BROKEN.values())
-
-
-@pytest.mark.parametrize("kind", plugins.own(plugins.ADAPTERS))
-def test_every_adapter_is_the_name_of_a_mock(kind: str) -> None:
-    assert plugins.has(plugins.MOCKS, plugins.mock_of(kind))
-    assert plugins.mock_of(kind.replace("_", "-")) == plugins.mock_of(kind)
-
-
-def test_names_of_mocks() -> None:
-    assert plugins.mock_of("uart") == "uart_node" and plugins.mock_of("text") == "text_module"
-    assert plugins.mock_of("gcode-machine") == "gcode_machine" and plugins.mock_of("nix") == "nix"

@@ -1,6 +1,6 @@
 """Poses, motions, obstacles and motion capture in the file: taken, or refused at their place."""
 
-from collections.abc import Callable
+import re
 from pathlib import Path
 
 import pytest
@@ -11,9 +11,7 @@ from hilgw.config.scene import LARGEST_FILE, read_motion
 from hilgw.config.source.positions import ConfigErrors
 from hilgw.medium.motion import Circle, Waypoints
 from hilgw.medium.obstacle_settings import ObstacleSettings
-from tests.config.cases import cases
-
-Lines = Callable[..., list[str]]
+from tests.config.cases import Lines, cases
 
 WORLD = """
 version: 1
@@ -56,18 +54,8 @@ def test_all_of_it_is_taken() -> None:
 def test_what_is_wrong_is_reported_at_its_place(
     old: str, new: str, line: str, errors: Lines
 ) -> None:
-    assert any(line in each for each in errors(changed(old, new)))
-
-
-def test_every_error_names_line_and_column(errors: Lines) -> None:
-    (line,) = errors(changed("radius: 2", "radius: -2"))
-    assert line.startswith("f:7:55: ")
-
-
-def test_a_device_that_is_turned_about_no_axis(errors: Lines) -> None:
-    device = "devices: {tx: {node: Emitter, translation: [0, 0, 2.0e+9]}}, position: [1, 2, 3]"
-    (line,) = errors(changed("position: [1, 2, 3]", device))
-    assert "robots.buoy.devices.tx.translation[2]: " in line
+    found = errors(changed(old, new))
+    assert any(line in each and re.match(r"f:\d+:\d+: ", each) for each in found)
 
 
 def test_a_rotation_without_a_position_is_worth_a_word(warnings: Lines) -> None:
@@ -75,13 +63,15 @@ def test_a_rotation_without_a_position_is_worth_a_word(warnings: Lines) -> None:
     assert "warning: robots.buoy.rotation: has no effect without a position" in line
 
 
-@pytest.mark.parametrize("listen", ["127.0.0.1:0", "[::1]:9763", "localhost:9763", "127.9.9.9:1"])
+@pytest.mark.parametrize(
+    "listen",
+    [
+        *('"127.0.0.1:0"', '"[::1]:9763"', '"localhost:9763"', '"127.9.9.9:1"'),
+        '"0.0.0.0:9763", allow_remote: true',
+    ],
+)
 def test_loopback_addresses_need_no_leave(listen: str) -> None:
-    load_text(changed("127.0.0.1:9763", listen), "f")
-
-
-def test_other_addresses_need_it() -> None:
-    load_text(changed('"127.0.0.1:9763"', '"0.0.0.0:9763", allow_remote: true'), "f")
+    load_text(changed('"127.0.0.1:9763"', listen), "f")
 
 
 # --- a file of timed poses ------------------------------------------------------------------------
@@ -96,60 +86,37 @@ def refused(path: Path) -> list[str]:
     return str(caught.value).splitlines()
 
 
-def test_a_motion_file_is_looked_for_beside_the_configuration(tmp_path: Path) -> None:
-    (tmp_path / "c.yaml").write_text(FILE)
+@pytest.mark.parametrize("folder", ["", "FOLDER/"])
+def test_a_motion_file_is_looked_for_beside_the_configuration(tmp_path: Path, folder: str) -> None:
+    path = folder.replace("FOLDER", str(tmp_path)) + "poses.csv"
+    (tmp_path / "c.yaml").write_text(FILE.replace("poses.csv", path))
     (tmp_path / "poses.csv").write_text(POSES)
     motion = load_config(str(tmp_path / "c.yaml")).config.robots["rover"].motion
     assert isinstance(motion, MotionFile)
     assert read_motion(motion, "rover").at(10**9, 2).position == (2, 0, 0)
 
 
-def test_an_absolute_path_is_taken_as_it_is(tmp_path: Path) -> None:
-    (tmp_path / "p.csv").write_text(POSES)
-    (tmp_path / "c.yaml").write_text(FILE.replace("poses.csv", str(tmp_path / "p.csv")))
-    load_config(str(tmp_path / "c.yaml"))
-
-
-def test_a_file_without_this_body(tmp_path: Path) -> None:
-    (tmp_path / "c.yaml").write_text(FILE.replace("poses.csv", "poses.csv, name: rovr"))
-    (tmp_path / "poses.csv").write_text(POSES)
-    (line,) = refused(tmp_path / "c.yaml")
-    assert "robots.rover.motion.name: " in line
-    assert line.endswith("has no object 'rovr'; did you mean 'rover'?")
+FAR = b"0,rover,0,0,2e9,0,0,0,1\n"
 
 
 @pytest.mark.parametrize(
-    ("content", "reported"),
+    ("path", "content", "reported"),
     [
-        (b"0,rover,0,0\n", "poses.csv:1:1: not a timed pose: '0,rover,0,0'; write time_s,name,x"),
-        (POSES.encode() + POSES.encode(), "poses.csv:3:1: rover: times do not ascend"),
-        (b"\xff\xfe", "poses.csv: is not UTF-8 text"),
-        (b"#" * (LARGEST_FILE + 1), "poses.csv: is larger than 16 MiB"),
-        (
-            b"0,rover,0,0,2e9,0,0,0,1\n",
-            "poses.csv:1:9: position [0.0, 0.0, 2000000000.0] is not a valid position",
-        ),
+        ("poses.csv", b"0,rover,0,0\n", "poses.csv:1:1: not a timed pose: '0,rover,0,0'; write t"),
+        ("poses.csv", 2 * POSES.encode(), "poses.csv:3:1: rover: times do not ascend"),
+        ("poses.csv", b"\xff\xfe", "poses.csv: is not UTF-8 text"),
+        ("poses.csv", b"#" * (LARGEST_FILE + 1), "poses.csv: is larger than 16 MiB"),
+        ("poses.csv", FAR, "poses.csv:1:9: position [0.0, 0.0, 2000000000.0] is not a valid pos"),
+        ("poses.csv, name: rovr", POSES.encode(), "has no object 'rovr'; did you mean 'rover'?"),
+        ("none.csv", b"", "cannot be read: No such file or directory"),
+        (".", b"", "this is not a file"),
+        ("/dev/zero", b"", "this is not a file"),
+        ('"a\\0b"', b"", "has no NUL"),
     ],
-    ids=["short", "twice", "binary", "large", "far"],
+    ids=str,
 )
-def test_a_file_that_holds_none(tmp_path: Path, content: bytes, reported: str) -> None:
-    (tmp_path / "c.yaml").write_text(FILE)
+def test_a_file_that_holds_none(tmp_path: Path, path: str, content: bytes, reported: str) -> None:
+    (tmp_path / "c.yaml").write_text(FILE.replace("poses.csv", path))
     (tmp_path / "poses.csv").write_bytes(content)
     (line,) = refused(tmp_path / "c.yaml")
-    assert f"robots.rover.motion.path: {tmp_path}/{reported}" in line
-
-
-@pytest.mark.parametrize(
-    ("path", "reported"),
-    [
-        ("none.csv", "cannot be read: No such file or directory"),
-        (".", "this is not a file"),
-        ("/dev/zero", "this is not a file"),
-        ('"a\\0b"', "has no NUL"),
-    ],
-)
-def test_a_path_that_leads_to_no_file(tmp_path: Path, path: str, reported: str) -> None:
-    (tmp_path / "c.yaml").write_text(FILE.replace("poses.csv", path))
-    (line,) = refused(tmp_path / "c.yaml")
-    assert "c.yaml:2:" in line
-    assert reported in line
+    assert "c.yaml:2:" in line and "robots.rover.motion." in line and reported in line

@@ -21,7 +21,6 @@ from hilgw.config.schema.describe import rows
 from hilgw.config.schema.editors import json_schema_of
 from hilgw.config.schema.file import json_schema
 from hilgw.config.schema.models import parts_schema, plain, settings_schema
-from hilgw.config.source.document import compose
 from hilgw.config.source.positions import ConfigErrors
 from hilgw.errors import ConfigError
 from hilgw.settings import setting
@@ -92,34 +91,10 @@ def refusals(data: Any) -> list[tuple[tuple[Any, ...], str]]:
     return [(locate(error)[0], error["type"]) for error in caught.value.errors()]
 
 
-def test_defaults() -> None:
-    assert take({}) == Sample()
-
-
 def test_values_of_every_type() -> None:
-    made = take(
-        {
-            "integer": -1,
-            "real": 3,
-            "flag": True,
-            "text": "abc",
-            "choice": "green",
-            "level": 4,
-            "maybe": 0,
-            "literal": "on-time",
-            "pair": [1, 2.5],
-            "many": [1, 2],
-            "table": {1: "a"},
-            "nested": {"edge_m": 2},
-            "shape": {"by": "circle", "radius_m": 3},
-            "mixed": {"key": {"number": 3}},
-            "either": "text",
-            "shapes": {"a": {}},
-            "copy": 1,
-            "model_config": 2,
-        }
-    )
-    assert made == Sample(
+    """As they are in a file, and without them the defaults."""
+    assert take({}) == Sample()
+    made = Sample(
         integer=-1,
         real=3.0,
         flag=True,
@@ -139,8 +114,10 @@ def test_values_of_every_type() -> None:
         copy=1,
         model_config=2,
     )
-    assert isinstance(made.real, float)
-    assert isinstance(made.many, tuple)
+    data = plain(made)
+    assert data["shape"] == {"by": "circle", "radius_m": 3.0} and data["pair"] == [1.0, 2.5]
+    again = take({**data, "real": 3, "maybe": 0, "mixed": {"key": {"number": 3}}})
+    assert again == made and isinstance(again.real, float) and isinstance(again.many, tuple)
 
 
 @pytest.mark.parametrize(
@@ -148,47 +125,35 @@ def test_values_of_every_type() -> None:
     [
         ({"integer": True}, ("integer",)),
         ({"integer": 1.0}, ("integer",)),
-        ({"integer": "1"}, ("integer",)),
         ({"integer": 11}, ("integer",)),
-        ({"integer": -2}, ("integer",)),
         ({"integer": None}, ("integer",)),
         ({"real": 0}, ("real",)),
-        ({"real": True}, ("real",)),
         ({"real": math.nan}, ("real",)),
         ({"real": math.inf}, ("real",)),
-        ({"flag": 1}, ("flag",)),
         ({"flag": "true"}, ("flag",)),
-        ({"text": 1}, ("text",)),
         ({"text": "A"}, ("text",)),
         ({"text": "a\n"}, ("text",)),
         ({"choice": "blue"}, ("choice",)),
         ({"level": 3}, ("level",)),
-        ({"level": True}, ("level",)),
         ({"maybe": -1}, ("maybe",)),
         ({"literal": "never"}, ("literal",)),
         ({"pair": [1]}, ("pair",)),
-        ({"pair": [1, 2, 3]}, ("pair",)),
         ({"pair": [1, -2]}, ("pair", 1)),
         ({"pair": "12"}, ("pair",)),
         ({"pair": {1: 2, 3: 4}}, ("pair",)),
         ({"many": [1, -1]}, ("many", 1)),
-        ({"many": 1}, ("many",)),
-        ({"table": {"1": "a"}}, ("table", "1")),
         ({"table": {1: 2}}, ("table", 1)),
         ({"nested": {"edge": 2}}, ("nested", "edge")),
-        ({"nested": 2}, ("nested",)),
         ({"shape": {"by": "circle"}}, ("shape", "radius_m")),
         ({"shape": {"by": "circle", "radius_m": 0}}, ("shape", "radius_m")),
         ({"shape": {"by": "oval"}}, ("shape", "by")),
         ({"shape": {"by": ["circle"]}}, ("shape", "by")),
         ({"shape": {"radius_m": 1}}, ("shape", "by")),
-        ({"shape": "circle"}, ("shape",)),
         ({"mixed": 1}, ("mixed",)),
         ({"mixed": {"number": 1}}, ("mixed", "key")),
         ({"mixed": {"key": {"number": "1"}}}, ("mixed", "key", "number")),
         ({"either": 1.5}, ("either",)),
         ({"either": True}, ("either",)),
-        ({"either": None}, ("either",)),
         ({"shapes": {"a": {"edge": 1}}}, ("shapes", "a", "edge")),
         ({"field_copy": 1}, ("field_copy",)),
         ({"integer": 9, "flag": True}, ()),
@@ -258,37 +223,10 @@ def test_the_schema_of_settings_has_docs_limits_and_defaults() -> None:
     assert properties["shape"]["default"] == {"by": "square", "edge_m": 1.0}
 
 
-def test_the_schema_reports_the_same_as_the_checks() -> None:
-    editor = jsonschema.Draft202012Validator(sample_schema())
-    good = [{}, {"integer": -1}, {"shape": {"by": "circle", "radius_m": 1}}, {"mixed": "a"}]
-    bad = [
-        {"integer": 11},
-        {"integer": 1.5},
-        {"text": "A"},
-        {"pair": [1]},
-        {"shape": {"radius_m": 1}},
-        {"shape": {"by": "square", "radius_m": 1}},
-        {"mixed": {"number": 1}},
-        {"other": 1},
-    ]
-    for data in good:
-        assert editor.is_valid(data), data
-        take(data)
-    for data in bad:
-        assert not editor.is_valid(data), data
-        refusals(data)
-
-
 @pytest.mark.parametrize("file", sorted(ROOT.glob("configs/*.yaml")), ids=lambda file: file.stem)
 def test_shipped_files_fit_the_schema(editor: jsonschema.Draft202012Validator, file: Path) -> None:
     data = json.loads(json.dumps(yaml.safe_load(file.read_text(encoding="utf-8"))))
     assert [error.message for error in editor.iter_errors(data)] == []
-
-
-def mutate(change: Callable[[Any], None]) -> Any:
-    data = yaml.safe_load((ROOT / "configs" / "xbee.yaml").read_text(encoding="utf-8"))
-    change(data)
-    return data
 
 
 @pytest.mark.parametrize(
@@ -297,23 +235,17 @@ def mutate(change: Callable[[Any], None]) -> Any:
         lambda data: data.pop("version"),
         lambda data: data.update(backend="moc"),
         lambda data: data.update(colour=1),
-        lambda data: data["adapters"]["xbee0"].pop("port"),
-        lambda data: data["adapters"]["xbee0"].update(kind="xbe"),
-        lambda data: data["adapters"]["xbee0"].update(buadRate=9600),
-        lambda data: data["adapters"]["xbee0"].update(mapping={"by": "none"}),
         lambda data: data["adapters"].update({"a.b": data["adapters"]["xbee0"]}),
-        lambda data: data["robots"]["rover"]["devices"]["tx"].update(node="Reciever"),
-        lambda data: data["robots"]["rover"]["devices"]["tx"].update(type="x"),
         lambda data: data["robots"]["rover"].update(position=[0, 0]),
         lambda data: data["robots"]["rover"]["controller"].update(period_ms=0),
-        lambda data: data["airs"]["lab"].update(loss=2),
         lambda data: data["airs"]["lab"]["nodes"]["spare"].update(replies={"a": 1}),
     ],
 )
 def test_what_the_checks_refuse_editors_underline(
     editor: jsonschema.Draft202012Validator, change: Callable[[Any], None]
 ) -> None:
-    data = mutate(change)
+    data = yaml.safe_load((ROOT / "configs" / "xbee.yaml").read_text(encoding="utf-8"))
+    change(data)
     assert not editor.is_valid(json.loads(json.dumps(data)))
     with pytest.raises(ConfigErrors):
         load_text(yaml.safe_dump(data), "f")
@@ -414,15 +346,3 @@ def test_choices_inside_an_entry_have_one_message_too(
     assert found[0][0] == ["adapters", "line", *place]
     assert reported in found[0][1]
     assert {len(where) for where, _ in found} == {2 + len(place)}
-
-
-def test_root() -> None:
-    schema = json_schema()
-    assert schema["title"] == "hilgw configuration"
-    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    assert schema["required"] == ["version"]
-
-
-def test_defaults_as_they_would_stand_in_a_file() -> None:
-    assert plain(Sample())["shape"] == {"by": "square", "edge_m": 1.0}
-    assert compose("a: 1", "f").data == plain({"a": 1})

@@ -78,23 +78,6 @@ def items(page: Path) -> list[Path]:
     return [(page.parent / link).resolve() for link in links]
 
 
-def linked(page: Path) -> list[Path]:
-    """The pages that this page links to, in order."""
-    text = page.read_text(encoding="utf-8")
-    return [(page.parent / link).resolve() for link in re.findall(r"\]\(([^)\s#:]+\.md)", text)]
-
-
-def test_nothing_arrives_is_the_first_link() -> None:
-    first = (DOCS / "nothing-arrives.md").resolve()
-    assert linked(DOCS / "index.md")[0] == first
-    assert linked(DOCS / "start.md")[0] == first
-    assert first in linked(ROOT / "README.md")
-
-
-def test_the_book_has_five_parts() -> None:
-    assert [page.stem for page in items(DOCS / "index.md")] == list(PARTS)
-
-
 def test_a_page_has_one_task_and_is_short() -> None:
     pages = {str(page.relative_to(DOCS)): page for page in DOCS.rglob("*.md")}
     tasks = {name: page for name, page in pages.items() if not name.startswith(REFERENCE)}

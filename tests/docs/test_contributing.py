@@ -23,31 +23,8 @@ STEPS = re.split(r"^\d\. ", FIRST_CHANGE, flags=re.M)[1:]
 NEW_EVENT = re.split(
     r"^\d\. ", PAGE.partition("## Add a kind of event")[2].partition("\n## ")[0], flags=re.M
 )[1:]
-TOOLS = [line for line in LINES if line.startswith("tools/")]
+SHARED = ("conftest", "cases", "e2e/running")
 COMMANDS = [line for line in LINES if line.startswith("hilgw ")]
-
-
-def test_every_line_is_of_a_kind_that_is_run() -> None:
-    assert [*TOOLS, *COMMANDS] == LINES and COMMANDS
-    # tests/e2e/test_readme.py runs tools/run; this is a run of tools/test, with or without --fast.
-    assert TOOLS[:3] == ["tools/run", "tools/test", "tools/test --fast"]
-
-
-@pytest.mark.process
-def test_a_part_of_the_tests_can_be_selected() -> None:
-    for line in TOOLS[3:]:
-        program, *arguments = shlex.split(line)
-        assert (ROOT / program).exists()
-        collect = [sys.executable, "-m", "pytest", "--collect-only", "-p", "no:cacheprovider"]
-        done = subprocess.run(
-            [*collect, *arguments],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout
 
 
 def change(checkout: Path, step: str) -> None:
@@ -65,7 +42,8 @@ def change(checkout: Path, step: str) -> None:
 def copy_with_tests(folder: Path, tests: str) -> None:
     """Copy the checkout with one folder of tests, and what all tests share."""
     copy_checkout(folder, "hilgw", "firmware_mocks", tests)
-    for name in ("pyproject.toml", "tests/conftest.py", "tests/cases.py"):
+    (folder / "tests" / "e2e").mkdir()
+    for name in ("pyproject.toml", *(f"tests/{each}.py" for each in SHARED)):
         shutil.copy(ROOT / name, folder / name)
 
 

@@ -11,6 +11,10 @@ import yaml
 
 from hilgw.config.load import load_text
 from hilgw.config.source.positions import ConfigErrors
+from hilgw.medium.mocap import decode
+from hilgw.medium.pose import Pose
+from tests.docs.reading import pages
+from tests.e2e.running import run
 from tests.engine.robot.stepped_gateway import MS, SteppedGateway
 
 PAGE = (Path(__file__).parents[2] / "docs" / "controller-kinds.md").read_text(encoding="utf-8")
@@ -54,3 +58,30 @@ def test_its_own_check_has_a_position() -> None:
     robots["rover"]["controller"]["prefix"] = "ré"
     with pytest.raises(ConfigErrors, match=r"f:1:\d+: robots.rover.controller.prefix: is not ASC"):
         load_text(json.dumps({"version": 1, "robots": robots}, ensure_ascii=False), "f")
+
+
+# --- docs/semantics.md ----------------------------------------------------------------------------
+
+
+SEMANTICS_PAGE = pages("semantics", "emitter-receiver", "medium", "poses")
+
+
+@pytest.mark.process
+def test_the_page_begins_with_an_example_and_its_output(tmp_path: Path) -> None:
+    assert SEMANTICS_PAGE.index("## An example") < SEMANTICS_PAGE.index("| case |")
+    file = tmp_path / "example.yaml"
+    file.write_text(re.findall(r"```yaml\n(.*?)```", SEMANTICS_PAGE, re.DOTALL)[0])
+    command = re.search(
+        r"`hilgw --config FILE (.*?)` prints\n\n```\n(.*?)```", SEMANTICS_PAGE, re.DOTALL
+    )
+    assert command
+    done = run("--config", str(file), *command[1].split(), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split("ready\n")[1].split("summary")[0] == command[2]
+    lines = [line.split()[:2] for line in command[2].splitlines()]
+    assert lines[:2] == [["0.032", "rover.tx"], ["0.064", "truck.rx"]]
+
+
+def test_the_datagram_it_shows() -> None:
+    (shown,) = re.findall(r'^    (\{"rover".*\})$', SEMANTICS_PAGE, re.MULTILINE)
+    assert decode(shown.encode()) == {"rover": Pose((1.0, 2.0, 0.0)), "wall": None}

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import hilgw.api
-from hilgw.api.robot import CLASSES
 from hilgw.testing.sim import wait_until
 from tests.docs.reading import pages
 from tests.e2e.running import Gateway, patient, run
@@ -47,12 +45,6 @@ def test_the_commands_of_the_page_find_the_robot(folder: Path) -> None:
         (folder / "rover.yaml").write_text("\n".join(lines))
         done = run(*arguments, cwd=folder)
         assert (done.stdout, done.stderr) == ("tcp://127.0.0.1:1234/rover\n", "")
-
-
-def test_the_page_names_every_supported_class() -> None:
-    names = {each.__name__ for each in CLASSES}
-    assert all(re.search(rf"\b{name}\b", PAGE) for name in names)
-    assert names <= set(hilgw.api.__all__)
 
 
 # As declared in the reference manual of Webots, for the functions of the example.

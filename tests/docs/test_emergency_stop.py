@@ -1,21 +1,26 @@
 """docs/emergency-stop.md: its commands work, its file is valid, its table has the real causes."""
 
+import asyncio
 import os
 import re
 from pathlib import Path
 
 import pytest
 
+from hilgw.assemble.gateway import build
 from hilgw.cli.commands.clients import arming
+from hilgw.cli.main import main
 from hilgw.cli.parser import parse
-from hilgw.config.load import load_text
-from hilgw.config.model import EstopConfig
+from hilgw.client.arming import arm
+from hilgw.config.load import load_config, load_text
+from hilgw.config.model import EstopConfig, armed
 from hilgw.config.queries import is_estop_mocked
 from hilgw.control.events import StopReason
 from hilgw.engine.arming import estop
 from hilgw.engine.control_loop.report import BY_HAND
+from hilgw.engine.control_socket.control_server import ControlServer
+from hilgw.engine.observer import Observer
 from hilgw.errors import PeerError, SafetyError
-from hilgw.protocols.gateway.messages import LEASE_S, RENEW_S
 from hilgw.transports.serial.modem_line import ANSWER_S
 from tests.e2e.running import Gateway, run, wait_until
 
@@ -35,11 +40,7 @@ def test_the_file_has_a_real_switch_and_with_mocks_a_mock() -> None:
         assert not is_estop_mocked(beside)
 
 
-def test_its_figures_are_those_of_the_code() -> None:
-    assert f"every {RENEW_S * 1000:g} ms over" in PAGE
-    assert f"not run for {LEASE_S * 1000:g} ms" in PAGE
-    assert f"reads the line every {estop.PERIOD_S * 1000:g} ms" in PAGE
-    assert f"without one within {ANSWER_S * 1000:g} ms" in PAGE
+def test_a_pressed_switch_is_noticed_within_50_ms() -> None:
     worst_s = estop.PERIOD_S * (estop.MISSED + 1), estop.PERIOD_S + estop.LOOP_S, 0.01 + ANSWER_S
     assert max(worst_s) <= 0.05
 
@@ -76,3 +77,40 @@ def test_the_commands_in_their_order(tmp_path: Path) -> None:
         assert not gateway.report()["control_loops"]["create"]["armed"]
     os.close(master)
     os.close(switch)
+
+
+# --- docs/config/safety.md, Armed -----------------------------------------------------------------
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_commands_arm_and_disarm(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "config" / "safety.md").read_text(encoding="utf-8")
+    section = page.split("## Armed")[1].split("\n## ")[0]
+    start, *rest = re.findall(r"^    hilgw (.*)$", section, re.M)
+    args = parse(start.split())
+    assert args.arm and [each.split()[0] for each in rest] == ["arm", "arm", "disarm"]
+    config = load_config(str(ROOT / args.config), []).config  # on its mock: it has to be up
+    control = str(tmp_path / "control")
+
+    async def run() -> None:
+        gateway = build(armed(config), asyncio.get_running_loop(), Observer())
+        state = gateway.control_loops["create"].safety.state
+        assert state.armed
+        state.disarm()
+        server = ControlServer(gateway, control)
+        await server.start()
+        try:
+            for command in rest:
+                line = [*command.split(), "--control", control]
+                assert await asyncio.to_thread(main, line) == 0
+                assert state.armed is command.startswith("arm")
+            (name,) = re.findall(r'hilgw\.client\.arming\.arm\("(\w+)"\)', section)
+            await asyncio.to_thread(lambda: arm(name, control=control))
+            assert state.armed
+        finally:
+            await server.close()
+            gateway.close()
+
+    asyncio.run(run())

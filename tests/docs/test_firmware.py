@@ -1,16 +1,12 @@
 """docs/firmware.md: its sketch, configurations, commands and tables are those of the library."""
 
 import re
-import shlex
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-import yaml
 
-from hilgw.cli.parser import parse
-from hilgw.config.load import load_text
 from tests.docs.reading import pages
 from tests.e2e.running import ROOT
 from tests.firmware.node import FRAMINGS, SOURCES
@@ -32,14 +28,6 @@ def test_the_sketch_is_the_example() -> None:
     )
 
 
-def test_the_configurations_are_valid() -> None:
-    whole, part = blocks("yaml")
-    assert load_text(whole, "board.yaml").warnings == []
-    both = yaml.safe_load(whole)
-    both["adapters"]["board"] |= yaml.safe_load(part)["adapters"]["board"]
-    assert load_text(yaml.safe_dump(both | {"backend": "mock"}), "board.yaml").warnings == []
-
-
 def test_the_table_of_framings() -> None:
     rows = re.findall(r"^\| (`.+?) \| (`hilgw.+?) \| ([\d, ]+) \|$", PAGE, re.MULTILINE)
     listed = {
@@ -48,13 +36,6 @@ def test_the_table_of_framings() -> None:
         for name, symbol, spare in zip(*(each.split(",") for each in row), strict=True)
     }
     assert listed == {name: each for name, each in FRAMINGS.items() if name != "wc2ec"}
-
-
-def test_the_commands_of_hilgw_exist() -> None:
-    commands = re.findall(r"^    hilgw (.+)$", PAGE, re.MULTILINE)
-    assert len(commands) == 2
-    for command in commands:
-        parse(shlex.split(command))
 
 
 @pytest.mark.process

@@ -3,7 +3,6 @@
 import re
 import subprocess
 import sys
-import tomllib
 from datetime import date
 from pathlib import Path
 
@@ -23,8 +22,6 @@ REPORT = {
     "by": "a laboratory",
     "report": "https://example.org/issues/1",
 }
-# Judges that no requirement names: Debian's, and npm's.
-PROGRAMS = {"LIRC": "tests/e2e/test_lirc.py", "xbee-api": "tests/e2e/test_npm_xbee_api.py"}
 
 
 def rows(page: Path) -> dict[str, list[str]]:
@@ -46,16 +43,6 @@ def test_a_kind_without_a_report_states_it() -> None:
             assert re.match("mock (only|and independent programs only)", cells[4]), kind
 
 
-def test_the_independent_programs_are_those_of_the_tests() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extra = " ".join(project["optional-dependencies"]["test"])
-    for program in (name for names in DATA["independent"].values() for name in names):
-        if program in PROGRAMS:
-            assert program.lower() in (ROOT / PROGRAMS[program]).read_text("utf-8").lower()
-        else:
-            assert program in extra, program
-
-
 @pytest.mark.process
 def test_a_report_is_shown_in_the_table_and_on_the_page_of_its_kind(tmp_path: Path) -> None:
     options = FIELDS["result"]["attributes"]["options"]
@@ -75,6 +62,39 @@ def test_a_report_is_shown_in_the_table_and_on_the_page_of_its_kind(tmp_path: Pa
         assert ("Tested on hardware: no." in page) != worked
 
 
-def test_the_form_asks_for_each_column() -> None:
-    columns = {"kind", "hardware", "firmware", "date", "by", "result", "report"}
-    assert columns <= set(FIELDS)
+# --- docs/first-check.md --------------------------------------------------------------------------
+
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+FIRST_FORM = ROOT / ".github" / "ISSUE_TEMPLATE" / "hardware-report.yml"
+LINE = re.compile(
+    r"^Tested on hardware: (no|\[yes\]\(https://\S+\))\. "
+    r"\[Test yours\]\((\S+)\), and \[report the result\]\((\S+)\)\.$",
+    re.M,
+)
+
+
+def page_of(group: plugins.Group, kind: str) -> Path:
+    if group is plugins.ADAPTERS:
+        return DOCS / "adapters" / f"{kind}.md"
+    (page,) = (
+        page for page in DOCS.glob("*.md") if f"<!-- table: stop {kind} -->" in page.read_text()
+    )
+    return page
+
+
+@pytest.mark.parametrize(
+    ("group", "kind"),
+    [
+        (group, kind)
+        for group in (plugins.BODIES, plugins.ADAPTERS)
+        for kind in plugins.names(group)
+    ],
+    ids=lambda each: getattr(each, "name", each),
+)
+def test_each_page_states_whether_it_was_tested(group: plugins.Group, kind: str) -> None:
+    page = page_of(group, kind)
+    (found,) = LINE.findall(page.read_text(encoding="utf-8"))
+    assert (page.parent / found[1]).resolve() == DOCS / "first-check.md"
+    assert (page.parent / found[2]).resolve() == FIRST_FORM

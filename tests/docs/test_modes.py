@@ -68,11 +68,3 @@ def test_the_commands_of_the_page(tmp_path: Path) -> None:
     assert set(report["divergence"]) >= {"ds_left", "ds_front", "ds_right"}
     stops = report["bodies"]["body"]["stops"]  # of the robot that was left, unless it stood already
     assert stops.get("exchanged") == 1 or sum(stops.values()) > 1, (stops, text)
-
-
-def test_the_file_of_the_page_is_valid(tmp_path: Path) -> None:
-    found = re.search(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
-    assert found
-    (tmp_path / "rover.yaml").write_text("version: 1\n" + found[1])
-    done = run("check", "rover.yaml", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")

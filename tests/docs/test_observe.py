@@ -1,14 +1,18 @@
 """docs/observe.md: its commands, beside the gateway that it names."""
 
+import json
 import re
 import shlex
 import subprocess
+import urllib.request
 from pathlib import Path
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
+from hilgw.protocols.gateway.metrics import FAMILIES
 from tests.docs.reading import pages
-from tests.e2e.running import COMMAND, Gateway, environment
+from tests.e2e.running import COMMAND, Gateway, environment, run
 
 PAGE = pages("observe", "scripts", "status")
 EXAMPLES = re.findall(r"```text\n\$ hilgw (watch.*?)(?: \| .*?)?\n(.*?)```", PAGE, re.S)
@@ -40,3 +44,50 @@ def pattern(line: str) -> re.Pattern[str]:
     text = re.sub(r"( [0-9a-f]{2})+(?= |$)", " HEX", " ".join(words))
     text = r" +".join(map(re.escape, text.split()))
     return re.compile(text.replace("HEX", "[0-9a-f ]+").replace("N", r"\d+"))
+
+
+# --- docs/status.md -------------------------------------------------------------------------------
+
+
+STATUS_PAGE = pages("status")
+
+
+@pytest.mark.process
+def test_status_and_metrics_show_what_the_page_shows(tmp_path: Path) -> None:
+    (tmp_path / "run" / "hilgw").mkdir(
+        0o700, parents=True
+    )  # else those of other folders are looked for
+    assert run("status", cwd=tmp_path).returncode == 5
+    arguments = ["--config", "uart", "--metrics", "127.0.0.1:0"]
+    with Gateway(tmp_path, arguments) as gateway:
+        done = run("status", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        shown = re.search(r"\$ hilgw status\n(.*?)```", STATUS_PAGE, re.S)
+        assert shown is not None
+        for line in shown[1].splitlines():
+            assert re.search(pattern_status(line), done.stdout), (line, done.stdout)
+        assert "\x1b" not in done.stdout
+        (status,) = json.loads(run("status", "--json", cwd=tmp_path).stdout)
+        assert status["ports"]["uart0"]["state"] == "up"
+        hops = [row.split("`")[1] for row in STATUS_PAGE.split("| hop |")[1].splitlines()[2:9]]
+        assert hops == list(status["latency"])
+        printed = run("metrics", cwd=tmp_path)
+        assert printed.returncode == 0
+        assert re.search(
+            r'hilgw_port_up\{config=".*uart.yaml",pid="\d+",port="uart0"\} 1.0', printed.stdout
+        )
+        url = re.search(r"metrics at (http://\S+)", gateway.text())
+        assert url is not None
+        with urllib.request.urlopen(url[1]) as answer:
+            served = answer.read().decode()
+    for text in (printed.stdout, served):
+        names = {family.name for family in text_string_to_metric_families(text)}
+        assert names == {name.removesuffix("_total") for name, *_ in FAMILIES} | {
+            "hilgw_latency_seconds"
+        }
+
+
+def pattern_status(line: str) -> str:
+    """Of a line of the page, whatever its numbers are."""
+    words = [re.sub(r"^[\d.]+(,?)$", r"NUMBER\1", word) for word in line.split()]
+    return r" +".join(map(re.escape, words)).replace("NUMBER", r"[\d.e+]+")

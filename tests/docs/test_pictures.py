@@ -1,6 +1,7 @@
 """The pictures are those that tools/draw_pictures draws, and can be read."""
 
 import re
+import struct
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hilgw import plugins
+from hilgw.web.layout import PAGES as WEB_PAGES
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "pictures"
@@ -53,38 +55,6 @@ def test_words_fit_their_box_and_all_fits_the_picture(path: Path) -> None:
             assert x - half >= 0 and x + half <= width, text.text
             assert 12 < float(text.attrib["y"]) < height - 4, text.text
     assert root.findtext(f"{SVG}title")
-
-
-def keyframes(style: str, name: str) -> list[tuple[float, str]]:
-    """Each percentage of an animation, with its declarations."""
-    (body,) = re.findall(rf"@keyframes {name} {{ (.*) }}$", style, re.M)
-    return [(float(at), done.strip()) for at, done in re.findall(r"([\d.]+)% {([^}]*)}", body)]
-
-
-def test_the_movie_takes_30_s_and_shows_each_line_as_it_appears() -> None:
-    root = ET.parse(MOVIE).getroot()
-    style = root.findtext(f"{SVG}style") or ""
-    assert "animation: 30s step-end infinite" in style
-    motion = style.index("@media (prefers-reduced-motion: no-preference)")
-    assert "animation" not in style[:motion], "a reader who wants no motion gets a still"
-    (screen,) = root.findall(f"{SVG}svg")
-    width, height = float(screen.attrib["width"]), float(screen.attrib["height"])
-    texts = list(screen.iter(f"{SVG}text"))
-    appears: dict[float, float] = {}  # the lowest line that is there at a time
-    for text in texts:
-        assert float(text.attrib["x"]) + float(text.attrib["textLength"]) < width
-        hidden, (at, shown) = keyframes(style, text.attrib["class"].split()[0])
-        assert (hidden, shown) == ((0.0, "opacity: 0"), "opacity: 1")
-        appears[at] = max(appears.get(at, 0), float(text.attrib["y"]))
-    scrolls = keyframes(style, "scroll")
-    for at, lowest in appears.items():
-        moved = [float(px) for time, way in scrolls if time <= at
-                 for px in re.findall(r"-([\d.]+)px", way)]  # fmt: skip
-        assert 0 < lowest - max(moved, default=0.0) < height, "below the screen"
-    assert max(appears) < 90, "the last lines stay for some seconds"
-    words = "\n".join(text.text or "" for text in texts)
-    assert words.count("$ hilgw ") == 3 and '"pong 12"' in words
-    assert "not received: channel" in words and "the ledger adds up" in words
 
 
 def luminance(colour: str) -> float:
@@ -136,13 +106,32 @@ def test_each_kind_of_hardware_has_its_wiring() -> None:
         assert f"(pictures/wiring-{name}.svg)" in page
 
 
-def test_the_counts_on_the_way_of_a_packet_are_words_of_the_report() -> None:
-    reasons = (ROOT / "docs" / "reasons.md").read_text("utf-8")
-    texts = [
-        text.text or "" for text in ET.parse(FOLDER / "packet.svg").getroot().iter(f"{SVG}text")
-    ]
-    losses = [text.split(": ") for text in texts if ": " in text]
-    assert len(losses) == 9
-    for where, reason in losses:
-        assert where in ("rejected", "not_received", "refused", "dropped")
-        assert f"| `{reason}` |" in reasons
+# --- docs/web.md ----------------------------------------------------------------------------------
+
+
+MOST_BYTES = 150_000
+SCREENS = [(1280, "dark"), (1280, "light"), (390, "dark"), (390, "light")]
+NAMES = [name for _, name, _ in WEB_PAGES]
+
+
+def picture_of(name: str, width: int, scheme: str) -> str:
+    return f"web-{name.lower()}-{width}-{scheme}.png"
+
+
+def shown_as(name: str) -> str:
+    return f"![The page {name}](pictures/{picture_of(name, 1280, 'light')})"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_page_has_its_pictures(name: str) -> None:
+    assert shown_as(name) in (ROOT / "docs" / "web.md").read_text("utf-8"), "run tools/screenshots"
+    for width, scheme in SCREENS:
+        data = (FOLDER / picture_of(name, width, scheme)).read_bytes()
+        assert data[:8] == b"\x89PNG\r\n\x1a\n"
+        assert struct.unpack(">I", data[16:20]) == (width,)
+        assert len(data) <= MOST_BYTES
+
+
+def test_no_picture_is_of_a_page_that_is_gone() -> None:
+    known = {picture_of(name, *screen) for name in NAMES for screen in SCREENS}
+    assert {each.name for each in FOLDER.glob("web-*.png")} == known

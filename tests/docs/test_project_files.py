@@ -1,12 +1,15 @@
 """What a project shows beside its code: safety, security, citation, changelog, form of a change."""
 
+import importlib
 import re
 import tomllib
 from pathlib import Path
 
+import pytest
 import yaml
 
 import hilgw
+from hilgw import plugins
 from hilgw.config import model
 from hilgw.config.schema.describe import rows
 from hilgw.control.safety import SafetySettings
@@ -49,14 +52,51 @@ def test_the_times_of_safety_are_those_of_the_settings() -> None:
     assert "0.5 s (`command_timeout_s`)" in SAFETY
 
 
-def test_the_citation_has_the_keys_of_its_schema() -> None:
-    assert {"cff-version", "message", "title", "authors"} <= CITATION.keys()
-    assert CITATION["cff-version"] == "1.2.0"
-    known = {"abstract", "type", "version", "license", "keywords", "date-released", "url", "doi"}
-    known |= {"cff-version", "message", "title", "authors", "repository-code"}
-    assert CITATION.keys() <= known
-    assert CITATION["type"] == "software" and CITATION["license"] == PROJECT["license"]
-    assert all(
-        author.keys() <= {"name", "family-names", "given-names"} for author in CITATION["authors"]
-    )
-    assert all(isinstance(word, str) for word in CITATION["keywords"])
+# --- docs/extending.md ----------------------------------------------------------------------------
+
+
+PAGE = (Path(__file__).parents[2] / "docs/extending.md").read_text(encoding="utf-8")
+OPEN = [plugins.ADAPTERS, plugins.BODIES, plugins.CONTROLLERS, plugins.MOCKS, plugins.COMMANDS]
+
+
+@pytest.mark.parametrize("group", OPEN, ids=lambda group: group.name)
+def test_each_group_is_in_the_table(group: plugins.Group) -> None:
+    row = next(line for line in PAGE.splitlines() if f"| `{group.name}` |" in line)
+    exports = {plugins.MOCKS.name: "create", plugins.COMMANDS.name: "COMMANDS"}
+    assert f"`{group.export or exports[group.name]}`" in row
+    modules = re.findall(r"`((?:hilgw|firmware_mocks)\.\w+\.?(?:base|robot|declaration)?)`", row)
+    interface = [name for name in modules if name.endswith(("base", "robot", "declaration"))]
+    assert interface
+    for name in interface:
+        importlib.import_module(name)
+
+
+# --- docs/glossary.md -----------------------------------------------------------------------------
+
+
+GLOSSARY_PAGE = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+ROWS = re.findall(r"^\| ([^|]+?) \| (?:[^|]*) \| ([^|]+) \|", GLOSSARY_PAGE, re.MULTILINE)
+WHERE = re.compile(r"`([\w/.]+)`: ((?:`[\w.]+`(?:, )?)+)")
+NAMED = [
+    (term, folder, name)
+    for term, where in ROWS
+    for folder, names in WHERE.findall(where)
+    for name in re.findall(r"`([\w.]+)`", names)
+]
+
+
+def test_a_row_names_what_exists() -> None:
+    assert len(NAMED) > 40
+    for term, folder, name in NAMED:
+        place = next(base / folder for base in (ROOT / "hilgw", ROOT) if (base / folder).exists())
+        modules = [place] if place.is_file() else sorted(place.rglob("*.py"))
+        defined = rf"^\s*(?:class|def) {name.rpartition('.')[0] or name}\b|^{name}\b"
+        assert any(re.search(defined, module.read_text(), re.MULTILINE) for module in modules), term
+
+
+def test_each_term_has_one_row() -> None:
+    terms = [
+        term for term, _ in re.findall(r"^\| ([^|]+?) \| ([^|]*)", GLOSSARY_PAGE, re.MULTILINE)
+    ]
+    terms = [term for term in terms if term not in ("term", "---")]
+    assert len(terms) == len(set(terms))

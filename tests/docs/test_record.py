@@ -3,16 +3,21 @@
 import os
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
 
 from hilgw.cli.parser import parse
-from hilgw.config.load import load_text
-from hilgw.engine.recording.recordings import MOST
-from hilgw.record.events import RTAC_SERIAL, USER0, USER1
 from tests.docs.reading import pages
-from tests.e2e.running import Gateway, environment, in_process, run_program, wait_until
+from tests.e2e.running import (
+    Gateway,
+    environment,
+    in_process,
+    run as run_hilgw,
+    run_program,
+    wait_until,
+)
 
 PAGE = pages("record", "replay", "twin")
 
@@ -73,13 +78,35 @@ def test_each_command_does_what_the_page_shows(
     assert parse(shlex.split(live.partition(" | ")[0])[1:]).pcapng  # runs in e2e/test_record.py
 
 
-def test_its_file_and_its_numbers_are_those_of_the_code() -> None:
-    file, _ = re.findall(r"```yaml\n(.*?)```", PAGE, re.S)  # the other is of a replay
-    config = load_text(f"version: 1\nrobots: {{}}\n{file}", "f").config
-    assert config.record is not None and config.record.at_start
-    assert MOST == 8 and "Eight recordings" in PAGE
-    assert [int(number) for number in re.findall(r"\((\d+)\) \|", PAGE)] == [
-        USER0,
-        USER1,
-        RTAC_SERIAL,
-    ]
+# --- docs/replay.md, from a fault to a failing test -----------------------------------------------
+
+
+CAPTURE_PAGE = pages("replay")
+PART = CAPTURE_PAGE.partition("## From a fault to a failing test")[2].partition("\n## ")[0]
+COMMANDS = [line[2:] for block in re.findall(r"```console\n(.*?)```", PART, re.S)
+            for line in block.splitlines()]  # fmt: skip
+
+
+def do(command: str, folder: Path) -> tuple[int, str]:
+    program, *words = shlex.split(command)
+    if program == "hilgw" and "--record" not in words:
+        code, out, err = in_process(*words, cwd=folder)
+        return code, out + err
+    if program == "hilgw":
+        done = run_hilgw(*words, "--speed", "max", cwd=folder)  # the same, in less time
+    else:
+        command_line = [sys.executable, "-m", "pytest"] if program == "pytest" else [program]
+        done = run_program(*command_line, *words, cwd=folder)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.process
+def test_a_fault_becomes_a_test_that_fails(tmp_path: Path) -> None:
+    results = [do(each, tmp_path) for each in COMMANDS]
+    codes = [code for code, _ in results]
+    assert codes == [0, 0, 0, 0, 0, 1], results
+    assert "b'a mended ping'" in results[-1][1] and "b'ping 2'" in results[-1][1]
+    written = (tmp_path / "test_fault.py").read_text()
+    shown = re.findall(r"```python\n(.*?)```", PART, re.S)[0]
+    lines = [line for line in shown.splitlines() if "ping" not in line]
+    assert [line for line in lines if line.strip() and line not in written] == []

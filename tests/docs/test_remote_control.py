@@ -9,9 +9,7 @@ import pytest
 
 from hilgw.cli.main import main
 from hilgw.cli.parser import parse
-from hilgw.config.load import load_config, load_text
 from hilgw.config.shipped import found
-from tests.conftest import REAL
 from tests.docs.reading import pages
 from tests.e2e.running import Gateway, patient, run, wait_until
 
@@ -60,29 +58,3 @@ def loop_of(gateway: Gateway) -> dict[str, Any]:
 def moved(gateway: Gateway) -> bool:
     """Whether the last commands turn the wheels."""
     return any(loop_of(gateway)["motors"].values())
-
-
-def test_the_check_that_the_page_names(capsys: pytest.CaptureFixture[str]) -> None:
-    (command,) = re.findall(r"`hilgw (check .*?)`", PAGE)
-    assert main(command.split()) == 0
-    assert capsys.readouterr().err == ""
-
-
-def test_the_limits_of_the_page_are_accepted() -> None:
-    (block,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
-    body = load_text(block, "page").config.robots["e-puck"].body
-    assert body is not None
-    assert body.settings.limits["left wheel motor"].rate == 6
-
-
-def test_the_tables_name_what_is_there() -> None:
-    options = re.findall(r"`tools/test tests/real (--\w+) PORT`", PAGE)
-    assert {*options, "--loop-plug", "--xbee"} == {option for option, _ in REAL.values()}
-    rows = re.findall(r"\| `kind: (\w+)` \| `(configs/\S+?)` \| \[.*?\]\((\S+?)\) \|", PAGE)
-    assert len(rows) == 5
-    for kind, file, page in rows:
-        config = load_config(str(ROOT / file)).config
-        kinds = [robot.controller.kind for robot in config.robots.values() if robot.controller]
-        assert kind in kinds and (ROOT / "docs" / page).is_file()
-    for file in re.findall(r"`(configs/\S+?\.\w+)`", PAGE):
-        assert (ROOT / file).is_file()

@@ -3,14 +3,11 @@
 import importlib
 import json
 import re
-import threading
 from pathlib import Path
 
 import pytest
-import yaml
 
 import hilgw.api
-from hilgw.config.load import load_text
 from tests.e2e.running import Gateway, patient, run, wait_until
 
 PAGE = (Path(__file__).parents[2] / "docs" / "robot-functions.md").read_text()
@@ -31,62 +28,6 @@ LED LightSensor Motor Pen PositionSensor RangeFinder Receiver Servo TouchSensor"
 OTHERS = "DifferentialWheels wbr_start wbr_stop wbr_has_failed wbr_stop_actuators"
 FIELDS = """controller controllerArgs data synchronization battery cpuConsumption selfCollision
 showRobotWindow robotWindow remoteControl"""
-
-API, SESSION = "tests.api.test_robot", "tests.controllers.webots.test_robot"
-HERE, OLD = "tests.docs.test_robot_functions", "tests.api.test_old_names"
-PLUGIN = "tests.e2e.test_webots_plugin"
-# Rows that work, or have a successor that works -> a test that fails when they do not.
-TESTS = {
-    "wb_robot_step": (API, "test_steps_and_time"),
-    "wb_robot_step_begin": (API, "test_steps_and_time"),
-    "wb_robot_step_end": (API, "test_steps_and_time"),
-    "wb_robot_get_supervisor": (API, "test_the_robots_own_data"),
-    "wb_robot_get_urdf": ("tests.controllers.webots.test_session", "test_urdf"),
-    "wb_robot_wait": (SESSION, "test_a_key_ends_a_wait_for_user_input"),
-    "wb_robot_pin": (SESSION, "test_pin_has_no_effect_and_is_named"),
-    "wb_robot_init": (API, "test_the_requests_are_those_of_libcontroller"),
-    "wb_robot_cleanup": (API, "test_the_requests_are_those_of_libcontroller"),
-    "wb_robot_get_device": (OLD, "test_old_names_do_what_their_successors_do"),
-    "wb_robot_get_device_by_index": (
-        "tests.api.devices.test_devices",
-        "test_every_device_is_there_by_name_and_by_index",
-    ),
-    "wb_robot_get_number_of_devices": (
-        "tests.api.devices.test_devices",
-        "test_every_device_is_there_by_name_and_by_index",
-    ),
-    "wb_robot_get_mode": (
-        "tests.api.test_modes",
-        "test_the_mode_is_read_from_and_set_in_the_gateway",
-    ),
-    "wb_robot_set_mode": (
-        "tests.api.test_modes",
-        "test_the_mode_is_read_from_and_set_in_the_gateway",
-    ),
-    "wb_robot_get_synchronization": (API, "test_the_robots_own_data"),
-    "wb_robot_battery_sensor": (SESSION, "test_the_battery_runs_down_in_simulated_time"),
-    "wb_robot_get_battery": (API, "test_battery"),
-    "wb_robot_get_basic": (API, "test_the_robots_own_data"),
-    "wb_robot_get_time": (API, "test_steps_and_time"),
-    "wb_robot_get_name": (API, "test_the_robots_own_data"),
-    "wb_robot_get_model": (API, "test_the_robots_own_data"),
-    "wb_robot_get_data": (HERE, "test_the_commands_of_the_page_drive_a_program"),
-    "wb_robot_set_data": (SESSION, "test_paths_and_custom_data_are_in_the_configuration"),
-    "wb_robot_get_type": (OLD, "test_old_names_do_what_their_successors_do"),
-    "wb_robot_get_project_path": (HERE, "test_the_commands_of_the_page_drive_a_program"),
-    "wb_robot_get_world_path": (HERE, "test_the_commands_of_the_page_drive_a_program"),
-    "wb_robot_get_controller": (HERE, "test_the_commands_of_the_page_drive_a_program"),
-    "wb_robot_keyboard": (SESSION, "test_keys_are_down_for_a_time_on_the_sampling_grid"),
-    "wb_robot_wwi": (SESSION, "test_texts_of_the_window_go_both_ways"),
-    "wb_robot_window": (SESSION, "test_texts_of_the_window_go_both_ways"),
-    "wb_robot_task": (HERE, "test_threads_of_python_take_their_place"),
-    "wb_robot_mutex": (HERE, "test_threads_of_python_take_their_place"),
-    "wbr_start": (PLUGIN, "test_motors_move_and_the_values_have_webots_units"),
-    "wbr_stop": (PLUGIN, "test_back_to_simulation_stops_it_and_it_starts_again"),
-    "wbr_has_failed": (PLUGIN, "test_a_gateway_that_dies_fails_the_controller_and_may_come_back"),
-    "DifferentialWheels": (HERE, "test_the_commands_of_the_page_drive_a_program"),
-    "Robot::get": (OLD, "test_old_names_do_what_their_successors_do"),
-}
 
 
 def test_each_function_has_a_row() -> None:
@@ -112,34 +53,6 @@ def test_what_a_row_names_exists() -> None:
                 assert hasattr(importlib.import_module(owner), attribute), function
             else:
                 assert hasattr(getattr(hilgw.api, owner), attribute or "__init__"), function
-
-
-def test_each_row_has_a_test() -> None:
-    for function in ROWS:
-        key = max((key for key in TESTS if function.startswith(key)), key=len)
-        module, test = TESTS[key]
-        assert callable(getattr(importlib.import_module(module), test)), function
-
-
-def test_threads_of_python_take_their_place() -> None:
-    lock, seen = threading.Lock(), []
-    with lock:
-        task = threading.Thread(target=lambda: seen.append(lock.acquire(timeout=0)))
-        task.start()
-        task.join()
-    assert seen == [False]
-
-
-@pytest.mark.parametrize("text", re.findall(r"```yaml\n(.*?)```", PAGE, re.S))
-def test_the_files_of_the_page_are_valid(text: str, tmp_path: Path) -> None:
-    (tmp_path / "brain.py").touch()
-    robot = yaml.safe_load(text)
-    file = yaml.safe_dump({"version": 1, "robots": {"rover": robot}})
-    controller = load_text(file, str(tmp_path / "f.yaml")).config.robots["rover"].controller
-    assert controller is not None and (
-        controller.settings.battery == (1000, 2000, 0)
-        or controller.settings.battery_sensor == "charge"
-    )
 
 
 ROVER = """

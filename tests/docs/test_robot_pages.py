@@ -113,14 +113,6 @@ def test_the_example_of_a_body_in_python_adds_nmeas_checksum() -> None:
     assert line.endswith(b",A*28\r\n")  # of the receiver's manual
 
 
-def test_the_program_that_the_page_quotes_is_the_shipped_one() -> None:
-    section = TEXT_PAGE.split("## The G-code machine")[1].split("\n## ")[0]
-    (quoted,) = re.findall(r"```python\n(.*?)```", section, re.S)
-    program = (ROOT / "configs" / "gcode_controller.py").read_text(encoding="utf-8")
-    for line in quoted.splitlines():
-        assert line.strip() in program
-
-
 def test_every_key_of_the_tables_exists() -> None:
     tables = TEXT_PAGE.split("## Lines")[1].split("## The Khepera")[0]
     first = re.findall(r"^\| (`.*?`) \|", tables, re.M)

@@ -1,6 +1,5 @@
 """The page about testing: its examples run, its names exist."""
 
-import inspect
 import json
 import re
 import shlex
@@ -9,10 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.testing.fixtures.firmware import Firmware, FirmwareHandle
-from hilgw.testing.fixtures.gateways import Gateways, RunningGateway
-from hilgw.testing.fixtures.mocks import FirmwareMocks, MockHandle
-from hilgw.testing.fixtures.ports import TestPort, VirtualPorts
 from tests.docs.reading import pages
 from tests.e2e.running import ROOT, run, run_program
 
@@ -44,32 +39,3 @@ def test_its_commands_run_faster_than_real_time(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         assert "of simulated time, in " in done.stdout
     assert json.loads((tmp_path / "out.json").read_text())["ledger"]["adds_up"]
-
-
-@pytest.mark.parametrize(
-    ("factory", "handle"),
-    [
-        (VirtualPorts, TestPort),
-        (FirmwareMocks, MockHandle),
-        (Firmware, FirmwareHandle),
-        (Gateways, RunningGateway),
-    ],
-)
-def test_its_names_exist(factory: type, handle: type) -> None:
-    paragraph = next(
-        part
-        for part in PAGE.split("\n\n")
-        if part.startswith("**`") and handle.__doc__ and _fixture(factory) in part
-    )
-    signature, rest = paragraph.split("`**", 1)
-    keywords = re.findall(r"(\w+)=", signature)
-    known = inspect.signature(factory.__call__).parameters
-    assert keywords
-    assert set(keywords) <= set(known)
-    for name in re.findall(r"`(\w+)\(", rest):
-        assert hasattr(handle, name) or hasattr(factory, name), name
-
-
-def _fixture(factory: type) -> str:
-    names = {VirtualPorts: "virtual_port(", FirmwareMocks: "firmware_mock(", Gateways: "gateway("}
-    return names.get(factory, "firmware(")

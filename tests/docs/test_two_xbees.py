@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.cli.main import main
 from hilgw.config.load import load_text
 from hilgw.testing.sim import wait_until
 from tests.e2e.running import ROOT, Gateway, run
@@ -46,11 +45,3 @@ def test_the_settings_of_its_table_are_accepted(text: str) -> None:
     rover = FILES["rover.yaml"].replace("pan_id: 0x3332}", f"pan_id: 0x3332, {text}}}")
     load_text(rover, "rover.yaml")
     assert text in rover
-
-
-def test_the_examples_that_it_names_exist(capsys: pytest.CaptureFixture[str]) -> None:
-    names = re.findall(r"`hilgw example (\S+)`", PAGE)
-    assert len(names) == 3
-    for name in names:
-        assert main(["example", name]) == 0
-    assert capsys.readouterr().out.count("kind: xbee") == 3

@@ -7,12 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from firmware_mocks.wc2ec.cobs import FrameReader, crc16
-from hilgw.bodies.wc2ec import BODY
-from hilgw.controllers.wc2ec import CONTROLLER
-from hilgw.devices.kinds import MotorLimits
 from hilgw.framing import create
 from hilgw.protocols.wc2ec import Layouts, Numbers, Side, describe
 from tests.docs.reading import pages
@@ -68,28 +64,6 @@ def test_the_numbers_are_those_of_the_versions() -> None:
         numbers = Numbers(version)
         assert (numbers.number("Emitter"), numbers.number("Receiver")) == pair
     assert "29 B1" in PAGE and crc16(b"123456789") == 0x29B1
-
-
-def test_the_settings_shown_exist_and_are_accepted() -> None:
-    for block in blocks("yaml"):
-        robot = yaml.safe_load(block)["robots"]["cab"]
-        for part, kind in (("body", BODY), ("controller", CONTROLLER)):
-            if part in robot:
-                given = dict(robot[part])
-                assert given.pop("kind") == kind.kind
-                assert kind.check(kind.Settings(**given)) == []
-    for name in (
-        "step_ms",
-        "extensions",
-        "original_peer",
-        "silence_s",
-        "default_position",
-        "limits",
-    ):
-        assert f"`{name}" in PAGE
-        assert name in BODY.Settings.__dataclass_fields__
-    for name in MotorLimits.__dataclass_fields__:
-        assert f"`{name}`" in PAGE
 
 
 LISTING = blocks("c")[0]

@@ -13,8 +13,6 @@ import pytest
 import trustme
 
 import hilgw
-from hilgw.config.load import load_config, load_text
-from hilgw.devices.properties import CameraFields
 from hilgw.security.access import write_token
 from tests.docs.reading import pages
 from tests.e2e.running import patient
@@ -131,21 +129,6 @@ def there(url: str, port: str) -> str:
     return url.replace("HOST:1234", f"127.0.0.1:{port}")
 
 
-def test_the_shipped_configuration_and_the_settings_of_access_are_valid() -> None:
-    load_config(command("--config configs/\\S+")[1])
-    text = blocks("yaml")[0].replace("127.0.0.1", "0.0.0.0") + blocks("yaml")[-1]
-    load_text(text, "lab.yaml")
-
-
-def test_the_page_names_what_check_refuses() -> None:
-    from hilgw.devices.properties import FIELDS, NOT_CARRIED
-
-    rows = re.findall(r"^\| (\w+(?:, \w+)*) \| (.*) \|$", PAGE, re.MULTILINE)
-    named = {name: text for names, text in rows for name in names.split(", ")}
-    assert FIELDS.keys() <= named.keys()
-    assert {name for name in named if named[name].startswith("no: `hilgw")} <= NOT_CARRIED.keys()
-
-
 @pytest.mark.process
 def test_two_robots_over_two_modules(tmp_path: Path) -> None:
     """Each packet leaves by one module and comes back by the other, on mocks."""
@@ -157,10 +140,3 @@ def test_two_robots_over_two_modules(tmp_path: Path) -> None:
         by_air = wait_for(process, r'xbee_b .*"ping" .* -> (.*)')
         assert "mate.rx" in by_air and "rover.rx" not in by_air.partition(";")[0]
         assert "rover.rx" in wait_for(process, r'xbee_b .*"pong" .* -> (.*)')
-
-
-def test_the_camera_of_the_page_is_accepted() -> None:
-    [line] = re.findall(r"^eye: {node: Camera.*}$", PAGE, re.MULTILINE)
-    head = 'version: 1\nrobots: {r: {controller: {kind: webots, listen: "tcp://127.0.0.1:1"}, '
-    fields = load_text(f"{head}devices: {{{line}}}}}}}\n", "f").config.robots["r"].devices["eye"]
-    assert isinstance(fields, CameraFields) and fields.is_blank

@@ -7,8 +7,7 @@ import pytest
 import yaml
 
 from hilgw.cli.main import main
-from hilgw.config.load import load_text
-from tests.e2e.running import ROOT, report_of
+from tests.e2e.running import ROOT, report_of, run
 
 PAGE = (ROOT / "docs" / "webots-proxy.md").read_text(encoding="utf-8")
 SHIPPED = yaml.safe_load((ROOT / "configs" / "webots-proxy.yaml").read_text())
@@ -17,15 +16,6 @@ SHIPPED = yaml.safe_load((ROOT / "configs" / "webots-proxy.yaml").read_text())
 def block(kind: str) -> str:
     (found,) = re.findall(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)
     return "\n".join(line.removeprefix("   ") for line in found.splitlines())
-
-
-def test_the_configuration_it_shows() -> None:
-    loaded = load_text(block("yaml"), "page")
-    assert loaded.warnings == []
-    robot = SHIPPED["robots"]["rover"]
-    shown = yaml.safe_load(block("yaml"))["robots"]["rover"]
-    assert shown["devices"] == robot["devices"]
-    assert shown["controller"].items() <= robot["controller"].items()
 
 
 def test_the_world_has_the_devices_of_the_configuration() -> None:
@@ -63,3 +53,37 @@ def test_only_the_module_is_a_mock(
     assert main(["explain", str(ROOT / f"configs/{config}.yaml"), "--set", given]) == 0
     shown = capsys.readouterr().out
     assert "mock xbee" in shown and "mock webots_simulator" not in shown
+
+
+# --- docs/webots-gateway-robot.md -----------------------------------------------------------------
+
+
+GATEWAY_PAGE = (ROOT / "docs" / "webots-gateway-robot.md").read_text()
+CONFIG = (ROOT / "configs" / "webots.yaml").read_text()
+GATEWAY = yaml.safe_load(CONFIG)["robots"]["gateway"]
+
+
+def block_gateway(kind: str, number: int = 0) -> str:
+    return re.findall(rf"```{kind}\n(.*?)```", GATEWAY_PAGE, re.DOTALL)[number]
+
+
+def test_the_world_lines_are_those_of_the_configuration_and_fit_it() -> None:
+    lines = block_gateway("wbt")
+    commented = "".join(f"#   {line}\n" for line in lines.splitlines())
+    assert commented in CONFIG
+    body = GATEWAY["body"]
+    for own in (body["robot"], *body["to_medium"], *body["from_medium"]):
+        assert f'name "{own}"' in lines
+
+
+def test_the_settings_on_the_page_are_accepted() -> None:
+    shown = yaml.safe_load(block_gateway("yaml"))["robots"]["gateway"]
+    shipped = {key: each for key, each in GATEWAY["body"].items() if key != "mock"}
+    assert shown == {**GATEWAY, "body": shipped}
+
+
+@pytest.mark.process
+def test_the_command_of_the_page_runs() -> None:
+    (line,) = block_gateway("sh").splitlines()
+    done = run(*line.split()[1:], cwd=ROOT)
+    assert done.returncode == 0 and '"pong' in done.stdout, done.stdout + done.stderr

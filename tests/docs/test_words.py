@@ -38,15 +38,6 @@ def test_no_private_words() -> None:
     ] == []
 
 
-def test_settings_of_a_framing_are_on_its_page_only() -> None:
-    """The rows of all framings would otherwise be on the page of each adapter that has one."""
-    rows = re.compile(
-        r"^\| `(?:framing\.)?(?:crc_order|leading_delimiter|length_counts|gap_ms)`", re.M
-    )
-    with_rows = [page.name for page in PAGES if rows.search(page.read_text(encoding="utf-8"))]
-    assert with_rows == ["framing.md"]
-
-
 # --- the code ------------------------------------------------------------------------------
 
 PYTHON = [file for room in ("hilgw", "firmware_mocks", "tests") for file in files(room)]

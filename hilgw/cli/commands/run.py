@@ -170,7 +170,7 @@ def _screen(
         verbose=getattr(args, "verbose", False),
         status=getattr(args, "status", "short"),
         clock=asyncio.get_running_loop().time,
-        on_lost=_ignore if quiet or is_logged else stop.output_lost,
+        on_lost=(lambda error: None) if quiet or is_logged else stop.output_lost,
     )
 
 
@@ -183,10 +183,6 @@ def _build(config: GatewayConfig, observers: Sequence[Observer]) -> Gateway:
     gateway = build(config, asyncio.get_running_loop(), *observers)
     gc.freeze()  # objects of the start stay for good: scanning them would only delay packets
     return gateway
-
-
-def _ignore(error: OSError) -> None:
-    """Do nothing: the output is not needed."""
 
 
 async def _serve(

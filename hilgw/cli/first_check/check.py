@@ -35,8 +35,11 @@ def run(args: argparse.Namespace, config: GatewayConfig) -> int:
     name, robot_config, began = args.robot, config.robots[args.robot], datetime.now(UTC)
     body = robot_config.body
     if body is None or robot_config.remote is not None:
-        fix = "put the real robot alone under `body:`"
-        raise UsageError("the first check is for a robot with one body", where=name, fix=fix)
+        raise UsageError(
+            "the first check is for a robot with one body",
+            where=name,
+            fix="put the real robot alone under `body:`",
+        )
     report = args.report or f"hilgw-doctor-{name}-{began:%Y%m%d-%H%M%S}.md"
     files.expect_test_report(report)
     robot = GatewayRobot(name, body.settings, command_of(args, config))

@@ -15,8 +15,11 @@ from hilgw.events.words import joined
 INDENT = "  "
 LABEL = 12
 MARGIN = len(INDENT) + LABEL
-EMPTY_MODE = {"simulation": {"body": "<->"}, "remote": {"remote": "<->"}}
-ARROWS = {**EMPTY_MODE, "shadow": {"body": "<->", "remote": "->"}}
+ARROWS = {
+    "simulation": {"body": "<->"},
+    "remote": {"remote": "<->"},
+    "shadow": {"body": "<->", "remote": "->"},
+}
 
 
 def in_words(
@@ -78,15 +81,12 @@ def _head(config: GatewayConfig) -> str:
 
 
 class _Page:
-    """One explanation as text."""
-
     def __init__(self, facts: Facts, width: int, glyphs: Glyphs) -> None:
         self._width, self._glyphs = width, glyphs
         self._adapters = {each["name"]: each for each in facts["adapters"]}
         self._airs = {each["name"]: each for each in facts["airs"]}
 
     def wrapped(self, text: str, first: str, margin: int | None = None) -> list[str]:
-        """Return a paragraph that begins with `first`, the other lines below its text."""
         rest = " " * (len(first) if margin is None else margin)
         return textwrap.wrap(
             text,
@@ -184,7 +184,6 @@ class _Page:
         )
 
     def federation(self, config: FederationConfig) -> Iterator[str]:
-        """State where other gateways are, and how."""
         yield f"federation, as {config.name} in the network {config.network}"
         meant = {
             "peer": "with each gateway that it connects to or that connects to it",

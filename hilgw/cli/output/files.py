@@ -11,8 +11,8 @@ from typing import Any
 
 from hilgw.errors import HilgwError
 
+# How a report of `hilgw doctor ROBOT` begins.
 TEST_REPORT = b"# Test report on hardware"
-"""How a report of `hilgw doctor ROBOT` begins."""
 
 
 def expect(path: str) -> None:
@@ -22,8 +22,11 @@ def expect(path: str) -> None:
         raise HilgwError("cannot write: it is a directory", where=path or "''", fix="name a file")
     target = file if file.exists() else file.parent
     if not target.exists():
-        fix = f"make the folder {file.parent}, or name another"
-        raise HilgwError("cannot write: no such folder", where=path, fix=fix)
+        raise HilgwError(
+            "cannot write: no such folder",
+            where=path,
+            fix=f"make the folder {file.parent}, or name another",
+        )
     if not os.access(target, os.W_OK):
         raise HilgwError("cannot write: permission denied", where=path, fix="name another file")
 

@@ -19,8 +19,8 @@ DRIFT_NS = 100 * NS_PER_MS  # of real time: more is another speed
 LISTENERS = 3  # of another gateway, by name
 NARROW = 60  # columns; below, events take several lines
 LEGEND = "space pause  / filter  d disarm all  q quit"
+# Column -> its width, and from which width of the screen on it is there.
 COLUMNS = {"VALUE": (12, 0), "APPLIED": (9, 58), "UNIT": (6, 46), "AGE": (7, 0), "RANGE": (12, 72)}
-"""Column -> its width, and from which width of the screen on it is there."""
 
 
 class LiveTable:
@@ -79,7 +79,6 @@ class LiveTable:
         return {"q": "quit", "d": "disarm", "\x1a": "suspend"}.get(key, "")
 
     def _search(self, text: str) -> None:
-        """Show the events with this text, of all that are kept."""
         is_narrower = self._filter and text.startswith(self._filter)
         kept, self._filter = self._passing if is_narrower else self._below, text
         self._passing = deque(filter(self._passes, kept), KEPT)

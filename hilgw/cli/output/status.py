@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Mapping
 
-from hilgw.cli.output.summary import divergence_words
+from hilgw.cli.output.summary import UNKNOWN, divergence_words
 from hilgw.devices.kinds import MOTOR, Device
 from hilgw.engine.observer import ControlLoopStatus
 from hilgw.engine.reporting.statistics import DIGITS, motion, motions, numbers_of, readings
 from hilgw.events.words import amounts
 
 DEVICES_SHOWN = 8
-UNKNOWN = "-"
 _APPLIED = "applied: "
 
 

@@ -46,6 +46,7 @@ PER_S = {
     "lines of output": 100,  # that child processes print
     "stops": TROUBLES_PER_S,
 }
+# The limit of each kind of events but ports.
 LIMITED = {
     "packet": "packets",
     "delivered": "packets",
@@ -55,9 +56,8 @@ LIMITED = {
     "stopped": "stops",
     "armed": "stops",
 }
-"""The limit of each kind of events but ports."""
+# The kinds that are shown to the quiet, too; of ports, what is wrong.
 LOUD = ("port", "notice", "output", "stopped", "armed")
-"""The kinds that are shown to the quiet, too; of ports, what is wrong."""
 STATES_PER_S = 200  # of all stations: enough for the start of a large configuration
 STATES_PER_STATION = 20  # three times down and up again
 MANY = 64  # when verbose

@@ -55,7 +55,6 @@ def _words_and_files(words: str) -> dict[str, Any]:
 
 
 def _known(command: str, name: str) -> tuple[str, ...]:
-    """Return the known values of an option or an argument whose parser takes others, too."""
     from hilgw import plugins
     from hilgw.config.shipped import names
 

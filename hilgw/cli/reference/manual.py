@@ -73,6 +73,5 @@ def _exit_codes() -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """Return the text without a meaning for roff."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
     return re.sub(r"^([.'])", r"\\&\1", text.strip() if "\n" in text else text)

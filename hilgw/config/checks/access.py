@@ -94,8 +94,12 @@ def _problems(access: AccessConfig, *, reads: bool) -> Iterator[tuple[str, str]]
     may = [name for name, token in access.tokens.items() if reads or token.role != "monitor"]
     certified = access.tls is not None and access.tls.clients is not None and not access.tokens
     if not may and not certified:
-        fix = "listen on 127.0.0.1, or write `access:` with a token (`hilgw token FILE` makes one)"
-        yield "other hosts reach this address" if reads else _OTHERS, fix
+        yield (
+            "other hosts reach this address" if reads else _OTHERS,
+            "listen on 127.0.0.1, or write `access:` with a token (`hilgw token FILE` makes one)",
+        )
     elif access.tls is None and not access.plaintext:
-        fix = "write access: {tls: ...}, or plaintext: true for a network that you trust"
-        yield "other hosts reach this address without TLS", fix
+        yield (
+            "other hosts reach this address without TLS",
+            "write access: {tls: ...}, or plaintext: true for a network that you trust",
+        )

@@ -46,17 +46,26 @@ def check_own_backends(inspection: Inspection) -> None:
         for path, part in inspection.made(*pattern):
             listed = isinstance(real, list) and part_name(path) in real
             if part.backend is not None and listed:
-                problem = f"`real:` lists {quoted(part_name(path))}, too"
-                inspection.error((*path, "backend"), problem, "delete one of them")
+                inspection.error(
+                    (*path, "backend"),
+                    f"`real:` lists {quoted(part_name(path))}, too",
+                    "delete one of them",
+                )
     for path, part in inspection.made("robots", None, "controller"):
         if part.backend is None:
             continue
         if inside_of(part) is not None:
-            problem = "the controller runs in the gateway: there is no port to it"
-            inspection.error((*path, "backend"), problem, "delete it")
+            inspection.error(
+                (*path, "backend"),
+                "the controller runs in the gateway: there is no port to it",
+                "delete it",
+            )
         elif program_of(part) is not None:
-            problem = "hilgw starts the program itself, with every back end"
-            inspection.error((*path, "backend"), problem, "delete it")
+            inspection.error(
+                (*path, "backend"),
+                "hilgw starts the program itself, with every back end",
+                "delete it",
+            )
 
 
 def _parts(inspection: Inspection) -> Iterator[str]:
@@ -131,8 +140,11 @@ def _links(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
             import shlex
 
             setting = ".".join(map(str, link_path)) + "=null"
-            fix = f"delete it, or run with --set {shlex.quote(setting)}"
-            yield link_path, "a port for another program", fix
+            yield (
+                link_path,
+                "a port for another program",
+                f"delete it, or run with --set {shlex.quote(setting)}",
+            )
 
 
 def _programs(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:

@@ -19,6 +19,7 @@ from hilgw.config.scene import check_scene
 from hilgw.config.source.document import Document
 from hilgw.config.source.positions import Diagnostic
 
+# A value with an error gets no second one: that of the first check in this order is reported.
 IN_ORDER = (
     files.check_named_files,
     names.check_references,
@@ -49,7 +50,6 @@ IN_ORDER = (
     access.check_metrics,
     federation.check_federation,
 )
-"""A value with an error gets no second one: that of the first check in this order is reported."""
 
 
 def check(document: Document, context: Context) -> list[Diagnostic]:

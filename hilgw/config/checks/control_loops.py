@@ -149,8 +149,9 @@ def check_addresses(inspection: Inspection) -> None:
         sharing = _sharing(config)
         first, other = listeners.setdefault(address, (path, sharing))
         if first != path and not (any(sharing) and sharing == other):
-            problem = f"{spell(first)} has this address too"
-            inspection.error((*path, "listen"), problem, "use another port")
+            inspection.error(
+                (*path, "listen"), f"{spell(first)} has this address too", "use another port"
+            )
     robots: dict[Any, Path] = {}  # Webots has many at one address: with its name there
     for path, config in bodies(inspection):
         address_path, settings = (*path, "connect"), config.settings
@@ -164,11 +165,15 @@ def check_addresses(inspection: Inspection) -> None:
             continue
         first_robot = robots.setdefault(address if robot is None else (*address, robot), path)
         if first_robot != path:
-            problem = f"{spell(first_robot)} has this address too"
-            inspection.error(address_path, problem, "use another port")
+            inspection.error(
+                address_path, f"{spell(first_robot)} has this address too", "use another port"
+            )
         elif address in listeners:
-            problem = f"{spell(listeners[address][0])} listens here: the control loop has no robot"
-            inspection.error(address_path, problem, "use another port")
+            inspection.error(
+                address_path,
+                f"{spell(listeners[address][0])} listens here: the control loop has no robot",
+                "use another port",
+            )
 
 
 def check_forwarding(inspection: Inspection) -> None:
@@ -195,8 +200,11 @@ def check_forwarding(inspection: Inspection) -> None:
                 setting_path, f"{problem} the other's", "let one robot have all of them"
             )
         if robot.controller is not None and peer_of(robot.controller) is None:
-            problem = f"the controller {robot.controller.kind} reads the packets itself"
-            inspection.error(setting_path, problem, "remove the controller, or what is forwarded")
+            inspection.error(
+                setting_path,
+                f"the controller {robot.controller.kind} reads the packets itself",
+                "remove the controller, or what is forwarded",
+            )
 
 
 def check_device_users(inspection: Inspection) -> None:
@@ -239,8 +247,11 @@ def check_proxies(inspection: Inspection) -> None:
             continue
         connections.append((path, connect))
         if not connect[1]:
-            problem = "Webots does not listen on port 0"
-            inspection.error((*part_path, "connect"), problem, "write the port of Webots")
+            inspection.error(
+                (*part_path, "connect"),
+                "Webots does not listen on port 0",
+                "write the port of Webots",
+            )
         if listen is None:
             continue
         listeners.setdefault(listen, path)
@@ -248,23 +259,35 @@ def check_proxies(inspection: Inspection) -> None:
         part_path = part_path if part_path in inspection.document.values else path
         key = (connect, world_name(str(path[-1]), robot))
         if key in names:
-            problem = f"{spell(names[key])} is this robot in Webots too"
-            inspection.error(part_path, problem, "write the other robot's name: robot: NAME")
+            inspection.error(
+                part_path,
+                f"{spell(names[key])} is this robot in Webots too",
+                "write the other robot's name: robot: NAME",
+            )
         names.setdefault(key, path)
         if listen[1] and targets.setdefault(listen, connect) != connect:
-            problem = "another robot with this address is in another Webots"
-            inspection.error((*path, "controller", "listen"), problem, "use another port")
+            inspection.error(
+                (*path, "controller", "listen"),
+                "another robot with this address is in another Webots",
+                "use another port",
+            )
     for path, connect in connections:
         if connect in listeners:
-            problem = "hilgw itself listens here, not Webots"
-            inspection.error((*path, "controller", "connect"), problem, "write the port of Webots")
+            inspection.error(
+                (*path, "controller", "connect"),
+                "hilgw itself listens here, not Webots",
+                "write the port of Webots",
+            )
 
 
 def _check_robot(inspection: Inspection, path: Path, robot: RobotConfig) -> None:
     assert robot.controller is not None
     if robot.body is not None:
-        problem = "the robot's body is in Webots: its controller there moves it"
-        inspection.error((*path, "body"), problem, "delete it, or use another kind of controller")
+        inspection.error(
+            (*path, "body"),
+            "the robot's body is in Webots: its controller there moves it",
+            "delete it, or use another kind of controller",
+        )
     if not robot.radios:
         inspection.warn(path, "has no Emitter or Receiver: the proxy passes all bytes on")
     for index, name in enumerate(robot.controller.settings.only):
@@ -342,12 +365,16 @@ def check_modes(inspection: Inspection) -> None:
         mode = data.get("mode")
         if data.get("remote") is None:
             if mode in (RobotMode.REMOTE, RobotMode.SHADOW):
-                fix = "write the real robot under `remote:`, or delete the mode"
-                inspection.error((*path, "mode"), f"mode {mode} needs a remote body", fix)
+                inspection.error(
+                    (*path, "mode"),
+                    f"mode {mode} needs a remote body",
+                    "write the real robot under `remote:`, or delete the mode",
+                )
         elif data.get("body") is None:
-            problem = "a remote body is the second one, and there is no first body"
             inspection.error(
-                (*path, "remote"), problem, "rename it to `body`, or write a body, too"
+                (*path, "remote"),
+                "a remote body is the second one, and there is no first body",
+                "rename it to `body`, or write a body, too",
             )
     for path, robot in inspection.made("robots", None):
         if robot.body is not None and robot.remote is not None:
@@ -360,14 +387,20 @@ def _check_bodies(
     remote = (*path, "remote")
     assert robot.remote is not None and robot.body is not None
     if forwarding_of(robot.remote):
-        problem = "packets are forwarded for the first body only"
-        inspection.error(remote, problem, "write to_medium and from_medium under `body:`")
+        inspection.error(
+            remote,
+            "packets are forwarded for the first body only",
+            "write to_medium and from_medium under `body:`",
+        )
     first, second = _devices(robot.body, version), _devices(robot.remote, version)
     if not first or not second:
         return
     for problem in differing(first, second):
-        fix = "give the devices of both bodies one kind, or other names"
-        inspection.error(remote, f"the bodies differ: {problem}", fix)
+        inspection.error(
+            remote,
+            f"the bodies differ: {problem}",
+            "give the devices of both bodies one kind, or other names",
+        )
     for here, there, role in ((first, second, "body"), (second, first, "remote")):
         if names := of_one_only(here, there):
             inspection.warn(remote, f"only `{role}` has: {', '.join(names)}")

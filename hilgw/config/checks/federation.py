@@ -34,26 +34,41 @@ def check_federation(inspection: Inspection) -> None:
 def _check_speed(inspection: Inspection, path: Path) -> None:
     speed = inspection.get("speed")
     if speed not in (None, REAL_TIME):
-        problem = "the other gateways run in real time, and share the packets of each instant"
-        inspection.error(("speed",), problem, "leave speed out, or federation")
+        inspection.error(
+            ("speed",),
+            "the other gateways run in real time, and share the packets of each instant",
+            "leave speed out, or federation",
+        )
 
 
 def _check_ends(inspection: Inspection, path: Path, config: FederationConfig) -> None:
     if config.mode == "client":
         if config.listen:
-            fix = "delete it, or write mode: peer"
-            inspection.error((*path, "listen"), "a client of Zenoh does not listen", fix)
+            inspection.error(
+                (*path, "listen"),
+                "a client of Zenoh does not listen",
+                "delete it, or write mode: peer",
+            )
         if not config.connect:
-            fix = 'write connect: ["tcp/127.0.0.1:7447"]'
-            inspection.error((*path, "mode"), "a client of Zenoh needs a router or a peer", fix)
+            inspection.error(
+                (*path, "mode"),
+                "a client of Zenoh needs a router or a peer",
+                'write connect: ["tcp/127.0.0.1:7447"]',
+            )
     elif not config.endpoints and not config.connect:
-        fix = 'write listen: ["tcp/127.0.0.1:7447"], or connect'
-        inspection.error((*path, "listen"), "no other gateway can reach this one", fix)
+        inspection.error(
+            (*path, "listen"),
+            "no other gateway can reach this one",
+            'write listen: ["tcp/127.0.0.1:7447"], or connect',
+        )
     for key in ("listen", "connect"):
         own = config.zenoh.get(key)
         if isinstance(own, dict) and "endpoints" in own:
-            problem = f"the endpoints are those of federation.{key}"
-            inspection.error((*path, "zenoh", key, "endpoints"), problem, f"move them to {key}")
+            inspection.error(
+                (*path, "zenoh", key, "endpoints"),
+                f"the endpoints are those of federation.{key}",
+                f"move them to {key}",
+            )
 
 
 def _check_endpoint(
@@ -71,11 +86,12 @@ def _check_endpoint(
         if path[1] == "listen":
             _check_certificate(inspection, path, config)
     elif not _is_loopback(host) and not config.plaintext:
-        problem = (
-            "other hosts reach this endpoint without TLS: who is on the way reads and sends packets"
+        inspection.error(
+            path,
+            "other hosts reach this endpoint without TLS: who is on the way reads and sends "
+            "packets",
+            "use tls/HOST:PORT, or write plaintext: true for a network that you trust",
         )
-        fix = "use tls/HOST:PORT, or write plaintext: true for a network that you trust"
-        inspection.error(path, problem, fix)
 
 
 def _check_certificate(inspection: Inspection, path: Path, config: FederationConfig) -> None:
@@ -84,11 +100,15 @@ def _check_certificate(inspection: Inspection, path: Path, config: FederationCon
     if missing:
         problem = f"TLS needs {' and '.join(missing)} of Zenoh"
         wanted = ", ".join(f"{key}: FILE.pem" for key in missing)
-        fix = f"write zenoh: {{transport: {{link: {{tls: {{{wanted}}}}}}}}}"
-        inspection.error(path, problem, fix)
+        inspection.error(
+            path, problem, f"write zenoh: {{transport: {{link: {{tls: {{{wanted}}}}}}}}}"
+        )
     elif not given.get("enable_mtls") and "access_control" not in config.zenoh:
-        problem = "any host that trusts this certificate can send packets"
-        inspection.warn(path, problem, "write enable_mtls: true, or access_control, in zenoh")
+        inspection.warn(
+            path,
+            "any host that trusts this certificate can send packets",
+            "write enable_mtls: true, or access_control, in zenoh",
+        )
 
 
 def _is_loopback(host: str) -> bool:

@@ -48,5 +48,8 @@ def check_group(inspection: Inspection) -> None:
         try:
             grp.getgrnam(group)
         except (KeyError, ValueError):
-            fix = "name a group of this machine, as `getent group` lists them"
-            inspection.warn(("control", "group"), f"there is no group {quoted(group)} here", fix)
+            inspection.warn(
+                ("control", "group"),
+                f"there is no group {quoted(group)} here",
+                "name a group of this machine, as `getent group` lists them",
+            )

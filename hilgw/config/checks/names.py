@@ -45,7 +45,6 @@ def check_names(inspection: Inspection) -> None:
 
 
 def _references(data: Any, context: Context, path: Path) -> Iterator[tuple[Path, str, str]]:
-    """Yield each name below a mapping of the file: its path, the kind of its target, the name."""
     if not isinstance(data, dict):
         return
     declared = {
@@ -89,6 +88,8 @@ def _find_device(
     if isinstance(node, str) and node in FIELDS and node != _NODES[refers]:
         fitting = [key for key in devices if descend(devices, (key, "node")) == _NODES[refers]]
         article = "an" if node in _WITH_AN else "a"
-        problem = f"{quoted(name)} is {article} {node}, not {_RADIO[refers]}"
-        return problem, inspection.suggest(name, fitting)
+        return (
+            f"{quoted(name)} is {article} {node}, not {_RADIO[refers]}",
+            inspection.suggest(name, fitting),
+        )
     return _find(inspection, devices, "device", name)

@@ -64,8 +64,11 @@ def check_adapters(inspection: Inspection) -> None:
 def _question_line(inspection: Inspection, path: Path, config: AdapterConfig) -> None:
     rate, limits = config.common.baudRate, plugins.load(plugins.ADAPTERS, config.kind).limits
     if config.common.data_bits not in limits.data_bits:
-        problem = f"the line of kind {config.kind} has no {config.common.data_bits} data bits"
-        inspection.error((*path, "data_bits"), problem, "remove it: the line has 8")
+        inspection.error(
+            (*path, "data_bits"),
+            f"the line of kind {config.kind} has no {config.common.data_bits} data bits",
+            "remove it: the line has 8",
+        )
     near = near_rate(rate, limits.rates)
     if near is not None and not inspection.document.is_bad((*path, "baudRate")):
         inspection.warn((*path, "baudRate"), f"{rate} is not a usual rate", f"did you mean {near}?")
@@ -129,8 +132,11 @@ def _check_port_url(inspection: Inspection, path: Path, url: str) -> None:
         inspection.error(path, f"{quoted(url)}: {error.what}", error.fix)
         return
     if url != "loop://" and inspection.get("network_ports") is not True:
-        fix = "write network_ports: true at the top of the file to allow it"
-        inspection.error(path, f"{quoted(url)} is a port on the network", fix)
+        inspection.error(
+            path,
+            f"{quoted(url)} is a port on the network",
+            "write network_ports: true at the top of the file to allow it",
+        )
 
 
 def _port_key(inspection: Inspection, port: Any) -> str | UsbId | None:
@@ -168,8 +174,11 @@ def check_nodes(inspection: Inspection) -> None:
         elif not node.link.isprintable():
             inspection.error((*path, "link"), *NO_PATH)
         elif link in links:
-            problem = f"{quoted(str(links[link][-1]))} has this link too"
-            inspection.error((*path, "link"), problem, "use another link")
+            inspection.error(
+                (*path, "link"),
+                f"{quoted(str(links[link][-1]))} has this link too",
+                "use another link",
+            )
         links.setdefault(link, path)
 
 
@@ -242,8 +251,11 @@ def _problems_of_mock(
         if parameter in kind.parameters:
             continue
         if _refusal(kind, {**accepted, parameter: parameters[parameter]}):
-            problem = f"{quoted(name)} has no such parameter"
-            yield parameter, problem, inspection.suggest(parameter, known)
+            yield (
+                parameter,
+                f"{quoted(name)} has no such parameter",
+                inspection.suggest(parameter, known),
+            )
         else:
             accepted[parameter] = parameters[parameter]
 
@@ -259,8 +271,11 @@ def _wrong_values(kind: plugins.MockKind, parameters: dict[str, Any]) -> Iterato
             if value is None:
                 yield parameter, "must have a value", "write it, or delete the key"
             else:
-                fix = f"{parameter}: {kind.parameters[parameter]}"
-                yield parameter, _in_words(message, value), fix
+                yield (
+                    parameter,
+                    _in_words(message, value),
+                    f"{parameter}: {kind.parameters[parameter]}",
+                )
 
 
 def _in_words(message: str, value: Any) -> str:
@@ -283,5 +298,8 @@ def check_switch(inspection: Inspection) -> None:
     for section, estop in inspection.made("estop"):
         scheme = str(estop.port).strip().partition("://")
         if scheme[1] and scheme[0] in ("loop", "socket"):
-            fix = "use the path of a serial port, or rfc2217://HOST:PORT"
-            inspection.error((*section, "port"), f"{scheme[0]}:// has no input for a switch", fix)
+            inspection.error(
+                (*section, "port"),
+                f"{scheme[0]}:// has no input for a switch",
+                "use the path of a serial port, or rfc2217://HOST:PORT",
+            )

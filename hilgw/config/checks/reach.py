@@ -31,8 +31,6 @@ def check_reach(inspection: Inspection) -> None:
 
 
 class _Devices:
-    """The Emitters and Receivers of all robots, by type and channel."""
-
     def __init__(self, radios: list[tuple[Path, Radio]]) -> None:
         self._robots: dict[tuple[bool, str, int | None], set[str]] = {}  # channel None: all
         for path, fields in radios:
@@ -41,7 +39,6 @@ class _Devices:
                 self._robots.setdefault((is_emitter, fields.type, channel), set()).add(str(path[1]))
 
     def meet(self, fields: Radio, robot: str) -> bool:
-        """Return True if a device of another robot receives from this one, or sends to it."""
         wanted = not isinstance(fields, EmitterFields)
         channels = (None,) if fields.channel == BROADCAST else (fields.channel, BROADCAST)
         groups = (self._robots.get((wanted, fields.type, channel), set()) for channel in channels)

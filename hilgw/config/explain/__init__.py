@@ -155,10 +155,6 @@ def _meeting(
     channel: int,
     radios: list[tuple[str, EmitterFields | ReceiverFields]],
 ) -> Facts:
-    """Return the Emitters, Receivers and hardware that exchange packets.
-
-    Channel None is every channel, where nothing has one of its own.
-    """
     here = [
         (name, fields)
         for name, fields in radios

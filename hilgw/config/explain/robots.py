@@ -42,8 +42,8 @@ from hilgw.protocols.gateway.messages import LEASE_S
 from hilgw.transports.base import LineSettings
 from hilgw.units import NS_PER_MS, ns_to_s
 
+# The facts of one part by their keys, as `hilgw explain --json` prints them.
 Facts = dict[str, Any]
-"""The facts of one part by their keys, as `hilgw explain --json` prints them."""
 
 LIMITED = ("position", "velocity", "acceleration", "force")  # as a motor's settings are in order
 UNITS_OF_ANY = dict(
@@ -206,7 +206,6 @@ def _load(load: LineLoad | None) -> Facts | None:
 
 
 def _devices(body: Any, part: PartConfig, version: str) -> list[Facts]:
-    """Return those that the settings alone decide; none where the robot reports them."""
     framing = create(body.framing) if is_on_line(part.settings) and body.framing else None
     session = body.session(part.settings, version, framing)
     return [_device(device) for device in session.devices]
@@ -275,7 +274,6 @@ def _bound(quantity: str, unit: str, low: float, high: float, by: str) -> Facts:
 
 
 def _limited(body: Any, part: PartConfig) -> Iterator[Facts]:
-    """Yield the motors that the configuration names, of a robot that reports its devices itself."""
     limits: dict[str, MotorLimits] = part.settings.limits
     defaults: Mapping[str, float] = body.default_positions(part.settings)
     for index, name in enumerate(dict.fromkeys((*limits, *defaults))):

@@ -59,7 +59,6 @@ class _Generator(GenerateJsonSchema):
         return self.generate_inner(made)
 
     def tagged_union_schema(self, schema: Any) -> dict[str, Any]:
-        """Return one `if` and `then` for each name under the tag, and for each type."""
         by_name, others = self._members(schema)
         if by_name:
             others.append(_by_tag(schema["custom_error_context"]["tag"], by_name))
@@ -72,7 +71,6 @@ class _Generator(GenerateJsonSchema):
         return {"type": types, "allOf": [_if({"type": each}, then) for each, then in branches]}
 
     def _members(self, schema: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """Return the members that the tag names, by name, and those of other types."""
         by_name: dict[str, Any] = {}
         others: list[dict[str, Any]] = []
         for choice, member in schema["choices"].items():

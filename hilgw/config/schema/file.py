@@ -94,8 +94,10 @@ def _name(forbidden: str, *, couples: bool = False) -> CoreSchema:
         plain = name.replace("::", "") if couples else name
         strange = [c for c in plain if c in forbidden or not c.isprintable()]
         if len(name) > LONGEST_NAME:
-            problem = f"the name {quoted(name)} has more than {LONGEST_NAME} characters"
-            raise refuse(problem, "use a shorter one")
+            raise refuse(
+                f"the name {quoted(name)} has more than {LONGEST_NAME} characters",
+                "use a shorter one",
+            )
         if not name or strange or name != name.strip():
             reason = f"may not contain {quoted(strange[0])}" if strange else "is not valid"
             raise refuse(f"the name {quoted(name)} {reason}", "use letters, digits, - and _")
@@ -220,5 +222,7 @@ def _kind_schema(group: plugins.Group, kind: str) -> CoreSchema:
         parts = (PartBackend, *shared.values(), part.Settings)
         return parts_schema(f"{group.export.lower()} {kind}", parts, make, tag=("kind", kind))
     except Exception as error:  # settings of other distributions may raise anything
-        problem = f"the settings of kind {quoted(kind)} cannot be read: {error!r:.200}"
-        raise ConfigError(problem, fix="repair or remove the distribution that has it") from error
+        raise ConfigError(
+            f"the settings of kind {quoted(kind)} cannot be read: {error!r:.200}",
+            fix="repair or remove the distribution that has it",
+        ) from error

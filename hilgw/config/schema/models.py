@@ -194,8 +194,10 @@ def _tuple(arguments: tuple[Any, ...], metadata: Mapping[str, Any]) -> CoreSchem
 
     def has_length(value: Any) -> Any:
         if isinstance(value, list) and len(value) != len(arguments):
-            problem = f"must have {len(arguments)} items, has {len(value)}"
-            raise refuse(problem, f"write {len(arguments)} of them")
+            raise refuse(
+                f"must have {len(arguments)} items, has {len(value)}",
+                f"write {len(arguments)} of them",
+            )
         return value
 
     fixed = core_schema.tuple_schema([convert(item, metadata) for item in arguments], strict=False)

@@ -178,8 +178,6 @@ def _libyaml(text: str) -> Any:
 
 
 class _Parser(Reader, Scanner, Parser):
-    """PyYAML's own parser."""
-
     def __init__(self, text: str) -> None:
         Reader.__init__(self, text)
         Scanner.__init__(self)
@@ -247,7 +245,6 @@ class _Loader(Composer):
             raise _LimitError(problem=problem, problem_mark=event.start_mark, note=fix)
 
     def index(self) -> int:
-        """Return the offset up to which PyYAML's parser has read."""
         return int(self._parser.get_mark().index)
 
     # Composer asks for the tags of YAML's types, which scalars.py replaces.
@@ -262,12 +259,10 @@ class _Loader(Composer):
         return ""
 
     def bracket(self) -> _Opened | None:
-        """Return the innermost open bracket."""
         opened = [item for item in self._opened if getattr(item.event, "flow_style", False)]
         return opened[-1] if opened else None
 
     def unfinished(self) -> yaml.Node | None:
-        """Return the root with all nodes before an error; None if there are none."""
         for outer, inner in itertools.pairwise(self._opened):
             if inner.node is None:
                 continue
@@ -279,8 +274,6 @@ class _Loader(Composer):
 
 
 class _Reader:
-    """Reader that makes data of nodes, and reports each node that is not plain data."""
-
     def __init__(
         self, document: Document, lines: Lines, beyond: dict[yaml.Node, tuple[str, str, bool]]
     ) -> None:

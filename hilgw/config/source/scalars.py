@@ -106,7 +106,6 @@ def _finite(word: str) -> float:
 
 
 def _plain(word: str) -> str:
-    """Return a number without exponent, bare point or leading zeros, as it must be written."""
     number = float(word.replace("_", ""))
     if math.isinf(number):
         return "a smaller number"

@@ -2,7 +2,6 @@
 
 import json
 import os
-import select
 import signal
 import socket
 import struct
@@ -17,7 +16,7 @@ import pytest
 import serial
 
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import in_process, usage_error
+from tests.e2e.running import in_process
 
 pytestmark = pytest.mark.process
 
@@ -57,6 +56,13 @@ def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     return process.returncode, out, err
 
 
+def modules_of(process: subprocess.Popen[str]) -> list[dict[str, Any]]:
+    """What it reports with --json when it is ready."""
+    assert process.stdout is not None
+    modules: list[dict[str, Any]] = json.loads(process.stdout.readline())["modules"]
+    return modules
+
+
 def ended(*arguments: str, cwd: Path) -> tuple[int, str, str]:
     """`hilgw mock ...` in this process, interrupted when it does not end by itself."""
     late = threading.Timer(DEADLINE_S, os.kill, (os.getpid(), signal.SIGINT))
@@ -91,24 +97,18 @@ def test_it_makes_ports_and_takes_them_away(
     assert not (tmp_path / "b").is_symlink()
 
 
-def test_a_node_without_a_port_answers_over_the_air(start: Start, tmp_path: Path) -> None:
+def test_modules_without_a_name_of_their_own(start: Start, tmp_path: Path) -> None:
+    """One answers over the air, the only one of a call has a port at a name that is reported."""
     process = start("xbee", "--link", "a", "--set", "1.replies=ping:pong", "--json")
-    assert process.stdout is not None
-    reported = json.loads(process.stdout.readline())
-    assert [module["link"] for module in reported["modules"]] == ["a", None]
+    assert [module["link"] for module in modules_of(process)] == ["a", None]
     with serial.Serial(str(tmp_path / "a"), 9600, timeout=DEADLINE_S) as port:
         data = b"\x00\x00" + (0xFFFF).to_bytes(8, "big") + b"\x00ping 5"
         port.write(b"\x7e" + len(data).to_bytes(2, "big") + data)
         port.write(bytes((0xFF - sum(data) % 256,)))
         assert port.read_until(b"pong 5").endswith(b"\x28\x00pong 5")  # 1 m away: -40 dBm
-
-
-def test_one_module_at_a_name_of_its_own(start: Start) -> None:
     process = start("xbee", "--json", "--set", "hardware=s1")
-    assert process.stdout is not None
-    (module,) = json.loads(process.stdout.readline())["modules"]
-    assert Path(module["link"]).exists()
-    assert "XBee S1" in module["is"]
+    (module,) = modules_of(process)
+    assert Path(module["link"]).exists() and "XBee S1" in module["is"]
     process.terminate()
     assert finish(process)[0] == 143
     assert not Path(module["link"]).exists()
@@ -121,40 +121,6 @@ def test_what_there_is_and_its_parameters(start: Start) -> None:
     code, out, _ = finish(start("xbee", "--list", "--json"))
     assert code == 0
     assert {"channel", "pan_id", "replies", "position"} <= json.loads(out).keys()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ((), "no mock given"),
-        (("xbe",), "did you mean 'xbee'"),
-        (("xbee", "--set", "channel"), "NAME=VALUE"),
-        (("xbee", "--set", "channel=99"), "11 to 26"),
-        (("xbee", "--set", "nonsense=1"), "no such parameter"),
-        (("xbee", "--set", "999.channel=12"), "more than 256 modules"),
-        (("xbee", "--loss", "2"), "between 0 and 1"),
-        (("xbee", "--seed", "x"), "--seed"),
-    ],
-)
-def test_a_command_line_that_is_refused(arguments: tuple[str, ...], words: str) -> None:
-    assert words in usage_error("mock", *arguments)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
-        (("xbe",), 2, "did you mean 'xbee'"),
-        (("xbee", "--link", "missing/dir/a"), 4, "missing/dir/a"),
-        (("xbee", "--ready-file", "missing/ready"), 1, "missing/ready"),
-    ],
-)
-def test_what_is_wrong_is_reported_in_a_line(
-    arguments: tuple[str, ...], code: int, words: str, tmp_path: Path
-) -> None:
-    returned, out, err = ended(*arguments, cwd=tmp_path)
-    assert (returned, out if code == 2 else "") == (code, "")
-    assert words in err
-    assert "Traceback" not in err
 
 
 def test_a_name_that_is_taken_is_left_alone(start: Start, tmp_path: Path) -> None:
@@ -171,9 +137,7 @@ def test_a_name_that_is_taken_is_left_alone(start: Start, tmp_path: Path) -> Non
 
 def test_a_robot_listens_and_registers_its_devices(start: Start, tmp_path: Path) -> None:
     process = start("wc2ec-robot", "--listen", "127.0.0.1:0", "--listen", "[::1]:0", "--json")
-    assert process.stdout is not None
-    first, second = json.loads(process.stdout.readline())["modules"]
-    for module in (first, second):
+    for module in modules_of(process):
         host, _, port = module["listen"].rpartition(":")
         with socket.create_connection((host.strip("[]"), int(port)), DEADLINE_S) as robot:
             robot.settimeout(DEADLINE_S)
@@ -202,8 +166,7 @@ def test_a_controller_connects_and_commands(start: Start) -> None:
 def test_a_simulator_serves_many_controllers_on_one_port(start: Start) -> None:
     robots = ("--set", "robots=a,b", "--set", "speed=fast", "--set", "devices=led:LED")
     process = start("webots-simulator", "--listen", "tcp://127.0.0.1:0", *robots, "--json")
-    assert process.stdout is not None
-    address = json.loads(process.stdout.readline())["modules"][0]["listen"]
+    address = modules_of(process)[0]["listen"]
     host, _, port = address.rpartition(":")
 
     def connect(name: bytes) -> tuple[socket.socket, bytes]:
@@ -234,62 +197,35 @@ def test_a_simulator_serves_many_controllers_on_one_port(start: Start) -> None:
         each.close()
 
 
-def test_a_webots_controller_steps_a_simulator(start: Start) -> None:
-    simulator = start(
-        "webots-simulator", "--listen", "127.0.0.1:0", "--set", "speed=fast", "--json"
-    )
-    assert simulator.stdout is not None
-    address = json.loads(simulator.stdout.readline())["modules"][0]["listen"]
-    with socket.create_server(("127.0.0.1", 0)) as tap:
-        tap.settimeout(DEADLINE_S)
-        script = "--set", "script=enable gps 32; step 32 x 200"
-        start("webots-controller", "--connect", f"127.0.0.1:{tap.getsockname()[1]}", *script)
-        client, _ = tap.accept()
-    host, _, port = address.rpartition(":")
-    with client, socket.create_connection((host, int(port)), DEADLINE_S) as server:
-        passed = _pass_on(client, server)
-    assert passed.endswith(bytes.fromhex("0f0000000000000000000100000026") + bytes(4))
-    assert passed.count(bytes.fromhex("0800000020000000")) == 199
-
-
-def _pass_on(client: socket.socket, server: socket.socket) -> bytes:
-    """Bytes both ways until the client ends; returns those of the client."""
-    passed = b""
-    while True:
-        ready, _, _ = select.select([client, server], [], [], DEADLINE_S)
-        assert ready
-        for end in ready:
-            data = end.recv(65536)
-            if end is client:
-                passed += data
-            if not data:
-                return passed
-            (server if end is client else client).sendall(data)
-
-
 @pytest.mark.parametrize(
-    ("arguments", "code", "words"),
+    ("words", "code", "error"),
     [
-        (("wc2ec-robot", "--link", "a"), 2, "use --listen"),
-        (("webots-simulator", "--connect", "127.0.0.1:1"), 2, "use --listen"),
-        (("webots-simulator", "--set", "devices=x:Lidar"), 2, "devices: "),
-        (("wc2ec-controller", "--listen", "127.0.0.1:0"), 2, "use --connect"),
-        (("wc2ec-node", "--connect", "127.0.0.1:1"), 2, "use --link"),
-        (("xbee", "--listen", "127.0.0.1:0"), 2, "use --link"),
-        (("wc2ec-robot", "--set", "frame=cobs-crc16", "--listen", "127.0.0.1:0"), 2, "use --link"),
-        (("wc2ec-robot", "--listen", "27015"), 2, "not HOST:PORT"),
-        (("wc2ec-robot", "--listen", "127.0.0.1:99999"), 2, "not HOST:PORT"),
-        (("wc2ec-controller", "--connect", "127.0.0.1:0"), 2, "port 0 is not valid"),
-        (("wc2ec-robot", "--listen", "192.0.2.1:0"), 4, "loopback"),
+        ("", 2, "no mock given"),
+        ("xbe", 2, "did you mean 'xbee'"),
+        ("xbee --set channel", 2, "NAME=VALUE"),
+        ("xbee --set channel=99", 2, "11 to 26"),
+        ("xbee --set 999.channel=12", 2, "more than 256 modules"),
+        ("xbee --loss 2", 2, "between 0 and 1"),
+        ("xbee --seed x", 2, "--seed"),
+        ("xbee --link missing/dir/a", 4, "missing/dir/a"),
+        ("xbee --ready-file missing/ready", 1, "missing/ready"),
+        ("wc2ec-robot --link a", 2, "use --listen"),
+        ("webots-simulator --connect 127.0.0.1:1", 2, "use --listen"),
+        ("webots-simulator --set devices=x:Lidar", 2, "devices: "),
+        ("wc2ec-controller --listen 127.0.0.1:0", 2, "use --connect"),
+        ("wc2ec-node --connect 127.0.0.1:1", 2, "use --link"),
+        ("xbee --listen 127.0.0.1:0", 2, "use --link"),
+        ("wc2ec-robot --set frame=cobs-crc16 --listen 127.0.0.1:0", 2, "use --link"),
+        ("wc2ec-robot --listen 27015", 2, "not HOST:PORT"),
+        ("wc2ec-robot --listen 127.0.0.1:99999", 2, "not HOST:PORT"),
+        ("wc2ec-controller --connect 127.0.0.1:0", 2, "port 0 is not valid"),
+        ("wc2ec-robot --listen 192.0.2.1:0", 4, "loopback"),
     ],
 )
-def test_how_each_kind_is_met(
-    arguments: tuple[str, ...], code: int, words: str, tmp_path: Path
-) -> None:
-    returned, _, err = ended(*arguments, cwd=tmp_path)
-    assert returned == code
-    assert words in err
-    assert "Traceback" not in err
+def test_a_command_line_that_is_refused(words: str, code: int, error: str, tmp_path: Path) -> None:
+    returned, out, err = ended(*words.split(), cwd=tmp_path)
+    assert (returned, out if code == 2 else "") == (code, "")
+    assert error in err and "Traceback" not in err
 
 
 def test_a_port_that_is_taken(start: Start) -> None:

@@ -2,6 +2,7 @@
 those that do not."""
 
 import math
+from typing import Any
 
 import pytest
 
@@ -25,6 +26,8 @@ def test_every_motor_turns_in_each_direction_before_the_stops_are_tested() -> No
     assert results["left, negative"].positions[-1] == pytest.approx(0, abs=0.03)
     assert results["right, positive"].sensed() == ""
     assert set(results["stop"].measured) == {"stop confirmed, ms", "stands still, ms"}
+    assert list(check(FakeRobot(is_mock=True))) == [*TURNS, "stop"]
+    assert check(FakeRobot(motors=(ARM, RIGHT)))["stop"].expected.startswith("right ")
 
 
 def test_a_motion_begins_when_the_sensor_has_reported() -> None:
@@ -46,27 +49,45 @@ def test_it_asks_before_each_motion_and_arms_for_this_motion_alone() -> None:
     assert not robot.armed
 
 
-def test_a_robot_that_was_armed_is_disarmed_and_does_not_move() -> None:
-    robot = FakeRobot(motors=(LEFT,))
-    robot.armed = True
-    first = check(robot)["left, positive"]
-    assert str(first) == "left, positive: failed; it was armed before the motion"
-    assert robot.log[:3] == ["ask", "ready", "disarm"]
+class WithoutStop(FakeRobot):
+    def disarm(self) -> float:
+        raise PeerError("stop NOT confirmed")
+
+
+class Armed(FakeRobot):
+    """It was armed before, and does not move: it is disarmed."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.armed = True
+
+    def drive(self, *_: Any) -> None:
+        raise AssertionError("it moves")
 
 
 @pytest.mark.parametrize(
-    ("robot", "note"),
+    ("robot", "step", "note"),
     [
-        (FakeRobot(sign=-1.0), "its sensor shows the opposite direction"),
-        (FakeRobot(speed=0.0), "its sensor shows 0% of the way"),
-        (FakeRobot(speed=4.0), "its sensor shows"),
-        (FakeRobot(stops=False), "its sensor still changes after the stop"),
-        (FakeRobot(refuses=True), "a command was refused: beyond limit"),
-        (FakeRobot(lost_at=0.3), "the robot was lost: waiting: the device hung up"),
+        (FakeRobot(sign=-1.0), TURNS[0], "its sensor shows the opposite direction"),
+        (FakeRobot(speed=0.0), TURNS[0], "its sensor shows 0% of the way"),
+        (FakeRobot(speed=4.0), TURNS[0], "its sensor shows"),
+        (FakeRobot(stops=False), TURNS[0], "its sensor still changes after the stop"),
+        (FakeRobot(refuses=True), TURNS[0], "a command was refused: beyond limit"),
+        (FakeRobot(lost_at=0.3), TURNS[0], "the robot was lost: waiting: the device hung up"),
+        (WithoutStop(), TURNS[0], "stop NOT confirmed"),
+        (Armed(motors=(LEFT,)), TURNS[0], "it was armed before the motion"),
+        (FakeRobot(guardian=False), "freeze", "woke up, and did not treat the robot as lost"),
+        (FakeRobot(comes_back_armed=True), "freeze", "the robot came back, and was armed"),
+        (FakeRobot(comes_back_armed=True), "unplug", "the robot came back, and was armed"),
     ],
 )
-def test_a_hostile_robot_fails(robot: FakeRobot, note: str) -> None:
-    result = check(robot)["left, positive"]
+def test_a_hostile_robot_fails(robot: FakeRobot, step: str, note: str) -> None:
+    if isinstance(robot, Armed):
+        with pytest.raises(AssertionError, match="it moves"):  # in the next step, once disarmed
+            check(robot)
+        assert robot.log[:3] == ["ask", "ready", "disarm"]
+        return
+    result = check(robot)[step]
     assert result.verdict is Verdict.FAILED and note in str(result)
 
 
@@ -127,18 +148,6 @@ def test_the_process_is_frozen_while_the_motor_turns_and_woken_in_any_case() -> 
     assert robot.log[-2:] == ["thaw", "disarm"] or robot.log[-1] == "thaw"
 
 
-def test_a_frozen_gateway_without_a_guardian_fails() -> None:
-    robot = FakeRobot(guardian=False)
-    result = check(robot, Script(robot))["freeze"]
-    assert "the gateway woke up, and did not treat the robot as lost" in result.notes
-
-
-@pytest.mark.parametrize("step", ["freeze", "unplug"])
-def test_a_robot_that_comes_back_armed_fails(step: str) -> None:
-    robot = FakeRobot(comes_back_armed=True)
-    assert "the robot came back, and was armed" in check(robot)[step].notes
-
-
 def test_whether_it_drives_on_without_the_cable_is_found() -> None:
     answers = {"Without the cable, did left stop": "n"}
     found = check(robot := FakeRobot(), Script(robot, answers))["unplug"]
@@ -151,20 +160,17 @@ def test_whether_it_drives_on_without_the_cable_is_found() -> None:
 
 
 def test_a_cable_that_is_not_pulled_or_not_plugged_in_again() -> None:
-    robot = FakeRobot()
-    person = Script(robot)
+    robot = FakeRobot(guardian=False)
     robot.lose = lambda: None  # type: ignore[method-assign]
-    robot.guardian = False
-    assert "the cable was not pulled" in check(robot, person)["unplug"].notes
-    robot = FakeRobot()
+    assert "the cable was not pulled" in check(robot)["unplug"].notes
+    person, before = Script(robot), robot.time
+    person.keys = lambda: person.shown[-1] == "pull the cable now"
+    assert "a key stopped the motion" in check(robot, person)["unplug"].notes
+    assert robot.time - before < 40 and not robot.armed
+    robot = FakeRobot(guardian=False)
     robot.plug = lambda: None  # type: ignore[method-assign]
-    robot.guardian = False
     result = check(robot)["unplug"]
     assert "waiting: the device hung up" in str(result.notes[-1]) or "not sent" in str(result)
-
-
-def test_a_mock_is_neither_frozen_nor_unplugged() -> None:
-    assert list(check(FakeRobot(is_mock=True))) == [*TURNS, "stop"]
 
 
 # --- motors with positions, and limits ------------------------------------------------------------
@@ -210,31 +216,6 @@ def test_a_motor_that_turns_one_way_only() -> None:
     assert results["stop"].verdict is Verdict.PASSED
     slow = Motor("slow", "rad", -0.1, 5.0)
     assert slow.velocity(-1) == pytest.approx(-0.1)  # never beyond a limit
-
-
-def test_the_stop_is_tested_with_a_wheel_where_there_is_one() -> None:
-    assert check(FakeRobot(motors=(ARM, RIGHT)))["stop"].expected.startswith("right ")
-
-
-def test_a_stop_that_is_not_confirmed_fails() -> None:
-    robot = FakeRobot()
-
-    def disarm() -> float:
-        raise PeerError("stop NOT confirmed")
-
-    robot.disarm = disarm  # type: ignore[method-assign]
-    assert "stop NOT confirmed" in str(check(robot)["left, positive"])
-
-
-def test_a_key_stops_the_motion_while_the_cable_is_awaited() -> None:
-    robot = FakeRobot()
-    person = Script(robot)
-    robot.lose = lambda: None  # type: ignore[method-assign]
-    robot.guardian = False
-    person.keys = lambda: person.shown[-1] == "pull the cable now"
-    before = robot.time
-    assert "a key stopped the motion" in check(robot, person)["unplug"].notes
-    assert robot.time - before < 20 and not robot.armed
 
 
 def test_a_servo_that_stays_where_it_went_fails() -> None:

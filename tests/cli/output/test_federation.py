@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from hilgw.cli.output.federation import network_lines, status_lines
 from hilgw.cli.output.summary import summary_lines
 from hilgw.cli.output.text import Style
@@ -47,13 +45,6 @@ def federation(**gateways: Any) -> dict[str, Any]:
     return {**found, "unreached": {}}
 
 
-def test_the_status_names_gateways_that_only_others_reach() -> None:
-    status = {**federation(), "unreached": {"tower": ["desk", "field"]}}
-    assert [*status_lines(status, PLAIN)][1] == (
-        "    tower is not reached, but by desk, field: connect the two, or all to one router"
-    )
-
-
 def test_the_status_has_latency_clock_counts_robots_and_listeners() -> None:
     assert [*status_lines(federation(simulator=gateway()), PLAIN)] == [
         "  federation: bench in the network lab, 1 other gateway",
@@ -68,20 +59,7 @@ def test_the_status_has_latency_clock_counts_robots_and_listeners() -> None:
     ]
 
 
-def test_a_gateway_that_refuses_has_its_reason_and_one_that_is_silent_no_times() -> None:
-    reason = "speaks version 2 of the federation, this gateway 1"
-    unknown = {"latency": {"p50_ms": None, "p99_ms": None}, "robots": {}, "listeners": {}}
-    times = {"round_trip_ms": None, "clock_offset_s": None}
-    refused = gateway(state="failed", reason=reason, **unknown, **times)
-    assert [*status_lines(federation(new=refused), PLAIN)][1] == f"    new failed: {reason}"
-
-
-@pytest.mark.parametrize(("offset_s", "shown"), [(0.000_012, "+0.012 ms"), (3600.0, "+3600.000 s")])
-def test_a_clock_offset_has_its_digits(offset_s: float, shown: str) -> None:
-    assert way(None, None, None, offset_s) == f"clock offset {shown}"
-
-
-def test_an_event_of_a_link_is_one_line() -> None:
+def test_an_event_of_a_link_is_one_bounded_line() -> None:
     event = link("gateway@simulator", gateway())
     shown = {each: getattr(event, each) for each in type(event).__slots__}
     assert words({"event": "link", **shown}) == (
@@ -89,13 +67,25 @@ def test_an_event_of_a_link_is_one_line() -> None:
         "sent 9, delivered 7, lost 2, unsettled 0; received 5, missed 1, late 0, dropped 1; "
         "robots rover; listeners rover.rx (radio), xbee0 (radio)"
     )
-
-
-def test_an_event_of_a_link_is_bounded_whatever_the_network_has() -> None:
     many = {f"{EVIL}{number}": {"type": "radio"} for number in range(10_000)}
     event = link("gateway@x", gateway(listeners=many, robots={name: [EVIL] for name in many}))
     assert len(event.robots) == len(event.listeners) == MOST_OF_LINK
     assert all(name.isprintable() for name in (*event.robots, *event.listeners))
+    for offset_s, text in ((0.000_012, "+0.012 ms"), (3600.0, "+3600.000 s")):
+        assert way(None, None, None, offset_s) == f"clock offset {text}"
+
+
+def test_the_status_names_what_is_not_reached_or_refuses() -> None:
+    reason = "speaks version 2 of the federation, this gateway 1"
+    unknown = {"latency": {"p50_ms": None, "p99_ms": None}, "robots": {}, "listeners": {}}
+    times = {"round_trip_ms": None, "clock_offset_s": None}
+    refused = gateway(state="failed", reason=reason, **unknown, **times)
+    status = {**federation(new=refused), "unreached": {"tower": ["desk", "field"]}}
+    lines = [*status_lines(status, PLAIN)]
+    assert f"    new failed: {reason}" in lines  # one that is silent has no times
+    assert (
+        "    tower is not reached, but by desk, field: connect the two, or all to one router"
+    ) in lines
 
 
 def test_texts_of_the_network_are_printable() -> None:
@@ -125,6 +115,8 @@ def test_the_ledgers_of_a_network_add_up() -> None:
 
 def test_what_does_not_add_up_or_answer_is_named() -> None:
     given = {**quiet(), "c": None}
+    text = "\n".join(network_lines("lab", added_up(given, given), PLAIN))
+    assert text.endswith("not all is known: a gateway did not answer")
     given["a"]["members"]["b"]["sent"] = 1000
     given["b"]["members"]["c"] = link_of("3", sent=1)
     given["b"]["violations"] = ["station x: accepted 1 != delivered 0"]
@@ -133,12 +125,6 @@ def test_what_does_not_add_up_or_answer_is_named() -> None:
     assert "  b: station x: accepted 1 != delivered 0\n" in text
     assert "  c did not answer\n" in text
     assert text.endswith("\n  THE LEDGERS DO NOT ADD UP")
-
-
-def test_a_gateway_that_does_not_answer_leaves_the_sum_unknown() -> None:
-    given = {**quiet(), "c": None}
-    text = "\n".join(network_lines("lab", added_up(given, given), PLAIN))
-    assert text.endswith("not all is known: a gateway did not answer")
 
 
 def test_what_others_answer_prints_a_bounded_text() -> None:

@@ -4,17 +4,21 @@ import io
 import json
 import os
 import re
+import shlex
+import stat
+import subprocess
 import threading
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from hilgw.cli.main import main
 from hilgw.cli.output import files
 from hilgw.cli.output.terminal import Terminal, log_terminal, open_log
 from hilgw.engine.observer import Observers, State
 from hilgw.errors import HilgwError
+from tests.cli.conftest import Command
+from tests.e2e.running import COMMAND, run_program
 
 REPORT = {"duration_s": 1.0, "stations": {}}
 # Contents that neither --report nor --ready-file may replace.
@@ -40,19 +44,14 @@ def test_a_foreign_file_is_left_alone(content: bytes, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("option", ["--report", "--ready-file"])
-@pytest.mark.parametrize("command", ["run", "bridge"])
+@pytest.mark.parametrize("start", ["run world.yaml", "bridge none --listen 127.0.0.1:0"])
 def test_a_command_does_not_replace_the_configuration(
-    command: str, option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    start: str, option: str, hilgw: Command
 ) -> None:
-    config = tmp_path / "world.yaml"
-    config.write_text("version: 1\n")
-    start = {
-        "run": ["--config", str(config), "--duration", "0.1s"],
-        "bridge": ["bridge", str(tmp_path / "none"), "--listen", "127.0.0.1:0"],
-    }[command]
-    assert main([*start, option, str(config)]) == 1
-    assert "exists and is not a" in capsys.readouterr().err
-    assert config.read_text() == "version: 1\n"
+    Path("world.yaml").write_text("version: 1\n")
+    code, _, err = hilgw(*start.split(), option, "world.yaml")
+    assert code == 1 and "exists and is not a" in err
+    assert Path("world.yaml").read_text() == "version: 1\n"
 
 
 def test_own_and_empty_files_are_replaced(tmp_path: Path) -> None:
@@ -71,7 +70,7 @@ def test_own_and_empty_files_are_replaced(tmp_path: Path) -> None:
 def test_a_report_is_written_whole_or_not_at_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    report, link = tmp_path / "report.json", tmp_path / "link"
+    report, link, ready = tmp_path / "report.json", tmp_path / "link", tmp_path / "ready"
     files.write_report(str(report), REPORT)
     report.chmod(0o640)
     link.symlink_to(report)
@@ -81,32 +80,23 @@ def test_a_report_is_written_whole_or_not_at_all(
     assert link.is_symlink()
     real = Path.write_text
 
+    def slow(file: Path, text: str, **more: str) -> int:
+        size = real(file, text, **more)
+        assert not ready.exists()
+        return size
+
     def full(file: Path, text: str, **more: str) -> int:
         real(file, text[:10], **more)
         raise OSError(28, "No space left on device")
 
+    monkeypatch.setattr(Path, "write_text", slow)
+    files.write(str(ready), "123\n")
+    assert ready.read_text() == "123\n"  # complete as soon as it exists
     monkeypatch.setattr(Path, "write_text", full)
     with pytest.raises(HilgwError, match="No space left"):
         files.write_report(str(report), REPORT)
     assert json.loads(report.read_text())["duration_s"] == 2.0
-    assert sorted(tmp_path.iterdir()) == [link, report]
-
-
-def test_a_ready_file_is_complete_as_soon_as_it_exists(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ready, real = tmp_path / "ready", Path.write_text
-    seen: list[bool] = []
-
-    def slow(file: Path, text: str, **more: str) -> int:
-        size = real(file, text, **more)
-        seen.append(ready.exists())
-        return size
-
-    monkeypatch.setattr(Path, "write_text", slow)
-    files.write(str(ready), "123\n")
-    assert seen == [False] and ready.read_text() == "123\n"
-    assert list(tmp_path.iterdir()) == [ready]
+    assert sorted(tmp_path.iterdir()) == [link, ready, report]
 
 
 def test_devices_and_pipes_are_written_to(tmp_path: Path) -> None:
@@ -129,41 +119,26 @@ def test_devices_and_pipes_are_written_to(tmp_path: Path) -> None:
 # --- --log: every event and line with the time of day; a log that fails ends with one notice ------
 
 
-def test_a_run_is_logged_with_the_time_of_day(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    log = tmp_path / "run.log"
+def test_a_run_is_logged_with_the_time_of_day(hilgw: Command) -> None:
+    log = Path("run.log")
     log.write_text("before\n")
-    words = [
-        "xbee",
-        "--speed",
-        "max",
-        "--duration",
-        "9s",
-        "--set",
-        "airs.lab.nodes.spare.link=null",
-    ]
-    assert main(["-c", *words, "-q", "--log", str(log)]) == 0
+    words = "-c xbee --speed max --duration 9s --set airs.lab.nodes.spare.link=null"
+    code, out, _ = hilgw(*words.split(), "-q", "--log", "run.log")
+    assert code == 0 and '"ping 1"' not in out  # quiet on the screen
     first, *lines = log.read_text().splitlines()
-    assert first == "before"
+    assert first == "before" and lines
     for line in lines:
         datetime.fromisoformat(line.partition("  ")[0])
     text = "\n".join(lines)
     for part in ("ready", "xbee0        up", '"ping 1"', "delivered", "the ledger adds up"):
         assert part in text, part
-    assert '"ping 1"' not in capsys.readouterr().out  # quiet on the screen
 
 
-def test_a_log_that_cannot_be_opened_ends_before_the_start(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    log = str(tmp_path / "no" / "run.log")
+def test_a_log_that_cannot_be_opened_ends_before_the_start(hilgw: Command) -> None:
     with pytest.raises(HilgwError, match="cannot write"):
-        open_log(log)
-    assert main(["-c", "xbee", "--log", log]) == 1
-    shown = capsys.readouterr()
-    assert log in shown.err and "up" not in shown.out
+        open_log("no/run.log")
+    code, out, err = hilgw("-c", "xbee", "--log", "no/run.log")
+    assert code == 1 and "no/run.log" in err and "up" not in out
 
 
 class Full(io.StringIO):
@@ -186,3 +161,56 @@ def test_a_log_on_a_full_disk_ends_with_one_notice() -> None:
         len(re.findall("run.log: No space left on device; the log ends here", out.getvalue())) == 1
     )
     assert out.getvalue().count("xb0") == 20
+
+
+# --- output that cannot be written: one message, never a traceback -------------------------------
+
+
+COMMANDS = ["--version", "--help", "example", "mock --list", "adapters", "ports --json"]
+
+
+def sh(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a shell script with the command hilgw."""
+    command = f'hilgw() {{ {shlex.join(COMMAND)} "$@"; }}\n{script}'
+    return run_program("/bin/sh", "-c", command, cwd=folder)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_full_disk(command: str, tmp_path: Path) -> None:
+    done = sh(f"hilgw {command} >/dev/full", tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "hilgw: cannot write: No space left on device\n"
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_closed_by_who_starts_us(closed: str, tmp_path: Path) -> None:
+    (tmp_path / "one.yaml").write_text("version: 1\n")
+    done = sh(f"hilgw check one.yaml {closed}", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_files_are_looked_at_before_the_start(tmp_path: Path, hilgw: Command) -> None:
+    for path, expected in (("", "directory"), (str(tmp_path), "directory"), ("/none/x", "folder")):
+        with pytest.raises(HilgwError, match=expected):
+            files.expect(path)
+    files.expect(str(tmp_path / "new"))
+    assert list(tmp_path.iterdir()) == []
+    code, _, _ = hilgw("--config", "none.yaml", "--report", "/none/x.json")
+    assert code == 3  # the configuration is looked at first
+    Path("one.yaml").write_text("version: 1\n")
+    code, out, err = hilgw("-q", "--config", "one.yaml", "--ready-file", "/none/x")
+    assert (code, out) == (1, "")
+    assert err.startswith("hilgw: /none/x: cannot write: no such folder; make the folder")
+
+
+def test_only_files_and_dead_links_are_cleared(tmp_path: Path) -> None:
+    old, link, fifo = tmp_path / "old", tmp_path / "link", tmp_path / "fifo"
+    old.write_text("1")
+    link.symlink_to(tmp_path / "nowhere")
+    os.mkfifo(fifo)
+    for path in (old, link, fifo):
+        files.clear(str(path))
+    assert list(tmp_path.iterdir()) == [fifo]
+    assert stat.S_ISFIFO(fifo.stat().st_mode)

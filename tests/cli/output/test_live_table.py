@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hilgw.cli.output.event_lines import CSV_COLUMNS, csv_rows, in_words
+from hilgw.cli.output.event_lines import CSV_COLUMNS, csv_rows
 from hilgw.cli.output.live_table import KEPT, LiveTable
 from hilgw.cli.output.text import Style
 from hilgw.events.words import FROM, TO
@@ -63,32 +63,45 @@ def row(made: LiveTable, name: str, width: int = 80, now: int = NOW) -> str:
     return next(line for line in made.screen(width, 24, now) if name in line)
 
 
-def test_a_sensor_has_its_value_unit_age_and_place_in_the_range_that_was_seen() -> None:
-    shown = table(value(0.0), value(4.0), value(2.0))
-    name, number, unit, age, s, bar = row(shown, "rover.gyro").split()
-    assert (name, number, unit, age, s) == ("rover.gyro", "2", "rad/s", "0.1", "s")
-    assert abs(bar.index("o") - len(bar) // 2) <= 1
-    assert row(table(value([0.5, -1.0, 2.0])), "rover.gyro").split()[1:4] == ["0.5", "-1", "2"]
+MIXED = {**value([0.5, -1.0, 2.0]), "units": ["m", "m", "rad"]}
+UNKNOWN = {**command(9.0, 4.0, "refused"), "applied": {}}
+BOTH = command(6.0, 6.0, body="body"), command(6.0, 2.0, body="remote")
 
 
-def test_a_motor_has_what_was_commanded_and_what_was_applied_within_its_limits() -> None:
-    words = row(table(command(6.0, 4.0)), "rover.left").split()
-    assert words[1:6] == ["6", "4", "rad/s", "0.1", "s"]
-    assert words[6].index("o") == round(10 / 12 * (len(words[6]) - 1))
-    both = table(command(6.0, 6.0, body="body"), command(6.0, 2.0, body="remote"))
-    assert row(both, "rover.remote.left").split()[2] == "2"
+@pytest.mark.parametrize(
+    ("events", "width", "cells"),
+    [
+        ([value(0.0), value(4.0), value(2.0)], 71, "rover.gyro 2 rad/s 0.1 s"),
+        ([value([0.5, -1.0, 2.0])], 71, "rover.gyro 0.5 -1 2 rad/s 0.1 s"),
+        ([MIXED], 71, "rover.gyro 0.5 -1 2 m,rad 0.1 s"),
+        ([command(6.0, 4.0)], 71, "rover.left 6 4 rad/s 0.1 s"),
+        ([command(6.0, 4.0)], 50, "rover.left 6 rad/s 0.1 s"),
+        ([command(6.0, 4.0)], 40, "rover.left 6 0.1 s"),
+        (BOTH, 71, "rover.remote.left 6 2 rad/s 0.1 s"),
+        ([command(4.0, 4.0), command(9.0, 4.0, "refused")], 71, "rover.left 9 4 rad/s REFUSED"),
+        ([command(4.0, 4.0), command(9.0, 4.0, "refused")], 50, "rover.left 4 rad/s"),
+        ([UNKNOWN], 71, "rover.left 9 rad/s REFUSED"),
+        ([UNKNOWN], 50, "rover.left nan rad/s"),
+    ],
+)
+def test_a_row_has_value_unit_and_age_and_a_narrow_screen_drops_columns(
+    events: list[dict[str, Any]], width: int, cells: str
+) -> None:
+    shown = row(table(*events), cells.split()[0], width).split()
+    assert shown[: len(cells.split())] == cells.split()
 
 
-def test_a_refused_command_is_shown_as_refused_beside_what_is_applied() -> None:
-    shown = table(command(4.0, 4.0), command(9.0, 4.0, "refused"), colours=True)
-    assert row(shown, "rover.left").startswith("\x1b[31m")
-    words = row(shown, "rover.left").removesuffix("\x1b[0m").split()
-    assert words[1:5] == ["9", "4", "rad/s", "REFUSED"]
-    assert words[5].index("o") == round(10 / 12 * (len(words[5]) - 1))
-    assert row(shown, "rover.left", 50).split()[1:3] == ["4", "rad/s"]
-    unknown = {**command(9.0, 4.0, "refused"), "applied": {}}
-    assert row(table(unknown), "rover.left").split()[1:] == ["9", "rad/s", "REFUSED"]
-    assert row(table(unknown), "rover.left", 50).split()[1:3] == ["nan", "rad/s"]
+@pytest.mark.parametrize(
+    ("events", "share"),
+    [
+        ([value(0.0), value(4.0), value(2.0)], 0.5),  # of the range that was seen
+        ([command(6.0, 4.0)], 10 / 12),  # within its limits
+        ([command(4.0, 4.0), command(9.0, 4.0, "refused")], 10 / 12),
+    ],
+)
+def test_a_bar_shows_the_place_in_the_range(events: list[dict[str, Any]], share: float) -> None:
+    bar = row(table(*events), "rover.").split()[-1]
+    assert bar.index("o") == round(share * (len(bar) - 1))
 
 
 def test_the_time_of_a_simulation_is_shown_where_it_is_not_real_time() -> None:
@@ -104,6 +117,16 @@ def test_the_time_of_a_simulation_is_shown_where_it_is_not_real_time() -> None:
     assert shown.screen(80, 12, NOW)[0].endswith("simulated 12.0 s, PAUSED, 1 events since")
 
 
+def test_ages_run_without_events_and_an_old_value_is_dimmed() -> None:
+    shown = table(value(1.0), colours=True)
+    assert not row(shown, "rover.gyro").startswith("\x1b[2m")
+    old = row(shown, "rover.gyro", now=NOW + 5 * NS_PER_S)
+    assert old.startswith("\x1b[2m") and "5.1 s" in old
+    assert "25 min" in row(shown, "rover.gyro", now=NOW + 1500 * NS_PER_S)
+    shown.take(command(9.0, 4.0, "refused"))
+    assert row(shown, "rover.left").startswith("\x1b[31m")
+
+
 def test_what_is_cut_is_marked_and_names_of_one_robot_stay_apart() -> None:
     names = [f"light_bumper_center_{side}" for side in ("left", "right")]
     shown = table(*(value(1.0, device=name) for name in names), packet(bytes(64)))
@@ -112,14 +135,6 @@ def test_what_is_cut_is_marked_and_names_of_one_robot_stay_apart() -> None:
     assert len(set(cut)) == 2 and all(".." in name for name in cut)
     (line,) = [line for line in lines if "rover.tx" in line]
     assert line.endswith("..") and len(line) == 80
-
-
-def test_ages_run_without_events_and_an_old_value_is_dimmed() -> None:
-    shown = table(value(1.0), colours=True)
-    assert not row(shown, "rover.gyro").startswith("\x1b[2m")
-    old = row(shown, "rover.gyro", now=NOW + 5 * NS_PER_S)
-    assert old.startswith("\x1b[2m") and "5.1 s" in old
-    assert "25 min" in row(shown, "rover.gyro", now=NOW + 1500 * NS_PER_S)
 
 
 def test_what_is_of_before_a_loss_or_a_stop_never_looks_current() -> None:
@@ -134,7 +149,7 @@ def test_what_is_of_before_a_loss_or_a_stop_never_looks_current() -> None:
     assert "DOWN" not in row(shown, "rover.gyro")
 
 
-def test_the_loss_of_one_of_two_bodies_marks_the_rows_of_that_body_alone() -> None:
+def test_the_loss_or_stop_of_one_of_two_bodies_marks_the_rows_of_that_body_alone() -> None:
     left, right = command(2.0, 2.0, body="body"), command(2.0, 2.0, body="remote")
     shared = {**value(1.0), "robot": "rover.remote"}
     shown = table(left, right, value(1.0), shared, port("rover.remote", "failed", 9950))
@@ -143,46 +158,37 @@ def test_the_loss_of_one_of_two_bodies_marks_the_rows_of_that_body_alone() -> No
     assert "DOWN" not in row(shown, "rover.gyro")  # of the body that its controller has
     shown.take(event("mode", robot="rover", mode="remote"))
     assert "DOWN" in row(shown, "rover.gyro")
-
-
-def test_a_stop_of_one_of_two_bodies_marks_the_motors_of_that_body_alone() -> None:
-    both = command(2.0, 2.0, body="body"), command(2.0, 2.0, body="remote")
-    shown = table(*both, event("stopped", 9950, robot="rover.remote", reason="late", text=""))
+    shown = table(left, right, event("stopped", 9950, robot="rover.remote", reason="", text=""))
     assert "STOPPED" in row(shown, "rover.remote.left")
     assert "STOPPED" not in row(shown, "rover.body.left")
     shown.take(event("stopped", 9960, robot="rover", reason="late", text=""))
     assert "STOPPED" in row(shown, "rover.body.left")
 
 
-def test_each_unit_of_a_vector_is_shown() -> None:
-    mixed = {**value([0.5, -1.0, 2.0]), "units": ["m", "m", "rad"]}
-    assert row(table(mixed), "rover.gyro").split()[1:5] == ["0.5", "-1", "2", "m,rad"]
-
-
 def test_events_that_do_not_pass_a_half_typed_filter_are_kept_and_bounded() -> None:
     shown = table()
-    for key in "/zz":
-        shown.key(key, NOW)
+
+    def typed(keys: str) -> None:
+        for key in keys:
+            assert shown.key(key, NOW) == ""
+
+    def has(word: str) -> bool:
+        return any(word in line for line in shown.screen(80, 12, NOW))
+
+    typed("/zz")
     shown.take(packet(b"ping"))
-    assert not [line for line in shown.screen(80, 12, NOW) if "ping" in line]
-    for key in "\x7f\x7fpi":
-        shown.key(key, NOW)
+    assert not has("ping") and has("filter: zz")
+    typed("\x7f\x7fpi")
     shown.take(packet(b"pong"))
-    assert [line for line in shown.screen(80, 12, NOW) if "ping" in line]
+    assert has("ping") and not has("pong")
     for number in range(2 * KEPT):  # a filter keeps what passes it, whatever else comes
         shown.take(packet(b"pong %d" % number))
-    assert [line for line in shown.screen(80, 12, NOW) if "ping" in line]
-    shown.key("\x1b", NOW)
+    assert has("ping")
+    typed("\rf\x1b")
     lines = shown.screen(80, 3 * KEPT, NOW)
     assert not [line for line in lines if "ping" in line]
     assert len([line for line in lines if "pong" in line]) == KEPT
-
-
-def test_eighty_columns_keep_the_reason_of_a_loss() -> None:
-    lost = packet(bytes(range(40)), received_by=[], not_received="out_of_range")
-    refused = command(9.0, 4.0, "refused", body="remote")
-    text = " ".join(" ".join(table(lost, refused).screen(80, 16, NOW)).split())
-    assert "not received: out of range" in text and "refused: beyond limit" in text
+    assert (shown.key("d", NOW), shown.key("q", NOW)) == ("disarm", "quit")
 
 
 def test_the_outcome_of_a_key_is_shown_at_once_and_that_of_an_older_one_never_later() -> None:
@@ -217,35 +223,15 @@ def test_it_fits_each_screen(width: int, height: int) -> None:
     assert not any(len(line) > width for line in plain if "a" * 90 not in line)
 
 
-def test_narrow_screens_drop_columns_and_keep_value_and_age() -> None:
-    shown = table(command(6.0, 4.0))
-    assert row(shown, "left", 71).split() == ["rover.left", "6", "4", "rad/s", "0.1", "s"]
-    assert row(shown, "left", 50).split() == ["rover.left", "6", "rad/s", "0.1", "s"]
-    assert row(shown, "left", 40).split() == ["rover.left", "6", "0.1", "s"]
-    assert shown.screen(40, 20, NOW)[-1] == "space pause / filter d disarm all q quit"
-
-
 def test_packets_below_with_their_loss_and_what_was_left_out() -> None:
-    lost = packet(b"pong", received_by=[], not_received="out_of_range")
-    shown = table(packet(b"ping"), lost, event("left_out", sampled={"packet": 1240}, slow=3))
-    text = "\n".join(shown.screen(100, 12, NOW))
-    assert '"ping" 4 B  -> xbee0' in text and "not received: out of range" in text
+    lost = packet(bytes(range(40)), received_by=[], not_received="out_of_range")
+    refused = command(9.0, 4.0, "refused", body="remote")
+    left_out = event("left_out", sampled={"packet": 1240}, slow=3)
+    shown = table(packet(b"ping"), lost, refused, left_out).screen(80, 16, NOW)
+    text = " ".join(" ".join(shown).split())
+    for words in ('"ping" 4 B -> xbee0', "not received: out of range", "refused: beyond limit"):
+        assert words in text
     assert "1,243 left out" in text
-    refused = "\n".join(table(command(9.0, 4.0, "refused")).screen(100, 12, NOW))
-    assert "refused: beyond limit" in refused
-
-
-def test_the_filter_is_typed_live() -> None:
-    shown = table(packet(b"ping"), packet(b"pong"))
-    for key in "/piq\x7f":
-        assert shown.key(key, NOW) == ""
-    text = "\n".join(shown.screen(80, 12, NOW))
-    assert "filter: pi" in text and '"ping"' in text and '"pong"' not in text
-    shown.take(packet(b"pong"))
-    for key in "\rf\x1b":
-        shown.key(key, NOW)
-    assert [line for line in shown.screen(80, 12, NOW) if "pong" in line]
-    assert (shown.key("d", NOW), shown.key("q", NOW)) == ("disarm", "quit")
 
 
 def test_a_pause_keeps_the_screen_and_counts_what_is_missed() -> None:
@@ -285,10 +271,6 @@ def test_csv_has_a_row_for_each_number() -> None:
     assert float(rows[0]["wall_s"]) == 9.9 and int(rows[0]["mono_ns"]) == 9900 * NS_PER_MS
 
 
-def test_a_command_in_words_has_what_was_applied_where_it_differs() -> None:
-    assert in_words(command(6.0, 4.0)).endswith("velocity 6 rad/s sent, applied velocity 4 rad/s")
-
-
 def link(at_ms: int = 9900, **keys: Any) -> dict[str, Any]:
     found = {"state": "up", "reason": "", "p50_ms": 0.25, "p99_ms": 2.0, "round_trip_ms": 0.5}
     counts = dict.fromkeys((*TO, *FROM, "dropped"), 0)
@@ -304,37 +286,26 @@ def test_another_gateway_has_its_latency_as_a_row_and_its_listeners_beside_its_s
     found = next(line.split() for line in lines[2:] if line.startswith("gateway@bench"))
     assert found[:4] == ["gateway@bench", "0.25", "ms", "0.1"]
     assert lines[-2] == ""  # none of it is below
-
-
-def test_a_link_without_packets_has_half_its_round_trip_and_one_that_is_down_none() -> None:
+    made.take(link(listeners={"\x1b[2J\u202e": "radio"}))
+    assert all(line.isprintable() for line in made.screen(80, 24, NOW))
     made = table(link(p50_ms=None))
-    assert "0.25" in row(made, "gateway@bench")
+    assert "0.25" in row(made, "gateway@bench")  # half its round trip
     made.take(port("gateway@bench", "waiting", reason="lost"))
     made.take(link(9950, state="waiting", reason="lost"))
-    lines = [line for line in made.screen(80, 24, NOW) if "gateway@bench" in line]
-    assert "waiting: lost" in lines[0]
-    assert "DOWN" in lines[1]
-
-
-def test_names_of_the_network_are_printable_on_the_screen() -> None:
-    made = table(port("gateway@bench", "up"), link(listeners={"\x1b[2J\u202e": "radio"}))
-    assert all(line.isprintable() for line in made.screen(80, 24, NOW))
+    state, latency, *_ = (line for line in made.screen(80, 24, NOW) if "gateway@bench" in line)
+    assert "waiting: lost" in state and "DOWN" in latency
 
 
 def test_a_state_of_before_has_its_age_and_is_not_new() -> None:
     """As of a gateway that is watched from now on: its motor turns since 8 s."""
-    old = {"mono_ns": 2 * NS_PER_S, "time_ns": 2 * NS_PER_S, "since_ns": 2 * NS_PER_S}
+    older, old = ({"mono_ns": at, "time_ns": at, "since_ns": at} for at in (NS_PER_S, 2 * NS_PER_S))
     refused = command(9.0, 2.0, "refused", "remote")
     made = table(command(3.0, 3.0) | old, refused | old, port("rover.body", "up") | old)
     assert row(made, "rover.left ").split()[1:5] == ["3", "3", "rad/s", "8.0"]
     screen = "\n".join(made.screen(80, 24, NOW))
     assert " 0 events" in screen
     assert "refused:" not in screen
-
-
-def test_a_motor_that_was_stopped_before_is_shown_as_stopped() -> None:
-    old, stop = ({"mono_ns": at, "time_ns": at, "since_ns": at} for at in (NS_PER_S, 2 * NS_PER_S))
-    stopped = event("stopped", robot="rover", reason="disconnected", text="") | stop
-    shown = row(table(stopped, command(3.0, 0.0) | old), "rover.left")
+    stopped = event("stopped", robot="rover", reason="disconnected", text="") | old
+    shown = row(table(stopped, command(3.0, 0.0) | older), "rover.left")
     assert "STOPPED" in shown
     assert "o" not in shown.removeprefix("rover.left")  # no bar

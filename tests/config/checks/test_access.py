@@ -89,22 +89,17 @@ robots:
         load_text(two.format(kind="wc2ec"), "hilgw.yaml")
 
 
-def test_a_device_that_no_control_loop_carries_is_named() -> None:
-    text = FILE.format(host="127.0.0.1", access="    devices: {eye: {node: Camera}}")
-    with pytest.raises(ConfigErrors, match=r"rover\.devices\.eye"):
-        load_text(text, "hilgw.yaml")
-
-
-def test_a_supervisor_is_refused_by_name() -> None:
-    """Webots' field, as it is in a world file."""
-    text = FILE.format(host="127.0.0.1", access="    supervisor: true")
-    with pytest.raises(ConfigErrors, match=r"rover\.supervisor: supervisor functions are not car"):
-        load_text(text, "hilgw.yaml")
-
-
-def test_a_name_that_is_too_long_is_refused_as_such() -> None:
-    text = FILE.format(host="127.0.0.1", access="").replace("rover", 65 * "r")
-    with pytest.raises(ConfigErrors, match="more than 64 characters; use a shorter one"):
+@pytest.mark.parametrize(
+    ("name", "more", "message"),
+    [
+        ("rover", "devices: {eye: {node: Camera}}", r"rover\.devices\.eye"),
+        ("rover", "supervisor: true", r"rover\.supervisor: supervisor functions are not car"),
+        (65 * "r", "", "more than 64 characters; use a shorter one"),
+    ],
+)
+def test_what_no_controller_can_have_is_named(name: str, more: str, message: str) -> None:
+    text = FILE.format(host="127.0.0.1", access=f"    {more}").replace("rover", name)
+    with pytest.raises(ConfigErrors, match=message):
         load_text(text, "hilgw.yaml")
 
 
@@ -143,6 +138,7 @@ def test_a_token_file_that_others_can_read_is_an_error_at_its_key(
         (tmp_path / name).write_text(32 * "x")
         (tmp_path / name).chmod(0o600)
     assert checked(tmp_path, text) == []
+    (tmp_path / "gateway.pem").unlink()  # does not exist yet: reported at the start
     (tmp_path / "sub/screen.token").chmod(mode)
     [error] = checked(tmp_path, text)
     assert error.startswith("DIR/hilgw.yaml:8:20: ")
@@ -171,5 +167,30 @@ def test_a_private_key_that_every_user_can_read_is_an_error_at_its_key(
     assert "every user can read the private key" in error and f"chmod 600 DIR/{file}" in error
 
 
-def test_a_file_that_does_not_exist_yet_is_reported_at_the_start(tmp_path: Path) -> None:
-    assert checked(tmp_path, EXPOSED.format(host="0.0.0.0", tokens="", tls="")) == []
+# --- where the metrics may be read: by the rules of every listener --------------------------------
+
+
+TOKENS = "tokens: {grafana: {role: monitor, file: ./t}}"
+
+
+@pytest.mark.parametrize(
+    ("listen", "access", "wrong"),
+    [
+        ("127.0.0.1:9464", "{}", ""),
+        ("'[::1]:9464'", "{}", ""),
+        ("0.0.0.0:9464", "{}", "other hosts reach this address"),
+        ("0.0.0.0:9464", f"{{{TOKENS}}}", "other hosts reach this address without TLS"),
+        ("0.0.0.0:9464", f"{{{TOKENS}, plaintext: true}}", ""),
+        ("127.0.0.1:99464", "{}", "is not HOST:PORT"),
+        ("127.0.0.1", "{}", "metrics.listen"),
+    ],
+)
+def test_another_host_needs_a_token_to_read(listen: str, access: str, wrong: str) -> None:
+    text = f"version: 1\nmetrics: {{listen: {listen}}}\naccess: {access}\nrobots: {{a: {{}}}}\n"
+    if not wrong:
+        metrics = load_text(text, "f").config.metrics
+        assert metrics is not None
+        assert metrics.listen == listen.strip("'")
+        return
+    with pytest.raises(ConfigErrors, match=wrong):
+        load_text(text, "f")

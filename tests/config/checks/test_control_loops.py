@@ -1,60 +1,36 @@
 """Checks of loops: each mistake at its place, and what is legal passes."""
 
-from collections.abc import Callable
-
 import pytest
 
-Lines = Callable[..., list[str]]
+from tests.config.cases import Lines
 
 BODY = 'body: {kind: wc2ec, connect: "tcp://127.0.0.1:27015"}'
 CONTROLLER = 'controller: {kind: wc2ec, listen: "tcp://127.0.0.1:27016"}'
 
 
-def robots(*robots: tuple[str, ...], backend: str = "real", webots: str = "R2020a") -> str:
+def robots(*robots: tuple[str, ...], backend: str = "real", webots: str = "R2025a") -> str:
     lines = ["version: 1", f"backend: {backend}", f"webots: {webots}", "robots:"]
     for number, keys in enumerate(robots):
         lines += [f"  r{number}:", *(f"    {key}" for key in keys)]
     return "\n".join([*lines, ""])
 
 
-@pytest.mark.parametrize("keys", [(BODY, CONTROLLER), (BODY,), (CONTROLLER,)])
-@pytest.mark.parametrize("backend", ["real", "mock", "loopback"])
-def test_a_body_and_a_controller_or_one_of_them(
-    warnings: Lines, keys: tuple[str, ...], backend: str
-) -> None:
-    assert warnings(robots(keys, backend=backend)) == []
+LISTEN = 'controller: {kind: wc2ec, listen: "tcp://%s"}'
+CONNECT = 'body: {kind: wc2ec, connect: "tcp://127.0.0.1:%s}'
 
 
 @pytest.mark.parametrize(
     ("second", "expected"),
     [
         (CONTROLLER, "controller.listen: robots.r0.controller has this address too"),
-        (
-            'controller: {kind: wc2ec, listen: "tcp://localhost:27016"}',
-            "controller.listen: robots.r0.controller has this address too",
-        ),
+        (LISTEN % "localhost:27016", "controller.listen: robots.r0.controller has this address"),
         (BODY, "body.connect: robots.r0.body has this address too"),
-        (
-            'body: {kind: wc2ec, connect: "tcp://127.0.0.1:27016"}',
-            "body.connect: robots.r0.controller listens here",
-        ),
-        (
-            'body: {kind: wc2ec, connect: "tcp://127.0.0.1:0"}',
-            "body.connect: no robot listens on port 0",
-        ),
-        (
-            'body: {kind: wc2ec, connect: "tcp://127.0.0.1:99999"}',
-            "the port is out of range; allowed: 0 to 65535",
-        ),
-        (
-            'controller: {kind: wc2ec, listen: "tcp://[::1]:65536"}',
-            "the port is out of range; allowed: 0 to 65535",
-        ),
-        ('controller: {kind: wc2ec, listen: "tcp://192.168.0.1:1"}', "no authentication"),
-        (
-            'body: {kind: wc2ec, connect: "tcp://127.0.0.1:27017", mock: {dialect: original}}',
-            "body.mock.dialect: the mock of the original",
-        ),
+        (CONNECT % '27016"', "body.connect: robots.r0.controller listens here"),
+        (CONNECT % '0"', "body.connect: no robot listens on port 0"),
+        (CONNECT % '99999"', "the port is out of range; allowed: 0 to 65535"),
+        (LISTEN % "[::1]:65536", "the port is out of range; allowed: 0 to 65535"),
+        (LISTEN % "192.168.0.1:1", "no authentication"),
+        (CONNECT % '1", mock: {dialect: original}', "body.mock.dialect: the mock of the original"),
         ("body: {kind: wc2ec}", "exactly one of connect and port"),
         ("body: {kind: wc2ec, port: /dev/ttyS1, byteSize: 9}", "8, 10, 11"),
         ("safety: {command_timeout_s: -1}", "safety.command_timeout_s: -1 is out of range"),
@@ -62,28 +38,8 @@ def test_a_body_and_a_controller_or_one_of_them(
     ],
 )
 def test_a_mistake_is_reported_where_it_is(errors: Lines, second: str, expected: str) -> None:
-    found = errors(robots((BODY, CONTROLLER), (second,)))
-    assert len(found) == 1
-    assert expected in found[0]
-    assert found[0].startswith("f:9:")
-
-
-def test_a_free_port_belongs_to_no_other_robot(warnings: Lines) -> None:
-    any_port = 'controller: {kind: wc2ec, listen: "tcp://127.0.0.1:0"}'
-    assert warnings(robots((any_port,), (any_port,))) == []
-
-
-def test_one_serial_port_for_both_sides(errors: Lines) -> None:
-    text = robots(
-        ("body: {kind: wc2ec, port: /dev/ttyS1}", "controller: {kind: wc2ec, port: /dev/ttyS1}")
-    )
-    (found,) = errors(text)
-    assert "use another port" in found
-
-
-def test_a_version_whose_numbers_are_unknown(errors: Lines) -> None:
-    (found,) = errors(robots((BODY, CONTROLLER), webots="R2018a"))
-    assert found.startswith("f:3:9: webots: 'R2018a' is not a known Webots version")
+    (found,) = errors(robots((BODY, CONTROLLER), (second,)))
+    assert found.startswith("f:9:") and expected in found
 
 
 WEBOTS_PARTS = (
@@ -130,26 +86,20 @@ def test_a_controller_with_a_library_of_its_own(errors: Lines, warnings: Lines) 
 def test_the_version_of_a_file_without_webots(errors: Lines, warnings: Lines) -> None:
     """wc2ec has the node numbers of any version; a version that does not exist is an error of
     every file."""
-    assert warnings(robots((BODY, CONTROLLER), webots="R2019a")) == []
-    (found,) = errors("version: 1\nbackend: mock\nwebots: R2018a\n")
-    assert found.startswith("f:3:9: webots: 'R2018a' is not a known Webots version")
+    any_port = 'controller: {kind: wc2ec, listen: "tcp://127.0.0.1:0"}'  # is of one robot each
+    for backend in ("real", "mock", "loopback"):
+        keys = (BODY, CONTROLLER), (any_port,), (any_port,)
+        assert warnings(robots(*keys, webots="R2019a", backend=backend)) == []
+    for text in (robots((BODY, CONTROLLER), webots="R2018a"), "version: 1\n\nwebots: R2018a\n"):
+        (found,) = errors(text)
+        assert found.startswith("f:3:9: webots: 'R2018a' is not a known Webots version")
 
 
 @pytest.mark.parametrize(
     ("keys", "expected"),
     [
-        (
-            'body: {kind: wc2ec, connect: "tcp://127.0.0.1:1", mock: {sensors: 999}}',
-            "body.mock.sensors: mock: ",
-        ),
-        (
-            'controller: {kind: wc2ec, listen: "tcp://127.0.0.1:1", mock: {sensor: x}}',
-            "did you mean 'sensors'",
-        ),
-        (
-            "controller: {kind: wc2ec, port: /dev/ttyS1, mock: {watchdog_ms: 0}}",
-            "controller.mock.watchdog_ms: mock: ",
-        ),
+        (BODY.replace("}", ", mock: {sensors: 999}}"), "body.mock.sensors: mock: "),
+        (CONTROLLER.replace("}", ", mock: {sensor: x}}"), "did you mean 'sensors'"),
     ],
 )
 def test_the_stand_in_takes_its_parameters(
@@ -169,3 +119,118 @@ def test_devices_that_the_controller_cannot_use(warnings: Lines) -> None:
     assert warnings(robots((devices, BODY, with_packets), peer)) == []
     beacon = "controller: {kind: beacon, emitter: tx}"
     assert warnings(robots((devices, BODY, beacon), peer)) == []
+
+
+# --- controllers behind a proxy
+
+RADIOS = "devices: {tx: {node: Emitter}, rx: {node: Receiver}}"
+PROXY = "controller: {kind: webots_proxy}"
+
+
+def proxy(keys: str) -> str:
+    return f"controller: {{kind: webots_proxy, {keys}}}"
+
+
+@pytest.mark.parametrize("backend", ["real", "mock"])
+def test_robots_of_one_webots_may_share_an_address(warnings: Lines, backend: str) -> None:
+    text = robots((RADIOS, PROXY), (RADIOS, proxy("robot: other, only: [tx, rx]")), backend=backend)
+    assert warnings(text) == []
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        (
+            (RADIOS, proxy("only: [txx]")),
+            "only[0]: unknown Emitter or Receiver 'txx'; did you mean",
+        ),
+        (
+            (RADIOS, PROXY, 'body: {kind: wc2ec, connect: "tcp://127.0.0.1:1"}'),
+            "body: the robot's body is in Webots",
+        ),
+        ((RADIOS, proxy('listen: "tcp://192.168.0.1:1235"')), "could move the motors"),
+        ((RADIOS, proxy('listen: "tcp://127.0.0.1:99999"')), "listen: the port is out of range"),
+        ((RADIOS, proxy('connect: "tcp://127.0.0.1:0"')), "does not listen on port 0"),
+        ((RADIOS, proxy('connect: "tcp://localhost:1235"')), "hilgw itself listens here"),
+        ((RADIOS, proxy('connect: "ipc://1234/r"')), "write it like tcp://127.0.0.1:1234"),
+        ((RADIOS, proxy('listen: "ipc://1234/r"')), "write it like tcp://127.0.0.1:1235"),
+        ((RADIOS, proxy('robot: ""')), "the name is empty"),
+        ((RADIOS, proxy("mock: {script: jump}"), "#mock"), "mock: 'jump' is not a statement"),
+        ((RADIOS, proxy("simulator: {robts: a}"), "#mock"), "simulator: 'webots_simulator' has no"),
+    ],
+)
+def test_each_error_is_reported_where_it_is(
+    errors: Lines, keys: tuple[str, ...], expected: str
+) -> None:
+    found = errors(robots(keys, backend="mock" if "#mock" in keys else "real"))
+    assert len(found) == 1
+    assert expected in found[0] and found[0].startswith(("f:6:", "f:7:", "f:8:"))
+
+
+WC2EC = 'controller: {kind: wc2ec, listen: "tcp://127.0.0.1:1235"}'
+
+
+@pytest.mark.parametrize(
+    ("keys", "before", "error"),
+    [
+        ((RADIOS, proxy("robot: r0")), "", "robot: robots.r0 is this robot in Webots too"),
+        ((RADIOS, proxy('connect: "tcp://127.0.0.1:4321"')), "", "address is in another Webots"),
+        ((WC2EC,), "", "has this address too"),
+        ((), "speed: max\n", "a Webots behind hilgw runs in real time"),
+    ],
+)
+def test_a_second_robot(
+    errors: Lines, warnings: Lines, keys: tuple[str, ...], before: str, error: str
+) -> None:
+    (found,) = errors(before + robots((RADIOS, PROXY), *([keys] if keys else [])))
+    assert error in found
+    (doubtful,) = warnings(robots((PROXY,)))
+    assert "has no Emitter or Receiver" in doubtful
+
+
+# --- what a gateway robot forwards
+
+DEVICES = "devices: {tx: {node: Emitter}, rx: {node: Receiver}}"
+
+
+def body_of(name: str = "gateway", given: str = "to_medium: {ear: tx}", more: str = "") -> str:
+    return f'body: {{kind: webots, connect: "tcp://127.0.0.1:1234", robot: {name}, {given}{more}}}'
+
+
+def test_several_robots_of_one_world_one_of_which_forwards(warnings: Lines) -> None:
+    both = "to_medium: {ear: tx, other: tx}, from_medium: {mouth: rx, third: rx}"
+    other = (DEVICES, body_of("arm", "step_ms: 32"))
+    for backend in ("mock", "real"):
+        text = robots((DEVICES, body_of(given=both, more=", channels: {1: 12}")), other)
+        assert warnings(text.replace("backend: mock", f"backend: {backend}")) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        (body_of(given="to_medium: {ear: rx}"), "", "body.to_medium.ear"),
+        (body_of(given="to_medium: {ear: tz}"), "", "unknown device 'tz'"),
+        (body_of(given="from_medium: {mouth: tx}"), "", "body.from_medium.mouth"),
+        (body_of(more=", channels: {1: 12, 2: 12}"), "", "channel 12 belongs to channel 1 of the"),
+        (body_of(more=", channels: {-2: 12}"), "", "channels"),
+        (body_of(more=", step_ms: 0"), "", "step_ms: 0 is out of range"),
+        (
+            body_of(),
+            body_of("second").replace("127.0.0.1", "localhost"),
+            "robots.r0 forwards the packets of this world too",
+        ),
+        (body_of(), body_of("second"), "robots.r0 forwards the packets of this world too"),
+        (body_of(), body_of(given="step_ms: 32"), "robots.r0.body has this address too"),
+        (body_of().replace("tcp:", "ipc:"), "", "connect"),
+    ],
+)
+def test_forwarding_that_cannot_be(errors: Lines, first: str, second: str, words: str) -> None:
+    given = [(DEVICES, first), *([(DEVICES, second)] if second else [])]
+    found = errors(robots(*given))
+    assert any(words in line for line in found), found
+
+
+def test_a_controller_in_the_gateway_would_take_the_packets(errors: Lines) -> None:
+    beacon = "controller: {kind: beacon, emitter: tx, payload: hi}"
+    (found,) = errors(robots((DEVICES, body_of(), beacon)))
+    assert "the controller beacon reads the packets itself" in found

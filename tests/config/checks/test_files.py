@@ -7,6 +7,7 @@ import pytest
 
 from hilgw.config.load import load_text
 from hilgw.config.source.positions import ConfigErrors
+from hilgw.errors import ConfigError
 from hilgw.federation.settings import check_settings
 
 BODY = 'robots: {rover: {body: {kind: wc2ec, connect: "tcp://127.0.0.1:1", backend: replay, %s}}}'
@@ -53,3 +54,36 @@ def test_each_is_an_error_with_its_place(tmp_path: Path, line: str, place: str, 
 def test_a_group_of_another_machine_is_a_warning_with_its_place() -> None:
     (warning,) = load_text("version: 1\ncontrol: {group: no such}\n", "f.yaml").warnings
     assert str(warning).startswith("f.yaml:2:18: ") and "no group 'no such' here" in str(warning)
+
+
+# --- the emergency-stop switch --------------------------------------------------------------------
+
+
+ADAPTER = "adapters: {radio: {kind: uart, port: /dev/ttyS7}}\n"
+
+
+@pytest.mark.parametrize(
+    ("estop", "place", "words"),
+    [
+        ("{port: /dev/ttyS7, line: cts}", "3:", "estop has this port too"),
+        ("{port: /dev/ttyS8, line: ri}", "2:33", "cts, dcd, dsr"),
+        ("{port: /dev/ttyS8}", "2:", "line"),
+        ("{line: cts}", "2:", "port"),
+        ('{port: "loop://", line: cts}', "2:15", "loop:// has no input for a switch"),
+        ('{port: "socket://h:1", line: cts}', "2:15", "socket:// has no input for a switch"),
+        ('{port: "rfc2217://h:1", line: cts}', "2:15", "network_ports: true"),
+        ('{port: "", line: cts}', "2:15", "the port is empty"),
+        ("{port: /dev/ttyS8, line: cts, output: dtr}", "2:38", "output"),
+        ("7", "2:8", "mapping"),
+    ],
+)
+def test_a_wrong_switch_is_an_error_with_its_place(estop: str, place: str, words: str) -> None:
+    with pytest.raises(ConfigError, match=words) as caught:
+        load_text(f"version: 1\nestop: {estop}\n{ADAPTER}", "f")
+    assert f"f:{place}" in str(caught.value)
+
+
+def test_a_port_on_the_network_is_allowed_with_network_ports() -> None:
+    text = 'version: 1\nnetwork_ports: true\nestop: {port: "rfc2217://h:1", line: dcd}\n'
+    estop = load_text(text, "f").config.estop
+    assert estop is not None and estop.where == "DCD of rfc2217://h:1"

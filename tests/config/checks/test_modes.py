@@ -1,10 +1,8 @@
 """Checks of robots with two bodies."""
 
-from collections.abc import Callable
-
 import pytest
 
-Lines = Callable[..., list[str]]
+from tests.config.cases import Lines
 
 SIMULATED = 'body: {kind: wc2ec, connect: "tcp://127.0.0.1:27015", simulated: true}'
 REAL = "remote: {kind: create2, port: /dev/ttyUSB0}"
@@ -17,9 +15,12 @@ def robot(*keys: str, backend: str = "real") -> str:
 
 @pytest.mark.parametrize("backend", ["real", "mock", "loopback"])
 @pytest.mark.parametrize("mode", ["", "mode: simulation", "mode: remote", "mode: shadow"])
-def test_two_bodies_and_a_mode(warnings: Lines, mode: str, backend: str) -> None:
+def test_two_bodies_and_a_mode(errors: Lines, warnings: Lines, mode: str, backend: str) -> None:
     keys = [SIMULATED, REAL, *([mode] if mode else [])]
-    assert warnings(robot(*keys, backend=backend)) == []
+    text = robot(*keys, backend=backend)
+    assert warnings(text) == warnings(text.replace("webots:", "real: [r0.remote]\nwebots:")) == []
+    found = errors(text + "speed: 2\nreal: [r0.remote]\n")
+    assert any("robots.r0.remote.port: a body outside" in line for line in found)
 
 
 @pytest.mark.parametrize(
@@ -78,13 +79,3 @@ def test_devices_of_one_body_only_are_named(warnings: Lines) -> None:
         "only `body` has: eye",
         "only `remote` has: ear",
     ]
-
-
-def test_a_remote_body_runs_in_real_time(errors: Lines) -> None:
-    text = robot(SIMULATED, REAL).replace("backend: real", "backend: real\nspeed: 2")
-    assert [line for line in errors(text) if "robots.r0.remote.port: a body outside" in line]
-
-
-def test_the_remote_body_alone_may_be_real(warnings: Lines) -> None:
-    text = robot(SIMULATED, REAL, backend="mock")
-    assert warnings(text.replace("webots:", "real: [r0.remote]\nwebots:")) == []

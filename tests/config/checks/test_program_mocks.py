@@ -1,14 +1,13 @@
 """A program in the place of a mock: what `hilgw check` reports at its entry."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from hilgw.config.load import load_config, load_text
 from hilgw.settings import MockSpec
+from tests.config.cases import Lines
 
-Lines = Callable[..., list[str]]
 FILE = """\
 version: 1
 backend: {backend}

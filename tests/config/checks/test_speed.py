@@ -1,12 +1,9 @@
 """The speed of simulated time: what it may be, and what cannot run at another one than 1."""
 
-from collections.abc import Callable
-
 import pytest
 
 from hilgw.config.load import load_text
-
-Lines = Callable[..., list[str]]
+from tests.config.cases import Lines
 
 FILE = """\
 version: 1
@@ -61,31 +58,19 @@ def test_mocks_run_at_any_speed_but_not_their_links(errors: Lines, backend: str)
     assert loaded.config.airs["lab"].nodes["spare"].link is None
 
 
-def test_motion_capture_runs_in_real_time(errors: Lines) -> None:
-    mocap = text("max", "mock") + 'medium: {mocap: {listen: "127.0.0.1:0"}}\n'
-    assert errors(mocap)[0].startswith("f:17:17: medium.mocap: motion capture runs in real time")
+BRAIN = "  brain: {controller: {kind: webots, %s}}\n"
 
 
-def test_a_robot_without_hardware_runs_at_any_speed_with_any_back_end() -> None:
+def test_what_has_no_time_of_its_own_runs_at_any_speed(errors: Lines) -> None:
     robots = text("max").split("  cab:")[0]
-    assert load_text(robots, "f").config.backend == "real"
-
-
-def test_a_controller_that_asks_for_its_steps_may_be_another_process() -> None:
-    robot = '  brain: {controller: {kind: webots, listen: "tcp://127.0.0.1:1234"}}\n'
-    robots = text("max").split("  cab:")[0] + robot
-    assert load_text(robots, "f").config.speed == "max"
-
-
-def test_the_mock_of_a_controller_on_a_local_socket_runs_in_real_time(errors: Lines) -> None:
-    robots = text("max", "mock").split("  cab:")[0]
-    (error,) = errors(robots + "  brain: {controller: {kind: webots, ipc: true}}\n")
+    for more in ("", BRAIN % 'listen: "tcp://127.0.0.1:1234"'):
+        assert load_text(robots + more, "f").config.speed == "max"
+    assert load_text(text(1.0, nodes=LINK), "f").config.speed == 1
+    mocked = robots.replace("backend: real", "backend: mock")
+    (error,) = errors(mocked + BRAIN % "ipc: true")
     assert error.startswith("f:8:43: robots.brain.controller.ipc: a local socket runs in real time")
-
-
-@pytest.mark.parametrize("speed", [1, 1.0])
-def test_at_speed_1_all_is_allowed(speed: object) -> None:
-    assert load_text(text(speed, nodes=LINK), "f").config.speed == 1
+    (error,) = errors(text("max", "mock") + 'medium: {mocap: {listen: "127.0.0.1:0"}}\n')
+    assert error.startswith("f:17:17: medium.mocap: motion capture runs in real time")
 
 
 @pytest.mark.parametrize(

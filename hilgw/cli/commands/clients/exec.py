@@ -55,25 +55,33 @@ def run(args: argparse.Namespace) -> int:
     begins = words[:1] and words[0].endswith(".py")  # with the program
     url = args.url or (os.environ.get(URL, "") if begins else "")
     if not url and len(words) == 1 and begins:
-        fix = f"write hilgw exec CONFIG {printable(words[0])}, or --url URL, or set {URL}"
-        raise UsageError("no configuration given", fix=fix)
+        raise UsageError(
+            "no configuration given",
+            fix=f"write hilgw exec CONFIG {printable(words[0])}, or --url URL, or set {URL}",
+        )
     if not url and words:
         url = _address(words.pop(0), args.robot)
     elif args.robot is not None:
         raise UsageError("--robot and --url exclude each other", fix="write the robot in the URL")
     if not words:
-        fix = "write hilgw exec CONFIG brain.py, or hilgw exec --url URL brain.py"
-        raise UsageError("no program given", fix=fix)
+        raise UsageError(
+            "no program given",
+            fix="write hilgw exec CONFIG brain.py, or hilgw exec --url URL brain.py",
+        )
     if words[0].startswith("--"):
-        fix = "write hilgw exec [OPTIONS] CONFIG PROGRAM"
-        raise UsageError(f"{printable(words[0])} comes too late", fix=fix)
+        raise UsageError(
+            f"{printable(words[0])} comes too late", fix="write hilgw exec [OPTIONS] CONFIG PROGRAM"
+        )
     program = Path(words[0])
     if not program.is_file():
         raise UsageError("there is no such program", where=str(program), fix="check the path")
     python = shutil.which(args.python)
     if python is None:
-        fix = "name a program, such as .venv/bin/python"
-        raise UsageError("--python: there is no such program", where=args.python, fix=fix)
+        raise UsageError(
+            "--python: there is no such program",
+            where=args.python,
+            fix="name a program, such as .venv/bin/python",
+        )
     _check(url)
     sys.stdout.flush()
     sys.stderr.flush()
@@ -105,8 +113,11 @@ def _address(config: str, wanted: str | None) -> str:
         if robot.controller is not None and robot.controller.kind == "webots"
     }
     if wanted is not None and wanted not in addresses:
-        problem = f"no robot {quoted(wanted)} with a controller of kind webots"
-        raise UsageError(problem, where=config, fix=suggest(wanted, addresses))
+        raise UsageError(
+            f"no robot {quoted(wanted)} with a controller of kind webots",
+            where=config,
+            fix=suggest(wanted, addresses),
+        )
     if not addresses:
         raise UsageError(
             "no robot has a controller of kind webots",
@@ -114,7 +125,10 @@ def _address(config: str, wanted: str | None) -> str:
             fix="give one controller: {kind: webots, listen: tcp://127.0.0.1:1234}",
         )
     if wanted is None and len(addresses) > 1:
-        problem = f"several robots have a controller: {', '.join(addresses)}"
-        raise UsageError(problem, where=config, fix="name one with --robot")
+        raise UsageError(
+            f"several robots have a controller: {', '.join(addresses)}",
+            where=config,
+            fix="name one with --robot",
+        )
     name = wanted or next(iter(addresses))
     return f"{addresses[name]}/{quote(name, safe='')}"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hilgw.client import Gateway
 
 
+# The options that select the gateway; they may precede the command.
 SELECTION = (
     Option(
         "-c",
@@ -31,7 +32,6 @@ SELECTION = (
         help="only the gateway with this control socket",
     ),
 )
-"""The options that select the gateway; they may precede the command."""
 
 
 def _channel(text: str) -> int:

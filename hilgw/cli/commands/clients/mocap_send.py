@@ -104,7 +104,6 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _what(args: argparse.Namespace) -> tuple[dict[str, Motion], int | None]:
-    """Return the motions by object, and when they end."""
     if not 0 < args.rate <= 10_000:
         raise UsageError(f"--rate {args.rate:g} is out of range", fix="use 1 to 10000 Hz")
     if args.duration is not None and not 0 <= args.duration < math.inf:

@@ -74,8 +74,10 @@ def _network(args: argparse.Namespace) -> int:
     answers = [each for each in statuses(args) if "federation" in each]
     ends = {each["federation"]["network"]: each for each in answers}
     if not ends:
-        fix = "add `federation:` to the file of a gateway, or name its --control"
-        raise PeerError("no gateway of yours is in a federation", fix=fix)
+        raise PeerError(
+            "no gateway of yours is in a federation",
+            fix="add `federation:` to the file of a gateway, or name its --control",
+        )
     networks = {
         name: Gateway(Path(each["control"])).network() | {"asked": each["federation"]["name"]}
         for name, each in ends.items()

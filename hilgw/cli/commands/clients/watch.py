@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MANY = ("value", "bytes", "status")
 
 
+# The options that choose what is shown, and how.
 VIEWS = (
     Option(
         "--lost",
@@ -43,7 +44,6 @@ VIEWS = (
         help="print values and commands as CSV, or the lines and losses asked for",
     ),
 )
-"""The options that choose what is shown, and how."""
 
 
 COMMANDS = {
@@ -147,7 +147,6 @@ def printer(args: argparse.Namespace) -> Callable[[dict[str, Any]], None]:
 
 
 def _capture(out: BinaryIO) -> Callable[[dict[str, Any]], None]:
-    """Return a function that records an event; the first call writes the start of the recording."""
     from hilgw.record.events import Writer
 
     writer: Writer | None = None

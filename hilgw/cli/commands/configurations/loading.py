@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from hilgw.config.source.positions import Diagnostic
 
 
+# The options that change a configuration.
 OPTIONS = options_of_run(LOADING, **{"from": duration})
-"""The options that change a configuration."""
 
 
 @contextmanager

@@ -68,19 +68,25 @@ def run(args: argparse.Namespace) -> int:
 def _first_check(args: argparse.Namespace) -> int:
     if args.config is None or args.robot is None:
         missing = "--config FILE" if args.config is None else "ROBOT"
-        fix = "hilgw doctor --config FILE ROBOT --wheels-up"
-        raise UsageError(f"{missing} is missing", fix=fix)
+        raise UsageError(
+            f"{missing} is missing", fix="hilgw doctor --config FILE ROBOT --wheels-up"
+        )
     if not args.wheels_up:
-        problem = "the motors of the robot will turn"
-        raise UsageError(problem, fix="lift it, so that no wheel touches the ground: --wheels-up")
+        raise UsageError(
+            "the motors of the robot will turn",
+            fix="lift it, so that no wheel touches the ground: --wheels-up",
+        )
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        fix = "run it in a terminal, next to the robot"
-        raise UsageError("the first check asks a person, and needs a terminal", fix=fix)
+        raise UsageError(
+            "the first check asks a person, and needs a terminal",
+            fix="run it in a terminal, next to the robot",
+        )
     from hilgw.cli.commands.configurations import loading
     from hilgw.cli.first_check import check
 
     config = loading.load(args, args.config).config
     if args.robot not in config.robots:
-        problem = f"no robot {printable(args.robot)} in this file"
-        raise UsageError(problem, fix=suggest(args.robot, config.robots))
+        raise UsageError(
+            f"no robot {printable(args.robot)} in this file", fix=suggest(args.robot, config.robots)
+        )
     return check.run(args, config)

@@ -156,6 +156,8 @@ def _adapters(kinds: list[str] | None) -> list[SearchableAdapter]:
     adapters = [loader() for name, loader in known.items() if not kinds or name in kinds]
     searchable = [adapter for adapter in adapters if isinstance(adapter, SearchableAdapter)]
     if not searchable:
-        problem = f"{' and '.join(kinds or known)} cannot be identified without changing settings"
-        raise UsageError(problem, fix="omit --kind to search for all others")
+        raise UsageError(
+            f"{' and '.join(kinds or known)} cannot be identified without changing settings",
+            fix="omit --kind to search for all others",
+        )
     return searchable

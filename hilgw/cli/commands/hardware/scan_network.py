@@ -75,19 +75,24 @@ def _surveyed(args: argparse.Namespace, file: str | None) -> list[Found]:
     except ModuleNotFoundError as error:
         if error.name != "zenoh":
             raise
-        fix = "pip install 'hilgw[zenoh]'"
-        raise ConfigError("needs Eclipse Zenoh", where="hilgw scan --network", fix=fix) from None
+        raise ConfigError(
+            "needs Eclipse Zenoh", where="hilgw scan --network", fix="pip install 'hilgw[zenoh]'"
+        ) from None
     network = args.network or (config.network if file else ANY)
     endpoints = list(dict.fromkeys(args.connect or [*config.endpoints, *config.connect]))
     for endpoint in endpoints:
         if not all(endpoint.partition("/")):
-            fix = "write PROTOCOL/HOST:PORT, e.g. tcp/127.0.0.1:7447"
-            raise UsageError(f"{quoted(endpoint)} is not an endpoint of Zenoh", fix=fix)
+            raise UsageError(
+                f"{quoted(endpoint)} is not an endpoint of Zenoh",
+                fix="write PROTOCOL/HOST:PORT, e.g. tcp/127.0.0.1:7447",
+            )
     gateways, problems = survey(config, endpoints, network)
     if not gateways:
         problem = "; ".join(f"{printable(at)}: {printable(why)}" for at, why in problems.items())
-        fix = "check the endpoint and its TLS, and that a gateway with `federation:` runs"
-        raise PeerError(f"no gateway found: {problem}", fix=fix)
+        raise PeerError(
+            f"no gateway found: {problem}",
+            fix="check the endpoint and its TLS, and that a gateway with `federation:` runs",
+        )
     for place, why in problems.items():
         sys.stderr.write(f"hilgw: {printable(place)}: {printable(why)}\n")
     return gateways
@@ -98,8 +103,10 @@ def _config(args: argparse.Namespace, file: str | None) -> FederationConfig:
     from hilgw.federation.wire import NAME
 
     if args.network and not NAME.fullmatch(args.network):
-        fix = "write 1 to 64 of A-Z a-z 0-9 _ -"
-        raise UsageError(f"{quoted(args.network)} is not the name of a network", fix=fix)
+        raise UsageError(
+            f"{quoted(args.network)} is not the name of a network",
+            fix="write 1 to 64 of A-Z a-z 0-9 _ -",
+        )
     if file is None:
         return FederationConfig(name="scan")
     from hilgw.cli.commands.configurations.loading import load
@@ -121,8 +128,10 @@ def _asked(args: argparse.Namespace) -> list[Found]:
 
     ends = [each for each in statuses(args) if "federation" in each]
     if not ends:
-        fix = "name an endpoint with --connect, or a file with --config"
-        raise PeerError("no gateway of yours is in a federation", fix=fix)
+        raise PeerError(
+            "no gateway of yours is in a federation",
+            fix="name an endpoint with --connect, or a file with --config",
+        )
     gateways: dict[tuple[str, str, str], Found] = {}
     for gateway in (*map(_own, ends), *(other for end in ends for other in _others(end))):
         if args.network in ("", gateway["network"]):

@@ -1,4 +1,4 @@
-"""`hilgw key` and `hilgw say`: what a terminal types, and what the gateway refuses."""
+"""What a terminal types for `hilgw key`, and what a gateway answers to commands."""
 
 import os
 import threading
@@ -8,16 +8,17 @@ import pytest
 
 from hilgw.api import Keyboard
 from hilgw.cli.commands.clients.user import keys_of, read_keys
-from hilgw.cli.main import main
 from hilgw.testing.sim import wait_until
 from tests.cli.commands.clients.test_arm import with_gateway
+from tests.e2e.running import in_process
 
 SHIFT, CONTROL, ALT = Keyboard.SHIFT, Keyboard.CONTROL, Keyboard.ALT
 ROVER = """
 version: 1
 backend: mock
 robots:
-  rover: {controller: {kind: webots, listen: "tcp://127.0.0.1:1"}}
+  rover: {controller: {kind: webots, listen: "tcp://127.0.0.1:1", battery: [10, 2000, 0]}}
+  bare: {controller: {kind: webots, listen: "tcp://127.0.0.1:3"}}
   cab: {body: {kind: wc2ec, connect: "tcp://127.0.0.1:2"}}
 """
 
@@ -80,13 +81,28 @@ def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
         ("key rover hyper+up", 2, "'hyper+up' is not a key"),
         ("key rover up --hold -1", 2, "hold_s must be 0 to 60 s"),
         ("key rover up --hold nan", 2, "hold_s must be 0 to 60 s"),
+        ("set rover --battery 1500", 0, "rover: battery 1500 J"),
+        ("set rover --battery 2001", 1, "does not hold 2001 J; write 0 to 2000"),
+        ("set bare --battery 1", 1, "cannot be charged: it has none"),
+        ("set nobody --battery 1", 1, "nobody"),
+        ("set rover --battery 1 --channel 3", 2, "--battery is of a robot alone"),
     ],
 )
-def test_refusals(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, code: int, words: str
-) -> None:
+def test_what_a_gateway_answers(tmp_path: Path, command: str, code: int, words: str) -> None:
     def ask(control: str) -> None:
-        assert main([*command.split(), "--control", control]) == code
+        returned, out, err = in_process(*command.split(), "--control", control, cwd=tmp_path)
+        assert returned == code and words in out + err
 
     with_gateway(tmp_path, ask, ROVER)
-    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+@pytest.mark.parametrize(
+    "command",
+    ["arm rover", "place rover 1 2 3", "send rover.tx hello", "set rover.tx --range 2"],
+)
+def test_the_socket_named_is_the_one_asked(command: str, before: bool, tmp_path: Path) -> None:
+    option, words = ["--control", "none.sock"], command.split()
+    all_words = [*option, *words] if before else [*words, *option]
+    code, _, err = in_process(*all_words, cwd=tmp_path)
+    assert code == 5 and "none.sock" in err

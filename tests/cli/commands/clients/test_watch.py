@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from hilgw.cli.main import main
 from hilgw.engine.control_socket.listener import control_folder
 from hilgw.protocols.gateway.messages import VERSION
+from tests.cli.conftest import Command
 from tests.cli.output.test_live_table import command, event, packet, value
 from tests.client.several import peer
 
@@ -41,8 +41,7 @@ def answer(request: dict[str, Any]) -> bytes:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+def folder(hilgw: Command) -> Path:
     return control_folder()
 
 
@@ -57,44 +56,39 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("rover", "value sent refused bytes received lost port"),
     ],
 )
-def test_the_options_choose_events(
-    options: str, names: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_options_choose_events(options: str, names: str, folder: Path, hilgw: Command) -> None:
     with peer(folder / "a.sock", answer):
-        assert main(["watch", "--json", *options.split()]) == 0
-    shown = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert shown == [EVENTS[name] for name in names.split()]
+        code, out, _ = hilgw("watch", "--json", *options.split())
+    assert code == 0
+    assert [json.loads(line) for line in out.splitlines()] == [
+        EVENTS[name] for name in names.split()
+    ]
+
+
+FRAME, BYTES, LOST = "uart0,sent,hex:01,", "uart0,sent,hex:02,", "rover.tx,range,hex:706f6e67,"
+REFUSED = ["rover.left,velocity refused,9.0,rad/s", "rover.left,velocity applied,4.0,rad/s"]
 
 
 @pytest.mark.parametrize(
     ("options", "rows"),
     [
-        ("--frames", ["uart0,sent,hex:01,"]),
-        ("--bytes", ["uart0,sent,hex:02,"]),
-        ("--frames --lost", ["uart0,sent,hex:01,", "rover.tx,range,hex:706f6e67,"]),
-        (
-            "--lost",
-            [
-                "rover.left,velocity refused,9.0,rad/s",
-                "rover.left,velocity applied,4.0,rad/s",
-                "rover.tx,range,hex:706f6e67,",
-            ],
-        ),
+        ("--frames", [FRAME]),
+        ("--bytes", [BYTES]),
+        ("--frames --lost", [FRAME, LOST]),
+        ("--lost", [*REFUSED, LOST]),
     ],
 )
 def test_csv_has_the_lines_and_losses_that_are_asked_for(
-    options: str, rows: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+    options: str, rows: list[str], folder: Path, hilgw: Command
 ) -> None:
     with peer(folder / "a.sock", answer):
-        assert main(["watch", "--csv", *options.split()]) == 0
-    printed = capsys.readouterr().out.splitlines()
-    assert [line.split(",", 3)[3] for line in printed[1:]] == rows
+        code, out, _ = hilgw("watch", "--csv", *options.split())
+    assert code == 0
+    assert [line.split(",", 3)[3] for line in out.splitlines()[1:]] == rows
 
 
-def test_frames_of_what_has_none_are_refused(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_frames_of_what_has_none_are_refused(folder: Path, hilgw: Command) -> None:
     with peer(folder / "a.sock", answer):
-        assert main(["watch", "uart0", "rover.body", "--frames"]) == 1
-    error = capsys.readouterr().err
-    assert "rover.body has no frames" in error and "hilgw watch rover.body --bytes" in error
+        code, _, error = hilgw("watch", "uart0", "rover.body", "--frames")
+    assert code == 1 and "rover.body has no frames" in error
+    assert "hilgw watch rover.body --bytes" in error

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.cli.main import main
+from tests.cli.conftest import Command
 
 ROOT = Path(__file__).parents[4]
 SHIPPED = str(ROOT / "configs" / "xbee.yaml")
+SET = "adapters.xbee0.channel=13x"
 
 # Modules that a check of an XBee on mocks does not need; they take a third of its time.
 UNNEEDED = {
@@ -53,50 +54,69 @@ print(json.dumps([sorted(sys.modules), sorted(schemas)]))
 """
 
 
-@pytest.fixture
-def wrong(tmp_path: Path) -> str:
-    file = tmp_path / "wrong.yaml"
-    file.write_text("version: 1\nadapters:\n  a: {kind: xbee, chanel: 12}\n")
-    return str(file)
+WRONG = "version: 1\nadapters:\n  a: {kind: xbee, chanel: 12}\n"
 
 
-def test_a_good_file(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", SHIPPED]) == 0
-    assert capsys.readouterr() == (f"{SHIPPED}: ok\n", "")
-
-
-def test_all_files_and_all_errors(capsys: pytest.CaptureFixture[str], wrong: str) -> None:
-    missing = wrong + ".none"
-    assert main(["check", wrong, SHIPPED, missing]) == 3
-    out, err = capsys.readouterr()
-    assert out == f"{SHIPPED}: ok\n"
-    assert err.splitlines() == [
-        f"{wrong}:3:3: adapters.a.port: missing; "
+def test_all_files_and_all_errors(hilgw: Command) -> None:
+    Path("wrong.yaml").write_text(WRONG)
+    warned = "version: 1\nrobots: {r: {devices: {e: {node: Emitter, maxRange: 1}}}}\n"
+    Path("warned.yaml").write_text(warned)
+    code, out, err = hilgw(
+        "check", "wrong.yaml", SHIPPED, "none.yaml", "warned.yaml", "a\nb\x1b[31m"
+    )
+    assert (code, out) == (3, f"{SHIPPED}: ok\nwarned.yaml: ok\n")
+    lines = err.splitlines()
+    assert lines[:3] == [
+        "wrong.yaml:3:3: adapters.a.port: missing; "
         "write `port: /dev/serial/by-id/usb-Digi_XBee-if00-port0`",
-        f"{wrong}:3:19: adapters.a.chanel: unknown key; did you mean 'channel'?",
-        f"{missing}: no such file; `hilgw example` lists the shipped ones",
+        "wrong.yaml:3:19: adapters.a.chanel: unknown key; did you mean 'channel'?",
+        "none.yaml: no such file; `hilgw example` lists the shipped ones",
     ]
-
-
-def test_warnings_change_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    file = tmp_path / "w.yaml"
-    file.write_text("version: 1\nrobots: {r: {devices: {e: {node: Emitter, maxRange: 1}}}}\n")
-    assert main(["check", str(file)]) == 0
-    out, err = capsys.readouterr()
-    assert out == f"{file}: ok\n"
-    assert err.startswith(f"{file}:2:")
+    assert "warned.yaml:2:" in err
     assert "warning: robots.r.devices.e: range -1 is beyond maxRange" in err
+    assert all(line.isprintable() for line in lines)
+    assert hilgw("check", SHIPPED) == (0, f"{SHIPPED}: ok\n", "")
+    code, _, err = hilgw("check")
+    assert code == 2 and "FILE" in err
+    for words in (
+        ["check", SHIPPED, "--set", SET, "--backend", "real"],
+        ["--set", SET, "check", SHIPPED],
+    ):
+        code, _, err = hilgw(*words)
+        assert code == 3 and f"--set {SET}: adapters.xbee0.channel: " in err
 
 
-def test_json(capsys: pytest.CaptureFixture[str], wrong: str) -> None:
-    assert main(["check", "--json", wrong, SHIPPED]) == 3
-    out, err = capsys.readouterr()
-    assert err == ""
+DOUBTFUL = """\
+version: 1
+backend: mock
+robots:
+  rover:
+    devices:
+      tx: {node: Emitter, type: radio}
+adapters:
+  arduino: {kind: uart, port: COM3, baudRate: 9601}
+"""
+REACHES_NOTHING = "radio, channel 0: reaches no hardware and no other robot; arduino is serial"
+
+
+@pytest.mark.parametrize("words", ["a.yaml --duration 1ms", "check a.yaml", "explain a.yaml"])
+def test_warnings_are_shown(words: str, hilgw: Command) -> None:
+    Path("a.yaml").write_text(DOUBTFUL)
+    _, out, err = hilgw(*words.split())
+    shown = " ".join((err + out).split())
+    for warning in (REACHES_NOTHING, "did you mean 9600?", "is the name of a port on Windows"):
+        assert warning in shown
+
+
+def test_json(hilgw: Command) -> None:
+    Path("wrong.yaml").write_text(WRONG)
+    code, out, err = hilgw("check", "--json", "wrong.yaml", SHIPPED)
+    assert (code, err) == (3, "")
     first, second = json.loads(out)["files"]
     assert second == {"file": SHIPPED, "ok": True, "errors": [], "warnings": []}
-    assert (first["file"], first["ok"], len(first["errors"])) == (wrong, False, 2)
+    assert (first["file"], first["ok"], len(first["errors"])) == ("wrong.yaml", False, 2)
     assert first["errors"][1] == {
-        "file": wrong,
+        "file": "wrong.yaml",
         "line": 3,
         "column": 19,
         "path": "adapters.a.chanel",
@@ -104,30 +124,6 @@ def test_json(capsys: pytest.CaptureFixture[str], wrong: str) -> None:
         "fix": "did you mean 'channel'?",
         "severity": "error",
     }
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["check", SHIPPED, "--set", "adapters.xbee0.channel=13x", "--backend", "real"],
-        ["--set", "adapters.xbee0.channel=13x", "check", SHIPPED],
-    ],
-)
-def test_options_of_a_run(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
-    assert main(arguments) == 3
-    assert "--set adapters.xbee0.channel=13x: adapters.xbee0.channel: " in capsys.readouterr().err
-
-
-def test_odd_names_of_files(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", "a\nb\x1b[31m"]) == 3
-    assert "\x1b" not in capsys.readouterr().err
-
-
-def test_without_a_file(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main(["check"])
-    assert caught.value.code == 2
-    assert "FILE" in capsys.readouterr().err
 
 
 @pytest.mark.process
@@ -141,14 +137,12 @@ def test_a_check_imports_and_builds_what_the_file_uses() -> None:
     assert not {"adapter uart", "controller wc2ec", "DistanceSensor", "LED"} & set(schemas)
 
 
-def test_settings_that_zenoh_refuses_are_found_where_they_are(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "f.yaml"
-    file.write_text("version: 1\nfederation:\n  name: bench\n  zenoh: {scouting: {nonsense: 1}}\n")
-    for command in ("check", "run"):
-        assert main([command, str(file)]) == 3
-        assert capsys.readouterr().err == (
-            f"{file}:4:32: federation.zenoh.scouting.nonsense: Zenoh refuses scouting/nonsense: "
-            "unknown key; see Zenoh's DEFAULT_CONFIG.json5 for its settings\n"
-        )
+@pytest.mark.parametrize("command", ["check", "run"])
+def test_settings_that_zenoh_refuses_are_found_where_they_are(hilgw: Command, command: str) -> None:
+    text = "version: 1\nfederation:\n  name: bench\n  zenoh: {scouting: {nonsense: 1}}\n"
+    Path("f.yaml").write_text(text)
+    code, _, err = hilgw(command, "f.yaml")
+    assert code == 3 and err == (
+        "f.yaml:4:32: federation.zenoh.scouting.nonsense: Zenoh refuses scouting/nonsense: "
+        "unknown key; see Zenoh's DEFAULT_CONFIG.json5 for its settings\n"
+    )

@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from hilgw.cli.main import main
 from hilgw.cli.output.diagram import ASCII, UNICODE, End, boxes, bus, glyphs_of
 from hilgw.cli.output.explanation import in_words
 from hilgw.config.explain import explain
 from hilgw.config.explain.robots import Facts
 from hilgw.config.load import load_config
 from hilgw.control.events import StopReason
+from tests.cli.conftest import Command
+from tests.e2e.running import ROOT, in_process
 
-ROOT = Path(__file__).parents[4]
 CONFIGS = sorted(
     [*(ROOT / "configs").glob("*.yaml"), *(ROOT / "tests" / "golden" / "more").glob("*.yaml")]
 )
-EPUCK = str(ROOT / "configs" / "epuck.yaml")
+EPUCK = "epuck"
 
 # Opens and connections of a run, in a process of its own: an audit hook stays for ever.
 WATCHED = """
@@ -42,17 +42,11 @@ sys.stderr.write(repr(seen))
 """
 
 
-def facts_of(file: Path | str, *options: str, capsys: Any) -> dict[str, Any]:
-    assert main(["explain", str(file), "--json", *options]) == 0
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+def facts_of(file: str, *options: str) -> dict[str, Any]:
+    code, out, _ = in_process("explain", file, "--json", *options, cwd=ROOT)
+    assert code == 0
+    found: dict[str, Any] = json.loads(out)
     return found
-
-
-def text_of(*arguments: str, capsys: Any) -> str:
-    assert main(["explain", *arguments]) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    return str(out)
 
 
 def places_of(data: dict[str, Any]) -> Iterator[str]:
@@ -113,13 +107,12 @@ def test_nothing_is_opened_and_no_engine_is_imported() -> None:
         assert (done.returncode, done.stderr) == (0, "[]")
 
 
-def test_the_options_of_a_run_change_it(capsys: Any) -> None:
-    (mocked,) = facts_of(EPUCK, capsys=capsys)["robots"]
-    (real,) = facts_of(EPUCK, "--backend", "real", capsys=capsys)["robots"]
-    (armed,) = facts_of(EPUCK, "--backend", "real", "--arm", capsys=capsys)["robots"]
-    (slower,) = facts_of(EPUCK, "--set", "robots.e-puck.safety.command_timeout_s=2", capsys=capsys)[
-        "robots"
-    ]
+def test_the_options_of_a_run_change_it() -> None:
+    slow = ("--set", "robots.e-puck.safety.command_timeout_s=2")
+    mocked, real, armed, slower = (
+        facts_of(EPUCK, *options)["robots"][0]
+        for options in ((), ("--backend", "real"), ("--backend", "real", "--arm"), slow)
+    )
     safeties = [robot["bodies"][0]["safety"] for robot in (mocked, real, armed, slower)]
     assert [(each["armed"], each["latch"]) for each in safeties] == [
         (True, False),
@@ -131,13 +124,12 @@ def test_the_options_of_a_run_change_it(capsys: Any) -> None:
     assert real["bodies"][0]["connection"]["mock"] is None
     frozen = [rule for rule in slower["stops"] if "freezes" in rule["cause"]]
     assert [rule["after_s"] for rule in frozen] == [2.0]
-    assert facts_of("swarm", "--speed", "max", capsys=capsys)["speed"] == "max"
+    assert facts_of("swarm", "--speed", "max")["speed"] == "max"
 
 
-def test_limits_and_what_the_robot_itself_can_do(capsys: Any) -> None:
+def test_limits_and_what_the_robot_itself_can_do() -> None:
     limits = "robots.e-puck.body.limits={left wheel motor: {min_velocity: -2, max_velocity: 5, "
-    limits += "rate: 10}}"
-    (robot,) = facts_of(EPUCK, "--set", limits, capsys=capsys)["robots"]
+    (robot,) = facts_of(EPUCK, "--set", limits + "rate: 10}}")["robots"]
     left, right = (each for each in robot["bodies"][0]["devices"] if each["role"] == "motor")
     velocity = {"quantity": "velocity", "unit": "rad/s"}
     assert left["bounds"] == [velocity | {"low": -2.0, "high": 5.0, "by": "configuration"}]
@@ -146,45 +138,30 @@ def test_limits_and_what_the_robot_itself_can_do(capsys: Any) -> None:
     assert (own["by"], round(own["high"], 2)) == ("device", 6.28)
 
 
-def test_the_load_of_the_line_is_that_of_the_check(capsys: Any) -> None:
-    (robot,) = facts_of(EPUCK, capsys=capsys)["robots"]
-    load = robot["bodies"][0]["load"]
-    assert main(["check", EPUCK, "--set", "robots.e-puck.body.period_ms=4"]) == 3
-    refused = capsys.readouterr().err
-    assert f"needs {load['needed_bytes']} bytes, and the line carries 46" in refused
-    assert load["possible_bytes"] == 11_520 * load["period_ms"] // 1000
+def test_errors_are_those_of_the_check(hilgw: Command) -> None:
+    Path("wrong.yaml").write_text("version: 1\nadapters:\n  a: {kind: xbee, chanel: 12}\n")
+    wanted = hilgw("check", "wrong.yaml")
+    assert wanted[0] == 3 and hilgw("explain", "wrong.yaml") == wanted
+    code, out, _ = hilgw("explain", "--json", "wrong.yaml")
+    paths = [each["path"] for each in json.loads(out)["errors"]]
+    assert (code, paths) == (3, ["adapters.a.port", "adapters.a.chanel"])
 
 
-def test_errors_are_those_of_the_check(capsys: Any, tmp_path: Path) -> None:
-    file = tmp_path / "wrong.yaml"
-    file.write_text("version: 1\nadapters:\n  a: {kind: xbee, chanel: 12}\n")
-    assert main(["check", str(file)]) == 3
-    wanted = capsys.readouterr()
-    assert main(["explain", str(file)]) == 3
-    assert capsys.readouterr() == wanted
-    assert main(["explain", "--json", str(file)]) == 3
-    found = json.loads(capsys.readouterr().out)
-    assert [each["path"] for each in found["errors"]] == ["adapters.a.port", "adapters.a.chanel"]
-
-
-def test_warnings_and_rates_that_differ_are_noted(capsys: Any) -> None:
-    text = text_of("xbee", "--set", "robots.rover.devices.rx.channel=3", capsys=capsys)
+def test_who_meets_whom() -> None:
+    (meeting,) = facts_of("webots-plugin")["meetings"]
+    assert meeting == {
+        "type": "radio",
+        "channel": 12,
+        "emitters": ["gateway.tx"],
+        "receivers": ["gateway.rx"],  # its channel is -1: every channel
+        "adapters": ["xbee0"],
+    }
+    _, text, _ = in_process(
+        "explain", "xbee", "--set", "robots.rover.devices.rx.channel=3", cwd=ROOT
+    )
     noted = " ".join(text.partition("\nto note\n")[2].split())
     assert "rover.tx sends at 9600 bit/s (8 bit a byte), xbee0 carries 9600 bit/s" in noted
     assert "warning: robots.rover.devices.rx: radio, channel 3: reaches no hardware" in noted
-
-
-def test_who_meets_whom(capsys: Any) -> None:
-    meetings = facts_of("webots-plugin", capsys=capsys)["meetings"]
-    assert meetings == [
-        {
-            "type": "radio",
-            "channel": 12,
-            "emitters": ["gateway.tx"],
-            "receivers": ["gateway.rx"],  # its channel is -1: every channel
-            "adapters": ["xbee0"],
-        }
-    ]
 
 
 # --- diagrams -------------------------------------------------------------------------------------
@@ -200,8 +177,7 @@ def test_boxes_in_a_row_and_one_below_the_other() -> None:
         "|            |     |      |---->| remote |",
         "+------------+     +------+     +--------+",
     ]
-    narrow = boxes(left, ["loop"], ends[:1], 24, UNICODE)
-    assert narrow == [
+    assert boxes(left, ["loop"], [], 24, UNICODE) == [
         "┌──────────────┐",
         "│ controller   │",
         "└──────────────┘",
@@ -209,58 +185,51 @@ def test_boxes_in_a_row_and_one_below_the_other() -> None:
         "┌──────────────┐",
         "│ loop         │",
         "└──────────────┘",
-        "  │",
-        "┌──────────────┐",
-        "│ body         │",
-        "└──────────────┘",
     ]
-
-
-def test_a_bus_with_names_on_both_sides() -> None:
     assert bus([("a.tx", "->"), ("b.receiver", "<-")], ["x: 1", "y: 2", "z: 3"], 60, ASCII) == [
         "a.tx       --> |<--> x: 1",
         "b.receiver <-- |<--> y: 2",
         "               |<--> z: 3",
     ]
-
-
-def test_the_characters_are_those_that_the_output_has() -> None:
     assert glyphs_of("utf-8") is UNICODE
     assert glyphs_of("ascii") is glyphs_of("latin-1") is glyphs_of(None) is ASCII
 
 
-def test_a_robot_that_registers_its_devices_shows_how_many_the_line_carries(capsys: Any) -> None:
-    serial = str(ROOT / "configs" / "wc2ec-serial.yaml")
-    (robot,) = facts_of(serial, capsys=capsys)["robots"]
+@pytest.mark.parametrize(
+    ("config", "slow"),
+    [("epuck", ["period_ms=4"]), ("wc2ec-serial", ["baudRate=1200", "step_ms=10"])],
+)
+def test_the_load_of_the_line_is_that_of_the_check(config: str, slow: list[str]) -> None:
+    (robot,) = facts_of(config)["robots"]
+    load = robot["bodies"][0]["load"]
+    assert load["possible_bytes"] == 11_520 * load["period_ms"] // 1000
+    options = [f"--set=robots.{robot['name']}.body.{each}" for each in slow]
+    code, _, refused = in_process("check", config, *options, cwd=ROOT)
+    assert code == 3
+    assert f"needs {load['needed_bytes']} bytes, and the line carries " in refused
+
+
+def test_a_robot_that_registers_its_devices_shows_how_many_the_line_carries() -> None:
+    (robot,) = facts_of("wc2ec-serial")["robots"]
     load = robot["bodies"][0]["load"]
     assert load["each_device"] and 13 < load["needed_bytes"] < 20
-    assert load["possible_bytes"] == 11_520 * load["period_ms"] // 1000
-    (on_tcp,) = facts_of("shadow", capsys=capsys)["robots"]
+    (on_tcp,) = facts_of("shadow")["robots"]
     assert [body["load"] is None for body in on_tcp["bodies"]] == [True, False]
-    assert main(["explain", serial]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
+    shown = " ".join(in_process("explain", "wc2ec-serial", cwd=ROOT)[1].split())
     count = load["possible_bytes"] // load["needed_bytes"]
     assert f"the line carries {load['possible_bytes']} ({count} of either)" in shown
-    body = f"robots.{robot['name']}.body"
-    slow = ["--set", f"{body}.baudRate=1200", "--set", f"{body}.step_ms=10"]
-    assert main(["check", serial, *slow]) == 3
-    assert (
-        f"needs {load['needed_bytes']} bytes, and the line carries 1 at" in capsys.readouterr().err
-    )
 
 
-def test_a_federation_has_its_network_and_its_endpoints(tmp_path: Path, capsys: Any) -> None:
-    text = (
-        "version: 1\nfederation: {name: bench, connect: [tcp/127.0.0.1:7447], ros2: {domain: 7}}\n"
-    )
-    (tmp_path / "f.yaml").write_text(text)
-    assert text_of(str(tmp_path / "f.yaml"), capsys=capsys).endswith(
+def test_a_federation_has_its_network_and_its_endpoints(hilgw: Command) -> None:
+    keys = "{name: bench, connect: [tcp/127.0.0.1:7447], ros2: {domain: 7}}"
+    Path("f.yaml").write_text(f"version: 1\nfederation: {keys}\n")
+    assert hilgw("explain", "f.yaml")[1].endswith(
         "federation, as bench in the network lab\n"
         "  mode        peer: with each gateway that it connects to or that connects to it\n"
         "  connects to tcp/127.0.0.1:7447\n"
         "  ROS 2       packets are also topics /hilgw/DEVICE of the domain 7\n"
     )
-    assert facts_of(tmp_path / "f.yaml", capsys=capsys)["federation"] == {
+    assert json.loads(hilgw("explain", "f.yaml", "--json")[1])["federation"] == {
         "name": "bench",
         "network": "lab",
         "mode": "peer",

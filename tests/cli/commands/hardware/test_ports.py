@@ -7,27 +7,36 @@ import pytest
 
 from hilgw.adapters.base import UsbId
 from hilgw.cli.commands.hardware import ports
-from hilgw.cli.main import main
 from hilgw.discovery.ports import resolve_port, stable_name
 from hilgw.errors import PortError
 from hilgw.transports.serial import port as serial_port
 from hilgw.transports.serial.port import PortInfo
+from tests.cli.conftest import Command
 
 INFO = PortInfo("/dev/ttyUSB0", "FT230X Basic UART", 0x0403, 0x6015, "A1B2")
 
 
-def test_a_port_in_words(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_the_list_in_words_and_for_machines(
+    monkeypatch: pytest.MonkeyPatch, hilgw: Command
 ) -> None:
+    assert all(port["path"].startswith("/dev/") for port in ports.describe_ports())
     monkeypatch.setattr(serial_port, "list_ports", lambda: [INFO])
-    assert main(["ports"]) == 0
-    first, second = capsys.readouterr().out.splitlines()
-    assert first == "/dev/ttyUSB0  0403:6015  FT230X Basic UART  A1B2"
+    code, out, _ = hilgw("ports")
+    first, second = out.splitlines()
+    assert (code, first) == (0, "/dev/ttyUSB0  0403:6015  FT230X Basic UART  A1B2")
     assert "probably: FTDI FT230X" in second
+    (port,) = json.loads(hilgw("ports", "--json")[1])
+    assert [port[key] for key in ("path", "vid", "pid", "serial", "holders")] == [
+        *("/dev/ttyUSB0", 0x0403, 0x6015, "A1B2"),
+        [],
+    ]
+    monkeypatch.setattr(serial_port, "list_ports", list)
+    code, out, _ = hilgw("ports")
+    assert code == 0 and "hilgw mock" in out
 
 
 def test_twins_have_names_of_their_sockets(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hilgw: Command
 ) -> None:
     """Without serial numbers udev gives two devices one by-id name, which is that of either."""
     twins = [
@@ -41,8 +50,7 @@ def test_twins_have_names_of_their_sockets(
             (tmp_path / folder / name).unlink(missing_ok=True)
             (tmp_path / folder / name).symlink_to(info.path)
     monkeypatch.setattr(serial_port, "list_ports", lambda: twins)
-    assert main(["ports"]) == 0
-    text = capsys.readouterr().out
+    text = hilgw("ports")[1]
     assert "USB Serial  1-1.0" in text and "USB Serial  1-1.1" in text
     names = [stable_name(info.path, "path", tmp_path) for info in twins]
     assert names == [str(tmp_path / f"by-path/usb-0:1.{at}") for at in range(2)]
@@ -63,25 +71,3 @@ def test_an_interface_of_a_device_with_several_ports(monkeypatch: pytest.MonkeyP
     assert resolve_port(UsbId(location="1-1.3:1.2")) == "/dev/ttyUSB2"
     with pytest.raises(PortError, match="several devices match"):
         resolve_port(UsbId(location="1-1.3"))
-
-
-def test_for_machines(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(serial_port, "list_ports", lambda: [INFO])
-    assert main(["ports", "--json"]) == 0
-    (port,) = json.loads(capsys.readouterr().out)
-    assert port["path"] == "/dev/ttyUSB0"
-    assert (port["vid"], port["pid"], port["serial"]) == (0x0403, 0x6015, "A1B2")
-    assert port["holders"] == []
-
-
-def test_no_port_is_an_answer(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(serial_port, "list_ports", list)
-    assert main(["ports"]) == 0
-    assert "hilgw mock" in capsys.readouterr().out
-
-
-def test_the_real_list_is_well_formed() -> None:
-    for port in ports.describe_ports():
-        assert port["path"].startswith("/dev/")

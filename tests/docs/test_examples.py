@@ -1,0 +1,65 @@
+"""What pages show: each command is one of hilgw, each configuration is accepted."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from hilgw.cli.parser import parse
+from hilgw.config.load import load_config
+from hilgw.config.model import GatewayConfig, RobotConfig
+from tests.docs.reading import DOCS
+
+PAGES = [
+    *sorted(DOCS.rglob("*.md")),
+    *(DOCS.parent / f"{name}.md" for name in ("README", "SAFETY")),
+]
+# Pages whose files use what their own tests install or record, or warn of what they are about.
+ELSEWHERE = ("controller-kinds", "replay")
+WITH_WARNINGS = ("import-world", "service", "webots-gateway-robot")
+
+
+def commands() -> Iterator[tuple[Path, str]]:
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+        for line in re.findall(r"^(?:    |\$ )hilgw (.*)$", text, re.M):
+            yield page, re.split(r" \| | > | &|  ", line)[0]
+
+
+def files() -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Files that are whole, robots that are, and adapters with their airs."""
+    whole, robot = ({field.name for field in fields(kind)} for kind in (GatewayConfig, RobotConfig))
+    for page in PAGES:
+        for block in re.findall(r"^```yaml.*?\n(.*?)^```", page.read_text("utf-8"), re.M | re.S):
+            data = yaml.safe_load(block)
+            if data.keys() <= robot:
+                data = {"robots": {"rover": data}}
+            if data.keys() <= whole and page.stem not in ELSEWHERE:
+                airs = {each.get("air") for each in data.get("adapters", {}).values()} - {None}
+                yield page, {"version": 1, "airs": {air: {} for air in airs}, **data}
+
+
+def test_each_command_is_one_of_hilgw(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = list(commands())
+    assert len(shown) > 80
+    for page, line in shown:
+        try:
+            parse(shlex.split(line))
+        except SystemExit as end:
+            assert end.code == 0, (page.name, line, capsys.readouterr().err)
+
+
+def test_each_configuration_is_accepted(tmp_path: Path) -> None:
+    (tmp_path / "brain.py").touch()
+    (tmp_path / "poses.csv").write_text("0,drone,0,0,1,0,0,0,1\n")
+    shown = list(files())
+    assert len(shown) > 30
+    for page, data in shown:
+        (tmp_path / "f.yaml").write_text(yaml.safe_dump(data))
+        warnings = load_config(str(tmp_path / "f.yaml")).warnings
+        assert not warnings or page.stem in WITH_WARNINGS, (page.name, *map(str, warnings))
