@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hilgw.control.events import StopReason
@@ -16,7 +16,7 @@ from hilgw.engine.control_socket.look_server import (
     LookServer,
     suggestions,
 )
-from hilgw.engine.reporting.status import counts_of, status_event, status_of
+from hilgw.engine.reporting.status import status_of, status_steps
 from hilgw.errors import HilgwError, PeerError, UsageError, printable, quoted
 from hilgw.events.kinds import Status
 from hilgw.medium.pose import Pose
@@ -89,9 +89,9 @@ class ControlServer(LookServer):
     def _recording(self) -> dict[str, Any]:
         return {} if self._recordings is None else {"recordings": self._recordings.status()}
 
-    def status_event(self) -> Status:
+    def status_steps(self) -> Iterator[Status | None]:
         self._gateway.scene.move()  # who watches sees moving objects, also without packets
-        return status_event(counts_of(self._gateway) | self._recording())
+        return status_steps(self._gateway, self._recording())
 
     @property
     def _loops(self) -> ControlLoops:

@@ -8,7 +8,7 @@ authentication. `hilgw bridge` and `hilgw mock` serve no more than this.
 import asyncio
 import os
 import socket
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -165,12 +165,12 @@ class LookServer:
         shown = self._shown
         return Subscriptions(
             *(shown.observer, shown.timer, shown.real_timer, shown.device_of),
-            status=self.status_event,
+            status=self.status_steps,
         )
 
-    def status_event(self) -> Status | None:
-        """Return the status as it is now; None: the program has none."""
-        return None
+    def status_steps(self) -> Iterator[Status | None]:
+        """Make the event of the status as it is now, a part in each step; empty: it has none."""
+        return iter(())
 
     @property
     def path(self) -> Path:

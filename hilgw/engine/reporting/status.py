@@ -1,7 +1,10 @@
 """The status of a gateway at one instant, for `hilgw status` and `hilgw metrics`."""
 
+import asyncio
 import json
 import os
+from collections.abc import Callable, Iterator
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +16,20 @@ from hilgw.events.kinds import Status
 from hilgw.medium.pose import Pose
 from hilgw.units import ns_to_s
 
+TOGETHER = 5
+"""Parts of the status event that are made in one turn of the event loop, at most."""
+StatusSteps = Iterator[Status | None]
+"""Makes the status event, a part in each step: None until it is complete."""
+
 
 def status_of(gateway: Gateway, config: str, clients: int) -> dict[str, Any]:
     """Return the status of the gateway in plain JSON types.
 
     config: the file that the gateway runs. clients: of its control socket.
     """
-    history = gateway.history
+    history, counts = gateway.history, dict[str, Any]()
+    for keys, part in _changing(gateway):
+        _put(counts, keys, part)
     listening = {each.where: each.clients for each in gateway.listening if each.where}
     return {
         "version": __version__,
@@ -27,42 +37,66 @@ def status_of(gateway: Gateway, config: str, clients: int) -> dict[str, Any]:
         "pid": os.getpid(),
         "uptime_s": history.age_s(history.began_ns),
         **layout_of(gateway),
-        **counts_of(gateway),
+        **counts,
         "clients": {"control socket": clients, **listening},
         **({"federation": gateway.federation.status()} if gateway.federation else {}),
     }
 
 
-def counts_of(gateway: Gateway) -> dict[str, Any]:
-    """Return what changes of the status: memory, ports, robots, losses, latencies and so on."""
+def status_steps(gateway: Gateway, more: dict[str, Any]) -> StatusSteps:
+    """Make the status event of what changes, and `more`, in plain types."""
+    counts: dict[str, Any] = {}
+    for keys, part in chain(_changing(gateway), (((key,), more[key]) for key in more)):
+        _put(counts, keys, json.loads(json.dumps(part), parse_constant=str))
+        yield None
+    yield Status(counts)
+
+
+def make_in_turns(steps: StatusSteps, then: Callable[[Status], None]) -> None:
+    """Make the status event in this turn of the event loop and later ones; then pass it on."""
+    for number, made in enumerate(islice(steps, TOGETHER), 1):
+        if made is not None:
+            then(made)
+        elif number == TOGETHER:
+            asyncio.get_running_loop().call_soon(make_in_turns, steps, then)
+
+
+def _changing(gateway: Gateway) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield what changes in parts, and the keys of each: memory, ports, robots and so on."""
     loops = gateway.control_loops
-    return {
-        "memory_bytes": resident_bytes(),
-        "ports": _ports(gateway),
-        "robots": {name: loops[name].state() for name in loops},
-        "losses": gateway.ledger.losses(),
-        "queues": gateway.ledger.queues(),
-        "mono_ns": gateway.real_timer.now(),
-        "clocks_s": {
+    yield ("memory_bytes",), resident_bytes()
+    yield from _ports(gateway)
+    yield ("robots",), {}
+    yield from ((("robots", name), loops[name].state()) for name in loops)
+    yield ("losses",), gateway.ledger.losses()
+    yield ("queues",), gateway.ledger.queues()
+    yield ("mono_ns",), gateway.real_timer.now()
+    yield (
+        ("clocks_s",),
+        {
             "gateway": ns_to_s(gateway.timer.now()),
             **{port: each for name in loops for port, each in loops[name].clocks_s().items()},
         },
-        "ranges": {
+    )
+    yield (
+        ("ranges",),
+        {
             each.name: each.emitter.range
             for robot in gateway.robots.values()
             for each in robot.emitters.values()
         },
-        "latency_bounds_s": BOUNDS_S,
-        "latency": {
-            hop: {name: each.histogram() for name, each in named.items()}
-            for hop, named in gateway.hops().items()
-        },
-    }
+    )
+    yield ("latency_bounds_s",), BOUNDS_S
+    for hop, named in gateway.hops().items():
+        yield ("latency", hop), {}
+        yield from ((("latency", hop, name), each.histogram()) for name, each in named.items())
 
 
-def status_event(counts: dict[str, Any]) -> Status:
-    """Return the event with these counts, in plain types."""
-    return Status(json.loads(json.dumps(counts), parse_constant=str))
+def _put(counts: dict[str, Any], keys: tuple[str, ...], part: Any) -> None:
+    *outer, last = keys
+    for key in outer:
+        counts = counts.setdefault(key, {})
+    counts[last] = part
 
 
 def layout_of(gateway: Gateway) -> dict[str, Any]:
@@ -80,11 +114,12 @@ def layout_of(gateway: Gateway) -> dict[str, Any]:
     }
 
 
-def _ports(gateway: Gateway) -> dict[str, Any]:
-    """Return the status of each port. down: it is not up, and the gateway needs it."""
+def _ports(gateway: Gateway) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the status of each port. down: it is not up, and the gateway needs it."""
     now, counts, needed = gateway.timer.now(), gateway.counters(), gateway.required()
-    return {
-        name: {
+    yield ("ports",), {}
+    for name, port in list(gateway.supervisors.items()):
+        state = {
             "state": port.state.value,
             "reason": port.reason,
             "identity": port.identity,
@@ -93,8 +128,7 @@ def _ports(gateway: Gateway) -> dict[str, Any]:
             "last_byte_s": port.passed.age_s(now),
             **gateway.history.of(name, counts[name]),
         }
-        for name, port in gateway.supervisors.items()
-    }
+        yield ("ports", name), state
 
 
 def _scene(gateway: Gateway) -> dict[str, Any]:

@@ -224,7 +224,7 @@ async def test_with_the_status_objects_in_motion_are_where_they_are_then(tmp_pat
     async with served(tmp_path, config) as (gateway, server):
         gateway.observer.add(Watching())
         for count in (1, 2):  # no packet is sent
-            server.status_event()
+            server.status_steps()
             assert [each.name for each in poses] == ["rover"] * count
     assert poses[0].pose != poses[1].pose
 

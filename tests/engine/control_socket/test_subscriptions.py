@@ -69,9 +69,13 @@ class SubscribedGateway:
         times = self.clock, self.real
         self.subscriptions = Subscriptions(
             *(self.observers, *times, lambda *names: DEVICES.get(names), lambda: 1.5),
-            status=lambda: self.status,
+            status=self.status_steps,
         )
         self.ends: list[socket.socket] = []
+
+    def status_steps(self) -> Iterator[events.Status | None]:
+        yield from [None] * 20 if self.status else ()
+        yield from [self.status] if self.status else ()
 
     def subscribe(self, **chosen: Any) -> Callable[[], list[dict[str, Any]]]:
         """Returns what reads the events that have come since the last call."""

@@ -1,5 +1,7 @@
 """The status of a gateway: rates, ages and losses on the fake clock; the hops of a packet."""
 
+import asyncio
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +13,9 @@ from hilgw.cli.output.text import Style
 from hilgw.config.load import load_text
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import State
-from hilgw.engine.reporting.status import status_of
+from hilgw.engine.reporting.status import TOGETHER, make_in_turns, status_of, status_steps
 from hilgw.engine.simulated.clock import SimulatedClock
+from hilgw.events.kinds import Status
 from hilgw.medium.airs import Airs
 from hilgw.testing.sim import FakeTransport, run
 from hilgw.units import NS_PER_MS, NS_PER_S
@@ -64,8 +67,6 @@ class Simulated:
 
 def simulated(check: Callable[[Simulated], None], config: str = CONFIG) -> None:
     async def main() -> None:
-        import asyncio
-
         clock = SimulatedClock()
         gateway = build(load_text(config, "f").config, asyncio.get_running_loop(), timer=clock)
         try:
@@ -221,6 +222,28 @@ def test_the_counters_are_read_once_a_second_however_much_passes(bench: Simulate
             | {"counters": found["gateway.counters"]}
         )
     assert counts[0] == counts[1] == {"port_history.start": 2, "counters": 2}
+
+
+async def test_the_event_is_made_in_more_turns_of_the_event_loop_where_there_are_more_robots() -> (
+    None
+):
+    """Few parts in each: a port, a robot and a latency of each of them."""
+    turns = {2: 0, 42: 0}
+    for robots in turns:
+        bodies = (
+            f"  r{n}: {{body: {{kind: wc2ec, connect: 'tcp://h:{n + 1}'}}}}" for n in range(robots)
+        )
+        config = load_text("version: 1\nrobots:\n" + "\n".join(bodies), "f").config
+        gateway = build(config, asyncio.get_running_loop(), timer=SimulatedClock())
+        made: list[Status] = []
+        make_in_turns(status_steps(gateway, {"more": math.inf}), made.append)
+        while not made:
+            await asyncio.sleep(0)
+            turns[robots] += 1
+        assert made[0].status["more"] == "Infinity"
+        assert made[0].status["robots"].keys() == set(gateway.control_loops)
+        gateway.close()
+    assert turns[42] - turns[2] == 40 * 3 // TOGETHER
 
 
 # --- the hops -------------------------------------------------------------------------------------
