@@ -3,9 +3,8 @@
 import asyncio
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
-from pathlib import Path
 from typing import Any
 
 from hilgw import __version__
@@ -17,9 +16,10 @@ from hilgw.medium.pose import Pose
 from hilgw.units import ns_to_s
 
 TOGETHER = 5
-"""Parts of the status event that are made in one turn of the event loop, at most."""
+"""Parts of the status event that are made in one step, at most."""
+_ENCODE, _DECODE = json.JSONEncoder().encode, json.JSONDecoder(parse_constant=str).decode
 StatusSteps = Iterator[Status | None]
-"""Makes the status event, a part in each step: None until it is complete."""
+"""Makes the status event, a few parts in each step: None until it is complete."""
 
 
 def status_of(gateway: Gateway, config: str, clients: int) -> dict[str, Any]:
@@ -46,19 +46,21 @@ def status_of(gateway: Gateway, config: str, clients: int) -> dict[str, Any]:
 def status_steps(gateway: Gateway, more: dict[str, Any]) -> StatusSteps:
     """Make the status event of what changes, and `more`, in plain types."""
     counts: dict[str, Any] = {}
-    for keys, part in chain(_changing(gateway), (((key,), more[key]) for key in more)):
-        _put(counts, keys, json.loads(json.dumps(part), parse_constant=str))
+    parts = chain(_changing(gateway), (((key,), more[key]) for key in more))
+    while some := list(islice(parts, TOGETHER)):
+        for keys, part in _DECODE(_ENCODE(some)):
+            _put(counts, keys, part)
         yield None
     yield Status(counts)
 
 
 def make_in_turns(steps: StatusSteps, then: Callable[[Status], None]) -> None:
-    """Make the status event in this turn of the event loop and later ones; then pass it on."""
-    for number, made in enumerate(islice(steps, TOGETHER), 1):
-        if made is not None:
-            then(made)
-        elif number == TOGETHER:
+    """Make the status event, a step in each turn of the event loop from now on; then pass it on."""
+    for made in islice(steps, 1):
+        if made is None:
             asyncio.get_running_loop().call_soon(make_in_turns, steps, then)
+        else:
+            then(made)
 
 
 def _changing(gateway: Gateway) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -92,7 +94,7 @@ def _changing(gateway: Gateway) -> Iterator[tuple[tuple[str, ...], Any]]:
         yield from ((("latency", hop, name), each.histogram()) for name, each in named.items())
 
 
-def _put(counts: dict[str, Any], keys: tuple[str, ...], part: Any) -> None:
+def _put(counts: dict[str, Any], keys: Sequence[str], part: Any) -> None:
     *outer, last = keys
     for key in outer:
         counts = counts.setdefault(key, {})
@@ -185,7 +187,8 @@ def _pose(pose: Pose) -> dict[str, Any]:
 def resident_bytes() -> int | None:
     """Return the memory that this process has now; None where the system does not show it."""
     try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - it is read each second
+            pages = int(file.read().split()[1])
     except OSError:
         return None
     return pages * os.sysconf("SC_PAGE_SIZE")
