@@ -147,7 +147,6 @@ class ControlServer(LookServer):
     async def _release_port(
         self, request: requests.ReleasePort, client: Client
     ) -> requests.PortReleased:
-        """Release a port to another program for as long as the connection lives."""
         for each in self._clients.values():
             other = each.handover
             if other is not None and (each is client or other.name == request.port):
@@ -191,7 +190,6 @@ class ControlServer(LookServer):
         return Done()
 
     def _mode(self, request: requests.Mode, client: Client) -> requests.RobotState:
-        """Set the mode of a robot (None leaves it); return the mode and which bodies are there."""
         modes = self._loops[request.robot].modes
         if request.mode is not None:
             modes.switch(RobotMode(request.mode))
@@ -203,7 +201,6 @@ class ControlServer(LookServer):
         return armable
 
     async def _hold(self, request: requests.Hold, client: Client) -> requests.MayMove:
-        """Arm these robots for as long as the client renews its lease."""
         armable = await self._armable(request)
         if client.lease is not None:
             raise UsageError("this connection holds robots already")

@@ -298,7 +298,6 @@ class LookServer:
     # --- requests ---------------------------------------------------------------------------------
 
     def _find(self, request: requests.Find, client: Client) -> requests.Found:
-        """Return which of these names are here, with a fix for the others."""
         known = dict.fromkeys(self._shown.names(request.kind))
         names = dict.fromkeys(request.names)
         unknown = [name for name in names if name not in known]

@@ -288,7 +288,6 @@ class Subscriptions(EventStream):
             self._observe()
 
     def _observe(self) -> None:
-        """Take the kinds of events that some subscriber takes, and no others."""
         taken = {name for each in self._subscribers for name in each.chosen.kinds}
         kinds = [method for name, method in OBSERVED.items() if name in taken]
         if kinds:
@@ -297,7 +296,6 @@ class Subscriptions(EventStream):
             self._observers.remove(self)
 
     def _next_window(self) -> None:
-        """Report what was left out, and begin to count anew."""
         self._passed.clear()
         if not self._subscribers:
             self._timer = None

@@ -84,7 +84,6 @@ class Latency:
 
 @cache
 def _bound_of(key: int) -> int:
-    """Return the index of the first bound that no duration of this bucket exceeds."""
     return bisect_left(_BOUNDS_NS, _upper_ns(key))
 
 
