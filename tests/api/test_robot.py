@@ -2,13 +2,14 @@
 
 import contextlib
 import math
+import sys
 from ctypes import ArgumentError
 from typing import Any
 
 import pytest
 
 from hilgw import api
-from hilgw.api import Keyboard, Robot
+from hilgw.api import Keyboard, Motor, Robot
 from hilgw.errors import PeerError
 from hilgw.protocols.webots import robot_messages
 from tests.api.simulator import Simulator, robot_of
@@ -241,3 +242,36 @@ def test_a_wrong_value_is_an_error_of_its_call_or_a_line_but_never_of_a_step(
             assert [number] in [list(getattr(each, "data", b"")) for each in simulator.commands()]
     finally:
         rover.close()
+
+
+def test_old_names_do_what_their_successors_do(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["brain.py", "--fast", "7"])
+    simulator = Simulator(DEVICES)
+    robot = robot_of(simulator)
+    try:
+        assert isinstance(robot.getServo("wheel"), Motor)
+        assert robot.getServo("nothing") is None and robot.getMotor("wheel").name == "wheel"
+        assert robot.getData() == "data" and robot.getType() == 34
+        robot.setData("more")
+        assert robot.getCustomData() == "more"
+        assert robot.getControllerArguments() == "--fast 7" and robot.getControllerName() == ""
+        robot.batterySensorEnable(64)
+        assert robot.getBatterySamplingPeriod() == 64
+        robot.keyboardEnable(32)
+        code = Robot.KEYBOARD_CONTROL | ord("B")
+        simulator.answers = [
+            [robot_messages.KeyboardKeys((code, Keyboard.UP)), robot_messages.Battery(1.0)],
+            [],
+        ]
+        robot.step(32)
+        keys = [robot.keyboardGetKey() for _ in range(3)]
+        assert keys == [code, Robot.KEYBOARD_UP, 0] and code & Robot.KEYBOARD_KEY == ord("B")
+        robot.keyboardDisable()
+        assert robot.keyboard.getSamplingPeriod() == 0
+    finally:
+        robot.close()
+    errors = capsys.readouterr().err
+    assert "Robot.getServo is deprecated, please use Robot.getDevice instead." in errors
+    assert "Robot.keyboardGetKey is deprecated, please use Keyboard.getKey instead." in errors

@@ -33,7 +33,7 @@ FIELDS = """controller controllerArgs data synchronization battery cpuConsumptio
 showRobotWindow robotWindow remoteControl"""
 
 API, SESSION = "tests.api.test_robot", "tests.controllers.webots.test_robot"
-HERE, OLD = "tests.docs.test_robot_functions", "tests.api.test_old_names"
+HERE = "tests.docs.test_robot_functions"
 PLUGIN = "tests.e2e.test_webots_plugin"
 # Rows that work, or have a successor that works -> a test that fails when they do not.
 TESTS = {
@@ -46,7 +46,7 @@ TESTS = {
     "wb_robot_pin": (SESSION, "test_pin_has_no_effect_and_is_named"),
     "wb_robot_init": (API, "test_the_requests_are_those_of_libcontroller"),
     "wb_robot_cleanup": (API, "test_the_requests_are_those_of_libcontroller"),
-    "wb_robot_get_device": (OLD, "test_old_names_do_what_their_successors_do"),
+    "wb_robot_get_device": (API, "test_old_names_do_what_their_successors_do"),
     "wb_robot_get_device_by_index": (
         "tests.api.devices.test_devices",
         "test_every_device_is_there_by_name_and_by_index",
@@ -72,7 +72,7 @@ TESTS = {
     "wb_robot_get_model": (API, "test_the_robots_own_data"),
     "wb_robot_get_data": (HERE, "test_the_commands_of_the_page_drive_a_program"),
     "wb_robot_set_data": (SESSION, "test_paths_and_custom_data_are_in_the_configuration"),
-    "wb_robot_get_type": (OLD, "test_old_names_do_what_their_successors_do"),
+    "wb_robot_get_type": (API, "test_old_names_do_what_their_successors_do"),
     "wb_robot_get_project_path": (HERE, "test_the_commands_of_the_page_drive_a_program"),
     "wb_robot_get_world_path": (HERE, "test_the_commands_of_the_page_drive_a_program"),
     "wb_robot_get_controller": (HERE, "test_the_commands_of_the_page_drive_a_program"),
@@ -85,7 +85,7 @@ TESTS = {
     "wbr_stop": (PLUGIN, "test_back_to_simulation_stops_it_and_it_starts_again"),
     "wbr_has_failed": (PLUGIN, "test_a_gateway_that_dies_fails_the_controller_and_may_come_back"),
     "DifferentialWheels": (HERE, "test_the_commands_of_the_page_drive_a_program"),
-    "Robot::get": (OLD, "test_old_names_do_what_their_successors_do"),
+    "Robot::get": (API, "test_old_names_do_what_their_successors_do"),
 }
 
 
