@@ -116,7 +116,7 @@ class ControlServer(LookServer):
 
     def _unknown(self, names: Sequence[str], known: Container[str]) -> list[str]:
         """Return the unknown names. A robot whose devices are not registered yet may have any."""
-        empty = {robot for robot in self._loops if not list(self._loops[robot].devices())}
+        empty = {robot for robot in self._loops if not any(self._loops[robot].devices())}
         unknown = super()._unknown(names, known)
         return [name for name in unknown if name.partition(".")[0] not in empty]
 

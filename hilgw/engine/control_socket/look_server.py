@@ -309,8 +309,11 @@ class LookServer:
 
     def _watch(self, request: requests.Watch, client: Client) -> requests.Done:
         """Send the client the events that it chooses, instead of those of its last request."""
-        known = self._shown.names("part") if request.names else ()
-        if unknown := self._unknown(request.names, known := dict.fromkeys(known)):
+        missing, parts = set(request.names), iter(self._shown.names("part"))
+        while missing and (part := next(parts, None)) is not None:  # no further than needed
+            missing.discard(part)
+        known = dict.fromkeys(self._shown.names("part")) if missing else {}
+        if missing and (unknown := self._unknown(sorted(missing), known)):
             text = f"nothing here has the name {quoted(unknown[0])}"
             raise HilgwError(text, fix=suggest(unknown[0], known))
         names, kinds = frozenset(request.names), frozenset(request.kinds or LIVE)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,27 @@ async def test_requests_that_come_at_once_leave_the_event_loop_to_others(tmp_pat
     for _ in range(6):
         await reader.readline()
     assert reports == [0, 1, 2, 3, 4]
+    writer.close()
+    await server.close()
+    timer.close()
+
+
+async def test_the_name_of_a_robot_is_found_without_those_of_all_devices(tmp_path: Path) -> None:
+    named: list[str] = []
+
+    def parts() -> Iterator[str]:
+        for name in ("rover", *map(str, range(100_000))):
+            named.append(name)
+            yield name
+
+    timer = Timer(asyncio.get_running_loop())
+    watched = Watched(Observers(), timer, dict, parts)
+    server = LookServer(watched, str(tmp_path / "control"))
+    await server.start()
+    reader, writer = await asyncio.open_unix_connection(tmp_path / "control")
+    writer.write(line_of(Watch(names=["rover"])))
+    assert json.loads(await reader.readline())["ok"] is True
+    assert named == ["rover"]
     writer.close()
     await server.close()
     timer.close()
