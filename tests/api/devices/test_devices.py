@@ -8,7 +8,7 @@ import pytest
 from hilgw import api
 from hilgw.api import DistanceSensor, Motor, Robot
 from hilgw.protocols.webots import device_messages as messages
-from tests.api.simulator import Simulator
+from tests.api.simulator import Simulator, motor
 
 TABLE = ((0.0, 1024.0, 0.1), (0.5, 0.0, 0.2))
 DEVICES: list[tuple[str, str, Any]] = [
@@ -17,13 +17,7 @@ DEVICES: list[tuple[str, str, Any]] = [
         "ds",
         lambda tag: messages.DistanceSensorConfiguration(tag, 1, 0.0, 1024.0, 0.5, TABLE),
     ),
-    (
-        "RotationalMotor",
-        "wheel",
-        lambda tag: messages.MotorConfiguration(
-            tag, 0, -3.0, 3.0, 10.0, -1.0, 8.0, 10.0, 0.0, 0.0, 0.5, 10.0, 1.0
-        ),
-    ),
+    ("RotationalMotor", "wheel", motor),
     ("PositionSensor", "encoder", lambda tag: messages.JointConfiguration(tag, 0)),
     ("Brake", "brake", lambda tag: messages.JointConfiguration(tag, 0)),
     ("LED", "led", None),

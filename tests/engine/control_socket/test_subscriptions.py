@@ -640,3 +640,19 @@ async def test_states_are_made_few_in_a_turn_and_no_faster_than_they_are_read(
         await asyncio.sleep(0)
         bench.real.run(SEND_NS)
     bench.subscriptions.remove(bench.subscriber)
+
+
+async def test_a_state_for_which_there_was_no_room_does_not_follow_a_newer_one(
+    bench: SubscribedGateway,
+) -> None:
+    read = bench.subscribe(kinds=["output", "armed", "left_out"])
+    while not bench.subscriber.slow:
+        bench.observers.output("rover", "x" * 50_000)
+        await sent(bench)
+    bench.observers.armed("rover", False, "y" * 60_000)  # there is no room for it
+    bench.observers.armed("rover", True, "z")
+    await encoded()
+    got = await got_in(bench, read, 10)
+    assert [each["text"] for each in of_kind(got, "armed")] == ["z"]
+    sampled = [each["sampled"] for each in of_kind(got, "left_out")]
+    assert [each for each in sampled if each] == [{"armed": 1}]

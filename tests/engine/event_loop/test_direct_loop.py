@@ -30,17 +30,20 @@ def loop(runner: asyncio.Runner) -> asyncio.AbstractEventLoop:
 
 
 class Busy:
-    """A descriptor that is always ready, and whose callback counts."""
+    """A descriptor that is always ready, and whose callback counts. fails: and raises, once."""
 
     def __init__(self, loop: DirectLoop) -> None:
         self._loop = loop
-        self.count = 0
+        self.count, self.fails = 0, False
         self._read, self._write = os.pipe()
         os.write(self._write, b"x")
         loop.add_reader(self._read, self._ready)
 
     def _ready(self) -> None:
         self.count += 1
+        if self.fails:
+            self._loop.remove_reader(self._read)
+            raise RuntimeError("on purpose")
 
     def close(self) -> None:
         self._loop.remove_reader(self._read)
@@ -156,20 +159,12 @@ async def test_a_callback_may_remove_others_that_are_ready_too(loop: DirectLoop)
 async def test_a_fault_is_reported_and_the_others_go_on(loop: DirectLoop) -> None:
     faults: list[str] = []
     loop.set_exception_handler(lambda _, fault: faults.append(str(fault["exception"])))
-    reader, writer = os.pipe()
-    os.write(writer, b"x")
-
-    def fail() -> None:
-        loop.remove_reader(reader)
-        raise RuntimeError("on purpose")
-
-    loop.add_reader(reader, fail)
-    busy = Busy(loop)
+    failing, busy = Busy(loop), Busy(loop)
+    failing.fails = True
     while busy.count < 10:
         await asyncio.sleep(0)
-    busy.close()
-    os.close(reader)
-    os.close(writer)
+    for each in (failing, busy):
+        each.close()
     assert faults == ["on purpose"]
 
 
