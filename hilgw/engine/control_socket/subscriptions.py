@@ -68,9 +68,7 @@ class Filter:
         """
         if kind not in self.kinds or (self.lost and not lost):
             return False
-        return not self.names or any(
-            name in self.names or name.partition(".")[0] in self.names for name in names
-        )
+        return not self.names or any(events.is_chosen(name, self.names) for name in names)
 
 
 def in_window(per_second: int) -> int:
