@@ -116,7 +116,8 @@ class ControlServer(LookServer):
 
     def _unknown(self, names: Sequence[str], known: Container[str]) -> list[str]:
         """Return the unknown names. A robot whose devices are not registered yet may have any."""
-        empty = {robot for robot in self._loops if not any(self._loops[robot].devices())}
+        tables = {robot: iter(self._loops[robot].devices()) for robot in self._loops}
+        empty = {robot for robot, devices in tables.items() if next(devices, None) is None}
         unknown = super()._unknown(names, known)
         return [name for name in unknown if name.partition(".")[0] not in empty]
 

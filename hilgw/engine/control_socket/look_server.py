@@ -313,7 +313,8 @@ class LookServer:
         while missing and (part := next(parts, None)) is not None:  # no further than needed
             missing.discard(part)
         known = dict.fromkeys(self._shown.names("part")) if missing else {}
-        if missing and (unknown := self._unknown(sorted(missing), known)):
+        named = [name for name in request.names if name in missing]
+        if unknown := self._unknown(named, known):
             text = f"nothing here has the name {quoted(unknown[0])}"
             raise HilgwError(text, fix=suggest(unknown[0], known))
         names, kinds = frozenset(request.names), frozenset(request.kinds or LIVE)

@@ -257,7 +257,10 @@ async def test_a_second_choice_cuts_no_line_of_the_first_and_forgets_no_loss(
     [
         ({"kinds": ["packets"]}, "kinds must be a list, each one of value, command"),
         ({"kinds": "packet"}, "kinds must be a list, each one of value, command"),
-        ({"names": ["rover.txx"]}, "has the name 'rover.txx'; did you mean 'rover.tx'?"),
+        (
+            {"names": ["rover", "rover.txx", "a"]},
+            "has the name 'rover.txx'; did you mean 'rover.tx'?",
+        ),
         ({"names": [1]}, "names must be a list of names"),
         ({"lost": 1}, "lost must be true or false"),
     ],
