@@ -115,7 +115,7 @@ class Gateway:
 def test_modules_that_answer_each_other_raise_no_storm(
     airs: tuple[str, str], common: dict[str, Any], senders: list[str], addressed: bool
 ) -> None:
-    """Each transmission is one more packet for the Receiver where modules hear each other, and
+    """Each transmission is one more packet for the Receiver where modules receive each other, and
     leaves into no air again."""
     gateway = Gateway(airs, addressed, **common)
     gateway.robot_sends(b"ping")
