@@ -197,12 +197,20 @@ async def test_thirty_unplugs_under_traffic_leave_nothing_behind(
 @pytest.mark.parametrize("ends", [False, True])
 async def test_others_let_go_of_a_port_before_it_is_closed(clock: Clock, ends: bool) -> None:
     """Closed before, a port on TCP would not end for its peer, and a driver would wait in the
-    process that closes it last."""
+    process that closes it last. It is opened anew once it is closed."""
     opened: list[FakeTransport] = []
     seen: list[bool] = []
+    ended = 0
+
+    class Slow(FakeTransport):
+        async def wait_closed(self) -> None:
+            nonlocal ended
+            await asyncio.sleep(0)
+            ended += 1
 
     async def open_port() -> Transport:
-        opened.append(FakeTransport())
+        assert ended == len(opened)
+        opened.append(Slow())
         return opened[-1]
 
     async def release() -> None:
@@ -217,7 +225,7 @@ async def test_others_let_go_of_a_port_before_it_is_closed(clock: Clock, ends: b
             await until(lambda: len(opened) == 2 and rig.up())
             assert seen == [False]
     assert seen[-1:] == [False]
-    assert opened[-1].closed
+    assert opened[-1].closed and ended == len(opened)
 
 
 @pytest.mark.parametrize("reason", [PortError.BUSY, PortError.DENIED])
