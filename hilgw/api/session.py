@@ -105,7 +105,6 @@ class Session:
         self.time = 0.0
         self.battery = 0.0
         self._is_empty = False  # the battery
-        self.battery_period = 0
         self.custom_data = self.model = self.urdf = ""
         self.keys: list[int] = []
         self.mouse: MouseState | None = None

@@ -20,7 +20,7 @@ from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.pace import Hold, Holds, SpeedMeter
 from hilgw.engine.station.frame_tap import FrameTap, OnFrame
 from hilgw.engine.station.station_watch import StationWatches
-from hilgw.errors import AdapterError, HilgwError, PeerError, PortError, suggest
+from hilgw.errors import AdapterError, HilgwError, PeerError, suggest
 from hilgw.events.kinds import Armed, Cell, Mode, Port, Stopped
 from hilgw.events.wire import link
 from hilgw.medium.packet import Packet
@@ -120,7 +120,6 @@ class Gateway:
         self._started_ns: int | None = None
 
     def _tap_stations(self, report: object) -> None:
-        """Make the frames of all stations events from now on; None: stop that."""
         was, self._taps_stations = self._taps_stations, report is not None
         for station in self.stations.values() if was is not self._taps_stations else ():
             if self._taps_stations:
@@ -242,10 +241,7 @@ class Gateway:
     def _demand_all_up(self) -> None:
         for supervisor in self.required():
             if not supervisor.was_up:
-                error = supervisor.last_error
-                if isinstance(error, PortError):
-                    raise error
-                raise error or PeerError("was never up", where=supervisor.name)
+                raise supervisor.last_error or PeerError("was never up", where=supervisor.name)
 
     def check_ready(self) -> None:
         """Call `on_ready`, once, when every port is up but those of unused bodies."""
@@ -477,6 +473,7 @@ class Gateway:
             for receiver in robot.receivers.values():
                 latency[receiver.name] = {"hop": "sampled", **receiver.latency.as_dict()}
         counts = self.ledger.as_dict()
+        replays = {name: each.report() for name, each in self.replays.items()}
         for name, station in self.stations.items():
             latency[name] = {"hop": "sent", **station.statistics.latency.as_dict()}
             count = counts["stations"][name]
@@ -493,10 +490,6 @@ class Gateway:
             "robots": {name: robot.summary() for name, robot in self.robots.items()},
             "control_loops": self.control_loops.report(),
             **({"mocap": self.mocap.report()} if self.mocap is not None else {}),
-            **(
-                {"replays": {k: r.report() for k, r in more.items()}}
-                if (more := self.replays)
-                else {}
-            ),
+            **({"replays": replays} if replays else {}),
             **{name: report() for name, report in self.reports.items()},
         }

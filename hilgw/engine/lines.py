@@ -135,7 +135,6 @@ class Lines:
             self._follow(name, line)
 
     def _follow(self, name: str, line: LineEnd, received: bytes = b"") -> None:
-        """Observe this line for all who want its bytes now."""
         followers = [_tapped(put, self._now, name) for put in self._taps]
         if self._on_bytes is not None:
             followers.append(self._observed(name))

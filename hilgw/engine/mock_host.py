@@ -295,10 +295,6 @@ class MockHost:
             self._run()
 
     def _act(self, action: Callable[[int], None]) -> None:
-        """Run the action of an event other than bytes.
-
-        A connection of a network peer, or a modem line.
-        """
         if not self._closed:
             self._catch_up()
             action(self._time)
@@ -352,7 +348,6 @@ class MockHost:
                 self._notify(hosted.mock.name, text)
 
     def _follow_line(self, hosted: _HostedMock) -> None:
-        """Set the port to the rate that the firmware has set."""
         line = (hosted.mock.baud_rate, hosted.mock.bits_per_byte)
         if line != hosted.line and hosted.device is not None:
             hosted.device.set_line(*line)

@@ -312,7 +312,6 @@ class Supervisor(AttachedPort):
     # --- one life of the port ----------------------------------------------------------------
 
     async def _live_once(self) -> HilgwError:
-        """Open the port, attach its user and wait until it breaks; return the reason."""
         again = self.port.retry_s is not None or self._unanswered
         if not again or self.state is not State.WAITING:
             self._enter(State.OPENING, self.where)
@@ -390,7 +389,6 @@ class Supervisor(AttachedPort):
                 return error
 
     async def _after(self, error: HilgwError) -> None:
-        """Show the reason, and wait for the right moment to try again."""
         if isinstance(error, MismatchError | ConfigError):
             await self._stay_down(error)
         elif isinstance(error, AdapterError):
@@ -441,7 +439,6 @@ class Supervisor(AttachedPort):
             await asyncio.sleep(POLL_S)
 
     async def _wait_for_another(self, longest_s: float) -> None:
-        """Wait until another device is behind the path, or for at most `longest_s`."""
         loop = asyncio.get_running_loop()
         end = loop.time() + longest_s
         while (left := end - loop.time()) > RESOLUTION_S:

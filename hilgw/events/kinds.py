@@ -54,9 +54,8 @@ each one counts; what became of packets."""
 
 def is_lost(event: Mapping[str, Any]) -> bool:
     """Return True if this event, as JSON, reports that a packet or a request was lost."""
-    return event["event"] == "refused" or bool(
-        event.get("not_received") or event.get("outcome") == "refused"
-    )
+    refused = "refused" in (event["event"], event.get("outcome"))
+    return refused or bool(event.get("not_received"))
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from hilgw.api.robot import Robot
 from hilgw.api.session import Session
 from hilgw.protocols.webots.answers import Answer, AnswerReader, Image, encode_answer
 from hilgw.protocols.webots.codec import Codec
+from hilgw.protocols.webots.device_messages import MotorConfiguration
 from hilgw.protocols.webots.requests import Request, RequestReader
 from hilgw.protocols.webots.robot_messages import DeviceEntry, RobotConfiguration, Time
 
@@ -103,6 +104,11 @@ class Simulator:
             for block in self.requests[request].blocks
             for command in self.codec.decode_commands(block)
         ]
+
+
+def motor(tag: int, *, lowest: float = -3.0, highest: float = 3.0) -> MotorConfiguration:
+    limits = (lowest, highest, 10.0, -1.0, 8.0, 10.0, 0.0, 0.0)
+    return MotorConfiguration(tag, 0, *limits, 0.5, 10.0, 1.0)
 
 
 def robot_of(simulator: Simulator) -> Robot:

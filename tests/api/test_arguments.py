@@ -12,18 +12,16 @@ from hilgw.api import LED, DistanceSensor, Emitter, Motor, Receiver, Robot, Touc
 from hilgw.protocols.webots.device_messages import (
     EmitterConfiguration,
     JointConfiguration,
-    MotorConfiguration,
     ReceiverConfiguration,
 )
-from tests.api.simulator import Simulator
+from tests.api.simulator import Simulator, motor
 
-MOTOR = (0, 0.0, 0.0, 10.0, -1.0, 8.0, 10.0, 0.0, 0.0, 0.0, 10.0, 1.0)
 DEVICES: list[tuple[str, str, Any]] = [
     ("DistanceSensor", "ds", None),
     ("LED", "led", None),
     ("Receiver", "rx", lambda tag: ReceiverConfiguration(tag, -1, 0, ())),
     ("Emitter", "tx", lambda tag: EmitterConfiguration(tag, -1, 0, -1.0, -1.0, -1.0, ())),
-    ("RotationalMotor", "wheel", lambda tag: MotorConfiguration(tag, *MOTOR)),
+    ("RotationalMotor", "wheel", lambda tag: motor(tag, lowest=0.0, highest=0.0)),
     ("Brake", "stop", lambda tag: JointConfiguration(tag, 0)),
 ]
 INTEGERS = """ds.enable rx.enable rx.setChannel tx.setChannel led.set wheel.enableForceFeedback

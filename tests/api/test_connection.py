@@ -128,12 +128,13 @@ def test_a_busy_or_loading_simulator_is_asked_again(capsys: pytest.CaptureFixtur
         connect(server.url(), pauses.append).close()
     assert seen == [b"CTR\nRobot-Name: rover"] * 14 and pauses == [0.1] * 10 + [1.0] * 3
     assert "waits for the robot; trying again" in capsys.readouterr().err
-
-
-def test_a_robot_that_is_there_soon_is_worth_no_line(capsys: pytest.CaptureFixture[str]) -> None:
-    with Server(*(answers(word, []) for word in (b"PROCESSING", b"CONNECTED"))) as server:
-        connect(server.url(), [].append).close()
-    assert capsys.readouterr().err == ""
+    seen.clear()
+    with Server(*(answers(word, seen) for word in (b"PROCESSING", b"CONNECTED"))) as server:
+        connect(server.url() | {"HILGW_TOKEN": "abc_-1"}, pauses.append).close()
+    assert "waits" not in capsys.readouterr().err, "one that is there soon is worth no line"
+    with Server(answers(b"CONNECTED", seen)) as server:
+        connect(server.url("rover?token=abc_-1")).close()
+    assert seen == [b"CTR\nRobot-Name: rover%3Ftoken%3Dabc_-1"] * 3
 
 
 def test_a_taken_robot_and_a_foreign_server_are_final() -> None:
@@ -151,15 +152,6 @@ def test_no_simulator_is_final_after_50_tries() -> None:
     with pytest.raises(PeerError, match="cannot connect"):
         connect({"WEBOTS_CONTROLLER_URL": f"tcp://{HOST}:{port}/r"}, pauses.append)
     assert len(pauses) == RETRIES - 1
-
-
-def test_a_token_travels_with_the_name() -> None:
-    seen: list[bytes] = []
-    with Server(answers(b"CONNECTED", seen)) as server:
-        connect(server.url() | {"HILGW_TOKEN": "abc_-1"}).close()
-    with Server(answers(b"CONNECTED", seen)) as server:
-        connect(server.url("rover?token=abc_-1")).close()
-    assert seen == [b"CTR\nRobot-Name: rover%3Ftoken%3Dabc_-1"] * 2
 
 
 class Resolver:
@@ -230,6 +222,7 @@ def test_the_token_of_the_environment_never_leaves_this_machine_in_clear_text(
         ("tcp://me:7/rover", {"me": "127.0.1.1"}, ["127.0.1.1"]),
         ("tcp://10.0.0.1:7/rover?token=abc", {}, ["10.0.0.1"]),
         ("tls://10.0.0.1:7/rover", {}, ["10.0.0.1"]),
+        ("tcp://lab/rover", {"lab": "none"}, []),  # it is tried again
     ],
 )
 def test_on_this_machine_inside_tls_and_from_the_url_a_token_is_sent(
@@ -249,10 +242,6 @@ def test_a_token_in_clear_text_on_this_machine_is_reported_once(
     text = capsys.readouterr().err
     assert text.count("HILGW_TOKEN goes to 127.5.5.5:7, whichever program listens there") == 1
     assert "127.5.5.6" not in text and "secret" not in text
-
-
-def test_a_name_without_an_address_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert reached(monkeypatch, "tcp://lab/rover", "secret", lab="none") == []
 
 
 @pytest.mark.parametrize("glued", [True, False])

@@ -53,8 +53,10 @@ def test_ctrl_c_within_a_step_waits_for_the_answer(
     sys.excepthook(KeyboardInterrupt, caught.value, caught.tb)
     assert capsys.readouterr().err == "", "no traceback out of hilgw"
     assert robot.step(32) == 0 and robot.getTime() == 0.064, "a program that catches it goes on"
+    assert simulator.unanswered == 1
+    simulator.lost = True
+    assert robot.step(32) == -1
     robot.close()
-    assert simulator.left and simulator.unanswered == 1
 
 
 def test_another_error_keeps_its_traceback(
@@ -66,23 +68,16 @@ def test_another_error_keeps_its_traceback(
     robot.close()
 
 
-def test_a_second_ctrl_c_does_not_wait(simulator: Interrupted) -> None:
+@pytest.mark.parametrize(("times", "frozen"), [(2, False), (1, True)])
+def test_a_second_ctrl_c_or_a_silent_simulator_keeps_no_program(
+    times: int, frozen: bool, simulator: Interrupted
+) -> None:
     robot = robot_of(simulator)
-    simulator.times = 2
+    simulator.times, simulator.frozen = times, frozen
     with pytest.raises(KeyboardInterrupt):
         robot.step(32)
     assert simulator.waiting == 1
-    assert robot.step(32) == 0, "it takes the answer that is owed first"
-    robot.close()
-    assert simulator.waiting == 0 and simulator.unanswered == 1
-
-
-def test_a_simulator_that_does_not_answer_keeps_no_program(simulator: Interrupted) -> None:
-    robot = robot_of(simulator)
-    simulator.times, simulator.frozen = 1, True
-    with pytest.raises(KeyboardInterrupt):
-        robot.step(32)
-    assert simulator.waiting == 1
+    assert frozen or robot.step(32) == 0, "it takes the answer that is owed first"
     robot.close()
     assert simulator.waiting == 0 and simulator.unanswered == 1
 
@@ -121,13 +116,3 @@ def test_ctrl_c_while_it_leaves_does_not_keep_it(simulator: Interrupted) -> None
     with pytest.raises(KeyboardInterrupt):
         robot.close()
     assert simulator.left and simulator.unanswered == 1
-
-
-def test_a_step_with_the_end_of_the_simulator_stays_one(simulator: Interrupted) -> None:
-    robot = robot_of(simulator)
-    simulator.times = 1
-    with pytest.raises(KeyboardInterrupt):
-        robot.step(32)
-    simulator.lost = True
-    assert robot.step(32) == -1
-    robot.close()

@@ -2,22 +2,18 @@
 
 import contextlib
 import math
+import sys
 from ctypes import ArgumentError
 from typing import Any
 
 import pytest
 
 from hilgw import api
-from hilgw.api import Keyboard, Robot
+from hilgw.api import Keyboard, Motor, Robot
 from hilgw.errors import PeerError
 from hilgw.protocols.webots import robot_messages
-from hilgw.protocols.webots.device_messages import (
-    EmitterConfiguration,
-    JointConfiguration,
-    MotorConfiguration,
-    ReceiverConfiguration,
-)
 from tests.api.simulator import Simulator, robot_of
+from tests.api.test_arguments import DEVICES, method
 
 
 @pytest.fixture
@@ -46,43 +42,43 @@ def test_steps_and_time(simulator: Simulator, robot: Robot) -> None:
     assert robot.stepBegin(32) == 0 and robot.stepEnd() == 0 and robot.getTime() == 0.16
 
 
-def test_wrong_steps_are_reported(robot: Robot, capsys: pytest.CaptureFixture[str]) -> None:
-    assert robot.step(-1) == 0 and "negative duration=-1" in capsys.readouterr().err
-    robot.stepBegin(32)
-    assert robot.step(32) == 0 and "between" in capsys.readouterr().err
-    assert robot.stepEnd() == 0
-
-
-def test_a_step_that_no_request_can_carry_takes_no_time(
-    simulator: Simulator, robot: Robot, capsys: pytest.CaptureFixture[str]
+def test_wrong_steps_are_reported_and_take_no_time(
+    robot: Robot, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    assert robot.step(-1) == 0 and "negative duration=-1" in capsys.readouterr().err
     assert robot.step(2**31) == 0 and "above 2147483647 ms" in capsys.readouterr().err
     assert robot.stepBegin(2**40) == robot.stepEnd() == 0
-    assert robot.step(32) == 0 and robot.getTime() == 0.032
+    robot.stepBegin(32)
+    assert robot.step(32) == 0 and "between" in capsys.readouterr().err
+    assert robot.stepEnd() == 0 and robot.getTime() == 0.032
 
 
-def test_after_quit_step_returns_minus_1(simulator: Simulator, robot: Robot) -> None:
-    simulator.answers = [[robot_messages.Quit()]]
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ([robot_messages.Quit()], ""),
+        (
+            [robot_messages.Battery(0.0), robot_messages.Quit()],
+            "the battery of the robot is empty: the controller ends.",
+        ),
+        (None, "Error: Broken pipe: the controller ends.\n"),  # the connection is lost
+    ],
+)
+def test_after_the_end_steps_return_minus_1(
+    answer: list[Any] | None,
+    text: str,
+    simulator: Simulator,
+    robot: Robot,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    simulator.lost = answer is None
+    simulator.answers = [answer or []]
     assert [robot.step(32), robot.step(32), robot.step(0)] == [-1, -1, -1]
     assert robot.stepBegin(32) == robot.stepEnd() == -1
+    shown = capsys.readouterr().err
+    assert text in shown and shown.count("\n") == bool(text)
     robot.close()
-    assert simulator.left and len(simulator.requests) == 2  # nothing after QUIT but the leave
-
-
-def test_an_empty_battery_is_named(
-    simulator: Simulator, robot: Robot, capsys: pytest.CaptureFixture[str]
-) -> None:
-    simulator.answers = [[robot_messages.Battery(0.0), robot_messages.Quit()]]
-    assert robot.step(32) == -1
-    assert "the battery of the robot is empty: the controller ends." in capsys.readouterr().err
-
-
-def test_a_lost_connection_ends_the_steps(
-    simulator: Simulator, robot: Robot, capsys: pytest.CaptureFixture[str]
-) -> None:
-    simulator.lost = True
-    assert [robot.step(32), robot.step(32)] == [-1, -1]
-    assert capsys.readouterr().err == "Error: Broken pipe: the controller ends.\n"
+    assert len(simulator.requests) == 1 + (answer is not None)  # nothing after it but the leave
 
 
 def test_one_robot_per_process(robot: Robot, capsys: pytest.CaptureFixture[str]) -> None:
@@ -140,6 +136,18 @@ def test_urdf_window_and_user_input_are_immediate(simulator: Simulator, robot: R
     assert simulator.commands() == [robot_messages.WaitForUserInput(Robot.EVENT_KEYBOARD, 1000)]
     assert robot.waitForUserInputEvent(Robot.EVENT_KEYBOARD, 0) == Robot.EVENT_NO_EVENT
     assert all(request.duration_ms == 0 for request in simulator.requests)
+
+
+def test_the_force_of_a_joystick_has_a_sign(
+    simulator: Simulator, robot: Robot, capsys: pytest.CaptureFixture[str]
+) -> None:
+    joystick: Any = robot.joystick
+    joystick.setConstantForce(-5)
+    for duration in (-1, 1.5):
+        joystick.setConstantForceDuration(duration)
+    robot.step(32)
+    assert simulator.raw[-1].endswith(bytes.fromhex("29 fbff 2a 000000000000f83f"))
+    assert "negative 'duration'" in capsys.readouterr().err
 
 
 def test_keys_come_one_by_one(simulator: Simulator, robot: Robot) -> None:
@@ -209,74 +217,26 @@ def test_names_are_those_of_webots(name: str) -> None:
     assert not missing
 
 
-ODD = [
-    -1,
-    10**12,
-    2**31,
-    math.nan,
-    math.inf,
-    10**400,
-    1.5,
-    "x",
-    "a\0b",
-    "\ud800",
-    b"x",
-    None,
-    [],
-    (),
-]
-SETTERS = [
-    ("robot", "step"),
-    ("robot", "getUrdf"),
-    ("robot", "batterySensorEnable"),
-    ("keyboard", "enable"),
-    ("wheel", "setPosition"),
-    ("wheel", "setVelocity"),
-    ("wheel", "setAcceleration"),
-    ("wheel", "setAvailableTorque"),
-    ("wheel", "setTorque"),
-    ("wheel", "enableTorqueFeedback"),
-    ("stop", "setDampingConstant"),
-    ("robot", "setCustomData"),
-    ("robot", "wwiSendText"),
-    ("joystick", "setConstantForce"),
-    ("joystick", "setConstantForceDuration"),
-    ("joystick", "setAutoCenteringGain"),
-    ("joystick", "setForceAxis"),
-    ("mouse", "enable"),
-    ("led", "set"),
-    ("rx", "setChannel"),
-    ("rx", "enable"),
-    ("tx", "setChannel"),
-    ("tx", "setRange"),
-]
+ODD = [-1, 10**12, 2**31, math.nan, math.inf, 10**400, 1.5, "x", "a\0b", "\ud800", b"x", None, []]
+SETTERS = """robot.step robot.getUrdf robot.batterySensorEnable robot.setCustomData
+robot.wwiSendText keyboard.enable mouse.enable joystick.setConstantForce
+joystick.setConstantForceDuration joystick.setAutoCenteringGain joystick.setForceAxis
+wheel.setPosition wheel.setVelocity
+wheel.setAcceleration wheel.setAvailableTorque wheel.setTorque wheel.enableTorqueFeedback
+stop.setDampingConstant led.set rx.setChannel rx.enable tx.setChannel tx.setRange"""
 
 
-@pytest.mark.parametrize(("of", "setter"), SETTERS)
+@pytest.mark.parametrize("name", SETTERS.split())
 def test_a_wrong_value_is_an_error_of_its_call_or_a_line_but_never_of_a_step(
-    of: str, setter: str, capsys: pytest.CaptureFixture[str]
+    name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As libController, where no value ends the program."""
-    devices: list[tuple[str, str, Any]] = [
-        ("LED", "led", None),
-        ("Receiver", "rx", lambda tag: ReceiverConfiguration(tag, -1, 0, ())),
-        ("Emitter", "tx", lambda tag: EmitterConfiguration(tag, -1, 0, -1.0, -1.0, -1.0, ())),
-        (
-            "RotationalMotor",
-            "wheel",
-            lambda tag: MotorConfiguration(
-                tag, 0, 0.0, 0.0, 10.0, -1.0, 8.0, 10.0, 0.0, 0.0, 0.0, 10.0, 1.0
-            ),
-        ),
-        ("Brake", "stop", lambda tag: JointConfiguration(tag, 0)),
-    ]
-    simulator = Simulator(devices)
+    simulator = Simulator(DEVICES)
     rover = robot_of(simulator)
-    device: Any = rover if of == "robot" else getattr(rover, of, None) or rover.getDevice(of)
     try:
         for number, value in enumerate(ODD, 1):
             with contextlib.suppress(TypeError, ValueError, OverflowError, ArgumentError):
-                getattr(device, setter)(value)
+                method(rover, name)(value)
             rover.getDevice("tx").send(bytes([number]))
             assert rover.step(32) == 0
             assert [number] in [list(getattr(each, "data", b"")) for each in simulator.commands()]
@@ -284,14 +244,34 @@ def test_a_wrong_value_is_an_error_of_its_call_or_a_line_but_never_of_a_step(
         rover.close()
 
 
-def test_the_force_of_a_joystick_has_a_sign(capsys: pytest.CaptureFixture[str]) -> None:
-    simulator = Simulator()
-    rover = robot_of(simulator)
-    joystick: Any = rover.joystick
-    joystick.setConstantForce(-5)
-    joystick.setConstantForceDuration(-1)
-    joystick.setConstantForceDuration(1.5)
-    rover.step(32)
-    assert simulator.raw[-1].endswith(bytes.fromhex("29 fbff 2a 000000000000f83f"))
-    assert "negative 'duration'" in capsys.readouterr().err
-    rover.close()
+def test_old_names_do_what_their_successors_do(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["brain.py", "--fast", "7"])
+    simulator = Simulator(DEVICES)
+    robot = robot_of(simulator)
+    try:
+        assert isinstance(robot.getServo("wheel"), Motor)
+        assert robot.getServo("nothing") is None and robot.getMotor("wheel").name == "wheel"
+        assert robot.getData() == "data" and robot.getType() == 34
+        robot.setData("more")
+        assert robot.getCustomData() == "more"
+        assert robot.getControllerArguments() == "--fast 7" and robot.getControllerName() == ""
+        robot.batterySensorEnable(64)
+        assert robot.getBatterySamplingPeriod() == 64
+        robot.keyboardEnable(32)
+        code = Robot.KEYBOARD_CONTROL | ord("B")
+        simulator.answers = [
+            [robot_messages.KeyboardKeys((code, Keyboard.UP)), robot_messages.Battery(1.0)],
+            [],
+        ]
+        robot.step(32)
+        keys = [robot.keyboardGetKey() for _ in range(3)]
+        assert keys == [code, Robot.KEYBOARD_UP, 0] and code & Robot.KEYBOARD_KEY == ord("B")
+        robot.keyboardDisable()
+        assert robot.keyboard.getSamplingPeriod() == 0
+    finally:
+        robot.close()
+    errors = capsys.readouterr().err
+    assert "Robot.getServo is deprecated, please use Robot.getDevice instead." in errors
+    assert "Robot.keyboardGetKey is deprecated, please use Keyboard.getKey instead." in errors

@@ -13,14 +13,9 @@ from hilgw.api.connection import Connection
 from hilgw.api.session import Session
 from hilgw.protocols.webots.answers import Answer, encode_answer
 from hilgw.protocols.webots.codec import Codec
-from hilgw.protocols.webots.device_messages import MotorConfiguration
 from hilgw.protocols.webots.robot_messages import RobotConfiguration
 from hilgw.testing.sim import DEADLINE_S, wait_until
-from tests.api.simulator import Simulator, robot_of
-
-
-def motor(tag: int) -> MotorConfiguration:
-    return MotorConfiguration(tag, 0, -3.0, 3.0, 10.0, -1.0, 8.0, 10.0, 0.0, 0.0, 0.5, 10.0, 1.0)
+from tests.api.simulator import Simulator, motor, robot_of
 
 
 class Slow(Simulator):

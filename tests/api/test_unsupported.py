@@ -58,11 +58,7 @@ def test_a_bare_python_runs_the_api() -> None:
     done = subprocess.run(
         [
             sys.executable,
-            "-I",
-            "-S",
-            "-W",
-            "error",
-            "-c",
+            *["-I", "-S", "-W", "error", "-c"],
             code,
             package / "path",
             package.parents[1],
@@ -90,12 +86,5 @@ def test_the_api_imports_no_event_loop_and_no_large_library() -> None:
         check=True,
     )
     loaded = set(done.stdout.split())
-    assert not loaded & {
-        "asyncio",
-        "pydantic",
-        "pydantic_core",
-        "yaml",
-        "serial",
-        "typing_extensions",
-    }
+    assert "asyncio" not in loaded
     assert loaded - set(sys.stdlib_module_names) == {"controller", "hilgw"}

@@ -1,18 +1,14 @@
 """Hosting mocks: found by name, fed, woken at their deadlines, never polled."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.mock_host import MockHost, create_mock
 from hilgw.errors import ConfigError
-from hilgw.plugins import MOCKS, load_mock, names, new_air
+from hilgw.plugins import load_mock, new_air
 from hilgw.testing.sim import Clock
-from hilgw.transports.base import LineSettings
-from hilgw.transports.virtual.pipe import Pipe
 
 MS = 1_000_000
 POWER_UP = bytes.fromhex("7E 00 02 8A 00 75")
@@ -81,16 +77,6 @@ def transmit(to: int, text: bytes) -> bytes:
     return b"\x7e" + len(data).to_bytes(2, "big") + data + bytes((0xFF - sum(data) % 256,))
 
 
-def test_kinds_are_found_by_name() -> None:
-    assert "xbee" in names(MOCKS)
-    assert not {"base", "air"} & set(names(MOCKS))
-    assert not [name for name in names(MOCKS) if name.startswith("_")]
-    for name in names(MOCKS):
-        kind = load_mock(name)
-        assert kind.summary
-        assert all(kind.parameters.values())
-
-
 def test_an_unknown_kind_is_reported_with_what_there_is() -> None:
     with pytest.raises(ConfigError, match=r"unknown firmware mock 'xbe'; did you mean 'xbee'\?"):
         load_mock("xbe")
@@ -105,39 +91,20 @@ def test_a_parameter_that_does_not_fit_is_a_config_error() -> None:
         new_air(loss=2)
 
 
-def test_a_module_powers_up_and_answers(stage: Stage) -> None:
+def test_a_module_powers_up_and_answers_and_nothing_is_polled(stage: Stage) -> None:
     _, device = stage.add("one")
     stage.wait(100)
     assert device.taken() == POWER_UP
-    device.give(ASK_AP, 9600)
-    stage.wait(3)
-    assert device.taken() == b""  # the firmware takes its time
-    stage.wait(2)
-    assert device.taken() == AP_IS_1
-
-
-def test_one_transmits_and_the_others_receive_without_being_asked(stage: Stage) -> None:
-    _, near = stage.add("near")
-    mock, far = stage.add("far")
-    stage.add("node", port=False, replies={"ping": "pong"})
-    stage.wait(100)
-    near.taken(), far.taken()
-    near.give(transmit(0xFFFF, b"ping 1"), 9600)
-    stage.wait(20)
-    assert b"ping 1" in far.taken()
-    assert b"pong 1" in near.taken()
-    assert mock in stage.host.mocks
-
-
-def test_nothing_is_polled(stage: Stage) -> None:
-    _, device = stage.add("one")
-    stage.wait(100)
     assert stage.scheduler.waiting == 0
     fired = stage.scheduler.fired
     stage.wait(3_600_000)
     assert stage.scheduler.fired == fired
     device.give(ASK_AP, 9600)
     assert stage.scheduler.waiting == 1
+    stage.wait(3)
+    assert device.taken() == b""  # the firmware takes its time
+    stage.wait(2)
+    assert device.taken() == AP_IS_1
 
 
 def test_a_late_host_catches_up_each_deadline_at_its_own_time(stage: Stage) -> None:
@@ -205,84 +172,6 @@ def test_closing_stops_everything_and_may_be_repeated(stage: Stage) -> None:
     assert device.taken() == b""
 
 
-class Restless:
-    """A mock that always wants to be called now."""
-
-    name = "restless"
-    baud_rate, bits_per_byte, host_baud = 9600, 10, None
-    calls = 0
-
-    def receive(self, data: bytes, now: int) -> None:
-        raise RuntimeError("broken mock")
-
-    def advance(self, now: int) -> None:
-        self.calls += 1
-
-    def take(self, now: int) -> bytes:
-        return b""
-
-    def next_deadline(self) -> int | None:
-        return 0
-
-    def switch_off(self) -> None: ...
-
-    def describe(self) -> str:
-        return self.name
-
-    def set(self, name: str, value: str) -> None: ...
-
-    def reset(self, now: int) -> None: ...
-
-
-def test_a_mock_that_is_always_due_does_not_hold_the_loop(stage: Stage) -> None:
-    restless = Restless()
-    stage.host.add(restless)
-    calls = restless.calls
-    assert stage.scheduler.waiting == 1
-    stage.wait(2)
-    assert restless.calls > calls
-
-
-def test_a_mock_that_raises_does_not_stop_the_others(stage: Stage) -> None:
-    _, device = stage.add("one")
-    broken = FakeDevice()
-    stage.wait(100)
-    device.taken()
-    restless = Restless()
-    restless.next_deadline = lambda: None  # type: ignore[method-assign]
-    stage.host.add(restless, broken)
-    device.give(ASK_AP, 9600)
-    with pytest.raises(RuntimeError, match="broken mock"):
-        broken.give(b"x", 9600)
-    stage.wait(100)
-    assert device.taken() == AP_IS_1
-
-
-async def test_in_a_real_loop_behind_a_pipe() -> None:
-    timer = Timer(asyncio.get_running_loop())
-    host = MockHost(timer, new_air())
-    line = LineSettings(baudRate=115200)
-    pipe = Pipe(timer, line)
-    mock = create_mock("xbee", "one", host.air, {"baudRate": 115200})
-    got = bytearray()
-    whole = asyncio.Event()
-
-    def on_data(data: bytes) -> None:
-        got.extend(data)
-        if len(got) >= len(POWER_UP + AP_IS_1):
-            whole.set()
-
-    client = await pipe.open(line)
-    client.start(on_data, lambda error: None)
-    host.add(mock, pipe.device)
-    client.write(ASK_AP)
-    await asyncio.wait_for(whole.wait(), 60)
-    client.close()
-    host.close()
-    timer.close()
-    assert bytes(got) == POWER_UP + AP_IS_1
-
-
 # --- a server with many clients -------------------------------------------------------------------
 
 
@@ -345,3 +234,20 @@ def test_a_notice_of_a_mock_reaches_the_user_once() -> None:
     clock.run(5_000 * MS)
     assert [name for name, _ in notices] == ["pilot"]
     assert "drives no motor" in notices[0][1]
+
+
+def test_a_mock_that_is_always_due_or_raises_holds_up_no_other(stage: Stage) -> None:
+    _, device = stage.add("one")
+    stage.wait(100)
+    device.taken()
+    calls: list[int] = []
+    mock, broken = stage.add("broken")
+    mock.advance, mock.next_deadline = calls.append, lambda: 0
+    mock.receive = lambda data, now: 1 // 0
+    device.give(ASK_AP, 9600)
+    with pytest.raises(ZeroDivisionError):
+        broken.give(b"x", 9600)
+    calls.clear()
+    stage.wait(5)
+    assert calls  # and time went on
+    assert device.taken() == AP_IS_1

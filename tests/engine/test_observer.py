@@ -9,21 +9,6 @@ from tests.engine.fakes import Poses
 EVENT = PoseEvent("rover", None, 5)
 
 
-class Failing(Observer):
-    def notice(self, source: str, text: str) -> None:
-        raise ValueError(text)
-
-
-def test_each_event_goes_to_all_that_take_its_kind() -> None:
-    first, second, poses = Recorder(), Recorder(), Poses()
-    stream = Observers(first, poses, second)
-    stream.notice("a", "text")
-    stream.state("a", State.UP, "")
-    assert first.notices == second.notices == ["text"]
-    assert first.states == second.states == [("a", State.UP, "")]
-    assert poses.events == []
-
-
 def test_without_an_observer_a_kind_costs_one_test() -> None:
     stream, poses = Observers(Recorder()), Poses()
     often = (stream.motor_command, stream.sensor_value, stream.line_bytes, stream.transmitted)
@@ -34,6 +19,29 @@ def test_without_an_observer_a_kind_costs_one_test() -> None:
     stream.remove(poses)
     assert stream.pose_change is None and poses.events == [EVENT]
     stream.remove(poses)  # once more: nothing to do
+
+
+def test_each_event_goes_to_all_that_take_its_kind_and_a_failing_one_harms_no_other() -> None:
+    class Failing(Observer):
+        def notice(self, source: str, text: str) -> None:
+            raise ValueError(text)
+
+    first, second, poses, failing = Recorder(), Recorder(), Poses(), Failing()
+    faults: list[tuple[Observer, str]] = []
+    stream = Observers(
+        first,
+        failing,
+        poses,
+        second,
+        on_fault=lambda each, error: faults.append((each, str(error))),
+    )
+    stream.notice("a", "one")
+    stream.notice("a", "two")
+    stream.state("a", State.UP, "")
+    assert first.notices == second.notices == ["one", "two"]
+    assert first.states == second.states == [("a", State.UP, "")]
+    assert poses.events == []
+    assert faults == [(failing, "one")]  # reported once
 
 
 @dataclass
@@ -62,18 +70,6 @@ def test_an_observer_may_take_some_kinds_only() -> None:
     stream.notice("a", "more")
     stream.state("a", State.CLOSED, "")
     assert (recorder.notices, recorder.entered) == (["more"], [State.UP])
-
-
-def test_a_failing_observer_reaches_neither_the_others_nor_the_engine() -> None:
-    failing, recorder = Failing(), Recorder()
-    faults: list[tuple[Observer, str]] = []
-    stream = Observers(
-        failing, recorder, on_fault=lambda observer, error: faults.append((observer, str(error)))
-    )
-    stream.notice("a", "one")
-    stream.notice("a", "two")
-    assert recorder.notices == ["one", "two"]
-    assert faults == [(failing, "one")]  # reported once
 
 
 def test_an_observer_may_leave_and_another_come_during_an_event() -> None:

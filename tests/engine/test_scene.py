@@ -10,7 +10,6 @@ from hilgw.devices.steps import StepClock
 from hilgw.engine.observer import Observers
 from hilgw.engine.robot.schedule import Schedule
 from hilgw.engine.scene import FOLLOW_NS, Scene
-from hilgw.errors import HilgwError
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.listeners import Listener
 from hilgw.medium.medium import Medium, Missed
@@ -86,30 +85,6 @@ def still(x: float, y: float = 0.0) -> Pose:
     return Pose((x, y, 0.0))
 
 
-def test_a_robot_drives_in_and_out_of_range_on_a_circle() -> None:
-    world = World()
-    world.scene.add("rover", Circle(center=(0, 0, 0), radius=2, period_s=8))
-    world.scene.add("post", still(3))
-    world.receiver("post")
-    assert world.send("rover", 0, range=1.0) == ["post"]
-    assert world.send("rover", 4, range=1.0) == []
-    assert world.why == "range"
-    assert world.send("rover", 8 * 1000, range=1.0) == ["post"]
-
-
-def test_strength_and_direction_are_those_of_the_instant() -> None:
-    world = World()
-    motion = Waypoints(points=((1, 0, 0), (11, 0, 0)), speed=1, closed=False)
-    world.scene.add("rover", motion)
-    world.scene.add("post", still(0))
-    world.receiver("post")
-    for after_s, distance in ((0, 1), (0.5, 1.5), (3, 4), (100, 11)):
-        world.send("rover", after_s)
-        copy = world.receptions[0][1]
-        assert math.isclose(copy.signal_strength, 1 / distance**2)
-        assert copy.direction == (1.0, 0.0, 0.0)
-
-
 def test_the_receiver_may_be_the_one_that_moves_and_turns() -> None:
     world = World()
     world.scene.add("post", still(0))
@@ -151,13 +126,6 @@ def test_placed_from_outside_a_body_leaves_its_motion() -> None:
     assert math.isnan(world.receptions[0][1].signal_strength)
 
 
-def test_a_name_that_is_not_an_object_is_refused() -> None:
-    world = World()
-    world.scene.add("rover", None)
-    with pytest.raises(HilgwError, match="no object 'rove' here; did you mean 'rover'\\?"):
-        world.scene.place("rove", still(0))
-
-
 def test_with_a_step_bodies_stand_still_between_step_ends() -> None:
     world = World(step_ms=500)
     world.scene.add("rover", Waypoints(points=((1, 0, 0), (11, 0, 0)), speed=1, closed=False))
@@ -165,7 +133,10 @@ def test_with_a_step_bodies_stand_still_between_step_ends() -> None:
     world.receiver("post")
     for after_s, distance in ((0.49, 1.0), (0.5, 1.5), (0.999, 1.5), (1.0, 2.0)):
         world.send("rover", after_s)
-        assert math.isclose(world.receptions[0][1].signal_strength, 1 / distance**2)
+        copy = world.receptions[0][1]
+        assert math.isclose(copy.signal_strength, 1 / distance**2)
+        assert copy.direction == (1.0, 0.0, 0.0)
+    assert world.send("rover", 1.0, range=1.9) == [] and world.why == "range"
 
 
 def test_who_follows_a_moving_body_is_notified_and_who_follows_a_still_one_once() -> None:
@@ -186,12 +157,8 @@ def test_who_follows_a_moving_body_is_notified_and_who_follows_a_still_one_once(
     world.scheduler.run_until(world.start + 4 * S)
     assert len(reported["mover"]) == count
     assert world.scheduler.waiting == 0
-
-
-def test_closed_it_reports_nothing() -> None:
-    world = World()
-    world.scene.add("mover", Circle(center=(0, 0, 0), radius=1))
-    world.scene.follow("mover", Pose(), lambda pose: None)
+    world.scene.add("other", Circle(center=(0, 0, 0), radius=1))
+    world.scene.follow("other", Pose(), lambda pose: None)
     assert world.scheduler.waiting == 1
     world.scene.close()
     assert world.scheduler.waiting == 0

@@ -8,6 +8,7 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,8 +31,22 @@ from tests.engine.fakes import EchoSession, StationBench
 LINE = LineSettings(baudRate=115200)
 
 
+class WrongSession(EchoSession):
+    """A session with which another device answers at these openings, the first of which is 1."""
+
+    def __init__(self, *wrong: int) -> None:
+        super().__init__()
+        self.opens, self.wrong = 0, wrong
+
+    def open(self, now: int) -> list[Event]:
+        self.opens += 1
+        if self.opens in self.wrong:
+            return [Failed(MismatchError("serial number 2, configured is 1"))]
+        return super().open(now)
+
+
 class Rig:
-    """A station whose session is ready at once, under a supervisor, in a real loop."""
+    """A station whose session is ready at once, under a supervisor."""
 
     def __init__(
         self,
@@ -69,21 +84,39 @@ async def running(rig: Rig) -> AsyncIterator[asyncio.Task[None]]:
         await asyncio.wait([task])
 
 
-def pipe_rig(
-    clock: Clock,
-    session: EchoSession | None = None,
-    behind: object = "there",
-    boot_s: float = 0.0,
-) -> Rig:
-    """On a pipe, in simulated time."""
-    pipe = Pipe(clock, LINE)
-    pipe.device.start(lambda data, host_baud: None)
-    identity = lambda: (pipe.device.plugged and behind) or None  # noqa: E731
-    rig = Rig(lambda: pipe.open(LINE), identity, clock, boot_s)
-    rig.pipe = pipe
-    if session is not None:
-        rig.station.session = session
-    return rig
+class PipeRig(Rig):
+    """On a pipe, in simulated time.
+
+    errors: of its openings, each once. behind: the device; None: it is absent.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        *errors: str,
+        session: EchoSession | None = None,
+        behind: object = "there",
+        **more: Any,
+    ) -> None:
+        self.pipe = Pipe(clock, LINE)
+        self.received = bytearray()
+        self.pipe.device.start(lambda data, host_baud: self.received.extend(data))
+        self.behind, self.tried_s, self.errors = behind, list[float](), list(errors)
+
+        async def open_port() -> Transport:
+            self.tried_s.append(clock.now() / NS_PER_S)
+            if self.errors:
+                raise PortError("no", reason=self.errors.pop(0))
+            return await self.pipe.open(LINE)
+
+        there = lambda: self.behind if self.pipe.device.plugged else None  # noqa: E731
+        super().__init__(open_port, there, clock, **more)
+        if session is not None:
+            self.station.session = session
+
+    @property
+    def pauses(self) -> list[float]:
+        return [later - sooner for sooner, later in pairwise(self.tried_s)]
 
 
 def descriptors() -> int:
@@ -93,21 +126,11 @@ def descriptors() -> int:
 async def test_a_server_that_is_down_is_asked_more_and_more_seldom_and_reported_once(
     clock: Clock,
 ) -> None:
-    pipe = Pipe(clock, LINE)
-    asked: list[int] = []
-
-    async def open_port() -> Transport:
-        asked.append(clock.now())
-        if len(asked) < 8:
-            raise PortError("refused", reason=PortError.ABSENT)
-        return await pipe.open()
-
-    rig = Rig(open_port, lambda: "socket://server:1", clock)
+    rig = PipeRig(clock, *[PortError.ABSENT] * 7)
     async with running(rig):
         await until(rig.up, 60)
-    pauses = [(later - sooner) / NS_PER_S for sooner, later in pairwise(asked)]
-    assert pauses[:4] == pytest.approx([0.1, 0.2, 0.4, 0.8], rel=0.21)
-    assert pauses[-1] == pytest.approx(UNANSWERED_S, rel=0.21)
+    assert rig.pauses[:4] == pytest.approx([0.1, 0.2, 0.4, 0.8], rel=0.21)
+    assert rig.pauses[-1] == pytest.approx(UNANSWERED_S, rel=0.21)
     assert rig.log.entered[:4] == [State.OPENING, State.WAITING, State.HANDSHAKE, State.UP]
 
 
@@ -115,26 +138,17 @@ async def test_a_server_that_is_down_is_asked_more_and_more_seldom_and_reported_
 async def test_a_server_that_hangs_up_at_once_is_asked_more_and_more_seldom(
     replaced: bool, clock: Clock
 ) -> None:
-    pipe = Pipe(clock, LINE)
-    asked: list[int] = []
-    behind = 0
-
-    async def open_port() -> Transport:
-        asked.append(clock.now())
-        return await pipe.open(LINE)
-
-    rig = Rig(open_port, lambda: behind, clock)
+    rig = PipeRig(clock, behind=1)
     async with running(rig):
         for ups in range(1, 8):
             await until(lambda ups=ups: rig.supervisor.ups == ups)  # type: ignore[misc]
-            rig.station.supervisor.on_failed(PortError("hung up", reason=PortError.LOST))
+            rig.supervisor.on_failed(PortError("hung up", reason=PortError.LOST))
             await until(lambda: not rig.up())
-            behind += replaced  # another port under the same name does not have to wait
+            rig.behind += replaced  # another port under the same name does not have to wait
         await until(lambda: rig.supervisor.ups == 8)
-    pauses = [(later - sooner) / NS_PER_S for sooner, later in pairwise(asked)]
     longest = POLL_S + 0.01 if replaced else UNANSWERED_S * 1.2
-    assert all(pause <= longest for pause in pauses)
-    assert replaced or pauses[-1] >= UNANSWERED_S * 0.8
+    assert all(pause <= longest for pause in rig.pauses)
+    assert replaced or rig.pauses[-1] >= UNANSWERED_S * 0.8
 
 
 @pytest.mark.wall_clock("a virtual port is opened very often")
@@ -180,26 +194,23 @@ async def test_thirty_unplugs_under_traffic_leave_nothing_behind(
     timer.close()
 
 
-async def test_a_pipe_that_is_unplugged_comes_back(clock: Clock) -> None:
-    rig = pipe_rig(clock)
-    async with running(rig):
-        await until(rig.up)
-        rig.pipe.device.unplug()
-        await until(lambda: rig.supervisor.state is State.WAITING)
-        rig.pipe.device.plug()
-        await until(rig.up)
-    assert rig.log.entered[-1] is State.CLOSED
-
-
 @pytest.mark.parametrize("ends", [False, True])
 async def test_others_let_go_of_a_port_before_it_is_closed(clock: Clock, ends: bool) -> None:
     """Closed before, a port on TCP would not end for its peer, and a driver would wait in the
-    process that closes it last."""
+    process that closes it last. It is opened anew once it is closed."""
     opened: list[FakeTransport] = []
     seen: list[bool] = []
+    ended = 0
+
+    class Slow(FakeTransport):
+        async def wait_closed(self) -> None:
+            nonlocal ended
+            await asyncio.sleep(0)
+            ended += 1
 
     async def open_port() -> Transport:
-        opened.append(FakeTransport())
+        assert ended == len(opened)
+        opened.append(Slow())
         return opened[-1]
 
     async def release() -> None:
@@ -214,141 +225,47 @@ async def test_others_let_go_of_a_port_before_it_is_closed(clock: Clock, ends: b
             await until(lambda: len(opened) == 2 and rig.up())
             assert seen == [False]
     assert seen[-1:] == [False]
-    assert opened[-1].closed
-
-
-async def test_an_absent_port_is_waited_for(tmp_path: Path) -> None:
-    timer = Timer(asyncio.get_running_loop())
-    path = str(tmp_path / "later")
-
-    async def open_port() -> Transport:
-        return await open_serial(path, LINE, timer)
-
-    rig = Rig(open_port, lambda: port_identity(path), timer)
-    async with running(rig):
-        await until(lambda: rig.supervisor.state is State.WAITING)
-        assert isinstance(rig.supervisor.last_error, PortError)
-        assert rig.supervisor.last_error.reason == PortError.ABSENT
-        port = VirtualPort(timer, path)
-        port.start(lambda data, host_baud: None)
-        await until(rig.up)
-    port.close()
-    timer.close()
+    assert opened[-1].closed and ended == len(opened)
 
 
 @pytest.mark.parametrize("reason", [PortError.BUSY, PortError.DENIED])
-async def test_busy_and_denied_at_the_first_start_are_fatal(reason: str, clock: Clock) -> None:
-    async def open_port() -> Transport:
-        raise PortError("no", reason=reason)
-
-    with pytest.raises(PortError):
-        await Rig(open_port, lambda: "there", clock).supervisor.run()
-
-
-@pytest.mark.parametrize("reason", [PortError.BUSY, PortError.DENIED])
-async def test_a_port_that_is_not_needed_is_tried_again_when_it_is_busy_or_denied(
+async def test_busy_and_denied_at_the_first_start_end_the_gateway_where_the_port_is_needed(
     reason: str, clock: Clock
 ) -> None:
-    pipe = Pipe(clock, LINE)
-    pipe.device.start(lambda data, host_baud: None)
-    tried_s: list[float] = []
-
-    async def open_port() -> Transport:
-        tried_s.append(clock.now() / NS_PER_S)
-        if len(tried_s) < 12:
-            raise PortError("no", reason=reason)
-        return await pipe.open(LINE)
-
-    rig = Rig(open_port, lambda: "there", clock, is_needed=False)
+    with pytest.raises(PortError):
+        await PipeRig(clock, reason).supervisor.run()
+    rig = PipeRig(clock, *[reason] * 11, is_needed=False)
     async with running(rig):
         await until(lambda: rig.supervisor.state is State.BACKOFF)
         await until(rig.up)
-    pauses = [after - before for before, after in pairwise(tried_s)]
-    assert pauses[0] < 0.2 and max(pauses) < 6.1 and len(tried_s) == 12
+    assert rig.pauses[0] < 0.2 and max(rig.pauses) < 6.1 and len(rig.tried_s) == 12
 
 
-async def test_a_port_that_is_not_needed_at_the_start_ends_no_running_gateway(clock: Clock) -> None:
-    async def open_port() -> Transport:
-        raise PortError("busy", reason=PortError.BUSY)
-
-    rig = Rig(open_port, lambda: "there", clock, is_needed=False)
-    async with running(rig) as task:
-        await until(lambda: rig.supervisor.state is State.BACKOFF)
-        await elapse(60.0)
-        assert not task.done()
-
-
-class WrongSession(EchoSession):
-    """Ready the first time, then another device answers."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.opens = 0
-        self.wrong = {2}
-
-    def open(self, now: int) -> list[Event]:
-        self.opens += 1
-        if self.opens in self.wrong:
-            return [Failed(MismatchError("serial number 2, configured is 1"))]
-        return super().open(now)
-
-
-async def test_another_device_behind_the_path_is_left_alone_until_it_is_replaced(
-    clock: Clock,
-) -> None:
-    pipe = Pipe(clock, LINE)
-    received: list[bytes] = []
-    pipe.device.start(lambda data, host_baud: received.append(data))
-    behind = ["first"]
-    rig = Rig(lambda: pipe.open(LINE), lambda: behind[0], clock)
-    rig.station.session = WrongSession()
+@pytest.mark.parametrize("wrong", [1, 2])
+async def test_another_device_is_left_alone_until_it_is_replaced(wrong: int, clock: Clock) -> None:
+    """wrong: the opening at which it answers; at the first one it ends a gateway that needs it."""
+    rig = PipeRig(clock, session=WrongSession(wrong), is_needed=wrong == 2)
     async with running(rig):
-        await until(rig.up)
-        pipe.device.unplug()
-        await until(lambda: not rig.up())
-        rig.bench.send(b"must not reach the wrong device")
-        pipe.device.plug()
+        if wrong == 2:
+            await until(rig.up)
+            rig.pipe.device.unplug()
+            await until(lambda: not rig.up())
+            rig.bench.send(b"must not reach the wrong device")
+            rig.pipe.device.plug()
         await until(lambda: rig.supervisor.state is State.FAILED)
         await elapse(60)
-        assert received == []
-        behind[0] = "second"
+        assert (rig.received, len(rig.tried_s)) == (b"", wrong)
+        rig.behind = "another"
         await until(rig.up)
-        await until(lambda: received != [])
-
-
-async def test_another_device_at_the_first_start_of_a_port_that_is_not_needed_is_left_alone(
-    clock: Clock,
-) -> None:
-    pipe = Pipe(clock, LINE)
-    pipe.device.start(lambda data, host_baud: None)
-    behind = ["first"]
-    rig = Rig(lambda: pipe.open(LINE), lambda: behind[0], clock, is_needed=False)
-    session = rig.station.session = WrongSession()
-    session.wrong = {1}
-    async with running(rig):
-        await until(lambda: rig.supervisor.state is State.FAILED)
-        await elapse(60)
-        assert session.opens == 1
-        behind[0] = "second"
-        await until(rig.up)
-
-
-async def test_a_mismatch_at_the_first_start_is_fatal(clock: Clock) -> None:
-    session = WrongSession()
-    session.wrong = {1}
+        await until(lambda: bool(rig.received) or wrong == 1)
     with pytest.raises(MismatchError):
-        await pipe_rig(clock, session).supervisor.run()
-
-
-class SilentSession(EchoSession):
-    """Never ready, and reports that."""
-
-    def open(self, now: int) -> list[Event]:
-        return [Failed(PeerError("no answer"))]
+        await PipeRig(clock, session=WrongSession(1)).supervisor.run()
 
 
 async def test_a_silent_peer_is_tried_again_with_growing_pauses(clock: Clock) -> None:
-    rig = pipe_rig(clock, SilentSession())
+    session = EchoSession()
+    session.open = lambda now: [Failed(PeerError("no answer"))]  # type: ignore[method-assign]
+    rig = PipeRig(clock, session=session)
     async with running(rig):
         await until(lambda: rig.supervisor.opened == 4)
     backoffs = [reason for _, state, reason in rig.log.states if state is State.BACKOFF]
@@ -357,15 +274,10 @@ async def test_a_silent_peer_is_tried_again_with_growing_pauses(clock: Clock) ->
     assert isinstance(rig.supervisor.last_error, PeerError)
 
 
-class FaultySession(EchoSession):
-    """Comes up, and raises at the first byte."""
-
-    def open(self, now: int) -> list[Event]:
-        raise ZeroDivisionError
-
-
 async def test_an_adapter_that_keeps_failing_is_given_up(clock: Clock) -> None:
-    rig = pipe_rig(clock, FaultySession())
+    session = EchoSession()
+    session.open = lambda now: 1 // 0  # type: ignore[assignment, method-assign, return-value]
+    rig = PipeRig(clock, session=session)
     async with running(rig) as task:
         await until(lambda: rig.supervisor.state is State.FAILED, 600)
         await elapse(60)
@@ -395,7 +307,7 @@ async def test_a_port_that_takes_no_bytes_is_stalled_and_reopened(clock: Clock) 
 
 
 async def test_a_board_starts_in_silence_and_its_banner_is_counted(clock: Clock) -> None:
-    rig = pipe_rig(clock, boot_s=2.0)
+    rig = PipeRig(clock, boot_s=2.0)
     async with running(rig):
         await until(lambda: rig.supervisor.opened == 1)
         opened = clock.now()
@@ -408,20 +320,18 @@ async def test_a_board_starts_in_silence_and_its_banner_is_counted(clock: Clock)
         rig.pipe.device.write(b"hello")
         await until(lambda: rig.bench.count.inbound > 0)
         await until(lambda: rig.bench.count.delivered == 1)
-    texts = [reason for _, state, reason in rig.log.states if state is State.HANDSHAKE]
-    assert "2 s for the board to start" in texts
-
-
-async def test_a_board_that_is_unplugged_while_it_starts_starts_again(clock: Clock) -> None:
-    rig = pipe_rig(clock, boot_s=2.0)
-    async with running(rig):
-        await until(lambda: rig.supervisor.opened == 1)
-        await elapse(1.0)
         rig.pipe.device.unplug()
         await until(lambda: rig.supervisor.state is State.WAITING)
         rig.pipe.device.plug()
+        await until(lambda: rig.supervisor.opened == 2)
+        await elapse(1.0)
+        rig.pipe.device.unplug()  # while it starts: it starts again
+        await until(lambda: rig.supervisor.state is State.WAITING)
+        rig.pipe.device.plug()
         await until(rig.up)
-    assert rig.supervisor.opened == 2 and rig.supervisor.ups == 1
+        assert (rig.supervisor.opened, rig.supervisor.ups) == (3, 2)
+    texts = [reason for _, state, reason in rig.log.states if state is State.HANDSHAKE]
+    assert "2 s for the board to start" in texts
 
 
 # --- a port that another program has --------------------------------------------------------------
@@ -452,8 +362,7 @@ async def test_a_port_is_lent_in_every_state_and_opened_anew_at_the_end(
     boot_s = 3.0 if before is State.HANDSHAKE else 0.0
     rig = Rig(open_port, lambda: identity, clock, boot_s, is_needed=False)
     if before is State.FAILED:
-        rig.station.session = session = WrongSession()
-        session.wrong = {1}
+        rig.station.session = WrongSession(1)
     async with running(rig):
         await until(lambda: rig.supervisor.state is before)
         await rig.supervisor.lend("avrdude (process 7)")
@@ -471,9 +380,7 @@ async def test_a_port_is_lent_in_every_state_and_opened_anew_at_the_end(
 
 
 async def test_packets_for_a_lent_port_wait_up_to_the_bound_of_the_queue(clock: Clock) -> None:
-    received = bytearray()
-    rig = pipe_rig(clock)
-    rig.pipe.device.start(lambda data, host_baud: received.extend(data))
+    rig = PipeRig(clock)
     bench = rig.bench
     async with running(rig):
         await until(rig.up)
@@ -484,33 +391,27 @@ async def test_packets_for_a_lent_port_wait_up_to_the_bound_of_the_queue(clock: 
         assert bench.station.queued == 10
         assert bench.count.refused == {"down": 1}
         rig.supervisor.take_back()
-        await until(lambda: len(received) == 1000)
+        await until(lambda: len(rig.received) == 1000)
     assert not bench.ledger.violations()
 
 
 async def test_a_port_that_is_busy_after_a_loan_ends_no_gateway(clock: Clock) -> None:
     """Also where it was never up before."""
-    opens = 0
-
-    async def open_port() -> Transport:
-        nonlocal opens
-        opens += 1
-        raise PortError("no", reason=PortError.ABSENT if opens == 1 else PortError.BUSY)
-
-    rig = Rig(open_port, lambda: opens or None, clock)
+    rig = PipeRig(clock, PortError.ABSENT, *[PortError.BUSY] * 100, behind=None)
     async with running(rig) as task:
         await until(lambda: rig.supervisor.state is State.WAITING)
         await rig.supervisor.lend("avrdude (process 7)")
+        rig.behind = "there"
         rig.supervisor.take_back()
         await elapse(20.0)
-        assert opens > 1 and not task.done()
+        assert len(rig.tried_s) > 1 and not task.done()
 
 
 async def test_an_attach_without_a_free_descriptor_is_named_and_tried_again(
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The copy for the emergency stop needs one."""
-    rig = pipe_rig(clock)
+    rig = PipeRig(clock)
     attach = rig.station.attach
 
     def without(transport: Transport) -> None:

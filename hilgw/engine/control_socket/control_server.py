@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hilgw.control.events import StopReason
@@ -16,7 +16,7 @@ from hilgw.engine.control_socket.look_server import (
     LookServer,
     suggestions,
 )
-from hilgw.engine.reporting.status import counts_of, status_event, status_of
+from hilgw.engine.reporting.status import status_of, status_steps
 from hilgw.errors import HilgwError, PeerError, UsageError, printable, quoted
 from hilgw.events.kinds import Status
 from hilgw.medium.pose import Pose
@@ -89,9 +89,9 @@ class ControlServer(LookServer):
     def _recording(self) -> dict[str, Any]:
         return {} if self._recordings is None else {"recordings": self._recordings.status()}
 
-    def status_event(self) -> Status:
+    def status_steps(self) -> Iterator[Status | None]:
         self._gateway.scene.move()  # who watches sees moving objects, also without packets
-        return status_event(counts_of(self._gateway) | self._recording())
+        return status_steps(self._gateway, self._recording())
 
     @property
     def _loops(self) -> ControlLoops:
@@ -116,7 +116,8 @@ class ControlServer(LookServer):
 
     def _unknown(self, names: Sequence[str], known: Container[str]) -> list[str]:
         """Return the unknown names. A robot whose devices are not registered yet may have any."""
-        empty = {robot for robot in self._loops if not list(self._loops[robot].devices())}
+        tables = {robot: iter(self._loops[robot].devices()) for robot in self._loops}
+        empty = {robot for robot, devices in tables.items() if next(devices, None) is None}
         unknown = super()._unknown(names, known)
         return [name for name in unknown if name.partition(".")[0] not in empty]
 
@@ -147,7 +148,6 @@ class ControlServer(LookServer):
     async def _release_port(
         self, request: requests.ReleasePort, client: Client
     ) -> requests.PortReleased:
-        """Release a port to another program for as long as the connection lives."""
         for each in self._clients.values():
             other = each.handover
             if other is not None and (each is client or other.name == request.port):
@@ -191,7 +191,6 @@ class ControlServer(LookServer):
         return Done()
 
     def _mode(self, request: requests.Mode, client: Client) -> requests.RobotState:
-        """Set the mode of a robot (None leaves it); return the mode and which bodies are there."""
         modes = self._loops[request.robot].modes
         if request.mode is not None:
             modes.switch(RobotMode(request.mode))
@@ -203,7 +202,6 @@ class ControlServer(LookServer):
         return armable
 
     async def _hold(self, request: requests.Hold, client: Client) -> requests.MayMove:
-        """Arm these robots for as long as the client renews its lease."""
         armable = await self._armable(request)
         if client.lease is not None:
             raise UsageError("this connection holds robots already")

@@ -8,7 +8,7 @@ authentication. `hilgw bridge` and `hilgw mock` serve no more than this.
 import asyncio
 import os
 import socket
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -165,12 +165,12 @@ class LookServer:
         shown = self._shown
         return Subscriptions(
             *(shown.observer, shown.timer, shown.real_timer, shown.device_of),
-            status=self.status_event,
+            status=self.status_steps,
         )
 
-    def status_event(self) -> Status | None:
-        """Return the status as it is now; None: the program has none."""
-        return None
+    def status_steps(self) -> Iterator[Status | None]:
+        """Make the event of the status as it is now, a part in each step; empty: it has none."""
+        return iter(())
 
     @property
     def path(self) -> Path:
@@ -298,7 +298,6 @@ class LookServer:
     # --- requests ---------------------------------------------------------------------------------
 
     def _find(self, request: requests.Find, client: Client) -> requests.Found:
-        """Return which of these names are here, with a fix for the others."""
         known = dict.fromkeys(self._shown.names(request.kind))
         names = dict.fromkeys(request.names)
         unknown = [name for name in names if name not in known]
@@ -310,8 +309,12 @@ class LookServer:
 
     def _watch(self, request: requests.Watch, client: Client) -> requests.Done:
         """Send the client the events that it chooses, instead of those of its last request."""
-        known = self._shown.names("part") if request.names else ()
-        if unknown := self._unknown(request.names, known := dict.fromkeys(known)):
+        missing, parts = set(request.names), iter(self._shown.names("part"))
+        while missing and (part := next(parts, None)) is not None:  # no further than needed
+            missing.discard(part)
+        known = dict.fromkeys(self._shown.names("part")) if missing else {}
+        named = [name for name in request.names if name in missing]
+        if unknown := self._unknown(named, known):
             text = f"nothing here has the name {quoted(unknown[0])}"
             raise HilgwError(text, fix=suggest(unknown[0], known))
         names, kinds = frozenset(request.names), frozenset(request.kinds or LIVE)

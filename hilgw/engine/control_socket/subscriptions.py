@@ -21,6 +21,7 @@ from typing import Any
 from hilgw.devices.kinds import Device
 from hilgw.engine.observer import Observers
 from hilgw.engine.recording.event_stream import OBSERVED, EventStream
+from hilgw.engine.reporting.status import StatusSteps, make_in_turns
 from hilgw.events import kinds as events, wire
 from hilgw.protocols.gateway.requests import RATE
 from hilgw.records import record
@@ -33,6 +34,7 @@ TRAFFIC = {events.Packet, events.Delivered, events.Frame, events.Bytes}
 BUFFER_BYTES = 256 * 1024
 """What waits for a subscriber at most; and that of the data of events that are not encoded yet."""
 STATUS = events.NAMES[events.Status]
+END: Any = object()  # of the states that a subscriber has asked for
 TOGETHER = 5
 """Events that are encoded in one turn of the event loop, at most."""
 SEND_BYTES = 16 * 1024
@@ -66,9 +68,7 @@ class Filter:
         """
         if kind not in self.kinds or (self.lost and not lost):
             return False
-        return not self.names or any(
-            name in self.names or name.partition(".")[0] in self.names for name in names
-        )
+        return not self.names or any(events.is_chosen(name, self.names) for name in names)
 
 
 def in_window(per_second: int) -> int:
@@ -94,7 +94,7 @@ class Subscriber:
         self.chosen = chosen
         self.slow = 0
         self.sampled: Counter[str] = Counter()
-        self.states: Iterator[events.Cell] = iter(())
+        self.states: Iterator[events.Cell | None] = iter(())
         self.owed: dict[tuple[Any, ...], tuple[Any, Times]] = {}
         self.is_served = False
         self._connection, self._loop = connection, loop
@@ -203,7 +203,7 @@ class Subscriptions(EventStream):
     """The subscribers of one gateway.
 
     scheduler: of the gateway's time, simulated or not; clock: of real time. device: that of a
-    robot, by both names; None where it is not known. status: makes the event of each second; None:
+    robot, by both names; None where it is not known. status: makes the event of each second; empty:
     there is none.
     """
 
@@ -214,7 +214,7 @@ class Subscriptions(EventStream):
         clock: Scheduler,
         device: Callable[[str, str], Device | None],
         wall: Callable[[], float] = time.time,
-        status: Callable[[], events.Status | None] = lambda: None,
+        status: Callable[[], StatusSteps] = lambda: iter(()),
     ) -> None:
         super().__init__(device=device)
         self._observers = observers
@@ -242,8 +242,9 @@ class Subscriptions(EventStream):
 
     def show(self, subscriber: Subscriber, states: Iterable[events.Cell]) -> None:
         """Give the subscriber those of these states that it takes, as fast as it reads them."""
-        made = self._status() if STATUS in subscriber.chosen.kinds else None
-        first = [] if made is None else [replace(made, since_ns=self._scheduler.now())]
+        status = self._status() if STATUS in subscriber.chosen.kinds else ()
+        now = self._scheduler.now
+        first = (made and replace(made, since_ns=now()) for made in status)
         subscriber.states = chain(first, states)
         self._serve(subscriber)
 
@@ -260,7 +261,9 @@ class Subscriptions(EventStream):
             if (key := next(owed, None)) is not None:
                 self._passed[key[0]] += 1
                 self._wait([subscriber], *subscriber.owed.pop(key))
-            elif (state := next(subscriber.states, None)) is not None:
+            elif (state := next(subscriber.states, END)) is None:
+                continue  # a part of the status was made
+            elif state is not END:
                 kind, *names = events.cell_of(state)
                 about = [f"{names[0]}.{names[-1]}"] if len(names) > 1 else names
                 if subscriber.chosen.takes(events.NAMES[kind], about, lost=False):
@@ -283,7 +286,6 @@ class Subscriptions(EventStream):
             self._observe()
 
     def _observe(self) -> None:
-        """Take the kinds of events that some subscriber takes, and no others."""
         taken = {name for each in self._subscribers for name in each.chosen.kinds}
         kinds = [method for name, method in OBSERVED.items() if name in taken]
         if kinds:
@@ -292,15 +294,14 @@ class Subscriptions(EventStream):
             self._observers.remove(self)
 
     def _next_window(self) -> None:
-        """Report what was left out, and begin to count anew."""
         self._passed.clear()
         if not self._subscribers:
             self._timer = None
             return
         if (now := self._clock.now()) >= self._status_ns:
             self._status_ns = now + NS_PER_S
-            if (takers := self.takers(events.Status, "")) and (made := self._status()) is not None:
-                self.emit(takers, made)
+            if self.takers(events.Status, ""):
+                make_in_turns(self._status(), self._emit_status)
         for subscriber in self._subscribers:
             subscriber.next_window()
             if subscriber.owed:
@@ -309,6 +310,10 @@ class Subscriptions(EventStream):
                 self.emit([subscriber], events.LeftOut(dict(subscriber.sampled), subscriber.slow))
                 subscriber.slow, subscriber.sampled = 0, Counter()
         self._timer = self._clock.call_at(now + WINDOW_NS, self._next_window)
+
+    def _emit_status(self, made: events.Status) -> None:
+        if takers := self.takers(events.Status, ""):
+            self.emit(takers, made)
 
     def takers(self, kind: type[Any], *names: str, lost: bool = False) -> list[Subscriber]:
         """Return who takes an event of this kind about these names; none where it is left out."""

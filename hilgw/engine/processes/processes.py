@@ -209,7 +209,6 @@ class Child:
             await asyncio.wait([self._task])
 
     async def _run(self) -> None:
-        """Run the program, again when the policy allows it; return when it stays down."""
         while True:
             self._restarts.begin(time.monotonic_ns())
             code = await self._run_once()
@@ -342,7 +341,6 @@ class Child:
 
 
 def _signal(group: int, number: int) -> None:
-    """Send the signal to every process of the group that is left."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
 

@@ -191,7 +191,6 @@ class ProgramMock:
             self._keep(self._join(child))
 
     def _new_line(self) -> socket.socket:
-        """Return the program's end of a new line on its standard input and output."""
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         self._drop_line()
@@ -204,7 +203,6 @@ class ProgramMock:
         self._show(name, line)
 
     async def _join(self, child: Child) -> None:
-        """Keep the line of a program open that listens, or makes a port."""
         named_ns: float = self._scheduler.now() + OPEN_NS
         while child is self._child:
             try:
@@ -292,7 +290,6 @@ def _line(given: Any) -> str:
 
 
 def _check(command: list[str], folder: Path, where: str) -> None:
-    """Raise ConfigError for a program that is not there, and for an ELF of another processor."""
     if not command:
         raise ConfigError("there is no command", where=where, fix="write `program: COMMAND`")
     program, name = command[0], Path(command[0]).name

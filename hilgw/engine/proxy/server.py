@@ -86,7 +86,6 @@ class ProxyServer(ObservedPort):
     def _taken(
         self, handshake: Handshake, robot: ProxiedRobot, webots: Transport, early: bytes
     ) -> None:
-        """Connect the controller, which has the robot now, with Webots."""
         self.opened += 1
         request = handshake.take()
         stream = self._accepted(f"{robot.name}.controller", handshake.stream, request)

@@ -24,7 +24,7 @@ from typing import Any
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import PoseEvent
 from hilgw.engine.recording.event_stream import EventStream
-from hilgw.engine.reporting.status import counts_of, status_event
+from hilgw.engine.reporting.status import make_in_turns, status_steps
 from hilgw.engine.simulated.event_loop import in_real_time
 from hilgw.errors import HilgwError
 from hilgw.events import kinds as events
@@ -310,7 +310,10 @@ class Recorder(PlainEvents):
 
     def end(self) -> None:
         """End with the status: at another speed the second since the last one has not passed."""
-        self._put_status()
+        deque(self._steps, maxlen=0)  # the one that is not complete yet
+        self._put_held()
+        (made,) = filter(None, status_steps(self._gateway, {}))
+        self._put_status(made)
         super().end()
 
     def pose_change(self, event: PoseEvent) -> None:
@@ -343,13 +346,13 @@ class Recorder(PlainEvents):
         """Record once a second the other times of an instant, and what no event has."""
         now = self._clock.now()
         self._put((CLOCK, self._now(), now, time.time()))
-        self._put_status()
+        self._put_held()
+        self._steps = status_steps(self._gateway, {})
+        make_in_turns(self._steps, self._put_status)
         self._tick = self._clock.call_at(now + NS_PER_S, self._put_clock)
 
-    def _put_status(self) -> None:
-        self._put_held()
-        status = status_event(counts_of(self._gateway)).status
-        self._put((events.NAMES[events.Status], self._now(), (status,)))
+    def _put_status(self, made: events.Status) -> None:
+        self._put((events.NAMES[events.Status], self._now(), (made.status,)))
 
 
 class KeptEvents(PlainEvents):

@@ -1,6 +1,7 @@
 """Latency statistics in bounded memory: a histogram of logarithmic buckets."""
 
 from bisect import bisect_left
+from functools import cache
 from itertools import accumulate
 from typing import Any
 
@@ -63,7 +64,7 @@ class Latency:
         """
         counts = [0] * (len(_BOUNDS_NS) + 1)
         for key, count in self._buckets.items():
-            counts[bisect_left(_BOUNDS_NS, _upper_ns(key))] += count
+            counts[_bound_of(key)] += count
         *buckets, count = accumulate(counts)
         return {"count": count, "sum_s": ns_to_s(self.total_ns), "buckets": buckets}
 
@@ -79,6 +80,11 @@ class Latency:
             "p99_ms": ms(self.percentile_ns(99)),
             "max_ms": ms(self.max_ns if self.count else None),
         }
+
+
+@cache
+def _bound_of(key: int) -> int:
+    return bisect_left(_BOUNDS_NS, _upper_ns(key))
 
 
 def _upper_ns(key: int) -> int:

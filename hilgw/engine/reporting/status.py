@@ -1,8 +1,10 @@
 """The status of a gateway at one instant, for `hilgw status` and `hilgw metrics`."""
 
+import asyncio
 import json
 import os
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Any
 
 from hilgw import __version__
@@ -13,13 +15,21 @@ from hilgw.events.kinds import Status
 from hilgw.medium.pose import Pose
 from hilgw.units import ns_to_s
 
+TOGETHER = 5
+"""Parts of the status event that are made in one step, at most."""
+_ENCODE, _DECODE = json.JSONEncoder().encode, json.JSONDecoder(parse_constant=str).decode
+StatusSteps = Iterator[Status | None]
+"""Makes the status event, a few parts in each step: None until it is complete."""
+
 
 def status_of(gateway: Gateway, config: str, clients: int) -> dict[str, Any]:
     """Return the status of the gateway in plain JSON types.
 
     config: the file that the gateway runs. clients: of its control socket.
     """
-    history = gateway.history
+    history, counts = gateway.history, dict[str, Any]()
+    for keys, part in _changing(gateway):
+        _put(counts, keys, part)
     listening = {each.where: each.clients for each in gateway.listening if each.where}
     return {
         "version": __version__,
@@ -27,42 +37,68 @@ def status_of(gateway: Gateway, config: str, clients: int) -> dict[str, Any]:
         "pid": os.getpid(),
         "uptime_s": history.age_s(history.began_ns),
         **layout_of(gateway),
-        **counts_of(gateway),
+        **counts,
         "clients": {"control socket": clients, **listening},
         **({"federation": gateway.federation.status()} if gateway.federation else {}),
     }
 
 
-def counts_of(gateway: Gateway) -> dict[str, Any]:
-    """Return what changes of the status: memory, ports, robots, losses, latencies and so on."""
+def status_steps(gateway: Gateway, more: dict[str, Any]) -> StatusSteps:
+    """Make the status event of what changes, and `more`, in plain types."""
+    counts: dict[str, Any] = {}
+    parts = chain(_changing(gateway), (((key,), more[key]) for key in more))
+    while some := list(islice(parts, TOGETHER)):
+        for keys, part in _DECODE(_ENCODE(some)):
+            _put(counts, keys, part)
+        yield None
+    yield Status(counts)
+
+
+def make_in_turns(steps: StatusSteps, then: Callable[[Status], None]) -> None:
+    """Make the status event, a step in each turn of the event loop from now on; then pass it on."""
+    for made in islice(steps, 1):
+        if made is None:
+            asyncio.get_running_loop().call_soon(make_in_turns, steps, then)
+        else:
+            then(made)
+
+
+def _changing(gateway: Gateway) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield what changes in parts, and the keys of each: memory, ports, robots and so on."""
     loops = gateway.control_loops
-    return {
-        "memory_bytes": resident_bytes(),
-        "ports": _ports(gateway),
-        "robots": {name: loops[name].state() for name in loops},
-        "losses": gateway.ledger.losses(),
-        "queues": gateway.ledger.queues(),
-        "mono_ns": gateway.real_timer.now(),
-        "clocks_s": {
+    yield ("memory_bytes",), resident_bytes()
+    yield from _ports(gateway)
+    yield ("robots",), {}
+    yield from ((("robots", name), loops[name].state()) for name in loops)
+    yield ("losses",), gateway.ledger.losses()
+    yield ("queues",), gateway.ledger.queues()
+    yield ("mono_ns",), gateway.real_timer.now()
+    yield (
+        ("clocks_s",),
+        {
             "gateway": ns_to_s(gateway.timer.now()),
             **{port: each for name in loops for port, each in loops[name].clocks_s().items()},
         },
-        "ranges": {
+    )
+    yield (
+        ("ranges",),
+        {
             each.name: each.emitter.range
             for robot in gateway.robots.values()
             for each in robot.emitters.values()
         },
-        "latency_bounds_s": BOUNDS_S,
-        "latency": {
-            hop: {name: each.histogram() for name, each in named.items()}
-            for hop, named in gateway.hops().items()
-        },
-    }
+    )
+    yield ("latency_bounds_s",), BOUNDS_S
+    for hop, named in gateway.hops().items():
+        yield ("latency", hop), {}
+        yield from ((("latency", hop, name), each.histogram()) for name, each in named.items())
 
 
-def status_event(counts: dict[str, Any]) -> Status:
-    """Return the event with these counts, in plain types."""
-    return Status(json.loads(json.dumps(counts), parse_constant=str))
+def _put(counts: dict[str, Any], keys: Sequence[str], part: Any) -> None:
+    *outer, last = keys
+    for key in outer:
+        counts = counts.setdefault(key, {})
+    counts[last] = part
 
 
 def layout_of(gateway: Gateway) -> dict[str, Any]:
@@ -80,11 +116,12 @@ def layout_of(gateway: Gateway) -> dict[str, Any]:
     }
 
 
-def _ports(gateway: Gateway) -> dict[str, Any]:
-    """Return the status of each port. down: it is not up, and the gateway needs it."""
+def _ports(gateway: Gateway) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the status of each port. down: it is not up, and the gateway needs it."""
     now, counts, needed = gateway.timer.now(), gateway.counters(), gateway.required()
-    return {
-        name: {
+    yield ("ports",), {}
+    for name, port in list(gateway.supervisors.items()):
+        state = {
             "state": port.state.value,
             "reason": port.reason,
             "identity": port.identity,
@@ -93,8 +130,7 @@ def _ports(gateway: Gateway) -> dict[str, Any]:
             "last_byte_s": port.passed.age_s(now),
             **gateway.history.of(name, counts[name]),
         }
-        for name, port in gateway.supervisors.items()
-    }
+        yield ("ports", name), state
 
 
 def _scene(gateway: Gateway) -> dict[str, Any]:
@@ -151,7 +187,8 @@ def _pose(pose: Pose) -> dict[str, Any]:
 def resident_bytes() -> int | None:
     """Return the memory that this process has now; None where the system does not show it."""
     try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - it is read each second
+            pages = int(file.read().split()[1])
     except OSError:
         return None
     return pages * os.sysconf("SC_PAGE_SIZE")

@@ -293,5 +293,4 @@ class ReceiverPort:
 
 
 def _channels(channel: int) -> frozenset[int] | None:
-    """Return what a listener of this channel listens to."""
     return None if channel == BROADCAST else frozenset({channel})

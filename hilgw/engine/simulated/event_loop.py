@@ -117,8 +117,6 @@ class PacedLoop(SimulatedLoop, _ServingLoop):
 
 
 class _LoopTime:
-    """The Scheduler of an event loop by its own time."""
-
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
 

@@ -226,7 +226,6 @@ class Station:
     # --- events of the session ----------------------------------------------------------------
 
     def _call(self, now: int, ask: Callable[[*Given], list[Event]], *given: *Given) -> None:
-        """Ask the adapter, handle its events, and contain an error that it raises."""
         try:
             self._handle(ask(*given), now)
         except Exception as error:  # noqa: BLE001 - adapters of other distributions raise anything

@@ -8,7 +8,7 @@ import pytest
 from hilgw import api
 from hilgw.api import DistanceSensor, Motor, Robot
 from hilgw.protocols.webots import device_messages as messages
-from tests.api.simulator import Simulator
+from tests.api.simulator import Simulator, motor
 
 TABLE = ((0.0, 1024.0, 0.1), (0.5, 0.0, 0.2))
 DEVICES: list[tuple[str, str, Any]] = [
@@ -17,13 +17,7 @@ DEVICES: list[tuple[str, str, Any]] = [
         "ds",
         lambda tag: messages.DistanceSensorConfiguration(tag, 1, 0.0, 1024.0, 0.5, TABLE),
     ),
-    (
-        "RotationalMotor",
-        "wheel",
-        lambda tag: messages.MotorConfiguration(
-            tag, 0, -3.0, 3.0, 10.0, -1.0, 8.0, 10.0, 0.0, 0.0, 0.5, 10.0, 1.0
-        ),
-    ),
+    ("RotationalMotor", "wheel", motor),
     ("PositionSensor", "encoder", lambda tag: messages.JointConfiguration(tag, 0)),
     ("Brake", "brake", lambda tag: messages.JointConfiguration(tag, 0)),
     ("LED", "led", None),
@@ -118,17 +112,9 @@ def test_a_sensor_is_nan_then_has_the_last_value(
     assert getattr(sensor, attribute) == value and "disabled" in capsys.readouterr().err
 
 
-def test_a_sensor_made_by_its_name_is_enabled(simulator: Simulator, robot: Robot) -> None:
-    sensor = DistanceSensor("ds")
-    assert sensor.getSamplingPeriod() == 32
-    DistanceSensor("ds", 100)
-    robot.step()
-    assert simulator.requests[-1].duration_ms == 32
-    assert simulator.commands() == [messages.SetSamplingPeriod(1, 100)]
-    assert robot.getDevice("ds").sampling_period == 100  # the same device
-
-
 def test_fields_of_sensors(robot: Robot) -> None:
+    assert DistanceSensor("ds").getSamplingPeriod() == 32, "made by its name it is enabled"
+    assert DistanceSensor("ds", 100) and robot.getDevice("ds").sampling_period == 100
     ds, gps, imu = (robot.getDevice(name) for name in ("ds", "gps", "imu"))
     assert (ds.getType(), ds.getMinValue(), ds.getMaxValue()) == (DistanceSensor.INFRA_RED, 0, 1024)
     assert ds.getAperture() == 0.5 and ds.getLookupTable() == [0.0, 1024.0, 0.1, 0.5, 0.0, 0.2]
@@ -166,6 +152,7 @@ def test_motor_commands_are_in_order_one_of_each_kind(simulator: Simulator, robo
         motor.setVelocity(velocity)
     motor.setPosition(1.5)
     motor.setTorque(0.5)
+    motor.setVelocity(-1)  # in position control
     robot.step(32)
     assert simulator.commands() == [
         messages.SetPosition(2, 1.5),
@@ -178,6 +165,13 @@ def test_motor_commands_are_in_order_one_of_each_kind(simulator: Simulator, robo
     ]
     robot.step(32)
     assert simulator.requests[-1].blocks == ()
+    motor.setPosition(math.inf)
+    motor.setVelocity(-1)
+    robot.step(32)
+    assert simulator.commands() == [
+        messages.SetPosition(2, math.inf),
+        messages.SetVelocity(2, -1),
+    ]
 
 
 def test_a_motor_has_its_fields_and_targets(simulator: Simulator, robot: Robot) -> None:
@@ -217,22 +211,6 @@ def test_a_motor_refuses_what_webots_refuses(
     robot.step(32)
     assert simulator.commands() == []
     assert capsys.readouterr().err.startswith("Error: wb_motor_")
-
-
-def test_a_negative_velocity_is_for_velocity_control(
-    simulator: Simulator, robot: Robot, capsys: pytest.CaptureFixture[str]
-) -> None:
-    motor = robot.getDevice("wheel")
-    motor.setVelocity(-1)
-    assert motor.getVelocity() == 10 and "negative 'velocity'" in capsys.readouterr().err
-    motor.setPosition(math.inf)
-    motor.setVelocity(-1)
-    motor.setAcceleration(-1)
-    robot.step(32)
-    assert simulator.commands()[:2] == [
-        messages.SetPosition(2, math.inf),
-        messages.SetVelocity(2, -1),
-    ]
 
 
 def test_a_joint_has_its_other_devices(simulator: Simulator, robot: Robot) -> None:

@@ -81,30 +81,8 @@ def test_a_gateway_learns_of_it(
     assert passed_on(simulator) == [(VELOCITY, 1.0)]
 
 
-def test_so_it_does_of_a_negative_velocity_in_position_control(
-    gateway: tuple[Simulator, Robot], capsys: pytest.CaptureFixture[str]
-) -> None:
-    simulator, robot = gateway
-    motor = robot.getDevice("motor")
-    motor.setPosition(1.0)
-    robot.step(32)
-    motor.setVelocity(-1.0)
-    robot.step(32)
-    assert refused(passed_on(simulator)) == [VELOCITY]
-    assert "negative 'velocity' argument in position control" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("value", [INF, -INF])
-def test_infinity_is_sent_as_it_is(value: float, gateway: tuple[Simulator, Robot]) -> None:
-    simulator, robot = gateway
-    robot.getDevice("motor").setVelocity(value)
-    robot.getDevice("motor").setForce(value)
-    robot.step(32)
-    assert passed_on(simulator) == [(VELOCITY, value), (FORCE, value)]
-
-
 def test_of_several_in_one_step_the_last_valid_one_is_kept(
-    gateway: tuple[Simulator, Robot],
+    gateway: tuple[Simulator, Robot], capsys: pytest.CaptureFixture[str]
 ) -> None:
     simulator, robot = gateway
     motor = robot.getDevice("motor")
@@ -117,6 +95,16 @@ def test_of_several_in_one_step_the_last_valid_one_is_kept(
     robot.step(32)
     (number, value), kept = passed_on(simulator)
     assert math.isnan(value) and (number, kept) == (VELOCITY, (VELOCITY, 3.0))
+    motor.setPosition(1.0)
+    robot.step(32)
+    motor.setVelocity(-1.0)  # in position control
+    robot.step(32)
+    assert refused(passed_on(simulator)) == [VELOCITY]
+    assert "negative 'velocity' argument in position control" in capsys.readouterr().err
+    for value in (INF, -INF):  # is sent as it is
+        motor.setForce(value)
+        robot.step(32)
+        assert passed_on(simulator) == [(FORCE, value)]
 
 
 def test_limits_gains_and_other_devices_pass_nothing_on(gateway: tuple[Simulator, Robot]) -> None:

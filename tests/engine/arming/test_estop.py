@@ -92,29 +92,29 @@ class Rig:
 # --- pressed and released -------------------------------------------------------------------------
 
 
-def test_no_robot_is_armed_before_the_switch_was_read_closed() -> None:
+@pytest.mark.parametrize(
+    ("before", "readings", "drives"),
+    [
+        ("", [], False),
+        ("", [True], True),
+        ("disarmed", [True], False),
+        ("", [False, True], False),  # pressed at the start: its release arms nothing
+    ],
+)
+def test_no_robot_is_armed_before_the_switch_was_read_closed(
+    before: str, readings: list[bool], drives: bool
+) -> None:
     rig = Rig()
-    assert not rig.drives()
     with pytest.raises(SafetyError, match="pressed: it has not been read yet"):
         rig.loops.arm("cab")
-    rig.reads(True)
-    assert rig.drives()
-
-
-def test_a_robot_that_was_disarmed_before_the_first_reading_stays_so() -> None:
-    rig = Rig()
-    rig.loops.disarm("cab")
-    rig.reads(True)
-    assert not rig.drives()
-
-
-def test_a_switch_that_is_pressed_at_the_start_arms_nothing_when_it_is_released() -> None:
-    rig = Rig()
-    rig.reads(False, True)
-    assert not rig.drives()
-    assert rig.switch.report()["presses"] == 1
-    rig.loops.arm("cab")
-    assert rig.drives()
+    if before:
+        rig.loops.disarm("cab")
+    rig.reads(*readings)
+    assert rig.drives() is drives
+    assert rig.switch.report()["presses"] == readings.count(False)
+    if readings:
+        rig.loops.arm("cab")
+        assert rig.drives()
 
 
 def test_the_switch_disarms_all_robots_and_the_cause_is_named() -> None:
@@ -333,17 +333,17 @@ def test_a_switch_at_pysierials_server_is_read_afresh_each_time() -> None:
     port = FakePort()
     with pyserial_server(port) as url:
         line = open_modem_line(url, "cts", allow_urls=True)
-        try:
-            assert port.rts and port.dtr and line.is_on()
-            port.closed = False
-            assert not line.is_on()
-            port.closed = True
-            assert line.is_on()
-            port.silent.set()
-            with pytest.raises(TimeoutError, match="no answer within 20 ms"):
-                ModemLine(*line[:3], answer_s=0.02).is_on()
-        finally:
-            line.close()
+        hasty = ModemLine(*line[:3], answer_s=0.02)
+        assert port.rts and port.dtr
+        for port.closed in (True, False, True):
+            assert line.is_on() is port.closed
+        port.silent.set()
+        with pytest.raises(TimeoutError, match="no answer within 20 ms"):
+            hasty.is_on()
+        port.silent.clear()
+    with pytest.raises(OSError):  # the server is gone
+        wait_until(lambda: not hasty.is_on())
+    line.close()
 
 
 @pytest.mark.wall_clock("a thread opens a port again")
@@ -427,15 +427,6 @@ def test_a_gateway_with_a_switch_over_rfc_2217(monkeypatch: pytest.MonkeyPatch) 
     with pyserial_server(port) as url:
         asyncio.run(main(url))
     assert any("is off; all robots are disarmed" in text for text in recorder.notices)
-
-
-def test_a_server_that_is_gone_is_an_error() -> None:
-    with pyserial_server(FakePort()) as url:
-        line = open_modem_line(url, "cts", allow_urls=True)
-        assert line.is_on()
-    with pytest.raises(OSError):
-        wait_until(lambda: not ModemLine(*line[:3], answer_s=0.02).is_on())
-    line.close()
 
 
 # --- local ports ----------------------------------------------------------------------------------

@@ -63,16 +63,12 @@ class Held:
         return self.loop.loop.report()
 
 
-def test_a_lease_that_is_renewed_keeps_the_robot_armed() -> None:
+def test_a_lease_expires_after_300_ms_and_stops_the_robot_with_its_cause() -> None:
     held = Held()
+    held.loops.arm("cab")  # without a lease: it disarms that, too
     held.renew(2_000)
     held.renew(2_990, period=299)
     assert held.drive() and held.lease.ended is None
-
-
-def test_a_lease_expires_after_300_ms_and_stops_the_robot_with_its_cause() -> None:
-    held = Held()
-    held.renew(100)
     before = held.sent()
     held.clock.run(300 * MS - 1)
     assert held.sent() == before
@@ -82,12 +78,7 @@ def test_a_lease_expires_after_300_ms_and_stops_the_robot_with_its_cause() -> No
     assert (held.report["armed"], held.report["disarmed_by"]) == (False, "lease_expired")
     assert held.observer.stops == [("lease_expired", StopReason.LEASE_EXPIRED.doc)]
     assert "silent for 300 ms: disarmed until `hilgw arm cab`" in held.observer.armings[-1][1]
-
-
-def test_a_renewal_that_comes_too_late_arms_nothing() -> None:
-    held = Held()
-    held.clock.run(301 * MS)
-    for _ in range(20):
+    for _ in range(20):  # a renewal that comes too late arms nothing
         assert held.lease.renew() is StopReason.LEASE_EXPIRED
         held.clock.run(100 * MS)
         assert not held.drive()
@@ -115,19 +106,14 @@ def test_the_limit_of_a_lease_holds_however_often_it_is_renewed() -> None:
     assert held.lease.renew() is StopReason.LEASE_OVER
 
 
-def test_what_another_client_disarms_stays_disarmed() -> None:
+@pytest.mark.parametrize("again", [False, True])
+def test_what_another_client_disarms_stays_disarmed(again: bool) -> None:
+    """again: it arms it, too: the lease has ended with the disarm, and its renewal disarms."""
     held = Held()
     held.renew(500)
     held.loops.disarm("cab")
-    assert held.lease.renew() is StopReason.DISARMED
-    assert not held.drive()
-
-
-def test_a_robot_that_was_armed_again_meanwhile_is_not_taken_over() -> None:
-    """The lease ended with the disarm: its next renewal disarms what another client armed."""
-    held = Held()
-    held.loops.disarm("cab")
-    held.loops.arm("cab")
+    if again:
+        held.loops.arm("cab")
     assert held.lease.renew() is StopReason.DISARMED
     assert not held.drive()
 
@@ -149,13 +135,6 @@ def test_the_end_of_any_of_two_holders_disarms(first: bool) -> None:
     assert not held.drive()
     assert (other if first else held.lease).renew() is StopReason.LEASE_ENDED
     assert held.report["stops"] == {"lease_ended": 1}
-
-
-def test_a_lease_disarms_what_was_armed_without_one() -> None:
-    held = Held()
-    held.loops.arm("cab")
-    held.clock.run(300 * MS)
-    assert not held.drive()
 
 
 def test_a_late_event_loop_reads_what_waited_before_a_lease_expires() -> None:
@@ -285,42 +264,24 @@ def test_the_end_of_the_connection_disarms(tmp_path: Path) -> None:
 
 
 @scenario_of(with_gateway)
-async def test_a_release_is_confirmed_and_renews_nothing(
-    gateway: Any, client: Callable[[], Holder], /
-) -> None:
-    holder = client()
-    await holder.ask("hold", all=True, limit_s=30)
-    assert armed(gateway) == {"cab", "bus"}
-    for request in ("end_hold", "renew", "end_hold"):
-        answer = await holder.ask(request)
-        assert (answer["ended"], answer["robots"]) == ("lease_ended", ["cab", "bus"])
-        assert armed(gateway) == set()
-
-
-@scenario_of(with_gateway)
-async def test_a_lease_belongs_to_its_connection(
+async def test_a_lease_belongs_to_its_connection_and_ends_for_all_its_robots(
     gateway: Any, client: Callable[[], Holder], /
 ) -> None:
     """Another client neither renews nor releases it, and cannot make a second one of it."""
     holder, other = client(), client()
-    await holder.ask("hold", robots=["cab"], limit_s=None)
+    await holder.ask("hold", all=True, limit_s=30)
     for request in ("renew", "end_hold"):
         assert (await other.ask(request))["error"] == "this connection holds no robot"
     again = await holder.ask("hold", robots=["bus"], limit_s=None)
     assert again["error"] == "this connection holds robots already"
-    assert armed(gateway) == {"cab"}
+    assert armed(gateway) == {"cab", "bus"}
     await other.ask("disarm", robots=["cab"])
-    assert (await holder.ask("renew"))["ended"] == "disarmed"
-
-
-@scenario_of(with_gateway)
-async def test_a_lease_of_several_robots_ends_for_all_with_the_first_one(
-    gateway: Any, client: Callable[[], Holder], /
-) -> None:
-    holder = client()
-    await holder.ask("hold", robots=["cab", "bus"], limit_s=None)
-    await client().ask("disarm", robots=["cab"])
-    assert (await holder.ask("renew"))["ended"] == "disarmed"
+    for request in ("renew", "end_hold", "renew"):
+        answer = await holder.ask(request)
+        assert (answer["ended"], answer["robots"]) == ("disarmed", ["cab", "bus"])
+        assert armed(gateway) == set()
+    await other.ask("hold", robots=["cab"], limit_s=None)
+    assert (await other.ask("end_hold"))["ended"] == "lease_ended"
     assert armed(gateway) == set()
 
 

@@ -19,7 +19,6 @@ import pytest
 from hilgw.client.arming import arm
 from hilgw.client.control_paths import control_sockets
 from hilgw.client.control_socket import find_gateway
-from hilgw.engine.control_socket import listener
 from hilgw.engine.control_socket.listener import ControlListener, closed_to, control_folder
 from hilgw.errors import ConfigError, PeerError
 from hilgw.protocols.gateway import paths
@@ -141,9 +140,16 @@ def arms() -> str:
 
 @pytest.mark.needs_root
 def test_a_service_is_found_in_run_and_serves_its_group_alone(folder: Path, lab: None) -> None:
+    """Without a group its user alone."""
+    with pytest.raises(PeerError, match="no gateway of yours"):
+        find_gateway(None)
     own = folder / "hilgw" / "lab"
-    own.mkdir(mode=0o750)
+    own.mkdir(mode=0o755)
     os.chown(own, SERVICE, SERVICE)
+    with Service(own / "hilgw.sock", group=None):
+        assert modes(own / "hilgw.sock")[0] == 0o600
+        assert "no gateway of yours" in as_user(MEMBER, [MEMBER, GROUP], arms)
+    own.chmod(0o750)
     with Service(own / "hilgw.sock") as service:
         assert service.answer == str(own / "hilgw.sock")
         assert modes(own / "hilgw.sock") == (0o660, GROUP)
@@ -154,16 +160,6 @@ def test_a_service_is_found_in_run_and_serves_its_group_alone(folder: Path, lab:
             STRANGER, [STRANGER], lambda: ", ".join(arm("cab", control=service.answer))
         )
         assert find_gateway(None) == own / "hilgw.sock"  # of root
-
-
-@pytest.mark.needs_root
-def test_without_a_group_a_service_serves_its_user_alone(folder: Path) -> None:
-    own = folder / "hilgw" / "lab"
-    own.mkdir(mode=0o755)
-    os.chown(own, SERVICE, SERVICE)
-    with Service(own / "hilgw.sock", group=None):
-        assert modes(own / "hilgw.sock")[0] == 0o600
-        assert "no gateway of yours" in as_user(MEMBER, [MEMBER, GROUP], arms)
 
 
 @pytest.mark.needs_root
@@ -180,10 +176,6 @@ def test_its_own_folder_is_passable_for_the_group_and_no_more(folder: Path, lab:
         assert listing.startswith("PermissionError")
         # A folder of another user is not searched, though it can be passed.
         assert "no gateway of yours" in as_user(MEMBER, [MEMBER, GROUP], arms)
-
-
-@pytest.mark.needs_root
-def test_a_user_who_is_not_in_the_group_cannot_give_it_the_socket(folder: Path) -> None:
     with Service(None, group="root") as service:
         assert "control.group: this user is not in the group 'root'" in service.answer
     assert not list((folder / "tmp").rglob("*.sock"))
@@ -256,10 +248,3 @@ def test_a_folder_that_the_group_cannot_pass_is_named(folder: Path) -> None:
         assert closed_to(inner / "s") == inner
         inner.chmod(0o710)
         assert closed_to(inner / "s") is None
-
-
-def test_without_services_none_is_found(folder: Path) -> None:
-    (folder / "hilgw").rmdir()
-    with pytest.raises(PeerError, match="no gateway of yours"):
-        find_gateway(None)
-    assert listener.control_folder().parent == folder / "tmp"

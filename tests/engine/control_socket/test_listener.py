@@ -5,17 +5,21 @@ import errno
 import json
 import os
 import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hilgw.client.connection import line_of
 from hilgw.client.control_paths import is_live
 from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.control_socket.control_server import IDLE_S, MAX_CLIENTS, ControlServer
-from hilgw.engine.control_socket.listener import ControlListener
+from hilgw.engine.control_socket.listener import BACKLOG, ControlListener
 from hilgw.engine.control_socket.look_server import MAX_STOPS, STOP_S
 from hilgw.errors import HilgwError
+from hilgw.protocols.gateway.requests import Disarm, Report
 from hilgw.testing.sim import Clock, elapse, run
 from hilgw.transports import accepting
 
@@ -41,6 +45,16 @@ async def answer_at(path: Path, request: bytes = b"[]\n") -> Any:
         return json.loads(await reader.readline())
     finally:
         writer.close()
+
+
+@asynccontextmanager
+async def served(folder: Path) -> AsyncIterator[tuple[Path, ControlServer]]:
+    gateway = server(folder / "control")
+    await gateway.start()
+    try:
+        yield folder / "control", gateway
+    finally:
+        await gateway.close()
 
 
 def dead(path: Path) -> Path:
@@ -192,31 +206,25 @@ async def test_readers_that_never_read_are_few_and_closed_at_their_deadline(
 
 
 async def test_a_line_has_a_deadline_however_it_drips(tmp_path: Path, clock: Clock) -> None:
-    path = tmp_path / "control"
-    gateway = server(path)
-    await gateway.start()
-    reader, writer = await asyncio.open_unix_connection(path)
-    for _ in range(int(IDLE_S)):
-        writer.write(b"x")
+    async with served(tmp_path) as (path, _):
+        reader, writer = await asyncio.open_unix_connection(path)
+        for _ in range(int(IDLE_S)):
+            writer.write(b"x")
+            await elapse(1)
         await elapse(1)
-    await elapse(1)
-    assert reader.at_eof() or await reader.read() == b""
-    writer.close()
-    await gateway.close()
+        assert reader.at_eof() or await reader.read() == b""
+        writer.close()
 
 
 async def test_requests_in_one_read_and_one_without_an_end_are_answered(
     tmp_path: Path, clock: Clock
 ) -> None:
-    path = tmp_path / "control"
-    gateway = server(path)
-    await gateway.start()
-    reader, writer = await asyncio.open_unix_connection(path)
-    writer.write(b"[]\n[]\n[]")
-    writer.write_eof()
-    assert (await reader.read()).count(b"unknown request") == 3
-    writer.close()
-    await gateway.close()
+    async with served(tmp_path) as (path, _):
+        reader, writer = await asyncio.open_unix_connection(path)
+        writer.write(b"[]\n[]\n[]")
+        writer.write_eof()
+        assert (await reader.read()).count(b"unknown request") == 3
+        writer.close()
 
 
 async def test_closing_with_clients_connected_leaves_no_task_and_no_complaint(
@@ -267,3 +275,93 @@ def test_without_a_free_descriptor_accept_pauses(
 
     better_at = 0.0
     run(main)
+
+
+# --- `disarm` beside clients that fill the socket: its answer waits for none of them --------------
+
+STOP = line_of(Disarm(all=True))
+MANY = 300  # more than there are places for
+
+
+@pytest.fixture
+def clients() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+def client(path: Path, clients: ExitStack, data: bytes = b"") -> socket.socket:
+    made = clients.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+    made.setblocking(False)
+    made.connect(str(path))
+    made.send(data)
+    return made
+
+
+@pytest.mark.parametrize("message", [b"", b'{"do": "dis', line_of(Report())])
+async def test_a_disarm_is_answered_while_others_take_every_place_again_and_again(
+    message: bytes, tmp_path: Path, clock: Clock, clients: ExitStack
+) -> None:
+    async with served(tmp_path) as (path, _):
+        for number in range(MANY):
+            client(path, clients, message)
+            await elapse(0.001)
+            if number % 3 == 0:
+                assert (await answer_at(path, STOP))["ok"] is True
+
+
+async def test_a_disarm_is_answered_that_comes_later_than_its_connection(
+    tmp_path: Path, clock: Clock, clients: ExitStack
+) -> None:
+    async with served(tmp_path) as (path, _):
+        for _ in range(MANY):
+            client(path, clients)
+            await elapse(0.001)
+        late = client(path, clients)
+        for _ in range(BACKLOG):  # all that were waiting with it, and connect before it goes on
+            client(path, clients)
+        await elapse(0.001)
+        late.send(STOP)
+        await elapse(0.001)
+        assert b'"ok": true' in late.recv(1000)
+
+
+async def test_a_queue_full_of_those_that_left_is_empty_soon(
+    tmp_path: Path, clock: Clock, clients: ExitStack
+) -> None:
+    async with served(tmp_path) as (path, _):
+        for _ in range(20):
+            for _ in range(BACKLOG):
+                client(path, clients).close()
+            stop = client(path, clients, STOP)
+            await elapse(0.001)
+            assert b'"ok": true' in stop.recv(1000)
+
+
+async def test_requests_without_end_do_not_delay_a_disarm(
+    tmp_path: Path, clock: Clock, clients: ExitStack
+) -> None:
+    """Every other client has asked before: few of them are answered first."""
+    gateway, answered = server(path := tmp_path / "control"), []
+    gateway.handlers[Report] = lambda request, client: answered.append(request) or {}
+    await gateway.start()
+    flooding = [client(path, clients, 50 * line_of(Report())) for _ in range(BACKLOG)]
+    assert len(flooding) == MAX_CLIENTS
+    await elapse(0.001)
+    for _ in range(10):
+        for each in flooding:
+            each.send(5 * line_of(Report()))
+        stop, before = client(path, clients, STOP), len(answered)
+        while not received(stop):
+            assert len(answered) - before <= 8
+            await asyncio.sleep(0)
+        for each in flooding:
+            received(each)
+    assert answered
+    await gateway.close()
+
+
+def received(connection: socket.socket) -> bytes:
+    try:
+        return connection.recv(1 << 20)
+    except BlockingIOError:
+        return b""

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,30 +12,39 @@ from hilgw.engine.control_socket.look_server import LookServer, Watched
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.observer import Observers
 from hilgw.protocols.gateway.requests import REQUESTS, Disarm, Find, Identify, Report, Watch
-from hilgw.transports.base import Scheduler
 
 SHOWN = ("identify", "find", "watch", "report")
+
+
+@asynccontextmanager
+async def watched(
+    tmp_path: Path,
+    report: Callable[[], dict[str, Any]] = lambda: {"bytes": 3},
+    parts: Callable[[], Iterable[str]] = lambda: ["port", "tcp"],
+) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """A connection to the server of such a program."""
+    timer = Timer(asyncio.get_running_loop())
+    program = Watched(Observers(), timer, report, parts)
+    server = LookServer(program, str(tmp_path / "control"), config="hilgw bridge x")
+    await server.start()
+    reader, writer = await asyncio.open_unix_connection(tmp_path / "control")
+    try:
+        yield reader, writer
+    finally:
+        writer.close()
+        await server.close()
+        timer.close()
 
 
 def answers(tmp_path: Path, *lines: bytes) -> list[dict[str, Any]]:
     """All on one connection."""
 
     async def main() -> list[dict[str, Any]]:
-        timer: Timer = Timer(asyncio.get_running_loop())
-        scheduler: Scheduler = timer
-        watched = Watched(Observers(), scheduler, lambda: {"bytes": 3}, lambda: ["port", "tcp"])
-        server = LookServer(watched, str(tmp_path / "control"), config="hilgw bridge x")
-        await server.start()
-        reader, writer = await asyncio.open_unix_connection(tmp_path / "control")
         found = []
-        try:
+        async with watched(tmp_path) as (reader, writer):
             for line in lines:
                 writer.write(line)
                 found.append(json.loads(await reader.readline()))
-        finally:
-            writer.close()
-            await server.close()
-            timer.close()
         return found
 
     return asyncio.run(main())
@@ -77,26 +88,33 @@ def test_a_line_without_end_is_answered_at_its_end_and_none_delays_the_others(
 
 async def test_requests_that_come_at_once_leave_the_event_loop_to_others(tmp_path: Path) -> None:
     """Between two of them others have a turn, also for one who watches."""
-    timer = Timer(asyncio.get_running_loop())
     turns: list[int] = []
+    reports: list[int] = []
 
     def report() -> dict[str, Any]:
         asyncio.get_running_loop().call_soon(turns.append, len(reports))
         reports.append(len(turns))
         return {}
 
-    reports: list[int] = []
-    watched = Watched(Observers(), timer, report, list)
-    server = LookServer(watched, str(tmp_path / "control"))
-    await server.start()
-    reader, writer = await asyncio.open_unix_connection(tmp_path / "control")
-    writer.write(line_of(Watch()) + 5 * line_of(Report()))
-    for _ in range(6):
-        await reader.readline()
+    async with watched(tmp_path, report) as (reader, writer):
+        writer.write(line_of(Watch()) + 5 * line_of(Report()))
+        for _ in range(6):
+            await reader.readline()
     assert reports == [0, 1, 2, 3, 4]
-    writer.close()
-    await server.close()
-    timer.close()
+
+
+async def test_the_name_of_a_robot_is_found_without_those_of_all_devices(tmp_path: Path) -> None:
+    named: list[str] = []
+
+    def parts() -> Iterator[str]:
+        for name in ("rover", *map(str, range(100_000))):
+            named.append(name)
+            yield name
+
+    async with watched(tmp_path, parts=parts) as (reader, writer):
+        writer.write(line_of(Watch(names=["rover"])))
+        assert json.loads(await reader.readline())["ok"] is True
+    assert named == ["rover"]
 
 
 def test_an_unknown_name_is_refused(tmp_path: Path) -> None:

@@ -30,17 +30,20 @@ def loop(runner: asyncio.Runner) -> asyncio.AbstractEventLoop:
 
 
 class Busy:
-    """A descriptor that is always ready, and whose callback counts."""
+    """A descriptor that is always ready, and whose callback counts. fails: and raises, once."""
 
     def __init__(self, loop: DirectLoop) -> None:
         self._loop = loop
-        self.count = 0
+        self.count, self.fails = 0, False
         self._read, self._write = os.pipe()
         os.write(self._write, b"x")
         loop.add_reader(self._read, self._ready)
 
     def _ready(self) -> None:
         self.count += 1
+        if self.fails:
+            self._loop.remove_reader(self._read)
+            raise RuntimeError("on purpose")
 
     def close(self) -> None:
         self._loop.remove_reader(self._read)
@@ -78,28 +81,6 @@ async def test_timers_tasks_threads_and_signals_have_their_turn_under_traffic(
         assert busy.count > 100
     finally:
         busy.close()
-
-
-async def test_what_a_callback_gives_to_the_loop_runs_at_once(
-    pair: tuple[socket.socket, socket.socket], loop: DirectLoop
-) -> None:
-    """With no timer near, the loop would otherwise sleep on."""
-
-    got: asyncio.Future[None] = loop.create_future()
-
-    def readable() -> None:
-        pair[0].recv(10)
-        got.set_result(None)
-
-    loop.add_reader(pair[0], readable)
-    loop.call_later(0.05, pair[1].send, b"x")
-    await asyncio.wait_for(got, 60)
-    soon = asyncio.Event()
-    loop.remove_reader(pair[0])
-    loop.add_reader(pair[0], lambda: (pair[0].recv(10), loop.call_later(0.01, soon.set)))
-    pair[1].send(b"y")
-    await soon.wait()
-    loop.remove_reader(pair[0])
 
 
 async def test_a_reader_and_a_writer_on_one_descriptor(
@@ -168,36 +149,22 @@ async def test_a_callback_may_remove_others_that_are_ready_too(loop: DirectLoop)
         await asyncio.sleep(0)
     await turns(10)
     assert len(called) == 1
-    for ends in pipes:
-        for end in ends:
-            os.close(end)
-
-
-async def test_a_descriptor_closed_too_early_may_still_be_removed(loop: DirectLoop) -> None:
-    reader, writer = os.pipe()
-    loop.add_reader(reader, lambda: None)
-    os.close(reader)
-    assert loop.remove_reader(reader)
-    os.close(writer)
+    loop.add_reader(pipes[0][0], lambda: None)
+    os.close(pipes[0][0])
+    assert loop.remove_reader(pipes[0][0]), "closed too early"
+    for end in {end for ends in pipes for end in ends} - {pipes[0][0]}:
+        os.close(end)
 
 
 async def test_a_fault_is_reported_and_the_others_go_on(loop: DirectLoop) -> None:
     faults: list[str] = []
     loop.set_exception_handler(lambda _, fault: faults.append(str(fault["exception"])))
-    reader, writer = os.pipe()
-    os.write(writer, b"x")
-
-    def fail() -> None:
-        loop.remove_reader(reader)
-        raise RuntimeError("on purpose")
-
-    loop.add_reader(reader, fail)
-    busy = Busy(loop)
+    failing, busy = Busy(loop), Busy(loop)
+    failing.fails = True
     while busy.count < 10:
         await asyncio.sleep(0)
-    busy.close()
-    os.close(reader)
-    os.close(writer)
+    for each in (failing, busy):
+        each.close()
     assert faults == ["on purpose"]
 
 
@@ -302,6 +269,11 @@ def test_what_follows_a_round_comes_after_all_its_descriptors(make: Any) -> None
         assert came == ["0", "1", "after 0", "after 1", "after more"]
         loop.call_after_round(lambda: came.append("of a task"))
         await until(lambda: "of a task" in came)
+        soon, (end, other) = asyncio.Event(), ends[0]
+        loop.remove_reader(end)
+        loop.add_reader(end, lambda: (os.read(end, 1), loop.call_later(0.01, soon.set)))
+        os.write(other, b"x")
+        await soon.wait()  # what a callback gives to the loop wakes it
         for end, _ in ends:
             loop.remove_reader(end)
 

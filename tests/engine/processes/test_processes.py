@@ -72,8 +72,9 @@ def test_a_program_that_fails_starts_again_and_is_given_up(
 SLEEPER = "import signal; print('there', flush=True); signal.pause()"
 
 
+@pytest.mark.parametrize("ends_with", ["its quit", "the gateway"])
 async def test_a_dismissed_program_starts_again_when_its_body_is_up(
-    monkeypatch: pytest.MonkeyPatch,
+    ends_with: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(processes, "BACKOFF_S", (0.0,))
     monkeypatch.setattr(processes, "BODY_POLL_S", 0.001)
@@ -100,8 +101,15 @@ async def test_a_dismissed_program_starts_again_when_its_body_is_up(
     body["up"] = True
     await until(lambda: seen.lines == ["there"] * 2)
     assert (one.state, one.reason, one.runs) == ("running", "", 2)
-    one.quit_sent()  # for another reason than its body
-    await one.join()
+    if ends_with == "the gateway":
+        body["up"] = False
+        one.dismissed()
+        one.quit_sent()
+        await until(lambda: one.state == "waiting")
+        await one.stop()
+    else:
+        one.quit_sent()  # for another reason than its body
+        await one.join()
     assert (one.state, one.runs) == ("down", 2)
     assert one.exits == [-signal.SIGTERM] * 2
 
@@ -130,17 +138,6 @@ async def test_a_program_that_has_ended_is_not_dismissed(monkeypatch: pytest.Mon
     os.kill(int(seen.lines[0]), signal.SIGKILL)
     await until(lambda: one.state != "running")
     assert one.report()["state"] == "down"
-
-
-async def test_a_program_that_waits_for_its_body_ends_with_the_gateway(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(processes, "BACKOFF_S", (0.0,))
-    one, _ = child("raise SystemExit(1)", "on-failure", lambda: False)
-    one.start({})
-    await until(lambda: one.state == "waiting")
-    await one.stop()
-    assert (one.state, one.reason, one.runs) == ("down", "the gateway ended", 1)
 
 
 @pytest.mark.parametrize("program", ["/no/such/program", "no-such-program"])

@@ -202,19 +202,7 @@ async def test_a_crash_loop_is_named_and_bounded(
     assert len(shown) == processes.FAILURES
 
 
-async def test_a_line_that_stays_absent_is_named(timer: Timer, tmp_path: Path) -> None:
-    shown: list[str] = []
-    begun = time.monotonic()
-    async with bench(
-        timer, "import time; time.sleep(60)", shown=shown, line="uart", folder=str(tmp_path)
-    ):
-        await until(lambda: bool(shown))
-    assert "board: line uart is not open yet: " in shown[0]
-    assert "sleep(60)" in shown[0]
-    assert time.monotonic() - begun < 10, "2 s on a machine that is not busy"
-
-
-async def test_it_is_named_in_time_where_each_attempt_is_slow(
+async def test_a_line_that_stays_absent_is_named_in_time_where_each_attempt_is_slow(
     timer: Timer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from hilgw.engine.processes import program
@@ -236,22 +224,24 @@ async def test_it_is_named_in_time_where_each_attempt_is_slow(
         await until(lambda: len(attempts) > before + 1, 20)
     assert took < 10, "by time, not by the number of attempts"
     assert len(shown) == 1, "named once"
+    assert "board: line uart is not open yet: " in shown[0] and "sleep(60)" in shown[0]
 
 
-async def test_a_program_that_is_not_there(timer: Timer) -> None:
-    for command, fix in (("no-such", "write its path"), ("./qemu-system-avr", "qemu-system-misc")):
-        with pytest.raises(ConfigError, match=f"program '{command}' is not there") as raised:
-            async with bench(timer, "", program=[command]):
-                pass
-        assert fix in raised.value.fix
-        assert raised.value.where == "board"
-
-
-async def test_without_a_command(timer: Timer) -> None:
-    with pytest.raises(ConfigError, match="there is no command") as raised:
-        async with bench(timer, "", program=None):
+@pytest.mark.parametrize(
+    ("program", "text", "fix"),
+    [
+        (["no-such"], "program 'no-such' is not there", "write its path"),
+        (["./qemu-system-avr"], "program './qemu-system-avr' is not there", "qemu-system-misc"),
+        (None, "there is no command", ""),
+    ],
+)
+async def test_a_program_that_is_not_there(
+    program: list[str] | None, text: str, fix: str, timer: Timer
+) -> None:
+    with pytest.raises(ConfigError, match=text) as raised:
+        async with bench(timer, "", program=program):
             pass
-    assert raised.value.where == "board"
+    assert raised.value.where == "board" and fix in raised.value.fix
 
 
 async def test_an_elf_for_another_machine(timer: Timer, tmp_path: Path) -> None:

@@ -124,26 +124,20 @@ async def test_robots_on_one_port_are_distinguished_by_their_names() -> None:
 
 
 async def test_garbage_of_a_controller_harms_itself_only() -> None:
+    """One notice is for all peers that are not controllers."""
     async with running("a", "b") as world:
+        for _ in range(3):
+            reader, writer = await asyncio.open_connection(HOST, world.port)
+            writer.write(b"GET / HTTP/1.1\r\n\r\n")
+            assert await reader.read() == b""
+            writer.close()
+        assert sum("the peer is not a Webots" in text for text in world.log.notices) == 1
         good, bad = world.controller("a"), world.controller("b", "step 32 x 3; garbage")
         await until(lambda: bool(bad.ended))
         now = steps(good)
         await until(lambda: steps(good) > now + 3)
         again = world.controller("b", "step 32 x 2")  # Webots has its robot free again
         await until(lambda: again.ended == "left")
-
-
-async def test_one_notice_stands_for_all_peers_that_are_not_controllers() -> None:
-    async with running("a") as world:
-        peers = []
-        for _ in range(3):
-            reader, writer = await asyncio.open_connection(HOST, world.port)
-            writer.write(b"GET / HTTP/1.1\r\n\r\n")
-            assert await reader.read() == b""
-            peers.append("{}:{}".format(*writer.get_extra_info("sockname")))
-            writer.close()
-        (text,) = [text for text in world.log.notices if "not a Webots controller" in text]
-        assert text == f"{peers[0]}: the peer is not a Webots controller"
 
 
 async def test_a_server_that_ends_while_it_opens_does_not_listen_later() -> None:
@@ -163,21 +157,17 @@ async def test_a_server_that_ends_while_it_opens_does_not_listen_later() -> None
     assert listening.where == ""
 
 
-async def test_a_controller_is_ended_when_webots_goes() -> None:
+@pytest.mark.parametrize("first", ["webots", "the gateway"])
+async def test_a_controller_is_ended_when_webots_or_the_gateway_ends(first: str) -> None:
     async with running("a") as world:
         pilot = world.controller("a")
         await until(lambda: steps(pilot) > 3)
-        world.webots.unplug()
+        if first == "webots":
+            world.webots.unplug()
+        else:
+            world.stop.set()
         await until(lambda: pilot.ended == "quit")
         await until(lambda: not world.report("a")["connected"])
-
-
-async def test_a_controller_is_ended_when_the_gateway_ends() -> None:
-    async with running("a") as world:
-        pilot = world.controller("a")
-        await until(lambda: steps(pilot) > 3)
-        world.stop.set()
-        await until(lambda: pilot.ended == "quit")
 
 
 async def test_without_webots_a_controller_tries_again() -> None:
@@ -215,62 +205,41 @@ async def test_the_mock_of_webots_has_the_devices_of_the_configuration() -> None
 # --- byte by byte ---------------------------------------------------------------------------------
 
 
-class RawWebots:
-    """A server of bytes in the place of Webots."""
-
-    def __init__(self) -> None:
-        self.reader: asyncio.StreamReader | None = None
-        self.writer: asyncio.StreamWriter | None = None
-
-    async def listen(self, port: int) -> asyncio.Server:
-        return await asyncio.start_server(self._accept, HOST, port)
-
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.reader, self.writer = reader, writer
-
-
 Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter, asyncio.StreamReader, asyncio.StreamWriter]
 
 
 @asynccontextmanager
 async def raw() -> AsyncIterator[Ends]:
-    """A controller's line has reached Webots."""
+    """A controller's line has reached a server of bytes in the place of Webots."""
+    accepted: asyncio.Queue[Any] = asyncio.Queue()
     async with running("a", webots=False) as world:
-        assert world.connect is not None
-        webots = RawWebots()
-        server = await webots.listen(world.connect)
+        server = await asyncio.start_server(
+            lambda *ends: accepted.put_nowait(ends), HOST, world.connect
+        )
         reader, writer = await asyncio.open_connection(HOST, world.port)
         line = encode_hello("a")
         writer.write(line)
-        await until(lambda: webots.reader is not None)
-        assert webots.reader is not None and webots.writer is not None
-        assert await webots.reader.readexactly(len(line)) == line
+        webots, to_controller = await accepted.get()
+        assert await webots.readexactly(len(line)) == line
         try:
-            yield reader, writer, webots.reader, webots.writer
+            yield reader, writer, webots, to_controller
         finally:
             writer.close()
-            webots.writer.close()
+            to_controller.close()
             server.close()
 
 
-async def test_the_word_comes_at_once_and_nothing_follows_it_before_the_first_request() -> None:
+async def test_word_requests_and_goodbye_pass_and_no_answer_before_the_first_request() -> None:
     async with raw() as (reader, writer, webots, to_controller):
         to_controller.write(b"CONN")
         await asyncio.wait({asyncio.ensure_future(to_controller.drain())})
         to_controller.write(b"ECTED" + encode_answer(0, b"\3\0\1early"))
         assert await reader.read(10) == b"CONNECTED"
         early = asyncio.ensure_future(reader.read(100))
-        writer.write(FIRST)
-        assert await webots.readexactly(len(FIRST)) == FIRST
-        assert await early == encode_answer(0, b"\3\0\1early")
-
-
-async def test_the_goodbye_reaches_webots_before_the_end() -> None:
-    async with raw() as (reader, writer, webots, to_controller):
-        to_controller.write(b"CONNECTED")
-        await reader.readexactly(9)
         goodbye = encode_request(0, [(0, b"\x26")]) + bytes(4)
-        writer.write(FIRST + goodbye)
+        writer.write(FIRST)
+        assert await early == encode_answer(0, b"\3\0\1early")
+        writer.write(goodbye)
         writer.close()
         assert await webots.read() == FIRST + goodbye
 

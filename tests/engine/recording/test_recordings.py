@@ -97,6 +97,11 @@ def test_all_events_are_recorded_and_two_runs_are_equal(tmp_path: Path, name: st
         assert report == {"file": str(path), **counts}
         found.append(recording)
     assert compare(*found).differences == []
+    shown = list(found[0].events())
+    statuses = [each["status"]["ports"].values() for each in shown if each["event"] == "status"]
+    assert shown[-1]["event"] == "status", "of its end, when the real clock has hardly moved"
+    before, after = (sum(port["received_bytes"] for port in statuses[n]) for n in (0, -1))
+    assert before < after
 
 
 class Watched(EventStream):
@@ -160,21 +165,11 @@ def test_a_recording_has_each_event_that_watch_shows(tmp_path: Path) -> None:
         assert kept == shown
 
 
-def test_the_file_of_a_recording_is_found_from_elsewhere(
+def test_clients_begin_and_end_recordings_in_one_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files: list[str] = []
-
-    def act(gateway: Gateway, recordings: Recordings) -> None:
-        recordings.begin_at_start("own.pcapng")
-        files.append(recordings.status()["running"]["own"]["file"])
-
     monkeypatch.chdir(tmp_path)
-    run("uart", tmp_path, act)
-    assert files == [str(tmp_path / "own.pcapng")]
-
-
-def test_clients_begin_and_end_recordings_in_one_folder(tmp_path: Path) -> None:
+    monkeypatch.setattr(module, "MOST", 3)
     ended: list[Any] = []
 
     def act(gateway: Gateway, recordings: Recordings) -> None:
@@ -190,6 +185,12 @@ def test_clients_begin_and_end_recordings_in_one_folder(tmp_path: Path) -> None:
             str(tmp_path / "named" / f"{name}.pcapng") for name in found["running"]
         ]
         assert list(found["running"]) == ["run.1", "run.2"]
+        recordings.begin_at_start("own.pcapng")
+        own = recordings.status()["running"]["own"]["file"]
+        assert own == str(tmp_path / "own.pcapng")  # clients run elsewhere
+        with pytest.raises(HilgwError, match="3 recordings are running; end one first"):
+            recordings.begin("b", tmp_path / "b.pcapng")
+        assert not (tmp_path / "b.pcapng").exists()
         gateway.timer.call_at(
             gateway.timer.now() + 10**9, lambda: ended.append(recordings.end("run.1"))
         )
@@ -203,31 +204,7 @@ def test_clients_begin_and_end_recordings_in_one_folder(tmp_path: Path) -> None:
     )
     assert ended and first[-1] <= 2 * 10**9 < second[-1]
     assert second[: len(first) - 1] == first[:-1]  # the last one is the status at its end
-    assert len(made.report()) == 2
-
-
-def test_a_recording_ends_with_the_status_of_its_end(tmp_path: Path) -> None:
-    """The real clock has hardly moved: there is no other one but that of the start."""
-    path = tmp_path / "a.pcapng"
-    run("uart", tmp_path, lambda gateway, recordings: recordings.begin("a", path))
-    *_, last = events = list(Recording(path).events())
-    first = next(each for each in events if each["event"] == "status")
-    assert last["event"] == "status" and last is not first
-    for counted in ("sent_packets", "received_packets"):
-        before, after = (each["status"]["ports"]["uart0"][counted] for each in (first, last))
-        assert before < after
-
-
-def test_there_are_not_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST", 1)
-
-    def act(gateway: Gateway, recordings: Recordings) -> None:
-        recordings.begin("a", tmp_path / "a.pcapng")
-        with pytest.raises(HilgwError, match="1 recordings are running; end one first"):
-            recordings.begin("b", tmp_path / "b.pcapng")
-        assert not (tmp_path / "b.pcapng").exists()
-
-    run("uart", tmp_path, act, 0.1)
+    assert len(made.report()) == 3
 
 
 def test_a_packet_and_its_delivery_cost_a_recording_three_calls(tmp_path: Path) -> None:

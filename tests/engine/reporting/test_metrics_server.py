@@ -21,30 +21,17 @@ HOSTILE = 'a"b\\c\nd'
 
 
 def status(**more: Any) -> dict[str, Any]:
-    port = {
-        "state": "up",
-        "since_s": 2.5,
-        "received_bytes": 10,
-        "sent_bytes": 20,
-        "received_packets": 1,
-        "sent_packets": 2,
-        "last_byte_s": None,
-    }
+    counts = {"received_bytes": 10, "sent_bytes": 20, "received_packets": 1, "sent_packets": 2}
+    port = {"state": "up", "since_s": 2.5, **counts, "last_byte_s": None}
+    rover = {"armed": True, "latched": None, "bodies": {"body": "down"}}
+    rover |= {"controller": {"runs": False}, "late_steps": {"count": 3}}
     return {
         "version": "1",
         "config": "x.yaml",
         "uptime_s": 3.5,
         "memory_bytes": 1 << 30,
         "ports": {HOSTILE: port},
-        "robots": {
-            "rover": {
-                "armed": True,
-                "latched": None,
-                "bodies": {"body": "down"},
-                "controller": {"runs": False},
-                "late_steps": {"count": 3},
-            }
-        },
+        "robots": {"rover": rover},
         "clients": {"control socket": 1},
         "losses": {"refused": {"overflow": 4}},
         "latency_bounds_s": [0.00001, 1.0],

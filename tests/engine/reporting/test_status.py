@@ -1,5 +1,7 @@
 """The status of a gateway: rates, ages and losses on the fake clock; the hops of a packet."""
 
+import asyncio
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +13,9 @@ from hilgw.cli.output.text import Style
 from hilgw.config.load import load_text
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import State
-from hilgw.engine.reporting.status import status_of
+from hilgw.engine.reporting.status import TOGETHER, make_in_turns, status_of, status_steps
 from hilgw.engine.simulated.clock import SimulatedClock
+from hilgw.events.kinds import Status
 from hilgw.medium.airs import Airs
 from hilgw.testing.sim import FakeTransport, run
 from hilgw.units import NS_PER_MS, NS_PER_S
@@ -64,8 +67,6 @@ class Simulated:
 
 def simulated(check: Callable[[Simulated], None], config: str = CONFIG) -> None:
     async def main() -> None:
-        import asyncio
-
         clock = SimulatedClock()
         gateway = build(load_text(config, "f").config, asyncio.get_running_loop(), timer=clock)
         try:
@@ -147,9 +148,7 @@ def test_queues_and_clocks(bench: Simulated, /) -> None:
 
 @scenario_of(simulated, CONFIG.replace("kind: wc2ec", "kind: webots"))
 def test_a_robot_in_a_simulation_shows_the_time_there(bench: Simulated, /) -> None:
-    loop = bench.gateway.control_loops["rover"]
     assert status_of(bench.gateway, "f", 0)["clocks_s"].keys() == {"gateway", "rover.body"}
-    assert loop.clocks_s() == {"rover.body": 0.0}
 
 
 @scenario_of(simulated)
@@ -160,15 +159,18 @@ def test_a_robot_shows_its_body_and_one_that_is_not_there_is_down(bench: Simulat
     assert rover["down"] == list(rover["bodies"])
     assert (rover["armed"], rover["latched"], rover["mode"]) == (True, None, None)
     assert rover["late_steps"]["count"] == 0
+    for ms in (32, 96, 64):
+        bench.gateway.control_loops["rover"].statistics.lateness.add(ms * NS_PER_MS)
+    status = status_of(bench.gateway, "f", 3)
     assert status["clients"] == {"control socket": 3}
     assert status["memory_bytes"] is None or status["memory_bytes"] > 1_000_000
     shown = "\n".join(lines(status, Style(on=False)))
     assert "armed, body down" in shown
+    assert "3 late steps, up to 96 ms" in " ".join(shown.split())
     assert max(map(len, shown.splitlines())) <= 80
     assert "\x1b[31m" in "\n".join(lines(status, Style(on=True)))
 
 
-STYLE = Style(on=False)
 UP: dict[str, Any] = {"ports": {"xb": {"down": False}}, "robots": {"rover": {"down": []}}}
 PORT_DOWN = UP | {"ports": {"xb": {"down": True}}}
 BODY_DOWN = PORT_DOWN | {"robots": {"rover": {"down": ["body"]}}}
@@ -193,16 +195,6 @@ def test_times_are_short() -> None:
 
 
 @scenario_of(simulated)
-def test_late_steps_are_shown_with_the_longest(bench: Simulated, /) -> None:
-    lateness = bench.gateway.control_loops["rover"].statistics.lateness
-    for ms in (32, 96, 64):
-        lateness.add(ms * NS_PER_MS)
-    status = status_of(bench.gateway, "f", 0)
-    assert status["robots"]["rover"]["late_steps"]["count"] == 3
-    assert "3 late steps, up to 96 ms" in " ".join("\n".join(lines(status, STYLE)).split())
-
-
-@scenario_of(simulated)
 def test_the_counters_are_read_once_a_second_however_much_passes(bench: Simulated, /) -> None:
     bench.gateway.supervisors["xb"].on_ready("uart")
     bench.station.attach(bench.transport)
@@ -221,6 +213,28 @@ def test_the_counters_are_read_once_a_second_however_much_passes(bench: Simulate
             | {"counters": found["gateway.counters"]}
         )
     assert counts[0] == counts[1] == {"port_history.start": 2, "counters": 2}
+
+
+async def test_the_event_is_made_in_more_turns_of_the_event_loop_where_there_are_more_robots() -> (
+    None
+):
+    """Few parts in each: a port, a robot and a latency of each of them."""
+    turns = {2: 0, 42: 0}
+    for robots in turns:
+        bodies = (
+            f"  r{n}: {{body: {{kind: wc2ec, connect: 'tcp://h:{n + 1}'}}}}" for n in range(robots)
+        )
+        config = load_text("version: 1\nrobots:\n" + "\n".join(bodies), "f").config
+        gateway = build(config, asyncio.get_running_loop(), timer=SimulatedClock())
+        made: list[Status] = []
+        make_in_turns(status_steps(gateway, {"more": math.inf}), made.append)
+        while not made:
+            await asyncio.sleep(0)
+            turns[robots] += 1
+        assert made[0].status["more"] == "Infinity"
+        assert made[0].status["robots"].keys() == set(gateway.control_loops)
+        gateway.close()
+    assert turns[42] - turns[2] == 40 * 3 // TOGETHER
 
 
 # --- the hops -------------------------------------------------------------------------------------

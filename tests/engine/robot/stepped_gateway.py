@@ -106,9 +106,6 @@ class Script:
         self._calls = list(calls)
         self._receivers: Mapping[str, PacketQueue] = {}
         self.made: list[tuple[int, Call, Any]] = []
-        self.reported: list[
-            tuple[int, int]
-        ] = []  # when packets became readable, and how many there are
         self._robot.session = self
 
     def start(self, now: int, receivers: Mapping[str, PacketQueue]) -> list[Action]:

@@ -3,6 +3,8 @@
 import asyncio
 import socket
 
+import pytest
+
 from hilgw.adapters.base import Dropped
 from hilgw.engine.station.station import SILENT_FRAMES
 from hilgw.engine.supervisor import PortListener
@@ -48,41 +50,25 @@ def test_a_session_gets_a_bounded_number_of_bytes_at_a_time() -> None:
     assert max(chunks) <= TURN_BYTES
 
 
-def test_without_tokens_delivered_means_last_byte_out() -> None:
+@pytest.mark.parametrize("lost", [None, PacketRefused.NO_FRAME])
+def test_without_tokens_delivered_means_last_byte_out(lost: PacketRefused | None) -> None:
+    """So does that the other end does not read it."""
     bench = StationBench()
-    bench.attach()
-    bench.send(b"x" * 10)
-    assert bench.transport.written == [b"x" * 10]
-    bench.scheduler.run_until(bench.scheduler.now() + 9 * BYTE_NS)
-    assert bench.count.delivered == 0
-    assert bench.station.queued == 1
-    bench.scheduler.run_until(bench.scheduler.now() + 2 * BYTE_NS)
-    assert bench.count.delivered == 1
-    assert bench.balanced()
-
-
-def test_the_latency_is_that_of_the_last_connection() -> None:
-    bench = StationBench()
-    for packets in (2, 1):
+    bench.session.lost = lost
+    for packets in (2, 1):  # of the last connection is the latency
         bench.attach()
         for _ in range(packets):
-            bench.send(b"x")
-        bench.scheduler.run_until(bench.scheduler.now() + 3 * BYTE_NS)
-        assert bench.station.statistics.latency.count == packets
+            bench.send(b"x" * 10)
+        bench.scheduler.run(9 * BYTE_NS)
+        assert (bench.count.delivered + bench.count.refused.total()) % 2 == 0
+        assert (bench.station.queued, bench.transport.written[-1]) == (packets, b"x" * 10)
+        bench.scheduler.run(15 * BYTE_NS)
+        assert bench.station.statistics.latency.count == (0 if lost else packets)
         bench.station.detach()
+    refused = {"no_frame": 3} if lost else {}
+    assert (bench.count.delivered, bench.count.refused) == (0 if lost else 3, refused)
     bench.attach()
     assert bench.station.statistics.latency.as_dict()["max_ms"] is None
-
-
-def test_what_the_other_end_does_not_read_is_refused_once_it_has_left() -> None:
-    bench = StationBench()
-    bench.attach()
-    bench.session.lost = PacketRefused.NO_FRAME
-    bench.send(b"x" * 10)
-    assert bench.transport.written == [b"x" * 10]
-    assert bench.station.queued == 1
-    bench.scheduler.run_until(bench.scheduler.now() + 11 * BYTE_NS)
-    assert (bench.count.delivered, bench.count.refused) == (0, {"no_frame": 1})
     assert bench.balanced()
 
 
@@ -115,6 +101,7 @@ def test_the_window_bounds_outstanding_frames() -> None:
 
 
 def test_a_full_queue_refuses_with_a_reason() -> None:
+    """What cannot be sent at all does not block what can."""
     bench = StationBench(bufferSize=25)
     for _ in range(4):
         bench.send(b"x" * 10)
@@ -123,16 +110,12 @@ def test_a_full_queue_refuses_with_a_reason() -> None:
     bench.attach()
     bench.send(b"y" * 30)
     assert bench.count.refused == {"down": 2, "overflow": 1}
-    assert bench.balanced()
-
-
-def test_what_cannot_be_sent_does_not_block_what_can() -> None:
-    bench = StationBench()
-    bench.attach()
+    bench.scheduler.run(30 * BYTE_NS)
     bench.send(b"bad")
     bench.send(b"good")
-    assert bench.transport.written == [b"good"]
-    assert bench.count.refused == {"too_long": 1}
+    assert bench.transport.written[-1] == b"good"
+    assert bench.count.refused == {"down": 2, "overflow": 1, "too_long": 1}
+    assert bench.balanced()
 
 
 def test_losing_the_port_counts_what_was_in_flight_and_keeps_the_queue() -> None:
@@ -187,15 +170,6 @@ def test_a_deadline_waits_for_what_a_late_event_loop_has_not_read() -> None:
     assert bench.balanced()
 
 
-def test_received_packets_reach_the_medium_but_not_their_own_air() -> None:
-    bench = StationBench()
-    bench.attach()
-    bench.station.data_received(b"hello")
-    assert bench.count.inbound == 1
-    assert bench.ledger.source("xb").not_received == {"air": 1}
-    assert bench.transport.written == []
-
-
 def test_an_adapter_that_raises_is_reported_and_the_packet_does_not_come_again() -> None:
     bench = StationBench()
     failures: list[HilgwError] = []
@@ -221,24 +195,20 @@ def test_an_adapter_that_raises_is_reported_and_the_packet_does_not_come_again()
     assert bench.balanced()
 
 
-def test_what_is_in_flight_at_the_end_of_the_run_is_not_lost() -> None:
+@pytest.mark.parametrize("ends", [True, False])
+def test_what_the_end_of_the_run_cuts_off_is_not_lost(ends: bool) -> None:
+    """A packet in flight, in both kinds of sessions, and a received frame."""
     for tokens in (False, True):
         bench = StationBench(tokens=tokens)
         bench.attach()
         bench.send(b"x" * 10)
-        bench.station.end()
-        bench.station.detach()
-        assert (bench.count.refused, bench.count.expired) == ({}, {"in_flight": 1})
-        assert bench.balanced()
-
-
-def test_a_frame_that_the_end_of_the_run_cuts_off_is_not_lost() -> None:
-    for ends, dropped in ((True, {"bad_crc": 1}), (False, {"bad_crc": 1, "truncated": 1})):
-        bench = StationBench()
-        bench.attach()
-        reasons = FrameDropped.BAD_CRC, FrameDropped.TRUNCATED
-        bench.session.close = lambda reasons=reasons: [Dropped(each, "") for each in reasons]
+        dropped = [Dropped(each, "") for each in (FrameDropped.BAD_CRC, FrameDropped.TRUNCATED)]
+        events = [*bench.session.close(), *dropped]
+        bench.session.close = lambda events=events: events
         if ends:
             bench.station.end()
         bench.station.detach()
-        assert bench.count.dropped == dropped
+        assert bench.count.dropped == {"bad_crc": 1, **({} if ends else {"truncated": 1})}
+        assert bench.count.expired == ({"in_flight": 1} if ends else {})
+        assert bench.count.refused == ({} if ends else {"down": 1})
+        assert bench.balanced()

@@ -1,0 +1,108 @@
+"""Stations of whole gateways with their mocks: `Gateway.command`, and lines that are slow."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from hilgw.assemble.gateway import build
+from hilgw.config.load import load_text
+from hilgw.engine.gateway import Gateway
+from hilgw.engine.observer import Direction, LineEvent
+from hilgw.testing.sim import Clock, Recorder, elapse, run, until
+
+CONFIGS = Path(__file__).parents[3] / "configs"
+REMOTE = "0013A2004AB67FB2"
+AT_ONCE = 8  # the module's
+
+
+class Wire(Recorder):
+    """Also the bytes that hilgw sends to the module."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent = b""
+
+    def line_bytes(self, event: LineEvent) -> None:
+        if event.direction is Direction.SENT:
+            self.sent += event.data
+
+
+@asynccontextmanager
+async def running(
+    clock: Clock, observer: Wire, config: str, station: str, *changed: str
+) -> AsyncIterator[Gateway]:
+    """A gateway of a shipped configuration, once this station is up."""
+    text = (CONFIGS / f"{config}.yaml").read_text()
+    loaded = load_text(text, "f", changed, "loopback").config
+    gateway = build(loaded, asyncio.get_running_loop(), observer, timer=clock)
+    stop = asyncio.Event()
+    task = asyncio.create_task(gateway.run(stop))
+    await until(lambda: gateway.stations[station].ready, 60)
+    yield gateway
+    stop.set()
+    await task
+    gateway.close()
+
+
+def test_of_many_commands_at_once_each_gets_the_answer_to_itself() -> None:
+    """Those that are reported OK, and only those, were written."""
+    wire, clock = Wire(), Clock()
+    values = [b"n%02d" % number for number in range(AT_ONCE + 4)]
+
+    async def scenario() -> list[str]:
+        async with running(clock, wire, "xbee", "xbee0") as gateway:
+            reads = [gateway.command("xbee0", REMOTE, name, b"") for name in ("NI", "RR", "NI")]
+            ni, rr, again = [each.value for each in await asyncio.gather(*reads)]
+            assert ni == again != rr
+            asked = (gateway.command("xbee0", REMOTE, "NI", value) for value in values)
+            return [each.problem for each in await asyncio.gather(*asked)]
+
+    problems = run(scenario, clock)
+    assert problems == [""] * AT_ONCE + ["too many commands at once"] * 4
+    assert [value for value in values if b"NI" + value in wire.sent] == values[:AT_ONCE]
+
+
+def test_commands_that_a_lost_port_ends_are_all_answered() -> None:
+    clock = Clock()
+
+    async def scenario() -> list[str]:
+        async with running(clock, Wire(), "xbee", "xbee0") as gateway:
+            asked = (gateway.command("xbee0", REMOTE, "NI", b"") for _ in range(3))
+            answers = asyncio.gather(*asked)
+            await asyncio.sleep(0)
+            for host in gateway.hosts:
+                for mock in host.mocks:
+                    if mock.name == "xbee0":
+                        host.unplug(mock)
+            return [each.problem for each in await answers]
+
+    problems = run(scenario, clock)
+    assert len(problems) == 3 and all(problems)
+
+
+@pytest.mark.parametrize(
+    ("config", "station", "baud"),
+    [
+        ("xbee-transparent", "stream0", 300),
+        ("rylr998", "lora0", 1200),
+        ("uart", "uart0", 110),
+        ("hc12", "hc12", 1200),
+    ],
+)
+def test_a_slow_line_that_carries_its_packets_is_not_taken_for_one_that_stands_still(
+    config: str, station: str, baud: int
+) -> None:
+    """Bytes are pending at each look, and leave."""
+    wire, clock = Wire(), Clock()
+    rate = f"adapters.{station}.baudRate={baud}"
+
+    async def scenario() -> int:
+        async with running(clock, wire, config, station, rate) as gateway:
+            await elapse(40)
+            return gateway.stations[station].supervisor.passed.sent
+
+    assert run(scenario, clock) > 40 * baud / 10 / 20
+    assert not [reason for _, _, reason in wire.states if "takes no bytes" in reason]
