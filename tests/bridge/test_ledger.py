@@ -97,24 +97,6 @@ async def test_a_client_that_reads_no_replies_is_too_slow(rig: Rig, /) -> None:
     assert any("too slow, it reads no replies" in line for line in rig.log.lines)
 
 
-@pytest.mark.parametrize("paused", [False, True])
-@scenario_of(run_bridge)
-async def test_a_reset_is_that_of_the_client(rig: Rig, /, paused: bool) -> None:
-    """Also when the bridge does not read from it, as the device accepts nothing."""
-    client = await rig.client()
-    if paused:
-        client.send(bytes(1_000_000))
-        await until(lambda: rig.report["clients"]["paused"])
-    connection = client.writer.get_extra_info("socket")
-    linger = struct.pack("ii", 1, 0)
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-    client.writer.transport.abort()
-    await until(lambda: rig.report["clients"]["connected"] == 0)
-    (left,) = [line for line in rig.log.lines if " left: " in line]
-    assert left.endswith(" left: the peer reset the connection")
-    assert rig.report["port"]["state"] == "up"
-
-
 @scenario_of(run_bridge, writer="all", rfc2217=RFC2217)
 async def test_many_clients_that_come_and_go(rig: Rig, /) -> None:
     """Writers of both kinds, on a device that takes little, that is unplugged, or is purged."""
