@@ -22,6 +22,8 @@ def test_a_ledger_in_order() -> None:
     ledger.enter("a.tx", ["b.rx"], None)
     station.accept()
     assert station.unaccounted() == -1  # one in flight, and the queue reports one
+    assert station.as_dict()["queued"] == 2
+    assert ledger.queues() == {"a.tx": 1, "b.rx": 1}
     station.arrive()
     assert ledger.violations() == []
     queue.clear()

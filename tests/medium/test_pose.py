@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from hilgw.errors import ConfigError
 from hilgw.medium.pose import Pose, Vector
@@ -65,6 +65,9 @@ def test_a_quaternion_of_no_length_is_not_a_rotation(part: float) -> None:
         Pose.from_quaternion((0, 0, 0), (part, part, part, part))
 
 
+@example((1.0, 0.0, 0.0, 0.0))
+@example((0.0, 1.0, 0.0, 0.0))
+@example((0.0, 0.0, 1.0, 0.0))
 @given(st.tuples(*[st.floats(-1, 1)] * 4).filter(lambda q: math.hypot(*q) > 0.01))
 def test_a_rotation_as_a_quaternion_and_back(quaternion: tuple[float, float, float, float]) -> None:
     pose = Pose.from_quaternion((1.0, 2.0, 3.0), quaternion)

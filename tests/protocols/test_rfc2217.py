@@ -273,18 +273,3 @@ def test_with_silence_a_whole_one_is_telnet_too(data: bytes) -> None:
     once = len(data) == 3 and data[0] == IAC and data[1] in (WILL, DONT) and data[2] <= COM_PORT
     verdict = begins_with_negotiation(data)
     assert begins_with_negotiation(data, silence=True) is (once if verdict is None else verdict)
-
-
-def test_a_negotiation_and_a_subnegotiation_are_telnet() -> None:
-    """A server of RFC 2217 that reports its modem lines at once."""
-    opening = bytes((IAC, WILL, COM_PORT)) + command(107, 0x30)
-    verdicts = [begins_with_negotiation(opening[:size]) for size in range(len(opening) + 1)]
-    assert verdicts == [None] * 6 + [True] * (len(opening) - 5)
-    assert begins_with_negotiation(command(107, 0x30)) is False
-
-
-def test_a_dynamixel_header_that_lost_a_byte_is_not_telnet() -> None:
-    assert begins_with_negotiation(b"\xff\xfd\x00") is None
-    for rest in (b"\x01\x07\x00\x55", b"\xff\xff\xfd\x00", b"\xfe"):
-        assert begins_with_negotiation(b"\xff\xfd\x00" + rest) is False
-        assert begins_with_negotiation(b"\xff\xfd\x00" + rest, silence=True) is False

@@ -102,12 +102,9 @@ def test_the_wrong_half_is_rejected_and_the_stream_goes_on(
     ("version", "distance", "emitter", "linear", "receiver", "rotational"),
     [
         ("R2019a", 37, 38, 45, 51, 52),
-        ("R2020a", 38, 39, 46, 52, 53),
         ("R2020a-rev1", 38, 39, 46, 52, 53),
         ("R2020b", 39, 40, 47, 53, 54),
-        ("R2021b", 40, 41, 48, 54, 55),
         ("R2022a", 40, 41, 48, 54, 55),
-        ("R2023a", 41, 42, 49, 55, 56),
         ("R2025a", 42, 43, 50, 56, 57),
     ],
 )
@@ -318,16 +315,6 @@ def test_a_device_that_cannot_take_it_is_not_a_reason_to_close(data: str, reason
     rejected, followed = decoder_of().feed(bytes.fromhex(data) + encode(EnableSensor(38, 0)))
     assert isinstance(rejected, Rejected) and rejected.reason == reason
     assert followed == EnableSensor(38, 0)
-
-
-def test_registrations_teach_the_decoder_within_one_chunk() -> None:
-    decoder = Decoder(Side.WEBOTS, PLAIN, {})
-    value = SensorData(38, 7, 1.0)
-    unknown, _, known = decoder.feed(
-        encode(value) + encode(RegisterSensor(38, 7, b"ds")) + encode(value)
-    )
-    assert isinstance(unknown, Rejected) and unknown.reason == "unknown_device"
-    assert known == value
 
 
 def test_a_frame_holds_whole_messages() -> None:

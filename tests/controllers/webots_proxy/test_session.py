@@ -224,13 +224,6 @@ def receive(data: bytes, channel: int = 7) -> bytes:
     return codec().encode_messages([Receive(RX, channel, (1.0, 0.0, 0.0), 0.25, data)])
 
 
-def test_the_channel_is_the_one_in_webots() -> None:
-    """A Lidar, whose bytes nothing decodes, comes before the Receiver in the configuration."""
-    made = session()
-    made.from_controller(encode_request(0))
-    assert made.from_webots(encode_answer(0, configuration(9)))[1] == [base.Tuned("rx", 9)]
-
-
 def test_an_uncertain_channel_is_the_configured_one() -> None:
     like_a_receiver = struct.pack("<HBiiiHB", RX, 0, 5, 6, 0, 5, 0)
     made = session()
@@ -251,14 +244,6 @@ def test_a_packet_is_the_last_chunk_of_the_next_step() -> None:
     assert events == [base.Delivered("rx", (copy,))]
     assert made.from_controller(STEP) == (STEP, ())
     assert made.from_webots(EMPTY) == (EMPTY, ())
-
-
-def test_a_step_of_several_answers_gets_it_once_in_the_last() -> None:
-    made = connected()
-    made.hold("rx", packet())
-    first = encode_answer(IMMEDIATE, b"\3\0\1")
-    assert made.from_webots(first + first)[0] == first + first
-    assert made.from_webots(EMPTY)[0] == with_chunk(EMPTY, receive(b"pong"))
 
 
 def test_answers_outside_steps_get_none() -> None:

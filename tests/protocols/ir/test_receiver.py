@@ -32,18 +32,6 @@ def split(splitter: Splitter, *durations: int) -> list[tuple[int, ...]]:
 # --- frames ---------------------------------------------------------------------------------------
 
 
-def test_a_gap_ends_a_frame() -> None:
-    splitter = Splitter(GAP)
-    assert split(splitter, *FRAME, 7_999) == []
-    assert split(splitter, 300, 8_000) == [(*FRAME, 7_999, 300)]
-    assert split(splitter, *FRAME, 40_000, *FRAME) == [FRAME]
-    assert splitter.pending
-    ended = splitter.end(1_400_000)
-    assert ended is not None
-    assert ended.durations == FRAME
-    assert not splitter.pending
-
-
 def test_frames_have_the_time_when_they_began() -> None:
     splitter = Splitter(GAP)
     for us in (*FRAME, 10_000):
@@ -53,24 +41,6 @@ def test_frames_have_the_time_when_they_began() -> None:
     assert splitter.end(1_400_000) == ReceivedFrame(FRAME, sum(FRAME) + 10_000)
     splitter.feed(300)
     assert splitter.quiet() == ReceivedFrame((300,), 2 * sum(FRAME) + 10_000 + 1_400_000)
-
-
-def test_silence_ends_a_frame_and_its_gap_may_follow() -> None:
-    splitter = Splitter(GAP)
-    split(splitter, *FRAME)
-    received = splitter.quiet()
-    assert received is not None
-    assert received.durations == FRAME
-    assert splitter.quiet() is None
-    assert split(splitter, 200_000, *FRAME, 9_000) == [FRAME]
-
-
-def test_a_whole_frame_needs_no_gap() -> None:
-    splitter = Splitter(GAP, lambda frame: len(frame) == 3)
-    assert split(splitter, *FRAME) == [FRAME]
-    assert not splitter.pending
-    assert split(splitter, 9_000, *FRAME) == [FRAME]
-    assert split(splitter, 600, 300, 9_000) == [(300,)]  # it went on: the rest is strange
 
 
 def test_a_mark_too_long_for_any_is_a_space() -> None:
@@ -164,18 +134,6 @@ def test_the_toggle_bit_distinguishes_presses(name: str) -> None:
     reported = read(name, (0, frames[0]), (110, frames[0]), (220, frames[1]), (330, frames[1]))
     assert reported == [Pressed(first), Held(first), Pressed(second), Held(second)]
     assert read(name, (0, frames[0]), (1_000, frames[0])) == [Pressed(first)] * 2
-
-
-def test_sirc_sends_thrice_and_it_is_one_press() -> None:
-    code = Code(1, 21)
-    frame = codec("sirc").encode(code)
-    assert read("sirc", (0, frame), (45, frame), (90, frame)) == [Pressed(code)] + [Held(code)] * 2
-    # The middle one is lost; the key is pressed again later.
-    assert read("sirc", (0, frame), (90, frame), (300, frame)) == [
-        Pressed(code),
-        Held(code),
-        Pressed(code),
-    ]
 
 
 def test_other_light_is_strange_and_forgets_nothing() -> None:

@@ -230,20 +230,6 @@ def test_every_message_and_command_has_its_vector() -> None:
         assert missing <= {robot_messages.RobotConfiguration, robot_messages.NewDevices}
 
 
-def test_messages_follow_each_other_without_a_length() -> None:
-    everything = [message for message, _ in MESSAGES]
-    assert codec().decode_messages(codec().encode_messages(everything)) == everything
-
-
-def test_several_commands_of_one_device_share_a_block() -> None:
-    sent: list[Command] = [Send(1, 3, -1.0, b"a"), SetVelocity(3, 1.0), Send(1, 3, -1.0, b"bc")]
-    blocks = codec().encode_commands(sent)
-    assert [block.tag for block in blocks] == [1, 3]
-    assert [c for block in blocks for c in codec().decode_commands(block)] == [
-        sent[0], sent[2], sent[1],
-    ]  # fmt: skip
-
-
 # --- the configuration ----------------------------------------------------------------------------
 
 PLAIN = robot_messages.RobotConfiguration(
