@@ -308,7 +308,6 @@ class Clients:
             client.writes = client in chosen
 
     def _end(self, client: Client) -> None:
-        """Note that the client closed its sending direction while the port is full."""
         client.ended = True
         self._stale.watch(client)
 
