@@ -73,12 +73,14 @@ def test_a_sender_that_was_not_named_works_too() -> None:
     assert is_echo(airs, "x", "b", "0001", b"ping", 1)
 
 
-def test_a_module_alone_in_its_air_receives_no_echo() -> None:
+def test_a_module_alone_in_its_air_receives_neither_echo_nor_duplicate() -> None:
     airs = Airs()
     airs.own("x", "a", ())
     airs.sent("x", b"ping", 0, "a")
     assert not is_echo(airs, "x", "a", None, b"ping", 1)
     assert not is_echo(airs, "x", "stranger", None, b"ping", 1)
+    for air, module in (("x", "a"), ("x", "a"), ("y", "b")):
+        assert not airs.is_duplicate(air, module, None, b"hi", 0)
 
 
 def test_an_address_that_changed_is_no_longer_ours() -> None:
@@ -118,14 +120,6 @@ def test_what_comes_later_is_another_transmission() -> None:
     airs = pair()
     assert not airs.is_duplicate("x", "a", None, b"hi", 0)
     assert not airs.is_duplicate("x", "b", None, b"hi", SKEW_NS + 1)
-
-
-def test_a_module_alone_in_its_air_receives_no_duplicate() -> None:
-    airs = Airs()
-    airs.own("x", "a", ())
-    for _ in range(3):
-        assert not airs.is_duplicate("x", "a", None, b"hi", 0)
-    assert not airs.is_duplicate("y", "b", None, b"hi", 0)
 
 
 @given(

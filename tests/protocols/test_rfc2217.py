@@ -220,15 +220,6 @@ def test_two_servers_do_not_negotiate_for_ever(commands: list[tuple[int, int]]) 
 # --- what the server sends ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("data", "event"), [pair for pair in REQUESTS if type(pair[1]) is Setting])
-def test_an_answer_repeats_the_request_with_the_command_of_the_server(
-    data: bytes, event: Setting
-) -> None:
-    if event.value is not None:
-        answer = Server().answer(event.name, event.value)
-        assert answer == data[:3] + bytes((data[3] + 100,)) + data[4:]
-
-
 def test_modem_states_are_reported_when_they_change_and_the_mask_lets_them() -> None:
     server = Server()
     off, on = ModemBits(False, False, False, False), ModemBits(True, True, True, True)

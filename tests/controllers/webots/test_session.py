@@ -268,25 +268,6 @@ def test_values_have_the_form_of_their_device_and_come_once_they_are_there() -> 
     )
 
 
-def test_a_sensor_that_is_due_within_a_step_is_sampled_there() -> None:
-    """A period of three basic steps, steps of two."""
-    run = running()
-    run.session.report([(0, 1.0)], 0)
-    run.step(32, block(DS, "01 6000"))
-    run.send(request(64))
-    assert run.session.next_sample() == 96 * MS
-    assert run.answer() == reply(time(0.096) + measured(DS, 0x32, 1.0))
-    run.send(request(64))
-    run.session.report([(0, 2.0)], 0)
-    assert run.session.next_sample() == 192 * MS
-    assert run.answer() == reply(time(0.16))
-    run.send(request(64))
-    run.session.sample(192 * MS)
-    run.session.report([(0, 3.0)], 0)
-    assert run.session.next_sample() == 288 * MS
-    assert run.answer() == reply(time(0.224) + measured(DS, 0x32, 2.0))
-
-
 EYE = Device(
     name="eye", kind="Camera", index=0, fields=CameraFields(absent="blank", width=3, height=2)
 )
