@@ -61,9 +61,6 @@ async def test_a_device_that_takes_nothing_stops_the_writers_and_loses_nothing(r
     assert rig.report["to_serial"]["dropped"] == {}
 
 
-# --- who reads, who writes ------------------------------------------------------------------------
-
-
 async def who_writes(rig: Rig, clients: dict[str, Client]) -> str:
     """The letters of the clients whose bytes reach the device."""
     before = rig.report["to_serial"]
@@ -108,9 +105,6 @@ async def test_a_client_that_has_finished_sending_gets_the_answer(rig: Rig, /) -
     assert await who_writes(rig, {"b": other}) == "b"
 
 
-# --- slow clients ---------------------------------------------------------------------------------
-
-
 @pytest.mark.wall_clock("the buffers of the kernel are filled")
 @scenario_of(run_bridge_on)
 async def test_a_client_that_reads_nothing_is_disconnected_and_the_others_get_all(
@@ -135,9 +129,6 @@ async def test_a_client_that_reads_nothing_is_disconnected_and_the_others_get_al
     assert rig.report["clients"]["connected"] == 1
     stuck.start_reading()
     await until(lambda: stuck.ended)
-
-
-# --- the port goes and comes ----------------------------------------------------------------------
 
 
 @scenario_of(run_bridge_on, plugged=False)
@@ -207,9 +198,6 @@ async def test_bytes_of_the_device_without_a_client_are_counted_and_not_kept(rig
     client = await rig.client()
     rig.device.write(b"fresh")
     await until(lambda: client.data == b"fresh")
-
-
-# --- framing --------------------------------------------------------------------------------------
 
 
 def framed(*payloads: bytes) -> bytes:
@@ -314,9 +302,6 @@ async def test_half_a_frame_does_not_survive_its_port_or_its_client(rig: Rig, /,
     assert await rig.device_received(len(frame)) == frame
     assert rig.report["to_tcp"]["dropped"] == {"truncated": 1}
     assert rig.report["to_serial"]["dropped"] == {"truncated": 1}
-
-
-# --- noise ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("frame", [None, "cobs-crc16", "length"])

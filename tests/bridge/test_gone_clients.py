@@ -19,9 +19,6 @@ SECOND = 1_000_000_000
 FULL = HIGH_WATER_BYTES + 1
 
 
-# --- an end: what was written is still delivered --------------------------------------------------
-
-
 def test_after_an_end_the_bytes_are_delivered_as_long_as_the_device_accepts_some() -> None:
     """A slow device: a byte each second, for a minute."""
     bench = BridgeBench()
@@ -87,9 +84,6 @@ def test_the_bytes_of_clients_that_stay_are_kept() -> None:
     assert bench.adds_up
 
 
-# --- a reset: at once -----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("size", [10, FULL])
 def test_after_a_reset_its_bytes_are_dropped_at_once(size: int) -> None:
     bench = BridgeBench("all")
@@ -116,9 +110,6 @@ def test_a_reset_after_an_end_drops_nothing_yet() -> None:
     bench.device.accept(100)
     assert bench.device.data() == b"command"
     assert bench.to_port.dropped == {}
-
-
-# --- clients that do not read ---------------------------------------------------------------------
 
 
 def test_a_client_alone_may_be_slow_while_it_accepts_something() -> None:
@@ -162,9 +153,6 @@ def test_one_that_has_finished_and_gets_nothing_is_disconnected() -> None:
     assert len(bench.clients) == 0
 
 
-# --- places ---------------------------------------------------------------------------------------
-
-
 def test_one_address_has_at_most_half_of_the_places() -> None:
     bench = BridgeBench()
     first = [bench.client() for _ in range(MAX_PER_ADDRESS + 3)]
@@ -199,9 +187,6 @@ def test_clients_that_ended_while_the_device_is_stuck_make_room_after_two_second
     assert bench.adds_up
 
 
-# --- --idle ---------------------------------------------------------------------------------------
-
-
 def test_a_client_without_traffic_is_disconnected_after_that_time() -> None:
     bench = BridgeBench(idle_ns=10 * SECOND)
     sends, silent = bench.client(), bench.client()
@@ -217,9 +202,6 @@ def test_a_client_without_traffic_is_disconnected_after_that_time() -> None:
     assert not sends.closed
     bench.wait(SECOND)
     assert sends.closed
-
-
-# --- telnet on the raw listener -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cut", [1, 2, 3, 6])
@@ -326,9 +308,6 @@ def test_a_held_piece_of_a_client_that_is_reset_is_counted() -> None:
     bench.wait(SECOND)
     assert bench.to_port.dropped == {"writer_gone_bytes": 1}
     assert bench.adds_up
-
-
-# --- whose bytes wait -----------------------------------------------------------------------------
 
 
 def test_the_owners_of_a_queue_follow_its_bytes() -> None:

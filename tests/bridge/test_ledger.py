@@ -53,9 +53,6 @@ def reset(connection: socket.socket) -> None:
     connection.close()
 
 
-# --- on sockets and a pty -------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("loop", ["direct", "asyncio"])
 @scenario_of(run_bridge_on, rfc2217=RFC2217)
 async def test_a_client_that_reads_no_replies_and_resets(rig: Rig, /) -> None:
@@ -120,9 +117,6 @@ async def test_many_clients_that_come_and_go(rig: Rig, /) -> None:
         for _ in range(seeded.randrange(5)):
             await asyncio.sleep(0)
             assert rig.report["to_serial"]["accepted_bytes"] >= 0  # a look
-
-
-# --- exactly which bytes --------------------------------------------------------------------------
 
 
 class Telnet:

@@ -72,9 +72,6 @@ def only(bridge: Served, *kinds: str) -> list[tuple[Any, ...]]:
     return [call for call in bridge.calls if call[0] in kinds]
 
 
-# --- pyserial's client: what its own tests look at ------------------------------------------------
-
-
 def test_all_values_in_one_piece_and_one_by_one(bridge: Served) -> None:
     with client(bridge) as port:
         port.write(ALL_VALUES * 8)
@@ -145,9 +142,6 @@ def test_modem_lines_break_and_purge(bridge: Served) -> None:
         ]
 
 
-# --- who sets the line ----------------------------------------------------------------------------
-
-
 def test_only_a_writer_sets_the_line(bridge: Served) -> None:
     with client(bridge, baudrate=9600):
         bridge.calls.clear()
@@ -201,9 +195,6 @@ def test_a_raw_client_at_this_address_is_named_and_what_it_loses_is_counted() ->
             assert report["clients"]["each"][0]["to_serial"]["dropped"] == {"swallowed_bytes": 7}
         (notice,) = [text for text in bridge.log.notices if "no telnet" in text]
         assert f"connect it to {bridge.bridge.where}" in notice
-
-
-# --- a device that accepts nothing ----------------------------------------------------------------
 
 
 def command(*octets: int) -> bytes:
@@ -262,9 +253,6 @@ def received(connection: socket.socket, end: bytes) -> bytes:
         assert more, data
         data += more
     return data
-
-
-# --- the line itself, on a clock of the test ------------------------------------------------------
 
 
 class LineOfClients:
@@ -343,9 +331,6 @@ def test_a_port_without_line_control_refuses_the_line_and_keeps_the_rest() -> No
         "the line of this port cannot be set while it is open",
         "this port has no DTR; clients set it without effect",
     ]
-
-
-# --- a client that misbehaves ---------------------------------------------------------------------
 
 
 def test_a_client_that_reads_no_answers_is_disconnected() -> None:

@@ -192,9 +192,6 @@ def test_what_only_shows_is_found_in_its_own_shell(shell: Path) -> None:
         assert live_sockets(paths.LOOK, everywhere=True) == [folder / "1.look"]
 
 
-# --- files of the same name -----------------------------------------------------------------------
-
-
 @pytest.fixture
 def elsewhere(shell: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
     """A gateway that runs /g.yaml; the current folder is another one."""

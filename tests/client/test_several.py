@@ -215,8 +215,6 @@ def test_none_to_disarm_is_an_error(folder: Path, capsys: pytest.CaptureFixture[
     assert "no robot with a control loop here" in capsys.readouterr().err
 
 
-# --- commands for one name: the only gateway that has it gets them --------------------------------
-
 STEPPED = """
 version: 1
 backend: mock
@@ -367,9 +365,6 @@ def test_all_robots_are_armed_in_one_gateway_only(
         assert capsys.readouterr().out == "bus: armed\n"
         assert main(["arm", "--all", "--control", str(folder / "a.sock")]) == 0
         assert gateways.armed() == {"a.cab", "b.bus"}
-
-
-# --- status ---------------------------------------------------------------------------------------
 
 
 def test_one_that_does_not_answer_is_named_and_hides_no_other(

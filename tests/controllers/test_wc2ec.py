@@ -159,9 +159,6 @@ def test_faults_and_packets_are_passed_on() -> None:
     assert reasons(server().deliver(packet)) == ["no_extensions"]
 
 
-# --- what it may do -------------------------------------------------------------------------------
-
-
 def test_commands_mean_what_the_device_is() -> None:
     session = server(extensions=True)
     data = (
@@ -247,9 +244,6 @@ def test_a_disconnect_stops_once_and_waits_for_the_next() -> None:
     assert len(session.open(2)) == 2
 
 
-# --- which sensors --------------------------------------------------------------------------------
-
-
 def test_sensors_are_on_until_the_controller_disables_them() -> None:
     session = server()
     assert session.receive(b"\x81\x26\x00", 0) == [SensorSwitch(0, 0.0)]
@@ -292,9 +286,6 @@ def test_a_period_is_counted_as_webots_does(
     session.receive(b"\x83\x26\x00" + f64(period_ms), 0)
     steps = range(step_ms, expected[-1] + step_ms, step_ms)
     assert [ms for ms in steps if session.report([(0, 1.0)], ms * MS)] == expected
-
-
-# --- serial line ----------------------------------------------------------------------------------
 
 
 class Line:
@@ -370,9 +361,6 @@ def test_a_cut_message_in_a_good_frame_is_a_failure() -> None:
     line.session.open(0)
     *_, stop, failure = line.receive(wc2ec.encode(wc2ec.SetValue(53, 1, 1.0))[:-1], 0)
     assert stop == Stop("protocol") and isinstance(failure, ProtocolFailure)
-
-
-# --- configuration --------------------------------------------------------------------------------
 
 
 def where(**given_: Any) -> list[str]:

@@ -130,8 +130,6 @@ class Machine(RuleBasedStateMachine):
         self.modules[name] = Module(name, listener, queue)
         self.medium.attach(listener)
 
-    # --- what the outside does --------------------------------------------------------------
-
     @rule(name=st.sampled_from(ROBOTS), size=st.integers(0, 30))
     def send(self, name: str, size: int) -> None:
         self.offer(self.robots[name], size)
@@ -214,8 +212,6 @@ class Machine(RuleBasedStateMachine):
             module.queue.popleft()
             self.ledger.station(name).deliver()
 
-    # --- what the machine does for them -----------------------------------------------------
-
     def words(self, size: int) -> bytes:
         """Bytes that identify which packet this is."""
         self.sent_packets += 1
@@ -246,8 +242,6 @@ class Machine(RuleBasedStateMachine):
         self.current = (packet, place)
         pose = None if place is None else Pose((place, 0.0, 0.0))
         self.medium.transmit(packet, pose, self.now)
-
-    # --- what must hold ---------------------------------------------------------------------
 
     def notice(self, source: str, text: str) -> None:
         return

@@ -129,8 +129,6 @@ def test_settings_that_describe_nothing(settings: dict[str, Any], where: str) ->
         assert ("needs" in caught.value.what) is (where not in settings)
 
 
-# --- a segment against a solid, checked with points along the segment -----------------------------
-
 COORDINATE = st.floats(-3, 3, allow_nan=False)
 SPOT = st.tuples(COORDINATE, COORDINATE, COORDINATE)
 EXTENT = st.floats(0.05, 2)

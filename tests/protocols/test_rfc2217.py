@@ -173,9 +173,6 @@ def test_subnegotiations_of_other_options_are_ignored() -> None:
     assert server.malformed == 0
 
 
-# --- negotiation ----------------------------------------------------------------------------------
-
-
 def test_a_client_agrees_to_what_the_server_requests() -> None:
     server = Server()
     greeting = server.open()
@@ -217,9 +214,6 @@ def test_two_servers_do_not_negotiate_for_ever(commands: list[tuple[int, int]]) 
     assert to_a == to_b == b""
 
 
-# --- what the server sends ------------------------------------------------------------------------
-
-
 def test_modem_states_are_reported_when_they_change_and_the_mask_lets_them() -> None:
     server = Server()
     off, on = ModemBits(False, False, False, False), ModemBits(True, True, True, True)
@@ -237,9 +231,6 @@ def test_modem_states_are_reported_when_they_change_and_the_mask_lets_them() -> 
     assert server.feed(command(7)) == [
         Reply(command(107, 0x10))  # polled: the state alone
     ]
-
-
-# --- a raw stream that is telnet ------------------------------------------------------------------
 
 
 OPENINGS = st.lists(st.sampled_from([0, COM_PORT, 45, SB, WILL, DONT, IAC]), max_size=8).map(bytes)

@@ -57,9 +57,6 @@ def text(words: str) -> bytes:
     return b"\0\0\x51" + struct.pack("<i", len(data)) + data
 
 
-# --- the battery ----------------------------------------------------------------------------------
-
-
 def test_an_empty_battery_stops_the_robot_and_ends_the_controller() -> None:
     run = running(battery=Battery(10.0, 1000.0))
     run.send(request(32, block(WHEEL, b"\2\0" + f64(1.0))))
@@ -129,9 +126,6 @@ def test_a_battery_sensor_that_the_robot_does_not_have() -> None:
     run.session.open(0)
     first = run.session.receive(FIRST, 0)
     assert first[0] == Notice("battery_sensor: the robot has no device 'charge'")
-
-
-# --- the keyboard ---------------------------------------------------------------------------------
 
 
 def test_keys_are_down_for_a_time_on_the_sampling_grid() -> None:
@@ -232,9 +226,6 @@ def test_the_key_codes_are_those_of_webots() -> None:
     for name, code in NAMES.items():
         if name != "space":
             assert getattr(Keyboard, name.upper().replace("-", "_")) == code
-
-
-# --- the robot window, and the rest ---------------------------------------------------------------
 
 
 def shown(run: Run, data: bytes) -> list[Event]:

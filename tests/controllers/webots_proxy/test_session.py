@@ -106,9 +106,6 @@ def split(data: bytes, cuts: Sequence[int]) -> list[bytes]:
     return [data[a:b] for a, b in itertools.pairwise(places)]
 
 
-# --- everything else is untouched -----------------------------------------------------------------
-
-
 @given(st.integers(0, 2**16), st.lists(st.integers(0, 2**20), max_size=20))
 def test_unknown_devices_and_images_stay_as_they_are(seed: int, cuts: list[int]) -> None:
     noise = random.Random(seed)
@@ -139,9 +136,6 @@ def test_pixels_do_not_wait_for_their_image() -> None:
     assert made.from_webots(data[40_000:])[0] == data[40_000:]
 
 
-# --- Emitters -------------------------------------------------------------------------------------
-
-
 SENDS = [Send(TX, 3, 2.5, b"one"), Send(TX, -1, -1.0, b"two")]
 OTHERS = [(0, b"\x23\0\0"), (1, b"\x01\x40\0")]
 
@@ -161,9 +155,6 @@ def test_packets_of_an_emitter_are_copied_and_with_only_leave_the_request(
             base.Sent("tx", 3, 2.5, b"one"),
             base.Sent("tx", -1, -1.0, b"two"),
         ]
-
-
-# --- Receivers ------------------------------------------------------------------------------------
 
 
 def receive(data: bytes, channel: int = 7) -> bytes:
@@ -301,9 +292,6 @@ def test_devices_that_webots_has_not_are_reported() -> None:
     texts = [each.text for each in events if isinstance(each, base.Notice)]
     assert "no device 'tx2' (its devices: camera, tx, radar, rx, c)" in texts[0]
     assert "'camera' is a Lidar in Webots, not Emitter" in texts[1]
-
-
-# --- hostile bytes, and the end -------------------------------------------------------------------
 
 
 @given(st.binary(max_size=200), st.booleans())

@@ -41,9 +41,6 @@ def light(name: str, text: str) -> list[int]:
     return [int(number) * UNITS[name] for number in text.split()]
 
 
-# --- published frames -----------------------------------------------------------------------------
-
-
 def test_rc5_as_the_makers_of_the_ir_toy_print_it() -> None:
     """The example of their page on the sampling mode: counts of 21.3333 us."""
     counts = "2B 28 2A 27 2B 28 2A 27 2B 27 2A 28 54 51 2B 28 54 51 54 51 2A"
@@ -77,9 +74,6 @@ def test_sirc_bit_by_bit() -> None:
     assert codec("sirc20").decode(frame) is None
 
 
-# --- traits ---------------------------------------------------------------------------------------
-
-
 def test_an_unknown_code_is_reported_with_those_there_are() -> None:
     with pytest.raises(ConfigError, match="use one of nec, nec2, nec_ext"):
         codec("nex")
@@ -96,9 +90,6 @@ def test_values_that_do_not_fit_are_refused(pair: tuple[Codec, Code], in_address
     for each in bad:
         with pytest.raises(FrameError, match="does not fit"):
             one.encode(each)
-
-
-# --- round trips ----------------------------------------------------------------------------------
 
 
 @given(coded())
@@ -165,8 +156,6 @@ def test_one_wrong_duration_is_not_another_code(
         assert reported in (None, code)
     assert reported is None or isinstance(reported, Code)
 
-
-# --- anything at all ------------------------------------------------------------------------------
 
 DURATIONS = st.one_of(
     st.integers(0, 100_000),

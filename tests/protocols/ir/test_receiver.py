@@ -29,9 +29,6 @@ def split(splitter: Splitter, *durations: int) -> list[tuple[int, ...]]:
     return [received.durations for received in found if received]
 
 
-# --- frames ---------------------------------------------------------------------------------------
-
-
 def test_frames_have_the_time_when_they_began() -> None:
     splitter = Splitter(GAP)
     for us in (*FRAME, 10_000):
@@ -99,9 +96,6 @@ def test_anything_at_all_is_bounded(durations: list[int], calls: list[str]) -> N
             assert max(received.durations[::2]) < MARK_LIMIT_US
 
 
-# --- keys -----------------------------------------------------------------------------------------
-
-
 def read(name: str, *frames: tuple[int, tuple[int, ...]]) -> list[KeyEvent]:
     """What frames at these times (milliseconds) contain."""
     keys = KeyDecoder(codec(name))
@@ -158,9 +152,6 @@ def test_presses_far_enough_apart_are_all_reported(name: str, codes: list[tuple[
         keys.read(ReceivedFrame(one.encode(code), place * pause)) for place, code in enumerate(sent)
     ]
     assert reported == [Pressed(code) for code in sent]
-
-
-# --- bytes ----------------------------------------------------------------------------------------
 
 
 @given(st.binary(max_size=40), st.sampled_from((7, 8, 16)))
