@@ -32,16 +32,12 @@ OTHERS = "others"
 C = TypeVar("C")
 
 
-def _none() -> int:
-    return 0
-
-
 class _QueueCount:
     """Counts of the packets or copies that enter one queue. queued: those in it now."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.queued: Callable[[], int] = _none
+        self.queued: Callable[[], int] = int  # 0 until it is set
         self.accepted = 0
         self.expired: Counter[str] = Counter()
 
