@@ -85,3 +85,7 @@ def test_a_step_without_text_only_listens() -> None:
     assert dialogue.deadline == SECOND
     dialogue.expire(SECOND)
     assert dialogue.result == "silent"
+    heard = run(listen())
+    heard.start(0)
+    assert answer(heard, b"OK", 1) == []
+    assert heard.over and heard.result == "heard"

@@ -93,36 +93,15 @@ def test_an_arena() -> None:
     assert rover.position == pytest.approx((-1, 0, 0.5))
     assert rover.rotation == pytest.approx((0, 0, 1, math.pi / 2))
     tx, rx = rover.devices["tx"], rover.devices["receiver"]
-    assert {name: getattr(tx, name) for name in tx.__slots__} == {
-        "type": "infra-red",
-        "range": 3,
-        "maxRange": 5,
-        "aperture": 0.5,
-        "channel": 4,
-        "baudRate": 9600,
-        "byteSize": 10,
-        "bufferSize": 64,
-        "allowedChannels": (4, 5),
-        "model": "TSAL6200",
-        # The scale doubles both translations; the joint's end has turned the second.
-        "translation": pytest.approx((0.3, 0, 0)),
-        "rotation": pytest.approx((0, 0, -1, math.pi / 2)),
-    }
-    assert {name: getattr(rx, name) for name in rx.__slots__} == {
-        "type": "serial",
-        "aperture": -1,
-        "channel": -1,
-        "baudRate": 115200,
-        "byteSize": 11,
-        "bufferSize": 128,
-        "signalStrengthNoise": 0.1,
-        "directionNoise": 0.2,
-        "allowedChannels": (-1, 7),
-        "sampling_period_ms": None,
-        "model": "",
-        "translation": (0, 0, 0),
-        "rotation": (0, 0, 1, 0),
-    }
+    assert (tx.type, tx.range, tx.maxRange, tx.aperture, tx.channel) == ("infra-red", 3, 5, 0.5, 4)
+    assert (tx.baudRate, tx.byteSize, tx.bufferSize, tx.model) == (9600, 10, 64, "TSAL6200")
+    assert (tx.allowedChannels, rx.allowedChannels) == ((4, 5), (-1, 7))
+    # The scale doubles both translations; the joint's end has turned the second.
+    assert tx.translation == pytest.approx((0.3, 0, 0))
+    assert tx.rotation == pytest.approx((0, 0, -1, math.pi / 2))
+    assert (rx.type, rx.channel, rx.signalStrengthNoise) == ("serial", -1, 0.1)
+    assert (rx.baudRate, rx.byteSize, rx.bufferSize) == (115200, 11, 128)
+    assert (rx.directionNoise, rx.translation, rx.sampling_period_ms) == (0.2, (0, 0, 0), None)
     assert list(rover.devices) == ["pan", "pan sensor", "tx", "receiver", "gps", "lift"]
     pan, sensor, lift = (rover.devices[name] for name in ("pan", "pan sensor", "lift"))
     assert (pan.maxVelocity, pan.minPosition, pan.maxPosition, pan.position) == (3, -1, 1, 0.25)

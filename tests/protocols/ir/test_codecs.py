@@ -9,18 +9,6 @@ from hilgw.protocols.ir.base import TOGGLE
 from tests.cases import cases
 
 NAMES = sorted(CODECS)
-SIZES = {
-    "nec": (8, 8),
-    "nec2": (8, 8),
-    "nec_ext": (16, 8),
-    "onkyo": (16, 16),
-    "rc5": (5, 7),
-    "rc6": (8, 8),
-    "rc6a": (22, 8),
-    "sirc": (5, 7),
-    "sirc15": (8, 7),
-    "sirc20": (13, 7),
-}
 # The shortest unit of time in a code, microseconds.
 UNITS = {"rc5": 889, "rc6": 444, "rc6a": 444}
 
@@ -34,11 +22,6 @@ def coded(draw: st.DrawFn) -> tuple[Codec, Code]:
     command = draw(st.integers(0, (1 << traits.command_bits) - 1))
     toggle = draw(st.integers(0, 1)) if traits.held == TOGGLE else 0
     return one, Code(address, command, toggle)
-
-
-def light(name: str, text: str) -> list[int]:
-    """Durations written as multiples of a unit."""
-    return [int(number) * UNITS[name] for number in text.split()]
 
 
 def test_rc5_as_the_makers_of_the_ir_toy_print_it() -> None:
