@@ -78,14 +78,14 @@ def test_a_question_is_asked_again_and_given_up() -> None:
 def test_a_step_without_text_only_listens() -> None:
     def listen() -> LineScript[Out, str]:
         found = yield AskLine(b"", OK)
-        return "heard" if found else "silent"
+        return "answered" if found else "silent"
 
     dialogue = run(listen())
     assert dialogue.start(0) == []
     assert dialogue.deadline == SECOND
     dialogue.expire(SECOND)
     assert dialogue.result == "silent"
-    heard = run(listen())
-    heard.start(0)
-    assert answer(heard, b"OK", 1) == []
-    assert heard.over and heard.result == "heard"
+    answered = run(listen())
+    answered.start(0)
+    assert answer(answered, b"OK", 1) == []
+    assert answered.over and answered.result == "answered"

@@ -1,4 +1,4 @@
-"""The proxy's session between the two Webots mocks, byte for byte."""
+"""The proxy's session, byte for byte, with steps as in Webots."""
 
 import itertools
 import random
