@@ -201,6 +201,14 @@ def test_bytes_of_a_port_that_is_lost_were_not_sent_at_any_instant() -> None:
     assert bench.clients.reports()[0]["to_serial"]["dropped"] == {"port_down_bytes": 9}
 
 
+def test_bytes_that_find_no_room_in_the_port_are_counted() -> None:
+    bench = BridgeBench()
+    bench.device.full = True
+    bench.client().send(b"no room")
+    assert bench.to_port.dropped == {"full_bytes": 7}
+    assert bench.adds_up
+
+
 @given(
     st.lists(st.tuples(st.booleans(), st.binary(max_size=12)), max_size=8),
     st.lists(st.integers(0, 30), max_size=8),
