@@ -178,6 +178,14 @@ def test_the_wait_for_a_frozen_gateway_ends(
         assert NOT_CONFIRMED in line and f"/{name}.sock" in line
 
 
+def test_a_frozen_gateway_does_not_delay_the_one_that_an_option_selects(folder: Path) -> None:
+    silent = SilentUntilAllStopped()
+    with running(folder, b=with_robots("cab")) as gateways, peer(folder / "a.sock", silent.answer):
+        with silent.watching(gateways):
+            assert main(["disarm", "cab", "--config", "b"]) == 0
+    assert silent.in_time == [True]
+
+
 def test_sockets_of_gateways_that_ended_in_order_are_not_missed(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
