@@ -35,7 +35,6 @@ TESTS = Path(__file__).parent
 PRIVATE_STILL = {
     "conftest.py",  # xdist has no public way to group tests for one worker
     "firmware_mocks/xbee/test_zigpy.py",
-    "protocols/test_rfc2217.py",
 }
 
 

@@ -46,7 +46,7 @@ REFUSED_QUIET_NS = 1_000_000_000  # between two messages about refused clients
 class Client:
     """A connection."""
 
-    def __init__(self, stream: Transport, peer: str, clients: Clients) -> None:
+    def __init__(self, stream: Transport, peer: str, clients: Clients, *, telnet: bool) -> None:
         self.stream = stream
         self.peer = peer
         self.writes = False
@@ -56,7 +56,8 @@ class Client:
         self.active_ns = 0
         self.reframer: Reframer | None = None
         self._clients = clients
-        self._opening: bytearray | None = None  # held until it is clear that it is not telnet
+        # A negotiation at the start of a raw stream is held until it is clear that it is none.
+        self._opening = None if telnet else bytearray()
 
     @property
     def address(self) -> str:
@@ -100,10 +101,6 @@ class Client:
         }
 
     # --- telnet where it does not belong ----------------------------------------------------------
-
-    def expect_no_telnet(self) -> None:
-        """Hold back a negotiation at the start of the stream."""
-        self._opening = bytearray()
 
     def end_opening(self) -> None:
         """Pass on the held bytes: no more bytes follow that could make two negotiations of them."""
@@ -194,13 +191,11 @@ class Clients:
 
         With `telnet` the stream handles telnet, so that a negotiation is expected.
         """
-        client = Client(stream, peer, self)
+        client = Client(stream, peer, self, telnet=telnet)
         reason = self._no_room(client.address)
         if reason:
             self._refuse(client, reason)
             return None
-        if not telnet:
-            client.expect_no_telnet()
         client.active_ns = self.scheduler.now()
         if self._new_reframer is not None:
             client.reframer = self._new_reframer(self.to_port, client.pass_on)
@@ -308,7 +303,6 @@ class Clients:
             client.writes = client in chosen
 
     def _end(self, client: Client) -> None:
-        """Note that the client closed its sending direction while the port is full."""
         client.ended = True
         self._stale.watch(client)
 

@@ -79,8 +79,6 @@ class _Transmission:
 
 
 class _Log:
-    """Recent transmissions, by their content."""
-
     def __init__(self) -> None:
         self.limit = LIMIT
         self._in_order: deque[_Transmission] = deque()
@@ -93,7 +91,6 @@ class _Log:
         self._by_key.setdefault(transmission.key, deque()).append(transmission)
 
     def find(self, key: Hashable, now: int) -> Iterable[_Transmission]:
-        """Return the transmissions with this key, oldest first."""
         while self._in_order and self._in_order[0].expires_ns < now:
             self._drop_oldest()
         return (each for each in self._by_key.get(key, ()) if each.expires_ns >= now)

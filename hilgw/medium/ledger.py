@@ -32,16 +32,12 @@ OTHERS = "others"
 C = TypeVar("C")
 
 
-def _none() -> int:
-    return 0
-
-
 class _QueueCount:
     """Counts of the packets or copies that enter one queue. queued: those in it now."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.queued: Callable[[], int] = _none
+        self.queued: Callable[[], int] = int  # 0 until it is set
         self.accepted = 0
         self.expired: Counter[str] = Counter()
 
@@ -73,7 +69,6 @@ class EmitterCount(_QueueCount):
         self.departed += 1
 
     def violations(self) -> list[str]:
-        """Return the equations that do not hold, as text."""
         wrong = []
         rejected, expired, queued = self.rejected.total(), self.expired.total(), self.queued()
         if self.offered != self.accepted + rejected:
@@ -89,7 +84,6 @@ class EmitterCount(_QueueCount):
         return wrong
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the counts for the report."""
         return {
             "offered": self.offered,
             "accepted": self.accepted,
@@ -116,7 +110,6 @@ class SourceCount:
         self.not_received: Counter[str] = Counter()
 
     def violations(self) -> list[str]:
-        """Return the equations that do not hold, as text."""
         not_received = self.not_received.total()
         if self.packets == self.received + not_received:
             return []
@@ -126,7 +119,6 @@ class SourceCount:
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the counts for the report."""
         return {
             "received": self.received,
             "copies": self.copies,
@@ -195,7 +187,6 @@ class StationCount(_QueueCount):
         return self.accepted - known - self.refused.total() - self.expired.total()
 
     def violations(self) -> list[str]:
-        """Return the equations that do not hold, as text."""
         if self.unaccounted() == 0:
             return []
         return [
@@ -205,7 +196,6 @@ class StationCount(_QueueCount):
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the counts for the report."""
         return {
             "accepted": self.accepted,
             "delivered": self.delivered,
@@ -323,7 +313,6 @@ class Ledger:
         }
 
     def _received_by(self) -> dict[str, dict[str, int]]:
-        """Return source -> listener -> copies, without the sources that no listener received."""
         counts = {e.name: dict(e.by_listener) for e in self._sources.values() if e.by_listener}
         if self._other_copies:
             counts[OTHERS] = {OTHERS: self._other_copies}

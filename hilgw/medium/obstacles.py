@@ -304,7 +304,6 @@ class _View:
                 self._sectors.setdefault(sector, []).append(each)
 
     def towards(self, point: Vector) -> Sequence[tuple[float, Obstacle]]:
-        """Return the obstacles in the sector of this point, each with its smallest distance."""
         u, v = self._axes
         angle = math.atan2(point[v] - self._origin[v], point[u] - self._origin[u])
         return self._sectors.get(math.floor(angle * _SECTORS_PER_RAD) % _SECTORS, ())

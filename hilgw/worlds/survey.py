@@ -133,8 +133,6 @@ class WorldScene:
 
 @dataclass(frozen=True, slots=True)
 class _Visit:
-    """A node to visit: the frame and the robot it is in, the axis it is on."""
-
     node: Node
     frame: Frame
     robot: SceneRobot | None

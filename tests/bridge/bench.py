@@ -1,4 +1,4 @@
-"""The clients of a bridge and its port on a fake clock, with transports of the test."""
+"""The clients of a bridge and its port on a fake clock, and the ledger of a bridge."""
 
 from typing import Any
 
@@ -6,7 +6,21 @@ from hilgw.bridge.clients import Clients
 from hilgw.bridge.port import BridgePort
 from hilgw.testing.sim import Clock, FakeTransport
 from hilgw.transports.base import LineSettings
-from tests.bridge.ledger import violations
+
+DIRECTIONS = ("to_serial", "to_tcp")
+
+
+def violations(report: dict[str, Any]) -> list[str]:
+    """The equations that do not hold, and the counts that are negative."""
+    ledgers = {name: report[name] for name in DIRECTIONS}
+    for client in report["clients"]["each"]:
+        ledgers |= {f"{client['peer']} {name}": client[name] for name in DIRECTIONS}
+    return [f"{name}: {ledger}" for name, ledger in ledgers.items() if not _holds(ledger)]
+
+
+def _holds(ledger: dict[str, Any]) -> bool:
+    known = [ledger["sent_bytes"], ledger["queued_bytes"], *ledger["dropped"].values()]
+    return ledger["accepted_bytes"] == sum(known) and min(known) >= 0
 
 
 class BridgeBench:

@@ -15,7 +15,7 @@ from hilgw.framing import create
 from hilgw.testing.sim import Recorder, until
 from hilgw.transports.base import LineSettings
 from hilgw.transports.serial.port import open_serial
-from tests.bridge.ledger import violations
+from tests.bridge.bench import violations
 
 ALL_VALUES = bytes(range(256))
 LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {

@@ -45,8 +45,6 @@ class RecordedPort(FakeTransport):
             self.calls.append(("data", rest))
         self.accept()
 
-    # --- the line ---------------------------------------------------------------------------------
-
     def set_modem_line(self, name: str, on: bool) -> None:
         self.calls.append((name, on))
         self.inputs = replace(self.inputs, **{{"rts": "cts", "dtr": "dsr"}[name]: on})

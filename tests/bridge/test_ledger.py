@@ -53,9 +53,6 @@ def reset(connection: socket.socket) -> None:
     connection.close()
 
 
-# --- on sockets and a pty -------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("loop", ["direct", "asyncio"])
 @scenario_of(run_bridge_on, rfc2217=RFC2217)
 async def test_a_client_that_reads_no_replies_and_resets(rig: Rig, /) -> None:
@@ -97,24 +94,6 @@ async def test_a_client_that_reads_no_replies_is_too_slow(rig: Rig, /) -> None:
     assert any("too slow, it reads no replies" in line for line in rig.log.lines)
 
 
-@pytest.mark.parametrize("paused", [False, True])
-@scenario_of(run_bridge)
-async def test_a_reset_is_that_of_the_client(rig: Rig, /, paused: bool) -> None:
-    """Also when the bridge does not read from it, as the device accepts nothing."""
-    client = await rig.client()
-    if paused:
-        client.send(bytes(1_000_000))
-        await until(lambda: rig.report["clients"]["paused"])
-    connection = client.writer.get_extra_info("socket")
-    linger = struct.pack("ii", 1, 0)
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-    client.writer.transport.abort()
-    await until(lambda: rig.report["clients"]["connected"] == 0)
-    (left,) = [line for line in rig.log.lines if " left: " in line]
-    assert left.endswith(" left: the peer reset the connection")
-    assert rig.report["port"]["state"] == "up"
-
-
 @scenario_of(run_bridge, writer="all", rfc2217=RFC2217)
 async def test_many_clients_that_come_and_go(rig: Rig, /) -> None:
     """Writers of both kinds, on a device that takes little, that is unplugged, or is purged."""
@@ -138,9 +117,6 @@ async def test_many_clients_that_come_and_go(rig: Rig, /) -> None:
         for _ in range(seeded.randrange(5)):
             await asyncio.sleep(0)
             assert rig.report["to_serial"]["accepted_bytes"] >= 0  # a look
-
-
-# --- exactly which bytes --------------------------------------------------------------------------
 
 
 class Telnet:
@@ -223,6 +199,14 @@ def test_bytes_of_a_port_that_is_lost_were_not_sent_at_any_instant() -> None:
     assert bench.adds_up
     assert bench.port.report()["dropped"] == {"port_down_bytes": 14}
     assert bench.clients.reports()[0]["to_serial"]["dropped"] == {"port_down_bytes": 9}
+
+
+def test_bytes_that_find_no_room_in_the_port_are_counted() -> None:
+    bench = BridgeBench()
+    bench.device.full = True
+    bench.client().send(b"no room")
+    assert bench.to_port.dropped == {"full_bytes": 7}
+    assert bench.adds_up
 
 
 @given(

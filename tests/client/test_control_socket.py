@@ -118,9 +118,6 @@ def test_a_gateway_that_is_gone_or_hangs_is_an_error(tmp_path: Path) -> None:
             ask(tmp_path / "hangs", {}, timeout_s=0.1)
 
 
-# --- Folders of control sockets: private, found by both ends, with those of other users passed by -
-
-
 @pytest.fixture
 def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Replaces /tmp; XDG_RUNTIME_DIR is not set."""

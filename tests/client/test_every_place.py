@@ -154,15 +154,6 @@ def test_a_relative_runtime_folder_is_ignored(shell: Path, monkeypatch: pytest.M
         assert running.armed()
 
 
-def test_one_gateway_that_two_names_lead_to_is_asked_once(
-    shell: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (shell / "sessions" / f"{USER}").symlink_to(shell / "own")
-    with gateway(shell / "own" / "hilgw"):
-        assert main(["disarm", "--all"]) == 0
-    assert capsys.readouterr().out == "cab: disarmed\n"
-
-
 def test_folders_of_other_users_are_neither_trusted_nor_in_the_way(
     shell: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -201,9 +192,6 @@ def test_what_only_shows_is_found_in_its_own_shell(shell: Path) -> None:
         assert live_sockets(paths.LOOK, everywhere=True) == [folder / "1.look"]
 
 
-# --- files of the same name -----------------------------------------------------------------------
-
-
 @pytest.fixture
 def elsewhere(shell: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
     """A gateway that runs /g.yaml; the current folder is another one."""
@@ -214,25 +202,24 @@ def elsewhere(shell: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]
         yield running
 
 
-@pytest.mark.parametrize("named", ["g.yaml", "g", "./g.yaml"])
 @pytest.mark.parametrize("command", ["arm", "disarm"])
 def test_a_file_that_is_here_is_not_the_one_of_that_name_elsewhere(
-    named: str, command: str, elsewhere: Running, capsys: pytest.CaptureFixture[str]
+    command: str, elsewhere: Running, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    Path("g").mkdir()  # no file: the name counts
+    for named in ("g.yaml", "g", "/g.yaml", "../../../../../../../../../g.yaml"):
+        assert main(["arm", "cab", "--config", named]) == 0
+        assert elsewhere.armed() == {"g.cab"}
+        assert main(["disarm", "cab", "--config", named]) == 0
+    Path("g").rmdir()
     Path("g.yaml").touch()
-    assert main([command, "cab", "--config", named]) == 5
+    for named in ("g.yaml", "g", "./g.yaml"):
+        assert main([command, "cab", "--config", named]) == 5
+        here = Path("g.yaml").resolve()
+        assert f"no running gateway has the configuration {here}; there is /g.yaml at" in (
+            capsys.readouterr().err
+        )
     assert not elsewhere.armed()
-    here = Path("g.yaml").resolve()
-    assert f"no running gateway has the configuration {here}; there is /g.yaml at" in (
-        capsys.readouterr().err
-    )
-
-
-@pytest.mark.parametrize("named", ["g.yaml", "g", "/g.yaml", "../../../../../../../../../g.yaml"])
-def test_without_such_a_file_here_a_name_counts(named: str, elsewhere: Running) -> None:
-    Path("g").mkdir()  # no file
-    assert main(["arm", "cab", "--config", named]) == 0
-    assert elsewhere.armed() == {"g.cab"}
 
 
 def test_the_file_that_runs_is_known_by_its_name_here(

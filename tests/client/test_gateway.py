@@ -137,9 +137,6 @@ def test_an_event_is_printed_in_words(gateways: Running) -> None:
     assert event["value"] == [1.0, 2.0, 3.5]
 
 
-# --- another version ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("version", "word"), [({}, "no version"), ({"version": 3}, "version 3")])
 def test_a_gateway_of_another_version_is_refused(
     folder: Path, version: dict[str, int], word: str
@@ -165,9 +162,6 @@ def test_a_client_of_the_first_version_stops_the_robots(folder: Path, gateways: 
         client.sendall(b'{"do":"disarm","all":true}\n')
         assert json.loads(client.recv(65536))["robots"] == ["cab", "bus"]
     assert gateways.armed() == set()
-
-
-# --- programs that are only watched ---------------------------------------------------------------
 
 
 def test_a_program_that_is_only_watched_is_not_a_gateway(folder: Path, gateways: Running) -> None:

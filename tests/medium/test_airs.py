@@ -66,19 +66,6 @@ def test_without_addresses_content_decides_within_the_air_time() -> None:
     assert is_echo(airs, "x", "b", None, b"slow", 4 * AIR_TIME_NS)
 
 
-def test_each_transmission_explains_one_reception_per_module() -> None:
-    airs = pair()
-    airs.own("x", "c", ())
-    for _ in range(2):
-        airs.sent("x", b"ping", 0, "a")
-    for module in ("b", "c"):
-        assert [is_echo(airs, "x", module, None, b"ping", 1) for _ in range(3)] == [
-            True,
-            True,
-            False,
-        ]
-
-
 def test_a_sender_that_was_not_named_works_too() -> None:
     airs = pair((A64, "0001"), (B64, "0002"))
     airs.sent("x", b"ping", 0)
@@ -86,21 +73,37 @@ def test_a_sender_that_was_not_named_works_too() -> None:
     assert is_echo(airs, "x", "b", "0001", b"ping", 1)
 
 
-def test_a_module_alone_in_its_air_receives_no_echo() -> None:
+def test_a_module_alone_in_its_air_receives_neither_echo_nor_duplicate() -> None:
     airs = Airs()
     airs.own("x", "a", ())
     airs.sent("x", b"ping", 0, "a")
     assert not is_echo(airs, "x", "a", None, b"ping", 1)
     assert not is_echo(airs, "x", "stranger", None, b"ping", 1)
+    for air, module in (("x", "a"), ("x", "a"), ("y", "b")):
+        assert not airs.is_duplicate(air, module, None, b"hi", 0)
 
 
 def test_an_address_that_changed_is_no_longer_ours() -> None:
-    airs = pair((A64,), (B64,))
+    airs, changes = pair((A64,), (B64,)), []
+    airs.on_own = lambda: changes.append(airs.addresses("x", "a"))
     airs.own("x", "a", (A64,))  # ready again
     assert is_echo(airs, "x", "b", A64, b"", 0)
     airs.own("x", "a", (FOREIGN64,))  # another module was plugged in
-    assert not is_echo(airs, "x", "b", A64, b"", 0)
+    assert airs.origin("x", "b", A64, b"", 0) == (Origin.FOREIGN, None)
+    airs.own("x", "c", (FOREIGN64,))
+    airs.own("x", "c", ())
     assert is_echo(airs, "x", "b", FOREIGN64, b"", 0)
+    assert changes[:2] == [{A64}, {FOREIGN64}]
+
+
+def test_a_transmission_in_the_same_air_comes_first() -> None:
+    airs = pair()
+    airs.own("y", "c", ())
+    airs.sent("y", b"ping", 0, "c")
+    airs.sent("x", b"ping", 5, "a", line_ns=2)
+    assert is_echo(airs, "x", "b", None, b"ping", 10)
+    assert airs.travelled_ns == 3
+    assert airs.origin("x", "b", None, b"ping", 10) == (Origin.SIBLING, None)
 
 
 def test_one_transmission_that_two_of_ours_received_is_one() -> None:
@@ -110,21 +113,13 @@ def test_one_transmission_that_two_of_ours_received_is_one() -> None:
     assert not airs.is_duplicate("x", "b", FOREIGN64, b"hi", SKEW_NS)  # sent twice
     assert airs.is_duplicate("x", "a", FOREIGN64, b"hi", SKEW_NS + 1)
     assert not airs.is_duplicate("x", "a", FOREIGN64, b"other", 0)
-    assert not airs.is_duplicate("x", "b", "0005", b"hi", SKEW_NS)  # somebody else
+    assert not airs.is_duplicate("x", "b", "0005", b"other", 0)  # somebody else
 
 
 def test_what_comes_later_is_another_transmission() -> None:
     airs = pair()
     assert not airs.is_duplicate("x", "a", None, b"hi", 0)
     assert not airs.is_duplicate("x", "b", None, b"hi", SKEW_NS + 1)
-
-
-def test_a_module_alone_in_its_air_receives_no_duplicate() -> None:
-    airs = Airs()
-    airs.own("x", "a", ())
-    for _ in range(3):
-        assert not airs.is_duplicate("x", "a", None, b"hi", 0)
-    assert not airs.is_duplicate("y", "b", None, b"hi", 0)
 
 
 @given(

@@ -85,7 +85,17 @@ def test_few_are_not_worth_a_grid_and_distant_ones_are_not_looked_at() -> None:
             deliver=lambda copy: None,
         )
         bucket.add(listener)
-    near = bucket.near((100.0, 0.0, 0.0), 5.0)
-    assert near is not None
-    assert [each.name for each in near] == ["1"]
+
+    def near(x: float) -> list[str]:
+        return [each.name for each in bucket.near((x, 0.0, 0.0), 5.0) or ()]
+
+    assert near(100.0) == ["1"]
     assert bucket.near((0.0, 0.0, 0.0), -1.0) is None
+    late = Listener(name="late", type="radio", pose=Pose((1.0, 0, 0)), deliver=lambda copy: None)
+    bucket.add(late)
+    assert near(0.0) == ["0", "late"]
+    before, late.pose = late.pose, Pose((501.0, 0.0, 0.0))
+    bucket.moved(late, before)
+    assert (near(0.0), near(500.0)) == (["0"], ["5", "late"])
+    bucket.remove(late)
+    assert near(500.0) == ["5"]

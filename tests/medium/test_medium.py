@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from hilgw.errors import ConfigError
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.listeners import Listener
+from hilgw.medium.matching import OutOfRange
 from hilgw.medium.medium import Medium, Missed
 from hilgw.medium.obstacles import Obstacle, Sphere
 from hilgw.medium.packet import Copy, Packet
@@ -31,6 +31,7 @@ class MediumBench:
             **settings,
         )
         self.received: list[tuple[str, Copy]] = []
+        self.missed: dict[str, str] = {}  # of the last packet
 
     def notice(self, source: str, text: str) -> None:
         assert source == "medium" or text.startswith("fault: ")
@@ -40,6 +41,7 @@ class MediumBench:
         self, sent: Packet, names: Sequence[str], reason: str | None, missed: Missed
     ) -> None:
         self.seen.append((sent.data, list(names), reason))
+        self.missed = missed()
 
     def listener(self, name: str, **fields: Any) -> Listener:
         count = self.ledger.station(name)
@@ -205,6 +207,7 @@ def test_bodies_carry_their_devices_and_obstacles() -> None:
     bench.medium.place("b", Pose((50.0, 0.0, 0.0)))
     assert bench.why(sent) == "range"
     bench.medium.place("b", None)
+    assert bench.medium.pose_of("b", Pose((0.0, 1.0, 0.0))) is None
     assert bench.send(sent) == ["b.rx"]
 
 
@@ -237,11 +240,20 @@ def test_why_no_listener_received_is_the_reason_nearest_to_success(
     assert bench.why(packet(type="infra-red", range=5.0)) == reason
 
 
-def test_air_is_a_reason() -> None:
+@pytest.mark.parametrize(
+    ("listener", "sent", "reason"),
+    [
+        ({"air": "x", "relay": True}, {"source": "rx", "air": "y"}, "air"),
+        ({"air": "x"}, {"source": "m1", "air": "x"}, "air"),
+        ({"air": "x", "relay": True}, {"source": "m1", "air": "y", "is_own": True}, "air"),
+        ({"is_neighbour": True}, {"gateway": "lab2"}, "channel"),  # it gave it to all others
+        ({"air": "x"}, {"gateway": "lab2", "served": frozenset("x")}, "other_module"),
+    ],
+)
+def test_who_is_left_out(listener: dict[str, Any], sent: dict[str, Any], reason: str) -> None:
     bench = MediumBench()
-    bench.listener("m1", channels=ONE, air="x")
-    bench.listener("m2", channels=ONE, air="y")
-    assert bench.why(packet(owner=None, air="x", source="m1")) == "air"
+    bench.listener("rx", channels=ONE, **listener)
+    assert bench.why(packet(owner=None, **sent)) == reason
 
 
 def test_one_module_per_air_the_one_whose_mapping_fits_else_the_first_named() -> None:
@@ -280,8 +292,10 @@ def test_what_the_copy_contains(
 ) -> None:
     bench = MediumBench()
     bench.listener("rx", channels=ONE, pose=Pose((2.0, 0.0, 0.0)))
-    assert bench.send(packet(sent_ns=5, **sent), pose) == ["rx"]
+    given = packet(sent_ns=5, data=bytes(range(256)), **sent)
+    assert bench.send(given, pose) == ["rx"]
     copy = bench.received[0][1]
+    assert copy.packet is given
     assert copy.signal_strength == pytest.approx(strength, nan_ok=True)
     expected = (math.nan,) * 3 if direction is None else direction
     assert copy.direction == pytest.approx(expected, nan_ok=True)
@@ -322,18 +336,17 @@ def test_noise_of_the_signal_strength_is_relative_and_never_below_zero() -> None
         assert mean == pytest.approx(1.0, abs=0.01)
         assert spread == pytest.approx(0.1, rel=0.05)
     strengths = [copy.signal_strength for copy in noisy(1, 1.0, signal_strength_noise=2.0)]
-    below = sum(each == 0.0 for each in strengths)
     assert min(strengths) == 0.0
-    assert below / len(strengths) == pytest.approx(0.3085, abs=0.03)  # P(N < -0.5)
+    assert strengths.count(0.0) / len(strengths) == pytest.approx(0.3085, abs=0.03)  # P(N < -0.5)
 
 
 def test_noise_of_the_direction_does_not_depend_on_the_distance() -> None:
     for distance in (0.5, 50.0):
         copies = noisy(1, distance, direction_noise=0.01)
         assert all(math.isclose(math.hypot(*copy.direction), 1.0) for copy in copies)
-        aside = [copy.direction[1] for copy in copies]
-        spread = math.sqrt(math.fsum(each * each for each in aside) / len(aside))
-        assert spread == pytest.approx(0.01, rel=0.05)
+        for axis in (1, 2):
+            squares = math.fsum(copy.direction[axis] ** 2 for copy in copies)
+            assert math.sqrt(squares / len(copies)) == pytest.approx(0.01, rel=0.05)
         assert all(copy.signal_strength == pytest.approx(distance**-2) for copy in copies)
 
 
@@ -465,21 +478,16 @@ def test_a_copy_in_flight_to_one_who_left_is_counted() -> None:
     assert dict(bench.ledger.station("second").refused) == {"detached": 1}
 
 
-def test_the_observer_gets_each_packet_before_any_listener() -> None:
+def test_the_observer_gets_each_packet_and_why_others_missed_it() -> None:
     bench = MediumBench()
     assert bench.why(packet(data=b"1")) == "no_listener"
     bench.listener("rx", channels=ONE)
-    bench.send(packet(data=b"2"))
-    assert bench.seen[0] == (b"1", [], "no_listener")
-    assert bench.seen[1] == (b"2", ["rx"], None)
-
-
-def test_packets_are_not_changed_on_the_way() -> None:
-    bench = MediumBench()
-    bench.listener("rx", channels=ONE)
-    sent = replace(packet(), data=bytes(range(256)), address="0013A20040A1B2C3", rssi_dbm=-60.0)
-    bench.send(sent)
-    assert bench.received[0][1].packet is sent
+    bench.listener("far", channels=ONE, pose=Pose((9.0, 0.0, 0.0)))
+    bench.send(packet(data=b"2", range=5.0))
+    assert bench.seen == [(b"1", [], "no_listener"), (b"2", ["rx"], None)]
+    reason = bench.missed["far"]
+    assert isinstance(reason, OutOfRange) and reason == "range"
+    assert (reason.limit, reason.distance) == (5.0, 9.0)
 
 
 def test_a_packet_to_one_listener_alone_follows_its_channels_only() -> None:

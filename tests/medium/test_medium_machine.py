@@ -8,7 +8,6 @@ import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -131,8 +130,6 @@ class Machine(RuleBasedStateMachine):
         self.modules[name] = Module(name, listener, queue)
         self.medium.attach(listener)
 
-    # --- what the outside does --------------------------------------------------------------
-
     @rule(name=st.sampled_from(ROBOTS), size=st.integers(0, 30))
     def send(self, name: str, size: int) -> None:
         self.offer(self.robots[name], size)
@@ -215,8 +212,6 @@ class Machine(RuleBasedStateMachine):
             module.queue.popleft()
             self.ledger.station(name).deliver()
 
-    # --- what the machine does for them -----------------------------------------------------
-
     def words(self, size: int) -> bytes:
         """Bytes that identify which packet this is."""
         self.sent_packets += 1
@@ -247,8 +242,6 @@ class Machine(RuleBasedStateMachine):
         self.current = (packet, place)
         pose = None if place is None else Pose((place, 0.0, 0.0))
         self.medium.transmit(packet, pose, self.now)
-
-    # --- what must hold ---------------------------------------------------------------------
 
     def notice(self, source: str, text: str) -> None:
         return
@@ -325,28 +318,3 @@ class Machine(RuleBasedStateMachine):
 
 TestMachine = Machine.TestCase
 TestMachine.settings = cases(1, stateful_step_count=30)
-
-
-def test_same_seed_and_inputs_give_the_same_copies() -> None:
-    def run(seed: int) -> list[tuple[Any, ...]]:
-        medium = Medium(Ledger(), seed=seed)
-        received: list[tuple[Any, ...]] = []
-        for index in range(5):
-            medium.attach(
-                Listener(
-                    name=f"rx{index}",
-                    type=TYPE,
-                    pose=Pose((index + 1.0, 0.0, 0.0)),
-                    signal_strength_noise=0.3,
-                    direction_noise=0.3,
-                    deliver=lambda copy, index=index: received.append(  # type: ignore[misc]
-                        (index, copy.packet.data, copy.signal_strength.hex(), copy.direction)
-                    ),
-                )
-            )
-        for index in range(50):
-            medium.transmit(Packet(bytes([index]), index % 3, TYPE, "tx"), Pose())
-        return received
-
-    assert run(7) == run(7)
-    assert run(7) != run(8)

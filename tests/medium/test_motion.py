@@ -68,6 +68,7 @@ def test_waypoints() -> None:
     once = Waypoints(points=((0, 0, 0), (4, 0, 0), (4, 3, 0)), speed=1, closed=False)
     assert close(once.at(2 * S, 2).position, (2, 0, 0))
     assert close(once.at(5 * S, 2).position, (4, 1, 0))
+    assert close(once.at(5 * S, 2).axis(0), (0, 1, 0))
     assert close(once.at(99 * S, 2).position, (4, 3, 0))
     round_again = Waypoints(points=((0, 0, 0), (4, 0, 0), (4, 3, 0)), speed=1)
     assert close(round_again.at((7 + 5) * S, 2).position, (0, 0, 0))
@@ -84,6 +85,8 @@ def test_timed_poses_move_and_turn_evenly_and_stay_at_the_ends() -> None:
     assert close(motion.at(0, 2).position, (0, 0, 0))
     assert close(motion.at(2 * S, 2).position, (1, 0, 0))
     assert close(motion.at(2 * S, 2).axis(0), (half, half, 0))  # the short way
+    eighth = math.pi / 8
+    assert close(motion.at(3 * S // 2, 2).axis(0), (math.cos(eighth), math.sin(eighth), 0))
     assert close(motion.at(9 * S, 2).position, (2, 0, 0))
     assert close(motion.at(9 * S, 2).axis(0), (0, 1, 0))
 
@@ -142,6 +145,7 @@ def test_no_text_does_worse_than_a_config_error(text: str) -> None:
         lambda: Waypoints(points=()),
         lambda: TimedPoses((), (), ()),
         lambda: TimedPoses((2, 1), ((0, 0, 0),) * 2, ((0, 0, 0, 1),) * 2),
+        lambda: TimedPoses((1, 1), ((0, 0, 0),) * 2, ((0, 0, 0, 1),) * 2),
         lambda: TimedPoses((1,), ((0, 0, 0),), ((0, 0, 0, 0),)),
     ],
 )

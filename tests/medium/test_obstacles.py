@@ -1,10 +1,10 @@
-"""Obstacles: sectors agree with a check of every obstacle; owners, attachment, settings."""
+"""Obstacles: segments against solids, sectors against a check of all; owners, settings."""
 
 import math
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import assume, given, strategies as st
 
 from hilgw.errors import ConfigError
 from hilgw.medium.obstacle_settings import ObstacleSettings
@@ -14,6 +14,7 @@ from hilgw.medium.obstacles import (
     Cylinder,
     Obstacle,
     Obstacles,
+    Solid,
     Sphere,
     obstacle,
 )
@@ -124,3 +125,91 @@ def test_settings_that_describe_nothing(settings: dict[str, Any], where: str) ->
     with pytest.raises(ConfigError) as caught:
         obstacle(ObstacleSettings(**settings), 2)
     assert caught.value.where == where
+    if where in ("radius", "size", "height"):
+        assert ("needs" in caught.value.what) is (where not in settings)
+
+
+COORDINATE = st.floats(-3, 3, allow_nan=False)
+SPOT = st.tuples(COORDINATE, COORDINATE, COORDINATE)
+EXTENT = st.floats(0.05, 2)
+NEARBY = st.one_of(
+    st.builds(Sphere, EXTENT),
+    st.builds(Box, st.tuples(EXTENT, EXTENT, EXTENT)),
+    st.builds(Cylinder, EXTENT, EXTENT, st.integers(0, 2)),
+    st.builds(Capsule, EXTENT, EXTENT, st.integers(0, 2)),
+)
+
+
+def outside(solid: Solid, point: Vector) -> float:
+    """How far a point is outside a solid; negative inside. Written from the definitions."""
+    if isinstance(solid, Sphere):
+        return math.hypot(*point) - solid.radius
+    if isinstance(solid, Box):
+        return max(abs(p) - s / 2 for p, s in zip(point, solid.size, strict=True))
+    assert isinstance(solid, Cylinder | Capsule)
+    across = math.hypot(*(point[axis] for axis in range(3) if axis != solid.axis))
+    along = abs(point[solid.axis])
+    if isinstance(solid, Cylinder):
+        return max(across - solid.bottom_radius, along - solid.height / 2)
+    return math.hypot(across, max(0.0, along - solid.height / 2)) - solid.cap_radius
+
+
+def clearance(solid: Solid, a: Vector, b: Vector) -> float:
+    """The least of `outside` along the segment: `outside` is convex there, so a ternary search."""
+
+    def at(t: float) -> float:
+        x, y, z = (p + t * (q - p) for p, q in zip(a, b, strict=True))
+        return outside(solid, (x, y, z))
+
+    low, high = 0.0, 1.0
+    for _ in range(200):
+        left, right = low + (high - low) / 3, high - (high - low) / 3
+        if at(left) < at(right):
+            high = right
+        else:
+            low = left
+    return min(at(0.0), at(1.0), at((low + high) / 2))
+
+
+@given(NEARBY, SPOT, SPOT)
+def test_a_segment_meets_a_solid_where_it_comes_inside(solid: Solid, a: Vector, b: Vector) -> None:
+    clear = clearance(solid, a, b)
+    assume(abs(clear) > 1e-6)
+    assert solid.meets(a, b) == (clear < 0)
+    assert solid.meets(b, a) == (clear < 0)
+
+
+@given(NEARBY, SPOT)
+def test_the_box_and_the_sphere_around_a_solid_hold_it(solid: Solid, point: Vector) -> None:
+    if outside(solid, point) <= 0:
+        assert math.hypot(*point) <= solid.radius + 1e-9
+        assert all(abs(p) <= half + 1e-9 for p, half in zip(point, solid.half, strict=True))
+
+
+@pytest.mark.parametrize("solid", [Sphere(1.0), Box((2.0, 2.0, 2.0)), Cylinder(1.0, 2.0, 2)])
+def test_cases_that_are_plain(solid: Solid) -> None:
+    assert solid.meets((-5, 0, 0), (5, 0, 0))
+    assert solid.meets((0, 0, 0), (0, 0, 0))
+    assert solid.meets((0, 0, 0), (5, 0, 0))  # begins inside
+    assert not solid.meets((-5, 0, 0), (-2, 0, 0))  # ends before it
+    assert not solid.meets((2, 0, 0), (2, 0, 0))
+    assert not solid.meets((-5, 2, 0), (5, 2, 0))  # beside it
+    assert not solid.meets((2, 0, -5), (2, 0, 5))
+    assert solid.meets((-5, 1, 0), (5, 1, 0))  # the surface belongs to it
+
+
+@pytest.mark.parametrize("axis", range(3))
+def test_a_capsule_is_longer_than_its_cylinder(axis: int) -> None:
+    capsule, cylinder = Capsule(0.5, 2.0, axis), Cylinder(0.5, 2.0, axis)
+
+    def point(along: float, across: float) -> Vector:
+        numbers = [along, across, 0.0]
+        x, y, z = numbers[-axis:] + numbers[:-axis]
+        return x, y, z
+
+    for end in (-1.4, 1.4):
+        assert capsule.meets(point(end, -5), point(end, 5))
+        assert not cylinder.meets(point(end, -5), point(end, 5))
+        assert not capsule.meets(point(end * 1.2, -5), point(end * 1.2, 5))
+    assert capsule.half == tuple(1.5 if each == axis else 0.5 for each in range(3))
+    assert capsule.radius == 1.5

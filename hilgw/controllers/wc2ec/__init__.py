@@ -61,7 +61,6 @@ class Wc2ecController(PeerController):
         return Wc2ecControllerSession(settings, version, framing)
 
     def carries_packets(self, settings: Wc2ecControllerSettings) -> bool:
-        """Return whether the settings enable its extensions."""
         return settings.extensions
 
 

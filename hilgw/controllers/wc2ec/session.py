@@ -81,7 +81,6 @@ class _Grid:
         self.jitter_ns = 0.0  # how far arrivals lately were from the line
 
     def instant(self, now: int) -> float:
-        """Return the instant of the step of a value that came now."""
         interval, self._arrived_ns = now - self._arrived_ns, now
         self._count += 1
         if self._count == 1:
@@ -185,14 +184,12 @@ class Wc2ecControllerSession:
     # --- the connection -----------------------------------------------------------------------
 
     def open(self, now: int) -> list[Event]:
-        """Begin with an external controller that connected, or a serial port that is open."""
         self._link.open(now)
         self._sampling.clear()
         events: list[Event] = [] if self._link.framed else [Connected("external controller")]
         return events + self._register_all(now)
 
     def close(self) -> list[Event]:
-        """End with the connection, which is gone."""
         was_there = self._link.alive
         self._link.close()
         self._register_ns = None
@@ -296,7 +293,6 @@ class Wc2ecControllerSession:
         return []
 
     def deliver(self, packet: PacketIn) -> list[Event]:
-        """Deliver one packet that a Receiver received (extension)."""
         index = packet.index
         number = self._numbers.get(index)
         if number is None or not self._link.is_open:
@@ -313,7 +309,6 @@ class Wc2ecControllerSession:
         return [Write(data)]
 
     def fault(self, index: int) -> list[Event]:
-        """Report that a device failed, or refused a request: one Error message."""
         number = self._numbers.get(index)
         if number is None or not self._link.is_open:
             return []

@@ -114,7 +114,6 @@ class DeviceCommands:
     def _send(
         self, tag: int, device: Device, channel: int, range_m: float, data: bytes
     ) -> list[Event]:
-        """Send a packet, with the range that it carries; its channel is in PacketOut."""
         index = device.index
         if math.isnan(range_m):  # libController lets it pass; no distance is within it
             return [Refused(index, RequestRefused.NAN, f"range of Emitter '{device.name}' is NaN")]

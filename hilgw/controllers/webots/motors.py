@@ -162,5 +162,4 @@ class MotorState:
         return math.copysign(largest, value)
 
     def _clipped(self, name: str, limit: str) -> Notice:
-        """Return the warning that Webots prints for a clipped value."""
         return Notice(f"'{self.device.name}': {name} beyond {limit} is clipped")

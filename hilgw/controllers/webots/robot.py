@@ -77,14 +77,12 @@ class KeyboardState:
         return len({*self._down(time_ns), *keys}) <= MOST_KEYS
 
     def press(self, keys: Sequence[int], time_ns: int, hold_ns: int) -> None:
-        """Hold these keys down for `hold_ns` after this simulation time."""
         self._until_ns = {key: self._until_ns[key] for key in self._down(time_ns)}
         for key in keys:
             self._until_ns[key] = time_ns + hold_ns
             self._unseen.add(key)
 
     def next_sample(self) -> int | None:
-        """Return when the keyboard is due next."""
         return self._grid.next()
 
     def sample(self, time_ns: int) -> None:

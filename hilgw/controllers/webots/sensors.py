@@ -54,7 +54,6 @@ class Receivers:
         return bool(self._grid)
 
     def next_sample(self) -> int | None:
-        """Return when a Receiver is due next."""
         return self._grid.next()
 
     def sample(self, time_ns: int) -> None:
@@ -100,7 +99,6 @@ class Cameras:
         }
 
     def images(self) -> dict[str, bytes]:
-        """Return the image of each camera, by the name of the device."""
         return {name: fields.image for name, fields in self._devices.values()}
 
     def enable(self, tag: int) -> None:
@@ -193,7 +191,6 @@ class Sensors:
         self._sampled_feedback.clear()
 
     def next_sample(self) -> int | None:
-        """Return when a sensor is due next."""
         return earliest(self.grid.next(), self.feedback_grid.next())
 
     def sample(self, time_ns: int) -> None:

@@ -120,7 +120,6 @@ class WebotsControllerSession:
     # --- the connection -----------------------------------------------------------------------
 
     def open(self, now: int) -> list[Event]:
-        """Begin after the handshake."""
         self._reader = RequestReader()
         self._state = _State.STARTING
         self._waiting = self._sent_ns = None
@@ -132,7 +131,6 @@ class WebotsControllerSession:
         return [Connected("Webots controller")]
 
     def close(self) -> list[Event]:
-        """End with the connection, which is gone."""
         state, self._state = self._state, _State.CLOSED
         if state in _ENDED:
             return []
@@ -420,7 +418,6 @@ class WebotsControllerSession:
     # --- from the controller ------------------------------------------------------------------
 
     def _accept(self, request: Request, events: list[Event], now: int) -> None:
-        """Process one request; add its events, the last of which is StepRequest."""
         if self._state is _QUITTING:
             self._accept_after_quit(events)
             return

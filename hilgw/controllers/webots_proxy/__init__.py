@@ -78,11 +78,6 @@ class WebotsProxyController(ProxyController):
         emitters: Collection[str],
         receivers: Mapping[str, int],
     ) -> WebotsProxySession:
-        """Return a session; raises ConfigError for an unknown version.
-
-        Args:
-            receivers: name -> channel.
-        """
         return WebotsProxySession(version, emitters, receivers, settings.only)
 
 

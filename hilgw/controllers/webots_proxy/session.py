@@ -117,7 +117,6 @@ class WebotsProxySession:
         return self._answers.cut(first)
 
     def answer_last(self, data: bytes) -> bytes:
-        """Return empty answers to the controller's last requests, after `cut`."""
         try:
             return b"".join([encode_answer(0) for each in self._read(data) if each != LEAVE])
         except ProtocolError:
@@ -148,7 +147,6 @@ class WebotsProxySession:
             yield request
 
     def _pass(self, request: bytes) -> bytes:
-        """Return the bytes of a request, without the blocks that Webots does not get."""
         if request == LEAVE:
             return request
         spans = spans_of(request)

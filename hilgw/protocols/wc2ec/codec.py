@@ -140,8 +140,6 @@ def decode_signal(strength: float, direction: Direction) -> tuple[float, Directi
 
 
 class _StreamLost(Exception):
-    """The length of the message is unknown."""
-
     def __init__(self, error: PeerError) -> None:
         self.error = error
 

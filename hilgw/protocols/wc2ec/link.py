@@ -79,7 +79,10 @@ class Link:
             if not all(isinstance(message, Rejected) for message in decoded):
                 self.alive = True
                 self._received_ns = now
-            elif self.alive and any(map(_is_of_unknown_device, decoded)):
+            elif self.alive and any(
+                isinstance(message, Rejected) and message.reason == RequestRefused.UNKNOWN_DEVICE
+                for message in decoded
+            ):
                 self._received_ns = now
         return messages
 
@@ -109,7 +112,3 @@ class Link:
         """
         data = encode(message)
         return data if self._framing is None else self._framing.encode(data)
-
-
-def _is_of_unknown_device(message: Message) -> bool:
-    return isinstance(message, Rejected) and message.reason == RequestRefused.UNKNOWN_DEVICE

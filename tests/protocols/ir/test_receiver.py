@@ -29,21 +29,6 @@ def split(splitter: Splitter, *durations: int) -> list[tuple[int, ...]]:
     return [received.durations for received in found if received]
 
 
-# --- frames ---------------------------------------------------------------------------------------
-
-
-def test_a_gap_ends_a_frame() -> None:
-    splitter = Splitter(GAP)
-    assert split(splitter, *FRAME, 7_999) == []
-    assert split(splitter, 300, 8_000) == [(*FRAME, 7_999, 300)]
-    assert split(splitter, *FRAME, 40_000, *FRAME) == [FRAME]
-    assert splitter.pending
-    ended = splitter.end(1_400_000)
-    assert ended is not None
-    assert ended.durations == FRAME
-    assert not splitter.pending
-
-
 def test_frames_have_the_time_when_they_began() -> None:
     splitter = Splitter(GAP)
     for us in (*FRAME, 10_000):
@@ -53,24 +38,6 @@ def test_frames_have_the_time_when_they_began() -> None:
     assert splitter.end(1_400_000) == ReceivedFrame(FRAME, sum(FRAME) + 10_000)
     splitter.feed(300)
     assert splitter.quiet() == ReceivedFrame((300,), 2 * sum(FRAME) + 10_000 + 1_400_000)
-
-
-def test_silence_ends_a_frame_and_its_gap_may_follow() -> None:
-    splitter = Splitter(GAP)
-    split(splitter, *FRAME)
-    received = splitter.quiet()
-    assert received is not None
-    assert received.durations == FRAME
-    assert splitter.quiet() is None
-    assert split(splitter, 200_000, *FRAME, 9_000) == [FRAME]
-
-
-def test_a_whole_frame_needs_no_gap() -> None:
-    splitter = Splitter(GAP, lambda frame: len(frame) == 3)
-    assert split(splitter, *FRAME) == [FRAME]
-    assert not splitter.pending
-    assert split(splitter, 9_000, *FRAME) == [FRAME]
-    assert split(splitter, 600, 300, 9_000) == [(300,)]  # it went on: the rest is strange
 
 
 def test_a_mark_too_long_for_any_is_a_space() -> None:
@@ -129,9 +96,6 @@ def test_anything_at_all_is_bounded(durations: list[int], calls: list[str]) -> N
             assert max(received.durations[::2]) < MARK_LIMIT_US
 
 
-# --- keys -----------------------------------------------------------------------------------------
-
-
 def read(name: str, *frames: tuple[int, tuple[int, ...]]) -> list[KeyEvent]:
     """What frames at these times (milliseconds) contain."""
     keys = KeyDecoder(codec(name))
@@ -166,18 +130,6 @@ def test_the_toggle_bit_distinguishes_presses(name: str) -> None:
     assert read(name, (0, frames[0]), (1_000, frames[0])) == [Pressed(first)] * 2
 
 
-def test_sirc_sends_thrice_and_it_is_one_press() -> None:
-    code = Code(1, 21)
-    frame = codec("sirc").encode(code)
-    assert read("sirc", (0, frame), (45, frame), (90, frame)) == [Pressed(code)] + [Held(code)] * 2
-    # The middle one is lost; the key is pressed again later.
-    assert read("sirc", (0, frame), (90, frame), (300, frame)) == [
-        Pressed(code),
-        Held(code),
-        Pressed(code),
-    ]
-
-
 def test_other_light_is_strange_and_forgets_nothing() -> None:
     code = Code(4, 8)
     frame = codec("nec").encode(code)
@@ -200,9 +152,6 @@ def test_presses_far_enough_apart_are_all_reported(name: str, codes: list[tuple[
         keys.read(ReceivedFrame(one.encode(code), place * pause)) for place, code in enumerate(sent)
     ]
     assert reported == [Pressed(code) for code in sent]
-
-
-# --- bytes ----------------------------------------------------------------------------------------
 
 
 @given(st.binary(max_size=40), st.sampled_from((7, 8, 16)))

@@ -58,9 +58,6 @@ def in_chunks(reader: RequestReader | AnswerReader, data: bytes, cuts: list[int]
     return found
 
 
-# --- handshake ------------------------------------------------------------------------------------
-
-
 def test_the_line_of_the_controller() -> None:
     assert encode_hello() == b"CTR"
     assert encode_hello("rob 1") == b"CTR\nRobot-Name: rob%201"
@@ -117,9 +114,6 @@ def test_the_word_of_webots() -> None:
 @given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
 def test_every_name_passes_the_handshake(name: str) -> None:
     assert decode_hello(encode_hello(name)) == encode_name(name)
-
-
-# --- requests -------------------------------------------------------------------------------------
 
 
 def test_requests_of_the_wire() -> None:
@@ -194,9 +188,6 @@ def test_any_bytes_as_requests(pieces: list[bytes]) -> None:
             assert error.what and error.fix and len(error.tail) <= 256
             break
         assert reader.pending < 150
-
-
-# --- answers --------------------------------------------------------------------------------------
 
 
 def test_answers_of_the_wire() -> None:

@@ -1,4 +1,4 @@
-"""`hilgw disarm` where several gateways run: all are asked at once, each that fails is named."""
+"""Several gateways: a stop goes to all at once, a command to the only one that has the name."""
 
 import json
 import os
@@ -12,8 +12,9 @@ import pytest
 
 from hilgw.cli.main import main
 from hilgw.client import arming, control_socket
+from hilgw.client.gateway import gateway_with
 from hilgw.engine.control_socket.listener import control_folder
-from hilgw.errors import HilgwError, PeerError
+from hilgw.errors import HilgwError, PeerError, UsageError
 from hilgw.testing.sim import DEADLINE_S
 from tests.client.several import Running, frozen, killed, peer, running, with_robots
 
@@ -79,16 +80,6 @@ def test_each_gateway_disarms_the_names_that_it_has(
     assert printed.err == ""
 
 
-def test_all_robots_of_all_gateways_are_disarmed(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    robots = {"a": with_robots("cab"), "b": with_robots("bus", "cab"), "none": "version: 1"}
-    with running(folder, **robots) as gateways:
-        assert main(["disarm", "--all"]) == 0
-        assert not gateways.armed()
-    assert capsys.readouterr().out.count(": disarmed (gateway /") == 3
-
-
 def test_an_unknown_name_is_reported_after_the_others_are_disarmed(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -128,17 +119,6 @@ def test_an_option_selects_one_gateway(folder: Path, capsys: pytest.CaptureFixtu
         assert main(["disarm", "cab", "--config", "d"]) == 5
         assert runs.armed() == {"c.cab"}
         assert "no running gateway has the configuration d" in capsys.readouterr().err
-
-
-def test_the_stop_is_the_first_message(folder: Path) -> None:
-    def answer(request: dict[str, object]) -> bytes:
-        return json.dumps({"ok": True, "robots": request.get("robots", ["bus"])}).encode() + b"\n"
-
-    with peer(folder / "a.sock", answer) as first, peer(folder / "b.sock", answer) as second:
-        assert main(["disarm", "cab"]) == 0
-        assert main(["disarm", "--all"]) == 0
-    asked = [{"do": "disarm", "robots": ["cab"]}, {"do": "disarm", "all": True}]
-    assert first == second == asked
 
 
 @pytest.mark.parametrize("words", [["cab"], ["--all"]])
@@ -189,11 +169,12 @@ def test_the_wait_for_a_frozen_gateway_ends(
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as waiting:
                 waiting.connect(str(folder / "full.sock"))
                 assert main(["disarm", "cab"]) == 5
-            assert main(["disarm", "cab", "--config", "one"]) == 5
+            with pytest.raises(PeerError, match=r"no answer whether.*a\.sock.*; nothing was"):
+                arming.arm("cab")
             never.set()
     errors = capsys.readouterr().err.splitlines()
-    assert len(errors) == 6
-    for line, name in zip(errors, ["a", "c", "full"] * 2, strict=True):
+    assert len(errors) == 3
+    for line, name in zip(errors, ["a", "c", "full"], strict=True):
         assert NOT_CONFIRMED in line and f"/{name}.sock" in line
 
 
@@ -240,3 +221,188 @@ def test_none_to_disarm_is_an_error(folder: Path, capsys: pytest.CaptureFixture[
     with running(folder, a="version: 1", b="version: 1"):
         assert main(["disarm", "--all"]) == 1
     assert "no robot with a control loop here" in capsys.readouterr().err
+
+
+STEPPED = """
+version: 1
+backend: mock
+robots: {rover: {controller: {kind: webots, listen: "tcp://127.0.0.1:1"}}}
+adapters: {radio: {kind: uart, port: ./none, framing: slip}}
+"""
+
+
+UNCONTROLLED = "bus: no controller runs: the configuration has none\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "printed"),
+    [
+        ("arm bus", 0, "bus: armed (gateway B)"),
+        ("mode bus", 0, "bus: simulation (body down) (gateway B)"),
+        ("send bus.tx hello", 0, "bus.tx: 5 B queued (gateway B)"),
+        ("send radio hello", 0, "radio: 5 B queued (gateway C)"),
+        ("set bus.rx --channel 3", 0, "bus.rx: channel 3 (gateway B)"),
+        ("set radio --at 0013A2004AB67FB2 D4", 1, "hilgw: C: "),
+        ("place bus 1 2 3", 0, "bus: 1, 2, 3 m (gateway B)"),
+        ("key rover up", 5, "hilgw: C: rover: no controller is connected"),
+        ("say rover hello", 5, "hilgw: C: rover: no controller is connected"),
+        ("send bus.tx --hex=", 1, "hilgw: bus.tx (gateway B): refused: invalid"),
+    ],
+)
+def test_the_gateway_that_has_the_name_answers_and_is_named(
+    command: str, code: int, printed: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    robots = {"a": with_robots("cab"), "b": with_robots("cab", "bus"), "c": STEPPED}
+    killed(folder / "dead.sock")
+    with running(folder, **robots):
+        assert main(command.split()) == code
+    shown = "".join(capsys.readouterr()).replace(UNCONTROLLED, "")
+    for name in "abc":
+        shown = shown.replace(f"/{name}.yaml at {folder}/{name}.sock", name.upper())
+    assert shown.startswith(printed) and shown.count("\n") == 1
+
+
+def test_json_names_the_gateway_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with running(folder, a=with_robots("cab"), b=with_robots("bus")):
+        assert main(["mode", "bus", "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)["gateway"]
+        assert found == f"/b.yaml at {folder}/b.sock" == gateway_with("robot", "bus").label
+        assert main(["mode", "bus", "--json", "--config", "b"]) == 0
+        assert "gateway" not in json.loads(capsys.readouterr().out)
+
+
+COMMANDS = [
+    "arm cab",
+    "mode cab simulation",
+    "send cab.tx hello",
+    "set cab.rx --channel 3",
+    "set cab --at 0013A2004AB67FB2 D4",
+    "place cab 1 2 3",
+    "key cab up",
+    "say cab hello",
+]
+
+
+@pytest.mark.parametrize("command", [each for each in COMMANDS if "--at" not in each])
+def test_a_name_that_two_gateways_have_is_refused(
+    command: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    robots = {"a": with_robots("cab"), "b": with_robots("cab"), "c": with_robots("bus")}
+    with running(folder, **robots) as gateways:
+        for name in ("a", "b"):
+            gateways.gateways[name].control_loops.disarm("cab")
+        assert main(command.split()) == 2
+        assert gateways.armed() == {"c.bus"}
+        for name in ("a", "b"):
+            cab = gateways.gateways[name].robots["cab"]
+            assert cab.receivers["rx"].receiver.getChannel() == 0
+            assert gateways.gateways[name].scene.pose_of("cab") is None
+    error = capsys.readouterr().err
+    assert "several gateways have the " in error and "--config" in error
+    assert "/a.yaml at" in error and "/b.yaml at" in error and "/c.yaml" not in error
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_name_that_no_gateway_has_is_an_error(
+    command: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with running(folder, a=with_robots("bus"), b=with_robots("van")):
+        assert main(command.split()) == 1
+    error = capsys.readouterr().err
+    assert "no running gateway has the " in error and "'cab" in error
+    assert "/a.yaml at" in error and "/b.yaml at" in error
+    fixed = "known here: bus" in error or "did you mean 'bus." in error
+    assert fixed is ("--at" not in command)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("garbage", [b"", b"{", b'{"error": "unknown request"}\n', b'{"found": 1}'])
+def test_a_gateway_that_does_not_identify_itself_is_named_and_nothing_is_sent(
+    command: str, garbage: bytes, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (
+        running(folder, a=with_robots("cab")) as gateways,
+        peer(folder / "old.sock", lambda _: garbage) as asked,
+    ):
+        gateways.gateways["a"].control_loops.disarm("cab")
+        assert main(command.split()) == 5
+        assert [each["do"] for each in asked] == ["find"]
+        assert not gateways.armed()
+    error = capsys.readouterr().err
+    assert f"no answer whether it has the {asked[0]['kind']} 'cab" in error
+    assert f"{folder}/old.sock; nothing was sent; name one gateway with --config" in error
+
+
+def test_a_silent_gateway_is_named_beside_two_that_have_it(folder: Path) -> None:
+    silent = peer(folder / "c.sock", lambda _: b"")
+    with silent, running(folder, a=with_robots("cab"), b=with_robots("cab")):
+        with pytest.raises(UsageError, match=r"/a\.yaml.*/b\.yaml.*no answer.*c\.sock"):
+            arming.arm("cab")
+
+
+def test_robots_of_two_gateways_are_armed_all_or_none(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with running(folder, a=with_robots("cab", "van"), b=with_robots("bus", "van")) as gateways:
+        for gateway in gateways.gateways.values():
+            gateway.control_loops.disarm(*gateway.control_loops)
+        for names in ("cab bus van", "cab bus lorry"):
+            assert main(["arm", *names.split()]) in (1, 2)
+            assert not gateways.armed()
+        capsys.readouterr()
+        assert main(["arm", "cab", "bus", "cab"]) == 0
+        assert gateways.armed() == {"a.cab", "b.bus"}
+    cab, bus = capsys.readouterr().out.splitlines()
+    assert cab.startswith("cab: armed (gateway /a.yaml") and "bus: armed (gateway /b.yaml" in bus
+
+
+def test_all_robots_are_armed_in_one_gateway_only(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with running(folder, a=with_robots("cab"), b=with_robots("bus")) as gateways:
+        for name, robot in (("a", "cab"), ("b", "bus")):
+            gateways.gateways[name].control_loops.disarm(robot)
+        assert main(["arm", "--all"]) == 2
+        assert not gateways.armed()
+        error = capsys.readouterr().err
+        assert "several gateways are running" in error and "/a.yaml at" in error
+        with pytest.raises(UsageError, match="several gateways"):
+            arming.arm()
+        assert main(["arm", "--all", "--config", "b"]) == 0
+        assert gateways.armed() == {"b.bus"}
+        assert capsys.readouterr().out == "bus: armed\n"
+        assert main(["arm", "--all", "--control", str(folder / "a.sock")]) == 0
+        assert gateways.armed() == {"a.cab", "b.bus"}
+
+
+def test_one_that_does_not_answer_is_named_and_hides_no_other(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    killed(folder / "K.sock")
+    assert main(["status"]) == 5
+    assert "no gateway of yours is running" in capsys.readouterr().err
+    with (
+        running(folder, A=with_robots("bus"), B="version: 1\nrobots: {cab: {}}\n"),
+        peer(folder / "C.sock", lambda request: b""),
+        peer(
+            folder / "D.sock",
+            lambda request: b'{"error": "unknown \\u001b request", "version": 2}\n',
+        ),
+    ):
+        assert main(["status"]) == 5
+        printed = capsys.readouterr().out
+        assert max(map(len, printed.splitlines())) <= 80 + len(str(folder))
+        shown = " ".join(printed.split())
+        assert f"the gateway does not answer (process {os.getpid()}: " in shown
+        assert "bus: armed, body down" in shown
+        assert f"{folder}/C.sock: the gateway does not answer" in shown
+        assert f"{folder}/D.sock: 'unknown" in shown
+        assert "\x1b" not in printed
+        assert main(["status", "--json"]) == 5
+        names = [Path(each["control"]).name for each in json.loads(capsys.readouterr().out)]
+        assert names == ["A.sock", "B.sock", "C.sock", "D.sock"]
+        assert main(["status", "-c", "B"]) == 0
+        assert main(["metrics"]) == 5
+        printed = capsys.readouterr()
+        assert 'hilgw_info{config="/A.yaml"' in printed.out
+        assert "C.sock: the gateway does not answer" in printed.err
