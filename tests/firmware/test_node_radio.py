@@ -88,54 +88,47 @@ def built(folder: Path, name: str, parts: dict[str, str]) -> str:
     return str(target)
 
 
+ROBOT = """
+version: 1
+webots: R2020a
+robots:
+  mouse:
+    position: [0, 0, 0]
+    devices:
+      tx: {node: Emitter, type: radio, channel: 12}
+      rx: {node: Receiver, type: radio, channel: 12}
+    body: {kind: wc2ec, connect: "tcp://127.0.0.1:27015", simulated: true, original_peer: true,
+           mock: {width: 9.0, depth: 9.0}}
+    controller: {kind: wc2ec, port: /dev/ttyACM0, baudRate: 115200, extensions: true,
+                 mock: {program: "PROGRAM"}}
+adapters:
+  xbee0: {kind: xbee, port: /dev/ttyUSB0, channel: 12, air: lab, position: [1, 0, 0]}
+airs:
+  lab:
+    nodes: {remote: {mock: xbee, channel: 12, position: [3, 0, 0], replies: {fast: pong}}}
+"""
+
+
 def test_a_controller_has_packets_on_the_medium(gateway: Any, tmp_path: Path) -> None:
-    node = {"mock": "xbee", "channel": 12, "position": [3, 0, 0], "replies": {"fast": "pong"}}
-    robot = {
-        "position": [0, 0, 0],
-        "devices": {
-            "tx": {"node": "Emitter", "type": "radio", "channel": 12},
-            "rx": {"node": "Receiver", "type": "radio", "channel": 12},
-        },
-        "body": {
-            "kind": "wc2ec", "connect": "tcp://127.0.0.1:27015", "simulated": True,
-            "original_peer": True, "mock": {"width": 9.0, "depth": 9.0},
-        },
-        "controller": {
-            "kind": "wc2ec", "port": "/dev/ttyACM0", "baudRate": 115200, "extensions": True,
-            "mock": {"program": built(tmp_path, "controller", CONTROLLER)},
-        },
-    }  # fmt: skip
-    xbee = {
-        "kind": "xbee", "port": "/dev/ttyUSB0", "channel": 12, "air": "lab", "position": [1, 0, 0],
-    }  # fmt: skip
-    running = gateway(
-        {
-            "version": 1,
-            "webots": "R2020a",
-            "robots": {"mouse": robot},
-            "adapters": {"xbee0": xbee},
-            "airs": {"lab": {"nodes": {"remote": node}}},
-        }
-    )
+    running = gateway(ROBOT.replace("PROGRAM", built(tmp_path, "controller", CONTROLLER)))
     running.mock("mouse").wait_for(lambda mock: mock.body.wheels[0] == 3.0, LONG_S)
 
 
+CART = """
+version: 1
+webots: R2020a
+robots:
+  cart:
+    body: {kind: wc2ec, port: /dev/ttyACM0, baudRate: 115200, extensions: true,
+           mock: {program: "PROGRAM"}}
+    controller:
+      {kind: wc2ec, listen: "tcp://127.0.0.1:20002", extensions: true,
+       mock: {emitter: tx, receiver: rx, channel: 7, message: "turn {n}", message_ms: 100}}
+"""
+
+
 def test_a_body_sends_and_receives_packets(gateway: Any, tmp_path: Path) -> None:
-    port = free_port()
-    robot = {
-        "body": {
-            "kind": "wc2ec", "port": "/dev/ttyACM0", "baudRate": 115200, "extensions": True,
-            "mock": {"program": built(tmp_path, "body", BODY)},
-        },
-        "controller": {
-            "kind": "wc2ec", "listen": f"tcp://127.0.0.1:{port}", "extensions": True,
-            "mock": {
-                "emitter": "tx", "receiver": "rx", "channel": 7, "message": "turn {n}",
-                "message_ms": 100,
-            },
-        },
-    }  # fmt: skip
-    running = gateway({"version": 1, "webots": "R2020a", "robots": {"cart": robot}})
-    controller = running.mock("cart")
+    text = CART.replace("PROGRAM", built(tmp_path, "body", BODY))
+    controller = gateway(text.replace("20002", str(free_port()))).mock("cart")
     controller.wait_for(lambda mock: mock.messenger.received >= 3, LONG_S)
     assert controller.wait_for(lambda mock: mock.messenger.last).startswith(b"turn ")

@@ -96,6 +96,7 @@ def test_files_follow_one_another_by_size(tmp_path: Path) -> None:
     first, second = (recorded.events(name) for name in names)
     assert [each["time_ns"] for each in first + second] == list(range(40 - len(first + second), 40))
     assert recorded.reports[-1].file.endswith(names[-1])
+    assert not any(each.notice for each in recorded.reports)
 
 
 def test_files_follow_one_another_by_age(tmp_path: Path) -> None:
@@ -345,12 +346,3 @@ def test_a_size_below_four_beginnings_is_raised_with_one_notice(
     notices = [each.notice for each in recorded.reports]
     assert {*filter(None, notices)} == {next(filter(None, notices))}
     assert f"max_mb {max_bytes / 1e6:g} counts as 0." in notices[-1]
-
-
-def test_a_size_above_four_beginnings_has_no_notice(tmp_path: Path) -> None:
-    recorded = Recorded(tmp_path, max_bytes=5000)
-    for number in range(300):
-        recorded.files.write([line(number)])
-    recorded.files.close()
-    assert len(recorded.names()) > 2
-    assert not any(each.notice for each in recorded.reports)
