@@ -109,14 +109,6 @@ def test_mcap_has_a_schema_for_each_topic(run: Path) -> None:
     assert (messages[-1][0].name, log["message"]) == ("foxglove.Log", "antenna turned")
 
 
-def test_json_lines_are_the_events(run: Path) -> None:
-    out = io.StringIO()
-    found = Recording(run)
-    convert.to_json_lines(found, out)
-    head, *events = map(json.loads, out.getvalue().splitlines())
-    assert (head, events) == (found.head, list(found.events()))
-
-
 def test_the_first_difference_of_each_stream_is_found(tmp_path: Path) -> None:
     """The order between streams, the times, the pieces of bytes and the measures of other gateways
     differ without being named."""

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -67,34 +66,6 @@ airs:
     nodes:
       spare: {mock: beep, link: ./spare, baudRate: 38400}
 """
-
-SOME = "received or sent or sizes or mapping or pipe or by_hand"  # test_conformance.py has them all
-
-OWN_TEST = '''
-"""The test that comes with it."""
-
-import serial
-from hilgw_beep.adapter import ADAPTER, frame
-
-from hilgw.testing import AdapterConformance, Vector
-
-
-class TestBeep(AdapterConformance):
-    adapter = ADAPTER
-    settings = {"power_dbm": 3}
-    common = {"baudRate": 115200, "channel": 7}
-    vectors = (
-        Vector(data=b"ping", receives=frame(b"R", b"(\\x07ping")),
-        Vector(data=b"ping", sends=frame(b"T", b"\\x01\\x07ping")),
-    )
-
-
-def test_by_hand(firmware_mock):
-    module = firmware_mock("beep", baudRate=115200)
-    with serial.Serial(module.port, 115200, timeout=30) as program:
-        program.write(frame(b"Q"))
-        assert program.read(6)[1:2] == b"I"
-'''
 
 
 def wheel(folder: Path) -> Path:
@@ -193,33 +164,7 @@ def test_what_is_wrong_is_reported_with_its_place(here: Path) -> None:
         ), done.stderr
 
 
-def test_a_configuration_runs_on_its_mock(here: Path) -> None:
-    simulated = ("--speed", "max", "--set", "airs.hall.nodes.spare.link=null", "--duration", "2s")
-    done = run_program(
-        *COMMAND, "--config", "beep.yaml", *simulated, "--report", "out.json", cwd=here
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    report: dict[str, Any] = json.loads((here / "out.json").read_text())
-    assert report["ledger"]["adds_up"]
-    assert report["stations"]["beep0"]["delivered"] > 5
-    assert "up: beep" in done.stdout
-
-
 def test_the_mock_runs_alone(here: Path) -> None:
     with Gateway(here, ["mock", "beep", "--link", "./a"]) as mock:
         assert (here / "a").exists()
         assert mock.stop(signal.SIGTERM) == 143
-
-
-def test_its_own_tests_use_the_kit(here: Path, installed: str) -> None:
-    (here / "test_beep.py").write_text(OWN_TEST)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", "-k", SOME],
-        cwd=here,
-        env=environment(here, PYTHONPATH=installed),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-3000:]
