@@ -19,6 +19,7 @@ from ctypes import (
     c_void_p,
 )
 from pathlib import Path
+from typing import Any
 
 SOURCES = Path(__file__).parents[2] / "tools" / "firmware" / "hilgw_node"
 LIBRARY = SOURCES / "src" / "hilgw_node.c"
@@ -237,8 +238,7 @@ class Robot:
 
     @property
     def ready(self) -> bool:
-        is_ready: bool = self.library.hilgw_controller_ready(self.itself)
-        return is_ready
+        return bool(self.library.hilgw_controller_ready(self.itself))
 
     @property
     def packet(self) -> tuple[str, int, bytes, tuple[float, ...]] | None:
@@ -250,50 +250,40 @@ class Robot:
         signal = (packet.strength, *packet.direction)
         return self.names[packet.device], packet.channel, data, signal
 
-    def _asked(self, call: str, name: str, *arguments: object) -> bool:
-        function = getattr(self.library, f"hilgw_{call}")
-        return bool(function(self.itself, c_uint8(self.names.index(name)), *arguments))
+    def _call(self, function: str, name: str, *arguments: object) -> Any:
+        call = getattr(self.library, f"hilgw_{function}")
+        return call(self.itself, c_uint8(self.names.index(name)), *arguments)
 
     def send(self, name: str, channel: int, data: bytes) -> bool:
         length = c_uint16(len(data))
-        return self._asked("controller_send", name, c_int32(channel), data, length)
+        return bool(self._call("controller_send", name, c_int32(channel), data, length))
 
     def set_emitter(self, name: str, channel: int, range_m: float) -> bool:
-        return self._asked("controller_emitter", name, c_int32(channel), c_float(range_m))
+        return bool(self._call("controller_emitter", name, c_int32(channel), c_float(range_m)))
 
     def set_receiver(self, name: str, channel: int, period_ms: int) -> bool:
-        return self._asked("controller_receiver", name, c_int32(channel), c_int32(period_ms))
+        return bool(self._call("controller_receiver", name, c_int32(channel), c_int32(period_ms)))
 
     def radio(self, name: str) -> tuple[int, float]:
         """Return channel and range that the gateway has set; without these -7, and -7."""
-        index = c_uint8(self.names.index(name))
-        channel: int = self.library.hilgw_body_channel(self.itself, index, c_int32(-7))
-        range_m: float = self.library.hilgw_body_range(self.itself, index, c_float(-7))
-        return channel, range_m
+        channel = self._call("body_channel", name, c_int32(-7))
+        return channel, self._call("body_range", name, c_float(-7))
 
     def receive(self, name: str, channel: int, data: bytes, *signal: float) -> bool:
         """Pass on what a Receiver received. signal: its strength and direction."""
         memory = ctypes.create_string_buffer(data, len(data))
         packet = Packet(ctypes.addressof(memory), len(data), self.names.index(name), channel)
         packet.strength, packet.direction = signal[0], (c_float * 3)(*signal[1:])
-        taken: bool = self.library.hilgw_body_receive(self.itself, ctypes.byref(packet))
-        return taken
+        return bool(self.library.hilgw_body_receive(self.itself, ctypes.byref(packet)))
 
     def command(self, name: str, target: float) -> bool:
-        index = c_uint8(self.names.index(name))
-        taken: bool = self.library.hilgw_controller_set(self.itself, index, c_float(target))
-        return taken
+        return bool(self._call("controller_set", name, c_float(target)))
 
     def value(self, name: str, otherwise: float = -1.0) -> float:
-        index = c_uint8(self.names.index(name))
-        value: float = self.library.hilgw_value(self.itself, index, c_float(otherwise))
-        return value
+        return float(self._call("value", name, c_float(otherwise)))
 
     def report(self, name: str, value: float) -> None:
-        index = c_uint8(self.names.index(name))
-        self.library.hilgw_body_set(self.itself, index, c_float(value))
+        self._call("body_set", name, c_float(value))
 
     def motor(self, name: str, now_ms: int) -> float:
-        index = c_uint8(self.names.index(name))
-        target: float = self.library.hilgw_body_motor(self.itself, index, c_uint32(now_ms))
-        return target
+        return float(self._call("body_motor", name, c_uint32(now_ms)))

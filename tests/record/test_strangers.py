@@ -3,39 +3,19 @@
 import json
 import time
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings, strategies as st
 
 from hilgw.cli.main import main
-from hilgw.record.events import EVENTS, FIRST_LINE, MEDIUM
+from hilgw.record.events import EVENTS, MEDIUM
 from hilgw.record.pcapng import encode_packet
-from hilgw.record.plot import rows_of
 from hilgw.record.recording import Recording
 from tests.record.samples import recorded
-from tests.view.samples import CLASSES, MORE, sample
+from tests.view.samples import MORE, sample
 
 S = 10**9
 UART = "version: 1\nadapters: {uart0: {kind: uart, port: /dev/null}}\n"
-JSON = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
-    max_leaves=8,
-)
-
-
-@st.composite
-def strange(draw: st.DrawFn) -> dict[str, Any]:
-    """An event, of which some keys have any value, or none."""
-    event = sample(draw(st.sampled_from([*CLASSES])))
-    for name in draw(st.lists(st.sampled_from(list(event)), max_size=2)):
-        if draw(st.booleans()):
-            event[name] = draw(JSON)
-        else:
-            event.pop(name, None)
-    return event
 
 
 def block(text: str, interface: int = EVENTS, time_ns: int = 10**18) -> bytes:
@@ -47,26 +27,6 @@ def block(text: str, interface: int = EVENTS, time_ns: int = 10**18) -> bytes:
 def strange_file(folder: Path, *blocks: bytes) -> Path:
     run = {"configuration": UART, "arguments": ["--set", "medium.seed=3"]}
     return recorded(folder / "a.pcapng", *blocks, epoch_ns=10**18, **run)
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.lists(strange(), max_size=4), st.sampled_from([MEDIUM, EVENTS, FIRST_LINE]))
-@example([{**sample("packet"), "data": "zz"}], EVENTS)
-@example([{**sample("value"), "robot": "\x1b[2J\ud800"}], EVENTS)
-@example([{**sample("value"), "value": float("nan")}], EVENTS)
-@example([{**sample("value"), "value": 10**400}], EVENTS)
-def test_every_command_reads_it_or_names_the_fault(
-    events: list[dict[str, Any]], interface: int
-) -> None:
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        path = str(strange_file(folder, *(block(json.dumps(e), interface) for e in events)))
-        for words in ([], ["a", "--json"], ["--lost"], ["--frames"]):
-            assert main(["show", path, *words]) in (0, 1)
-        for to in ("csv/", "a.jsonl", "a.mcap"):
-            assert main(["convert", path, str(folder / to)]) in (0, 1)
-        assert main(["diff", path, path]) in (0, 1)
-        rows_of(Recording(Path(path)).events(), [])
 
 
 STATUS = MORE["status"]["status"]
