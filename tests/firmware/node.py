@@ -74,6 +74,36 @@ unsigned feed_all(hilgw_link *link, const uint8_t *data, unsigned count, uint32_
   return used;
 }
 """  # what would be millions of calls from Python
+MAIN = """
+#define _POSIX_C_SOURCE 200112L
+#include <poll.h>
+#include <time.h>
+#include <unistd.h>
+#include "hilgw_node.h"
+static uint8_t in[1024], out[1024], packet[HILGW_RADIO_BYTES + 2];
+static hilgw_link line;
+static hilgw_robot robot;
+static hilgw_device devices[] = {DEVICES};
+int main(void) {
+  hilgw_link_init(&line, &hilgw_cobs_crc16, HILGW_BUFFER(packet), HILGW_BUFFER(in),
+                  HILGW_BUFFER(out));
+  INIT;
+  for (uint8_t data[100];;) {
+    struct pollfd waits = {.fd = 0, .events = POLLIN};
+    const ssize_t size = poll(&waits, 1, 5) > 0 ? read(0, data, sizeof data) : 0;
+    if (size < 0 || (size == 0 && waits.revents)) return 0;
+    for (ssize_t i = 0; i < size; i++) hilgw_byte_in(&line, data[i]);
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const uint32_t now_ms = (uint32_t)now.tv_sec * 1000u + (uint32_t)(now.tv_nsec / 1000000);
+    WORK
+    for (int16_t next; (next = hilgw_byte_out(&line)) >= 0;) {
+      const uint8_t one = (uint8_t)next;
+      if (write(1, &one, 1) != 1) return 1;
+    }
+  }
+}
+"""  # a program on this computer, whose line is its standard input and output
 SENSOR, LINEAR, ROTATIONAL, EMITTER, RECEIVER = range(5)  # hilgw_kind
 INLINE = 16  # bytes that ctypes keeps in the object itself, where no sanitizer looks
 TAKEN = ctypes.create_string_buffer(1 << 17)  # what such a loop returns
@@ -111,6 +141,14 @@ class Counted(ctypes.Structure):
         ("length", c_uint16),
         ("counts", c_uint16 * len(COUNTERS)),
     ]
+
+
+def main_of(parts: dict[str, str]) -> str:
+    """Return the source of a program. parts: DEVICES, INIT and WORK of MAIN."""
+    text = MAIN
+    for key, part in parts.items():
+        text = text.replace(key, part)
+    return text
 
 
 def compiled(target: Path, *options: str, source: Path = LIBRARY) -> Path:

@@ -15,7 +15,7 @@ import yaml
 from hilgw.errors import ConfigError, UsageError
 from tests.e2e.running import Gateway, run, run_program, wait_until
 from tests.firmware.emulated import elf
-from tests.firmware.node import FRAMINGS, SOURCES
+from tests.firmware.node import FRAMINGS, SOURCES, main_of
 
 pytestmark = [
     pytest.mark.process,
@@ -48,38 +48,17 @@ int main(void) {
   return 0;
 }
 """
-
-
-BODY = """
-#include <poll.h>
-#include <time.h>
-#include <unistd.h>
-#include "hilgw_node.h"
-static uint8_t in[255], out[255], packet[HILGW_WC2EC_BYTES + 2];
-static hilgw_link line;
-static hilgw_robot robot;
-static hilgw_device motor = {.name = "wheel", .kind = HILGW_ROTATIONAL_MOTOR};
-int main(void) {
-  hilgw_link_init(&line, &FRAMING, HILGW_BUFFER(packet), HILGW_BUFFER(in), HILGW_BUFFER(out));
-  hilgw_body_init(&robot, &line, &motor, 1, hilgw_r2020a, 10);
-  for (uint8_t data[100];;) {
-    struct pollfd waits = {.fd = 0, .events = POLLIN};
-    const ssize_t size = poll(&waits, 1, 5) > 0 ? read(0, data, sizeof data) : 0;
-    if (size < 0 || (size == 0 && waits.revents)) return 0;
-    for (ssize_t i = 0; i < size; i++) hilgw_byte_in(&line, data[i]);
-    struct timespec now;
-    timespec_get(&now, TIME_UTC);
-    const uint32_t now_ms = (uint32_t)now.tv_sec * 1000u + (uint32_t)(now.tv_nsec / 1000000);
+BODY = main_of(
+    {
+        "DEVICES": '{.name = "wheel", .kind = HILGW_ROTATIONAL_MOTOR}',
+        "INIT": "hilgw_body_init(&robot, &line, devices, 1, hilgw_r2020a, 10)",
+        "WORK": """
     (void)hilgw_body_poll(&robot, now_ms);
     const float velocity = hilgw_body_motor(&robot, 0, now_ms);
     hilgw_body_set(&robot, 0, FAULT ? velocity / 2 : velocity);
-    for (int16_t next; (next = hilgw_byte_out(&line)) >= 0;) {
-      const uint8_t one = (uint8_t)next;
-      if (write(1, &one, 1) != 1) return 1;
+    """,
     }
-  }
-}
-"""
+)
 BRAIN = """
 import math
 from controller import Robot

@@ -13,7 +13,7 @@ import trustme
 from hilgw import client
 from hilgw.testing.sim import DEADLINE_S
 from tests.e2e.running import HOST, Gateway
-from tests.web.pages.browser import Web, opened, wait_for
+from tests.web.pages.browser import Web, card, opened, wait_for
 
 CONFIG = """
 version: 1
@@ -118,7 +118,7 @@ def test_a_visitor_of_the_role_drive_acts(gateway: Gateway, tls: Web, chromium: 
     with opened(chromium, url, ignore_https_errors=True) as page:
         wait_for(page.get_by_text("may command"))
         assert "token" not in page.url
-        own = page.locator(".gateway", has=page.get_by_role("heading", name="hosts", exact=True))
+        own = card(page, FILE)
         own.get_by_role("combobox", name="Object").click()
         page.get_by_role("option", name="rover").click()
         own.get_by_label("x in m").fill("2")

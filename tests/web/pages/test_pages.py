@@ -17,7 +17,7 @@ import pytest
 from hilgw.reasons import NotReceivedReason
 from hilgw.testing.sim import DEADLINE_S, wait_until
 from tests.e2e.running import Gateway
-from tests.web.pages.browser import Web, beside, opened, press_enter, shell, wait_for
+from tests.web.pages.browser import Web, beside, card, opened, press_enter, shell, wait_for
 
 CONFIG = """
 version: 1
@@ -41,9 +41,7 @@ GONE_MS = """(name) => [...document.querySelectorAll(".gateway header")].some((e
 
 def state_of(page: Any, word: str) -> Any:
     """Where the gateway of these tests, and no other of this machine, has this state."""
-    heading = page.get_by_role("heading", name=FILE.removesuffix(".yaml"), exact=True)
-    gateway = page.locator(".gateway", has=heading)
-    return gateway.locator(".state", has_text=re.compile(f"^{word}$")).first
+    return card(page, FILE).locator(".state", has_text=re.compile(f"^{word}$")).first
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -145,11 +143,10 @@ def test_the_page_fits_each_screen_and_what_was_lost_is_on_a_narrow_one(
 ) -> None:
     with Gateway(folder, [FILE]), opened(chromium, web.url) as page:
         shell(folder, "hilgw send rover.tx --channel=3 hello")
-        heading = page.get_by_role("heading", name=FILE.removesuffix(".yaml"), exact=True)
-        card = page.locator(".gateway", has=heading)
-        lost = card.get_by_role("region", name="Losses").get_by_role("cell", name="1", exact=True)
+        own = card(page, FILE)
+        lost = own.get_by_role("region", name="Losses").get_by_role("cell", name="1", exact=True)
         wait_for(lost)
-        last = card.get_by_role("columnheader", name="last loss")
+        last = own.get_by_role("columnheader", name="last loss")
         for width, scheme in ((1280, "dark"), (390, "light")):
             page.set_viewport_size({"width": width, "height": 800})
             page.emulate_media(color_scheme=scheme)

@@ -11,7 +11,7 @@ import pytest
 from hilgw import client
 from hilgw.testing.sim import wait_until
 from tests.e2e.running import Gateway, patient
-from tests.web.pages.browser import Web, opened, wait_for
+from tests.web.pages.browser import Web, opened, wait_for, wait_until_it_fits
 
 CONFIG = """
 version: 1
@@ -129,10 +129,7 @@ def test_a_robot_is_armed_driven_by_keys_and_disarmed(
         wait_for(row.get_by_text(re.compile("^standing")))
         assert gateway.report()["control_loops"]["driven"]["armed"] is False
         wait_for(page.get_by_role("region", name="Stop log").get_by_text("disarmed").first)
-        for width in (390, 1280):
-            page.set_viewport_size({"width": width, "height": 800})
-            fits = "width => document.documentElement.scrollWidth <= width"
-            page.wait_for_function(fits, arg=width)
+        wait_until_it_fits(page)
 
 
 def test_a_motor_whose_controller_ended_stands_and_the_page_shows_both(
