@@ -191,6 +191,7 @@ class Replay:
     # --- what the device does ---------------------------------------------------------------------
 
     def _due(self) -> int | None:
+        """Return the time of the next step; None if it waits for hilgw, or there is none."""
         while self._step in self._left_out:
             self._step = self._left_out.pop(self._step)
         if self._step == len(self._steps) or not self._is_open:

@@ -203,6 +203,7 @@ class Files:
         return begin
 
     def _open_next(self, first: Path) -> None:
+        """Open the next file that does not exist: those of an earlier recording stay."""
         while True:
             self._number += 1
             self._path = first.with_stem(f"{first.stem}-{self._number:04}")

@@ -107,6 +107,7 @@ def _navigation(path: str, page: Page) -> str:
 
 
 def _build_playhead(page: Page, recorded: Recorded) -> None:
+    """Build the slider and the buttons of a recording: one time for all pages and visitors."""
     from nicegui import ui
 
     may, is_held = page.grant.allows("drive"), False

@@ -41,6 +41,7 @@ class Shadow:
             compare(event["device"], value, [Quantity(name) for name in event["fields"]], now)
 
     def _end_window(self) -> None:
+        """End the window; only its figures are kept: a recording may be long."""
         for name, figures in _figures(self._window):
             from_s = ((self._from_ns or 0) - self._begin_ns) / 1e9
             self._found[name].append({"from_s": from_s, **figures})

@@ -320,6 +320,7 @@ class CodecRules(Subject):
     # --- sessions ---------------------------------------------------------------------------------
 
     def _ready_session(self) -> tuple[WatchedSession, int]:
+        """Return a session after the handshake with its mock, without the mock."""
         simulation = Simulation.ready(self)
         session = WatchedSession(simulation.near.session.inner, self.adapter.limits.window)
         session.ready = True

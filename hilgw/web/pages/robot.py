@@ -111,7 +111,7 @@ class Robot:
                 accepted.set_value("")  # for one arming only
                 if await sure:
                     motors = [each.strip() for each in accepted.value.split(",") if each.strip()]
-                    await do(f"{name} is armed", lambda: reason(motors))
+                    await do(f"{name} is armed", reason, motors)
 
             button("Arm…", arm)
             self._mode = ui.select(list(MODES), label="Mode").props("dense outlined")

@@ -120,6 +120,7 @@ class Section:
             self._form[0].set_options(names)
 
     async def _switch(self) -> None:
+        """Make the 3-D view, which is there only while it is shown."""
         from nicegui import ui
 
         has_webgl, background = await ui.run_javascript(LOOK, timeout=10)
