@@ -89,7 +89,7 @@ def repeating(path: Path, old: float) -> Recording:
     return Recording(recorded(path, *events, begin_ns=BEGIN))
 
 
-def test_a_state_that_is_repeated_is_no_new_event(tmp_path: Path) -> None:
+def test_a_state_that_is_repeated_is_not_a_new_event(tmp_path: Path) -> None:
     first, second = (repeating(tmp_path / f"{old}.pcapng", old) for old in (3.0, 4.0))
     assert [(each["event"], each.get("since_ns")) for each in first.events()] == [
         ("value", BEGIN - S),
