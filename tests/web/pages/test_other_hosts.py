@@ -93,7 +93,7 @@ def test_the_token_is_asked_for_and_a_monitor_looks_and_stops(tls: Web, chromium
         assert page.url == tls.url
         assert page.context.cookies() == []  # they would go to every port of this machine
         page.get_by_role("link", name="Scene").click()
-        wait_for(page.locator("[data-object=rover]"))
+        wait_for(card(page, FILE).locator("[data-object=rover]"))
         assert page.get_by_role("button", name="Place").count() == 0
         page.get_by_role("button", name="STOP ALL").click()
         answer = page.locator("#stop-answer")
