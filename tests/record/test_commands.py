@@ -13,8 +13,8 @@ from hilgw.record.pcapng import RecordingError
 from hilgw.record.plot import rows_of
 from hilgw.record.recording import Recording
 from hilgw.record.story import Story
-from tests.record.samples import COMMAND, VALUE, recorded
-from tests.view.samples import sample
+from tests.record.samples import COMMAND, VALUE
+from tests.view.samples import recorded, sample
 
 S = 10**9
 BEGIN = 50 * S

@@ -14,7 +14,8 @@ from hilgw.record import convert
 from hilgw.record.compare import Difference, compare
 from hilgw.record.recording import Recording
 from tests.cli.output.test_federation import gateway
-from tests.record.samples import COMMAND, PACKET, VALUE, recorded
+from tests.record.samples import COMMAND, PACKET, VALUE
+from tests.view.samples import recorded
 
 S = 10**9
 EPOCH = 1_700_000_000 * S

@@ -10,7 +10,8 @@ from hilgw.record import plot as plots
 from hilgw.record.plot import MOST_CURVES, MOST_POINTS, Curve, plot, rows_of
 from hilgw.record.recording import Recording
 from tests.record import samples
-from tests.record.samples import VALUE, recorded
+from tests.record.samples import VALUE
+from tests.view.samples import recorded
 
 S = 10**9
 COMMAND = samples.COMMAND | {"outcome": "refused", "reason": "disarmed"}

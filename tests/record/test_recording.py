@@ -10,7 +10,7 @@ from hilgw.record.events import Writer
 from hilgw.record.pcapng import RecordingError, Section, encode
 from hilgw.record.recording import Recording
 from tests.record import samples
-from tests.record.samples import recorded
+from tests.view.samples import recorded
 
 EPOCH = 1_700_000_000 * 10**9
 START = 5 * 10**9

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from hilgw.record.replay import PATIENCE_NS, Replay
 from hilgw.record.script import Kind, Script, Step, scripts_of
-from tests.record.samples import recorded
+from tests.view.samples import recorded
 
 BEGIN, MS = 7 * 10**9, 1_000_000
 SENT, RECEIVED, OPENED, LOST, CLOSED = Kind

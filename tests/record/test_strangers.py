@@ -11,8 +11,7 @@ from hilgw.cli.main import main
 from hilgw.record.events import EVENTS
 from hilgw.record.pcapng import encode_packet
 from hilgw.record.recording import Recording
-from tests.record.samples import recorded
-from tests.view.samples import MORE, sample
+from tests.view.samples import MORE, recorded, sample
 
 S = 10**9
 UART = "version: 1\nadapters: {uart0: {kind: uart, port: /dev/null}}\n"

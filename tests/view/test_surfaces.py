@@ -37,8 +37,7 @@ from hilgw.record.writer import Files, Report, Settings
 from hilgw.view.series import of_event
 from hilgw.web.model import Bench
 from hilgw.web.pages.robot import stop_log
-from tests.record.samples import recorded
-from tests.view.samples import CLASSES, sample
+from tests.view.samples import CLASSES, recorded, sample
 
 NOW = 3 * 10**9
 every = pytest.mark.parametrize("kind", CLASSES)
