@@ -383,7 +383,6 @@ class RecordingLost:
 
 
 UNKNOWN = Kind("", object, (), STREAM, lambda e: f"an event of an unknown kind: {e['event']}")
-"""A kind of a later version."""
 LIVE = tuple(name for name in KINDS if name != word_of(RecordingLost))
 """The kinds that a gateway sends to its subscribers."""
 NAMES = {each.form: name for name, each in KINDS.items()}

@@ -77,7 +77,6 @@ class _Stream:
             self.difference = Difference(self.name, self.counts[which], when_s, *pair)
 
     def end(self) -> None:
-        """End both recordings."""
         if self.difference is None and self._ahead:
             time_s, item = self._ahead[0]
             pair = (None, item) if self._which else (item, None)

@@ -70,8 +70,6 @@ def to_csv(recording: Recording, folder: Path) -> list[Path]:
 
 
 class _Table:
-    """A CSV file."""
-
     def __init__(self, folder: Path, name: str, columns: Iterable[str]) -> None:
         self.path = folder / f"{file_name(name)}.csv"
         self._held = io.StringIO()
@@ -178,7 +176,6 @@ class _Channels:
         self._channels: dict[str, int] = {}
 
     def of(self, topic: str, schema: str) -> int:
-        """Return the number of a topic, made if it is new."""
         if topic not in self._channels:
             if schema not in self._schemas:
                 text = json.dumps(

@@ -108,7 +108,12 @@ def _scripts(path: Path, _changed_ns: int, _size: int) -> Mapping[str, Script]:
         if ended_ns < NEVER_NS or is_end:
             ended_ns = min(ended_ns, end)
         if is_end:
-            sent = (each for name, line in lines.items() if _is_of(name, event) for each in line)
+            sent = (
+                each
+                for name, line in lines.items()
+                if name in (event["robot"], f"{event['robot']}.body")
+                for each in line
+            )
             ended_ns = max((at for at, _, word, _ in sent if word == "sent"), default=ended_ns)
         name = event.get("part" if kind == "bytes" else "name")
         if kind not in ("bytes", "port") or type(name) is not str:
@@ -124,10 +129,6 @@ def _scripts(path: Path, _changed_ns: int, _size: int) -> Mapping[str, Script]:
             break
     times = begin or 0, end or 0, ended_ns
     return {name: Script(*_steps(passed), *times) for name, passed in lines.items()}
-
-
-def _is_of(name: str, event: dict[str, Any]) -> bool:
-    return name in (event["robot"], f"{event['robot']}.body")
 
 
 def _steps(passed: list[Passed]) -> tuple[tuple[Step, ...], int]:

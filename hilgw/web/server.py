@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 ANY = ("0.0.0.0", "::")
 RECONNECT_S = 30.0  # a busy machine or browser stands still for some; a click then is not lost
+POLICY = (
+    "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; object-src 'none'; "
+    "base-uri 'self'; frame-ancestors 'none'; form-action 'self'"
+)
 EVER_SAME = 50  # messages kept for a browser that comes back; then it loads the page anew
 
 
@@ -78,7 +82,9 @@ def serve(
         own = [("this run", "admin", secrets.token_urlsafe(24))]
         files = settings.certificate, settings.key
         given: dict[str, Any] = {
-            "tokens": own if local else _tokens(settings),
+            "tokens": own
+            if local
+            else [(str(file), role, read_token(file)) for role, file in settings.tokens],
             "hosts": [host, settings.host, *LOCAL_NAMES],
             "ports": ports,
             "local": local,
@@ -92,24 +98,13 @@ def serve(
         token = f"?token={own[0][2]}" if local else ""
         show(f"{'http' if local else 'https'}://{name}:{ports[0]}/{token}")
         try:
+            policy = f"{POLICY}; connect-src 'self' *:{ports[1]}"
             site = Site(live.bench, live, ports[1], given["id"], visitors)
             answering = partial(answer, visitors, given["id"])
-            _run(Guard(_pages(site), visitors, _policy(ports[1]), answering), page, context)
+            _run(Guard(_pages(site), visitors, policy, answering), page, context)
         finally:
             live.close()
             stopping.close()
-
-
-def _tokens(settings: WebSettings) -> list[tuple[str, str, str]]:
-    return [(str(file), role, read_token(file)) for role, file in settings.tokens]
-
-
-def _policy(stop_port: int) -> str:
-    return (
-        "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; object-src 'none'; "
-        "base-uri 'self'; frame-ancestors 'none'; form-action 'self'; "
-        f"connect-src 'self' *:{stop_port}"
-    )
 
 
 @contextlib.contextmanager

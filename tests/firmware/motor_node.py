@@ -11,8 +11,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from firmware_mocks.wc2ec import cobs, wire
 from hilgw.framing import create
 from tests.e2e.running import HOST, Gateway, free_port
@@ -20,6 +18,16 @@ from tests.firmware.emulated import command
 
 LONG_S = 40.0  # for a machine that is busy
 WATCHDOG_S, LATE_S, STEP_S = 0.3, 0.05, 0.01
+NODE = """
+version: 1
+webots: R2020a
+network_ports: true
+robots:
+  cart:
+    body: {kind: wc2ec, port: "PORT", baudRate: 115200, original_peer: true, simulated: true}
+    controller: {kind: wc2ec, listen: "LISTEN"}
+    safety: {command_timeout_s: 20}
+"""
 
 
 class Board:
@@ -101,24 +109,9 @@ async def killed_gateway(folder: Path, number: signal.Signals) -> Trial:
     The body is simulated for hilgw, so that its guardian does not stop it either."""
     listen = f"tcp://{HOST}:{free_port()}"
     with socket.create_server(("127.0.0.1", 0)) as serial:
-        robot = {
-            "body": {
-                "kind": "wc2ec",
-                "port": f"socket://127.0.0.1:{serial.getsockname()[1]}",
-                "baudRate": 115200,
-                "original_peer": True,
-                "simulated": True,
-            },
-            "controller": {"kind": "wc2ec", "listen": listen},
-            "safety": {"command_timeout_s": 20},
-        }
-        config = {
-            "version": 1,
-            "webots": "R2020a",
-            "network_ports": True,
-            "robots": {"cart": robot},
-        }
-        (folder / "node.yaml").write_text(yaml.safe_dump(config))
+        port = f"socket://127.0.0.1:{serial.getsockname()[1]}"
+        text = NODE.replace("PORT", port).replace("LISTEN", listen)
+        (folder / "node.yaml").write_text(text)
         serial.setblocking(False)
         async with powered("netduinoplus2") as board:
             with Gateway(folder, ["--config", "node.yaml"], ready=False) as running:

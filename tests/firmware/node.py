@@ -19,6 +19,7 @@ from ctypes import (
     c_void_p,
 )
 from pathlib import Path
+from typing import Any
 
 SOURCES = Path(__file__).parents[2] / "tools" / "firmware" / "hilgw_node"
 LIBRARY = SOURCES / "src" / "hilgw_node.c"
@@ -73,6 +74,36 @@ unsigned feed_all(hilgw_link *link, const uint8_t *data, unsigned count, uint32_
   return used;
 }
 """  # what would be millions of calls from Python
+MAIN = """
+#define _POSIX_C_SOURCE 200112L
+#include <poll.h>
+#include <time.h>
+#include <unistd.h>
+#include "hilgw_node.h"
+static uint8_t in[1024], out[1024], packet[HILGW_RADIO_BYTES + 2];
+static hilgw_link line;
+static hilgw_robot robot;
+static hilgw_device devices[] = {DEVICES};
+int main(void) {
+  hilgw_link_init(&line, &hilgw_cobs_crc16, HILGW_BUFFER(packet), HILGW_BUFFER(in),
+                  HILGW_BUFFER(out));
+  INIT;
+  for (uint8_t data[100];;) {
+    struct pollfd waits = {.fd = 0, .events = POLLIN};
+    const ssize_t size = poll(&waits, 1, 5) > 0 ? read(0, data, sizeof data) : 0;
+    if (size < 0 || (size == 0 && waits.revents)) return 0;
+    for (ssize_t i = 0; i < size; i++) hilgw_byte_in(&line, data[i]);
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const uint32_t now_ms = (uint32_t)now.tv_sec * 1000u + (uint32_t)(now.tv_nsec / 1000000);
+    WORK
+    for (int16_t next; (next = hilgw_byte_out(&line)) >= 0;) {
+      const uint8_t one = (uint8_t)next;
+      if (write(1, &one, 1) != 1) return 1;
+    }
+  }
+}
+"""  # a program on this computer, whose line is its standard input and output
 SENSOR, LINEAR, ROTATIONAL, EMITTER, RECEIVER = range(5)  # hilgw_kind
 INLINE = 16  # bytes that ctypes keeps in the object itself, where no sanitizer looks
 TAKEN = ctypes.create_string_buffer(1 << 17)  # what such a loop returns
@@ -110,6 +141,14 @@ class Counted(ctypes.Structure):
         ("length", c_uint16),
         ("counts", c_uint16 * len(COUNTERS)),
     ]
+
+
+def main_of(parts: dict[str, str]) -> str:
+    """Return the source of a program. parts: DEVICES, INIT and WORK of MAIN."""
+    text = MAIN
+    for key, part in parts.items():
+        text = text.replace(key, part)
+    return text
 
 
 def compiled(target: Path, *options: str, source: Path = LIBRARY) -> Path:
@@ -237,8 +276,7 @@ class Robot:
 
     @property
     def ready(self) -> bool:
-        is_ready: bool = self.library.hilgw_controller_ready(self.itself)
-        return is_ready
+        return bool(self.library.hilgw_controller_ready(self.itself))
 
     @property
     def packet(self) -> tuple[str, int, bytes, tuple[float, ...]] | None:
@@ -250,50 +288,40 @@ class Robot:
         signal = (packet.strength, *packet.direction)
         return self.names[packet.device], packet.channel, data, signal
 
-    def _asked(self, call: str, name: str, *arguments: object) -> bool:
-        function = getattr(self.library, f"hilgw_{call}")
-        return bool(function(self.itself, c_uint8(self.names.index(name)), *arguments))
+    def _call(self, function: str, name: str, *arguments: object) -> Any:
+        call = getattr(self.library, f"hilgw_{function}")
+        return call(self.itself, c_uint8(self.names.index(name)), *arguments)
 
     def send(self, name: str, channel: int, data: bytes) -> bool:
         length = c_uint16(len(data))
-        return self._asked("controller_send", name, c_int32(channel), data, length)
+        return bool(self._call("controller_send", name, c_int32(channel), data, length))
 
     def set_emitter(self, name: str, channel: int, range_m: float) -> bool:
-        return self._asked("controller_emitter", name, c_int32(channel), c_float(range_m))
+        return bool(self._call("controller_emitter", name, c_int32(channel), c_float(range_m)))
 
     def set_receiver(self, name: str, channel: int, period_ms: int) -> bool:
-        return self._asked("controller_receiver", name, c_int32(channel), c_int32(period_ms))
+        return bool(self._call("controller_receiver", name, c_int32(channel), c_int32(period_ms)))
 
     def radio(self, name: str) -> tuple[int, float]:
         """Return channel and range that the gateway has set; without these -7, and -7."""
-        index = c_uint8(self.names.index(name))
-        channel: int = self.library.hilgw_body_channel(self.itself, index, c_int32(-7))
-        range_m: float = self.library.hilgw_body_range(self.itself, index, c_float(-7))
-        return channel, range_m
+        channel = self._call("body_channel", name, c_int32(-7))
+        return channel, self._call("body_range", name, c_float(-7))
 
     def receive(self, name: str, channel: int, data: bytes, *signal: float) -> bool:
         """Pass on what a Receiver received. signal: its strength and direction."""
         memory = ctypes.create_string_buffer(data, len(data))
         packet = Packet(ctypes.addressof(memory), len(data), self.names.index(name), channel)
         packet.strength, packet.direction = signal[0], (c_float * 3)(*signal[1:])
-        taken: bool = self.library.hilgw_body_receive(self.itself, ctypes.byref(packet))
-        return taken
+        return bool(self.library.hilgw_body_receive(self.itself, ctypes.byref(packet)))
 
     def command(self, name: str, target: float) -> bool:
-        index = c_uint8(self.names.index(name))
-        taken: bool = self.library.hilgw_controller_set(self.itself, index, c_float(target))
-        return taken
+        return bool(self._call("controller_set", name, c_float(target)))
 
     def value(self, name: str, otherwise: float = -1.0) -> float:
-        index = c_uint8(self.names.index(name))
-        value: float = self.library.hilgw_value(self.itself, index, c_float(otherwise))
-        return value
+        return float(self._call("value", name, c_float(otherwise)))
 
     def report(self, name: str, value: float) -> None:
-        index = c_uint8(self.names.index(name))
-        self.library.hilgw_body_set(self.itself, index, c_float(value))
+        self._call("body_set", name, c_float(value))
 
     def motor(self, name: str, now_ms: int) -> float:
-        index = c_uint8(self.names.index(name))
-        target: float = self.library.hilgw_body_motor(self.itself, index, c_uint32(now_ms))
-        return target
+        return float(self._call("body_motor", name, c_uint32(now_ms)))

@@ -31,56 +31,51 @@ pytestmark = [
 MOST = 4  # times as many trials as needed, on a busy machine
 
 
+PING = """
+version: 1
+robots:
+  rover:
+    position: [0, 0, 0]
+    devices:
+      wire_tx: {node: Emitter, type: serial, channel: 1}
+      wire_rx: {node: Receiver, type: serial, channel: 1}
+      tx: {node: Emitter, type: radio, channel: 12}
+      rx: {node: Receiver, type: radio, channel: 12}
+adapters:
+  board:
+    {kind: uart, port: /dev/ttyACM0, baudRate: 115200, channel: 1, framing: cobs-crc16,
+     mock: {program: "PROGRAM"}}
+  xbee0: {kind: xbee, port: /dev/ttyUSB0, channel: 12, air: lab, position: [1, 0, 0]}
+airs:
+  lab:
+    nodes: {remote: {mock: xbee, channel: 12, position: [3, 0, 0], replies: {ping: pong}}}
+"""
+FOLLOWER = """
+version: 1
+webots: R2020a
+robots:
+  mouse:
+    body: {kind: wc2ec, connect: "tcp://127.0.0.1:27015", simulated: true, original_peer: true,
+           mock: {width: 1.0, depth: 1.0}}
+    controller: {kind: wc2ec, port: /dev/ttyACM0, baudRate: 115200, mock: {program: "PROGRAM"}}
+"""
+CART = """
+version: 1
+webots: R2020a
+robots:
+  cart:
+    body: {kind: wc2ec, port: /dev/ttyACM0, baudRate: 115200, original_peer: true,
+           mock: {program: "PROGRAM"}}
+    controller: {kind: wc2ec, listen: "tcp://127.0.0.1:20002"}
+"""
+
 # --- ping: a module on the medium -----------------------------------------------------------------
 
 
 @EMULATED
 def test_packets_of_a_board_are_answered_through_an_xbee(board: str, gateway: Any) -> None:
     """This test is the controller of the robot, which relays between its wire and its radio."""
-    config = {
-        "version": 1,
-        "robots": {
-            "rover": {
-                "position": [0, 0, 0],
-                "devices": {
-                    "wire_tx": {"node": "Emitter", "type": "serial", "channel": 1},
-                    "wire_rx": {"node": "Receiver", "type": "serial", "channel": 1},
-                    "tx": {"node": "Emitter", "type": "radio", "channel": 12},
-                    "rx": {"node": "Receiver", "type": "radio", "channel": 12},
-                },
-            }
-        },
-        "adapters": {
-            "board": {
-                "kind": "uart",
-                "port": "/dev/ttyACM0",
-                "baudRate": 115200,
-                "channel": 1,
-                "framing": "cobs-crc16",
-                "mock": {"program": command("ping", board)},
-            },
-            "xbee0": {
-                "kind": "xbee",
-                "port": "/dev/ttyUSB0",
-                "channel": 12,
-                "air": "lab",
-                "position": [1, 0, 0],
-            },
-        },
-        "airs": {
-            "lab": {
-                "nodes": {
-                    "remote": {
-                        "mock": "xbee",
-                        "channel": 12,
-                        "position": [3, 0, 0],
-                        "replies": {"ping": "pong"},
-                    }
-                }
-            }
-        },
-    }
-    running = gateway(config)
+    running = gateway(PING.replace("PROGRAM", command("ping", board)))
     for number in (1, 2, 3):
         ping = b"ping %d" % number
         running.wait_for(ping, listener="rover.wire_rx", timeout_s=LONG_S)
@@ -96,28 +91,7 @@ def test_packets_of_a_board_are_answered_through_an_xbee(board: str, gateway: An
 
 @EMULATED
 def test_it_drives_the_robot_and_turns_at_walls(board: str, gateway: Any) -> None:
-    config = {
-        "version": 1,
-        "webots": "R2020a",
-        "robots": {
-            "mouse": {
-                "body": {
-                    "kind": "wc2ec",
-                    "connect": "tcp://127.0.0.1:27015",
-                    "simulated": True,
-                    "original_peer": True,
-                    "mock": {"width": 1.0, "depth": 1.0},
-                },
-                "controller": {
-                    "kind": "wc2ec",
-                    "port": "/dev/ttyACM0",
-                    "baudRate": 115200,
-                    "mock": {"program": command("wall_follower", board)},
-                },
-            }
-        },
-    }
-    running = gateway(config)
+    running = gateway(FOLLOWER.replace("PROGRAM", command("wall_follower", board)))
     robot = running.mock("mouse")
     straight, turning = (5.0, 5.0), (2.5, -2.5)
     for wheels in (straight, turning, straight):
@@ -193,16 +167,8 @@ async def test_its_motors_stop_after_a_killed_or_frozen_gateway(
 @pytest.mark.judge("make")
 def test_a_program_is_the_body(gateway: Any) -> None:
     """It registers its motors and reports their velocities, after a reset, too."""
-    body = {
-        "kind": "wc2ec",
-        "port": "/dev/ttyACM0",
-        "baudRate": 115200,
-        "original_peer": True,
-        "mock": {"program": command("motor_node", "netduinoplus2")},
-    }
-    controller = {"kind": "wc2ec", "listen": f"tcp://127.0.0.1:{free_port()}"}
-    robot = {"body": body, "controller": controller}
-    running = gateway({"version": 1, "webots": "R2020a", "robots": {"cart": robot}})
+    program = command("motor_node", "netduinoplus2")
+    running = gateway(CART.replace("PROGRAM", program).replace("20002", str(free_port())))
 
     def values() -> int:
         return int(running.report()["control_loops"]["cart"]["values_in"])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.running import free_port
-from tests.firmware.node import LIBRARY
+from tests.firmware.node import LIBRARY, main_of
 
 pytestmark = [
     pytest.mark.process,
@@ -15,36 +15,6 @@ pytestmark = [
     pytest.mark.wall_clock("firmware that runs on this computer"),
 ]
 LONG_S = 40.0  # for a machine that is busy
-LOOP = """
-#define _POSIX_C_SOURCE 200112L
-#include <poll.h>
-#include <time.h>
-#include <unistd.h>
-#include "hilgw_node.h"
-static uint8_t in[1024], out[1024], packet[HILGW_RADIO_BYTES + 2];
-static hilgw_link line;
-static hilgw_robot robot;
-static hilgw_device devices[] = {DEVICES};
-int main(void) {
-  hilgw_link_init(&line, &hilgw_cobs_crc16, HILGW_BUFFER(packet), HILGW_BUFFER(in),
-                  HILGW_BUFFER(out));
-  INIT;
-  for (uint8_t data[100];;) {
-    struct pollfd waits = {.fd = 0, .events = POLLIN};
-    const ssize_t size = poll(&waits, 1, 5) > 0 ? read(0, data, sizeof data) : 0;
-    if (size < 0 || (size == 0 && waits.revents)) return 0;
-    for (ssize_t i = 0; i < size; i++) hilgw_byte_in(&line, data[i]);
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    const uint32_t now_ms = (uint32_t)now.tv_sec * 1000u + (uint32_t)(now.tv_nsec / 1000000);
-    WORK
-    for (int16_t next; (next = hilgw_byte_out(&line)) >= 0;) {
-      const uint8_t one = (uint8_t)next;
-      if (write(1, &one, 1) != 1) return 1;
-    }
-  }
-}
-"""
 CONTROLLER = {
     "DEVICES": '{.name = "tx", .kind = HILGW_EMITTER}, {.name = "rx", .kind = HILGW_RECEIVER}, '
     '{.name = "left_wheel", .kind = HILGW_ROTATIONAL_MOTOR}',
@@ -77,65 +47,55 @@ BODY = {
 
 
 def built(folder: Path, name: str, parts: dict[str, str]) -> str:
-    text = LOOP
-    for key, part in parts.items():
-        text = text.replace(key, part)
     source, target = folder / f"{name}.c", folder / f"{name}.elf"
-    source.write_text(text)
+    source.write_text(main_of(parts))
     command = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", f"-I{LIBRARY.parent}"]
     command += [str(source), str(LIBRARY), "-o", str(target)]
     subprocess.run(command, check=True, capture_output=True, text=True)
     return str(target)
 
 
+ROBOT = """
+version: 1
+webots: R2020a
+robots:
+  mouse:
+    position: [0, 0, 0]
+    devices:
+      tx: {node: Emitter, type: radio, channel: 12}
+      rx: {node: Receiver, type: radio, channel: 12}
+    body: {kind: wc2ec, connect: "tcp://127.0.0.1:27015", simulated: true, original_peer: true,
+           mock: {width: 9.0, depth: 9.0}}
+    controller: {kind: wc2ec, port: /dev/ttyACM0, baudRate: 115200, extensions: true,
+                 mock: {program: "PROGRAM"}}
+adapters:
+  xbee0: {kind: xbee, port: /dev/ttyUSB0, channel: 12, air: lab, position: [1, 0, 0]}
+airs:
+  lab:
+    nodes: {remote: {mock: xbee, channel: 12, position: [3, 0, 0], replies: {fast: pong}}}
+"""
+
+
 def test_a_controller_has_packets_on_the_medium(gateway: Any, tmp_path: Path) -> None:
-    node = {"mock": "xbee", "channel": 12, "position": [3, 0, 0], "replies": {"fast": "pong"}}
-    robot = {
-        "position": [0, 0, 0],
-        "devices": {
-            "tx": {"node": "Emitter", "type": "radio", "channel": 12},
-            "rx": {"node": "Receiver", "type": "radio", "channel": 12},
-        },
-        "body": {
-            "kind": "wc2ec", "connect": "tcp://127.0.0.1:27015", "simulated": True,
-            "original_peer": True, "mock": {"width": 9.0, "depth": 9.0},
-        },
-        "controller": {
-            "kind": "wc2ec", "port": "/dev/ttyACM0", "baudRate": 115200, "extensions": True,
-            "mock": {"program": built(tmp_path, "controller", CONTROLLER)},
-        },
-    }  # fmt: skip
-    xbee = {
-        "kind": "xbee", "port": "/dev/ttyUSB0", "channel": 12, "air": "lab", "position": [1, 0, 0],
-    }  # fmt: skip
-    running = gateway(
-        {
-            "version": 1,
-            "webots": "R2020a",
-            "robots": {"mouse": robot},
-            "adapters": {"xbee0": xbee},
-            "airs": {"lab": {"nodes": {"remote": node}}},
-        }
-    )
+    running = gateway(ROBOT.replace("PROGRAM", built(tmp_path, "controller", CONTROLLER)))
     running.mock("mouse").wait_for(lambda mock: mock.body.wheels[0] == 3.0, LONG_S)
 
 
+CART = """
+version: 1
+webots: R2020a
+robots:
+  cart:
+    body: {kind: wc2ec, port: /dev/ttyACM0, baudRate: 115200, extensions: true,
+           mock: {program: "PROGRAM"}}
+    controller:
+      {kind: wc2ec, listen: "tcp://127.0.0.1:20002", extensions: true,
+       mock: {emitter: tx, receiver: rx, channel: 7, message: "turn {n}", message_ms: 100}}
+"""
+
+
 def test_a_body_sends_and_receives_packets(gateway: Any, tmp_path: Path) -> None:
-    port = free_port()
-    robot = {
-        "body": {
-            "kind": "wc2ec", "port": "/dev/ttyACM0", "baudRate": 115200, "extensions": True,
-            "mock": {"program": built(tmp_path, "body", BODY)},
-        },
-        "controller": {
-            "kind": "wc2ec", "listen": f"tcp://127.0.0.1:{port}", "extensions": True,
-            "mock": {
-                "emitter": "tx", "receiver": "rx", "channel": 7, "message": "turn {n}",
-                "message_ms": 100,
-            },
-        },
-    }  # fmt: skip
-    running = gateway({"version": 1, "webots": "R2020a", "robots": {"cart": robot}})
-    controller = running.mock("cart")
+    text = CART.replace("PROGRAM", built(tmp_path, "body", BODY))
+    controller = gateway(text.replace("20002", str(free_port()))).mock("cart")
     controller.wait_for(lambda mock: mock.messenger.received >= 3, LONG_S)
     assert controller.wait_for(lambda mock: mock.messenger.last).startswith(b"turn ")

@@ -18,13 +18,14 @@ from typing import Any
 from hilgw.assemble.frames import decoders_of, with_frames
 from hilgw.cli.main import main
 from hilgw.errors import HilgwError
-from hilgw.events.kinds import FIELDS, KINDS
+from hilgw.events.kinds import KINDS
 from hilgw.record.events import MEDIUM, RTAC_SERIAL, Writer
 from hilgw.record.pcapng import Block, Interface, Packet, Reader, encode
 from hilgw.record.recording import Recording
 from hilgw.web.pages import overview
 from hilgw.web.pages.drawing import drawing_of
 from hilgw.web.recorded import Recorded
+from tests.view.samples import sample
 
 CONFIG = """
 version: 1
@@ -43,64 +44,12 @@ adapters:
 airs: {lab: {}}
 """
 RUN = ["--speed", "max", "--duration", "250ms", "--quiet"]
-EXAMPLES: dict[str, Any] = {
-    "value": [1.5, "inf"],
-    "fields": ["x", "y"],
-    "units": ["m", "m/s"],
-    "channel": 12,
-    "given": {"velocity": 1},
-    "applied": {"velocity": 0.5},
-    "limits": {"velocity": [-1, 1]},
-    "armed": True,
-    "missed": {"xbee1": "range"},
-    "rssi_dbm": -40.5,
-    "data": "00ff",
-    "position": [0, 1, 2],
-    "rotation": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
-    "sampled": {"value": 3},
-    "slow": 1,
-    "received_by": ["xbee0"],
-    "counts": dict.fromkeys(
-        [
-            "sent",
-            "delivered",
-            "lost",
-            "unsettled",
-            "unconfirmed",
-            "received",
-            "missed",
-            "late",
-            "entered",
-            "dropped",
-        ],
-        1,
-    ),
-    "listeners": {"xbee7": "radio"},
-    "robots": ["other"],
-    "direction": "sent",
-    "state": "closed",
-    "events": 3,
-    "missed_count": 2,
-    "mono_ns": 5,
-    "wall_s": 1.5e9,
-}
-for name in ("p50_ms", "p99_ms", "round_trip_ms", "clock_offset_s"):
-    EXAMPLES[name] = 1.5
 STRANGE: list[Any] = [
     *(None, True, 0, 5, -1, 1.5, 1e400, float("nan"), 10**18, 10**400, -(2**63), 1e-320, 1e300),
     *("", "a", "\x1b[2J\u202e", "\ud800", "\x00", "界" * 90, "9" * 400, "../a/b", "a\nb", "zz"),
     *([], {}, [5], ["a", 5], {"a": 5}, [[[]]], {"a": {"b": []}}, [1.0, 2.0], [0.0] * 3),
 ]
 BORROWED = ["received_by", "part", "name", "source", "missed", "robot", "text", "data", "scene"]
-
-
-def valid(name: str) -> dict[str, Any]:
-    """An event of this kind."""
-    kind = KINDS[name].form
-    found = {key: EXAMPLES.get(key, "rover") for key in FIELDS[kind]}
-    if "given" in found:
-        found["units"] = {"velocity": "m/s"}
-    return {"event": name, **found}
 
 
 def real(folder: Path, run: Callable[..., Any]) -> tuple[bytes, bytes]:
@@ -114,8 +63,11 @@ def real(folder: Path, run: Callable[..., Any]) -> tuple[bytes, bytes]:
     *_, last = recording.events()
     writer = Writer({}, [], recording.head["epoch_ns"])
     writer.begin(0)
-    kinds = [each for each in KINDS if each not in ("packet", "bytes")]
-    more = (writer.event(last["time_ns"] + at, valid(each)) for at, each in enumerate(kinds))
+    more = (
+        writer.encode(sample(kind) | {"time_ns": last["time_ns"] + at})
+        for at, kind in enumerate(KINDS)
+        if kind not in ("packet", "bytes")
+    )
     return data, data + b"".join(more)
 
 

@@ -12,10 +12,10 @@ from hilgw.events.wire import link
 from hilgw.protocols.gateway.messages import keys_of
 from hilgw.record import convert
 from hilgw.record.compare import Difference, compare
-from hilgw.record.events import Writer
 from hilgw.record.recording import Recording
 from tests.cli.output.test_federation import gateway
 from tests.record.samples import COMMAND, PACKET, VALUE
+from tests.view.samples import recorded
 
 S = 10**9
 EPOCH = 1_700_000_000 * S
@@ -24,28 +24,31 @@ TOUCH = {**GPS, "device": "../touch", "value": 1, "fields": ["value"], "units": 
 NOTICE = {"event": "notice", "source": "a", "text": "antenna turned"}
 
 
+def line(time_ns: int, data: bytes) -> dict[str, object]:
+    known = {"event": "bytes", "part": "uart0", "direction": "sent"}
+    return known | {"time_ns": time_ns, "data": data.hex()}
+
+
 @pytest.fixture
-def recorded(tmp_path: Path) -> Path:
-    write = Writer({}, ["uart0"], EPOCH)
-    path = tmp_path / "run.pcapng"
-    path.write_bytes(
-        write.begin(0)
-        + write.event(S, GPS)
-        + write.event(2 * S, {**GPS, "value": ["nan", 5, 6]})
-        + write.event(2 * S, TOUCH)
-        + write.event(3 * S, COMMAND)
-        + write.packet(4 * S, b"\x00\xff", PACKET)
-        + write.line(5 * S, "uart0", b"ab", sent=True)
-        + write.event(6 * S, NOTICE)
+def run(tmp_path: Path) -> Path:
+    return recorded(
+        tmp_path / "run.pcapng",
+        GPS | {"time_ns": S},
+        GPS | {"time_ns": 2 * S, "value": ["nan", 5, 6]},
+        TOUCH | {"time_ns": 2 * S},
+        COMMAND | {"time_ns": 3 * S},
+        PACKET | {"time_ns": 4 * S, "data": "00ff"},
+        line(5 * S, b"ab"),
+        NOTICE | {"time_ns": 6 * S},
+        epoch_ns=EPOCH,
     )
-    return path
 
 
-def test_pandas_reads_a_table_for_each_device(tmp_path: Path, recorded: Path) -> None:
+def test_pandas_reads_a_table_for_each_device(tmp_path: Path, run: Path) -> None:
     import pandas  # here: it takes longer to import than all others that the tests need
 
     folder = tmp_path / "csv"
-    found = Recording(recorded)
+    found = Recording(run)
     files = convert.to_csv(found, folder)
     assert {path.parent for path in files} == {folder}
     gps = pandas.read_csv(folder / "rover.gps.csv")
@@ -66,26 +69,25 @@ def test_bytes_stay_text_in_pandas(tmp_path: Path) -> None:
     import pandas
 
     payloads = [b"ping 1", b"\x01\x01", b"\x70", b""]
-    write, path = Writer({}, [], EPOCH), tmp_path / "run.pcapng"
-    packets = [write.packet(at * S, data, PACKET) for at, data in enumerate(payloads, 1)]
-    path.write_bytes(write.begin(0) + b"".join(packets))
+    packets = (PACKET | {"data": each.hex()} for each in payloads)
+    path = recorded(tmp_path / "run.pcapng", *packets, epoch_ns=EPOCH)
     convert.to_csv(Recording(path), tmp_path / "csv")
     data = pandas.read_csv(tmp_path / "csv" / "packets.csv")["data"]
     assert [bytes.fromhex(each.removeprefix("hex:")) for each in data] == payloads
 
 
 def test_a_recording_of_countless_devices_is_refused(
-    tmp_path: Path, recorded: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(convert, "MOST_FILES", 3)
-    found = Recording(recorded)
+    found = Recording(run)
     with pytest.raises(HilgwError, match="has 4 devices"):
         convert.to_csv(found, tmp_path / "csv")
 
 
-def test_mcap_has_a_schema_for_each_topic(recorded: Path) -> None:
+def test_mcap_has_a_schema_for_each_topic(run: Path) -> None:
     out = io.BytesIO()
-    found = Recording(recorded)
+    found = Recording(run)
     convert.to_mcap(found, out)
     events = list(found.events())
     messages = list(mcap.reader.make_reader(io.BytesIO(out.getvalue())).iter_messages())
@@ -108,40 +110,29 @@ def test_mcap_has_a_schema_for_each_topic(recorded: Path) -> None:
     assert (messages[-1][0].name, log["message"]) == ("foxglove.Log", "antenna turned")
 
 
-def test_json_lines_are_the_events(recorded: Path) -> None:
-    out = io.StringIO()
-    found = Recording(recorded)
-    convert.to_json_lines(found, out)
-    head, *events = map(json.loads, out.getvalue().splitlines())
-    assert (head, events) == (found.head, list(found.events()))
-
-
 def test_the_first_difference_of_each_stream_is_found(tmp_path: Path) -> None:
     """The order between streams, the times, the pieces of bytes and the measures of other gateways
     differ without being named."""
-    paths = [tmp_path / "a.pcapng", tmp_path / "b.pcapng"]
-    write = Writer({}, [], EPOCH)
-    paths[0].write_bytes(
-        write.begin(0)
-        + write.line(1 * S, "uart0", b"abc", sent=True)
-        + write.line(2 * S, "uart0", b"def", sent=True)
-        + write.event(3 * S, GPS)
-        + write.event(4 * S, COMMAND)
-        + write.event(5 * S, NOTICE)
-        + write.event(6 * S, {"event": "link", **keys_of(link("gateway@bench", gateway()))})
+    other = COMMAND | {"given": {"velocity": 3.0}}
+    first = recorded(
+        tmp_path / "a.pcapng",
+        line(1 * S, b"abc"),
+        line(2 * S, b"def"),
+        GPS | {"time_ns": 3 * S},
+        COMMAND | {"time_ns": 4 * S},
+        NOTICE | {"time_ns": 5 * S},
+        {"event": "link", "time_ns": 6 * S, **keys_of(link("gateway@bench", gateway()))},
     )
-    write = Writer({}, [], EPOCH)
-    other = {**COMMAND, "given": {"velocity": 3.0}}
-    paths[1].write_bytes(
-        write.begin(7 * S)
-        + write.event(8 * S, GPS)
-        + write.line(9 * S, "uart0", b"abcd", sent=True)
-        + write.line(9 * S, "uart0", b"eX", sent=True)
-        + write.event(10 * S, other)
+    second = recorded(
+        tmp_path / "b.pcapng",
+        GPS | {"time_ns": 8 * S},
+        line(9 * S, b"abcd"),
+        line(9 * S, b"eX"),
+        other | {"time_ns": 10 * S},
+        begin_ns=7 * S,
     )
-    first, second = map(Recording, paths)
-    assert not compare(first, first).differences
-    found = compare(first, second)
+    assert not compare(Recording(first), Recording(first)).differences
+    found = compare(Recording(first), Recording(second))
     assert found.differences == [
         Difference("bytes uart0 sent", 6, 2.0, ord("f"), ord("X")),
         Difference("command rover left", 1, 4.0, COMMAND, other),

@@ -26,17 +26,7 @@ def test_every_reader_ends_in_order(tmp_path: Path) -> None:
     for data in both:
         assert list(faults(data, tmp_path, slow=True)) == []
     recordings = [blocks_of(data) for data in both]
-    for seed in range(FIRST, FIRST + COUNT):
-        data = mutant(recordings, random.Random(seed))
+    made = {seed: mutant(recordings, random.Random(seed)) for seed in range(FIRST, FIRST + COUNT)}
+    assert len({*made.values()} - {*both}) > COUNT / 2
+    for seed, data in made.items():
         assert list(faults(data, tmp_path, slow=seed % 25 == 0)) == [], f"seed {seed}"
-
-
-def test_a_mutant_is_another_file_mostly(tmp_path: Path) -> None:
-    """Otherwise it would find nothing."""
-    kinds = [name for name in mutants.KINDS if name not in ("packet", "bytes")]
-    writer = mutants.Writer({"config": "a.yaml", "hilgw": "1"}, ["uart0"], 10**18)
-    events = [writer.event(1, mutants.valid(name)) for name in kinds]
-    data = writer.begin(0) + b"".join(events)
-    recordings = [blocks_of(data)]
-    made = {mutant(recordings, random.Random(seed)) for seed in range(100)}
-    assert len(made - {data}) > 80

@@ -94,16 +94,6 @@ def test_a_file_that_was_cut_is_read_up_to_there() -> None:
         assert reader.truncated is bool((length - len(START)) % len(encode(packets[0])))
 
 
-@given(st.binary(max_size=200), st.integers(0, 400), st.booleans())
-def test_strangers_bytes_end_in_one_error(noise: bytes, at: int, replaced: bool) -> None:
-    data = START + encode(Packet(0, 1, b"abc", INBOUND, b"note"))
-    data = data[:at] + noise + data[at + len(noise) * replaced :]
-    try:
-        read(data)
-    except RecordingError as error:
-        assert error.where == "a.pcapng"
-
-
 @given(st.lists(PACKETS, min_size=5, max_size=8), st.integers(0, 3), st.binary(max_size=50))
 def test_a_place_to_begin_is_found(packets: list[Packet], cut: int, noise: bytes) -> None:
     """From anywhere within the first packet: the next one, or one after it."""

@@ -7,11 +7,11 @@ import pytest
 
 from hilgw.errors import HilgwError, UsageError
 from hilgw.record import plot as plots
-from hilgw.record.events import Writer
 from hilgw.record.plot import MOST_CURVES, MOST_POINTS, Curve, plot, rows_of
 from hilgw.record.recording import Recording
 from tests.record import samples
 from tests.record.samples import VALUE
+from tests.view.samples import recorded
 
 S = 10**9
 COMMAND = samples.COMMAND | {"outcome": "refused", "reason": "disarmed"}
@@ -65,10 +65,7 @@ def test_a_curve_has_a_bounded_number_of_points() -> None:
 @pytest.mark.process
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
 def test_a_picture_is_written(tmp_path: Path, suffix: str) -> None:
-    write = Writer({}, [], 0)
-    path = tmp_path / "run.pcapng"
-    data = write.begin(0) + write.event(S, VALUE) + write.event(2 * S, COMMAND)
-    path.write_bytes(data + write.packet(3 * S, b"x", PACKET))
+    path = recorded(tmp_path / "run.pcapng", *events(VALUE, COMMAND, PACKET | {"data": "78"}))
     out = tmp_path / f"run{suffix}"
     assert plot(Recording(path), [], out) == ["rover.ds", "rover.left", "$tx"]
     assert out.read_bytes().startswith(b"\x89PNG" if suffix == ".png" else b"<?xml")
@@ -76,12 +73,10 @@ def test_a_picture_is_written(tmp_path: Path, suffix: str) -> None:
 
 @pytest.mark.process
 def test_what_cannot_be_drawn_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write = Writer({}, [], 0)
-    path = tmp_path / "run.pcapng"
-    path.write_bytes(write.begin(0))
+    path = recorded(tmp_path / "run.pcapng")
     with pytest.raises(HilgwError, match="no values, commands or packets"):
         plot(Recording(path), [], tmp_path / "run.png")
-    path.write_bytes(write.begin(0) + write.event(S, VALUE))
+    recorded(path, VALUE)
     with pytest.raises(UsageError, match=r"\.txt"):
         plot(Recording(path), [], tmp_path / "run.txt")
     monkeypatch.setattr(plots, "MOST_ROWS", 0)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from hilgw.record.events import Writer
 from hilgw.record.replay import PATIENCE_NS, Replay
 from hilgw.record.script import Kind, Script, Step, scripts_of
+from tests.view.samples import recorded
 
 BEGIN, MS = 7 * 10**9, 1_000_000
 SENT, RECEIVED, OPENED, LOST, CLOSED = Kind
@@ -113,17 +113,26 @@ def test_what_is_sent_after_the_recording_counts_as_none() -> None:
     assert (bench.departures, bench.replay.after_end) == ([], 4)
 
 
+def line(ms: int, data: bytes, direction: str = "received", part: str = "x0") -> dict[str, Any]:
+    event = {"event": "bytes", "part": part, "direction": direction, "data": data.hex()}
+    return event | {"time_ns": BEGIN + ms * MS}
+
+
+def port(ms: int, state: str, reason: str = "") -> dict[str, Any]:
+    event = {"event": "port", "name": "x0", "state": state, "reason": reason}
+    return event | {"time_ns": BEGIN + ms * MS}
+
+
 def test_the_stop_that_ended_the_run_is_not_asked_for(tmp_path: Path) -> None:
     """Nor is another one, as a longer replay sends it; its bytes come with a time before it."""
-    writer = Writer({}, ["x0"], 0)
     stopped = {"event": "stopped", "robot": "x", "reason": "gateway_ended", "text": ""}
     path = recorded(
         tmp_path / "a.pcapng",
-        writer.begin(BEGIN),
-        writer.line(BEGIN, "x0", b"go", sent=True),
-        writer.event(BEGIN + 40 * MS, stopped),
-        writer.line(BEGIN + 39 * MS, "x0", b"stop", sent=True),
-        writer.event(BEGIN + 90 * MS, {"event": "notice", "source": "x0", "text": ""}),
+        line(0, b"go", "sent"),
+        stopped | {"time_ns": BEGIN + 40 * MS},
+        line(39, b"stop", "sent"),
+        {"event": "notice", "source": "x0", "text": "", "time_ns": BEGIN + 90 * MS},
+        begin_ns=BEGIN,
     )
     found = scripts_of(path)["x0"].at(0.0)
     shorter, longer = ReplayedLine(found).send(0, b"go"), ReplayedLine(found).send(0, b"go")
@@ -196,43 +205,28 @@ def test_any_recording_is_played_to_its_end(
     assert bench.replay.matched <= bench.replay.frames
 
 
-def recorded(path: Path, *blocks: bytes) -> Path:
-    path.write_bytes(b"".join(blocks))
-    return path
-
-
-def port(writer: Writer, ms: int, state: str, reason: str = "") -> bytes:
-    event = {"event": "port", "name": "x0", "state": state, "reason": reason}
-    return writer.event(BEGIN + ms * MS, event)
-
-
 def test_a_script_has_the_bytes_and_the_connections_of_a_line(tmp_path: Path) -> None:
-    writer = Writer({}, ["x0"], 0)
     path = recorded(
         tmp_path / "a.pcapng",
-        writer.begin(BEGIN),
-        port(writer, 0, "opening"),
-        port(writer, 1, "back-off", "no such port"),
-        port(writer, 2, "opening"),
-        writer.line(BEGIN + 3 * MS, "x0", b"hi", sent=True),
-        port(writer, 4, "up"),
-        writer.line(BEGIN + 4 * MS, "x0", b"ok", sent=False),
-        writer.line(BEGIN + 5 * MS, "x0", b"yo", sent=False),
-        writer.line(BEGIN + 5 * MS, "other", b"--", sent=False),
-        port(writer, 6, "waiting", "lost"),
-        writer.line(BEGIN + 6 * MS, "x0", b"bye", sent=False),
-        port(writer, 7, "opening"),
-        port(writer, 8, "closed"),
+        port(0, "opening"),
+        port(1, "back-off", "no such port"),
+        port(2, "opening"),
+        line(3, b"hi", "sent"),
+        port(4, "up"),
+        line(4, b"ok"),
+        line(5, b"yo"),
+        line(5, b"--", part="other"),
+        port(6, "waiting", "lost"),
+        line(6, b"bye"),
+        port(7, "opening"),
+        port(8, "closed"),
+        begin_ns=BEGIN,
     )
     found = scripts_of(path)["x0"]
     assert [(step.kind, (step.time_ns - BEGIN) // MS, step.data) for step in found.steps] == [
         (OPENED, 2, b""),
         (SENT, 3, b"hi"),
-        (
-            RECEIVED,
-            4,
-            b"ok",
-        ),  # it led to the state that was reported before it
+        (RECEIVED, 4, b"ok"),  # it led to the state that was reported before it
         (RECEIVED, 5, b"yo"),
         (RECEIVED, 6, b"bye"),
         (LOST, 6, b""),
@@ -245,12 +239,10 @@ def test_a_script_has_the_bytes_and_the_connections_of_a_line(tmp_path: Path) ->
 def test_a_damaged_recording_is_read_as_far_as_it_goes(
     tmp_path_factory: pytest.TempPathFactory, cut: int, noise: bytes
 ) -> None:
-    writer = Writer({}, ["x0"], 0)
-    whole = writer.begin(BEGIN)
-    head = len(whole)
-    for ms in range(8):
-        whole += writer.line(BEGIN + ms * MS, "x0", b"frame", sent=ms % 2 == 0)
     path = tmp_path_factory.mktemp("cut") / "a.pcapng"
+    head = len(recorded(path, begin_ns=BEGIN).read_bytes())
+    lines = (line(ms, b"frame", ("sent", "received")[ms % 2]) for ms in range(8))
+    whole = recorded(path, *lines, begin_ns=BEGIN).read_bytes()
     path.write_bytes(whole[: head + cut] + noise)
     found = scripts_of(path).get("x0")
     assert found is None or len(found.steps) <= 9 + len(noise)

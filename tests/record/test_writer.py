@@ -96,22 +96,18 @@ def test_files_follow_one_another_by_size(tmp_path: Path) -> None:
     first, second = (recorded.events(name) for name in names)
     assert [each["time_ns"] for each in first + second] == list(range(40 - len(first + second), 40))
     assert recorded.reports[-1].file.endswith(names[-1])
-
-
-def test_files_follow_one_another_by_age(tmp_path: Path) -> None:
-    recorded = Recorded(tmp_path, max_s=60.0)
-    for recorded.now_s in (0.0, 59.0, 60.0, 61.0, 120.0):
-        recorded.files.write([line(int(recorded.now_s))])
-    assert [len(recorded.events(name)) for name in recorded.names()] == [2, 1, 2]
+    assert not any(each.notice for each in recorded.reports)
 
 
 def test_the_next_file_is_beside_those_of_an_earlier_recording(tmp_path: Path) -> None:
+    """By age."""
     (tmp_path / "run-0002.pcapng").write_text("mine")
     recorded = Recorded(tmp_path, max_s=60.0)
-    for recorded.now_s in (0.0, 60.0):
+    for recorded.now_s in (0.0, 59.0, 60.0, 61.0, 120.0):
         recorded.files.write([line(1)])
     assert (tmp_path / "run-0002.pcapng").read_text() == "mine"
-    assert len(recorded.events("run-0003.pcapng")) == 1
+    names = ("run.pcapng", "run-0003.pcapng", "run-0004.pcapng")
+    assert [len(recorded.events(name)) for name in names] == [2, 2, 1]
     assert (recorded.reports[-1].lost, recorded.reports[-1].error) == (0, "")
 
 
@@ -286,34 +282,6 @@ def test_states_are_known_also_of_events_that_a_full_disk_did_not_take(
     assert [each["armed"] for each in found if each["event"] == "armed"] == [True, False]
 
 
-def test_each_minute_the_states_that_changed_are_repeated(tmp_path: Path) -> None:
-    """Of the gateway's clock; they are not events, and count for no size."""
-    recorded = Recorded(tmp_path, max_bytes=100_000)
-    minute = KEYFRAME_NS
-    recorded.files.write([value(0, "a", 1.0), value(1, "b", 2.0)])
-    for number in range(2, 60):
-        recorded.files.write([value(number * minute // 60, "a", number)])
-    recorded.files.write([value(minute, "a", 60.0)])
-    recorded.files.write([line(minute + 1)])
-    recorded.files.write([line(2 * minute)])
-    recorded.files.write([line(3 * minute)])
-    recorded.files.close()
-    found = [*Recording(tmp_path / "run.pcapng").events(states=True)]
-    repeated = [
-        (each["time_ns"], each["device"], each["value"], each["since_ns"])
-        for each in found
-        if "since_ns" in each
-    ]
-    assert repeated == [
-        (minute, "a", 59.0, 59 * minute // 60),
-        (minute, "b", 2.0, 1),
-        (2 * minute, "a", 60.0, minute),
-    ]
-    times = [each["time_ns"] for each in found]
-    assert times == sorted(times)
-    assert len(recorded.events("run.pcapng")) == len(found) - len(repeated)
-
-
 def test_what_is_repeated_counts_for_no_size(tmp_path: Path) -> None:
     """Half of this file consists of repetitions."""
     recorded = Recorded(tmp_path, max_bytes=100_000)
@@ -345,12 +313,3 @@ def test_a_size_below_four_beginnings_is_raised_with_one_notice(
     notices = [each.notice for each in recorded.reports]
     assert {*filter(None, notices)} == {next(filter(None, notices))}
     assert f"max_mb {max_bytes / 1e6:g} counts as 0." in notices[-1]
-
-
-def test_a_size_above_four_beginnings_has_no_notice(tmp_path: Path) -> None:
-    recorded = Recorded(tmp_path, max_bytes=5000)
-    for number in range(300):
-        recorded.files.write([line(number)])
-    recorded.files.close()
-    assert len(recorded.names()) > 2
-    assert not any(each.notice for each in recorded.reports)

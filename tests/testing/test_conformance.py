@@ -422,98 +422,96 @@ def test_a_rule_of_the_contract_has_no_relaxation() -> None:
 # --- defects of the rest --------------------------------------------------------------------------
 
 
-class Boastful(BeepAdapter):
-    summary = "The best radio module there is."
+def limits(rates: tuple[int, ...] = RATES, *mapping: base.Mapped) -> base.Limits:
+    return base.Limits(PAYLOAD, WINDOW, "all", rates, mapping or MAPPING)
 
 
-class Undocumented(BeepAdapter):
-    limits = base.Limits(
-        PAYLOAD, WINDOW, "all", RATES, tuple(m for m in MAPPING if m.field != "range, maxRange")
-    )
+def mocked(**parameters: Any) -> Callable[..., base.MockSpec]:
+    def mock(self: BeepAdapter, settings: Any, common: Any) -> base.MockSpec:
+        return base.MockSpec("beep", {"baudRate": common.baudRate, **parameters})
+
+    return mock
 
 
-class Vague(BeepAdapter):
-    limits = base.Limits(
-        PAYLOAD, WINDOW, "all", RATES, (*MAPPING, base.Mapped("aperture", "maybe", "?"))
-    )
+@dataclass
+class MutableSettings:
+    """Anybody may change them."""
 
 
-class UnorderedRates(BeepAdapter):
-    limits = base.Limits(PAYLOAD, WINDOW, "all", (9600, 1200), MAPPING)
-
-
-class OneRate(BeepAdapter):
-    def mock(self, settings: Any, common: Any) -> base.MockSpec:
-        return base.MockSpec(
-            "beep", {**super().mock(settings, common).parameters, "baudRate": 38400}
-        )
-
-
-class OneLine(BeepAdapter):
-    def mock(self, settings: Any, common: Any) -> base.MockSpec:
-        return base.MockSpec("beep", {"baudRate": common.baudRate})
-
-
-class FindsFault(BeepAdapter):
-    def check(self, settings: Any, common: Any) -> list[tuple[str, str, str]]:
-        return [("power_dbm", "never right", "give up")]
-
-
-class MutableSettings(BeepAdapter):
-    @dataclass
-    class Settings:
-        """Anybody may change them."""
-
-
-ADAPTERS: list[tuple[type[BeepAdapter], str, str, str]] = [
-    (Boastful, "adapter_describes_itself", "the adapter describes itself", "no full stop"),
-    (MutableSettings, "adapter_describes_itself", "the adapter describes itself", "frozen"),
-    (FindsFault, "adapter_describes_itself", "the adapter describes itself", "never right"),
-    (UnorderedRates, "adapter_describes_itself", "the adapter describes itself", "ascending"),
-    (Undocumented, "mapping_is_documented", "mapping of range", 'Mapped("range"'),
-    (Vague, "mapping_is_documented", "mapping of aperture", "maybe"),
-    (OneRate, "baud_rate_mapping", "mapping of baudRate", "the mock runs at 38400"),
-    (OneLine, "byte_size_mapping", "mapping of byteSize", "11 bits"),
+WITHOUT_RANGE = [each for each in MAPPING if each.field != "range, maxRange"]
+VAGUE = base.Mapped("aperture", "maybe", "?")
+DESCRIBES = "adapter_describes_itself"
+ADAPTERS: list[tuple[dict[str, Any], str, str, str]] = [
+    ({"summary": "The best module there is."}, DESCRIBES, "the adapter describes", "no full stop"),
+    ({"Settings": MutableSettings}, DESCRIBES, "the adapter describes itself", "frozen"),
+    (
+        {"check": lambda *_: [("power_dbm", "never right", "give up")]},
+        DESCRIBES,
+        "the adapter describes itself",
+        "never right",
+    ),
+    ({"limits": limits((9600, 1200))}, DESCRIBES, "the adapter describes itself", "ascending"),
+    (
+        {"limits": limits(RATES, *WITHOUT_RANGE)},
+        "mapping_is_documented",
+        "mapping of range",
+        'Mapped("range"',
+    ),
+    (
+        {"limits": limits(RATES, *MAPPING, VAGUE)},
+        "mapping_is_documented",
+        "mapping of aperture",
+        "maybe",
+    ),
+    (
+        {"mock": mocked(baudRate=38400, bits=10)},
+        "baud_rate_mapping",
+        "mapping of baudRate",
+        "the mock runs at 38400",
+    ),
+    ({"mock": mocked()}, "byte_size_mapping", "mapping of byteSize", "11 bits"),
 ]
 
 
-@pytest.mark.parametrize(("broken", "test", "rule", "word"), ADAPTERS)
+@pytest.mark.parametrize(("changes", "test", "rule", "word"), ADAPTERS)
 def test_a_defect_of_the_adapter_is_found(
-    broken: Callable[[], BeepAdapter], test: str, rule: str, word: str
+    changes: dict[str, Any], test: str, rule: str, word: str
 ) -> None:
     class OnBroken(OnBeep):
-        adapter = broken()
+        adapter = type("Broken", (BeepAdapter,), changes)()
 
     found = verdict_on(OnBroken(), test)
-    assert found.rule == rule
+    assert found.rule.startswith(rule)
     assert word in str(found)
 
 
-def test_a_mock_that_does_not_exist_is_reported() -> None:
-    class OnNothing(OnBeep):
-        make_mock = AdapterConformance.make_mock  # by its name, which no package has
-
-    found = verdict_on(OnNothing(), "payload_sizes")
-    assert found.rule == "mock"
-    assert "beep" in found.got
-
-
-def test_a_mock_that_never_answers_is_reported() -> None:
-    class OnSilence(OnBeep):
-        ready_s = 3.0
-        mock = {"boot_ms": 3_600_000}
-
-    found = verdict_on(OnSilence(), "vectors_are_received")
-    assert found.rule == "handshake"
-    assert "Write" in found.got or "Failed" in found.got
-
-
-def test_a_test_that_no_packet_fits_is_reported() -> None:
-    class OnNothing(OnBeep):
-        def fits(self, data: bytes) -> bool:
-            return False
-
-    assert verdict_on(OnNothing(), "packets_keep_their_order").rule == "packets that fit"
+@pytest.mark.parametrize(
+    ("declared", "test", "rule", "got"),
+    [
+        # by its name, which no package has
+        ({"make_mock": AdapterConformance.make_mock}, "payload_sizes", "mock", "beep"),
+        (
+            {"ready_s": 3.0, "mock": {"boot_ms": 3_600_000}},
+            "vectors_are_received",
+            "handshake",
+            "is not Ready within",
+        ),
+        (
+            {"fits": lambda self, data: False},
+            "packets_keep_their_order",
+            "packets that fit",
+            "no packet of",
+        ),
+        ({"vectors": VECTORS[1:2]}, "vectors_are_received", "vectors", "has receives or wire"),
+        ({"vectors": VECTORS[:1]}, "vectors_are_sent", "vectors", "has sends or wire"),
+    ],
+)
+def test_a_declaration_that_no_rule_can_use_is_reported(
+    declared: dict[str, Any], test: str, rule: str, got: str
+) -> None:
+    found = verdict_on(type("OnBroken", (OnBeep,), declared)(), test)
+    assert found.rule == rule
+    assert got in found.got, found
 
 
 def test_the_simplest_case_is_shown() -> None:
@@ -529,17 +527,6 @@ def test_the_simplest_case_is_shown() -> None:
     frames = 2 * len(frame(b"R", b"\x28\x07ping")) + 2 * len(frame(b"R", b"\x50\x07\xa5\x00\x28"))
     (line,) = [line for line in str(found).splitlines() if "bytes:" in line]
     assert len(bytes.fromhex(line.split("bytes:")[1])) <= 2 * frames + 4  # noise of a few bytes
-
-
-@pytest.mark.parametrize("side", ["receives", "sends"])
-def test_vectors_must_be_named(side: str) -> None:
-    class OnHalf(OnBeep):
-        vectors = tuple(v for v in VECTORS if getattr(v, side) is None)
-
-    test = {"receives": "vectors_are_received", "sends": "vectors_are_sent"}[side]
-    found = verdict_on(OnHalf(), test)
-    assert found.rule == "vectors"
-    assert side in found.expected
 
 
 def test_every_rule_has_its_defect() -> None:

@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 import serial
-import yaml
 
 from hilgw.errors import ConfigError, UsageError
 from tests.e2e.running import Gateway, run, run_program, wait_until
 from tests.firmware.emulated import elf
-from tests.firmware.node import FRAMINGS, SOURCES
+from tests.firmware.node import FRAMINGS, SOURCES, main_of
 
 pytestmark = [
     pytest.mark.process,
@@ -48,38 +47,18 @@ int main(void) {
   return 0;
 }
 """
-
-
-BODY = """
-#include <poll.h>
-#include <time.h>
-#include <unistd.h>
-#include "hilgw_node.h"
-static uint8_t in[255], out[255], packet[HILGW_WC2EC_BYTES + 2];
-static hilgw_link line;
-static hilgw_robot robot;
-static hilgw_device motor = {.name = "wheel", .kind = HILGW_ROTATIONAL_MOTOR};
-int main(void) {
-  hilgw_link_init(&line, &FRAMING, HILGW_BUFFER(packet), HILGW_BUFFER(in), HILGW_BUFFER(out));
-  hilgw_body_init(&robot, &line, &motor, 1, hilgw_r2020a, 10);
-  for (uint8_t data[100];;) {
-    struct pollfd waits = {.fd = 0, .events = POLLIN};
-    const ssize_t size = poll(&waits, 1, 5) > 0 ? read(0, data, sizeof data) : 0;
-    if (size < 0 || (size == 0 && waits.revents)) return 0;
-    for (ssize_t i = 0; i < size; i++) hilgw_byte_in(&line, data[i]);
-    struct timespec now;
-    timespec_get(&now, TIME_UTC);
-    const uint32_t now_ms = (uint32_t)now.tv_sec * 1000u + (uint32_t)(now.tv_nsec / 1000000);
+BODY = main_of(
+    {
+        "DEVICES": '{.name = "wheel", .kind = HILGW_ROTATIONAL_MOTOR}',
+        "INIT": "hilgw_body_init(&robot, &line, devices, 1, hilgw_r2020a, 10)",
+        "WORK": """
     (void)hilgw_body_poll(&robot, now_ms);
     const float velocity = hilgw_body_motor(&robot, 0, now_ms);
     hilgw_body_set(&robot, 0, FAULT ? velocity / 2 : velocity);
-    for (int16_t next; (next = hilgw_byte_out(&line)) >= 0;) {
-      const uint8_t one = (uint8_t)next;
-      if (write(1, &one, 1) != 1) return 1;
+    """,
     }
-  }
-}
-"""
+)
+HEAD = "version: 1\nwebots: R2020a\nbackend: mock\nnetwork_ports: false\n"
 BRAIN = """
 import math
 from controller import Robot
@@ -172,18 +151,9 @@ def test_the_report_of_a_failed_test_has_frames_and_text(tmp_path: Path) -> None
     assert "hilgw: printed by programs" in done.stdout and "node: firmware 1.0" in done.stdout
 
 
-def recorded(
-    folder: Path,
-    robots: dict[str, Any],
-    adapters: dict[str, Any],
-    is_enough: Callable[[dict[str, Any]], bool],
-) -> None:
+def recorded(folder: Path, text: str, is_enough: Callable[[dict[str, Any]], bool]) -> None:
     """Record a gateway until its report has what is needed."""
-    config = {
-        "version": 1, "webots": "R2020a", "backend": "mock", "robots": robots,
-        "adapters": adapters, "network_ports": False,
-    }  # fmt: skip
-    (folder / "run.yaml").write_text(yaml.safe_dump(config))
+    (folder / "run.yaml").write_text(HEAD + text)
     with Gateway(folder, ["--config", "run.yaml", "--record", "run.pcapng"]) as running:
         wait_until(lambda: is_enough(running.report()), what="recorded")
         assert running.stop() == 130, running.text()
@@ -205,36 +175,47 @@ def results(folder: Path) -> str:
 
 
 RUN = ("cobs-crc16", "hdlc")
+ROBOT = """
+  of NAME:
+    devices:
+      tx: {node: Emitter, type: serial, channel: CHANNEL}
+      rx: {node: Receiver, type: serial, channel: CHANNEL}
+    controller: {kind: beacon, emitter: tx, receiver: rx, period_ms: 150, payload: "ping {n}"}
+"""
+ADAPTER = """
+  NAME: {kind: uart, port: /dev/ttyACMCHANNEL, baudRate: 115200, channel: CHANNEL,
+         framing: FRAMING, mock: {program: ./NAME.elf}}
+"""
+WC2EC = """
+robots:
+  cart:
+    body: {kind: wc2ec, port: /dev/ttyACM1, baudRate: 115200, original_peer: true,
+           mock: {program: ./body.elf}}
+    controller: {kind: python, file: brain.py}
+  mouse:
+    body: {kind: wc2ec, connect: "tcp://127.0.0.1:27015", simulated: true, original_peer: true,
+           mock: {width: 9.0, depth: 9.0}}
+    controller:
+      {kind: wc2ec, port: /dev/ttyACM0, baudRate: 115200, mock: {program: ./controller.elf}}
+"""
 
 
 def test_a_fault_of_firmware_becomes_a_test_of_it(tmp_path: Path) -> None:
     """For each framing of the library capture2test writes a test. That of two of them is red with
     the fault, and green without it."""
     framings = {name: symbol for name, (symbol, _) in FRAMINGS.items() if name != "wc2ec"}
-    given: dict[str, Any] = {name: name for name in framings}
-    given["hdlc"] = {"framing": "hdlc", "max_payload": 64}
-    robots: dict[str, Any] = {}
-    adapters: dict[str, Any] = {}
+    robots = adapters = ""
     for channel, name in enumerate(framings, 1):
         built(tmp_path, 1, name, framing=framings[name])
-        robots[f"of {name}"] = {
-            "devices": {
-                "tx": {"node": "Emitter", "type": "serial", "channel": channel},
-                "rx": {"node": "Receiver", "type": "serial", "channel": channel},
-            },
-            "controller": {
-                "kind": "beacon", "emitter": "tx", "receiver": "rx",
-                "period_ms": 150, "payload": "ping {n}",
-            },
-        }  # fmt: skip
-        adapters[name] = {
-            "kind": "uart", "port": f"/dev/ttyACM{channel}", "baudRate": 115200,
-            "channel": channel, "framing": given[name], "mock": {"program": f"./{name}.elf"},
-        }  # fmt: skip
-    recorded(
-        tmp_path, robots, adapters,
-        lambda report: all(report["stations"][f"{each}.rx"]["delivered"] >= 4 for each in robots),
-    )  # fmt: skip
+        robots += ROBOT.replace("NAME", name).replace("CHANNEL", str(channel))
+        framing = "{framing: hdlc, max_payload: 64}" if name == "hdlc" else name
+        adapter = ADAPTER.replace("FRAMING", framing).replace("NAME", name)
+        adapters += adapter.replace("CHANNEL", str(channel))
+
+    def is_enough(report: dict[str, Any]) -> bool:
+        return all(report["stations"][f"of {name}.rx"]["delivered"] >= 4 for name in framings)
+
+    recorded(tmp_path, f"robots:{robots}adapters:{adapters}", is_enough)
     for name in framings:
         test = captured(tmp_path, name.replace("-", "_"), f"{name}.elf", "--part", name)
         text = test.read_text()
@@ -254,27 +235,11 @@ def test_a_fault_of_a_controller_or_a_body_becomes_a_test_of_it(tmp_path: Path) 
     for name, (code, *_) in cases.items():
         built(tmp_path, 1, name, code)
     (tmp_path / "brain.py").write_text(BRAIN)
-    line = {"kind": "wc2ec", "baudRate": 115200, "original_peer": True}
-    robots = {
-        "mouse": {
-            "body": {
-                "kind": "wc2ec", "connect": "tcp://127.0.0.1:27015", "simulated": True,
-                "original_peer": True, "mock": {"width": 9.0, "depth": 9.0},
-            },
-            "controller": {
-                "kind": "wc2ec", "port": "/dev/ttyACM0", "baudRate": 115200,
-                "mock": {"program": "./controller.elf"},
-            },
-        },
-        "cart": {
-            "body": line | {"port": "/dev/ttyACM1", "mock": {"program": "./body.elf"}},
-            "controller": {"kind": "python", "file": "brain.py"},
-        },
-    }  # fmt: skip
     recorded(
-        tmp_path, robots, {},
+        tmp_path,
+        WC2EC,
         lambda report: all(loop["values_in"] > 150 for loop in report["control_loops"].values()),
-    )  # fmt: skip
+    )
     for options in ((), ("--part", "mouse.body")):  # that is on TCP
         command = ("capture2test", "run.pcapng", "--firmware", "body.elf", *options)
         refused = run(*command, cwd=tmp_path)

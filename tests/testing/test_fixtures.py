@@ -259,29 +259,17 @@ def test_each_packet_is_found_once(gateway: Gateways) -> None:
 
 
 def test_a_configuration_as_data(gateway: Gateways) -> None:
-    place = [0, 0, 0]
-    device = {"type": "serial", "channel": 5, "baudRate": 115200, "byteSize": 10}
-    config: dict[str, Any] = {
-        "robots": {
-            "rover": {
-                "position": place,
-                "devices": {
-                    "tx": {"node": "Emitter", **device},
-                    "rx": {"node": "Receiver", "type": "serial", "channel": 5},
-                },
-            }
-        },
-        "adapters": {
-            "uart0": {
-                "kind": "uart",
-                "port": "/dev/ttyUSB7",
-                "baudRate": 115200,
-                "channel": 5,
-                "position": place,
-                "mock": {"replies": {"ping": "pong"}},
-            }
-        },
+    uart = {
+        "kind": "uart",
+        "port": "/dev/ttyUSB7",
+        "channel": 5,
+        "mock": {"replies": {"ping": "pong"}},
     }
+    devices = {
+        name: {"node": node, "type": "serial", "channel": 5}
+        for name, node in (("tx", "Emitter"), ("rx", "Receiver"))
+    }
+    config = {"robots": {"rover": {"devices": devices}}, "adapters": {"uart0": uart}}
     running = gateway(config, seed=3)
     assert running.config.airs["uart0"].seed == 3  # an air that the file does not name
     running.send("rover.tx", b"ping")

@@ -7,8 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -125,36 +123,21 @@ def run_tests(checkout: Path, *more: str, test: str = TEST) -> str:
     return done.stdout
 
 
-def describe(path: Path) -> None:
+def fill_in_adapter(checkout: Path, adapter: str = ADAPTER, test: str = TEST) -> None:
+    path = checkout / adapter
+    empty = next(line for line in path.read_text().splitlines(True) if "mapping=()" in line)
     replace(
         path,
         ("rates=()", "rates=(9600, 19200)"),
         ('channels=""', 'channels="any one"'),
         ('str] = ""  # a few words for the list', 'str] = "a module that was invented here"'),
         ("        return []\n\n    def session", f"{CHECK}\n    def session"),
+        ("    Limits,\n", "    Limits,\n    Mapped,\n"),
+        (empty, MAPPING),
+        ("from dataclasses", "import binascii\nfrom dataclasses"),
     )
-
-
-def document_mapping(path: Path) -> None:
-    empty = next(line for line in path.read_text().splitlines(True) if "mapping=()" in line)
-    replace(path, ("    Limits,\n", "    Limits,\n    Mapped,\n"), (empty, MAPPING))
-
-
-def fill_in_encode(path: Path) -> None:
     body(path, "encode", ENCODE)
-    replace(path, ("from dataclasses", "import binascii\nfrom dataclasses"))
-
-
-def fill_in_adapter(checkout: Path, adapter: str = ADAPTER, test: str = TEST) -> None:
-    path = checkout / adapter
-    describe(path)
-    document_mapping(path)
-    fill_in_encode(path)
     body(path, "take_frame", TAKE_FRAME)
-    note_vector(checkout, test)
-
-
-def note_vector(checkout: Path, test: str = TEST) -> None:
     frame = bytes.fromhex(FRAME)
     wire = (frame + binascii.crc_hqx(frame[1:], 0).to_bytes(2, "big")).hex(" ")
     lines = (checkout / test).read_text().splitlines(True)
@@ -178,7 +161,7 @@ def lint(checkout: Path) -> str:
 
 
 def test_from_four_files_to_an_adapter(checkout: Path) -> None:
-    """Its tests turn green in the order that it names."""
+    """Its tests list the missing parts, then pass."""
     done = new_adapter(checkout, "buzz")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[:4] == [ADAPTER, MOCK, CONFIG, TEST]
@@ -200,18 +183,13 @@ def test_from_four_files_to_an_adapter(checkout: Path) -> None:
     ):
         assert reported in fresh, reported
 
-    *steps, last = steps_of(checkout).items()
-    assert [*dict(steps), last[0]] == named
-    for number, (_, step) in enumerate(steps, 1):
-        step()
-        picked = [*named, "bounded"] if number == len(steps) else named
-        results = run_tests(checkout, "-rA", "-k", " or ".join(picked))
-        passed = set(re.findall(r"^PASSED \S+::(test_\w+)", results, re.M))
-        assert passed & set(named) == set(named[:number]), results[-3000:]
-    assert "test_buffers_are_bounded" in passed
+    fill_in_adapter(checkout)
+    results = run_tests(checkout, "-rA", "-k", " or ".join([*named, "bounded"]))
+    passed = set(re.findall(r"^PASSED \S+::(test_\w+)", results, re.M))
+    assert passed == {*named[:-1], "test_buffers_are_bounded"}, results[-3000:]
     assert f"expected: {MOCK}, obey(): for each frame of the client" in results
 
-    last[1]()
+    fill_in_mock(checkout, "transmit(buffer[start + 2 : end], now)")
     filled = run_tests(checkout)
     assert " failed" not in filled, filled[-3000:]
     assert lint(checkout) == ""
@@ -226,25 +204,6 @@ def test_from_four_files_to_an_adapter(checkout: Path) -> None:
     assert "one module is one channel" in (checkout / "docs/adapters/buzz.md").read_text()
 
 
-def steps_of(checkout: Path) -> dict[str, Callable[[], None]]:
-    """Return, by the test that each turns green, the steps to an adapter."""
-    adapter = checkout / ADAPTER
-
-    def send() -> None:
-        note_vector(checkout)
-        fill_in_encode(adapter)
-
-    return {
-        "test_adapter_describes_itself": partial(describe, adapter),
-        "test_mapping_is_documented": partial(document_mapping, adapter),
-        "test_vectors_are_sent": send,
-        "test_vectors_are_received": partial(body, adapter, "take_frame", TAKE_FRAME),
-        "test_payload_sizes": partial(
-            fill_in_mock, checkout, "transmit(buffer[start + 2 : end], now)"
-        ),
-    }
-
-
 def test_a_wire_has_a_mock_that_echoes(checkout: Path) -> None:
     assert new_adapter(checkout, "buzz", "--type", "serial").returncode == 0
     assert lint(checkout) == ""
@@ -254,46 +213,95 @@ def test_a_wire_has_a_mock_that_echoes(checkout: Path) -> None:
     assert "4 passed" in filled, filled[-3000:]
 
 
-def test_outside_a_checkout_it_is_a_distribution_of_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    package, test = "hilgw_my_radio", "tests/test_my_radio.py"
-    adapter, mock = f"{package}/adapter.py", f"{package}/mock.py"
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    code, _, errors = in_process("new-adapter", "my_radio", cwd=tmp_path)
-    assert code == 0, errors
-    folder = tmp_path / "hilgw-my-radio"
-    made = {file.relative_to(folder).as_posix() for file in folder.rglob("*.*")}
-    assert made == {
-        adapter,
-        mock,
-        f"{package}/__init__.py",
-        "my_radio.yaml",
-        "pyproject.toml",
-        test,
-    }
-    assert in_process("new-adapter", "my_radio", cwd=tmp_path)[0] == 2
+# --- a distribution of its own --------------------------------------------------------------------
 
-    # Installed, as its pyproject.toml describes: its entry points are beside the code.
+MY_RADIO, MY_MOCK = "hilgw_my_radio/adapter.py", "hilgw_my_radio/mock.py"
+MY_TEST = "tests/test_my_radio.py"
+ENTRY = '[project.entry-points."hilgw.mocks"]\n'
+MOCKS = 'broken-one = "hilgw_my_radio.missing"\nxbee = "hilgw_my_radio.mock"\n'
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Made outside a checkout, filled in and installed by pip; the folder with its packages."""
+    folder = tmp_path_factory.mktemp("distribution")
+    assert python(folder, "-m", "hilgw", "new-adapter", "my_radio").returncode == 0
+    made = folder / "hilgw-my-radio"
+    files = {"my_radio.yaml", "pyproject.toml", MY_RADIO, MY_MOCK, MY_TEST}
+    files.add("hilgw_my_radio/__init__.py")
+    assert {file.relative_to(made).as_posix() for file in made.rglob("*.*")} == files
+    assert python(folder, "-m", "hilgw", "new-adapter", "my_radio").returncode == 2
+    fill_in_adapter(made, MY_RADIO, MY_TEST)
+    fill_in_mock(made, "transmit(buffer[start + 2 : end], now)", MY_MOCK)
+    replace(made / "pyproject.toml", (ENTRY, ENTRY + MOCKS))
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation"]
-    command = [*pip, "--disable-pip-version-check", "--target", str(tmp_path / "site"), "."]
-    subprocess.run(command, cwd=folder, check=True, timeout=60)
-    shutil.copytree(folder / "tests", tmp_path / "site" / "tests")
-    site = tmp_path / "site"
-    reported = run_tests(site, "-k", "received or sizes", test=test)
-    assert f"expected: {adapter}, encode(): the frame around one packet" in reported
-    fill_in_adapter(site, adapter, test)
-    fill_in_mock(site, "transmit(buffer[start + 2 : end], now)", mock)
-    filled = run_tests(site, "-k", "received or sent or sizes", test=test)
+    command = [*pip, "--disable-pip-version-check", "--target", str(folder / "site"), "."]
+    subprocess.run(command, cwd=made, check=True, timeout=60)
+    for name in ("tests", "my_radio.yaml"):
+        (made / name).rename(folder / "site" / name)
+    return folder / "site"
+
+
+def hilgw(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return python(site, "-m", "hilgw", *arguments)
+
+
+def test_a_gateway_and_the_kit_find_an_adapter_of_another_distribution(site: Path) -> None:
+    filled = run_tests(site, "-k", "received or sent or sizes", test=MY_TEST)
     assert " failed" not in filled and " passed" in filled, filled[-3000:]
-    file = str(folder / "my_radio.yaml")
     options = ("--speed", "max", "--duration", "1500ms", "--report", "out.json")
-    gateway = python(site, "-m", "hilgw", "--config", file, *options)
+    gateway = hilgw(site, "--config", "my_radio.yaml", *options)
     assert gateway.returncode == 0, gateway.stdout + gateway.stderr
     report = json.loads((site / "out.json").read_text())
+    assert report["ledger"]["adds_up"]
     assert report["stations"]["my_radio0"]["delivered"] >= 1
-    done = python(site, "-m", "hilgw", "new-adapter", "my_radio", "--into", str(tmp_path / "again"))
-    assert "an adapter or a mock 'my_radio' is installed already" in done.stderr
+    again = hilgw(site, "new-adapter", "my_radio", "--into", str(site.parent / "again"))
+    assert "an adapter or a mock 'my_radio' is installed already" in again.stderr
+
+
+def test_it_is_listed_and_described_and_a_broken_mock_is_named(site: Path) -> None:
+    listed = hilgw(site, "adapters")
+    assert listed.returncode == 0
+    assert "a module that was invented here" in listed.stdout
+    page = hilgw(site, "adapters", "my_radio").stdout
+    assert "identity" in page
+    assert "exact: one module is one channel" in page
+    assert "name of the station in its state line" in hilgw(site, "schema").stdout
+    mocks = hilgw(site, "mock", "--list")
+    assert mocks.returncode == 0
+    assert "my-radio  " in mocks.stdout
+    assert "Digi XBee" in mocks.stdout  # ours goes before another of that name
+    why = "mock 'broken-one' of hilgw-my-radio does not load: ModuleNotFoundError"
+    assert why in mocks.stderr
+    assert "repair or remove hilgw-my-radio" in mocks.stderr
+    assert "baudRate" in hilgw(site, "mock", "my_radio", "--list").stdout
+
+
+NODE = "\nairs: {a: {nodes: {b: {mock: %s}}}}\nadapters"
+WRONG = [  # a line of the file, in its place this one, where the error is, and the error
+    ("kind: my_radio", "kind: my_radi", "my_radi\n", "kind: unknown kind 'my_radi'; did you"),
+    ("channel: 1\n    po", "identity: 5\n    po", "5\n", "adapters.my_radio0.identity: "),
+    ("channel: 1\n    po", "identty: a\n    po", "identty", "identty: unknown key; did you mean"),
+    ("\nadapters", NODE % "my_radio, boot: 9", "9}", "boot: 'my_radio' has no such param"),
+    ("\nadapters", NODE % "my_radi", "my_radi}", "mock: unknown mock 'my_radi'"),
+    ("\nadapters", NODE % "broken_one", "broken_one", "'broken-one' of hilgw-my-radio does not"),
+]
+
+
+def test_what_is_wrong_is_reported_with_its_place(site: Path) -> None:
+    config, expected = (site / "my_radio.yaml").read_text(), []
+    for number, (change, into, at, reported) in enumerate(WRONG):
+        text = config.replace(change, into)
+        before = text[: text.index(at)]
+        place = f"{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}"
+        (site / f"{number}.yaml").write_text(text)
+        expected.append((f"{number}.yaml:{place}: ", reported))
+    done = hilgw(site, "check", *(f"{number}.yaml" for number in range(len(WRONG))))
+    assert done.returncode == 3, done.stdout
+    for place, reported in expected:
+        assert any(
+            line.startswith(place) and reported in line for line in done.stderr.splitlines()
+        ), (place, reported, done.stderr)
 
 
 @pytest.mark.parametrize(

@@ -1,26 +1,13 @@
 """The simulated time that tests run in: never early, in order, and exact about absence."""
 
 import asyncio
-import socket
 import threading
 
 import pytest
 
 from hilgw.errors import PortError
 from hilgw.testing import sim
-from hilgw.units import NS_PER_MS, NS_PER_S
-
-
-def test_a_clock_runs_callbacks_in_order_each_at_its_time() -> None:
-    clock, seen = sim.Clock(0), list[tuple[str, int]]()
-    for name, when in (("late", 30), ("second", 20), ("third", 20), ("cancelled", 10)):
-        alarm = clock.call_at(when, lambda name=name: seen.append((name, clock.now())))
-    alarm.cancel()
-    assert (clock.waiting, clock.next()) == (3, 20)
-    clock.run_until(29)
-    assert (seen, clock.now()) == ([("second", 20), ("third", 20)], 29)
-    clock.run(6, late_ns=5)
-    assert (seen[2], clock.fired) == (("late", 35), 3)
+from hilgw.units import NS_PER_S
 
 
 def test_a_callback_that_never_waits_is_an_error() -> None:
@@ -82,30 +69,6 @@ def test_an_error_without_owner_fails_the_run() -> None:
         sim.run(scenario)
 
 
-def test_local_sockets_connect_without_the_network() -> None:
-    async def scenario() -> None:
-        ports: list[int] = []
-
-        async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            ports.append(writer.get_extra_info("peername")[1])
-            writer.write(await reader.read())
-            writer.close()
-
-        server = await asyncio.start_server(echo, "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
-        with socket.create_connection(("127.0.0.1", port)) as client:
-            client.sendall(b"hello")
-            client.shutdown(socket.SHUT_WR)
-            client.setblocking(False)
-            got = await asyncio.get_running_loop().sock_recv(client, 100)
-        assert (got, ports, port) == (b"hello", [port + 1], 50_001)
-        server.close()
-        await server.wait_closed()
-
-    with sim.local_sockets():
-        sim.run(scenario)
-
-
 def test_a_fake_transport_is_what_a_transport_is() -> None:
     transport, data, lost = sim.FakeTransport(), bytearray(), list[PortError]()
     drained: list[int] = []
@@ -147,10 +110,3 @@ def test_waiting_for_another_thread() -> None:
     with pytest.raises(AssertionError, match="not within 0 s: nothing"):
         sim.wait_until(lambda: False, "nothing", 0)
     thread.join()
-
-
-def test_units_of_a_clock_are_those_of_the_gateway() -> None:
-    clock = sim.Clock()
-    assert clock.now() == NS_PER_S
-    clock.run(5 * NS_PER_MS)
-    assert clock.now() == NS_PER_S + 5 * NS_PER_MS

@@ -1,11 +1,14 @@
-"""An event of each kind, made of the types of its fields: a new kind needs no line here."""
+"""An event of each kind, made of the types of its fields: a new kind needs no line here; and
+recordings of events."""
 
+from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin
 
 from hilgw.events.kinds import FIELDS, KINDS
 from hilgw.events.words import FROM, TO
 from hilgw.forms import UNIONS, hints_of
+from hilgw.record.events import Writer
 
 LATE = {"armed": False, "latched": None, "mode": None, "late_steps": {"count": 1}}
 CLASSES = {name: kind.form for name, kind in KINDS.items()}
@@ -59,3 +62,15 @@ def _value(key: str, hint: Any) -> Any:
     if kind is dict:
         return {key: _value(key, parts[1])}
     return {str: key, int: 5, float: 1.5, bool: True, Any: {}}[hint]
+
+
+def recorded(
+    path: Path, *given: dict[str, Any] | bytes, begin_ns: int = 0, epoch_ns: int = 0, **head: Any
+) -> Path:
+    """Write a recording of these events and blocks; an event without a time is at its begin."""
+    write = Writer(head, ["uart0"], epoch_ns)
+    data = write.begin(begin_ns)
+    for each in given:
+        data += each if isinstance(each, bytes) else write.encode({"time_ns": begin_ns} | each)
+    path.write_bytes(data)
+    return path

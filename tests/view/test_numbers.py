@@ -1,14 +1,27 @@
-"""The numbers of events: their names, units, roles and limits."""
+"""The numbers and words of events, and their lines as JSON."""
 
+import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from hilgw.errors import HilgwError
-from hilgw.events import kinds
-from hilgw.events.kinds import demand_known, is_about, loss_of, numbers, row_of, words
-from hilgw.events.numbers import APPLIED, COMMANDED, REFUSED, Number, number
+from hilgw.events import kinds, wire
+from hilgw.events.kinds import (
+    Armed,
+    Packet,
+    cell_of,
+    demand_known,
+    is_about,
+    loss_of,
+    numbers,
+    row_of,
+    words,
+)
+from hilgw.events.numbers import APPLIED, COMMANDED, REFUSED, Number, mode_of, number, of_pose
+from hilgw.events.words import escape, frame_line, sent_on, span, way
 from tests.view.samples import sample
 
 
@@ -64,9 +77,60 @@ def test_the_row_of_a_motor_is_what_it_moves_by(given: Any, field: str | None) -
 
 
 def test_the_way_from_another_gateway_is_half_of_a_round_trip_without_packets() -> None:
-    (row,) = row_of(sample("link", p50_ms=None, round_trip_ms=4.0))
-    assert (row.field, row.value, row.unit) == ("one way", 2.0, "ms")
+    for p50_ms, one_way in ((None, 2.0), (1.5, 1.5)):
+        (row,) = row_of(sample("link", p50_ms=p50_ms, round_trip_ms=4.0))
+        assert (row.field, row.value, row.unit) == ("one way", one_way, "ms")
     assert row_of(sample("link", state="waiting")) == []
+
+
+def test_a_device_without_motions_follows_its_setting_and_an_unknown_pose_is_nan() -> None:
+    assert mode_of(sample("command", outcome="sent", given={"LED": 1}, applied={})) == "LED"
+    unknown = of_pose(sample("placed", position=None, rotation=None))
+    assert [one.field for one in unknown if math.isnan(one.value)] == ["x", "y", "z"]
+
+
+@pytest.mark.parametrize(
+    ("word", "given", "text"),
+    [
+        (escape, (b"a" * 64,), f'"{"a" * 64}"'),
+        (escape, (b"a" * 65,), f'"{"a" * 64}"...'),
+        (escape, (b' ~\x7f\x1f"',), '" ~\\x7f\\x1f\\x22"'),
+        (frame_line, ("sent", bytes(48), ""), f"-> {bytes(48).hex(' ')}"),
+        (frame_line, ("received", bytes(49), "x"), f"<- {bytes(48).hex(' ')} ... 49 B  | x"),
+        (span, (0.5,), "0.5 s"),
+        (span, (9.95,), "10 s"),
+        (span, (59,), "59 s"),
+        (span, (60,), "1 min"),
+        (span, (3600,), "1 h"),
+        (span, (86400,), "1 d"),
+        (sent_on, (-1, b"a", None), 'ch all "a" 1 B'),
+        (sent_on, (12, b"a", -70.4, "~"), 'ch 12  "a" 1 B  ~-70 dBm'),
+        (way, (None, None, None, 0.9999), "clock offset +999.900 ms"),
+        (way, (None, None, None, -1.0), "clock offset -1.000 s"),
+    ],
+)
+def test_the_words_of_parts_of_events(word: Callable[..., str], given: Any, text: str) -> None:
+    assert word(*given) == text
+
+
+def test_the_lines_of_events_and_the_keys_of_states() -> None:
+    times = {"mono_ns": 1, "wall_s": 2.5, "time_ns": 3}
+    armed = Armed("rover", True, "", since_ns=9)
+    known = {"event": "armed", "robot": "rover", "armed": True, "text": ""}
+    assert json.loads(wire.encode_event(armed, *times.values())) == {
+        **known,
+        **times,
+        "since_ns": 9,
+    }
+    assert "since_ns" not in kinds.plain(Armed("rover", True, ""))
+    assert cell_of(armed) == (Armed, "rover")
+    values = "rover.tx", 1, "radio", b"\xff", ("a",), "", (("b", "range"),), None
+    line = wire.encode_with_data(Packet, values, *times.values())
+    event = Packet("rover.tx", 1, "radio", "ff", ["a"], "", {"b": "range"}, None)
+    assert json.loads(line) == json.loads(wire.encode_event(event, *times.values()))
+    assert line.endswith(b"}\n")
+    assert wire.numbers((1.0, math.inf)) == [1.0, "inf"]
+    assert wire.numbers(-math.inf) == "-inf"
 
 
 def test_losses_by_kind_and_reason() -> None:
@@ -99,7 +163,7 @@ def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
         demand_known(["xbee0", "rover.gpx"], [], events)
     assert "did you mean 'rover.gps'" in str(error.value)
     with pytest.raises(HilgwError, match=r"known here: rover, rover\.gps, xbee0"):
-        demand_known(["zzzzzz"], [], events)
+        demand_known(["zzzzzz", "rover.gpx"], [], events)
 
 
 def test_the_names_of_a_stranger_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

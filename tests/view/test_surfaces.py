@@ -5,7 +5,6 @@ import io
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import mcap.reader
 import pytest
@@ -31,23 +30,17 @@ from hilgw.events.kinds import (
     words,
 )
 from hilgw.record import convert
-from hilgw.record.events import TIMES, Writer
+from hilgw.record.events import TIMES
 from hilgw.record.plot import rows_of
 from hilgw.record.recording import Recording
 from hilgw.record.writer import Files, Report, Settings
 from hilgw.view.series import of_event
 from hilgw.web.model import Bench
 from hilgw.web.pages.robot import stop_log
-from tests.view.samples import CLASSES, sample
+from tests.view.samples import CLASSES, recorded, sample
 
 NOW = 3 * 10**9
 every = pytest.mark.parametrize("kind", CLASSES)
-
-
-def recorded(folder: Path, *events: dict[str, Any], name: str = "run") -> Path:
-    write, path = Writer({}, [], 10**12), folder / f"{name}.pcapng"
-    path.write_bytes(write.begin(0) + b"".join(map(write.encode, events)))
-    return path
 
 
 def is_plain(text: str) -> bool:
@@ -144,7 +137,7 @@ def test_a_picture_has_its_numbers_or_its_loss(kind: str) -> None:
 @every
 def test_convert_has_its_numbers_and_all_of_its_fields(kind: str, tmp_path: Path) -> None:
     event = sample(kind)
-    recording = Recording(recorded(tmp_path, event))
+    recording = Recording(recorded(tmp_path / "run.pcapng", event))
     (found,) = recording.events()
     tables = convert.to_csv(recording, tmp_path / "csv")
     if kind in DRAWN:
@@ -201,7 +194,7 @@ def test_its_series_have_names_that_differ(kind: str) -> None:
 @every
 def test_a_recording_has_it_and_the_next_file_its_state(kind: str, tmp_path: Path) -> None:
     event = sample(kind)
-    (found,) = Recording(recorded(tmp_path, event)).events()
+    (found,) = Recording(recorded(tmp_path / "run.pcapng", event)).events()
     assert {key: each for key, each in found.items() if key not in TIMES} == {
         key: each for key, each in event.items() if key not in TIMES
     }
@@ -220,7 +213,7 @@ def test_a_recording_has_it_and_the_next_file_its_state(kind: str, tmp_path: Pat
 @every
 def test_diff_has_its_words(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     event = sample(kind)
-    first, second = recorded(tmp_path, event), recorded(tmp_path, name="none")
+    first, second = recorded(tmp_path / "run.pcapng", event), recorded(tmp_path / "none.pcapng")
     assert main(["diff", str(first), str(second)]) == (0 if kind in ("link", "status") else 1)
     printed = capsys.readouterr().out
     same = dict.fromkeys(("link", "status"), "no difference")

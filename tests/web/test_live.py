@@ -1,18 +1,21 @@
 """The threads that fill the model, against a gateway of the test on a real control socket."""
 
 import contextlib
+import ctypes
 import json
 import socket
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from hilgw.protocols.gateway.messages import VERSION
 from hilgw.testing.sim import wait_until
 from hilgw.view.gateway import GONE, REFUSED, SILENT, UP, GatewayView
+from hilgw.web import live as reading
 from hilgw.web.live import ENOUGH, NEED_NS, Live
 from hilgw.web.model import Bench
 
@@ -197,3 +200,22 @@ def test_a_folder_that_others_may_change_is_a_problem(folder: Path, live: Live) 
     wait_until(lambda: live.bench.problem, what="the problem")
     folder.chmod(0o700)
     wait_until(lambda: not live.bench.problem, what="no problem")
+
+
+def test_free_memory_goes_back_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended, kept = threading.Event(), []
+
+    def trim(pad: int) -> None:
+        kept.append(pad)
+        if len(kept) == 3:
+            ended.set()
+
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: SimpleNamespace(malloc_trim=trim))
+    monkeypatch.setattr(reading, "TRIM_S", 0.001)
+    reading.give_back(ended)
+    assert kept == [0, 0, 0]
+
+
+def test_a_c_library_without_it_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: SimpleNamespace())
+    reading.give_back(threading.Event())

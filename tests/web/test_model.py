@@ -7,18 +7,11 @@ from hilgw.view.cells import MOST_NAMES
 from hilgw.view.gateway import GONE, LINE_BYTES, PACKET_BYTES, PACKETS, SILENT, UP, GatewayView
 from hilgw.view.series import Points
 from hilgw.web.model import MOST_GONE, Bench
+from tests.record.samples import PACKET, VALUE
 
 
 def packet(number: int = 0, data: str = "00", lost: str = "") -> dict[str, Any]:
-    return {
-        "event": "packet",
-        "mono_ns": number,
-        "source": "rover.tx",
-        "data": data,
-        "received_by": [],
-        "not_received": lost,
-        "missed": {},
-    }
+    return PACKET | {"mono_ns": number, "data": data, "received_by": [], "not_received": lost}
 
 
 def view() -> GatewayView:
@@ -63,8 +56,7 @@ def test_a_state_that_a_new_subscription_repeats_is_logged_once_and_is_as_new() 
 def test_a_repeated_value_adds_nothing_to_a_series() -> None:
     seen = view()
     seen.series["rover: ds"] = Points("m")
-    value = {"event": "value", "robot": "rover", "device": "ds", "value": 1.0}
-    value |= {"fields": ["value"], "units": ["m"], "wall_s": 1.0, "mono_ns": 5, "time_ns": 5}
+    value = VALUE | {"value": 1.0, "wall_s": 1.0, "mono_ns": 5, "time_ns": 5}
     seen.take(value | {"since_ns": 5}, 9)
     assert seen.newest["value"]["rover.ds"]["value"] == 1.0
     assert seen.series["rover: ds"].added == 0

@@ -14,36 +14,24 @@ from hilgw.view.gateway import SERIES_NS, GatewayView
 from hilgw.view.series import POINTS, Points, of_event, of_status
 from hilgw.web.model import Bench
 from hilgw.web.pages.plots import DRAWN, MOST_CURVES, MOST_LISTED, MOST_NEEDED, Plots, to_csv
+from tests.record.samples import COMMAND, PACKET, VALUE
 
 EVIL = "=<img src=x onerror=alert(1)>\"',\n"
 
 
 def value(at: int, number: Any, robot: str = "rover", device: str = "gps", **more: Any) -> Any:
     known = {"robot": robot, "device": device, "value": number, "fields": [], "units": []}
-    return {"event": "value", "mono_ns": at, "wall_s": at / 1e9 + 1000, **known, **more}
+    return VALUE | {"mono_ns": at, "wall_s": at / 1e9 + 1000, **known, **more}
 
 
 def command(at: int, commanded: Any, body: str = "", **applied: Any) -> Any:
-    known = {
-        "robot": "rover",
-        "body": body,
-        "device": "left",
-        "units": {"velocity": "rad/s"},
-        "limits": {},
-    }
-    more = {"given": {"velocity": commanded}, "applied": applied, "outcome": "sent", "reason": ""}
-    return {"event": "command", "mono_ns": at, "wall_s": at / 1e9 + 1000, **known, **more}
+    more = {"body": body, "given": {"velocity": commanded}, "applied": applied}
+    return COMMAND | more | {"mono_ns": at, "wall_s": at / 1e9 + 1000}
 
 
 def packet(at: int, source: str, rssi: float | None) -> Any:
-    known: dict[str, Any] = {
-        "source": source,
-        "rssi_dbm": rssi,
-        "received_by": [],
-        "missed": {},
-        "data": "00",
-    }
-    return {"event": "packet", "mono_ns": at, "wall_s": at / 1e9, "not_received": "", **known}
+    more = {"source": source, "rssi_dbm": rssi, "received_by": [], "data": "00"}
+    return PACKET | more | {"mono_ns": at, "wall_s": at / 1e9}
 
 
 PORT = {f"{way}_{what}_per_s": 2.0 for way in ("received", "sent") for what in ("bytes", "packets")}

@@ -13,9 +13,7 @@ from hypothesis import given, settings, strategies as st
 
 from hilgw.errors import AdapterError
 from hilgw.events.kinds import FIELDS, NAMED, NAMES
-from hilgw.events.wire import link
-from hilgw.protocols.gateway.messages import keys_of
-from hilgw.record.events import CLOCK, Writer
+from hilgw.record.events import CLOCK
 from hilgw.record.pcapng import RecordingError
 from hilgw.record.writer import Files, Settings
 from hilgw.testing.sim import wait_until
@@ -26,7 +24,6 @@ from hilgw.web.pages import overview, recordings, robot
 from hilgw.web.pages.drawing import drawing_of
 from hilgw.web.pages.plots import Plots
 from hilgw.web.recorded import LEAST_NS, Events, Recorded
-from tests.cli.output.test_federation import gateway
 from tests.record.samples import COMMAND, PACKET, VALUE
 from tests.view.samples import sample
 
@@ -170,11 +167,11 @@ def test_after_a_jump_it_is_as_on_a_page_that_was_open(
     monkeypatch.setattr(recorded, "MARK_EVENTS", 5)
     shown, view, _ = opened(made(tmp_path))
     assert (shown.begin_ns, shown.end_ns) == (BEGIN, BEGIN + (LENGTH - 1) * STEP_NS)
-    times = [0.5, 59.9, 30.0, 12.34, 12.4, 0.0, 59.0, 58.9]
+    times = [0.5, 59.9, 30.0, 12.34, 12.4, 0.0, -9.0, 59.0, 1e9, 58.9]
     for at in [*times, *reversed(times)]:
-        now = BEGIN + int(at * NS_PER_S)
-        shown.seek(now)
+        shown.seek(BEGIN + int(at * NS_PER_S))
         shown.follow()
+        now = min(max(BEGIN + int(at * NS_PER_S), BEGIN), shown.end_ns)
         assert shown.now() == shown.bench.now() == now
         same(view, live(now), now)
         assert view.state(now) == UP
@@ -264,15 +261,6 @@ def test_it_plays_at_its_speed_and_begins_again_at_its_end(tmp_path: Path) -> No
     shown.follow()
     assert shown.now() == BEGIN
     same(view, live(BEGIN), BEGIN)
-
-
-def test_no_place_is_outside(tmp_path: Path) -> None:
-    shown, view, _ = opened(made(tmp_path))
-    for at, now in ((0, BEGIN), (1 << 62, shown.end_ns)):
-        shown.seek(at)
-        shown.follow()
-        assert shown.now() == now
-        same(view, live(now), now)
 
 
 def test_a_series_has_the_points_of_the_window_also_when_nothing_plays(tmp_path: Path) -> None:
@@ -414,21 +402,6 @@ def test_its_threads_read_it_and_follow_the_playhead(tmp_path: Path) -> None:
     shown.seek(shown.end_ns)
     wait_until(lambda: view.newest["port"] == live(shown.end_ns).newest["port"], what="it is shown")
     shown.close()
-
-
-def test_a_jump_shows_the_newest_state_of_another_gateway(tmp_path: Path) -> None:
-    path, writer = tmp_path / "run.pcapng", Writer(HEAD, [], EPOCH)
-    with path.open("wb") as file:
-        file.write(writer.begin(BEGIN))
-        for second in range(600):
-            found = keys_of(link("gateway@bench", gateway(sent=second)))
-            event = {"event": "link", **found, "time_ns": BEGIN + second * NS_PER_S}
-            file.write(writer.encode(event))
-    shown, view, _ = opened(path)
-    shown.seek(BEGIN + 300 * NS_PER_S)
-    shown.follow()
-    assert view.newest["link"]["gateway@bench"]["counts"]["sent"] == 300
-    assert "rover.rx (radio)" in overview.parts(view, shown.now())["Other gateways"]
 
 
 def test_a_motor_that_was_commanded_once_long_ago_is_shown_at_each_time(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from hilgw.units import NS_PER_S
 from hilgw.view.gateway import GatewayView
 from hilgw.web.model import Bench
 from hilgw.web.pages.robot import head, motors, output, robots_of, sensors, stop_log
+from tests.record.samples import COMMAND, VALUE
 
 EVIL = "<img src=x onerror=alert(1)>"
 NOW = 3 * NS_PER_S // 2
@@ -24,25 +25,14 @@ def view_of(*events: dict[str, Any], path: str = "/run/1.sock", **robots: Any) -
 
 
 def value(robot: str, device: str, value: Any, fields: list[str], units: list[str]) -> Any:
-    return {"event": "value", "robot": robot, "device": device, "value": value} | {
-        "fields": fields,
-        "units": units,
-    }
+    known = {"robot": robot, "device": device, "value": value}
+    return VALUE | known | {"fields": fields, "units": units}
 
 
 def command(**more: Any) -> dict[str, Any]:
-    return {
-        "event": "command",
-        "robot": "arm",
-        "body": "",
-        "device": "wheel",
-        "given": {"velocity": 4.0},
-        "outcome": "sent",
-        "reason": "",
-        "applied": {"velocity": 2.0, "position": "inf"},
-        "units": {"velocity": "rad/s"},
-        "limits": {"velocity": [-6.0, 6.0]},
-    } | more
+    applied, limits = {"velocity": 2.0, "position": "inf"}, {"velocity": [-6.0, 6.0]}
+    known = {"robot": "arm", "device": "wheel", "given": {"velocity": 4.0}}
+    return COMMAND | known | {"applied": applied, "limits": limits} | more
 
 
 def test_sensors_have_their_names_units_and_ages() -> None:

@@ -66,11 +66,35 @@ def ask(
     return answer.status, text
 
 
-def test_a_post_of_the_page_stops_all_and_names_them_as_text() -> None:
-    with serving(DONE) as (port, asked):
-        status, text = ask(port, "POST", Origin=OWN)
-    assert (status, asked) == (200, [DONE])
-    assert "&lt;b&gt;arm&lt;/b&gt; is disarmed (gateway arm.yaml at /run/1.sock)" in text
+M, W = "m" * 32, "w" * 32  # the token of a monitor, and a wrong one
+TLS = {"Origin": f"https://127.0.0.1:{PORT}"}
+
+
+@pytest.mark.parametrize(
+    ("local", "headers", "target", "form", "stops"),
+    [
+        (True, {"Origin": OWN}, "/", "", True),
+        (True, {}, "/", "", False),
+        (True, {"Origin": "http://evil.example"}, "/", "", False),
+        (True, {"Origin": "null"}, "/", "", False),
+        (True, {"Origin": OWN, "Host": "evil.example"}, "/", "", False),
+        (False, TLS, "/", "", False),
+        (False, TLS, "/", f"token={W}", False),
+        (False, TLS, "/", f"a=b&token={M}", True),
+        (False, {}, f"/?token={W}", "", False),
+        (False, {}, f"/?token={M}", "", True),
+    ],
+)
+def test_who_stops_all(
+    local: bool, headers: dict[str, str], target: str, form: str, stops: bool
+) -> None:
+    with serving(DONE, local=local) as (port, asked):
+        assert ask(port, "GET", target=target, **headers)[0] == 200
+        assert asked == []
+        status, text = ask(port, "POST", target=target, form=form, **headers)
+    assert (status, asked) == ((200, [DONE]) if stops else (403, []))
+    done = "&lt;b&gt;arm&lt;/b&gt; is disarmed (gateway arm.yaml at /run/1.sock)"
+    assert (done if stops else "NOT stopped") in text
 
 
 def test_a_gateway_that_does_not_confirm_is_named_and_the_answer_is_an_error() -> None:
@@ -80,30 +104,6 @@ def test_a_gateway_that_does_not_confirm_is_named_and_the_answer_is_an_error() -
     assert status == 502
     assert "/run/2.sock: stop NOT confirmed" in text
     assert "is disarmed" in text
-
-
-def test_no_other_page_stops_and_a_get_shows_the_button_alone() -> None:
-    with serving(DONE) as (port, asked):
-        assert ask(port, "GET")[0] == 200
-        for headers in (
-            {},
-            {"Origin": "http://evil.example"},
-            {"Origin": "null"},
-            {"Origin": OWN, "Host": "evil.example"},
-        ):
-            status, text = ask(port, "POST", **headers)
-            assert (status, asked) == (403, [])
-            assert "NOT stopped" in text
-
-
-def test_from_other_hosts_it_needs_a_token() -> None:
-    own = f"https://127.0.0.1:{PORT}"
-    with serving(DONE, local=False) as (port, asked):
-        assert ask(port, "POST", Origin=own)[0] == 403
-        assert not asked
-        assert ask(port, "POST", Origin=own, form=f"token={'w' * 32}")[0] == 403
-        assert not asked
-        assert ask(port, "POST", Origin=own, form=f"a=b&token={'m' * 32}")[0] == 200
 
 
 SLOW = 300  # connections
@@ -263,13 +263,6 @@ def test_a_page_at_another_port_reads_whether_its_own_stop_all_answers() -> None
             assert answer.getheader("Access-Control-Allow-Origin") == known
             connection.close()
     assert not asked
-
-
-def test_who_has_a_token_stops_without_an_origin() -> None:
-    with serving(DONE, local=False) as (port, asked):
-        assert ask(port, "POST", target="/?token=" + "w" * 32)[0] == 403
-        assert ask(port, "POST", target="/?token=" + "m" * 32)[0] == 200
-    assert asked == [DONE]
 
 
 def test_without_a_gateway_no_stop_is_reported(

@@ -407,7 +407,8 @@ class BodyConformance:
         outcome, events = line.session.command(command, line.now)
         rule = "a command that the robot cannot execute"
         require(isinstance(outcome, Refusal), rule, outcome, "a Refusal")
-        require(not _bytes_in(events), rule, events, "no bytes")
+        sent = [event for event in events if isinstance(event, Write) and event.data]
+        require(not sent, rule, events, "no bytes")
         after = sum(count for name, count in counts.items() if name.startswith("refused_"))
         require(after == before + 1, rule, dict(counts), "the refusal is counted")
 
@@ -418,7 +419,3 @@ class BodyConformance:
                 line.run(NOISE_MS)
         except Exception as error:
             raise BrokenRule("noise", repr(error), "no exception", [shown(pieces)]) from error
-
-
-def _bytes_in(events: list[Event]) -> bytes:
-    return b"".join(event.data for event in events if isinstance(event, Write))

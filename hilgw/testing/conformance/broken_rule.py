@@ -37,19 +37,14 @@ _RELAXED_BY = {
 }
 
 
-def relaxed_by(rule: str) -> str:
-    """Return the attributes of a test that relax this rule; "" when none does."""
-    return next((text for name, text in _RELAXED_BY.items() if rule.startswith(name)), "")
-
-
 class BrokenRule(AssertionError):
     """An adapter breaks a rule. rule: its name."""
 
     def __init__(self, rule: str, got: str, expected: str, more: Iterable[str] = ()) -> None:
         lines = [f"rule {rule}", f"  got:      {got}", f"  expected: {expected}"]
         lines += [f"  {line}" for line in more]
-        if relaxed := relaxed_by(rule):
-            lines.append(f"  relax by: {relaxed}")
+        relaxed = (text for name, text in _RELAXED_BY.items() if rule.startswith(name))
+        lines += [f"  relax by: {text}" for text in relaxed]
         super().__init__("\n".join(lines))
         self.rule = rule
         self.got = got

@@ -120,7 +120,8 @@ class CodecRules(Subject):
             events += silence(session, now, self.pause_s or GIVEN_UP_S)[0]
             got = [each for each in events if isinstance(each, Received | Dropped)]
             more = (bytes_line(wire), f"describe: {session.describe(wire)}")
-            expected = self._as_received(vector)
+            channel = self._channel(vector)
+            expected = Received(vector.data, channel, vector.rssi_dbm, vector.address)
             good = len(got) == 1 and isinstance(got[0], Received) and self._same(got[0], vector)
             require(good, "vectors are received", got, shown(expected), *more)
 
@@ -136,9 +137,6 @@ class CodecRules(Subject):
                 shown(wire),
                 f"packet:   {shown(vector.data)} on channel {self._channel(vector)}",
             )
-
-    def _as_received(self, vector: Vector) -> Received:
-        return Received(vector.data, self._channel(vector), vector.rssi_dbm, vector.address)
 
     def _same(self, got: Received, vector: Vector) -> bool:
         return (

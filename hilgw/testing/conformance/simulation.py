@@ -102,9 +102,19 @@ class StationUnderTest(Observer):
         self.received: list[Packet] = []
         self.refusals: list[tuple[str, str]] = []
         self.session = new_session(subject, common, far=far)
-        self.station = new_station(
-            subject, self.name, self.session, common, scheduler, self, self.take
+        ledger, adapter = Ledger(), subject.adapter
+        statistics = StationStatistics(self.name, ledger.station(self.name), self)
+        receive_filter = ReceiveFilter(
+            adapter.type,
+            "test",
+            Airs(),
+            common,
+            statistics,
+            Mount(self.name),
+            lambda packet, _: self.take(packet),
         )
+        window = adapter.limits.window
+        self.station = Station(self.session, common, window, receive_filter, statistics, scheduler)
         self.mock = subject.make_mock(
             subject.mock_spec(common, far), self.name, host.air, FAR if far else NEAR
         )
@@ -281,27 +291,3 @@ def new_session(
     adapter = subject.adapter
     session = guarded(lambda: adapter.session(subject.adapter_settings(far), common))
     return WatchedSession(session, adapter.limits.window)
-
-
-def new_station(
-    subject: Subject,
-    name: str,
-    session: WatchedSession,
-    common: StationSettings,
-    scheduler: Scheduler,
-    observer: Observer,
-    take: Callable[[Packet], object],
-) -> Station:
-    """Return a station with this session, in its own air; `take` gets what it receives."""
-    ledger, adapter = Ledger(), subject.adapter
-    statistics = StationStatistics(name, ledger.station(name), observer)
-    receive_filter = ReceiveFilter(
-        adapter.type,
-        "test",
-        Airs(),
-        common,
-        statistics,
-        Mount(name),
-        lambda packet, _: take(packet),
-    )
-    return Station(session, common, adapter.limits.window, receive_filter, statistics, scheduler)

@@ -130,7 +130,10 @@ class WatchedSession:
         good = isinstance(answer.data, bytes) and len(answer.data) > 0
         require(good, CONTRACT, answer, "a Transmission of at least one byte", more)
         if answer.token is not None:
-            self._take_token(answer.token)
+            got = f"token {answer.token} again while its first frame is still open"
+            is_new = answer.token not in self.tokens
+            require(is_new, TOKENS, got, "a token of its own for each frame")
+            self.tokens.add(answer.token)
         return answer
 
     @_recorded
@@ -259,15 +262,6 @@ class WatchedSession:
             *more,
         )
         self.tokens.discard(token)
-
-    def _take_token(self, token: int) -> None:
-        require(
-            token not in self.tokens,
-            TOKENS,
-            f"token {token} again while its first frame is still open",
-            "a token of its own for each frame",
-        )
-        self.tokens.add(token)
 
     def _is_channel(self, channel: Any) -> bool:
         if type(channel) is not int:

@@ -156,7 +156,13 @@ class Section:
             if page.may("drive"):
                 self._controls()
             self._table = scrolling("Running")
-            self._table.on("click", lambda event: self._end(event.args), js_handler=END)
+            self._table.on(
+                "click",
+                lambda event: self._actions.do(
+                    f"recorded {event.args}", self._gateway.end_record, event.args
+                ),
+                js_handler=END,
+            )
 
     def _controls(self) -> None:
         from nicegui import ui
@@ -174,9 +180,6 @@ class Section:
             await self._actions.do(f"noted: {text}", self._gateway.note, text)
         else:
             self._actions.lacks("the note is empty")
-
-    async def _end(self, name: str) -> None:
-        await self._actions.do(f"recorded {name}", self._gateway.end_record, name)
 
     def update(self, view: GatewayView) -> None:
         """Show the recordings that run now."""

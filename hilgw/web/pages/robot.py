@@ -96,7 +96,7 @@ class Robot:
 
         name, gateway, do = self._name, self._gateway, self._actions.do
         with ui.element("div").classes("tools"):
-            button("Disarm", lambda: do(f"{name} is disarmed", self._disarm), "negative")
+            button("Disarm", lambda: do(f"{name} is disarmed", gateway.disarm, name), "negative")
             with ui.dialog() as sure, ui.card():
                 ui.html(joined([element("h2", f"Arm {name}?"), element("p", ARM)]))
                 accepted = ui.input("Motors with a lost zero whose position is right")
@@ -104,11 +104,14 @@ class Robot:
                     button("Arm", lambda: sure.submit(True))
                     button("Cancel", lambda: sure.submit(False))
 
+            def reason(motors: list[str]) -> str:  # why it cannot move though it is armed
+                return gateway.arm(name, accept_positions=motors).notes.get(name, "")
+
             async def arm() -> None:
                 accepted.set_value("")  # for one arming only
                 if await sure:
                     motors = [each.strip() for each in accepted.value.split(",") if each.strip()]
-                    await do(f"{name} is armed", lambda: _arm(gateway, name, motors))
+                    await do(f"{name} is armed", reason, motors)
 
             button("Arm…", arm)
             self._mode = ui.select(list(MODES), label="Mode").props("dense outlined")
@@ -129,9 +132,6 @@ class Robot:
             ui.html("Keyboard: choose this, then type: keys go to the controller.")
         named = str([*NAMES, *MODIFIERS]).lower()
         keys.on("keydown", self._press, js_handler=KEYS % named, throttle=0.1)
-
-    def _disarm(self) -> None:
-        self._gateway.disarm(self._name)
 
     async def _press(self, event: Any) -> None:
         key = str(event.args)
@@ -157,11 +157,6 @@ class Robot:
         ):
             where.set_content(text)
             where.set_visibility(bool(text))
-
-
-def _arm(gateway: Gateway, name: str, accept_positions: list[str]) -> str:
-    """Arm a robot; return why it cannot move though it is armed, if so."""
-    return gateway.arm(name, accept_positions=accept_positions).notes.get(name, "")
 
 
 def head(view: GatewayView, name: str, now: int) -> Markup:

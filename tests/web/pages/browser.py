@@ -111,6 +111,20 @@ def wait_for(found: Any, state: str = "visible") -> None:
         found.page.wait_for_timeout(LOOK_MS)
 
 
+def card(page: Any, file: str) -> Any:
+    """The gateway of this file, and no other of this machine."""
+    heading = page.get_by_role("heading", name=file.removesuffix(".yaml"), exact=True)
+    return page.locator(".gateway", has=heading)
+
+
+def wait_until_it_fits(page: Any) -> None:
+    """On a narrow and on a wide screen, nothing is wider than it."""
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        fits = "width => document.documentElement.scrollWidth <= width"
+        page.wait_for_function(fits, arg=width)
+
+
 def press_enter(button: Any, effect: Any) -> None:
     """Presses Enter on this button until its effect is visible: what a filter has changed may be
     drawn anew between the focus and the key."""

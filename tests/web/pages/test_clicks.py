@@ -49,55 +49,36 @@ def release(page: Any) -> None:
     page.mouse.up()
 
 
-@pytest.fixture
-def page(
-    chromium: Any, web: Web, gateway: Gateway, request: pytest.FixtureRequest
-) -> Iterator[Any]:
-    """One with this path."""
-    with opened(chromium, web.at(request.param)) as found:
-        yield found
-
-
-@pytest.mark.parametrize("page", ["traffic"], indirect=True)
-def test_a_packet_is_the_one_that_was_pressed(page: Any) -> None:
-    page.get_by_label("Name").fill("first.tx")
-    packets = page.get_by_role("region", name="Packets")
-    details = packets.get_by_role("button", name=re.compile("^Details of first.tx"))
-    wait_for(details.nth(99))
-    for _ in range(CLICKS):
-        press(page, details.nth(2))
-        active = "document.querySelector('button:active')"
-        name, key = page.evaluate(f"[{active}.ariaLabel, {active}.dataset.key]")
-        release(page)
-        wait_for(page.get_by_role("heading", name=name.removeprefix("Details of ")))
-        wait_for(packets.locator(f"[data-key='{key}'][aria-pressed=true]"))
-        page.get_by_role("checkbox", name="Pause", checked=True).click()
-        wait_for(packets.locator(f"[data-key='{key}']"), "detached")
-    press_enter(details.nth(2), packets.get_by_role("button", pressed=True))
-
-
-@pytest.mark.parametrize("page", ["/"], indirect=True)
-def test_a_robot_is_the_one_that_was_pressed(page: Any) -> None:
-    for _ in range(CLICKS):
-        link = page.get_by_role("region", name="Robots").get_by_role("link", name="pressed")
-        press(page, link)
-        release(page)
-        wait_for(page.get_by_role("heading", name="pressed", exact=True))
-        page.go_back()
-
-
-@pytest.mark.parametrize("page", ["recordings"], indirect=True)
-def test_a_file_is_the_one_that_was_pressed_and_what_came_meanwhile_follows(
-    page: Any, folder: Path
-) -> None:
-    kept = folder / "clicks"
-    kept.mkdir()
-    (kept / "0.pcapng").touch()
-    card = page.get_by_role("region", name="Files")
-    for count in range(CLICKS):
-        press(page, card.get_by_role("link", name=f"{count}.pcapng"))
-        (kept / f"{count + 1}.pcapng").touch()  # it is newer: the first of the table
-        with page.expect_download() as download:
+def test_a_packet_is_the_one_that_was_pressed(web: Web, chromium: Any, gateway: Gateway) -> None:
+    with opened(chromium, web.at("traffic")) as page:
+        page.get_by_label("Name").fill("first.tx")
+        packets = page.get_by_role("region", name="Packets")
+        details = packets.get_by_role("button", name=re.compile("^Details of first.tx"))
+        wait_for(details.nth(99))
+        for _ in range(CLICKS):
+            press(page, details.nth(2))
+            active = "document.querySelector('button:active')"
+            name, key = page.evaluate(f"[{active}.ariaLabel, {active}.dataset.key]")
             release(page)
-        assert download.value.suggested_filename == f"{count}.pcapng"
-        wait_for(card.get_by_role("link", name=f"{count + 1}.pcapng"))
+            wait_for(page.get_by_role("heading", name=name.removeprefix("Details of ")))
+            wait_for(packets.locator(f"[data-key='{key}'][aria-pressed=true]"))
+            page.get_by_role("checkbox", name="Pause", checked=True).click()
+            wait_for(packets.locator(f"[data-key='{key}']"), "detached")
+        press_enter(details.nth(2), packets.get_by_role("button", pressed=True))
+
+
+def test_a_file_is_the_one_that_was_pressed_and_what_came_meanwhile_follows(
+    web: Web, chromium: Any, gateway: Gateway, folder: Path
+) -> None:
+    with opened(chromium, web.at("recordings")) as page:
+        kept = folder / "clicks"
+        kept.mkdir()
+        (kept / "0.pcapng").touch()
+        card = page.get_by_role("region", name="Files")
+        for count in range(CLICKS):
+            press(page, card.get_by_role("link", name=f"{count}.pcapng"))
+            (kept / f"{count + 1}.pcapng").touch()  # it is newer: the first of the table
+            with page.expect_download() as download:
+                release(page)
+            assert download.value.suggested_filename == f"{count}.pcapng"
+            wait_for(card.get_by_role("link", name=f"{count + 1}.pcapng"))

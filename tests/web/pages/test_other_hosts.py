@@ -13,7 +13,7 @@ import trustme
 from hilgw import client
 from hilgw.testing.sim import DEADLINE_S
 from tests.e2e.running import HOST, Gateway
-from tests.web.pages.browser import Web, opened, wait_for
+from tests.web.pages.browser import Web, card, opened, wait_for
 
 CONFIG = """
 version: 1
@@ -93,7 +93,7 @@ def test_the_token_is_asked_for_and_a_monitor_looks_and_stops(tls: Web, chromium
         assert page.url == tls.url
         assert page.context.cookies() == []  # they would go to every port of this machine
         page.get_by_role("link", name="Scene").click()
-        wait_for(page.locator("[data-object=rover]"))
+        wait_for(card(page, FILE).locator("[data-object=rover]"))
         assert page.get_by_role("button", name="Place").count() == 0
         page.get_by_role("button", name="STOP ALL").click()
         answer = page.locator("#stop-answer")
@@ -118,7 +118,7 @@ def test_a_visitor_of_the_role_drive_acts(gateway: Gateway, tls: Web, chromium: 
     with opened(chromium, url, ignore_https_errors=True) as page:
         wait_for(page.get_by_text("may command"))
         assert "token" not in page.url
-        own = page.locator(".gateway", has=page.get_by_role("heading", name="hosts", exact=True))
+        own = card(page, FILE)
         own.get_by_role("combobox", name="Object").click()
         page.get_by_role("option", name="rover").click()
         own.get_by_label("x in m").fill("2")

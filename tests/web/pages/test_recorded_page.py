@@ -45,18 +45,6 @@ def is_at(page: Any, seconds: str) -> None:
     wait_for(page.locator(".playhead").get_by_text(re.compile(rf" · {seconds} of ")))
 
 
-def go_to_the_end(page: Any) -> None:
-    """By the key End, again where the page was still connecting."""
-
-    def is_there() -> bool:
-        page.get_by_role("slider", name="Time in seconds").press("End")
-        now, end = times(page)
-        return end > 0 and end - now < 0.1
-
-    wait_for(page.locator(".playhead").get_by_text(TIME))
-    wait_until(is_there, what="the end of the recording")
-
-
 def test_the_slider_leads_to_each_time_and_play_goes_on_on_each_page(
     recording: Path, shown: Web, chromium: Any
 ) -> None:
@@ -66,7 +54,14 @@ def test_the_slider_leads_to_each_time_and_play_goes_on_on_each_page(
         wait_for(page.get_by_text("a recording"))
         wait_for(page.locator(".playhead").get_by_text(NAME))
         wheel = page.get_by_role("region", name="Motors").get_by_role("row").filter(has_text="left")
-        go_to_the_end(page)
+
+        def is_at_the_end() -> bool:  # the key again where the page was still connecting
+            page.get_by_role("slider", name="Time in seconds").press("End")
+            now, end = times(page)
+            return end > 0 and end - now < 0.1
+
+        wait_for(page.locator(".playhead").get_by_text(TIME))
+        wait_until(is_at_the_end, what="the end of the recording")
         wait_for(wheel.first)
         assert page.get_by_role("button", name=re.compile("arm", re.IGNORECASE)).count() == 0
         now, end = times(page)
@@ -103,10 +98,7 @@ def test_the_slider_leads_to_each_time_and_play_goes_on_on_each_page(
             for each in all_of:
                 wait_for(each)
             page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
-
-
-def test_a_visitor_without_the_token_moves_nothing(shown: Web, chromium: Any) -> None:
-    with opened(chromium, shown.at("/", acts=False)) as page:
+    with opened(chromium, shown.at("/", acts=False)) as page:  # without the token
         wait_for(page.get_by_role("button", name="Play"))
         assert page.get_by_role("button", name="Play").is_disabled()
         assert page.get_by_role("slider").is_disabled()

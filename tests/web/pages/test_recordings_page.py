@@ -10,7 +10,7 @@ import pytest
 
 from hilgw.record.recording import Recording
 from tests.e2e.running import Gateway
-from tests.web.pages.browser import Web, opened, wait_for
+from tests.web.pages.browser import Web, card, opened, wait_for
 
 CONFIG = """
 version: 1
@@ -31,8 +31,7 @@ def gateway(folder: Path) -> Iterator[Gateway]:
 
 def own(page: Any) -> Any:
     """The gateway of these tests on the page."""
-    heading = page.get_by_role("heading", name=FILE.removesuffix(".yaml"), exact=True)
-    found = page.locator(".gateway", has=heading)
+    found = card(page, FILE)
     wait_for(found)
     return found
 

@@ -9,7 +9,7 @@ import pytest
 
 from hilgw import client
 from tests.e2e.running import Gateway, run
-from tests.web.pages.browser import Web, beside, opened, wait_for
+from tests.web.pages.browser import Web, beside, card, opened, wait_for, wait_until_it_fits
 
 CONFIG = """
 version: 1
@@ -41,15 +41,9 @@ def gateway(folder: Path) -> Iterator[Gateway]:
         yield found
 
 
-def section(page: Any, file: str) -> Any:
-    """The gateway of this file, and no other of this machine."""
-    heading = page.get_by_role("heading", name=file.removesuffix(".yaml"), exact=True)
-    return page.locator(".gateway", has=heading)
-
-
 def own(page: Any) -> Any:
     """That of these tests."""
-    found = section(page, FILE)
+    found = card(page, FILE)
     wait_for(found.locator(".object").first)
     return found
 
@@ -79,10 +73,7 @@ def test_an_object_is_dragged_and_placed_by_the_form(
         at, answer = own(page), own(page).get_by_role("status")
         at.get_by_role("button", name="Place").click()
         wait_for(answer.get_by_text("choose an object"))
-        for width in (390, 1280):
-            page.set_viewport_size({"width": width, "height": 800})
-            fits = "width => document.documentElement.scrollWidth <= width"
-            page.wait_for_function(fits, arg=width)  # the plan follows the screen
+        wait_until_it_fits(page)  # the plan follows the screen
         at.get_by_role("button", name="Plan").focus()
         names = []
         for _ in range(6):
@@ -143,7 +134,7 @@ def test_the_3d_view_is_there_once_an_object_has_a_pose(
     file = beside(folder, "poses") / "poses.yaml"
     file.write_text("version: 1\nrobots: {lone: {devices: {rx: {node: Receiver, type: radio}}}}\n")
     with Gateway(file.parent, [file.name]), opened(chromium, web.at("scene")) as page:
-        at = section(page, file.name)
+        at = card(page, file.name)
         wait_for(at.get_by_text("No object has a pose"))
         at.get_by_role("button", name="3-D").click()
         wait_for(at.get_by_role("button", name="3-D", pressed=True))

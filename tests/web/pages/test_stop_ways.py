@@ -6,7 +6,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -79,34 +78,21 @@ def press(page: Any, gateway: Gateway) -> None:
 
 
 @contextmanager
-def forwarded(to: tuple[str, int]) -> Iterator[int]:
-    """A port of 127.0.0.1 that leads there, as that of `ssh -L`."""
+def listening(port: int, *command: str) -> Iterator[None]:
+    """A program that listens at this port of 127.0.0.1."""
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: _listens(port), what=command[0])
+        yield
+    finally:
+        process.terminate()
+        process.wait()
 
-    def copy(source: socket.socket, target: socket.socket) -> None:
-        with suppress(OSError):
-            while data := source.recv(65536):
-                target.sendall(data)
-        with suppress(OSError):
-            target.shutdown(socket.SHUT_RDWR)
 
-    def connect(one: socket.socket) -> None:
-        with one, socket.create_connection(to) as other:
-            back = threading.Thread(target=copy, args=(other, one))
-            back.start()
-            copy(one, other)
-            back.join()
-
-    def serve() -> None:
-        with suppress(OSError):
-            while True:
-                threading.Thread(target=connect, args=listening.accept()[:1], daemon=True).start()
-
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        accepting = threading.Thread(target=serve)
-        accepting.start()
-        yield listening.getsockname()[1]
-        listening.shutdown(socket.SHUT_RDWR)
-        accepting.join()
+def _listens(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+        return True
+    return False
 
 
 @contextmanager
@@ -130,28 +116,20 @@ def nginx(folder: Path, port: int) -> Iterator[tuple[str, int]]:
         f" http {{ access_log off; {paths} {text} }}"
     )
     program = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin") or "nginx"
-    command = [program, "-e", str(folder / "error.log"), "-c", str(folder / "nginx.conf")]
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    try:
-        wait_until(lambda: _listens(own), what="nginx")
+    log = str(folder / "error.log")
+    with listening(own, program, "-e", log, "-c", str(folder / "nginx.conf")):
         yield name, own
-    finally:
-        process.terminate()
-        process.wait()
 
 
-def _listens(port: int) -> bool:
-    with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-        return True
-    return False
-
-
+@pytest.mark.judge("socat")
 def test_behind_ssh_with_the_port_of_the_page_alone(
     robot: Gateway, page_here: tuple[Web, int], chromium: Any
 ) -> None:
     ((ours, theirs),) = re.findall(r"ssh -L (\d+):127\.0\.0\.1:(\d+) ", BEHIND)
     assert (ours != theirs, theirs) == (True, "8080")
-    with forwarded((HOST, page_here[1])) as where:
+    where = free_port()
+    listens = f"TCP-LISTEN:{where},bind=127.0.0.1,fork"  # as that of `ssh -L`
+    with listening(where, "socat", listens, f"TCP:{HOST}:{page_here[1]}"):
         with opened(chromium, f"http://127.0.0.1:{where}/") as page:
             wait_for(page.get_by_text("may only look"))
             wait_for(page.locator(".state", has_text="armed").first)  # it is live
