@@ -96,11 +96,3 @@ def test_it_runs_as_shipped(name: str, tmp_path: Path) -> None:
 def test_all_pass_the_check(tmp_path: Path) -> None:
     done = run("check", *map(str, CONFIGS), cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_each_begins_with_its_summary() -> None:
-    assert len(CONFIGS) >= 3
-    for config in CONFIGS:
-        lines = config.read_text().splitlines()
-        comments = [line for line in lines[:3] if line.startswith("# ") and "schema" not in line]
-        assert comments, f"{config.name} says nothing about itself"

@@ -1,7 +1,6 @@
 """Control loops as a user runs them: shipped files, signals, peers that disconnect."""
 
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -18,7 +17,6 @@ from tests.e2e.control_loop_peers import (
     RobotServer,
     configuration,
     connect,
-    controller_process,
     port_in,
     sensor_data,
     set_value,
@@ -45,7 +43,6 @@ GO = set_value(1, 5.0)
 STOP = set_value(1, 0.0) + set_value(2, 0.0)
 PATIENT = "    safety: {late_s: 60}"  # a busy machine drops no controller
 LATCH = "    safety: {latch: true, late_s: 60}"
-DEADLINE = "    safety: {command_timeout_s: 0.5, late_s: 60}"
 
 
 class Running:
@@ -198,15 +195,6 @@ def test_a_signal_stops_the_motors_on_the_wire(
     assert report["control_loops"]["cab"]["stops"] == {"gateway_ended": 1}
 
 
-def test_a_gateway_that_is_killed_leaves_the_robot_its_end_of_the_connection(
-    tmp_path: Path,
-) -> None:
-    with running(tmp_path, PATIENT) as loop:
-        loop.driving()
-        loop.gateway.process.kill()
-        loop.robot.wait_for_end()
-
-
 @pytest.mark.parametrize("number", [None, signal.SIGINT])
 def test_a_latched_stop_is_the_exit_code_of_any_end(
     tmp_path: Path, number: signal.Signals | None
@@ -241,16 +229,6 @@ def test_arm_lets_the_motors_move_again(tmp_path: Path) -> None:
 # --- peers that go, freeze, or are one too many -----------------------------------------------
 
 
-def test_a_frozen_controller_stops_the_robot_and_is_disconnected(tmp_path: Path) -> None:
-    with running(tmp_path, DEADLINE) as loop, controller_process(loop.port, GO) as pid:
-        loop.robot.wait_for(GO)
-        os.kill(pid, signal.SIGSTOP)
-        loop.robot.wait_for(STOP)
-        os.kill(pid, signal.SIGCONT)
-        wait_until(lambda: "no message for 0.5 s" in loop.gateway.text())
-        loop.controller()  # there is room again
-
-
 @pytest.mark.wall_clock("a process is suspended for longer than the watchdog allows")
 def test_a_suspended_gateway_stops_first_and_drops_waiting_bytes(tmp_path: Path) -> None:
     with running(tmp_path, "    safety: {late_s: 0.5}") as loop:
@@ -273,25 +251,11 @@ def test_a_suspended_gateway_stops_first_and_drops_waiting_bytes(tmp_path: Path)
         assert loop.report()["control_loops"]["cab"]["stops"] == {"late": 1}
 
 
-def test_a_second_controller_is_refused_with_a_message(tmp_path: Path) -> None:
-    with running(tmp_path, PATIENT) as loop:
-        owner = loop.driving()
-        second = Peer(socket.create_connection(("127.0.0.1", loop.port)))
-        second.wait_for_end()
-        assert second.received == b""
-        second.finish()
-        wait_until(lambda: "refused (second controller)" in loop.gateway.text())
-        owner.send(set_value(2, 1.0))
-        loop.robot.wait_for(set_value(2, 1.0))
-        owner.finish()
-
-
 def test_a_listener_on_a_taken_port_ends_with_4(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         text = configuration(1).replace("127.0.0.1:0", f"127.0.0.1:{taken.getsockname()[1]}")
         code, _, errors = in_process("--config", write_configuration(tmp_path, text), cwd=tmp_path)
-    assert code == 4
-    assert "in use" in errors
+    assert code == 4 and "in use" in errors
 
 
 def test_a_robot_that_never_comes_is_waited_for_in_one_line(tmp_path: Path) -> None:

@@ -72,12 +72,6 @@ def test_2_usage(arguments: list[str]) -> None:
     assert usage_error(*arguments)
 
 
-def test_2_of_the_process(tmp_path: Path) -> None:
-    done = run("nonsense", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr
-
-
 def test_1_a_report_that_cannot_be_written(tmp_path: Path) -> None:
     target = str(tmp_path / "nowhere" / "out.json")
     done = run("--config", XBEE, "--duration", "0.3s", "--report", target, cwd=tmp_path)

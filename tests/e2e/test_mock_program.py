@@ -72,20 +72,3 @@ def test_without_qemu_the_shipped_file_names_its_package(tmp_path: Path) -> None
     assert "mouse.controller: program 'qemu-system-arm' is not there" in done.stderr
     assert "apt-get install qemu-system-arm" in done.stderr
     assert after.children_user - before.children_user < 2
-
-
-def test_ci_installs_what_emulated_boards_need() -> None:
-    """And runs them in a stage of their own."""
-    text = (ROOT / ".ci" / "run").read_text()
-    for program, package in (
-        ("avr-gcc", "gcc-avr"),
-        ("avr-gcc", "avr-libc"),
-        ("qemu-system-avr", "qemu-system-misc"),
-        ("arm-none-eabi-gcc", "gcc-arm-none-eabi"),
-        ("qemu-system-arm", "qemu-system-arm"),
-        ("cppcheck", "cppcheck"),
-        ("make", "make"),
-    ):
-        assert f" {program}:{package}" in text
-    (stage,) = [line for line in text.splitlines() if " -m emulated " in line]
-    assert "HILGW_REQUIRE_JUDGES=1" in stage

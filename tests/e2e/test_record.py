@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.errors import HilgwError
 from hilgw.record.pcapng import RecordingError
 from hilgw.record.recording import Recording
 from hilgw.testing.sim import DEADLINE_S, wait_until
@@ -139,14 +138,3 @@ def test_a_disk_that_takes_no_more_ends_no_run(tmp_path: Path) -> None:
     found = Recording(path)
     assert list(found.events())
     assert (found.truncated, found.error) == (False, None)
-
-
-def test_a_recording_replaces_no_file(tmp_path: Path) -> None:
-    path = tmp_path / "a.pcapng"
-    path.write_text("mine")
-    done = run(*UART, "--record", str(path), cwd=tmp_path)
-    assert done.returncode == HilgwError.exit_code
-    assert done.stderr == (
-        f"hilgw: {path}: exists already; a recording replaces no file: name another\n"
-    )
-    assert path.read_text() == "mine"

@@ -18,15 +18,6 @@ def test_an_xbee_and_its_network_are_found_and_nothing_is_changed(tmp_path: Path
             assert [node["name"] for node in found["nodes"]] == ["kitchen"]
 
 
-def test_a_module_at_another_rate_and_in_another_mode(tmp_path: Path) -> None:
-    mock = ["mock", "xbee", "--link", "./a", "--set", "baudRate=115200", "--set", "AP=2"]
-    with Gateway(tmp_path, mock):
-        done = run("scan", "./a", "--rate", "115200", "--no-network", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "./a: xbee at 115200" in done.stdout
-    assert "./a: xbee at 115200?" in done.stderr  # progress
-
-
 def test_a_lora_module_is_found_and_one_asleep_is_left_asleep(tmp_path: Path) -> None:
     mock = ["mock", "rylr998", "--link", "./a", "--link", "./b", "--set", "1.MODE=2,30,30"]
     with Gateway(tmp_path, [*mock, "--set", "NETWORKID=5"]):

@@ -28,16 +28,6 @@ def test_full_lines_lose_nothing(tmp_path: Path) -> None:
     assert report["gateway_cpu_percent"] > 0
 
 
-@pytest.mark.parametrize(
-    "option",
-    ["--seconds=0", "--seconds=nan", "--ports=0", "--baud=4000000", "--report=nowhere/soak.json"],
-)
-def test_invalid_options_are_reported_before_the_run(option: str, tmp_path: Path) -> None:
-    done = run_program(sys.executable, str(BENCH / "soak.py"), option, cwd=tmp_path)
-    assert done.returncode == 2
-    assert f"error: {option.replace('=', ' ')}: " in done.stderr
-
-
 @pytest.fixture(scope="module")
 def numbered() -> ModuleType:
     spec = importlib.util.spec_from_file_location("numbered", BENCH / "numbered.py")

@@ -5,10 +5,6 @@ import signal
 import subprocess
 from pathlib import Path
 
-import pytest
-
-from hilgw.cli.main import main
-from hilgw.client import control_socket
 from hilgw.testing.sim import DEADLINE_S
 from tests.e2e.running import COMMAND, ROOT, Gateway, environment
 from tests.e2e.test_first_check import Terminal
@@ -62,11 +58,3 @@ def test_ctrl_c_ends_it_and_not_the_gateway(tmp_path: Path) -> None:
         assert words.returncode == 130
         assert "Traceback" not in errors
         assert gateway.process.poll() is None
-
-
-def test_without_a_gateway_it_is_one_clear_error(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(control_socket, "live_sockets", lambda *_, **__: [])
-    assert main(["watch"]) == 5
-    assert "no gateway of yours is running" in capsys.readouterr().err

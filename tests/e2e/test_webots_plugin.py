@@ -312,57 +312,6 @@ def test_a_second_controller_and_an_unknown_robot_are_refused(bench: Bench) -> N
     assert not bench.host.has_failed and bench.speed == (93, 0)
 
 
-SERVOS = """
-version: 1
-webots: R2025a
-medium: {{step_ms: 32}}
-robots:
-  turret:
-    body:
-      kind: dynamixel
-      port: {port}
-      simulated: true
-      answer_ms: 1000                # a busy machine
-      silence_s: 20
-      watchdog_ms: 2540
-      motors: {{left wheel motor: {{id: 1}}, turret: {{id: 2}}}}
-    controller: {{kind: webots_plugin}}
-    safety: {{command_timeout_s: 20, late_s: 20}}
-"""
-
-
-def test_servos_turn_in_position_and_in_velocity_control(
-    tmp_path_factory: pytest.TempPathFactory, firmware_mock: Any, built: Built
-) -> None:
-    folder = tmp_path_factory.mktemp("p")
-    bus = firmware_mock("dynamixel")
-    (folder / "c.yaml").write_text(SERVOS.format(port=bus.port))
-    devices = {
-        "turret": "RotationalMotor",
-        LEFT: "RotationalMotor",
-        ENCODER: "PositionSensor",
-        "turret sensor": "PositionSensor",
-    }
-    with (
-        Gateway(folder, ["--config", "c.yaml"]) as gateway,
-        PluginHost(built, folder, "turret", devices) as host,
-    ):
-        wait_until(lambda: "turret.body  up" in gateway.text(), what="the servos")
-        host.emit(f"target {host.tags[LEFT]} inf")
-        assert host.start(), host.text()
-        host.motor(POSITION, "turret", 0.5)
-        host.motor(VELOCITY, "turret", 2.0)
-        host.motor(VELOCITY, LEFT, 1.0)
-        host.enable("turret sensor")
-        host.enable(ENCODER)
-        while abs(host.step_until("turret sensor")[0] - 0.5) > 0.01:
-            assert not host.has_failed, host.text()
-        servos = bus.mock.servos
-        assert servos[1].moves and host.step_until(ENCODER)[0] > 0.1
-        host.ask("stop")
-        wait_until(lambda: not servos[1].moves and not servos[2].moves, what="the stop")
-
-
 def test_motors_by_the_plugin_and_packets_by_the_gateway_robot(
     tmp_path_factory: pytest.TempPathFactory, firmware_mock: Any, built: Built
 ) -> None:

@@ -19,19 +19,15 @@ from tests.e2e.running import (
 SIMULATED = ("--speed", "max", "--backend", "mock", "--set", "airs.lab.nodes.spare.link=null")
 
 
-def test_a_report_on_stdout_is_the_only_output(tmp_path: Path) -> None:
+def test_what_report_on_stdout_and_quiet_print(
+    tmp_path: Path,
+) -> None:
     simulated = (*SIMULATED, "--duration", "2s")
     done = run("--config", XBEE, *simulated, "--report", "-", cwd=tmp_path)
     assert json.loads(done.stdout)["ledger"]["adds_up"] is True
     assert "rover.tx" in done.stderr
-
-
-def test_quiet_prints_only_the_summary(tmp_path: Path) -> None:
-    with Gateway(tmp_path, ["--config", XBEE, "-q"]) as gateway:
-        assert run("send", "rover.tx", "ping by hand", cwd=tmp_path).returncode == 0
-        gateway.stop()
-        assert "ping" not in gateway.text()
-        assert "summary" in gateway.text()
+    quiet = run("--config", XBEE, *simulated, "-q", cwd=tmp_path)
+    assert "ping" not in quiet.stdout and "summary" in quiet.stdout
 
 
 def test_the_loopback_back_end_needs_no_pty(tmp_path: Path) -> None:
@@ -40,12 +36,6 @@ def test_the_loopback_back_end_needs_no_pty(tmp_path: Path) -> None:
         wait_until(lambda: '"pong 3"' in gateway.text(), what="the third answer")
         files = Path(f"/proc/{gateway.process.pid}/fd").iterdir()
         assert not [name for name in map(os.readlink, files) if name.startswith("/dev/pt")]
-
-
-def test_options_may_stand_before_and_after_the_command(tmp_path: Path) -> None:
-    for arguments in (["--config", XBEE, "run"], ["run", "-c", XBEE]):
-        done = run(*arguments, *SIMULATED, "--duration", "2s", cwd=tmp_path)
-        assert done.returncode == 0 and "rover.tx" in done.stdout, done.stderr
 
 
 def test_send_through_a_running_gateway_that_shows_states_packets_and_a_summary(

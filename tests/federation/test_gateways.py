@@ -210,21 +210,6 @@ async def test_a_full_queue_refuses_at_once(bench: Lab, /) -> None:
     assert bench["desk"].counts("field")["refused"] == {"overflow": 1}
 
 
-@scenario_of(lab, "desk", "field", "tower")
-async def test_a_packet_leaves_once_and_only_where_one_listens(bench: Lab, /) -> None:
-    bench["field"].listen("rx")
-    bench["tower"].listen("rx")
-    bench["tower"].listen("rx2", channels=frozenset({2}))
-    await bench.begin()
-    bench.network.puts.clear()
-    for channel in (1, 2, 3):
-        bench["desk"].send(b"%d" % channel, channel)
-    await bench.run()
-    assert bench.network.puts == [f"hilgw/lab/packet/desk/radio/{each}" for each in (1, 2)]
-    assert bench["desk"].counts("field")["accepted"] == 1
-    assert bench["desk"].counts("tower")["accepted"] == 2
-
-
 @scenario_of(lab, "desk", "field")
 async def test_receivers_are_retuned_disabled_and_go_while_packets_come(bench: Lab, /) -> None:
     desk, field = bench["desk"], bench["field"]
@@ -255,17 +240,6 @@ async def test_receivers_are_retuned_disabled_and_go_while_packets_come(bench: L
     # The disabled one is there: its gateway has the packet, and the reason.
     assert desk.counts("field")["delivered"] == 5
     assert field.ledger.as_dict()["medium"]["not_received"] == {"disabled": 1}
-
-
-@scenario_of(lab, "desk", "field")
-async def test_more_channels_than_subscriptions(bench: Lab, /) -> None:
-    bench["field"].listen("rx", channels=frozenset(range(0, 200, 2)))
-    await bench.begin()
-    for channel in range(200):
-        bench["desk"].send(bytes([channel]), channel)
-    await bench.run(2)
-    assert bench["field"].data("rx") == [bytes([each]) for each in range(0, 200, 2)]
-    assert bench["desk"].counts("field")["accepted"] == 100
 
 
 @scenario_of(lab, "desk", "field", "tower")
