@@ -256,21 +256,6 @@ async def test_obstacles_are_judged_where_the_listener_is(bench: Lab, /) -> None
 # --- robots and airs ------------------------------------------------------------------------------
 
 
-@scenario_of(lab, "desk", "field")
-async def test_a_robot_receives_itself_nowhere(bench: Lab, /) -> None:
-    """It is simulated here, its radio is there: neither gets what the other one sends."""
-    here, there = bench["desk"], bench["field"]
-    here.listen("rover.rx", owner="rover")
-    there.listen("xbee", owner="rover", air="lab")
-    there.listen("other.rx", owner="other")
-    await bench.begin()
-    here.send(b"a", source="rover.tx", owner="rover", on="rover")
-    there.send(b"b", source="xbee", owner="rover", air="lab")
-    await bench.run()
-    assert (here.data("rover.rx"), there.data("xbee")) == ([], [])
-    assert sorted(there.data("other.rx")) == [b"a", b"b"]
-
-
 @scenario_of(lab, "desk", "field", "tower")
 async def test_one_module_of_an_air_sends_and_that_of_the_same_gateway_first(bench: Lab, /) -> None:
     for name in ("field", "tower"):
@@ -289,23 +274,6 @@ async def test_one_module_of_an_air_sends_and_that_of_the_same_gateway_first(ben
     bench["desk"].send(b"c")
     await bench.run()
     assert bench["tower"].data("x.tower") == [b"b", b"c"]
-
-
-@pytest.mark.parametrize("relay", [False, True])
-@scenario_of(lab, "desk", "field")
-async def test_what_came_from_an_air_does_not_go_back_and_relays_pass_it_on(
-    bench: Lab, /, relay: bool
-) -> None:
-    bench["desk"].listen("x0", air="lab", relay=relay)
-    bench["field"].listen("x1", air="lab", relay=relay)
-    bench["field"].listen("x2", air="roof", relay=relay)
-    bench["field"].listen("rx")
-    await bench.begin()
-    bench["desk"].send(b"a", source="x0", air="lab")
-    await bench.run()
-    assert bench["desk"].data("x0") == bench["field"].data("x1") == []
-    assert bench["field"].data("x2") == [b"a"] * relay
-    assert bench["field"].data("rx") == [b"a"]
 
 
 @scenario_of(lab, "desk", "field", desk=["uart0"], field=["uart0"])
@@ -391,32 +359,6 @@ async def test_the_pose_of_a_robot_comes_from_the_gateway_that_has_it(bench: Lab
 
 
 # --- gateways come and go -------------------------------------------------------------------------
-
-
-@scenario_of(lab, "desk", "field")
-async def test_a_killed_gateway_and_its_next_run(bench: Lab, /) -> None:
-    desk, field = bench["desk"], bench["field"]
-    field.listen("rx")
-    await bench.begin()
-    desk.send(b"a")
-    await bench.run()
-    desk.send(b"lost")
-    field.kill()
-    await bench.run()
-    assert desk.gateway.supervisors["gateway@field"].reason == "lost"
-    desk.send(b"nobody is there")
-    counts = desk.counts("field")
-    assert (counts["accepted"], counts["queued"], counts["delivered"]) == (2, 1, 1)
-    again = bench.add("field")
-    again.listen("rx")
-    again.start()
-    await bench.run(2)
-    desk.send(b"b")
-    await bench.run(2)
-    assert again.data("rx") == [b"b"]
-    counts = desk.counts("field")
-    assert (counts["accepted"], counts["queued"], counts["delivered"]) == (3, 0, 2)
-    assert counts["refused"] == {"unconfirmed": 1}
 
 
 @scenario_of(lab, "desk", "field")
