@@ -21,7 +21,6 @@ from hilgw.testing.sim import DEADLINE_S, until
 from hilgw.transports.virtual.pty import VirtualPort
 from tests.e2e.lirc import (
     Keys,
-    irrecord_on,
     lircd,
     mode2_lines,
     mode2_on,
@@ -166,23 +165,6 @@ def in_room(scenario: Any) -> None:
             room.close()
 
     run(play())
-
-
-@pytest.mark.judge("irrecord")
-def test_irrecord_learns_what_the_mock_plays_after_a_start_delay(tmp_path: Path) -> None:
-    """It first tests some seconds without a press how much light there is."""
-
-    async def scenario(room: Room) -> None:
-        port = tmp_path / "ir0"
-        play = "nec2:0x04:0x08; nec2:0x04:0x09; nec2:0x04:0x0a"
-        room.add(port, play=play, every_ms=500, repeats=2, start_ms=8000)
-        async with irrecord_on(tmp_path, port) as irrecord:
-            await irrecord.answer("Press RETURN to continue")
-            await irrecord.answer("Enter name of remote", "demo")  # not: a lot of noise
-            await irrecord.answer("Press RETURN now to start recording")
-            await until(lambda: "Got gap" in irrecord.text, what="the gap of its frames")
-
-    in_room(scenario)
 
 
 @pytest.mark.judge("lircd", "irw")

@@ -1,14 +1,12 @@
 """The remote-control plug-in of tools/webots-plugin on a running hilgw with mocks of robots."""
 
 import math
-import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.e2e.plugin_host import (
     ACCELERATION,
@@ -17,7 +15,7 @@ from tests.e2e.plugin_host import (
     Built,
     PluginHost,
 )
-from tests.e2e.running import ROOT, Gateway, run, wait_until
+from tests.e2e.running import Gateway, run, wait_until
 
 pytestmark = pytest.mark.judge("gcc", "make")
 
@@ -32,7 +30,6 @@ CREATE = {
     "cliff_left": "DistanceSensor",
     "cliff_right": "LightSensor",  # another type than that of the robot
 }
-SHIPPED = ROOT / "configs" / "webots-plugin.yaml"
 CONFIG = """
 version: 1
 webots: R2025a
@@ -310,39 +307,3 @@ def test_a_second_controller_and_an_unknown_robot_are_refused(bench: Bench) -> N
         assert not second.start("x" * 200) and "too long" in second.text()
     bench.host.step()
     assert not bench.host.has_failed and bench.speed == (93, 0)
-
-
-def test_motors_by_the_plugin_and_packets_by_the_gateway_robot(
-    tmp_path_factory: pytest.TempPathFactory, firmware_mock: Any, built: Built
-) -> None:
-    """The shipped configuration with `--backend real`, on mocks beside it."""
-    folder = tmp_path_factory.mktemp("p")
-    robot = firmware_mock("create2", width=20, depth=20)
-    module = firmware_mock("xbee", baud_rate=9600, channel=12, pan_id=0x3332)
-    firmware_mock("xbee", channel=12, pan_id=0x3332, replies="ping:pong")
-    world = yaml.safe_load(SHIPPED.read_text())["robots"]["gateway"]["body"]["mock"]
-    world["scripts"] = {"create": "enable receiver 32;" + "send emitter ping; step 32 x 10;" * 200}
-    simulator = firmware_mock("webots_simulator", **world)
-    places = {
-        "robots.create.body.port": robot.port,
-        "robots.gateway.body.connect": f"tcp://{simulator.port}",
-        "adapters.xbee0.port": module.port,
-        "robots.create.body.simulated": "true",
-        "robots.create.body.silence_s": 20,
-        "robots.create.safety.late_s": 20,
-        "robots.create.safety.command_timeout_s": 20,
-    }
-    options = [f"--set={key}={value}" for key, value in places.items()]
-    with (
-        Gateway(folder, ["--config", str(SHIPPED), "--backend", "real", *options]) as gateway,
-        PluginHost(built, folder, "create", CREATE) as host,
-    ):
-        wait_until(lambda: "create.body  up" in gateway.text(), what="the robot")
-        host.emit(f"target {host.tags[LEFT]} inf")
-        assert host.start(), host.text()
-        host.motor(VELOCITY, LEFT, 3.0)
-        host.enable(ENCODER)
-        wait_until(lambda: host.step_until(ENCODER)[0] > 0.2, what="the wheel to turn")
-        wait_until(lambda: re.search(r'xbee0 .*"pong"', gateway.text()), what="the answer")
-        assert robot.mock.drive == (93, 0) and not host.has_failed
-    wait_until(lambda: robot.mock.drive == (0, 0), what="the stop")
