@@ -18,18 +18,24 @@ Arrival = tuple[int, Callable[..., None], tuple[Any, ...]]
 
 
 class Inbox:
-    """What arrives. lost: items that found the queue full."""
+    """What arrives. lost: items that found the queue full.
+
+    A descriptor of its own wakes the event loop, without a turn of asyncio's selector, which
+    `call_soon_threadsafe` costs.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.lost = 0
         self._loop = loop
         self._lock = threading.Lock()
-        self._bell = Bell(loop, self._handle)
         self._arrived: list[Arrival] = []
         self._pending: deque[Arrival] = deque()  # taken by the event loop
         self._is_awaited = False  # `_handle` will be called
         self._known_threads: set[int] = set()
         self._items = self._bytes = 0  # not handled yet
+        self._read, self._write = os.pipe()
+        self._is_open = True
+        loop.add_reader(self._read, self._woken)
 
     def put(self, size: int, handler: Callable[..., None], given: tuple[Any, ...]) -> None:
         """Queue an arrival: a call of this handler; called in a thread of Zenoh.
@@ -45,10 +51,10 @@ class Inbox:
                 return
             self._items += 1
             self._bytes += size
-            is_first, self._is_awaited = not self._is_awaited, True
             self._arrived.append((size, handler, given))
-        if is_first:
-            self._bell.ring()
+            if self._is_open and not self._is_awaited:
+                os.write(self._write, b"!")
+            self._is_awaited = True
 
     def _keep_thread(self) -> None:
         """Keep Python's state of a thread that it did not start.
@@ -59,6 +65,10 @@ class Inbox:
         """
         self._known_threads.add(threading.get_ident())
         ctypes.pythonapi.PyGILState_Ensure()
+
+    def _woken(self) -> None:
+        os.read(self._read, 1)
+        self._handle()
 
     def _handle(self) -> None:
         """Handle arrivals in a turn of the event loop, and pause after many.
@@ -91,40 +101,6 @@ class Inbox:
 
     def close(self) -> None:
         """Handle nothing that arrives from now on."""
-        self._bell.close()
-
-
-class Bell:
-    """A call in the event loop when another thread rings.
-
-    A descriptor of its own is served without a turn of asyncio's selector, which
-    `call_soon_threadsafe` costs.
-    """
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
-        self._loop, self._call = loop, call
-        self._lock = threading.Lock()
-        self._read, self._write = os.pipe()
-        os.set_blocking(self._read, False)
-        os.set_blocking(self._write, False)
-        self._is_open = True
-        loop.add_reader(self._read, self._rung)
-
-    def ring(self) -> None:
-        """Wake the event loop, from any thread; after `close` this has no effect."""
-        with self._lock:
-            if self._is_open:
-                try:
-                    os.write(self._write, b"!")
-                except BlockingIOError:
-                    return  # it has rung already
-
-    def _rung(self) -> None:
-        os.read(self._read, 4096)
-        self._call()
-
-    def close(self) -> None:
-        """Close the descriptors."""
         with self._lock:
             was_open, self._is_open = self._is_open, False
         if was_open:
