@@ -102,27 +102,15 @@ class Bench:
 
 
 @pytest.fixture
-def timeout_s() -> float:
-    """Of the commands; long, for tests that are about something else."""
-    return 20.0
-
-
-@pytest.fixture
-def latch() -> bool:
-    """Whether a stop lasts until the robot is armed."""
-    return False
-
-
-@pytest.fixture
 def bench(
+    request: pytest.FixtureRequest,
     tmp_path_factory: pytest.TempPathFactory,
     firmware_mock: Any,
     built: Built,
-    timeout_s: float,
-    latch: bool,
 ) -> Iterator[Bench]:
+    """A bench; a test may give it settings by an indirect parameter."""
     robot = firmware_mock("create2", width=20, depth=20)
-    bench = Bench(tmp_path_factory.mktemp("p"), robot, built, timeout_s, latch=latch)
+    bench = Bench(tmp_path_factory.mktemp("p"), robot, built, **getattr(request, "param", {}))
     try:
         with bench.host:
             yield bench
@@ -195,7 +183,7 @@ def test_a_paused_simulation_stops_the_robot_until_the_controller_commands_it(
     wait_until(lambda: bench.speed == (62, 0), what="the new command")
 
 
-@pytest.mark.parametrize("latch", [True])
+@pytest.mark.parametrize("bench", [{"latch": True}], indirect=True)
 def test_the_controller_learns_that_the_robot_is_not_armed(bench: Bench) -> None:
     bench.drive()
     assert "is not armed" not in bench.host.text()
@@ -226,7 +214,7 @@ def test_what_the_robot_does_not_have_is_reported_once(bench: Bench) -> None:
     assert text.count("camera_set_fov") == text.count("display_draw_line") == 1
 
 
-@pytest.mark.parametrize("timeout_s", [2.0])
+@pytest.mark.parametrize("bench", [{"timeout_s": 2.0}], indirect=True)
 def test_a_controller_that_freezes_or_dies_stops_the_robot(bench: Bench) -> None:
     bench.drive()
     bench.host.send(signal.SIGSTOP)
