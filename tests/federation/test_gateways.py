@@ -649,7 +649,8 @@ async def test_what_zenoh_refuses_is_a_state_of_the_gateway(bench: Lab, /) -> No
 @scenario_of(lab, "desk", "field")
 async def test_a_link_that_is_full_is_named_with_what_passes(bench: Lab, /) -> None:
     """Its queries wait behind the packets, so that no answer comes in time."""
-    bench["field"].listen("rx")
+    for node in bench.nodes.values():
+        node.listen("rx")
     await bench.begin()
     await bench.run(5)
     desk, field = bench["desk"], bench["field"]
@@ -659,10 +660,11 @@ async def test_a_link_that_is_full_is_named_with_what_passes(bench: Lab, /) -> N
     desk.send(b"1")
     for _ in range(5):
         desk.session.left_bytes += 20_000
+        field.send(bytes(3000))
         await bench.run(10)
     assert (link()["state"], link()["unsettled"]) == ("up", 1)
     assert "s: the link is full, or it hangs; " in link()["reason"]
-    assert " kB/s are offered with 1 packets not confirmed, 0 kB/s come" in link()["reason"]
+    assert " kB/s are offered with 1 packets not confirmed, 3 kB/s come" in link()["reason"]
     assert " 0 kB/s are offered" not in link()["reason"]
     field.session.queryables.update(taken)
     await bench.run(30)
