@@ -188,7 +188,7 @@ def test_lircd_names_the_keys_the_mock_plays(tmp_path: Path) -> None:
 
 
 @pytest.mark.judge("lircd", "irsend")
-@pytest.mark.parametrize("name", ["nec", "rc6"])
+@pytest.mark.parametrize("name", ["nec", "rc5", "rc6", "sirc"])
 def test_what_irsend_sends_decodes_in_our_codec(name: str, tmp_path: Path) -> None:
     """Bytes, count and time: irsend's exit code is not enough."""
     code, pair = Code(4, 0x2A), (4, 0x2A)
