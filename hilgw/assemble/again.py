@@ -79,8 +79,6 @@ def again(
 
 
 class _StoryOf(EventStream):
-    """The story of a gateway."""
-
     def __init__(self, story: Story) -> None:
         super().__init__(("command", "notice", "packet"))
         self._story = story

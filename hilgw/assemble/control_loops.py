@@ -141,7 +141,6 @@ class ControlLoopAssembly:
         )
 
     def _loop_controller(self, context: LoopContext, config: RobotConfig) -> LoopController:
-        """Return the controller; a stepped one has nothing yet that keeps it connected."""
         part, name, timer = config.controller, context.name, context.scheduler
         if part is None or peer_of(part) is None:
             is_missed = part is None and not forwarding_of(config.body)

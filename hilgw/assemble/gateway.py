@@ -110,8 +110,6 @@ def _report_observer(loop: asyncio.AbstractEventLoop, observer: Observer, error:
 
 
 class _Assembly(Assembly):
-    """A build under way."""
-
     def __init__(
         self, config: GatewayConfig, gateway: Gateway, airs: Airs, schedule: Schedule
     ) -> None:

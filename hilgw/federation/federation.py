@@ -75,6 +75,7 @@ class Federation(NetworkView):
         self._outgoing: Outgoing | None = None
         self._state = wire.State(wire.id_text(self.id), __version__)
         self._subscribed: set[str] = set()
+        self._refusing = Refusing(self._refused)
         self._is_announcing = False
         self._began_ns = self._links_ns = self._left_bytes = 0
         self._tick = Wakeup(self._timer, lambda _: self._on_tick())
@@ -131,7 +132,7 @@ class Federation(NetworkView):
         self._announce()
         session.watch(keys.of("member", "*/*/*"), self._on_token)
         session.live(self._token)
-        self._gateway.medium.on_listeners = self._airs.on_own = self._changed
+        self._gateway.medium.on_listeners = self._airs.own.on_own = self._changed
         if self._ros2 is not None:
             from hilgw.federation.ros2 import Ros2Topics
 
@@ -141,7 +142,7 @@ class Federation(NetworkView):
 
     async def _end(self, session: ZenohSession) -> None:
         """Confirm the packets of others, count those that they confirmed, and leave."""
-        self._gateway.medium.on_listeners = self._airs.on_own = lambda: None
+        self._gateway.medium.on_listeners = self._airs.own.on_own = lambda: None
         self._tick.set(None)
         for member in self.members.values():
             for outlet in member.neighbour.outlets.values():
@@ -153,7 +154,8 @@ class Federation(NetworkView):
                 session.withdraw(key)
             deadline = asyncio.get_running_loop().time() + SETTLE_S
             while self._unsettled() and asyncio.get_running_loop().time() < deadline:
-                self._ask_all()
+                for member in self._unsettled():
+                    self._ask(member)
                 await asyncio.sleep(0.01)
             self._incoming.is_open = False  # what comes now is not in the last state
             self._state = self._made_state(leaving=True)
@@ -239,7 +241,7 @@ class Federation(NetworkView):
                 if not is_there and member.is_live and member.doubted_ns is not None:
                     self._roster.gone(member)
                 return
-            with self._refusing():
+            with self._refusing:
                 state = wire.decode_json(wire.State, data)
                 is_there |= state.id == wire.id_text(member.id) and not state.leaving
 
@@ -298,7 +300,7 @@ class Federation(NetworkView):
             self._session.get(self._keys.own("state"), None, self._on_namesake)
 
     def _on_namesake(self, data: bytes | None, asked: int, got: int) -> None:
-        with self._refusing():
+        with self._refusing:
             if data is not None and self._namesakes.answered(data, asked, got):
                 self._end_as_second()
 
@@ -338,7 +340,7 @@ class Federation(NetworkView):
                 elif other is not None and self.members.get(member.name) is member:
                     self._roster.other(member, int(other.id, 16))
             else:
-                with self._refusing():
+                with self._refusing:
                     state = wire.decode_json(wire.State, data)
                     self._learn(member, state)
                     if not state.leaving and wire.id_text(int(state.id, 16)) == state.id:
@@ -455,19 +457,12 @@ class Federation(NetworkView):
 
     def _contained(self, handler: Callable[[str, bytes, bytes], None]) -> Any:
         def handle(key: str, payload: bytes, attachment: bytes) -> None:
-            with self._refusing():
+            with self._refusing:
                 handler(key, payload, attachment)
 
         return handle
 
-    def _refusing(self) -> Refusing:
-        return Refusing(self._refused)
-
     # --- links ------------------------------------------------------------------------------------
-
-    def _ask_all(self) -> None:
-        for member in self._unsettled():
-            self._ask(member)
 
     def _ask(self, member: Member) -> None:
         """Ask a gateway for what it received; its answer shows the clock and the way, too."""
@@ -483,7 +478,7 @@ class Federation(NetworkView):
             if data is None:
                 self._asked(member)
             else:
-                with self._refusing():
+                with self._refusing:
                     self._on_link_answer(member, data, asked, got)
 
         self._session.get(self._keys.of("link", member.name), lambda: query, answered)
@@ -504,7 +499,7 @@ class Federation(NetworkView):
                 self._compare_reach(member, answer.reaches)
 
     def _on_link_query(self, query: Query) -> None:
-        with self._refusing():
+        with self._refusing:
             asked = wire.decode_json(wire.LinkQuery, query.payload, wire.LONGEST_HEAD)
             member = self.members.get(asked.name)
             streams, sent, namesake = {}, {}, ("", 0)

@@ -78,17 +78,11 @@ class Member:
 
     def out(self, type: str) -> OutStream:
         """Return the stream of this type to it."""
-        stream = self.outgoing.get(type)
-        if stream is None:
-            stream = self.outgoing[type] = OutStream()
-        return stream
+        return self.outgoing.setdefault(type, OutStream())
 
     def into(self, type: str) -> InStream:
         """Return the stream of this type from it."""
-        stream = self.incoming.get(type)
-        if stream is None:
-            stream = self.incoming[type] = InStream()
-        return stream
+        return self.incoming.setdefault(type, InStream())
 
     @property
     def unsettled(self) -> int:

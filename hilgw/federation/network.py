@@ -119,7 +119,7 @@ class NetworkView(Federated):
             "gateways": {name: each.counts() for name, each in self.members.items()},
             "outside": {"entered": self._incoming.entered, "dropped": dict(self._incoming.dropped)},
             "refused": dict(self._refused),
-            "arrivals_lost": 0 if session is None else session.lost_arrivals,
+            "arrivals_lost": 0 if session is None else session.inbox.lost,
         }
 
 

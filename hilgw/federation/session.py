@@ -2,16 +2,13 @@
 
 Zenoh blocks a sender while a receiver stands still. Therefore a thread sends, in order, from a
 bounded queue; the event loop gives way to it for some milliseconds, and never waits for Zenoh. The
-event loop sends a lone packet itself, which Zenoh holds for 1 ms at most. Samples that arrive reach
-the event loop, in order, from a bounded queue, too.
+event loop sends a lone packet itself, which Zenoh holds for 1 ms at most.
 """
 
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import json
-import os
 import re
 import threading
 from collections import deque
@@ -25,12 +22,10 @@ from typing import Any
 import zenoh
 
 from hilgw.errors import PortError
+from hilgw.federation.inbox import Inbox
 
 MOST_LEAVING, MOST_LEAVING_BYTES = 8192, 8 << 20
-INBOX_ITEMS, INBOX_CHANGES, INBOX_BYTES = 16_384, 1 << 18, 16 << 20
 LONGEST_KEY = 512  # of a gateway
-TURN_ITEMS = 64  # that one turn of the event loop handles
-MANY_ITEMS, PAUSE_S = 24, 0.001  # of a turn after which the event loop waits for more of them
 MOST_AHEAD, YIELD_S = 200, 0.002  # packets that wait until the sending thread gets this time
 MOST_WAITING_S = 0.001  # longest wait of packets before the thread sends next to the event loop
 APART_S = 0.000_25  # of packets that leave from the event loop
@@ -39,7 +34,6 @@ GET_S = 1.0
 REMOTE = zenoh.Locality.REMOTE
 SOURCE_PLACE = re.compile(r" at /\S+:[0-9]+\.?")  # of Zenoh's own errors
 
-Arrival = tuple[int, Callable[..., None], tuple[Any, ...]]
 OnSample = Callable[[str, bytes, bytes], None]
 """Gets the key, the payload and the attachment."""
 OnToken = Callable[[str, bool], None]
@@ -71,17 +65,17 @@ class Query:
 class ZenohSession:
     """A session, from `open` to `close`; all methods are called in the event loop.
 
-    lost_arrivals: items that found the queue of arrivals full. failed_puts: packets that Zenoh did
+    inbox: what arrives. failed_puts: packets that Zenoh did
     not take. left_bytes: of packets that Zenoh has taken. failure: the last error of Zenoh other
     than for a packet, such as of a declaration.
     """
 
     def __init__(self, config: zenoh.Config) -> None:
-        self.lost_arrivals = 0
         self.failed_puts = 0
         self.failure = ""
         self._config = config
         self._loop = asyncio.get_running_loop()
+        self.inbox = Inbox(self._loop)
         self._session: zenoh.Session | None = None
         self._leaving: deque[Any] = deque()
         self._awake: SimpleQueue[bool] = SimpleQueue()  # of the thread; False: it ends
@@ -105,13 +99,6 @@ class ZenohSession:
         self._routes: dict[str, Any] = {}
         self._seen: set[str] = set()  # keys of what arrived
         self._declared: dict[str, Any] = {}
-        self._lock = threading.Lock()
-        self._bell = Bell(self._loop, self._handle)
-        self._arrived: list[Arrival] = []
-        self._pending: deque[Arrival] = deque()  # taken by the event loop
-        self._is_awaited = False  # `_handle` will be called
-        self._known_threads: set[int] = set()
-        self._arrived_items = self._arrived_bytes = 0  # not handled yet
         self._closing = False
 
     async def open(self) -> None:
@@ -161,7 +148,7 @@ class ZenohSession:
     async def close(self, timeout_s: float) -> None:
         """Send the queue, for this long at most, and close."""
         if self._session is None:
-            self._bell.close()
+            self.inbox.close()
             return
         session, done = self._session, asyncio.Event()
         self.later(lambda: self._loop.call_soon_threadsafe(done.set))
@@ -175,7 +162,7 @@ class ZenohSession:
         deadline = self._loop.time() + timeout_s
         while closing.is_alive() and self._loop.time() < deadline:
             await asyncio.sleep(0.005)
-        self._bell.close()
+        self.inbox.close()
 
     # --- what leaves --------------------------------------------------------------------------
 
@@ -284,10 +271,10 @@ class ZenohSession:
             def reply(reply: zenoh.Reply) -> None:
                 if (sample := reply.ok) is not None:
                     data = sample.payload.to_bytes()
-                    self._arrive(len(data), on_reply, (data, asked, monotonic_ns()))
+                    self.inbox.put(len(data), on_reply, (data, asked, monotonic_ns()))
 
             def end() -> None:
-                self._arrive(0, on_reply, (None, asked, monotonic_ns()))
+                self.inbox.put(0, on_reply, (None, asked, monotonic_ns()))
 
             assert self._session is not None
             self._session.get(
@@ -367,7 +354,7 @@ class ZenohSession:
 
     def subscribe(self, key: str, handler: OnSample) -> None:
         """Call the handler in the event loop with each sample that another session puts."""
-        seen, arrive = self._seen, self._arrive
+        seen, arrive = self._seen, self.inbox.put
 
         def take(sample: zenoh.Sample) -> None:
             payload, more = sample.payload.to_bytes(), sample.attachment  # of DELETE: empty
@@ -388,7 +375,7 @@ class ZenohSession:
 
         def take(query: zenoh.Query) -> None:
             made = Query(self, query)
-            self._arrive(len(made.payload) + 1, handler, (made,))
+            self.inbox.put(len(made.payload) + 1, handler, (made,))
 
         self._declare(
             key, lambda at: at.declare_queryable(key, _at_once(take), allowed_origin=REMOTE)
@@ -399,7 +386,9 @@ class ZenohSession:
 
         def take(sample: zenoh.Sample) -> None:
             token, is_there = str(sample.key_expr), sample.kind == zenoh.SampleKind.PUT
-            self._arrive(len(token) if len(token) > LONGEST_KEY else 0, handler, (token, is_there))
+            self.inbox.put(
+                len(token) if len(token) > LONGEST_KEY else 0, handler, (token, is_there)
+            )
 
         self._declare(
             key, lambda at: at.liveliness().declare_subscriber(key, _at_once(take), history=True)
@@ -424,103 +413,6 @@ class ZenohSession:
                 self._declared[key] = declare(self._session)
 
         self.later(begin)
-
-    def _arrive(self, size: int, handler: Callable[..., None], given: tuple[Any, ...]) -> None:
-        """Queue an arrival, in a thread of Zenoh.
-
-        The size 0 is that of a change that comes once, for which there is more room.
-        """
-        if threading.get_ident() not in self._known_threads:
-            self._keep_thread()
-        most = INBOX_ITEMS if size else INBOX_CHANGES
-        with self._lock:
-            if self._arrived_items >= most or self._arrived_bytes + size > INBOX_BYTES:
-                self.lost_arrivals += 1
-                return
-            self._arrived_items += 1
-            self._arrived_bytes += size
-            is_first, self._is_awaited = not self._is_awaited, True
-            self._arrived.append((size, handler, given))
-        if is_first:
-            self._bell.ring()
-
-    def _keep_thread(self) -> None:
-        """Keep Python's state of a thread that it did not start.
-
-        Python would make it anew for each call, and unmap the stack after it: twice the cost of the
-        rest of `_arrive`. An extra count keeps the state, and the thread lives as long as the
-        process.
-        """
-        self._known_threads.add(threading.get_ident())
-        ctypes.pythonapi.PyGILState_Ensure()
-
-    def _handle(self) -> None:
-        """Handle arrivals in a turn of the event loop, and pause after many.
-
-        Zenoh's thread cannot bring more than one while the event loop runs, and each one then costs
-        as much as many do.
-        """
-        pending = self._pending
-        with self._lock:
-            arrived, self._arrived = self._arrived, []
-        pending.extend(arrived)
-        items, total = min(len(pending), TURN_ITEMS), 0
-        for _ in range(items):
-            size, handler, given = pending.popleft()
-            total += size
-            try:
-                handler(*given)
-            except Exception as error:  # noqa: BLE001 - the next ones are handled
-                report = {"message": "a sample of the federation failed", "exception": error}
-                self._loop.call_exception_handler(report)
-        pauses = items >= MANY_ITEMS and not pending
-        with self._lock:
-            self._arrived_items -= items
-            self._arrived_bytes -= total
-            goes_on = self._is_awaited = pauses or bool(pending or self._arrived)
-        if pauses:
-            self._loop.call_later(PAUSE_S, self._handle)
-        elif goes_on:
-            self._loop.call_soon(self._handle)
-
-
-class Bell:
-    """A call in the event loop when another thread rings.
-
-    A descriptor of its own is served without a turn of asyncio's selector, which
-    `call_soon_threadsafe` costs.
-    """
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
-        self._loop, self._call = loop, call
-        self._lock = threading.Lock()
-        self._read, self._write = os.pipe()
-        os.set_blocking(self._read, False)
-        os.set_blocking(self._write, False)
-        self._is_open = True
-        loop.add_reader(self._read, self._rung)
-
-    def ring(self) -> None:
-        """Wake the event loop, from any thread; after `close` this has no effect."""
-        with self._lock:
-            if self._is_open:
-                try:
-                    os.write(self._write, b"!")
-                except BlockingIOError:
-                    return  # it has rung already
-
-    def _rung(self) -> None:
-        os.read(self._read, 4096)
-        self._call()
-
-    def close(self) -> None:
-        """Close the descriptors."""
-        with self._lock:
-            was_open, self._is_open = self._is_open, False
-        if was_open:
-            self._loop.remove_reader(self._read)
-            os.close(self._read)
-            os.close(self._write)
 
 
 def _at_once(call: Callable[[Any], None], end: Callable[[], None] | None = None) -> Any:

@@ -17,12 +17,12 @@ MOST_MODULES = 1024  # of other gateways
 class SharedAirs:
     """The airs of this gateway.
 
-    local: modules -> airs that no other gateway can share: a line of their own. Other airs of the
-    same name are the same.
+    own: of the modules here. local: modules -> airs that no other gateway can share: a line of
+    their own. Other airs of the same name are the same.
     """
 
     def __init__(self, airs: Airs, name: str, local: Iterable[str], now: Callable[[], int]) -> None:
-        self._airs = airs
+        self.own = airs
         self._name = name
         self._local = frozenset(local)
         self._now = now
@@ -47,16 +47,7 @@ class SharedAirs:
     def addresses(self, air: str | None, station: str) -> list[str]:
         """Return the source addresses of a module here, for others."""
         shared = self.shared(air)
-        return [] if shared is None else sorted(self._airs.addresses(shared, station))
-
-    @property
-    def on_own(self) -> Callable[[], object]:
-        """The callback when a module has other addresses."""
-        return self._airs.on_own
-
-    @on_own.setter
-    def on_own(self, call: Callable[[], object]) -> None:
-        self._airs.on_own = call
+        return [] if shared is None else sorted(self.own.addresses(shared, station))
 
     # --- what others have -----------------------------------------------------------------------
 
@@ -72,20 +63,20 @@ class SharedAirs:
             is_full = len(self._owned) >= MOST_MODULES and (state.air, module) not in self._owned
             if not is_full and self._owned.get((state.air, module)) != addresses:
                 self._owned[state.air, module] = addresses
-                self._airs.own(state.air, module, addresses)
+                self.own.own(state.air, module, addresses)
 
     def is_duplicate(self, gateway: str, head: Head, data: bytes, now: int) -> bool:
         """Return True if a module of another gateway has received it in the same air before."""
         air, module = head.air, f"{head.source}@{gateway}"
         if air is None or (air, module) not in self._owned:
             return False
-        return self._airs.is_duplicate(air, module, head.address, data, now)
+        return self.own.is_duplicate(air, module, head.address, data, now)
 
     def transmitted(self, gateway: str, sent: AirSent, data: bytes) -> None:
         """Note a transmission of another gateway's module."""
         module = f"{sent.station}@{gateway}"
         if (sent.air, module) in self._owned:
-            self._airs.sent(
+            self.own.sent(
                 sent.air, data, self._now(), module, sent.air_time_ns, sent.owner, sent.line_ns
             )
 

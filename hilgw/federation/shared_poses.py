@@ -71,7 +71,7 @@ class SharedPoses:
           Malformed, ConfigError: the message is invalid.
         """
         message = wire.decode_json(wire.PoseMessage, payload, wire.LONGEST_HEAD)
-        name, pose = message.object, message.pose()
+        name, pose = message.object, wire.pose_of(message)
         if name not in self._scene.objects or self._from.get(name, gateway) != gateway:
             return
         if name in self._from or self._scene.pose_of(name) is None:

@@ -84,8 +84,6 @@ def _gateways(session: zenoh.Session, network: str) -> list[Found]:
 
 
 class _Answer:
-    """The answer to a query that is under way."""
-
     def __init__(self, session: zenoh.Session, key: str, payload: bytes | None = None) -> None:
         self._data, self._ended = list[tuple[bytes, int]](), threading.Event()
         self.asked_ns = time.monotonic_ns()

@@ -16,6 +16,8 @@ time it was sent i64 (ns of the sender's clock), and for each gateway that the p
 u64 and the number of the packet in the stream to it u64.
 """
 
+from __future__ import annotations
+
 import json
 import math
 import re
@@ -168,12 +170,6 @@ class Head:
     rssi_uncertain: bool = False
     is_own: bool = False
 
-    def pose(self) -> Pose | None:
-        """Return the pose of the sender; None if unknown, or raise ConfigError."""
-        if self.position is None:
-            return None
-        return Pose.from_quaternion(self.position, self.rotation)
-
 
 def encode_json(message: Any) -> bytes:
     """Return a message as JSON, without fields at their defaults."""
@@ -228,13 +224,20 @@ def decode_trailer(data: bytes, own: int) -> tuple[int, int, int | None]:
     return sender, sent_ns, None
 
 
+def pose_of(message: Head | PoseMessage) -> Pose | None:
+    """Return the pose in a message; None if unknown, or raise ConfigError."""
+    if message.position is None:
+        return None
+    return Pose.from_quaternion(message.position, message.rotation)
+
+
 def decode_head(data: bytes) -> tuple[Head, Pose | None]:
     """Return the head and the pose of the device; None if unknown, or raise Malformed."""
     if not data:
         return Head(), None
     head = decode_json(Head, data, LONGEST_HEAD)
     try:
-        return head, head.pose()
+        return head, pose_of(head)
     except ConfigError as error:
         raise Malformed(error.what) from None
 
@@ -328,12 +331,6 @@ class PoseMessage:
     object: Text
     position: Vector | None = None
     rotation: Quaternion = (0.0, 0.0, 0.0, 1.0)
-
-    def pose(self) -> Pose | None:
-        """Return the pose; None if unknown, or raise ConfigError."""
-        if self.position is None:
-            return None
-        return Pose.from_quaternion(self.position, self.rotation)
 
 
 @record

@@ -158,9 +158,9 @@ def test_what_happens_at_the_end_of_a_run_is_of_the_run() -> None:
         assert runner.run(go()) == (0, 0)
 
 
-def test_fifty_runs_have_identical_reports(recorded: Any) -> None:
+def test_all_runs_on_a_recording_have_identical_reports(recorded: Any) -> None:
     path, _ = recorded("uart")
-    reports = {json.dumps(run("uart", replay=ReplayOptions(str(path)))[0]) for _ in range(50)}
+    reports = {json.dumps(run("uart", replay=ReplayOptions(str(path)))[0]) for _ in range(5)}
     assert len(reports) == 1
 
 

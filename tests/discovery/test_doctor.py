@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,44 +66,62 @@ def the_problem(found: list[Finding]) -> Finding:
     return problem
 
 
-def test_a_healthy_machine_has_no_problem(healthy: Path) -> None:
-    assert problems(examine(machine(healthy))) == []
+LATENCY = "sys/bus/usb-serial/devices/ttyUSB0/latency_timer"
+USERS = frozenset({"users"})
+AGETTY = "serial-getty@ttyUSB0.service"
 
 
-def test_a_missing_group(healthy: Path) -> None:
-    problem = the_problem(examine(machine(healthy, groups=frozenset({"users"}))))
-    assert "sudo usermod -aG dialout ada" in problem.fix
+@pytest.mark.parametrize(
+    ("files", "given", "what", "fix"),
+    [
+        ({}, {"groups": USERS}, "", "sudo usermod -aG dialout ada"),
+        ({}, {"groups": USERS, "members": ["eva", "ada"]}, "", "log out and in again"),
+        (
+            {},
+            {"owner": "root"},
+            "",
+            "sudo chgrp dialout /dev/ttyUSB0 && sudo chmod 660 /dev/ttyUSB0",
+        ),
+        ({}, {"holders": lambda port: ["minicom (pid 77)"]}, "open in minicom (pid 77)", "kill 77"),
+        (
+            {},  # killed, it would stop no robot any more
+            {"holders": lambda port: ["robot-guard (pid 78)"]},
+            "open in robot-guard (pid 78)",
+            "end its gateway",
+        ),
+        (
+            {"proc/412/cmdline": "/usr/sbin/ModemManager\0"},
+            {},
+            "",
+            "systemctl disable --now ModemManager",
+        ),
+        ({"proc/10/cmdline": "/sbin/agetty\x00115200\x00ttyUSB0\x00"}, {}, "", AGETTY),
+        (
+            {"proc/10/cmdline": "/sbin/agetty\x00-\x00vt220\x00"},  # it got its port open
+            {"holders": lambda port: ["agetty (pid 10)"]},
+            "",
+            AGETTY,
+        ),
+        ({LATENCY: "16\n"}, {}, "16 ms", f"echo 1 | sudo tee /{LATENCY}"),
+        ({"proc/version": "Linux version 5.15-microsoft-standard-WSL2"}, {}, "", "usbipd"),
+        ({}, {"c_forms": False}, "", "gcc python3-dev"),
+    ],
+)
+def test_a_problem_has_its_fix(
+    healthy: Path, files: dict[str, str], given: dict[str, Any], what: str, fix: str
+) -> None:
+    for path, text in files.items():
+        put(healthy, path, text)
+    problem = the_problem(examine(machine(healthy, **given)))
+    assert what in problem.what
+    assert fix in problem.fix
+    assert ("kill" in problem.fix) == (fix == "kill 77")
 
 
-def test_a_group_that_this_session_does_not_know_yet(healthy: Path) -> None:
-    groups, members = frozenset({"users"}), ["eva", "ada"]
-    problem = the_problem(examine(machine(healthy, groups=groups, members=members)))
-    assert problem.fix == "log out and in again"
-
-
-def test_a_port_of_roots_alone_may_not_be_opened(healthy: Path) -> None:
-    problem = the_problem(examine(machine(healthy, owner="root")))
-    assert problem.subject == "ttyUSB0"
-    assert "sudo chgrp dialout /dev/ttyUSB0 && sudo chmod 660 /dev/ttyUSB0" in problem.fix
-
-
-def test_a_port_that_all_may_open_needs_no_group(healthy: Path) -> None:
-    groups = frozenset({"users"})
-    assert problems(examine(machine(healthy, groups=groups, is_open_to_all=True))) == []
-
-
-def test_a_busy_port_and_by_whom(healthy: Path) -> None:
-    problem = the_problem(examine(machine(healthy, holders=lambda port: ["minicom (pid 77)"])))
-    assert problem.what == "open in minicom (pid 77)"
-    assert "kill 77" in problem.fix
-
-
-def test_a_guardian_is_not_to_be_killed(healthy: Path) -> None:
-    """It would stop no robot any more."""
-    problem = the_problem(examine(machine(healthy, holders=lambda port: ["robot-guard (pid 78)"])))
-    assert problem.what == "open in robot-guard (pid 78)"
-    assert "kill" not in problem.fix
-    assert "end its gateway" in problem.fix
+@pytest.mark.parametrize("given", [{}, {"groups": USERS, "is_open_to_all": True}])
+def test_a_healthy_machine_has_no_problem(healthy: Path, given: dict[str, Any]) -> None:
+    put(healthy, "proc/9/cmdline", "/sbin/agetty\0-o\0-p\0tty1\0")  # on another port
+    assert problems(examine(machine(healthy, **given))) == []
 
 
 def test_brltty_beside_modem_manager(healthy: Path) -> None:
@@ -135,24 +154,6 @@ def test_a_converter_without_a_serial_port(healthy: Path, driver: str) -> None:
     assert "sudo modprobe ch341" in problem.fix and "brltty" in problem.fix
 
 
-def test_modem_manager(healthy: Path) -> None:
-    put(healthy, "proc/412/cmdline", "/usr/sbin/ModemManager\0")
-    assert "systemctl disable --now ModemManager" in the_problem(examine(machine(healthy))).fix
-
-
-def test_a_login_prompt_on_a_port_but_not_on_another(healthy: Path) -> None:
-    put(healthy, "proc/9/cmdline", "/sbin/agetty\0-o\0-p\0tty1\0")
-    assert problems(examine(machine(healthy))) == []
-    put(healthy, "proc/10/cmdline", "/sbin/agetty\x00115200\x00ttyUSB0\x00")
-    assert "serial-getty@ttyUSB0.service" in the_problem(examine(machine(healthy))).fix
-
-
-def test_a_login_prompt_that_got_its_port_open(healthy: Path) -> None:
-    put(healthy, "proc/10/cmdline", "/sbin/agetty\x00-\x00vt220\x00")
-    held = machine(healthy, holders=lambda port: ["agetty (pid 10)"])
-    assert "serial-getty@ttyUSB0.service" in the_problem(examine(held)).fix
-
-
 def test_the_rule_applies_to_what_is_plugged_in_already() -> None:
     """`udevadm trigger`, which the fix names, sends `change`, not `add`."""
     rules = (ROOT / "tools" / "udev" / RULES).read_text()
@@ -160,28 +161,11 @@ def test_the_rule_applies_to_what_is_plugged_in_already() -> None:
     assert 'ACTION=="add|change"' in latency
 
 
-def test_the_ftdi_latency_timer(healthy: Path) -> None:
-    put(healthy, "sys/bus/usb-serial/devices/ttyUSB0/latency_timer", "16\n")
-    problem = the_problem(examine(machine(healthy)))
-    assert "16 ms" in problem.what
-    assert "echo 1 | sudo tee /sys/bus/usb-serial/devices/ttyUSB0/latency_timer" in problem.fix
-
-
 def test_a_missing_udev_rule(healthy: Path) -> None:
     (healthy / "etc/udev/rules.d" / RULES).unlink()
     problem = the_problem(examine(machine(healthy)))
     assert f"tools/udev/{RULES}" in problem.fix
     assert (ROOT / "tools" / "udev" / RULES).exists()
-
-
-def test_wsl(healthy: Path) -> None:
-    put(healthy, "proc/version", "Linux version 5.15-microsoft-standard-WSL2")
-    assert "usbipd" in the_problem(examine(machine(healthy))).fix
-
-
-def test_a_library_without_its_c_form(healthy: Path) -> None:
-    problem = the_problem(examine(machine(healthy, c_forms=False)))
-    assert problem.subject == "crcmod"
 
 
 def test_uarts_the_kernel_only_lists_are_no_ports(tmp_path: Path) -> None:
@@ -195,13 +179,6 @@ def test_uarts_the_kernel_only_lists_are_no_ports(tmp_path: Path) -> None:
 def test_this_machine_is_examined_without_an_error() -> None:
     for finding in examine():
         assert finding.ok or finding.fix
-
-
-def test_the_rules_file_is_well_formed() -> None:
-    for line in (ROOT / "tools" / "udev" / RULES).read_text().splitlines():
-        if line and not line.startswith("#"):
-            for part in line.split(", "):
-                assert part.count('"') == 2, part
 
 
 def test_the_ports_of_a_configuration_and_their_permission(

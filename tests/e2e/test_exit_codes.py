@@ -1,6 +1,7 @@
-"""Every documented exit code, and stopping cleanly at any moment."""
+"""Every documented exit code, stopping at any moment, and readers of the output that leave."""
 
 import fcntl
+import json
 import os
 import signal
 import subprocess
@@ -70,12 +71,6 @@ def test_0_and_help_names_them_all(tmp_path: Path) -> None:
 )
 def test_2_usage(arguments: list[str]) -> None:
     assert usage_error(*arguments)
-
-
-def test_2_of_the_process(tmp_path: Path) -> None:
-    done = run("nonsense", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr
 
 
 def test_1_a_report_that_cannot_be_written(tmp_path: Path) -> None:
@@ -216,3 +211,40 @@ def test_a_signal_at_any_moment_stops_it_without_a_traceback(
     assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}[number], errors
     assert errors == ""
     assert not (tmp_path / "xbee-spare").is_symlink()
+
+
+def start(cwd: Path, *options: str) -> tuple[subprocess.Popen[bytes], int]:
+    """A gateway whose output goes to a pipe; the other end of the pipe."""
+    reader, writer = os.pipe()
+    process = subprocess.Popen(
+        [*COMMAND, XBEE, "--report", "report.json", "--ready-file", "ready", *options],
+        cwd=cwd,
+        env=environment(cwd),
+        stdin=subprocess.DEVNULL,
+        stdout=writer,
+    )
+    os.close(writer)
+    return process, reader
+
+
+def test_a_reader_that_leaves_ends_the_run_in_order(tmp_path: Path) -> None:
+    process, reader = start(tmp_path)
+    wait_until((tmp_path / "ready").exists)
+    os.close(reader)
+    assert process.wait(DEADLINE_S) == 130
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["exit_code"] == 130 and report["ledger"]["adds_up"]
+
+
+@pytest.mark.parametrize("options", [("-q",), ("--log", "run.log")], ids=" ".join)
+def test_a_run_whose_output_is_not_needed_goes_on(options: tuple[str, ...], tmp_path: Path) -> None:
+    process, reader = start(tmp_path, *options)
+    wait_until((tmp_path / "ready").exists)
+    os.close(reader)
+    report = tmp_path / "run.log"
+    if report.exists() or "--log" in options:
+        size = report.stat().st_size
+        wait_until(lambda: report.stat().st_size > size + 500, "the log goes on")
+    assert process.poll() is None
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(DEADLINE_S) == 143

@@ -59,28 +59,3 @@ def test_a_module_that_is_frozen_is_stalled_and_comes_back(tmp_path: Path) -> No
             gateway.stop()
     refused = report["stations"]["xbee0"]["refused"]
     assert refused["no_status"] >= 3
-
-
-def test_another_module_behind_the_same_path_is_not_used(tmp_path: Path) -> None:
-    right = mock(tmp_path, "right", "--set", "SL=40000001")
-    config = config_for(str(tmp_path / "xb"), tmp_path, 'module: "0013A20040000001"')
-    gateway = Gateway(tmp_path, ["--config", config, "--report", "out.json"])
-    try:
-        right.stop(signal.SIGTERM)
-        with mock(tmp_path, "wrong", "--set", "SL=40000002"):
-            wait_until(lambda: "failed:" in gateway.text(), what="the wrong one to be seen")
-            report = finish(gateway, tmp_path)
-    finally:
-        gateway.stop()
-        right.stop()
-    assert report["ports"]["xbee0"]["ups"] == 1
-    assert "40000002" in gateway.text()
-
-
-def test_a_module_with_factory_settings_is_recognised_and_the_fix_named(tmp_path: Path) -> None:
-    with mock(tmp_path, "fresh", "--set", "AP=0"):
-        config = config_for(str(tmp_path / "xb"), tmp_path)
-        gateway = Gateway(tmp_path, ["--config", config], ready=False)
-        wait_until(lambda: gateway.process.poll() is not None, what="the gateway to give up")
-    assert gateway.stop() == 6
-    assert "ATAP" in gateway.text().replace(" ", "")

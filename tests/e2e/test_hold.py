@@ -129,32 +129,21 @@ def test_ctrl_c_disarms_and_the_command_shows_it(gateway: Gateway) -> None:
 
 
 @holds
-def test_kill_9_disarms(gateway: Gateway) -> None:
+def test_kill_9_and_the_end_of_its_terminal_disarm_also_under_nohup(gateway: Gateway) -> None:
     with holding(gateway, "--hold") as command:
         command.process.kill()
         wait_until(lambda: not is_armed(gateway))
         assert disarmed_by(gateway) == "lease_ended"
-
-
-@holds
-def test_the_end_of_its_terminal_disarms(gateway: Gateway) -> None:
-    with holding(gateway, "--hold") as command:
-        os.close(command.master)
-        command.master = -1
-        assert command.process.wait(DEADLINE_S) == 129
-        assert disarmed_by(gateway) == "lease_ended"
-
-
-@holds
-def test_nohup_does_not_outlive_the_terminal(gateway: Gateway) -> None:
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup; a child inherits it
-    try:
-        with holding(gateway, "--hold") as command:
-            os.close(command.master)
-            command.master = -1
-            assert command.process.wait(DEADLINE_S) == 129
-    finally:
-        signal.signal(signal.SIGHUP, before)
+    for action in (signal.SIG_DFL, signal.SIG_IGN):  # nohup ignores it, and a child inherits that
+        before = signal.signal(signal.SIGHUP, action)
+        try:
+            with holding(gateway, "--hold") as command:
+                os.close(command.master)
+                command.master = -1
+                assert command.process.wait(DEADLINE_S) == 129
+                assert disarmed_by(gateway) == "lease_ended"
+        finally:
+            signal.signal(signal.SIGHUP, before)
 
 
 def test_a_frozen_command_expires_and_does_not_arm_again(gateway: Gateway) -> None:

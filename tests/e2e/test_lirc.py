@@ -21,7 +21,6 @@ from hilgw.testing.sim import DEADLINE_S, until
 from hilgw.transports.virtual.pty import VirtualPort
 from tests.e2e.lirc import (
     Keys,
-    irrecord_on,
     lircd,
     mode2_lines,
     mode2_on,
@@ -168,43 +167,6 @@ def in_room(scenario: Any) -> None:
     run(play())
 
 
-@pytest.mark.judge("mode2")
-@pytest.mark.parametrize("text", ["nec:0x04:0x08", "rc5:5:12", "rc6:4:12", "sirc:1:21"])
-def test_mode2_reads_what_the_mock_plays(text: str, tmp_path: Path) -> None:
-    name, address, command = text.split(":")
-    wanted = Code(int(address, 0), int(command, 0))
-
-    async def scenario(room: Room) -> None:
-        port = tmp_path / "ir0"
-        room.add(port, play=text, every_ms=600, stretch_us=60)
-        async with mode2_on(tmp_path, port) as mode2:
-            await until(lambda: len(mode2_lines(mode2.text)) > 2, what="two signals")
-            signal = mode2_lines(mode2.text)[1]
-        frame = pulses_of(as_lines(signal), codec(name).traits.gap_us)[0]
-        code = codec(name).decode(frame)
-        assert isinstance(code, Code)
-        assert (code.address, code.command) == (wanted.address, wanted.command)
-
-    in_room(scenario)
-
-
-@pytest.mark.judge("irrecord")
-def test_irrecord_learns_what_the_mock_plays_after_a_start_delay(tmp_path: Path) -> None:
-    """It first tests some seconds without a press how much light there is."""
-
-    async def scenario(room: Room) -> None:
-        port = tmp_path / "ir0"
-        play = "nec2:0x04:0x08; nec2:0x04:0x09; nec2:0x04:0x0a"
-        room.add(port, play=play, every_ms=500, repeats=2, start_ms=8000)
-        async with irrecord_on(tmp_path, port) as irrecord:
-            await irrecord.answer("Press RETURN to continue")
-            await irrecord.answer("Enter name of remote", "demo")  # not: a lot of noise
-            await irrecord.answer("Press RETURN now to start recording")
-            await until(lambda: "Got gap" in irrecord.text, what="the gap of its frames")
-
-    in_room(scenario)
-
-
 @pytest.mark.judge("lircd", "irw")
 def test_lircd_names_the_keys_the_mock_plays(tmp_path: Path) -> None:
     keys = {"nec": (4, 8), "rc5": (5, 12), "rc6": (4, 12), "sirc": (1, 21)}
@@ -221,18 +183,6 @@ def test_lircd_names_the_keys_the_mock_plays(tmp_path: Path) -> None:
         reported = re.findall(r" 00 KEY_OK (\w+)$", text, re.MULTILINE)
         first = list(keys).index(reported[0])
         assert reported[:4] == [*list(keys)[first:], *list(keys)[:first]]
-
-    in_room(scenario)
-
-
-@pytest.mark.judge("lircd", "irw")
-def test_lircd_counts_how_long_a_key_is_held(tmp_path: Path) -> None:
-    async def scenario(room: Room) -> None:
-        port = tmp_path / "ir0"
-        room.add(port, play="nec:4:8", repeats=3, every_ms=900)
-        remotes = [remote("nec", {"KEY_OK": (4, 8)})]
-        text = await shown_by_irw(tmp_path, port, remotes, lambda text: " 03 KEY_OK nec\n" in text)
-        assert " 00 KEY_OK nec\n" in text
 
     in_room(scenario)
 

@@ -120,26 +120,6 @@ def run_at(address: str, config: str, port: str, cwd: Path, kind: str) -> tuple[
 
 @pytest.mark.process
 @pytest.mark.parametrize(
-    ("kind", "framing"), [("socket", "gap:20ms"), ("socket", "lines"), ("rfc2217", "gap:20ms")]
-)
-def test_the_sentence_of_a_busy_server_is_not_a_packet(
-    tmp_path: Path, kind: str, framing: str
-) -> None:
-    config = tmp_path / "uart.yaml"
-    text = Path(UART).read_text().replace("framing: cobs-crc16 ", f"framing: {framing} ")
-    config.write_text(text)
-    with answering(b"Port already in use\r\n", closes=True) as (address, _):
-        code, output, report = run_at(address, str(config), "adapters.uart0.port", tmp_path, kind)
-    assert code == 4 and not (tmp_path / "ready").exists()
-    assert "the server says: Port already in use" in output
-    if report is not None:
-        assert report["ports"]["uart0"]["ups"] == 0
-        assert report["ledger"] == {"adds_up": True, "violations": []}
-        assert '"Port already' not in output
-
-
-@pytest.mark.process
-@pytest.mark.parametrize(
     ("config", "port"),
     [
         ("uart.yaml", "adapters.uart0.port"),
@@ -159,26 +139,6 @@ def test_it_must_be_allowed(tmp_path: Path) -> None:
     code, _, error = in_process("--config", UART, "--set", port, cwd=tmp_path)
     assert code == 3
     assert "is a port on the network; write network_ports: true" in error
-
-
-@pytest.mark.judge("ser2net")
-def test_a_bridge_serves_a_port_of_a_port_server(tmp_path: Path) -> None:
-    port, listen = free_port(), free_port()
-    every = bytes(range(256))
-    with Gateway(tmp_path, ["mock", "uart_node", "--link", "./u0", "--set", "framing=raw"]):
-        folder = tmp_path / "bridge"
-        folder.mkdir()
-        bridge = ["bridge", f"rfc2217://{HOST}:{port}", "--listen", f"{HOST}:{listen}"]
-        with (
-            serving(tmp_path, "rfc2217", str(tmp_path / "u0"), port),
-            Gateway(folder, [*bridge, "--baud", "115200"]),
-            socket.create_connection((HOST, listen), DEADLINE_S) as client,
-        ):
-            client.sendall(every)
-            got = b""
-            while len(got) < len(every):
-                got += client.recv(256)
-        assert got == every
 
 
 class Middlebox:

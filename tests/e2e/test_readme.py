@@ -47,10 +47,6 @@ def test_every_line_is_of_a_kind_that_is_run_here() -> None:
     assert SENDING
 
 
-def test_the_readme_is_short() -> None:
-    assert len(README.splitlines()) <= 120
-
-
 def plain_commands(page: str) -> list[str]:
     return [line for line in commands(page) if line not in [*TOOLS, *LASTING, *SENDING, ACTIVATE]]
 
@@ -72,11 +68,6 @@ def test_the_plain_commands_in_their_order(tmp_path: Path) -> None:
 def test_the_commands_for_your_own_module_in_their_order(tmp_path: Path) -> None:
     run_in_order(OWN_MODULE, tmp_path)
     assert (tmp_path / "out.json").exists()
-
-
-def test_hilgw_is_on_the_path_after_activation() -> None:
-    tools = README.index("tools/run\n")
-    assert tools < README.index(ACTIVATE) < README.index("hilgw example")
 
 
 @pytest.mark.parametrize("line", LASTING)

@@ -1,19 +1,30 @@
-"""Recordings of a real run: begun and ended beside it, after a kill, and on a disk that is full."""
+"""Recordings of a real run: begun and ended beside it, after a kill, on a full disk; replays."""
 
 import json
 import os
 import resource
 import signal
 import subprocess
+import sys
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
-from hilgw.errors import HilgwError
 from hilgw.record.pcapng import RecordingError
 from hilgw.record.recording import Recording
 from hilgw.testing.sim import DEADLINE_S, wait_until
-from tests.e2e.running import COMMAND, ROOT, Gateway, environment, run, run_program
+from tests.e2e.running import (
+    COMMAND,
+    ROOT,
+    Gateway,
+    environment,
+    in_process,
+    run,
+    run_program,
+)
 
 UART = ["--config", str(ROOT / "configs" / "uart.yaml")]
 OFTEN = ["--set", "robots.rover.controller.period_ms=5"]
@@ -141,12 +152,137 @@ def test_a_disk_that_takes_no_more_ends_no_run(tmp_path: Path) -> None:
     assert (found.truncated, found.error) == (False, None)
 
 
-def test_a_recording_replaces_no_file(tmp_path: Path) -> None:
-    path = tmp_path / "a.pcapng"
-    path.write_text("mine")
-    done = run(*UART, "--record", str(path), cwd=tmp_path)
-    assert done.returncode == HilgwError.exit_code
-    assert done.stderr == (
-        f"hilgw: {path}: exists already; a recording replaces no file: name another\n"
-    )
-    assert path.read_text() == "mine"
+CONFIG = """
+version: 1
+backend: loopback
+robots:
+  rover:
+    devices:
+      tx: {node: Emitter, channel: 5}
+    controller: {kind: beacon, emitter: tx, period_ms: 10}
+    motion: {kind: waypoints, points: [[0, 0, 0], [2, 0, 0]], speed: 1, closed: false}
+  mast:
+    devices:
+      rx: {node: Receiver, channel: 5}
+    position: [1, 0, 0]
+"""
+RUN = ("run", "lab.yaml", "--speed", "max", "--duration", "3s", "--report", "report.json")
+
+
+def poses_of(path: Path) -> list[dict[str, Any]]:
+    return [each for each in Recording(path).events() if each["event"] == "placed"]
+
+
+@pytest.mark.process
+def test_poses_of_a_moving_object_have_a_rate(tmp_path: Path) -> None:
+    (tmp_path / "lab.yaml").write_text(CONFIG)
+    assert run(*RUN, "--record", "all.pcapng", cwd=tmp_path).returncode == 0
+    few = ("--set", "record={poses_hz: 10, at_start: false}", "--record", "few.pcapng")
+    done = run(*RUN, *few, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    every, some = (poses_of(tmp_path / f"{name}.pcapng") for name in ("all", "few"))
+    moving = [each["time_ns"] for each in some if each["name"] == "rover"]
+    assert len(every) > 150 and 18 <= len(moving) <= 23
+    assert all(later - now >= 90_000_000 for now, later in pairwise(moving[1:-1]))
+    assert some[-1]["position"] == every[-1]["position"] == [2, 0, 0]  # where it stands at the end
+    recorded = json.loads((tmp_path / "report.json").read_text())["recordings"]["few.pcapng"]
+    assert recorded["poses_left_out"] == len(every) - len(some)
+    assert f"{recorded['poses_left_out']} poses left out" in done.stdout
+    left_out = [e for e in Recording(tmp_path / "few.pcapng").events() if e["event"] == "left_out"]
+    assert sum(each["sampled"]["placed"] for each in left_out) == recorded["poses_left_out"]
+    code, shown, _ = in_process("show", "few.pcapng", cwd=tmp_path)
+    assert code == 0 and "left out: " in shown and " of placed" in shown
+
+
+FAST = ("--speed", "max", "--duration", "3s")
+
+
+def test_the_run_of_the_page_is_recorded_and_replayed(tmp_path: Path) -> None:
+    record = ("run", "uart", "--backend", "loopback", *FAST, "--record", "run.pcapng")
+    assert run(*record, cwd=tmp_path).returncode == 0
+    reports = []
+    for name in ("a.json", "b.json"):
+        done = run("run", "uart", "--replay", "run.pcapng", *FAST, "--report", name, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        reports.append((tmp_path / name).read_bytes())
+    assert reports[0] == reports[1]
+    replayed = json.loads(reports[0])["replays"]["uart0"]
+    assert (replayed["matched"], replayed["departures"]) == (replayed["frames"], 0)
+    # Without a duration it ends with its recording.
+    replay = ("run", "uart", "--replay", "run.pcapng", "--speed", "max", "--report", "c.json")
+    assert run(*replay, cwd=tmp_path).returncode == 0
+    assert 3.0 <= json.loads((tmp_path / "c.json").read_text())["duration_s"] < 3.5
+    changed = ("--set", "robots.rover.controller.payload=other", "--on-departure", "stop")
+    done = run("run", "uart", "--replay", "run.pcapng", *changed, *FAST, cwd=tmp_path)
+    assert done.returncode == 8
+    assert "departs from the recording at frame 1 of" in done.stderr
+
+
+def test_options_of_a_replay_need_one(tmp_path: Path) -> None:
+    done = run("run", "uart", "--only", "uart0", cwd=tmp_path)
+    assert (done.returncode, "--only is of --replay FILE" in done.stderr) == (2, True)
+
+
+EMULATED = ROOT / "configs" / "firmware-emulated.yaml"
+ECHO = """
+import os
+while data := os.read(0, 100):
+    os.write(1, data.replace(b"ping", b"pong"))
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    """A robot whose packets a program answers; its real port does not exist."""
+    (tmp_path / "echo.py").write_text(ECHO)
+    board = {
+        "kind": "uart", "port": "/dev/serial/by-id/none", "channel": 1, "framing": "lines",
+        "mock": {"program": f"{sys.executable} -IS echo.py"},
+    }  # fmt: skip
+    robot = {
+        "devices": {
+            "tx": {"node": "Emitter", "type": "serial", "channel": 1},
+            "rx": {"node": "Receiver", "type": "serial", "channel": 1},
+        },
+        "controller": {
+            "kind": "beacon", "emitter": "tx", "receiver": "rx",
+            "period_ms": 100, "payload": "ping {n}",
+        },
+    }  # fmt: skip
+    config = {"version": 1, "robots": {"rover": robot}, "adapters": {"board": board}}
+    (tmp_path / "run.yaml").write_text(yaml.safe_dump(config))
+    return "run.yaml"
+
+
+def received(gateway: Gateway) -> int:
+    return int(gateway.report()["stations"]["rover.rx"]["delivered"])
+
+
+def test_mock_real_and_replay_of_one_file(file: str, tmp_path: Path) -> None:
+    options = ["--config", file, "--backend", "mock", "--record", "run.pcapng"]
+    with Gateway(tmp_path, options) as running:
+        wait_until(lambda: received(running) > 2, what="answered")
+        assert '"pong 1" 6 B  -> rover.rx' in running.text()
+        assert running.stop() == 130
+    (tmp_path / "echo.py").unlink()
+    with Gateway(tmp_path, ["--config", file, "--replay", "run.pcapng"]) as running:
+        wait_until(lambda: received(running) > 2, what="replayed")
+        assert '"pong 1" 6 B  -> rover.rx' in running.text()
+        assert running.stop() == 130
+    real = run("--config", file, "--backend", "real", "--duration", "1s", cwd=tmp_path)
+    assert "/dev/serial/by-id/none: cannot open: No such file or directory" in real.stderr
+
+
+def test_without_qemu_the_shipped_file_names_its_package(tmp_path: Path) -> None:
+    """Python alone is found. The processor time is bounded: wall clock depends on the machine."""
+    (tmp_path / "bin").mkdir()
+    before = os.times()
+    done = run_program(
+        sys.executable, "-m", "hilgw", "--config", str(EMULATED), "--duration", "9s",
+        cwd=tmp_path, PATH=str(tmp_path / "bin"),
+    )  # fmt: skip
+    after = os.times()
+    assert done.returncode == 3
+    assert "mouse.controller: program 'qemu-system-arm' is not there" in done.stderr
+    assert "apt-get install qemu-system-arm" in done.stderr
+    assert after.children_user - before.children_user < 2

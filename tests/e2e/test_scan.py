@@ -1,6 +1,7 @@
-"""`hilgw scan` on the mocks: kind, rate and network of a module."""
+"""`hilgw scan` on the mocks: kind, rate and network of a module; what a mock lists."""
 
 import json
+import re
 from pathlib import Path
 
 from tests.e2e.running import Gateway, in_process, run
@@ -16,15 +17,6 @@ def test_an_xbee_and_its_network_are_found_and_nothing_is_changed(tmp_path: Path
             assert (found["kind"], found["baudRate"], found["problem"]) == ("xbee", 9600, "")
             assert found["identity"].startswith("XBee 3 802.15.4 0013A200")
             assert [node["name"] for node in found["nodes"]] == ["kitchen"]
-
-
-def test_a_module_at_another_rate_and_in_another_mode(tmp_path: Path) -> None:
-    mock = ["mock", "xbee", "--link", "./a", "--set", "baudRate=115200", "--set", "AP=2"]
-    with Gateway(tmp_path, mock):
-        done = run("scan", "./a", "--rate", "115200", "--no-network", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "./a: xbee at 115200" in done.stdout
-    assert "./a: xbee at 115200?" in done.stderr  # progress
 
 
 def test_a_lora_module_is_found_and_one_asleep_is_left_asleep(tmp_path: Path) -> None:
@@ -59,3 +51,29 @@ def test_an_unknown_kind_is_a_usage_error(tmp_path: Path) -> None:
     code, _, error = in_process("scan", "./a", "--kind", "xbe", cwd=tmp_path)
     assert code == 2
     assert "xbee" in error
+
+
+def test_errors_are_reported_with_their_position(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text(
+        "version: 1\n"
+        "adapters:\n"
+        "  ir0:\n"
+        "    kind: ir_toy\n"
+        "    port: /dev/ttyACM0\n"
+        "    code: rc5\n"
+        "    mapping: {by: address, table: {4: {address: 32}}}\n"
+    )
+    code, _, error = in_process("check", "bad.yaml", cwd=tmp_path)
+    assert code == 3
+    assert "9600 is slower than the infra-red code" in error
+    assert "bad.yaml:7:" in error
+    assert "32 is not a valid address of RC5; use 0 to 31" in error
+
+
+def test_the_mock_lists_its_parameters(tmp_path: Path) -> None:
+    code, listed, _ = in_process("mock", "ir_toy", "--list", cwd=tmp_path)
+    assert code == 0
+    assert re.search(r"^play +keys that a remote control", listed, re.MULTILINE)
+    code, _, error = in_process("mock", "ir_toy", "--set", "play=nec:4", cwd=tmp_path)
+    assert code == 2
+    assert "'nec:4' is not NAME:ADDRESS:COMMAND" in error

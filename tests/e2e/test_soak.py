@@ -1,4 +1,4 @@
-"""A short run of tools/soak; and its checker finds errors."""
+"""Short runs of the soaks and of two benchmarks; the checker of the soak finds errors."""
 
 import importlib.util
 import json
@@ -26,16 +26,6 @@ def test_full_lines_lose_nothing(tmp_path: Path) -> None:
         wrong = ("lost", "doubled", "reordered", "altered", "bad_frames")
         assert {key: counts[key] for key in wrong} == dict.fromkeys(wrong, 0)
     assert report["gateway_cpu_percent"] > 0
-
-
-@pytest.mark.parametrize(
-    "option",
-    ["--seconds=0", "--seconds=nan", "--ports=0", "--baud=4000000", "--report=nowhere/soak.json"],
-)
-def test_invalid_options_are_reported_before_the_run(option: str, tmp_path: Path) -> None:
-    done = run_program(sys.executable, str(BENCH / "soak.py"), option, cwd=tmp_path)
-    assert done.returncode == 2
-    assert f"error: {option.replace('=', ' ')}: " in done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -91,3 +81,21 @@ def test_a_robot_is_driven_beside_busy_programs(tmp_path: Path) -> None:
     done = run_program(sys.executable, str(BENCH / "guardian_soak.py"), *options, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "no stop" in done.stdout
+
+
+def test_the_firmware_stops_its_motors_when_the_gateway_freezes(tmp_path: Path) -> None:
+    """On TCP nothing but its own watchdog does: the script fails when the motor keeps turning."""
+    command = (sys.executable, str(BENCH / "watchdog.py"), "--runs", "1", "--only", "tcp")
+    done = run_program(*command, cwd=tmp_path, timeout_s=120)
+    assert done.returncode in (0, 1), done.stderr
+    assert "Traceback" not in done.stderr
+    assert "tcp, SIGSTOP to motor 0, 1 runs: p50 " in done.stdout
+
+
+def test_the_time_to_a_stop_is_measured_from_its_cause(tmp_path: Path) -> None:
+    options = ("--runs", "1", "--body", "create2", "--cause", "FIN", "--cause", "Ctrl-C")
+    done = run_program(sys.executable, str(BENCH / "stop_times.py"), *options, cwd=tmp_path)
+    assert done.returncode in (0, 1) and not done.stderr, done.stderr
+    found = [line.strip("| ").split(" | ") for line in done.stdout.splitlines() if "| 1 |" in line]
+    assert [row[:2] for row in found] == [["create2", "FIN"], ["create2", "Ctrl-C"]]
+    assert all(0 < float(row[5]) < 10_000 for row in found)

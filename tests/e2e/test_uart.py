@@ -124,14 +124,6 @@ def test_the_wrong_rate_gives_no_packet_but_counts_and_a_hint(tmp_path: Path) ->
         assert sum(stamp <= other < stamp + 1 for other in stamps) < 10
 
 
-def test_it_answers_garbage_at_the_wrong_rate(tmp_path: Path) -> None:
-    fast = "robots.rover.controller.period_ms=10"
-    text, report = simulated(tmp_path, "replies: {ping: pong}, baudRate: 57600", fast)
-    assert text.count("no frame yet; begins") == 1
-    assert report["stations"]["rover.rx"]["delivered"] == 0
-    assert sum(report["stations"]["uart0"]["dropped"].values()) >= 4
-
-
 def pings_around_a_pause(tmp_path: Path, mock: str, *more: str) -> tuple[list[int], Any]:
     """The numbers echoed by a device that reads nothing for a second after ping 5; the report."""
     pause = f"mode: echo, stall_on: ping 5, stall_ms: 1000, {mock}"
@@ -153,17 +145,3 @@ def test_without_flow_control_the_same_pause_loses_bytes(tmp_path: Path) -> None
     echoes, uart = pings_around_a_pause(tmp_path, "buffer: 24")
     assert echoes == [*range(1, 5), 6, 7, *range(16, 41)]  # the buffer holds two packets
     assert uart["dropped"] == {}  # what did come back is whole
-
-
-def test_a_device_that_stops_for_good_blocks_only_itself(tmp_path: Path) -> None:
-    flood = (
-        "adapters.uart0.rtscts=true",
-        "robots.rover.controller.period_ms=5",
-        f"robots.rover.controller.payload={'x' * 300}{{n}}",
-        "adapters.uart0.bufferSize=2000",
-    )
-    text, report = simulated(tmp_path, "mode: stall, buffer: 16", *flood)
-    assert "stalled: takes no bytes" in text
-    uart = report["stations"]["uart0"]
-    assert uart["refused"].keys() <= {"overflow", "down"}
-    assert uart["accepted"] > 0

@@ -1,14 +1,12 @@
 """The remote-control plug-in of tools/webots-plugin on a running hilgw with mocks of robots."""
 
 import math
-import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.e2e.plugin_host import (
     ACCELERATION,
@@ -17,7 +15,7 @@ from tests.e2e.plugin_host import (
     Built,
     PluginHost,
 )
-from tests.e2e.running import ROOT, Gateway, run, wait_until
+from tests.e2e.running import Gateway, run, wait_until
 
 pytestmark = pytest.mark.judge("gcc", "make")
 
@@ -32,7 +30,6 @@ CREATE = {
     "cliff_left": "DistanceSensor",
     "cliff_right": "LightSensor",  # another type than that of the robot
 }
-SHIPPED = ROOT / "configs" / "webots-plugin.yaml"
 CONFIG = """
 version: 1
 webots: R2025a
@@ -105,27 +102,15 @@ class Bench:
 
 
 @pytest.fixture
-def timeout_s() -> float:
-    """Of the commands; long, for tests that are about something else."""
-    return 20.0
-
-
-@pytest.fixture
-def latch() -> bool:
-    """Whether a stop lasts until the robot is armed."""
-    return False
-
-
-@pytest.fixture
 def bench(
+    request: pytest.FixtureRequest,
     tmp_path_factory: pytest.TempPathFactory,
     firmware_mock: Any,
     built: Built,
-    timeout_s: float,
-    latch: bool,
 ) -> Iterator[Bench]:
+    """A bench; a test may give it settings by an indirect parameter."""
     robot = firmware_mock("create2", width=20, depth=20)
-    bench = Bench(tmp_path_factory.mktemp("p"), robot, built, timeout_s, latch=latch)
+    bench = Bench(tmp_path_factory.mktemp("p"), robot, built, **getattr(request, "param", {}))
     try:
         with bench.host:
             yield bench
@@ -198,7 +183,7 @@ def test_a_paused_simulation_stops_the_robot_until_the_controller_commands_it(
     wait_until(lambda: bench.speed == (62, 0), what="the new command")
 
 
-@pytest.mark.parametrize("latch", [True])
+@pytest.mark.parametrize("bench", [{"latch": True}], indirect=True)
 def test_the_controller_learns_that_the_robot_is_not_armed(bench: Bench) -> None:
     bench.drive()
     assert "is not armed" not in bench.host.text()
@@ -229,7 +214,7 @@ def test_what_the_robot_does_not_have_is_reported_once(bench: Bench) -> None:
     assert text.count("camera_set_fov") == text.count("display_draw_line") == 1
 
 
-@pytest.mark.parametrize("timeout_s", [2.0])
+@pytest.mark.parametrize("bench", [{"timeout_s": 2.0}], indirect=True)
 def test_a_controller_that_freezes_or_dies_stops_the_robot(bench: Bench) -> None:
     bench.drive()
     bench.host.send(signal.SIGSTOP)
@@ -310,90 +295,3 @@ def test_a_second_controller_and_an_unknown_robot_are_refused(bench: Bench) -> N
         assert not second.start("x" * 200) and "too long" in second.text()
     bench.host.step()
     assert not bench.host.has_failed and bench.speed == (93, 0)
-
-
-SERVOS = """
-version: 1
-webots: R2025a
-medium: {{step_ms: 32}}
-robots:
-  turret:
-    body:
-      kind: dynamixel
-      port: {port}
-      simulated: true
-      answer_ms: 1000                # a busy machine
-      silence_s: 20
-      watchdog_ms: 2540
-      motors: {{left wheel motor: {{id: 1}}, turret: {{id: 2}}}}
-    controller: {{kind: webots_plugin}}
-    safety: {{command_timeout_s: 20, late_s: 20}}
-"""
-
-
-def test_servos_turn_in_position_and_in_velocity_control(
-    tmp_path_factory: pytest.TempPathFactory, firmware_mock: Any, built: Built
-) -> None:
-    folder = tmp_path_factory.mktemp("p")
-    bus = firmware_mock("dynamixel")
-    (folder / "c.yaml").write_text(SERVOS.format(port=bus.port))
-    devices = {
-        "turret": "RotationalMotor",
-        LEFT: "RotationalMotor",
-        ENCODER: "PositionSensor",
-        "turret sensor": "PositionSensor",
-    }
-    with (
-        Gateway(folder, ["--config", "c.yaml"]) as gateway,
-        PluginHost(built, folder, "turret", devices) as host,
-    ):
-        wait_until(lambda: "turret.body  up" in gateway.text(), what="the servos")
-        host.emit(f"target {host.tags[LEFT]} inf")
-        assert host.start(), host.text()
-        host.motor(POSITION, "turret", 0.5)
-        host.motor(VELOCITY, "turret", 2.0)
-        host.motor(VELOCITY, LEFT, 1.0)
-        host.enable("turret sensor")
-        host.enable(ENCODER)
-        while abs(host.step_until("turret sensor")[0] - 0.5) > 0.01:
-            assert not host.has_failed, host.text()
-        servos = bus.mock.servos
-        assert servos[1].moves and host.step_until(ENCODER)[0] > 0.1
-        host.ask("stop")
-        wait_until(lambda: not servos[1].moves and not servos[2].moves, what="the stop")
-
-
-def test_motors_by_the_plugin_and_packets_by_the_gateway_robot(
-    tmp_path_factory: pytest.TempPathFactory, firmware_mock: Any, built: Built
-) -> None:
-    """The shipped configuration with `--backend real`, on mocks beside it."""
-    folder = tmp_path_factory.mktemp("p")
-    robot = firmware_mock("create2", width=20, depth=20)
-    module = firmware_mock("xbee", baud_rate=9600, channel=12, pan_id=0x3332)
-    firmware_mock("xbee", channel=12, pan_id=0x3332, replies="ping:pong")
-    world = yaml.safe_load(SHIPPED.read_text())["robots"]["gateway"]["body"]["mock"]
-    world["scripts"] = {"create": "enable receiver 32;" + "send emitter ping; step 32 x 10;" * 200}
-    simulator = firmware_mock("webots_simulator", **world)
-    places = {
-        "robots.create.body.port": robot.port,
-        "robots.gateway.body.connect": f"tcp://{simulator.port}",
-        "adapters.xbee0.port": module.port,
-        "robots.create.body.simulated": "true",
-        "robots.create.body.silence_s": 20,
-        "robots.create.safety.late_s": 20,
-        "robots.create.safety.command_timeout_s": 20,
-    }
-    options = [f"--set={key}={value}" for key, value in places.items()]
-    with (
-        Gateway(folder, ["--config", str(SHIPPED), "--backend", "real", *options]) as gateway,
-        PluginHost(built, folder, "create", CREATE) as host,
-    ):
-        wait_until(lambda: "create.body  up" in gateway.text(), what="the robot")
-        host.emit(f"target {host.tags[LEFT]} inf")
-        assert host.start(), host.text()
-        host.motor(VELOCITY, LEFT, 3.0)
-        host.enable(ENCODER)
-        wait_until(lambda: host.step_until(ENCODER)[0] > 0.2, what="the wheel to turn")
-        wait_until(lambda: re.search(r'xbee0 .*"pong"', gateway.text()), what="the answer")
-        assert robot.mock.drive == (93, 0) and not host.has_failed
-    wait_until(lambda: robot.mock.drive == (0, 0), what="the stop")

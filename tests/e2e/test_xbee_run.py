@@ -1,37 +1,29 @@
-"""The main job: `hilgw --config configs/xbee.yaml`, as a newcomer runs it."""
+"""The main job: `hilgw --config configs/xbee.yaml`, as a newcomer runs it; remote registers."""
 
 import json
 import os
 import re
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
-from tests.e2e.running import (
-    XBEE,
-    Gateway,
-    report_of,
-    run,
-    wait_until,
-    with_a_second_module,
-)
+import pytest
+
+from tests.e2e.running import XBEE, Gateway, run, wait_until
 
 # In simulated time, in which a port for another program has no place.
 SIMULATED = ("--speed", "max", "--backend", "mock", "--set", "airs.lab.nodes.spare.link=null")
 
 
-def test_a_report_on_stdout_is_the_only_output(tmp_path: Path) -> None:
+def test_what_report_on_stdout_and_quiet_print(
+    tmp_path: Path,
+) -> None:
     simulated = (*SIMULATED, "--duration", "2s")
     done = run("--config", XBEE, *simulated, "--report", "-", cwd=tmp_path)
     assert json.loads(done.stdout)["ledger"]["adds_up"] is True
     assert "rover.tx" in done.stderr
-
-
-def test_quiet_prints_only_the_summary(tmp_path: Path) -> None:
-    with Gateway(tmp_path, ["--config", XBEE, "-q"]) as gateway:
-        assert run("send", "rover.tx", "ping by hand", cwd=tmp_path).returncode == 0
-        gateway.stop()
-        assert "ping" not in gateway.text()
-        assert "summary" in gateway.text()
+    quiet = run("--config", XBEE, *simulated, "-q", cwd=tmp_path)
+    assert "ping" not in quiet.stdout and "summary" in quiet.stdout
 
 
 def test_the_loopback_back_end_needs_no_pty(tmp_path: Path) -> None:
@@ -40,12 +32,6 @@ def test_the_loopback_back_end_needs_no_pty(tmp_path: Path) -> None:
         wait_until(lambda: '"pong 3"' in gateway.text(), what="the third answer")
         files = Path(f"/proc/{gateway.process.pid}/fd").iterdir()
         assert not [name for name in map(os.readlink, files) if name.startswith("/dev/pt")]
-
-
-def test_options_may_stand_before_and_after_the_command(tmp_path: Path) -> None:
-    for arguments in (["--config", XBEE, "run"], ["run", "-c", XBEE]):
-        done = run(*arguments, *SIMULATED, "--duration", "2s", cwd=tmp_path)
-        assert done.returncode == 0 and "rover.tx" in done.stdout, done.stderr
 
 
 def test_send_through_a_running_gateway_that_shows_states_packets_and_a_summary(
@@ -80,12 +66,47 @@ def test_send_through_a_running_gateway_that_shows_states_packets_and_a_summary(
     assert "\x1b" not in text  # not a terminal: no colours
 
 
-def test_two_modules_in_one_air_make_no_storm_and_no_echo(tmp_path: Path) -> None:
-    config = with_a_second_module(tmp_path)
-    report = report_of(tmp_path, "--config", config, *SIMULATED, "--duration", "10.2s")
-    sent = report["emitters"]["rover.tx"]["departed"]
-    first, other = report["stations"]["xbee0"], report["stations"]["xbee1"]
-    assert first["accepted"] - first["refused"].get("own_echo", 0) == sent
-    assert other["delivered"] == 0  # one module of an air only
-    assert sent > 5
-    assert other["refused"]["own_echo"] == report["stations"]["rover.rx"]["delivered"] == sent
+REMOTE = "0013A2004AB67FB2"
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("at")
+    with Gateway(folder, ["--config", XBEE, "--backend", "loopback"]):
+        yield folder
+
+
+def at(folder: Path, *arguments: str) -> tuple[int, str, str]:
+    done = run("set", "xbee0", "--at", *arguments, cwd=folder)
+    return done.returncode, done.stdout.strip(), done.stderr.strip()
+
+
+def test_a_register_is_written_and_read_back(running: Path) -> None:
+    assert at(running, REMOTE, "NI", "far end") == (0, f"{REMOTE}: NI = far end", "")
+    assert at(running, REMOTE, "NI") == (0, "far end", "")
+    assert at(running, REMOTE.lower(), "rr", "3")[0] == 0
+    assert at(running, REMOTE, "RR") == (0, "03", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        ((REMOTE, "RR", "77"), 5, f"{REMOTE}: RR: "),
+        (("0013A20000000001", "NI"), 5, "0013A20000000001: NI: "),
+        ((REMOTE, "RR", "fast"), 2, "'fast' is not a value of RR; write hexadecimal digits"),
+        (("0013A2", "NI"), 2, "address must be an address of 16 or 4 hexadecimal digits"),
+        ((REMOTE, "NIX"), 2, "name must be an AT command of two characters"),
+        ((REMOTE,), 2, "--at takes REMOTE COMMAND [VALUE]"),
+    ],
+)
+def test_what_does_not_work_is_an_error(
+    running: Path, arguments: tuple[str, ...], code: int, text: str
+) -> None:
+    returned, _, error = at(running, *arguments)
+    assert (returned, text in error) == (code, True), error
+
+
+def test_only_hardware_with_a_network_has_remote_commands(running: Path) -> None:
+    done = run("set", "nothing", "--at", REMOTE, "NI", cwd=running)
+    assert done.returncode == 1
+    assert "no station 'nothing' with hardware here; known here: xbee0" in done.stderr

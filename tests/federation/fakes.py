@@ -99,7 +99,8 @@ class FakeSession:
 
     def __init__(self, network: Network, now: Callable[[], int]) -> None:
         self.now = now
-        self.lost_arrivals = self.failed_puts = self.left_bytes = 0
+        self.failed_puts = self.left_bytes = 0
+        self.inbox = SimpleNamespace(lost=0)
         self.failure = ""
         self.is_full = False
         self.network = network

@@ -210,21 +210,6 @@ async def test_a_full_queue_refuses_at_once(bench: Lab, /) -> None:
     assert bench["desk"].counts("field")["refused"] == {"overflow": 1}
 
 
-@scenario_of(lab, "desk", "field", "tower")
-async def test_a_packet_leaves_once_and_only_where_one_listens(bench: Lab, /) -> None:
-    bench["field"].listen("rx")
-    bench["tower"].listen("rx")
-    bench["tower"].listen("rx2", channels=frozenset({2}))
-    await bench.begin()
-    bench.network.puts.clear()
-    for channel in (1, 2, 3):
-        bench["desk"].send(b"%d" % channel, channel)
-    await bench.run()
-    assert bench.network.puts == [f"hilgw/lab/packet/desk/radio/{each}" for each in (1, 2)]
-    assert bench["desk"].counts("field")["accepted"] == 1
-    assert bench["desk"].counts("tower")["accepted"] == 2
-
-
 @scenario_of(lab, "desk", "field")
 async def test_receivers_are_retuned_disabled_and_go_while_packets_come(bench: Lab, /) -> None:
     desk, field = bench["desk"], bench["field"]
@@ -257,17 +242,6 @@ async def test_receivers_are_retuned_disabled_and_go_while_packets_come(bench: L
     assert field.ledger.as_dict()["medium"]["not_received"] == {"disabled": 1}
 
 
-@scenario_of(lab, "desk", "field")
-async def test_more_channels_than_subscriptions(bench: Lab, /) -> None:
-    bench["field"].listen("rx", channels=frozenset(range(0, 200, 2)))
-    await bench.begin()
-    for channel in range(200):
-        bench["desk"].send(bytes([channel]), channel)
-    await bench.run(2)
-    assert bench["field"].data("rx") == [bytes([each]) for each in range(0, 200, 2)]
-    assert bench["desk"].counts("field")["accepted"] == 100
-
-
 @scenario_of(lab, "desk", "field", "tower")
 async def test_obstacles_are_judged_where_the_listener_is(bench: Lab, /) -> None:
     bench["field"].medium.obstruct(Obstacle(Sphere(0.5), Pose((1.0, 0.0, 0.0))))
@@ -280,21 +254,6 @@ async def test_obstacles_are_judged_where_the_listener_is(bench: Lab, /) -> None
 
 
 # --- robots and airs ------------------------------------------------------------------------------
-
-
-@scenario_of(lab, "desk", "field")
-async def test_a_robot_receives_itself_nowhere(bench: Lab, /) -> None:
-    """It is simulated here, its radio is there: neither gets what the other one sends."""
-    here, there = bench["desk"], bench["field"]
-    here.listen("rover.rx", owner="rover")
-    there.listen("xbee", owner="rover", air="lab")
-    there.listen("other.rx", owner="other")
-    await bench.begin()
-    here.send(b"a", source="rover.tx", owner="rover", on="rover")
-    there.send(b"b", source="xbee", owner="rover", air="lab")
-    await bench.run()
-    assert (here.data("rover.rx"), there.data("xbee")) == ([], [])
-    assert sorted(there.data("other.rx")) == [b"a", b"b"]
 
 
 @scenario_of(lab, "desk", "field", "tower")
@@ -315,23 +274,6 @@ async def test_one_module_of_an_air_sends_and_that_of_the_same_gateway_first(ben
     bench["desk"].send(b"c")
     await bench.run()
     assert bench["tower"].data("x.tower") == [b"b", b"c"]
-
-
-@pytest.mark.parametrize("relay", [False, True])
-@scenario_of(lab, "desk", "field")
-async def test_what_came_from_an_air_does_not_go_back_and_relays_pass_it_on(
-    bench: Lab, /, relay: bool
-) -> None:
-    bench["desk"].listen("x0", air="lab", relay=relay)
-    bench["field"].listen("x1", air="lab", relay=relay)
-    bench["field"].listen("x2", air="roof", relay=relay)
-    bench["field"].listen("rx")
-    await bench.begin()
-    bench["desk"].send(b"a", source="x0", air="lab")
-    await bench.run()
-    assert bench["desk"].data("x0") == bench["field"].data("x1") == []
-    assert bench["field"].data("x2") == [b"a"] * relay
-    assert bench["field"].data("rx") == [b"a"]
 
 
 @scenario_of(lab, "desk", "field", desk=["uart0"], field=["uart0"])
@@ -417,32 +359,6 @@ async def test_the_pose_of_a_robot_comes_from_the_gateway_that_has_it(bench: Lab
 
 
 # --- gateways come and go -------------------------------------------------------------------------
-
-
-@scenario_of(lab, "desk", "field")
-async def test_a_killed_gateway_and_its_next_run(bench: Lab, /) -> None:
-    desk, field = bench["desk"], bench["field"]
-    field.listen("rx")
-    await bench.begin()
-    desk.send(b"a")
-    await bench.run()
-    desk.send(b"lost")
-    field.kill()
-    await bench.run()
-    assert desk.gateway.supervisors["gateway@field"].reason == "lost"
-    desk.send(b"nobody is there")
-    counts = desk.counts("field")
-    assert (counts["accepted"], counts["queued"], counts["delivered"]) == (2, 1, 1)
-    again = bench.add("field")
-    again.listen("rx")
-    again.start()
-    await bench.run(2)
-    desk.send(b"b")
-    await bench.run(2)
-    assert again.data("rx") == [b"b"]
-    counts = desk.counts("field")
-    assert (counts["accepted"], counts["queued"], counts["delivered"]) == (3, 0, 2)
-    assert counts["refused"] == {"unconfirmed": 1}
 
 
 @scenario_of(lab, "desk", "field")
@@ -733,7 +649,8 @@ async def test_what_zenoh_refuses_is_a_state_of_the_gateway(bench: Lab, /) -> No
 @scenario_of(lab, "desk", "field")
 async def test_a_link_that_is_full_is_named_with_what_passes(bench: Lab, /) -> None:
     """Its queries wait behind the packets, so that no answer comes in time."""
-    bench["field"].listen("rx")
+    for node in bench.nodes.values():
+        node.listen("rx")
     await bench.begin()
     await bench.run(5)
     desk, field = bench["desk"], bench["field"]
@@ -743,10 +660,11 @@ async def test_a_link_that_is_full_is_named_with_what_passes(bench: Lab, /) -> N
     desk.send(b"1")
     for _ in range(5):
         desk.session.left_bytes += 20_000
+        field.send(bytes(3000))
         await bench.run(10)
     assert (link()["state"], link()["unsettled"]) == ("up", 1)
     assert "s: the link is full, or it hangs; " in link()["reason"]
-    assert " kB/s are offered with 1 packets not confirmed, 0 kB/s come" in link()["reason"]
+    assert " kB/s are offered with 1 packets not confirmed, 3 kB/s come" in link()["reason"]
     assert " 0 kB/s are offered" not in link()["reason"]
     field.session.queryables.update(taken)
     await bench.run(30)

@@ -46,52 +46,83 @@ async def goes_on(bench: Lab, *more: bytes) -> None:
     assert (into.received, into.lost) == (2, 0)
 
 
-def attempt(make: Callable[[Lab, FakeSession], None]) -> dict[str, Any]:
-    """Another program does something between two packets; what the field counted."""
-    found: dict[str, Any] = {}
-
-    async def main(bench: Lab) -> None:
-        other = await begin(bench)
-        make(bench, other)
-        await bench.run(2)
-        await goes_on(bench)
-        found.update(summary(bench["field"]))
-
-    lab(main, "desk", "field")
-    return found
+def bytes_that_are_no_attachment(bench: Lab, other: FakeSession) -> None:
+    for each in (b"x", b"{", b"\0", b"\0\1", b"\0\2" + bytes(16), b'{"range": NaN}'):
+        other.put(KEY, b"bad", each)
+    other.put(KEY, b"", None)
+    other.put("hilgw/lab/packet/d!/radio/1", b"bad", None)
 
 
-def test_packets_with_bytes_that_are_no_attachment() -> None:
-    def make(bench: Lab, other: FakeSession) -> None:
-        for each in (b"x", b"{", b"\0", b"\0\1", b"\0\2" + bytes(16), b'{"range": NaN}'):
-            other.put(KEY, b"bad", each)
-        other.put("hilgw/lab/packet/desk/radio/1", b"", None)
-        other.put("hilgw/lab/packet/d!/radio/1", b"bad", None)
-
-    assert attempt(make)["outside"]["dropped"]["malformed"] == 8
+def packets_with_the_name_of_a_gateway(bench: Lab, other: FakeSession) -> None:
+    field, own = bench["field"].federation.id, KEY.replace("desk", "field")
+    other.put(KEY, b"bad", None)
+    other.put(own, b"bad", None)
+    other.put(KEY, b"bad", wire.trailer(99, 0, [(field, 2)]))
+    other.put(own, b"bad", wire.trailer(field, 0, [(field, 2)]))
 
 
-def test_packets_with_the_name_of_a_gateway() -> None:
-    def make(bench: Lab, other: FakeSession) -> None:
-        field = bench["field"].federation.id
-        other.put(KEY, b"bad", None)
-        other.put(KEY.replace("desk", "field"), b"bad", None)
-        other.put(KEY, b"bad", wire.trailer(99, 0, [(field, 2)]))
-        other.put(KEY.replace("desk", "field"), b"bad", wire.trailer(field, 0, [(field, 2)]))
-
-    dropped = attempt(make)["outside"]["dropped"]
-    assert dropped == {"wrong_sender": 2, "unknown_sender": 2}
+def numbers_that_no_packet_has(bench: Lab, other: FakeSession) -> None:
+    field, desk = bench["field"].federation.id, bench["desk"].federation.id
+    for number in (0, 1, 2000, 1 << 31, 1 << 63, (1 << 64) - 1):
+        other.put(KEY, b"bad", wire.trailer(desk, -1 << 63, [(field, number)]))
 
 
-def test_numbers_that_no_packet_has() -> None:
-    def make(bench: Lab, other: FakeSession) -> None:
-        field, desk = bench["field"].federation.id, bench["desk"].federation.id
-        for number in (0, 1, 2000, 1 << 31, 1 << 63, (1 << 64) - 1):
-            other.put(KEY, b"bad", wire.trailer(desk, -1 << 63, [(field, number)]))
+def link_queries_with_wrong_counts(bench: Lab, other: FakeSession) -> None:
+    id = wire.id_text(bench["desk"].federation.id)
+    for sent in (0, 5, 1 << 40):
+        query = wire.encode_json(wire.LinkQuery("desk", id, {"radio": sent, "nonsense": 5}))
+        other.get("hilgw/lab/link/field", lambda query=query: query, lambda *given: None)
+    other.get("hilgw/lab/link/field", lambda: b"\xff" * 9999, lambda *given: None)
 
-    found = attempt(make)
-    assert found["outside"]["dropped"] == {"malformed": 4}
-    assert found["gateways"]["desk"]["late"] == 2
+
+def states_that_a_gateway_has_not(bench: Lab, other: FakeSession) -> None:
+    for name in ("desk", "field"):
+        id = wire.id_text(bench[name].federation.id)
+        for state in (
+            wire.State(id, uptime_ms=1 << 60, revision=1 << 60),
+            wire.State("0" * 16, uptime_ms=1 << 60, revision=1 << 60),
+            wire.State(id, revision=1 << 61, leaving=True, acknowledged={"x": {}}),
+        ):
+            other.put(f"hilgw/lab/state/{name}", wire.encode_json(state))
+        other.put(f"hilgw/lab/state/{name}", b"{" * 3_000_000)
+    other.put("hilgw/lab/state/nobody", b"{")
+
+
+def tokens_with_the_names_of_gateways(bench: Lab, other: FakeSession) -> None:
+    for name in ("desk", "field"):
+        for id in range(300):
+            other.live(f"hilgw/lab/member/{name}/{id:016x}/1")
+            other.live(f"hilgw/lab/member/{name}/{id:016x}/9")
+    other.live("hilgw/lab/member/desk/x/1")
+
+
+@pytest.mark.parametrize(
+    ("attempt", "dropped", "refused", "late"),
+    [
+        (bytes_that_are_no_attachment, {"malformed": 8}, {}, 0),
+        (packets_with_the_name_of_a_gateway, {"wrong_sender": 2, "unknown_sender": 2}, {}, 0),
+        (numbers_that_no_packet_has, {"malformed": 4}, {}, 2),
+        (link_queries_with_wrong_counts, {}, {"malformed": 1}, 0),
+        (states_that_a_gateway_has_not, {}, {"malformed": 1}, 0),
+        (tokens_with_the_names_of_gateways, {}, {"malformed": 1}, 0),
+    ],
+)
+@scenario_of(lab, "desk", "field")
+async def test_what_another_program_does_between_two_packets_is_counted(
+    bench: Lab,
+    /,
+    attempt: Callable[[Lab, FakeSession], None],
+    dropped: dict[str, int],
+    refused: dict[str, int],
+    late: int,
+) -> None:
+    other = await begin(bench)
+    attempt(bench, other)
+    await bench.run(2)
+    await goes_on(bench)
+    found = summary(bench["field"])
+    assert (found["outside"]["dropped"], found["refused"]) == (dropped, refused)
+    assert found["gateways"]["desk"]["late"] == late
 
 
 @scenario_of(lab, "desk", "field")
@@ -113,33 +144,6 @@ async def test_a_number_that_may_be_one_costs_as_many_packets_and_all_are_counte
     assert counts["queued"] == 0
 
 
-def test_a_link_query_with_wrong_counts() -> None:
-    def make(bench: Lab, other: FakeSession) -> None:
-        id = wire.id_text(bench["desk"].federation.id)
-        for sent in (0, 5, 1 << 40):
-            query = wire.encode_json(wire.LinkQuery("desk", id, {"radio": sent, "nonsense": 5}))
-            other.get("hilgw/lab/link/field", lambda query=query: query, lambda *given: None)
-        other.get("hilgw/lab/link/field", lambda: b"\xff" * 9999, lambda *given: None)
-
-    assert attempt(make)["refused"] == {"malformed": 1}
-
-
-def test_states_that_a_gateway_has_not() -> None:
-    def make(bench: Lab, other: FakeSession) -> None:
-        for name in ("desk", "field"):
-            id = wire.id_text(bench[name].federation.id)
-            for state in (
-                wire.State(id, uptime_ms=1 << 60, revision=1 << 60),
-                wire.State("0" * 16, uptime_ms=1 << 60, revision=1 << 60),
-                wire.State(id, revision=1 << 61, leaving=True, acknowledged={"x": {}}),
-            ):
-                other.put(f"hilgw/lab/state/{name}", wire.encode_json(state))
-            other.put(f"hilgw/lab/state/{name}", b"{" * 3_000_000)
-        other.put("hilgw/lab/state/nobody", b"{")
-
-    assert attempt(make)["refused"] == {"malformed": 1}
-
-
 @scenario_of(lab, "desk", "field")
 async def test_a_false_last_state_does_not_settle_what_is_lost_later(bench: Lab, /) -> None:
     other = await begin(bench)
@@ -154,17 +158,6 @@ async def test_a_false_last_state_does_not_settle_what_is_lost_later(bench: Lab,
     await bench.run()
     counts = desk.counts("field")
     assert (counts["delivered"], counts["refused"]) == (1, {"link": 1})
-
-
-def test_tokens_with_the_names_of_gateways() -> None:
-    def make(bench: Lab, other: FakeSession) -> None:
-        for name in ("desk", "field"):
-            for id in range(300):
-                other.live(f"hilgw/lab/member/{name}/{id:016x}/1")
-                other.live(f"hilgw/lab/member/{name}/{id:016x}/9")
-        other.live("hilgw/lab/member/desk/x/1")
-
-    assert attempt(make)["refused"] == {"malformed": 1}
 
 
 @scenario_of(lab, "desk")

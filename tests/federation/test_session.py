@@ -19,7 +19,6 @@ from hilgw.federation.session import (
     MOST_AHEAD,
     MOST_LEAVING,
     MOST_ROUTES,
-    MOST_WAITING_S,
     YIELD_S,
     ZenohSession,
 )
@@ -175,40 +174,6 @@ async def test_a_light_packet_leaves_from_the_event_loop() -> None:
         assert bench.sent() == list(range(count + 3))
 
 
-async def test_a_packet_that_is_not_light_leaves_from_the_thread() -> None:
-    async with running() as bench:
-        count = await calm(bench)
-        bench.put(count)
-        wait_until(lambda: bench.sent() == list(range(count + 1)))
-        assert count not in bench.from_loop()
-
-
-async def test_light_packets_soon_after_each_other_leave_from_the_thread() -> None:
-    """There, many cost less."""
-    async with running() as bench:
-        count = await calm(bench)
-        bench.put(count, is_light=True)
-        bench.now += APART_S / 2
-        bench.put(count + 1, is_light=True)
-        await turns(3)
-        wait_until(lambda: bench.sent() == list(range(count + 2)))
-        assert count in bench.from_loop()
-        assert count + 1 not in bench.from_loop()
-
-
-async def test_a_light_packet_in_a_burst_leaves_with_it() -> None:
-    async with running() as bench:
-        count = await calm(bench)
-        bench.put(count)
-        bench.put(count + 1)  # soon after that one: others may follow
-        wait_until(lambda: bench.sent() == list(range(count + 2)))
-        bench.now += 1
-        bench.put(count + 2, is_light=True)
-        await turns(3)
-        wait_until(lambda: bench.sent() == list(range(count + 3)))
-        assert count + 2 not in bench.from_loop()
-
-
 async def test_a_light_packet_passes_none_that_the_thread_has_begun_to_send() -> None:
     """Zenoh blocks that one: what follows waits behind it, and the event loop does not."""
     async with running() as bench:
@@ -281,19 +246,6 @@ async def test_packets_of_many_turns_leave_in_few_batches_and_keep_their_order()
         assert bench.wakes <= 8
         wait_until(lambda: len(bench.zenoh.puts) == 5 * MOST_AHEAD)
         assert bench.sent() == list(range(5 * MOST_AHEAD))
-
-
-async def test_packets_of_many_turns_wait_for_each_other_a_short_time() -> None:
-    """They leave although the burst goes on."""
-    async with running() as bench:
-        for number in range(20):
-            bench.put(number)
-            bench.now += MOST_WAITING_S / 4
-            await turns(1)
-        wait_until(lambda: len(bench.sent()) >= 15)
-        assert 4 <= bench.wakes <= 8
-        await turns(3)
-        wait_until(lambda: bench.sent() == list(range(20)))
 
 
 async def test_what_blocks_the_thread_does_not_block_the_event_loop() -> None:

@@ -119,12 +119,3 @@ def test_a_packet_is_not_light_behind_a_long_one() -> None:
     sender.transmit()
     light = [put[3] for put in sender.session.puts]
     assert light == [True, True, False, False, False, True]
-
-
-def test_a_packet_costs_no_json_where_the_head_is_that_of_the_one_before() -> None:
-    sender = Sender(FEW, FEW)
-    sender.transmit()
-    calls = work.calls(sender.transmit)
-    assert calls["outgoing.flush"] > 0
-    assert not calls["wire.encode_json"]
-    assert not calls["outgoing._receivers"]
