@@ -33,13 +33,6 @@ def test_a_robot_without_a_body_that_is_not_armed_refuses_for_want_of_a_body() -
     assert run.observer.refusals == [("cab", "no_body", "this robot has no body")] * 2
 
 
-def test_a_robot_without_a_body_that_ends_refuses_as_any_other_does() -> None:
-    run = ScriptedLoop(body=False)
-    run.loop.end()
-    assert run.controller_sends(FORWARD) == []  # its peer learns of the end by the end
-    assert run.loop.report()["refused"] == {"gateway_ended": 1}
-
-
 def test_a_packet_for_a_controller_that_the_robot_does_not_have_is_refused() -> None:
     run = ScriptedLoop()
     context = LoopContext("cart", run.scheduler, run.observer, run.watchdog)

@@ -1,16 +1,13 @@
 """The way of a motor command: what safety refuses, and that it is checked once."""
 
 import math
-from unittest import mock
 
 import pytest
 
 from firmware_mocks.wc2ec import wire
-from hilgw.control import limits
 from hilgw.control.events import Command, MotorCommand, MotorSettings
 from hilgw.devices.kinds import MotorLimits
-from hilgw.engine.control_loop import safety
-from tests.e2e.control_loop_peers import CAB, LINEAR, ROTATIONAL, Devices, set_value
+from tests.e2e.control_loop_peers import CAB, LINEAR, ROTATIONAL, Devices
 from tests.engine.control_loop.fakes import FakeLoop
 
 INF = math.inf
@@ -61,25 +58,3 @@ def test_what_is_refused_never_reaches_the_body_and_is_counted_and_answered(
     assert loop.loop.report()["refused"] == {reason: 1}
     loop.controller_leaves()
     assert loop.robot.data() == b""  # no motor was commanded: no stop
-
-
-def test_each_command_is_checked_once_immediately_before_the_body() -> None:
-    loop = connected()
-    order: list[str] = []
-    session = loop.body.session
-
-    def check(*arguments: object) -> None:
-        order.append("safety")
-        assert limits.check_command(*arguments) is None  # type: ignore[arg-type]
-
-    def command(*arguments: object) -> object:
-        order.append("body")
-        return type(session).command(session, *arguments)
-
-    with (
-        mock.patch.object(safety, "check_command", check),
-        mock.patch.object(session, "command", command),
-    ):
-        loop.controller.data_received(set_value(1, 5.0))
-    assert order == ["safety", "body"]
-    assert loop.robot.messages() == [set_value(1, 5.0)]

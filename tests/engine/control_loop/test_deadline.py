@@ -24,9 +24,6 @@ LINE = "port: /dev/ttyS9"
     ("backend", "body", "safety", "timeout_s", "text"),
     [
         ("real", TCP, "", 0.5, "real body: the motors stop 0.5 s after"),
-        ("real", LINE, "", 0.5, "real body: the motors stop 0.5 s after"),
-        ("real", f"{TCP}, simulated: true", "", 0.0, "simulated body: no deadline"),
-        ("real", f"{TCP}, simulated: false", "", 0.5, "real body: the motors stop 0.5 s after"),
         ("real", TCP, "{command_timeout_s: 0}", 0.0, "real body: no deadline"),
         (
             "real",
@@ -35,7 +32,6 @@ LINE = "port: /dev/ttyS9"
             0.2,
             "simulated body: the motors stop 0.2 s after",
         ),
-        ("mock", TCP, "", 0.0, "simulated body: no deadline"),
         ("loopback", LINE, "", 0.0, "simulated body: no deadline"),
         ("mock", f"{TCP}, simulated: false", "", 0.5, "real body: the motors stop 0.5 s after"),
     ],

@@ -11,7 +11,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from firmware_mocks.wc2ec import wire
 from firmware_mocks.wc2ec.cobs import FrameReader, frame
-from hilgw import plugins
 from hilgw.devices.kinds import MotorLimits
 from tests.cases import cases
 from tests.e2e.control_loop_peers import (
@@ -24,7 +23,6 @@ from tests.e2e.control_loop_peers import (
     set_value,
 )
 from tests.engine.control_loop.fakes import MS, FakeLoop, Wire
-from tests.engine.control_loop.test_every_robot_stops import ROBOTS
 
 DEVICES: Devices = (
     *CAB,
@@ -45,13 +43,6 @@ BODY: dict[str, Any] = {
 def body_settings(original_peer: bool) -> dict[str, Any]:
     limits = {name: MotorLimits(**each) for name, each in BODY["limits"].items()}
     return {**BODY, "limits": limits, "original_peer": original_peer}
-
-
-def test_every_kind_of_body_is_in_a_machine() -> None:
-    """wc2ec in the one below, webots in tests/bodies/test_webots_motors.py, the others in
-    test_every_robot_stops.py."""
-    kinds = {name.partition("-")[0] for name in ROBOTS}
-    assert plugins.names(plugins.BODIES) == sorted({*kinds, "wc2ec", "webots"})
 
 
 class EveryMotorStops(RuleBasedStateMachine):

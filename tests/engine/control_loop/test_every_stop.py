@@ -23,11 +23,15 @@ TIMEOUT_MS = 500
 SAFETY = {"command_timeout_s": TIMEOUT_MS / 1000, "late_s": 1.0, "latch": True}
 
 
-@pytest.fixture(params=kinds())
-def robot(request: pytest.FixtureRequest) -> OnMock:
-    made = OnMock(request.param, **SAFETY).start()
+def driven(kind: str) -> OnMock:
+    made = OnMock(kind, **SAFETY).start()
     made.drive()
     return made
+
+
+@pytest.fixture(params=kinds())
+def robot(request: pytest.FixtureRequest) -> OnMock:
+    return driven(request.param)
 
 
 # --- the stop -------------------------------------------------------------------------------------
@@ -94,8 +98,9 @@ def test_each_cause_stops_each_kind_of_body_in_time_once(robot: OnMock, reason: 
 
 @pytest.mark.parametrize("on_line", [False, True])
 def test_a_stop_for_a_silent_controller_names_the_network_unless_it_is_on_a_line(
-    robot: OnMock, on_line: bool
+    on_line: bool,
 ) -> None:
+    robot = driven("create2")
     robot.loop.controller.is_on_line = on_line
     robot.ms_to_stop(1_000)
     robot.run(100)
@@ -176,8 +181,7 @@ FIRMWARE_OF_OURS = {"wc2ec"}
 
 @pytest.mark.parametrize("kind", sorted({*kinds()} - {"webots"}))  # which waits for a controller
 def test_a_mock_has_the_watchdog_of_its_robot_and_no_other(kind: str) -> None:
-    robot = OnMock(kind, **SAFETY).start()
-    robot.drive()
+    robot = driven(kind)
     assert robot.moves
     begin = robot.loop.scheduler.now()
     for now in range(begin, begin + 3_000 * MS, 2 * MS):  # nothing comes from here any more

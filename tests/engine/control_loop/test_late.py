@@ -5,11 +5,10 @@ from pathlib import Path
 import pytest
 
 from hilgw.cli.output.summary import control_loop_lines
-from hilgw.control.events import StopReason
 from hilgw.control.safety import SafetyState
 from hilgw.control.safety_settings import SafetySettings
 from hilgw.engine.observer import State
-from tests.e2e.control_loop_peers import CAB, DISTANCE
+from tests.e2e.control_loop_peers import DISTANCE
 from tests.engine.control_loop.running import GO, STOP, RunningLoop, driving, robot_of
 from tests.engine.control_loop.test_webots_controllers import Running
 
@@ -83,12 +82,3 @@ def test_a_robot_that_latches_is_disarmed_at_rest_where_its_controller_is_ended(
         controller.send(GO)
         running.advance(0.2)
         assert GO not in robot_of(running).poll()
-
-
-def test_the_line_of_a_stop_names_the_setting(tmp_path: Path) -> None:
-    with RunningLoop(tmp_path, "    safety: {late_s: 0.5}", devices=CAB) as running:
-        controller = driving(running)
-        running.hang(1.0)
-        controller.wait_for_end()
-        text = "hilgw itself was late, by more than safety.late_s"
-        assert running.log.stops == [(StopReason.LATE, text)]

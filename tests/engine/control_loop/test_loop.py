@@ -1,7 +1,6 @@
 """A loop between a robot and a controller on sockets: what passes, and what never does."""
 
 import math
-import struct
 from pathlib import Path
 
 import pytest
@@ -9,23 +8,14 @@ import pytest
 from firmware_mocks.wc2ec import wire
 from hilgw.engine.observer import State
 from tests.e2e.control_loop_peers import (
-    CAB,
     DISTANCE,
-    LINEAR,
     ROTATIONAL,
-    Devices,
-    registrations,
     sensor_data,
     set_value,
 )
 from tests.engine.control_loop.running import RunningLoop, driving, robot_of
 
 GO = set_value(1, 5.0)
-LIFT: Devices = (*CAB, (LINEAR, "lift"))
-
-
-def set_motor(index: int, *values: float) -> bytes:
-    return struct.pack("<BBBdddd", wire.SET_SENSOR, ROTATIONAL, index, *values)
 
 
 def error(kind: int, index: int) -> bytes:
@@ -67,26 +57,6 @@ def test_the_latencies_are_those_of_the_last_connection(tmp_path: Path) -> None:
         assert running.report()["sensor_to_motor"]["count"] == 0
 
 
-def test_a_controller_that_came_before_the_robot_learns_its_devices(tmp_path: Path) -> None:
-    with RunningLoop(tmp_path, robot=False) as running:
-        early = running.knock()
-        running.until(lambda: running.log.saw("cab.controller", State.UP), "the controller")
-        robot = running.accept()
-        early.wait_for(b"".join(registrations(CAB)))
-        early.send(GO)
-        robot.wait_for(GO)
-
-
-def test_all_settings_of_a_motor_pass_at_once(tmp_path: Path) -> None:
-    with RunningLoop(tmp_path, devices=LIFT) as running:
-        controller = running.controller()
-        controller.send(set_motor(1, math.inf, 3.0, -1.0, 7.0))
-        robot_of(running).wait_for(set_motor(1, math.inf, 3.0, -1.0, 7.0))
-        report = running.report()
-    motor = report["motors"]["left"]
-    assert motor == {"position": None, "velocity": 3.0, "acceleration": -1.0, "available": 7.0}
-
-
 def test_a_sensor_that_one_controller_switched_off_is_on_for_the_next(tmp_path: Path) -> None:
     disable, enable = (
         wire.bare(command, DISTANCE, 0) for command in (wire.DISABLE_SENSOR, wire.ENABLE_SENSOR)
@@ -116,31 +86,6 @@ def test_a_device_that_fails_is_reported_to_the_controller_and_stops_nothing(
 
 
 # --- what is refused --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("order", "reason"),
-    [
-        (set_value(1, 6.1), "beyond_limit"),
-        (set_value(9, 1.0), "unknown_device"),
-        (set_value(0, 1.0), "not_settable"),
-        (sensor_data(1, 1.0), "wrong_half"),
-        (set_motor(1, math.inf, 7.0, -1.0, 1.0), "beyond_limit"),
-    ],
-)
-def test_a_bad_command_is_counted_answered_and_never_reaches_a_motor(
-    tmp_path: Path, order: bytes, reason: str
-) -> None:
-    with RunningLoop(tmp_path, body="limits: {left: {max_velocity: 6}}") as running:
-        controller = running.controller()
-        controller.send(order)
-        controller.wait_for(error(order[1], order[2]))
-        controller.send(set_value(2, 1.0))  # the connection goes on
-        robot_of(running).wait_for(set_value(2, 1.0))
-        report = running.report()
-        assert robot_of(running).received == b""
-    assert report["refused"] == {reason: 1}
-    assert report["motors"] == {"right": {"velocity": 1.0}}
 
 
 def test_values_of_unknown_devices_and_values_that_are_none_stay_here(tmp_path: Path) -> None:

@@ -91,14 +91,6 @@ def test_a_refused_motion_stops_its_motor_and_no_other(driving: Driving, number:
     assert 0 not in driving.speeds
 
 
-def test_refusals_in_a_row_write_one_stop(driving: Driving) -> None:
-    driving.send(MotorCommand(driving.left.index, "position", 1.0))
-    for _ in range(100):
-        driving.send(MotorCommand(driving.left.index, "position", 1.0))
-    assert driving.report["motor_stops"] == 1 and driving.report["refused"]["not_settable"] == 101
-    assert driving.speeds[0] == 0
-
-
 def test_velocity_0_is_accepted_also_on_the_way_to_a_position(driving: Driving) -> None:
     other = driving.speeds[1]
     driving.send(MotorSettings(driving.left.index, 1.0, 0.0, -1.0, 10.0))

@@ -116,31 +116,6 @@ def test_what_is_not_for_a_motor_stops_none(kind: str) -> None:
     assert sum(refused.values()) >= 3 and bench.robot.moves
 
 
-@pytest.mark.parametrize("serial", [False, True], ids=["tcp", "serial"])
-def test_simulated_motors_ignore_nan_as_in_webots(serial: bool) -> None:
-    bench = Wc2ecPilot("wc2ec", serial=serial, simulated=True)
-    bench.send_velocity(NAN)
-    assert bench.robot.moves and "motor_stops" not in bench.robot.loop.loop.report()
-
-
-def test_a_disarmed_robot_gets_no_stop_for_a_refusal() -> None:
-    bench = Wc2ecPilot("create2")
-    loop = bench.robot.loop
-    loop.loop.disarm(loop.scheduler.now())
-    bench.robot.run(500)
-    counts = dict(loop.body.session.counts)
-    bench.send_velocity(NAN)
-    assert loop.body.session.counts["stops"] == counts["stops"]
-    assert "motor_stops" not in loop.loop.report()
-
-
-def test_messages_that_are_refused_show_no_life() -> None:
-    bench = Wc2ecPilot("create2", command_timeout_s=0.5)
-    for _ in range(5):
-        bench.send_velocity(NAN)
-    assert bench.robot.loop.safety.stops == {"command_timeout": 1}
-
-
 def test_a_real_motor_whose_robot_refuses_a_command_stops() -> None:
     """Error (127) of the robot."""
     bench = Wc2ecPilot("wc2ec")

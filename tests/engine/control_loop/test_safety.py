@@ -17,8 +17,6 @@ from firmware_mocks.wc2ec import wire
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config
 from hilgw.config.model import armed
-from hilgw.control.events import BrakeDamping, LedValue, MotorCommand
-from hilgw.devices.kinds import Device
 from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.control_loop.emergency_stop import EmergencyStop
 from hilgw.engine.control_loop.watchdog import Watchdog
@@ -30,7 +28,6 @@ from hilgw.transports.serial import tty as serial_tty
 from tests.e2e.control_loop_peers import ROTATIONAL, sensor_data, set_value
 from tests.engine.control_loop.fakes import Connection, FakeLoop, SharedClock
 from tests.engine.control_loop.running import GO, STOP, RunningLoop, driving, robot_of
-from tests.engine.control_loop.scripted import ScriptedLoop
 
 
 def descriptors() -> int:
@@ -91,19 +88,6 @@ def test_where_the_kernel_takes_no_byte_the_connection_is_closed_instead() -> No
         stop.detach()
 
 
-def test_on_a_line_the_stop_is_written_twice() -> None:
-    master, slave = os.openpty()
-    tty.setraw(slave)
-    stop = EmergencyStop()
-    stop.attach(Connection(fd=slave, pending=0))
-    stop.prepare(b"stop\0")
-    stop.trigger()
-    assert os.read(master, 100) == b"stop\0stop\0"
-    stop.detach()
-    os.close(slave)
-    os.close(master)
-
-
 def test_on_a_line_the_stop_overtakes_what_waits_in_the_kernel(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -154,13 +138,6 @@ def test_a_connection_that_is_gone_or_has_no_descriptor_has_no_emergency_stop() 
 
 CONFIGS = Path(__file__).parents[3] / "configs"
 REAL = "simulated: false"
-ROBOT = (
-    Device(name="wheel", kind="RotationalMotor", index=0),
-    Device(name="lamp", kind="LED", index=2),
-    Device(name="brake", kind="Brake", index=3),
-)
-
-
 # --- at the start ---------------------------------------------------------------------------------
 
 
@@ -231,26 +208,6 @@ def test_its_motors_stand_still_until_it_is_armed_and_one_line_shows_how() -> No
     assert loop.robot.data() == GO
     assert loop.observer.armings == [(True, "armed: its motors may move")]
     assert loop.loop.report()["armed"]
-
-
-def test_its_leds_work_and_its_brakes_hold() -> None:
-    run = ScriptedLoop(ROBOT, armed=False)
-    light = LedValue(2, 1)
-    assert run.controller_sends(light) == [("body", "tune", light)]
-    assert run.controller_sends(BrakeDamping(3, 0.0)) == [("controller", "fault", 3)]
-    assert run.controller_sends(MotorCommand(0, "velocity", 1.0)) == [("controller", "fault", 0)]
-    assert run.loop.report()["refused"] == {"disarmed": 2}
-
-
-def test_a_robot_that_was_never_armed_has_no_latched_stop(tmp_path: Path) -> None:
-    """No SafetyError at the end: exit code 7 is for a stop that is latched."""
-    with RunningLoop(tmp_path, body=REAL) as running:
-        controller = running.controller()
-        controller.send(GO)
-        controller.wait_for(wire.bare(wire.ERROR, ROTATIONAL, 1))
-        controller.finish()
-        assert running.stops() == {}
-        assert running.report()["latched"] is None
 
 
 # --- disarmed ---------------------------------------------------------------------------------
@@ -346,17 +303,6 @@ class Watched:
         self.emergencies += 1
 
 
-def test_an_event_loop_in_time_is_never_late() -> None:
-    scheduler = Clock()
-    watchdog, watched = Watchdog(scheduler), Watched(200)
-    watchdog.watch(watched)
-    watchdog.start()
-    scheduler.run_until(scheduler.time + 10_000 * MS)
-    watchdog.stop()
-    assert watched.late == 0
-    assert watched.checks == pytest.approx(200, abs=2)
-
-
 def test_each_control_loop_has_its_own_late_limit() -> None:
     scheduler = Clock()
     watchdog, quick, patient = Watchdog(scheduler), Watched(100), Watched(500)
@@ -387,14 +333,6 @@ def test_in_simulated_time_no_thread_watches_the_jumps() -> None:
 def test_a_gateway_in_simulated_time_has_such_a_watchdog() -> None:
     assert ControlLoops(SimulatedClock(), simulated=True).watchdog.threaded is False
     assert ControlLoops(Clock()).watchdog.threaded is True
-
-
-def test_without_control_loops_the_watchdog_costs_nothing() -> None:
-    scheduler = Clock()
-    watchdog = Watchdog(scheduler)
-    watchdog.start()
-    assert scheduler.waiting == 0
-    watchdog.stop()
 
 
 class SleepingThread:

@@ -9,8 +9,7 @@ from hilgw.control.events import MotorCommand, SensorValue
 from hilgw.control.modes import RobotMode
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import CommandEvent, ValueEvent
-from hilgw.events.kinds import Armed, Cell, Command, Placed, Port, Stopped, Value, cell_of
-from hilgw.medium.pose import Pose
+from hilgw.events.kinds import Armed, Cell, Command, Port, Stopped, Value, cell_of
 from hilgw.protocols.gateway.messages import keys_of
 from tests.e2e.control_loop_peers import sensor_data
 from tests.engine.control_loop.running import STOP, RunningLoop, driving, robot_of
@@ -77,14 +76,6 @@ def test_a_robot_that_was_disarmed_has_been_so_since_then(tmp_path: Path) -> Non
         armed = of(running.gateway, Armed, "cab")
         assert (armed.armed, armed.since_ns) == (False, running.clock.now())
         assert of(running.gateway, Command, "left").applied == {"velocity": 0.0}
-
-
-def test_where_an_object_is_comes_to_one_who_looks_later(tmp_path: Path) -> None:
-    with RunningLoop(tmp_path) as running:
-        for pose, position in ((Pose((1.0, 2.0, 0.0)), [1.0, 2.0, 0.0]), (None, None)):
-            running.gateway.scene.place("cab", pose)
-            found = of(running.gateway, Placed, "cab")
-            assert (found.position, found.since_ns) == (position, running.clock.now())
 
 
 def test_the_newest_value_of_a_sensor_has_its_time(tmp_path: Path) -> None:

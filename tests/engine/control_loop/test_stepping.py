@@ -50,34 +50,12 @@ class Steps:
         self.stepper.request(duration_ms)
 
 
-def test_an_immediate_request_is_answered_at_once_and_takes_no_time() -> None:
-    steps = Steps()
-    steps.at(40).request(0)
-    assert steps.answers == [(40, 32, 0)]
-    steps.at(50).request(32)
-    steps.at(63)
-    assert len(steps.answers) == 1
-    steps.at(64)
-    assert steps.answers[1:] == [(64, 64, 0)]
-
-
 @pytest.mark.parametrize(("duration", "end"), [(1, 32), (32, 32), (33, 64), (64, 64), (100, 128)])
 def test_a_step_takes_whole_basic_steps(duration: int, end: int) -> None:
     steps = Steps()
     steps.request(duration)
     steps.at(200)
     assert steps.answers == [(end, end, 0)]
-
-
-def test_a_controller_that_computes_for_a_part_of_its_step_keeps_its_period() -> None:
-    """Two basic steps each, the second of which it asks for in the middle of the first."""
-    for synchronization in (True, False):
-        steps = Steps(synchronization=synchronization)
-        steps.request(64)
-        steps.at(64 + 40).request(64)
-        steps.at(1000)
-        assert [time for _, time, _ in steps.answers] == [64, 128]
-        assert steps.late == []
 
 
 def test_with_synchronization_a_late_request_ends_at_the_next_step_end_and_returns_0() -> None:
@@ -197,13 +175,6 @@ def test_a_step_is_sampled_at_the_basic_steps_at_which_something_is_due(
     steps.at(200)
     assert steps.answers == [(128, 128, 0)]
     assert sensor.samples == samples  # the session samples at its answer by itself
-
-
-def test_a_step_of_one_basic_step_does_not_ask_what_is_due() -> None:
-    steps, sensor = sampled(1)
-    steps.request(32)
-    steps.at(32)
-    assert (sensor.asked, steps.answers) == (0, [(32, 32, 0)])
 
 
 def test_a_late_timer_changes_neither_samples_nor_what_is_there_to_be_sampled() -> None:

@@ -60,16 +60,6 @@ def test_a_session_that_reports_nothing_of_its_end_stops_the_motors_all_the_same
         assert running.stops() == {"disconnected": 1}
 
 
-def test_a_controller_that_moved_nothing_stops_nothing(tmp_path: Path) -> None:
-    with RunningLoop(tmp_path) as running:
-        running.controller().finish()
-        running.until(lambda: running.log.states[-1][:2] == ("cab.controller", State.WAITING))
-        driving(running).finish()
-        robot_of(running).wait_for(STOP)
-        assert running.stops() == {"disconnected": 1}  # one that moved
-        assert robot_of(running).received == b""  # a simulated robot gets no other
-
-
 @pytest.mark.parametrize(
     "garbage",
     [
@@ -137,11 +127,6 @@ def test_a_controller_that_commands_no_more_is_stopped_and_disconnected(tmp_path
         controller.wait_for_end()
         assert running.stops() == {"command_timeout": 1}
         driving(running).finish()
-
-
-def test_a_simulated_body_has_no_deadline_unless_it_is_asked_for(tmp_path: Path) -> None:
-    with RunningLoop(tmp_path) as running:
-        assert running.cab.safety.state.timeout_ns == 0
 
 
 # --- a stop that lasts ------------------------------------------------------------------------
@@ -278,26 +263,15 @@ def test_a_controller_session_that_raises_stops_the_motors_and_is_used_again(
     tmp_path: Path,
 ) -> None:
     with RunningLoop(tmp_path) as running:
-        controller = driving(running)
         session = running.tcp_server.supervised.session
-        session.receive = broken
-        controller.send(GO)
-        robot_of(running).wait_for(STOP)
-        controller.wait_for_end()
-        assert running.stops() == {"fault": 1}
-        delattr(session, "receive")
-        driving(running)
-
-
-def test_what_controllers_send_never_uses_up_the_restarts(tmp_path: Path) -> None:
-    with RunningLoop(tmp_path) as running:
-        session = running.tcp_server.supervised.session
-        session.receive = broken
-        for _ in range(FAULTS_ALLOWED + 2):
-            controller = running.controller()
+        for _ in range(FAULTS_ALLOWED + 2):  # what controllers send uses up no restarts
+            controller = driving(running)
+            session.receive = broken
             controller.send(GO)
+            robot_of(running).wait_for(STOP)
             controller.wait_for_end()
-        delattr(session, "receive")
+            delattr(session, "receive")
+        assert running.stops() == {"fault": FAULTS_ALLOWED + 2}
         driving(running)
 
 
