@@ -34,8 +34,8 @@ BUSY_NS = 20 * NS_PER_MS
 UNANSWERED_NS = 10_000 * NS_PER_MS
 # A stop does not wait longer than that for bytes that were written before.
 HELD_UP_NS = 100 * NS_PER_MS
-# Telnet at a raw address, which shows no negotiation: this many frames, in this many bytes, are good
-# only where each FF FF is one FF.
+# Telnet at a raw address, which shows no negotiation: this many frames, in this many bytes, are
+# good only where each FF FF is one FF.
 CHECKED_BYTES, MOST_CHECKED_BYTES = 128, 1024
 FEWEST_DOUBLED = 3
 LONGEST_FRAME = 1024  # bytes of a line or frame of a robot or controller
