@@ -1,7 +1,6 @@
 """A robot with two bodies: the controller gets one or the other, or both, and stays."""
 
 import math
-import socket
 from typing import Any
 
 import pytest
@@ -568,35 +567,3 @@ def test_the_status_has_the_mode_and_the_divergence() -> None:
     status = run.observer.statuses[-1]
     assert status.mode == "shadow"
     assert status.divergences["eye"].offset == 1.0
-
-
-class Descriptor(FakeTransport):
-    """A connection with a descriptor, for the watchdog's thread."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.ours, self.theirs = socket.socketpair()
-        self.theirs.setblocking(False)
-
-    def fileno(self) -> int:
-        return self.ours.fileno()
-
-
-def test_the_watchdog_stops_both_bodies_while_the_event_loop_hangs() -> None:
-    run = ScriptedLoop(SIMULATED, remote=REAL)
-    connections = [Descriptor(), Descriptor()]
-    for link, connection in zip((run.body, run.remote), connections, strict=True):
-        assert link is not None
-        link.detach()
-        link.attach(connection)
-    run.pass_ms(200)
-    run.controller.attach(run.pilot)  # type: ignore[arg-type]
-    run.loop.modes.switch(SHADOW)
-    run.controller_sends(FORWARD)
-    for safety in run.loop.safeties:
-        safety.emergency()
-    assert [each.theirs.recv(100) for each in connections] == [b"stop ", b"stop "]
-    for each in connections:
-        each.ours.close()
-        each.theirs.close()
-    run.loop.close()

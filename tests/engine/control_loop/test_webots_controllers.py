@@ -207,21 +207,6 @@ def test_a_controller_that_fails_stops_its_motors_and_harms_no_other(
 
 
 @pytest.mark.parametrize(
-    ("original_peer", "refused"), [("false", {}), ("true", {"original_peer": 1})]
-)
-def test_a_robot_of_the_original_program_gets_no_command_that_ends_it(
-    tmp_path: Path, original_peer: str, refused: dict[str, int]
-) -> None:
-    """A position of a wheel is setSensor. The mock is of the program that `original_peer` names."""
-    cab = CAB.replace("original_peer: true", f"original_peer: {original_peer}")
-    script = "position left_wheel inf; velocity left_wheel 3; step 32 x 9; position left_wheel 1; "
-    with Running(tmp_path, script=script + "step 32 x 9", more=cab) as running:
-        running.until(lambda: running.controller.ended)
-        assert running.controller.ended == "left"
-        assert running.report()["refused"] == refused
-
-
-@pytest.mark.parametrize(
     ("synchronization", "delays", "late_ms"),
     [("true", [0, 0, 0, 0], 96), ("false", [0, 0, 96, 0], 64)],
 )
