@@ -76,9 +76,7 @@ def test_a_real_robot_on_tcp_stops_when_its_controller_freezes(tmp_path: Path) -
 
 
 def test_any_valid_message_is_a_sign_of_life_and_nothing_else_is() -> None:
-    loop = FakeLoop(command_timeout_s=0.2)
-    loop.robot_comes()
-    loop.controller_comes()
+    loop = FakeLoop(command_timeout_s=0.2).connected()
     loop.controller.data_received(GO)
     for _ in range(5):
         loop.run(150)
@@ -123,9 +121,7 @@ def test_a_controller_that_waits_for_the_body_is_not_late_with_its_first_message
 
 def test_the_deadline_of_another_process_is_in_real_time_though_the_gateway_is_not() -> None:
     real, simulated = Clock(), Clock()
-    loop = FakeLoop(clock=simulated, deadlines=real, command_timeout_s=0.5, late_s=60)
-    loop.robot_comes()
-    loop.controller_comes()
+    loop = FakeLoop(clock=simulated, deadlines=real, command_timeout_s=0.5, late_s=60).connected()
     loop.controller.data_received(GO)
     simulated.run(50 * NS_PER_S)  # at speed max that takes no time
     real.run(NS_PER_S * 4 // 10)

@@ -169,7 +169,6 @@ def test_without_a_body_all_devices_are_those_of_the_configuration() -> None:
 def test_a_body_that_returns_gets_the_same_indices() -> None:
     run = ScriptedLoop(ROBOT, CONFIGURED)
     before = registered(run)
-    assert run.body is not None
     run.body.detach()
     run.controller.detach()
     run.connect(run.body)

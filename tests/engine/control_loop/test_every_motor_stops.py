@@ -175,9 +175,7 @@ TestEveryMotorStops.settings = cases(1.5, stateful_step_count=30)
 
 @pytest.mark.parametrize("position", [math.inf, 0.5])
 def test_a_linear_motor_that_cannot_be_stopped_is_not_moved(position: float) -> None:
-    loop = FakeLoop(DEVICES, body={"original_peer": True})
-    loop.robot_comes()
-    loop.controller_comes()
+    loop = FakeLoop(DEVICES, body={"original_peer": True}).connected()
     loop.pilot.written.clear()
     loop.controller.data_received(wire.value(wire.SET_VALUE, LINEAR, 5, position))
     assert loop.robot.data() == b""
@@ -188,9 +186,7 @@ def test_a_linear_motor_that_cannot_be_stopped_is_not_moved(position: float) -> 
 
 
 def test_a_stop_without_a_body_is_not_reported_as_stopped_motors() -> None:
-    loop = FakeLoop()
-    loop.robot_comes()
-    loop.controller_comes()
+    loop = FakeLoop().connected()
     loop.controller.data_received(set_value(1, 5.0))
     loop.robot_leaves()
     assert loop.safety.stops == {"body": 1} and loop.observer.stops == []
@@ -199,26 +195,20 @@ def test_a_stop_without_a_body_is_not_reported_as_stopped_motors() -> None:
 
 
 def test_a_lost_robot_with_a_watchdog_stops_itself_and_one_at_rest_rests() -> None:
-    loop = FakeLoop(has_watchdog=True)
-    loop.robot_comes()
-    loop.controller_comes()
+    loop = FakeLoop(has_watchdog=True).connected()
     loop.controller.data_received(set_value(1, 5.0))
     loop.robot_leaves()
     assert loop.observer.notices == [
         "safety stop: the body is gone, and has to stop its motors itself"
     ]
-    loop = FakeLoop()
-    loop.robot_comes()
-    loop.controller_comes()
+    loop = FakeLoop().connected()
     loop.controller.data_received(set_value(1, 0.0))
     loop.robot_leaves()
     assert loop.observer.notices == ["safety stop: the body is gone, at rest"]
 
 
 def test_a_stop_that_the_connection_does_not_take_is_not_reported_as_stopped_motors() -> None:
-    loop = FakeLoop()
-    loop.robot_comes()
-    loop.controller_comes()
+    loop = FakeLoop().connected()
     loop.controller.data_received(set_value(1, 5.0))
     loop.robot.full = True
     loop.controller_leaves()
@@ -228,9 +218,7 @@ def test_a_stop_that_the_connection_does_not_take_is_not_reported_as_stopped_mot
 
 def test_an_emergency_stop_covers_every_motor_from_its_first_command_on() -> None:
     """A hang may begin before the watchdog prepares the stop again."""
-    loop = FakeLoop(DEVICES)
-    loop.robot_comes()
-    loop.controller_comes()
+    loop = FakeLoop(DEVICES).connected()
     halt = struct.pack("<BBBdddd", wire.SET_SENSOR, LINEAR, 5, math.inf, 0.0, -1.0, 10.0)
     for _ in range(2):  # for the next controller, too
         with mock.patch.object(loop.loop.safety.emergency_stop, "prepare") as prepare:

@@ -85,18 +85,6 @@ def test_a_sensor_that_one_controller_switched_off_is_on_for_the_next(tmp_path: 
         following.wait_for(sensor_data(0, 7.0))
 
 
-def test_a_device_that_fails_is_reported_to_the_controller_and_stops_nothing(
-    tmp_path: Path,
-) -> None:
-    with RunningLoop(tmp_path) as running:
-        controller = driving(running)
-        robot_of(running).send(error(ROTATIONAL, 2))
-        controller.wait_for(error(ROTATIONAL, 2))
-        controller.send(set_value(1, 4.0))
-        robot_of(running).wait_for(set_value(1, 4.0))
-        assert running.stops() == {}
-
-
 # --- what is refused --------------------------------------------------------------------------
 
 
@@ -110,24 +98,6 @@ def test_values_of_unknown_devices_and_values_that_are_none_stay_here(tmp_path: 
         report = running.report()
     assert report["refused"] == {"nan": 1, "unknown_device": 1}
     assert report["values_in"] == 1
-
-
-def test_without_a_body_every_command_is_refused(tmp_path: Path) -> None:
-    text = """version: 1
-backend: real
-webots: R2020a
-robots:
-  cab:
-    devices: {tx: {node: Emitter, channel: 3}}
-    controller: {kind: wc2ec, listen: "tcp://127.0.0.1:0"}
-"""
-    with RunningLoop(tmp_path, text=text, robot=False) as running:
-        controller = running.knock()
-        controller.wait_for(wire.registration(wire.types_of("R2020a").emitter, 0, b"tx"))
-        controller.send(set_value(0, 1.0))
-        controller.wait_for(error(ROTATIONAL, 0))
-        assert running.report()["refused"] == {"not_settable": 1}
-        assert any("no body" in line for line in running.gateway.description)
 
 
 def test_without_a_controller_the_robot_is_listened_to(tmp_path: Path) -> None:

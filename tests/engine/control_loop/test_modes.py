@@ -47,9 +47,9 @@ def of(run: ScriptedLoop, name: str) -> list[tuple[Any, ...]]:
 
 
 def wire(run: ScriptedLoop, which: str) -> FakeTransport:
-    link = run.body if which == "body" else run.remote
-    assert link is not None and isinstance(link.transport, FakeTransport)
-    return link.transport
+    transport = (run.body if which == "body" else run.remote).transport
+    assert isinstance(transport, FakeTransport)
+    return transport
 
 
 def test_a_switch_maps_devices_by_name_and_the_controller_stays() -> None:
@@ -276,7 +276,6 @@ def test_a_remote_body_gets_no_motion_in_simulation_and_stays_supervised() -> No
     run.pass_ms(2000)
     assert wire(run, "remote").take() == b""
     assert run.loop.report()["bodies"]["remote"]["up"] is True
-    assert run.remote is not None
     run.remote.detach()
     assert run.loop.report()["bodies"]["remote"]["up"] is False
     assert run.controller.transport is run.pilot  # nothing happens to the controller
@@ -344,7 +343,6 @@ def test_other_kinds_under_one_name_are_refused_and_nothing_changes() -> None:
 
 def test_a_remote_body_that_is_down_is_refused_and_nothing_changes() -> None:
     run = ScriptedLoop(SIMULATED, remote=REAL)
-    assert run.remote is not None
     run.remote.detach()
     run.controller_sends(FORWARD)
     wire(run, "body").take()
@@ -374,7 +372,6 @@ def test_back_to_a_simulation_that_is_down_stops_the_robot() -> None:
     run = ScriptedLoop(SIMULATED, remote=REAL)
     run.loop.modes.switch(REMOTE)
     run.controller_sends(FORWARD)
-    assert run.body is not None
     run.body.detach()
     assert run.controller_sends(FORWARD) == [("remote", "command", REMOTE_FORWARD)]
     wire(run, "remote").take()
@@ -390,7 +387,6 @@ def test_back_to_a_simulation_that_is_down_stops_the_robot() -> None:
 def test_a_remote_body_that_is_lost_takes_the_controller_along_and_comes_back() -> None:
     run = ScriptedLoop(SIMULATED, remote=REAL)
     run.loop.modes.switch(REMOTE)
-    assert run.remote is not None
     run.remote.detach()
     assert list(run.controller_session.devices) == []
     run.connect(run.remote)  # the controller now learns the table of the remote body
@@ -504,7 +500,6 @@ def test_nan_stops_the_motor_of_a_real_shadow_and_no_simulated_one(refused: Even
 def test_a_shadow_that_faults_or_is_lost_disturbs_nothing() -> None:
     run = shadowed()
     run.controller_sends(FORWARD)
-    assert run.remote is not None
     connection = wire(run, "remote")
     connection.take()
     run.remote.fault(ValueError("?"))

@@ -78,7 +78,6 @@ def test_a_switch_to_a_body_that_is_not_there_dismisses_the_program() -> None:
     wheel = Device(name="wheel", kind="RotationalMotor", index=0)
     run, program = ScriptedLoop((wheel,), remote=(wheel,), mode=RobotMode.REMOTE), FakeProgram()
     run.controller.supervisor.program = program
-    assert run.body is not None
     run.body.detach()
     assert program.dismissals == 0  # it has the other one
     run.loop.modes.switch(RobotMode.SIMULATION)
@@ -92,7 +91,6 @@ def test_a_real_shadow_is_disarmed_when_the_first_body_is_lost(moves: bool) -> N
     run = ScriptedLoop((wheel,), remote=(wheel,), mode=RobotMode.SHADOW, latch=True)
     if moves:
         run.controller_sends(MotorCommand(0, "velocity", 1.0))
-    assert run.body is not None
     run.body.detach()
     remote = run.loop.report()["bodies"]["remote"]
     assert (remote["armed"], remote["latched"]) == (False, "disconnected" if moves else None)
@@ -101,7 +99,6 @@ def test_a_real_shadow_is_disarmed_when_the_first_body_is_lost(moves: bool) -> N
 def test_a_shadow_that_does_not_latch_stays_armed() -> None:
     wheel = Device(name="wheel", kind="RotationalMotor", index=0)
     run = ScriptedLoop((wheel,), remote=(wheel,), mode=RobotMode.SHADOW)
-    assert run.body is not None
     run.body.detach()
     assert run.loop.report()["bodies"]["remote"]["armed"]
 

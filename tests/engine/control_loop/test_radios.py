@@ -156,14 +156,6 @@ def test_packets_of_the_robots_own_radios_pass_through(tmp_path: Path) -> None:
         controller.wait_for(receptions)
 
 
-def test_without_the_extension_nothing_of_it_is_sent(tmp_path: Path) -> None:
-    with Radioed(tmp_path, extensions=False) as running:
-        controller = running.pilot()
-        running.gateway.send("other.tx", b"x", None)
-        running.until(lambda: running.report()["refused"] == {"no_extensions": 1})
-        assert controller.received == b""
-
-
 # --- the table of fields in docs/wc2ec-wire.md ----------------------------------------------------
 
 FIELDS: dict[str, str] = {"bufferSize": "4", "baudRate": "0", "byteSize": "8000, baudRate: 1"}

@@ -284,20 +284,6 @@ def test_no_command_overtakes_an_older_one_of_its_motor() -> None:
     assert report["commands_in"] == report["commands_out"] + report["commands_superseded"]
 
 
-def test_no_led_overtakes_an_older_one() -> None:
-    driving = Driving("create2")
-    loop = driving.robot.loop
-    (index, *_) = [each.index for each in loop.body.session.devices if each.kind == "LED"]
-    fill_the_line(driving)
-    loop.controller.handle([LedValue(index, 1)], loop.scheduler.now())
-    while loop.body.is_busy(loop.scheduler.now()):
-        loop.scheduler.run(100_000)
-    loop.controller.handle([LedValue(index, 0)], loop.scheduler.now())
-    driving.robot.run(100)
-    bits, _, power = driving.robot.mock.leds
-    assert bits == power == 0
-
-
 @pytest.mark.parametrize("kind", sorted(SPEEDS))
 def test_a_stop_of_one_motor_that_the_port_does_not_take_is_not_reported(kind: str) -> None:
     driving = Driving(kind)
@@ -343,9 +329,7 @@ BODY = {
 
 
 def connected() -> FakeLoop:
-    loop = FakeLoop(DEVICES, body=BODY)
-    loop.robot_comes()
-    loop.controller_comes()
+    loop = FakeLoop(DEVICES, body=BODY).connected()
     loop.pilot.written.clear()
     return loop
 

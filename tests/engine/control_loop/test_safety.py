@@ -8,6 +8,7 @@ import os
 import socket
 import threading
 import tty
+from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -34,69 +35,75 @@ def descriptors() -> int:
     return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
 
-def test_an_emergency_stop_writes_the_prepared_bytes_only_while_a_motor_moves() -> None:
+@pytest.fixture
+def stream() -> Iterator[tuple[socket.socket, socket.socket]]:
     ours, theirs = socket.socketpair()
+    theirs.settimeout(10)
     with ours, theirs:
-        stop = EmergencyStop()
-        stop.attach(Connection(fd=ours.fileno(), pending=0))
-        stop.trigger()
-        stop.prepare(b"stop")
-        stop.trigger()
-        assert theirs.recv(100) == b"stop"
-        assert stop.triggered == 1
-        stop.detach()
-        stop.prepare(b"stop")
-        stop.trigger()
-        assert stop.triggered == 1
+        yield ours, theirs
+
+
+def prepared(fd: int, pending: int = 0) -> EmergencyStop:
+    stop = EmergencyStop()
+    stop.attach(Connection(fd=fd, pending=pending))
+    stop.trigger()  # nothing is prepared
+    stop.prepare(b"stop")
+    return stop
+
+
+Stream = tuple[socket.socket, socket.socket]
+
+
+def test_an_emergency_stop_writes_the_prepared_bytes_only_while_a_motor_moves(
+    stream: Stream,
+) -> None:
+    ours, theirs = stream
+    stop = prepared(ours.fileno())
+    stop.trigger()
+    assert theirs.recv(100) == b"stop"
+    stop.detach()
+    stop.prepare(b"stop")
+    stop.trigger()
+    assert stop.triggered == 1
 
 
 def test_where_half_a_message_waits_the_connection_is_closed_instead(
-    monkeypatch: pytest.MonkeyPatch,
+    stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where no descriptor is free."""
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        theirs.settimeout(10)
-        stop = EmergencyStop()
-        stop.attach(Connection(fd=ours.fileno(), pending=3))
-        stop.prepare(b"stop")
-        with monkeypatch.context() as few:
-            few.setattr(os, "dup", Mock(side_effect=OSError(errno.EMFILE, "Too many open files")))
-            stop.trigger()
-        assert theirs.recv(100) == b""
-        stop.detach()
-        assert ours.fileno() >= 0 and not os.fstat(ours.fileno()).st_size
-
-
-def test_where_the_kernel_takes_no_byte_the_connection_is_closed_instead() -> None:
-    """Nothing waits in this process, and yet the stop would not leave."""
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        ours.setblocking(False)
-        theirs.settimeout(10)
-        sent = 0
-        with pytest.raises(BlockingIOError):
-            while True:
-                sent += ours.send(bytes(4096))
-        stop = EmergencyStop()
-        stop.attach(Connection(fd=ours.fileno(), pending=0))
-        stop.prepare(b"stop")
+    ours, theirs = stream
+    stop = prepared(ours.fileno(), pending=3)
+    with monkeypatch.context() as few:
+        few.setattr(os, "dup", Mock(side_effect=OSError(errno.EMFILE, "Too many open files")))
         stop.trigger()
-        while data := theirs.recv(65536):
-            sent -= len(data)
-        assert sent == 0
-        stop.detach()
+    assert theirs.recv(100) == b""
+    stop.detach()
+    assert ours.fileno() >= 0 and not os.fstat(ours.fileno()).st_size
 
 
-def test_on_a_line_the_stop_overtakes_what_waits_in_the_kernel(
+def test_where_the_kernel_takes_no_byte_the_connection_is_closed_instead(stream: Stream) -> None:
+    """Nothing waits in this process, and yet the stop would not leave."""
+    ours, theirs = stream
+    ours.setblocking(False)
+    sent = 0
+    with pytest.raises(BlockingIOError):
+        while True:
+            sent += ours.send(bytes(4096))
+    stop = prepared(ours.fileno())
+    stop.trigger()
+    while data := theirs.recv(65536):
+        sent -= len(data)
+    assert sent == 0
+    stop.detach()
+
+
+def test_on_a_line_the_stop_overtakes_what_waits_in_the_kernel_and_is_written_twice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A UART sends what was written before, at its rate; the kernel of a pty does not keep it."""
     master, slave = os.openpty()
     tty.setraw(slave)
-    stop = EmergencyStop()
-    stop.attach(Connection(fd=slave, pending=0))
-    stop.prepare(b"stop")
+    stop = prepared(slave)
     os.write(slave, b"go on")
     flushed: list[bytes] = []
     monkeypatch.setattr(serial_tty, "discard", lambda fd: flushed.append(os.read(master, 100)))
@@ -107,25 +114,22 @@ def test_on_a_line_the_stop_overtakes_what_waits_in_the_kernel(
     os.close(master)
 
 
-def test_an_emergency_stop_keeps_no_descriptor() -> None:
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        before = descriptors()
-        stop = EmergencyStop()
-        for _ in range(10):
-            stop.attach(Connection(fd=ours.fileno(), pending=0))
-        stop.detach()
-        stop.detach()
-        assert descriptors() == before
-
-
-def test_a_connection_that_is_gone_or_has_no_descriptor_has_no_emergency_stop() -> None:
-    ours, theirs = socket.socketpair()
+def test_an_emergency_stop_keeps_no_descriptor(stream: Stream) -> None:
+    before = descriptors()
     stop = EmergencyStop()
-    stop.attach(Connection(fd=ours.fileno(), pending=0))
-    stop.prepare(b"stop")
-    theirs.close()
-    ours.close()
+    for _ in range(10):
+        stop.attach(Connection(fd=stream[0].fileno(), pending=0))
+    stop.detach()
+    stop.detach()
+    assert descriptors() == before
+
+
+def test_a_connection_that_is_gone_or_has_no_descriptor_has_no_emergency_stop(
+    stream: Stream,
+) -> None:
+    stop = prepared(stream[0].fileno())
+    for end in stream:
+        end.close()
     stop.trigger()
     stop.attach(Connection(fd=-1, pending=0))
     stop.prepare(b"stop")
@@ -265,9 +269,7 @@ def test_disarming_stops_the_motors_and_keeps_the_controller(tmp_path: Path) -> 
 
 
 def test_a_latched_stop_is_still_latched_when_the_robot_is_disarmed() -> None:
-    loop = FakeLoop(latch=True)
-    loop.robot_comes()
-    loop.controller_comes()
+    loop = FakeLoop(latch=True).connected()
     loop.controller.data_received(GO)
     loop.controller_leaves()
     loop.loop.safety.disarm(loop.scheduler.now())

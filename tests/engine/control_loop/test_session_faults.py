@@ -119,7 +119,6 @@ def test_no_error_of_a_session_escapes_or_leaves_a_motor_running(
 
 def test_a_body_whose_emergency_stop_cannot_be_prepared_stops_at_once() -> None:
     run = ScriptedLoop([WHEEL])
-    assert run.body is not None
     run.body.supervisor = failures = Failures()
 
     def raising() -> bytes:
@@ -137,7 +136,6 @@ def test_a_body_whose_emergency_stop_cannot_be_prepared_stops_at_once() -> None:
 def test_a_body_that_answers_a_command_with_no_outcome_has_failed(answer: Any) -> None:
     """As a body of an earlier interface does, whose answer was the events alone."""
     run = ScriptedLoop([WHEEL])
-    assert run.body is not None
     run.body.supervisor = failures = Failures()
     run.sessions[run.body].command = lambda command, now: answer  # type: ignore[attr-defined]
     assert run.controller_sends(GO) == [("body", "stop", "fault")]
@@ -147,7 +145,6 @@ def test_a_body_that_answers_a_command_with_no_outcome_has_failed(answer: Any) -
 
 def test_a_body_that_fails_when_it_is_asked_for_faults_is_not_armed() -> None:
     run = ScriptedLoop([WHEEL], on_fault="stop")
-    assert run.body is not None
     run.body.supervisor = failures = Failures()
 
     def raising() -> list[str]:
@@ -173,9 +170,7 @@ FAULT = "'arm': hardware error: overload"
 
 
 def body_of(run: ScriptedLoop, remote: bool = False) -> ScriptedBody:
-    link = run.remote if remote else run.body
-    assert link is not None
-    session = run.sessions[link]
+    session = run.sessions[run.remote if remote else run.body]
     assert isinstance(session, ScriptedBody)
     return session
 
@@ -339,7 +334,6 @@ def test_a_controller_that_swamps_the_gateway_stops_each_body_once() -> None:
 
 def test_an_error_of_a_session_is_contained_and_reported_once() -> None:
     run = ScriptedLoop([WHEEL])
-    assert run.body is not None
     run.controller_sends(FORWARD)
 
     def fails(text: str) -> str:

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import re
 import socket
 import struct
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import pytest
 
-from hilgw.assemble.gateway import build
-from hilgw.config.load import load_config
 from hilgw.engine.control_socket.control_server import ControlServer
-from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import State
 from hilgw.protocols.gateway.requests import Arm
 from hilgw.security.access import write_token
-from hilgw.testing.sim import Recorder, SimEventLoop, local_sockets
 from tests.e2e.running import free_port
-from tests.engine.control_loop.running import SimPeer
+from tests.engine.control_loop.running import SimGateway, SimPeer
 
 HELLO = b"CTR\nRobot-Name: "
 FIRST = bytes.fromhex("11000000 00000000 0000 03000000 230000")
@@ -47,8 +40,8 @@ CAB = (
 GO = "position left_wheel inf; velocity left_wheel 3; step 32 x 0"
 
 
-class Running:
-    """`with Running(tmp_path, script=...) as running:` a gateway; rover is its robot.
+class Running(SimGateway):
+    """`with Running(tmp_path, script=...) as running:` a gateway, and its robot.
 
     backend loopback: the controllers are mocks; real: none, for connections of the test. text:
     the whole file instead.
@@ -63,50 +56,19 @@ class Running:
         backend: str = "loopback",
         host: str = "127.0.0.1",
         text: str | None = None,
+        robot: str = "rover",
     ) -> None:
-        self.log = Recorder()
-        self.loop = SimEventLoop()
-        self.ends = contextlib.ExitStack()
-        self.ends.enter_context(local_sockets())
-        file = folder / "hilgw.yaml"
+        super().__init__()
+        self._robot = robot
         if text is None:
             text = ROVER.format(script=script, more=more, backend=backend, host=host)
-        file.write_text(text)
-        self._stop = asyncio.Event()
-        self.gateway = self.loop.run_until_complete(self._build(str(file)))
+        self.load(folder, text)
 
-    async def _build(self, file: str) -> Gateway:
-        return build(load_config(file).config, self.loop, self.log, timer=self.loop.clock)
-
-    def __enter__(self) -> Running:
-        self._running = self.loop.create_task(self.gateway.run(self._stop))
-        try:
-            self.until(
-                lambda: self._running.done() or self.log.saw("rover.controller", State.WAITING)
-            )
-            if self._running.done():
-                self._running.result()
-        except BaseException as error:
-            self.__exit__(type(error), error, None)
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
-        try:
-            self.end()
-        finally:
-            self.gateway.close()
-            self.ends.close()
-            self.loop.close()
-
-    def end(self) -> None:
-        self._stop.set()
-        self.loop.run_until_complete(self._running)
-
-    def until(self, condition: Any, what: str = "") -> None:
-        self.loop.until(condition, what)
+    def started(self) -> None:
+        listening = f"{self._robot}.controller", State.WAITING
+        self.until(lambda: self._running.done() or self.log.saw(*listening))
+        if self._running.done():
+            self._running.result()
 
     def mock(self, name: str) -> Any:
         mocks = [mock for host in self.gateway.hosts for mock in host.mocks]
@@ -125,8 +87,13 @@ class Running:
     def knock(self) -> SimPeer:
         listening = [text for name, _, text in self.log.states if name == "rover.controller"]
         port = int(re.findall(r"listening on \S+:(\d+)", " ".join(listening))[0])
-        connection = socket.create_connection(("127.0.0.1", port))
-        return SimPeer(self.ends.enter_context(connection), self.loop)
+        return self.peer(socket.create_connection(("127.0.0.1", port)))
+
+    def knock_at(self, path: Path) -> SimPeer:
+        """A connection to a local socket."""
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(str(path))
+        return self.peer(connection)
 
     def ask(self, line: bytes) -> tuple[bytes, SimPeer]:
         """The answer to the first line of a connection."""
@@ -368,15 +335,6 @@ def test_a_second_controller_is_forbidden_and_a_silent_connection_is_closed(
         first.connection.close()
         running.until(lambda: running.log.states[-1][1] is State.WAITING)
         assert running.ask(HELLO + b"rover")[0] == b"CONNECTED"
-
-
-def test_a_gateway_that_ends_has_the_controller_quit_first(tmp_path: Path) -> None:
-    with Running(tmp_path, backend="real") as running:
-        peer = running.connected()
-        peer.connection.sendall(struct.pack("<iI", 8, 10_000))
-        running.loop.advance(0.1)
-        running.end()
-        assert peer.poll() == QUIT
 
 
 def test_an_exited_controller_with_or_without_notice(tmp_path: Path) -> None:
