@@ -218,7 +218,6 @@ def likeness_of(
 
 
 def _slope(first: list[float], second: list[float]) -> float | None:
-    """Return the slope of the line through the pairs; None when they do not lie about on one."""
     pairs = list(zip(first, second, strict=True))
     mean1, mean2 = math.fsum(first) / len(pairs), math.fsum(second) / len(pairs)
     moments = [((v - mean1) ** 2, (v - mean1) * (w - mean2), (w - mean2) ** 2) for v, w in pairs]
@@ -236,7 +235,6 @@ def _spacing(points: Sequence[tuple[int, float]]) -> int:
 
 
 def _at(points: Sequence[tuple[int, float]], times: Sequence[int]) -> list[float]:
-    """Return the values at these times, on straight lines between the samples."""
     sampled = [point[0] for point in points]
     values = []
     for time in times:
@@ -311,7 +309,6 @@ class _Correlation:
         ]
 
     def at(self, lag: int) -> float:
-        """Return the correlation of first[i] and second[i + lag]; 0 where one is constant."""
         count = len(self._first)
         begin, end = max(0, -lag), min(count, count - lag)
         n = end - begin

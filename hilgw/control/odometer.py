@@ -7,8 +7,8 @@ class Odometer:
     def __init__(self, span: float, start: float | None = None) -> None:
         """Create it.
 
-        span: after this many steps the counter shows the same number again. start: what the first
-        reading stands for; None: itself.
+        span: after this many steps the counter shows the same number again. start: the total at the
+        first reading; None: the reading itself.
         """
         self._span = span
         self._total = start
@@ -16,7 +16,7 @@ class Odometer:
         self._offset = 0.0
 
     def rebase(self) -> None:
-        """Let the next reading stand for the present total: the counter may have started again."""
+        """Take the next reading for the present total: the counter may have started again."""
         self._raw = None
 
     def read(self, raw: float) -> float:

@@ -9,7 +9,7 @@ class StopPlan:
     """A stop in step with what else the session writes.
 
     events: what leaves now; without a Write it leaves with the next request, and `StopSent` reports
-    it then. commands: those that it stands for. copies: how often the control loop writes it, at
+    it then. commands: what it sets the motors to. copies: how often the control loop writes it, at
     least 30 ms apart, as a serial line may damage it and the robot acknowledges none; 0: the stream
     is reliable, or the session itself repeats the stop until the robot has acknowledged it
     (`is_idle`).

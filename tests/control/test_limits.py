@@ -121,19 +121,6 @@ def test_a_velocity_rises_at_its_rate_and_stops_at_once() -> None:
     assert follow(slew, 1.5, 4 * 10**9)[0] == pytest.approx(1.0)  # through the stop
 
 
-def test_a_long_pause_gives_no_credit() -> None:
-    slew = Slew(50.0, 0.0, brakes=True)
-    follow(slew, 1.0, 0)
-    assert slew.aim(100.0, 3600 * 10**9) == pytest.approx(2.0)
-
-
-def test_many_commands_in_one_step_are_no_way_around_the_rate() -> None:
-    slew = Slew(50.0, 0.0, brakes=True)
-    for now in range(0, STEP_NS, STEP_NS // 100):
-        slew.aim(100.0, now)
-    assert slew.value <= 2.0 + 1e-9
-
-
 def test_a_position_moves_at_its_rate_both_ways() -> None:
     slew = Slew(5.0, 0.0, brakes=False)
     assert follow(slew, 0.25, 0) == pytest.approx([0.1, 0.2, 0.25])

@@ -4,36 +4,27 @@ import math
 
 import pytest
 
-from hilgw.control.events import MotorCommand, MotorSettings, StopReason
-from hilgw.control.safety import Mode, SafetyState, default_command, mode_of
+from hilgw.control.events import Command, MotorCommand, MotorPid, MotorSettings, StopReason
+from hilgw.control.forwarding import Forwarding
+from hilgw.control.modes import differing, is_same
+from hilgw.control.safety import Mode, SafetyState, default_command, mode_of, stands_still
 from hilgw.control.safety_settings import SafetySettings
+from hilgw.devices.fields import CHANNEL_MAX
 from hilgw.devices.kinds import Device
+from hilgw.devices.properties import TouchSensorFields
 
 MS = 1_000_000
 
 
-def test_a_stop_counts_once_per_movement() -> None:
-    safety = SafetyState(SafetySettings(), simulated=True)
-    assert not safety.stop("disconnected")
-    safety.command(0)
-    assert safety.stop("disconnected")
-    assert not safety.stop("protocol")
-    safety.command(1)
-    assert safety.stop("protocol")
-    assert safety.stops == {"disconnected": 1, "protocol": 1}
-    assert safety.latched is None
-
-
-def test_only_a_stop_of_what_moved_is_latched_and_an_orderly_end_is_not() -> None:
+def test_a_stop_counts_and_latches_once_per_movement_and_an_orderly_end_does_not() -> None:
     safety = SafetyState(SafetySettings(latch=True), simulated=True)
-    safety.stop("disconnected")
-    assert safety.latched is None
+    assert not safety.stop("disconnected") and safety.latched is None
     safety.command(0)
-    safety.stop("gateway_ended", latch=False)
-    assert safety.latched is None
-    safety.command(0)
-    safety.stop("disconnected")
-    assert safety.latched == "disconnected"
+    assert safety.stop("gateway_ended", latch=False) and safety.latched is None
+    safety.command(1)
+    assert safety.stop("protocol") and not safety.stop("disconnected")
+    assert safety.stops == {"gateway_ended": 1, "protocol": 1}
+    assert safety.latched == "protocol"
     assert safety.arm() and safety.latched is None
     assert not safety.arm()
 
@@ -89,10 +80,42 @@ def test_defaults_stop_wheels_and_send_lifts_home_or_hold_them() -> None:
     assert default_command(Device(name="ds", kind="DistanceSensor", index=0), 1.0) is None
 
 
-def test_the_position_of_a_command_selects_the_mode() -> None:
-    assert mode_of(MotorCommand(1, "position", 0.5)) is Mode.POSITION
-    assert mode_of(MotorCommand(1, "position", math.inf)) is Mode.VELOCITY
-    assert mode_of(MotorSettings(1, 0.5, 1.0, -1.0, 1.0)) is Mode.POSITION
-    assert mode_of(MotorSettings(1, math.inf, 1.0, -1.0, 1.0)) is Mode.VELOCITY
-    assert mode_of(MotorCommand(1, "velocity", 2.0)) is Mode.VELOCITY
-    assert mode_of(MotorCommand(1, "acceleration", 2.0)) is None
+@pytest.mark.parametrize(
+    ("command", "mode", "stops"),
+    [
+        (MotorCommand(1, "position", 0.0), Mode.POSITION, False),
+        (MotorCommand(1, "position", math.inf), Mode.VELOCITY, False),
+        (MotorSettings(1, 0.5, 1.0, -1.0, 1.0), Mode.POSITION, False),
+        (MotorSettings(1, math.inf, 1.0, -1.0, 1.0), Mode.VELOCITY, False),
+        (MotorSettings(1, 0.5, 0.0, -1.0, 1.0), Mode.POSITION, True),
+        (MotorCommand(1, "velocity", 2.0), Mode.VELOCITY, False),
+        (MotorCommand(1, "velocity", 0.0), Mode.VELOCITY, True),
+        (MotorCommand(1, "torque", 0.0), Mode.FORCE, False),
+        (MotorCommand(1, "acceleration", 0.0), None, False),
+        (MotorPid(1, 1.0, 0.0, 0.0), None, False),
+    ],
+)
+def test_a_command_selects_a_mode_and_velocity_0_is_a_stop(
+    command: Command, mode: Mode | None, stops: bool
+) -> None:
+    assert (mode_of(command), stands_still(command)) == (mode, stops)
+
+
+ROBOT, BUMPER, FORCE = (
+    [Device(name="d", kind="TouchSensor", index=0, fields=fields)]
+    for fields in (None, TouchSensorFields(), TouchSensorFields(type="force-3d"))
+)
+
+
+def test_devices_differ_by_kind_and_by_what_they_report() -> None:
+    assert differing(BUMPER, BUMPER) == [] and is_same(ROBOT[0], BUMPER[0])
+    (text,) = differing(BUMPER, FORCE)
+    assert text.startswith("'d' reports ") and not is_same(BUMPER[0], FORCE[0])
+    other = [Device(name="d", kind="LED", index=4)]
+    assert differing(BUMPER, other) == ["'d' is a TouchSensor and a LED"]
+
+
+def test_channels_that_cannot_be_forwarded_are_named() -> None:
+    assert Forwarding(channels={5: 12, -1: 0}).errors() == []
+    wrong = Forwarding(channels={CHANNEL_MAX + 1: 1, 6: 2, 7: 2}).errors()
+    assert [where for where, *_ in wrong] == ["channels", "channels.7"]

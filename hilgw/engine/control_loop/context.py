@@ -15,7 +15,6 @@ class Notices:
     """The notices of one control loop for the user. A notice that repeats is shown once."""
 
     def __init__(self, name: str, observer: Observer) -> None:
-        """Create it. name: of the robot."""
         self._name = name
         self._observer = observer
         self._filter = NoticeFilter()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 DRAIN_S = 1.0  # time for the last commands to leave
 POLL_S = 0.002
 ARM_S = 10.0  # from the start: `--arm` arms a real body that is up by then
-HANDSHAKE_NS = 2 * NS_PER_S  # `hilgw arm` waits so long for a body on its way, and for the guardian
+HANDSHAKE_NS = 2 * NS_PER_S  # of `hilgw arm`, for a body on its way and the guardian
 COMING = (State.CLOSED, State.OPENING, State.HANDSHAKE)
 
 
@@ -87,8 +87,8 @@ class ControlLoops:
 
     def _unknown(self, *robots: str) -> HilgwError:
         named = ", ".join(map(repr, robots))
-        what = f"no robot {named} with a control loop here"
-        return HilgwError(what, fix=suggest(robots[0], self._loops))
+        problem = f"no robot {named} with a control loop here"
+        return HilgwError(problem, fix=suggest(robots[0], self._loops))
 
     def unused(self, *, shadows: bool) -> set[str]:
         """Return the names of the links to bodies that no controller moves.
@@ -196,7 +196,6 @@ class ControlLoops:
                     safety.arm()
 
     def _give_up(self) -> None:
-        """Give up arming the bodies that are not up within the time of `--arm`."""
         for safety in [each for each in self._held if each.away]:
             del self._held[safety]
             safety.gave_up(self.arm_within_s or 0)
@@ -244,7 +243,7 @@ class ControlLoops:
 
         With what to do, and those that no guardian stops.
         """
-        found = {
+        notes = {
             robot: [
                 self[robot].presence.absence(),
                 self[robot].safety.idleness if self[robot].presence.is_connected else "",
@@ -252,7 +251,7 @@ class ControlLoops:
             ]
             for robot in robots
         }
-        return {robot: "; ".join(filter(None, some)) for robot, some in found.items() if any(some)}
+        return {robot: "; ".join(filter(None, some)) for robot, some in notes.items() if any(some)}
 
     def disarm(self, *robots: str, reason: StopReason = StopReason.DISARMED) -> list[str]:
         """Stop these robots; their motors do not move until `arm`.
@@ -285,8 +284,8 @@ class ControlLoops:
         """Raise SafetyError for the first control loop with a latched stop."""
         for name, loop in self._loops.items():
             if latched := next(filter(None, (each.state.latched for each in loop.safeties)), None):
-                what = f"safety stop latched: {latched.replace('_', ' ')}"
-                raise SafetyError(what, where=name, fix="the report lists every stop")
+                problem = f"safety stop latched: {latched.replace('_', ' ')}"
+                raise SafetyError(problem, where=name, fix="the report lists every stop")
 
     def report(self) -> dict[str, Any]:
         return {name: loop.report() for name, loop in self._loops.items()}

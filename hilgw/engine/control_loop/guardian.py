@@ -54,8 +54,8 @@ from hilgw.units import NS_PER_MS, NS_PER_S
 PROGRAM = Path(process.__file__)
 BEAT_NS = 50 * NS_PER_MS
 SECOND_NS = 300 * NS_PER_MS  # without an echo; then another one gets the ports, too
-FROZEN_NS = NS_PER_S  # guardians that have read no beat for so long would stop nothing
-START_NS = 5 * NS_PER_S  # a slow machine needs so long for its start
+FROZEN_NS = NS_PER_S  # guardians that have read no beat for this long would stop nothing
+START_NS = 5 * NS_PER_S  # a slow machine needs this long for its start
 STEADY_NS = 5 * NS_PER_S  # one that ends sooner after the last is not started at once
 CONFIRM_S = 1.0  # for a port that is closed next
 END_S = 0.5
@@ -113,9 +113,9 @@ class Guardian:
             self._start()
         except OSError as error:
             self.close()
-            what = f"the guardian cannot start: {error.strerror or error}"
+            problem = f"the guardian cannot start: {error.strerror or error}"
             fix = "without it nothing stops the robots if hilgw is killed"
-            raise SafetyError(what, fix=fix) from error
+            raise SafetyError(problem, fix=fix) from error
 
     def _start(self) -> None:
         """Start a process, which gets all ports.
@@ -135,8 +135,8 @@ class Guardian:
         new = GuardianProcess(seen_at, self._file.fileno(), self._guardian_ms, self._ended)
         new.send(BEAT, self._beats)  # its echo shows that the process runs
         self.processes = [new]
-        for each in self.guarded:
-            each.guard()
+        for safety in self.guarded:
+            safety.guard()
         self.processes = [*others, new]
 
     def _start_second(self) -> None:
@@ -153,8 +153,8 @@ class Guardian:
 
         What it still protects it stops.
         """
-        for each in self.processes:
-            each.close()
+        for running in self.processes:
+            running.close()
         self.processes = []
         self.flag, self._shared = NOT_SET, None
         if self._file is not None:
@@ -171,8 +171,8 @@ class Guardian:
         ended.close()
         if self.processes and not acted:
             return
-        for each in self.processes:
-            each.kill()
+        for running in self.processes:
+            running.kill()
         self.close()
         for guarded in self.guarded:
             guarded.guardian_acted() if acted else guarded.guardian_died()
@@ -200,7 +200,6 @@ class Guardian:
         return self._send(STOP, self._numbers.get(name, 0), stop_bytes)
 
     def _send(self, kind: bytes, number: int, data: bytes = b"", fd: int = -1) -> bool:
-        """Return whether a process has taken it."""
         taken = [each.send(kind, number, data, fd) for each in self.processes]
         return any(taken)
 

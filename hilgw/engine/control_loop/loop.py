@@ -81,7 +81,7 @@ _SHOW_NO_LIFE = frozenset((Connected, Disconnected, Refused, Stop))
 class ControlLoop(PeerListener):
     """One robot's control loop.
 
-    `hilgw.engine.control_loop.parts` has what stands for an end that the robot does not have.
+    `hilgw.engine.control_loop.parts` has what takes the place of an end that the robot lacks.
 
     The two ends connect in any order. A controller that reads too slowly gets the newest value of
     each sensor once it can read again.
@@ -217,8 +217,8 @@ class ControlLoop(PeerListener):
         """
         for safety in self._bodies.commanded:
             if safety.released:
-                what = f"not armed: the port of its body is released {safety.released}"
-                raise SafetyError(what, where=self.name, fix="arm it when the port is back")
+                problem = f"not armed: the port of its body is released {safety.released}"
+                raise SafetyError(problem, where=self.name, fix="arm it when the port is back")
             if faults := safety.faults():
                 fix = "correct it, then arm; `safety: {on_fault: report}` arms in spite of it"
                 raise SafetyError(f"not armed: {'; '.join(faults)}", where=self.name, fix=fix)
@@ -279,7 +279,6 @@ class ControlLoop(PeerListener):
     # --- the controller -----------------------------------------------------------------------
 
     def _handlers_of_controller(self) -> Handlers:
-        """Return the handlers of the controller's events; one without is shown to the user."""
         requests = self._requests
         return {
             Connected: self._controller_connected,
@@ -314,13 +313,11 @@ class ControlLoop(PeerListener):
             handle(event, now)
 
     def _command(self, command: Command, now: int) -> None:
-        """Execute one motor command of the controller, which learns of a refusal."""
         outcome = self._bodies.command(command, now)
         if isinstance(outcome, Refusal) and outcome.reason != RequestRefused.ENDED:
             self._requests.report_fault(command.index)
 
     def _refused(self, event: Refused, now: int) -> None:
-        """Count a request of its peer that the session of the controller refused."""
         self._context.notices.show(self._controller.name, event)
         if event.moves and event.index is not None:
             self._bodies.active.refuse_motion(event.index, event.reason, now)
@@ -354,7 +351,6 @@ class ControlLoop(PeerListener):
         self._registration.controller_left()
 
     def _restore_settings(self, now: int) -> None:
-        """Undo what the controller changed, for the next one."""
         self.steps.reset(now)
         self._radios.restore()
         for end in self._bodies:
@@ -379,7 +375,6 @@ class ControlLoop(PeerListener):
     # --- the bodies ---------------------------------------------------------------------------
 
     def _handlers_of_body(self) -> Handlers:
-        """Return the handlers of the events of its body; an event without one is shown."""
         return {
             Connected: self._body_connected,
             Disconnected: lambda event, now: self._body_lost(event.reason, now),
@@ -423,12 +418,10 @@ class ControlLoop(PeerListener):
             self._registration.add(device, now)
 
     def _failed_or_held(self, event: DeviceFault | MotorHeld, now: int) -> None:
-        """Report a device that failed, or a command to it that the robot refused."""
         self._bodies.active.note(event, now)
         self._requests.report_fault(event.index)
 
     def _hardware_fault(self, event: HardwareFault, now: int) -> None:
-        """Follow a fault of the robot's hardware."""
         self.safety.stop_after_hardware_fault(now)
         if self.safety.state.stops_on_fault and self._bodies.shadow is not None:
             # It gets no command any more, as the first body refuses all.
@@ -437,7 +430,6 @@ class ControlLoop(PeerListener):
             self._requests.report_fault(event.index)
 
     def _body_failed(self, event: ProtocolFailure, now: int) -> None:
-        """Follow a body whose stream cannot be decoded; its connection will be closed."""
         self.safety.stop(StopReason.BODY, now)
         self._context.notices.show(self._bodies.link.name, event)
 
@@ -452,7 +444,6 @@ class ControlLoop(PeerListener):
         end.lost(reason)
 
     def _body_lost(self, reason: str, now: int) -> None:
-        """Forget the devices of a body that is gone; its controller has to connect anew."""
         end, shadow = self._bodies.active, self._bodies.shadow
         if not end.is_up:
             return

@@ -1,4 +1,4 @@
-"""The ends that a control loop connects, and what stands for an end that a robot does not have."""
+"""The ends that a control loop connects, and what takes the place of one that a robot lacks."""
 
 from collections import Counter
 from dataclasses import dataclass, field

@@ -24,18 +24,18 @@ T = TypeVar("T")
 F = TypeVar("F")
 
 # Bytes read in one turn of the event loop: nearly a hundred commands. The framings bound their work
-# for so many bytes.
+# for this many bytes.
 READ_BYTES = TURN_BYTES
-# A peer that has had more than that waiting for so long is swamping us: what is read is old.
+# A peer that has had more than that waiting for this long is swamping us: what is read is old.
 SWAMPED_NS = 500 * NS_PER_MS
 # Commands wait while a serial line has more than that to send, or its port takes no bytes.
 BUSY_NS = 20 * NS_PER_MS
-# A line on the network whose peer answers nothing for so long is opened anew.
+# A line on the network whose peer answers nothing for this long is opened anew.
 UNANSWERED_NS = 10_000 * NS_PER_MS
 # A stop does not wait longer than that for bytes that were written before.
 HELD_UP_NS = 100 * NS_PER_MS
-# Telnet at a raw address, which shows no negotiation: so many frames, in so many bytes, are good
-# only where each FF FF is one FF.
+# Telnet at a raw address, which shows no negotiation: this many frames, in this many bytes, are
+# good only where each FF FF is one FF.
 CHECKED_BYTES, MOST_CHECKED_BYTES = 128, 1024
 FEWEST_DOUBLED = 3
 LONGEST_FRAME = 1024  # bytes of a line or frame of a robot or controller
@@ -212,7 +212,6 @@ class PeerLink(Generic[S]):
         return single >= good + FEWEST_DOUBLED
 
     def _watch(self, data: bytes, events: list[Event], now: int) -> None:
-        """Look for the session's first frame in the bytes of a serial line, until it is found."""
         if all(type(event) is Notice for event in events):
             self._first_frame.take(data, now)
         else:
@@ -475,8 +474,8 @@ class PeerLink(Generic[S]):
         except Exception as error:  # noqa: BLE001 - as in ask, without its call for each message
             self.fault(error)
             return
-        at = self._wakeup.at
-        if due is not None and (at is None or due < at):
+        wakes_ns = self._wakeup.at
+        if due is not None and (wakes_ns is None or due < wakes_ns):
             self._wakeup.set(due)
 
     def _wake(self, due: int) -> None:

@@ -66,7 +66,6 @@ def report_of(
 
 
 def _disarmed(state: SafetyState) -> dict[str, str]:
-    """Return by which lease or switch the body was disarmed, which need not have moved then."""
     by = state.disarmed_by
     return {"disarmed_by": by} if by in BY_HAND and by is not None else {}
 

@@ -57,7 +57,6 @@ class Safety:
     def __init__(
         self, context: LoopContext, body: LoopBody, controller: LoopController, source: str
     ) -> None:
-        """Create the safety of one body."""
         self.state = state = body.safety
         self.late_ns = state.late_ns
         self.ending = False
@@ -236,7 +235,6 @@ class Safety:
         self.state.alive(self._on_clock(now) + self._controller.write_delay_ns(now))
 
     def _on_clock(self, now: int) -> int:
-        """Return the time on the clock of the controller's deadline."""
         return now if self._clock is self._scheduler else self._clock.now()
 
     def resume_deadline(self, now: int) -> None:
@@ -254,7 +252,7 @@ class Safety:
     def inherit(self, silent_ns: int, now: int) -> None:
         """Take over from another body, whose commands were given just now.
 
-        The controller has been silent for so long.
+        silent_ns: for how long the controller has been silent.
         """
         self.state.alive(self._on_clock(now) - silent_ns)
         self._deadline.set(self.state.deadline())
@@ -327,12 +325,10 @@ class Safety:
         self._observer.notice(self._source, text)  # bound when called: observers come and go
 
     def _cause(self, reason: StopReason) -> str:
-        """Return the reason of a stop; silence may be one of the network, where there is one."""
         is_network = reason is StopReason.COMMAND_TIMEOUT and not self._controller.is_on_line
         return reason.doc + ", or the network between is slow or cut" * is_network
 
     def _unsent(self, reason: StopReason) -> str:
-        """Return what the robot does whose stop was not written, as its body is gone."""
         if reason is not StopReason.BODY:
             return self._cause(reason)
         if self._has_watchdog:

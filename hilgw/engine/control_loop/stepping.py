@@ -120,47 +120,46 @@ class Stepper:
         if self._hold is not None:
             self._hold.release()
 
-    def _pass(self, at: int, end: int) -> None:
-        """Pass from this step end to the end of the step."""
-        while at < end:
+    def _pass(self, step_end: int, end: int) -> None:
+        while step_end < end:
             if self._end != end:
                 return  # the sample failed: the controller is gone
-            at = self._next(at, end)
-            if not self._grid.schedule.advance(at):
-                self._due = at
-                self._entry.set(at)
+            step_end = self._next(step_end, end)
+            if not self._grid.schedule.advance(step_end):
+                self._due = step_end
+                self._entry.set(step_end)
                 return
-            if at < end:
-                self._sample(at)
+            if step_end < end:
+                self._sample(step_end)
         self._respond(end, self._delay_ms)
 
-    def _next(self, at: int, end: int) -> int:
-        """Return the next step end with a sample; at the latest the end of the step."""
+    def _next(self, step_end: int, end: int) -> int:
         steps, sampler = self._grid.steps, self._sampler
-        if sampler is None or end - at <= steps.step_ns:
+        if sampler is None or end - step_end <= steps.step_ns:
             return end
         due = sampler.next_sample()
         if due is None:
             return end
-        return min(max(steps.end(at + due - steps.time(at)), at + steps.step_ns), end)
+        return min(
+            max(steps.end(step_end + due - steps.time(step_end)), step_end + steps.step_ns), end
+        )
 
-    def _sample(self, at: int) -> None:
+    def _sample(self, step_end: int) -> None:
         assert self._sampler is not None
-        self._sampler.sample(self._grid.steps.time(at))
+        self._sampler.sample(self._grid.steps.time(step_end))
 
-    def _reached(self, at: int) -> None:
-        """Answer the controllers when all that is due at the step end is done."""
-        self._grid.schedule.deliver(lambda: self._step_is_over(at), at)
+    def _reached(self, step_end: int) -> None:
+        self._grid.schedule.deliver(lambda: self._step_is_over(step_end), step_end)
 
-    def _step_is_over(self, at: int) -> None:
+    def _step_is_over(self, step_end: int) -> None:
         """End the step; the controller may have gone meanwhile, and another one may be there."""
         end = self._end
-        if self._due != at or end is None:
+        if self._due != step_end or end is None:
             return
         self._due = None
-        if at < end:
-            self._sample(at)
-        self._pass(at, end)
+        if step_end < end:
+            self._sample(step_end)
+        self._pass(step_end, end)
 
     def _respond(self, end: int, delay_ms: int) -> None:
         self._answer(self._grid.steps.time(end), delay_ms)

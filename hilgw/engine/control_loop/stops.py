@@ -184,7 +184,6 @@ class Stops:
         self._wakeup.set(None if is_over else now + LOOK_NS)
 
     def _has_left(self) -> bool:
-        """Return whether the stop has left, and the session keeps none for its next request."""
         return self._body.has_drained() and not self._waits
 
     def _look(self, due: int) -> None:
@@ -216,7 +215,6 @@ class Stops:
             self._give_up(STALLED)
 
     def _give_up(self, why: str) -> None:
-        """Report that the stop is not known to have left, and end its copies."""
         self.unconfirmed = why
         self.end()
         self._wakeup.set(None)

@@ -108,7 +108,6 @@ class Watchdog:
         self._timer = self._scheduler.call_at(now + period_ns, self._check_periodically)
 
     def _guard(self) -> None:
-        """Run the thread: sleep until the event loop would be late, and look."""
         with suppress(OSError, AttributeError):  # not permitted; not POSIX
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), PRIORITY)
         longest_ns = min(self.shortest_ns, BEAT_NS) if self.guardian.guarded else self.shortest_ns

@@ -178,6 +178,11 @@ class FakeLoop:
 
     # --- coming and going ---------------------------------------------------------------------
 
+    def connected(self) -> FakeLoop:
+        self.robot_comes()
+        self.controller_comes()
+        return self
+
     def robot_comes(self, devices: Devices | None = None) -> None:
         self.robot = Wire()
         self.body.attach(self.robot)

@@ -8,7 +8,7 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config
@@ -66,7 +66,74 @@ class SimPeer(Peer):
         self._loop.until(lambda: self.poll() is None or self.ended, "the end", deadline_s)
 
 
-class RunningLoop:
+class SimGateway:
+    """`with` runs a gateway in simulated time. Its connections are those of the test."""
+
+    def __init__(self) -> None:
+        self.log = Recorder()
+        self.loop = SimEventLoop()
+        self.clock = self.loop.clock
+        self.ends = contextlib.ExitStack()
+        self.ends.enter_context(local_sockets())
+        self._stop = asyncio.Event()
+
+    def load(self, folder: Path, text: str) -> None:
+        file = write_configuration(folder, text)
+        self.gateway = self.loop.run_until_complete(self._build(file))
+
+    async def _build(self, file: str) -> Gateway:
+        return build(load_config(file).config, self.loop, self.log, timer=self.clock)
+
+    async def _run(self) -> None:
+        try:
+            await self.gateway.run(self._stop)
+        finally:
+            self.gateway.close()
+
+    def __enter__(self) -> Self:
+        self._running = self.loop.create_task(self._run())
+        try:
+            self.started()
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
+            raise
+        return self
+
+    def started(self) -> None:
+        """Until everything is there."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        try:
+            self.end()
+        except HilgwError:
+            if error is None:
+                raise
+        finally:
+            self.ends.close()
+            self.loop.close()
+
+    def end(self) -> None:
+        """Ends the gateway, as a signal does. Raises the error that it ends with."""
+        self._stop.set()
+        self.loop.run_until_complete(self._running)
+
+    def until(self, condition: Callable[[], object], what: str = "") -> None:
+        self.loop.until(condition, what, DEADLINE_S)
+
+    def advance(self, seconds: float) -> None:
+        self.loop.advance(seconds)
+
+    def hang(self, seconds: float) -> None:
+        """The event loop does nothing for this long."""
+        self.clock.time += round(seconds * 1e9)
+
+    def peer(self, connection: socket.socket) -> SimPeer:
+        return SimPeer(self.ends.enter_context(connection), self.loop)
+
+
+class RunningLoop(SimGateway):
     """`with RunningLoop(tmp_path) as running:` robot and gateway are connected.
 
     more: further keys of the robot, or of the file; body: of its body. text: the whole file
@@ -74,6 +141,8 @@ class RunningLoop:
     there is none before `accept`.
     controller: False for none.
     """
+
+    robot: SimPeer | None = None
 
     def __init__(
         self,
@@ -87,14 +156,9 @@ class RunningLoop:
         away: bool = False,
         controller: bool = True,
     ) -> None:
+        super().__init__()
         self.devices = devices
-        self.log = Recorder()
-        self.loop = SimEventLoop()
-        self.clock = self.loop.clock
-        self.robot: SimPeer | None = None
-        self._ends = contextlib.ExitStack()
-        self._ends.enter_context(local_sockets())
-        self._listening = self._ends.enter_context(socket.socket())
+        self._listening = self.ends.enter_context(socket.socket())
         self._listening.bind(("127.0.0.1", 0))
         self._listening.setblocking(False)
         if not away:
@@ -102,63 +166,17 @@ class RunningLoop:
         port = self._listening.getsockname()[1]
         if text is None:
             text = configuration(port, body=body, more=more, controller=controller)
-        file = write_configuration(folder, text.replace("PORT", str(port)))
-        self._stop = asyncio.Event()
-        self.gateway = self.loop.run_until_complete(self._build(file))
+        self.load(folder, text.replace("PORT", str(port)))
         self._accept = robot and not away
 
-    def __enter__(self) -> RunningLoop:
-        self._running = self.loop.create_task(self._run())
-        try:
-            if self._accept:
-                self.robot = self.accept()
-            if "cab.controller" in self.gateway.supervisors:
-                self.until(lambda: self.port, "listening")
-                self.tcp_server = self.gateway.supervisors["cab.controller"]
-            if self._accept:
-                self.until(lambda: self.log.saw("cab.body", State.UP), "the body")
-        except BaseException as error:
-            self.__exit__(type(error), error, None)
-            raise
-        return self
-
-    async def _build(self, file: str) -> Gateway:
-        return build(load_config(file).config, self.loop, self.log, timer=self.clock)
-
-    async def _run(self) -> None:
-        try:
-            await self.gateway.run(self._stop)
-        finally:
-            self.gateway.close()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
-        try:
-            self.end()
-        except HilgwError:
-            if error is None:
-                raise
-        finally:
-            self._ends.close()
-            self.loop.close()
-
-    def end(self) -> None:
-        """Ends the gateway, as a signal does. Raises the error that it ends with."""
-        self._stop.set()
-        self.loop.run_until_complete(self._running)
-
-    # --- time ---------------------------------------------------------------------------------
-
-    def until(self, condition: Callable[[], object], what: str = "") -> None:
-        self.loop.until(condition, what, DEADLINE_S)
-
-    def advance(self, seconds: float) -> None:
-        self.loop.advance(seconds)
-
-    def hang(self, seconds: float) -> None:
-        """The event loop does nothing for so long."""
-        self.clock.time += round(seconds * 1e9)
+    def started(self) -> None:
+        if self._accept:
+            self.robot = self.accept()
+        if "cab.controller" in self.gateway.supervisors:
+            self.until(lambda: self.port, "listening")
+            self.tcp_server = self.gateway.supervisors["cab.controller"]
+        if self._accept:
+            self.until(lambda: self.log.saw("cab.body", State.UP), "the body")
 
     # --- peers --------------------------------------------------------------------------------
 
@@ -179,22 +197,19 @@ class RunningLoop:
             return bool(found)
 
         self.until(accepted, "a connection to the robot")
-        robot = self._peer(found[0])
+        robot = self.peer(found[0])
         robot.send(*registrations(self.devices))
         return robot
 
     def knock(self) -> SimPeer:
         """Somebody connects to the gateway."""
-        return self._peer(socket.create_connection(("127.0.0.1", self.port)))
+        return self.peer(socket.create_connection(("127.0.0.1", self.port)))
 
     def controller(self) -> SimPeer:
         """A controller that is connected, and has received the devices."""
         controller = self.knock()
         controller.wait_for(b"".join(registrations(self.devices)))
         return controller
-
-    def _peer(self, connection: socket.socket) -> SimPeer:
-        return SimPeer(self._ends.enter_context(connection), self.loop)
 
     # --- what the gateway reports -------------------------------------------------------------
 

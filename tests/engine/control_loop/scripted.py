@@ -199,8 +199,8 @@ class ScriptedLoop:
         self.controller_session = ScriptedController("controller", self.calls)
         self.controller: PeerLink[Any] = self.link("controller", self.controller_session)
         context = LoopContext("cab", self.scheduler, self.observer, self.watchdog)
-        self.body: PeerLink[Any] | None = self.new_body(devices) if body else None
-        self.remote = None if remote is None else self.new_body(remote, "remote")
+        self.body = self.new_body(devices)
+        self.remote = self.new_body(remote or (), "remote")
         state = SafetyState(SafetySettings(**safety), simulated=True)
         remote_state = SafetyState(SafetySettings(**{"latch": False} | safety), simulated=False)
         remote_state.arm()
@@ -211,18 +211,18 @@ class ScriptedLoop:
             stepping = Stepping(grid, synchronization=True)
         self.loop = ControlLoop(
             context,
-            no_body(context, state) if self.body is None else LoopBody(self.body, state),
+            LoopBody(self.body, state) if body else no_body(context, state),
             LoopController(self.controller, self.scheduler, stepping=stepping),
             Radios(None),
             configured or {},
-            remote=self.remote and RemoteBody(self.remote, remote_state, mode),
+            remote=None if remote is None else RemoteBody(self.remote, remote_state, mode),
         )
         self.loop.start()
         self.pilot = FakeTransport()
         self.controller.attach(self.pilot)
-        if self.body is not None:
+        if body:
             self.connect(self.body)
-        if self.remote is not None:
+        if remote is not None:
             self.connect(self.remote)
 
     def link(self, name: str, session: Any) -> PeerLink[Any]:
@@ -245,12 +245,10 @@ class ScriptedLoop:
 
     def body_reports(self, *events: control.Event) -> Calls:
         """What the loop does about events of the body."""
-        assert self.body is not None
         return self._happens(self.body, events)
 
     def remote_reports(self, *events: control.Event) -> Calls:
         """What the loop does about events of the remote body."""
-        assert self.remote is not None
         return self._happens(self.remote, events)
 
     def controller_sends(self, *events: control.Event) -> Calls:

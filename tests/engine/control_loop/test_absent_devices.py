@@ -40,7 +40,6 @@ robots:
 """
 WEBOTS = 'kind: webots, connect: "tcp://127.0.0.1:1235", robot: rover'
 WC2EC = 'kind: wc2ec, connect: "tcp://127.0.0.1:1235"'
-OWN = "mock: {{devices: 'left_wheel:RotationalMotor, ds:GPS'}}"
 
 
 def test_one_line_names_them_and_what_there_is() -> None:

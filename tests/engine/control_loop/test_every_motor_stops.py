@@ -11,7 +11,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from firmware_mocks.wc2ec import wire
 from firmware_mocks.wc2ec.cobs import FrameReader, frame
-from hilgw import plugins
 from hilgw.devices.kinds import MotorLimits
 from tests.cases import cases
 from tests.e2e.control_loop_peers import (
@@ -21,10 +20,10 @@ from tests.e2e.control_loop_peers import (
     ROTATIONAL,
     Devices,
     registrations,
+    sensor_data,
     set_value,
 )
 from tests.engine.control_loop.fakes import MS, FakeLoop, Wire
-from tests.engine.control_loop.test_every_robot_stops import ROBOTS
 
 DEVICES: Devices = (
     *CAB,
@@ -45,13 +44,6 @@ BODY: dict[str, Any] = {
 def body_settings(original_peer: bool) -> dict[str, Any]:
     limits = {name: MotorLimits(**each) for name, each in BODY["limits"].items()}
     return {**BODY, "limits": limits, "original_peer": original_peer}
-
-
-def test_every_kind_of_body_is_in_a_machine() -> None:
-    """wc2ec in the one below, webots in tests/bodies/test_webots_motors.py, the others in
-    test_every_robot_stops.py."""
-    kinds = {name.partition("-")[0] for name in ROBOTS}
-    assert plugins.names(plugins.BODIES) == sorted({*kinds, "wc2ec", "webots"})
 
 
 class EveryMotorStops(RuleBasedStateMachine):
@@ -183,9 +175,7 @@ TestEveryMotorStops.settings = cases(1.5, stateful_step_count=30)
 
 @pytest.mark.parametrize("position", [math.inf, 0.5])
 def test_a_linear_motor_that_cannot_be_stopped_is_not_moved(position: float) -> None:
-    loop = FakeLoop(DEVICES, body={"original_peer": True})
-    loop.robot_comes()
-    loop.controller_comes()
+    loop = FakeLoop(DEVICES, body={"original_peer": True}).connected()
     loop.pilot.written.clear()
     loop.controller.data_received(wire.value(wire.SET_VALUE, LINEAR, 5, position))
     assert loop.robot.data() == b""
@@ -196,9 +186,7 @@ def test_a_linear_motor_that_cannot_be_stopped_is_not_moved(position: float) -> 
 
 
 def test_a_stop_without_a_body_is_not_reported_as_stopped_motors() -> None:
-    loop = FakeLoop()
-    loop.robot_comes()
-    loop.controller_comes()
+    loop = FakeLoop().connected()
     loop.controller.data_received(set_value(1, 5.0))
     loop.robot_leaves()
     assert loop.safety.stops == {"body": 1} and loop.observer.stops == []
@@ -207,26 +195,20 @@ def test_a_stop_without_a_body_is_not_reported_as_stopped_motors() -> None:
 
 
 def test_a_lost_robot_with_a_watchdog_stops_itself_and_one_at_rest_rests() -> None:
-    loop = FakeLoop(has_watchdog=True)
-    loop.robot_comes()
-    loop.controller_comes()
+    loop = FakeLoop(has_watchdog=True).connected()
     loop.controller.data_received(set_value(1, 5.0))
     loop.robot_leaves()
     assert loop.observer.notices == [
         "safety stop: the body is gone, and has to stop its motors itself"
     ]
-    loop = FakeLoop()
-    loop.robot_comes()
-    loop.controller_comes()
+    loop = FakeLoop().connected()
     loop.controller.data_received(set_value(1, 0.0))
     loop.robot_leaves()
     assert loop.observer.notices == ["safety stop: the body is gone, at rest"]
 
 
 def test_a_stop_that_the_connection_does_not_take_is_not_reported_as_stopped_motors() -> None:
-    loop = FakeLoop()
-    loop.robot_comes()
-    loop.controller_comes()
+    loop = FakeLoop().connected()
     loop.controller.data_received(set_value(1, 5.0))
     loop.robot.full = True
     loop.controller_leaves()
@@ -236,9 +218,7 @@ def test_a_stop_that_the_connection_does_not_take_is_not_reported_as_stopped_mot
 
 def test_an_emergency_stop_covers_every_motor_from_its_first_command_on() -> None:
     """A hang may begin before the watchdog prepares the stop again."""
-    loop = FakeLoop(DEVICES)
-    loop.robot_comes()
-    loop.controller_comes()
+    loop = FakeLoop(DEVICES).connected()
     halt = struct.pack("<BBBdddd", wire.SET_SENSOR, LINEAR, 5, math.inf, 0.0, -1.0, 10.0)
     for _ in range(2):  # for the next controller, too
         with mock.patch.object(loop.loop.safety.emergency_stop, "prepare") as prepare:
@@ -249,3 +229,158 @@ def test_an_emergency_stop_covers_every_motor_from_its_first_command_on() -> Non
         loop.controller_comes()
         loop.body.session.open(0)  # a session of its own, as after a reconnection
         loop.body.data_received(b"".join(registrations(DEVICES)))
+
+
+# --- anything in any order: no motor ever does what no controller was allowed to command ----------
+
+
+MOTORS = (1, 2)
+SPEEDS = st.floats(-100, 100).filter(lambda speed: speed != 0)
+REFUSED = st.one_of(
+    st.sampled_from([math.nan, math.inf, -math.inf]).map(lambda bad: set_value(1, bad)),
+    st.integers(3, 255).map(lambda index: set_value(index, 1.0)),
+    st.just(set_value(0, 1.0)),  # the sensor
+    st.floats(allow_nan=False).map(lambda value: sensor_data(1, value)),  # the robot's half
+    st.integers(0, 255).map(lambda index: wire.bare(wire.ERROR, ROTATIONAL, index)),
+    st.integers(3, 255).map(lambda index: wire.bare(wire.DISABLE_SENSOR, DISTANCE, index)),
+)
+LOSES_THE_STREAM = st.one_of(
+    st.sampled_from([*range(2, 127), *range(132, 256)]).map(lambda command: bytes((command,))),
+    st.sampled_from([n for n in range(256) if n not in (37, 38, 46, 53)]).map(
+        lambda kind: bytes((wire.SET_VALUE, kind, 1))
+    ),
+    st.integers(65_537, 2**32 - 1).map(  # a packet for which no buffer has room
+        lambda size: bytes((wire.SET_VALUE, 39, 1)) + struct.pack("<iI", 0, size)
+    ),
+)
+
+
+class AnyOrder(RuleBasedStateMachine):
+    """What the robot may have been sent: the commands of admitted controllers, and the defaults."""
+
+    @initialize(latch=st.booleans(), timeout=st.sampled_from([0.0, 0.3]))
+    def begin(self, latch: bool, timeout: float) -> None:
+        self.loop = FakeLoop(latch=latch, command_timeout_s=timeout, late_s=1.0)
+        self.legal: list[bytes] = []
+        self.loop.robot_comes()
+
+    @property
+    def pilot_is_there(self) -> bool:
+        return self.loop.controller.transport is not None
+
+    @property
+    def robot_is_there(self) -> bool:
+        return self.loop.body.transport is not None
+
+    def send_bytes(self, data: bytes, cuts: list[int]) -> None:
+        """The controller sends this, in any chunks."""
+        start = 0
+        for cut in [*sorted(cut % (len(data) + 1) for cut in cuts), len(data)]:
+            if self.pilot_is_there:
+                self.loop.controller.data_received(data[start:cut])
+            start = cut
+        self.loop.settle()
+
+    # --- rules --------------------------------------------------------------------------------
+
+    @precondition(lambda self: not self.pilot_is_there)
+    @rule()
+    def controller_comes(self) -> None:
+        self.loop.controller_comes()
+
+    @precondition(lambda self: self.pilot_is_there)
+    @rule()
+    def controller_leaves(self) -> None:
+        self.loop.controller_leaves()
+
+    @precondition(lambda self: not self.robot_is_there)
+    @rule()
+    def robot_comes(self) -> None:
+        self.legal.clear()
+        self.loop.robot_comes(CAB)
+
+    @precondition(lambda self: self.robot_is_there)
+    @rule()
+    def robot_leaves(self) -> None:
+        self.loop.robot_leaves()
+
+    @precondition(lambda self: self.pilot_is_there)
+    @rule(motor=st.sampled_from(MOTORS), speed=SPEEDS, cuts=st.lists(st.integers(0, 11)))
+    def command(self, motor: int, speed: float, cuts: list[int]) -> None:
+        order = set_value(motor, speed)
+        may = self.robot_is_there and self.loop.safety.armed
+        before = len(self.loop.robot.messages())
+        self.send_bytes(order, cuts)
+        reported = self.loop.robot.messages()[before:]
+        assert reported == ([order] if may else [])
+        self.legal += reported
+
+    @precondition(lambda self: self.pilot_is_there)
+    @rule(orders=st.lists(REFUSED, min_size=1, max_size=4), cuts=st.lists(st.integers(0, 40)))
+    def command_what_is_refused(self, orders: list[bytes], cuts: list[int]) -> None:
+        before = self.loop.robot.data()
+        self.send_bytes(b"".join(orders), cuts)
+        assert self.loop.robot.data() == before
+        assert self.pilot_is_there
+
+    @precondition(lambda self: self.pilot_is_there)
+    @rule(start=LOSES_THE_STREAM, rest=st.binary(max_size=40), cuts=st.lists(st.integers(0, 60)))
+    def send_garbage(self, start: bytes, rest: bytes, cuts: list[int]) -> None:
+        self.send_bytes(start + rest + set_value(1, 77.0) + set_value(2, 77.0), cuts)
+        assert not self.pilot_is_there
+
+    @precondition(lambda self: self.robot_is_there)
+    @rule(index=st.integers(0, 255), value=st.floats())
+    def robot_shows(self, index: int, value: float) -> None:
+        self.loop.body.data_received(sensor_data(index, value))
+        self.loop.settle()
+
+    @precondition(lambda self: self.robot_is_there)
+    @rule(command=st.integers(2, 126))
+    def robot_sends_garbage(self, command: int) -> None:
+        self.loop.body.data_received(bytes((command,)))
+        self.loop.settle()
+        assert not self.robot_is_there
+
+    @rule(milliseconds=st.sampled_from([10, 100, 500]))
+    def time_passes(self, milliseconds: int) -> None:
+        self.loop.run(milliseconds)
+        self.loop.settle()
+
+    @precondition(lambda self: self.pilot_is_there)
+    @rule()
+    def the_gateway_is_late(self) -> None:
+        self.loop.scheduler.time += 2_000_000_000
+        self.send_bytes(set_value(1, 88.0), [])  # sent long ago
+        assert not self.pilot_is_there
+
+    @rule()
+    def arm(self) -> None:
+        self.loop.safety.arm()
+
+    # --- what always holds --------------------------------------------------------------------
+
+    @invariant()
+    def the_robot_was_sent_what_it_may_be_sent(self) -> None:
+        defaults = {set_value(motor, 0.0) for motor in MOTORS}
+        switches = (wire.ENABLE_SENSOR, wire.DISABLE_SENSOR)
+        reported = [each for each in self.loop.robot.messages() if each[0] not in switches]
+        assert [each for each in reported if each not in defaults] == self.legal
+
+    @invariant()
+    def motors_without_a_command_stand_still(self) -> None:
+        if self.pilot_is_there or not self.robot_is_there:
+            return
+        last = {each[2]: each for each in self.loop.robot.messages() if each[0] == wire.SET_VALUE}
+        assert all(order == set_value(motor, 0.0) for motor, order in last.items())
+        assert not self.loop.safety.moving
+
+    @invariant()
+    def each_stop_was_reported_once(self) -> None:
+        messages = self.loop.robot.messages()
+        stop = b"".join(set_value(motor, 0.0) for motor in MOTORS)
+        assert stop + stop not in b"".join(messages)
+
+
+TestAnyOrder = AnyOrder.TestCase
+TestAnyOrder.settings = cases(1, stateful_step_count=30)

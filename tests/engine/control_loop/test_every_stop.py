@@ -15,6 +15,7 @@ from hilgw.config.queries import is_on_line
 from hilgw.control.events import MotorCommand, StopReason
 from hilgw.control.safety import mode_of
 from hilgw.devices.kinds import KINDS
+from hilgw.errors import MismatchError
 from tests.engine.control_loop.fakes import MS
 from tests.engine.control_loop.on_mocks import OnMock, declared, kinds
 
@@ -23,11 +24,15 @@ TIMEOUT_MS = 500
 SAFETY = {"command_timeout_s": TIMEOUT_MS / 1000, "late_s": 1.0, "latch": True}
 
 
-@pytest.fixture(params=kinds())
-def robot(request: pytest.FixtureRequest) -> OnMock:
-    made = OnMock(request.param, **SAFETY).start()
+def driven(kind: str) -> OnMock:
+    made = OnMock(kind, **SAFETY).start()
     made.drive()
     return made
+
+
+@pytest.fixture(params=kinds())
+def robot(request: pytest.FixtureRequest) -> OnMock:
+    return driven(request.param)
 
 
 # --- the stop -------------------------------------------------------------------------------------
@@ -94,8 +99,9 @@ def test_each_cause_stops_each_kind_of_body_in_time_once(robot: OnMock, reason: 
 
 @pytest.mark.parametrize("on_line", [False, True])
 def test_a_stop_for_a_silent_controller_names_the_network_unless_it_is_on_a_line(
-    robot: OnMock, on_line: bool
+    on_line: bool,
 ) -> None:
+    robot = driven("create2")
     robot.loop.controller.is_on_line = on_line
     robot.ms_to_stop(1_000)
     robot.run(100)
@@ -176,8 +182,7 @@ FIRMWARE_OF_OURS = {"wc2ec"}
 
 @pytest.mark.parametrize("kind", sorted({*kinds()} - {"webots"}))  # which waits for a controller
 def test_a_mock_has_the_watchdog_of_its_robot_and_no_other(kind: str) -> None:
-    robot = OnMock(kind, **SAFETY).start()
-    robot.drive()
+    robot = driven(kind)
     assert robot.moves
     begin = robot.loop.scheduler.now()
     for now in range(begin, begin + 3_000 * MS, 2 * MS):  # nothing comes from here any more
@@ -234,3 +239,59 @@ def test_what_is_not_finite_reaches_no_motor_unless_a_stop_ends_it(
     robot.run(50)
     leaves(robot)
     assert robot.ms_to_stop(LIMIT_MS) >= 0
+
+
+# --- a body at a raw address on the network, behind which telnet doubles each FF of its answe -----
+
+
+PATIENT = {"command_timeout_s": 60.0, "late_s": 1.0, "latch": False}
+
+
+class Behind(OnMock):
+    """doubles: telnet is in between; also of what it makes of our bytes, the stop is the last."""
+
+    doubles = False
+
+    def plug(self) -> None:
+        self.loop.robot.name = "socket://10.0.0.1:4001"
+        super().plug()
+
+    def carry(self) -> None:
+        take = self.mock.take
+        if self.doubles:
+            self.mock.take = lambda now: take(now).replace(b"\xff", b"\xff\xff")
+        try:
+            super().carry()
+        finally:
+            self.mock.take = take
+
+
+@pytest.mark.parametrize("kind", ["create2", "dynamixel"])
+def test_answers_with_each_ff_twice_stop_the_body_and_are_named(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("left wheel sensor", "right wheel sensor")
+    settings = declared(kind).settings_with(always_on=names)
+    robot = Behind(kind, settings, **PATIENT).start()
+    monkeypatch.setattr(robot.loop, "settle", lambda: False)  # which forgets what failed
+    robot.command(*{"create2": (-0.3, -0.3), "dynamixel": (-1.0, -1.0)}[kind])
+    robot.run(6_000)  # backwards, beyond zero: the answers have many FF
+    assert robot.loop.failures == [] and robot.moves
+    robot.written, robot.doubles = b"", True
+    robot.run(3_000, until=lambda: robot.loop.failures)
+    robot.carry()
+    assert robot.stop.search(robot.written)
+    ((name, error), *_) = robot.loop.failures
+    assert name == "cab.body" and isinstance(error, MismatchError)
+    assert "telnet" in error.what and "rfc2217://" in error.fix
+
+
+def test_a_body_on_a_serial_line_is_not_suspected() -> None:
+    robot = Behind("create2", **PATIENT).start()
+    robot.loop.robot.name = "/dev/ttyUSB0"
+    robot.loop.body.attach(robot.loop.robot)
+    robot.run(2_000)
+    robot.doubles = True
+    robot.command(-0.5, -0.5)
+    robot.run(3_000)
+    assert not [error for _, error in robot.loop.failures if isinstance(error, MismatchError)]

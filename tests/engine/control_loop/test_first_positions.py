@@ -94,7 +94,6 @@ def test_a_motor_that_rests_at_its_limit_is_armed(position: float) -> None:
 def test_each_connection_has_its_first_positions() -> None:
     run = ScriptedLoop(ROBOT, latch=False)
     run.body_reports(SensorValue(SENSOR, 0.1))
-    assert run.body is not None
     run.body.detach()
     run.connect(run.body)
     run.body_reports(SensorValue(SENSOR, 0.7))

@@ -166,33 +166,3 @@ def test_the_gateway_leaves_the_world_in_order(tmp_path: Path) -> None:
 
     play(tmp_path, config(), act)
     assert robots[0].robot.leaving and robots[0].answer is None
-
-
-def test_its_motors_are_a_body_and_stop_when_the_gateway_ends(tmp_path: Path) -> None:
-    wheels = (
-        "left_wheel:RotationalMotor, right_wheel:RotationalMotor, ds_left:DistanceSensor, "
-        "ds_front:DistanceSensor, ds_right:DistanceSensor, "
-    )
-    data = config()
-    data["robots"]["gateway"]["body"]["mock"]["devices"] = wheels + (
-        "receiver:Receiver channel=12, emitter:Emitter channel=12"
-    )
-    data["robots"]["gateway"]["controller"] = {
-        "kind": "wc2ec",
-        "listen": "tcp://127.0.0.1:27016",
-        "mock": {"motor_type": 57},
-    }
-    motors: list[Any] = []
-
-    async def act(gateway: Any) -> None:
-        robot = mock_of(gateway, "webots_simulator").world.robots["gateway"].robot
-        motors.extend(robot.body.motors)
-        await until(lambda: all(motor.velocity != 0 for motor in motors))
-        await until(lambda: len(receptions(gateway)) > 0)  # packets pass beside it
-
-    report = play(tmp_path, data, act)
-    loop = report["control_loops"]["gateway"]
-    assert [motor.wanted for motor in motors] == [0.0, 0.0]
-    assert loop["motors"]["left_wheel"]["velocity"] == 0.0
-    assert loop["stops"] == {"gateway_ended": 1} and loop["counts"]["body"]["stops"] == 1
-    assert loop["sensors"]["ds_front"] > 0

@@ -231,11 +231,6 @@ async def test_the_guardian_lets_go_of_a_connection_before_it_is_closed(
     assert not robot.moves
 
 
-def test_simulated_bodies_have_no_guardian() -> None:
-    loop = FakeLoop()
-    assert loop.watchdog.guardian.guarded == []
-
-
 def test_a_body_without_a_descriptor_moves_without_one(
     guardian: FakeGuardian, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,17 +1,25 @@
 """A controller that is stepped commands a motor once, as in Webots: its robot receives the command
 again as long as the controller steps. Asked of the bytes and the motion of the mock."""
 
+import json
 import math
+import struct
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from firmware_mocks.wc2ec import wire
+from firmware_mocks.wc2ec import cobs, wire
 from hilgw.control.events import Command, MotorCommand, MotorSettings, StepRequest, StopReason
-from tests.engine.control_loop.on_mocks import OnMock, kinds
+from hilgw.devices.kinds import MotorLimits
+from tests.bodies.kinds import CONFIGS
+from tests.engine.control_loop.fakes import TYPES
+from tests.engine.control_loop.on_mocks import OnMock, declared, kinds
+from tests.engine.control_loop.test_webots_controllers import Running
 
 GO, SLOW = 3.0, 0.5  # rad/s
-TYPES = wire.types_of("R2025a")
+LATEST = wire.types_of("R2025a")
 
 
 def stepped(kind: str, settings: Any = None, **safety: Any) -> OnMock:
@@ -22,13 +30,13 @@ def messages(robot: OnMock) -> list[bytes]:
     """What the robot of WC2EC was sent since the last call."""
     robot.carry()
     data, robot.written = robot.written, b""
-    found = wire.whole_messages(data, TYPES, extended=True)
+    found = wire.whole_messages(data, LATEST, extended=True)
     assert found is not None, data.hex(" ")
     return found
 
 
 def velocity(index: int, value: float) -> bytes:
-    return wire.value(wire.SET_VALUE, TYPES.rotational_motor, index, value)
+    return wire.value(wire.SET_VALUE, LATEST.rotational_motor, index, value)
 
 
 def adds_up(robot: OnMock) -> dict[str, int]:
@@ -134,3 +142,198 @@ def test_a_stop_ends_what_is_sent_again_on_every_robot(kind: str) -> None:
 def command_to(robot: OnMock, index: int) -> Command:
     device = next(each for each in robot.motors if each.index == index)
     return robot.subject.motion(device)
+
+
+# --- a position, velocity, force or torque that is refused stops the motor of a real robot th -----
+
+
+ROBOTS = ("create2", "dynamixel", "epuck", "feetech", "text", "wc2ec")
+LARGEST = 3.0  # rad/s, of the motor that the tests move
+INF, NAN = math.inf, math.nan
+KEPT = (INF, 2.0, -1.0, 10.0)  # settings of a motor under velocity control
+
+
+def of_motor(kind: str) -> dict[str, Any]:
+    """The settings of the body: the limits of the motor that moves. A WC2EC robot of the original
+    program cannot be given a position; nothing stops it but hilgw."""
+    if kind != "wc2ec":
+        return {"limits": {"left wheel motor": {"max_velocity": LARGEST}}}
+    mock = {"watchdog_ms": 0, "webots": "R2025a"}
+    return {
+        "limits": {"left_wheel": {"max_velocity": LARGEST}},
+        "original_peer": True,
+        "mock": mock,
+    }
+
+
+# --- WC2EC ----------------------------------------------------------------------------------------
+
+
+class Wc2ecPilot:
+    """The robot on its mock, under a WC2EC controller on TCP, or on a serial line."""
+
+    def __init__(self, kind: str, *, serial: bool = False, **safety: Any) -> None:
+        made = of_motor(kind)
+        made["limits"] = {name: MotorLimits(**each) for name, each in made["limits"].items()}
+        made.get("mock", {}).pop("webots", None)  # the version of this test
+        settings = declared(kind).settings_with(**made)
+        given = {"simulated": False, "armed": True, "command_timeout_s": 0, "late_s": 1.0, **safety}
+        self.robot = OnMock(kind, settings, serial=serial, **given).start()
+        names = (next(iter(made["limits"])),)
+        (self.motor,) = (each for each in self.robot.motors if each.name in names)
+        self._serial = serial
+        self.send_velocity(2.0)
+        assert self.robot.moves
+
+    def send(self, message: bytes) -> None:
+        data = cobs.frame(message) if self._serial else message
+        self.robot.loop.controller.data_received(data)
+        self.robot.run(150)
+
+    def send_velocity(self, value: float) -> None:
+        index = self.motor.index
+        self.send(wire.value(wire.SET_VALUE, TYPES.rotational_motor, index, value))
+
+    def send_settings(self, *values: float) -> None:
+        head = bytes((wire.SET_SENSOR, TYPES.rotational_motor, self.motor.index))
+        self.send(head + struct.pack("<4d", *values))
+
+
+@pytest.mark.parametrize(
+    ("kind", "serial"), [*((kind, False) for kind in ROBOTS), ("create2", True), ("wc2ec", True)]
+)
+@pytest.mark.parametrize(
+    "values",
+    [(NAN,), (INF,), (-INF,), (LARGEST + 1,), (NAN, *KEPT[1:]), (-INF, *KEPT[1:]),
+     (INF, NAN, *KEPT[2:]), (INF, LARGEST + 1, *KEPT[2:]), (1.0, *KEPT[1:])],
+    ids=str,
+)  # fmt: skip
+def test_a_refused_velocity_or_settings_over_wc2ec_stop_the_motor(
+    kind: str, serial: bool, values: tuple[float, ...]
+) -> None:
+    if kind in ("dynamixel", "feetech") and values[0] == 1.0:  # it has position control
+        values = (1.0, LARGEST + 1, *KEPT[2:])
+    bench = Wc2ecPilot(kind, serial=serial)
+    send = bench.send_velocity if len(values) == 1 else bench.send_settings
+    for _ in range(2):
+        send(*values)
+        assert not bench.robot.moves
+    report = bench.robot.loop.loop.report()
+    assert report["motor_stops"] == 1 and report["armed"] and not report["stops"]
+    bench.send_velocity(1.0)
+    assert bench.robot.moves
+
+
+@pytest.mark.parametrize("kind", ROBOTS)
+def test_what_is_not_for_a_motor_stops_none(kind: str) -> None:
+    bench = Wc2ecPilot(kind)
+    sensor = next(each for each in bench.robot.loop.body.session.devices if each.role == "sensor")
+    for index in (sensor.index, 250):
+        bench.send(wire.value(wire.SET_VALUE, TYPES.rotational_motor, index, NAN))
+        bench.send(wire.value(wire.SET_SENSOR, TYPES.distance_sensor, index, NAN))
+    refused = bench.robot.loop.loop.report()["refused"]
+    assert sum(refused.values()) >= 3 and bench.robot.moves
+
+
+def test_a_real_motor_whose_robot_refuses_a_command_stops() -> None:
+    """Error (127) of the robot."""
+    bench = Wc2ecPilot("wc2ec")
+    error = wire.bare(wire.ERROR, TYPES.rotational_motor, bench.motor.index)
+    bench.robot.loop.body.data_received(error)
+    bench.robot.run(100)
+    assert not bench.robot.moves
+
+
+# --- the protocol of Webots' controllers ----------------------------------------------------------
+
+POSITION, VELOCITY, FORCE, ACCELERATION = 1, 2, 4, 6
+WEBOTS = """
+version: 1
+backend: loopback
+medium: {{step_ms: 32}}
+robots:
+  rover:
+    controller: {{kind: webots, listen: "tcp://127.0.0.1:0", mock: {{script: "step 32 x 0"}}}}
+    safety: {{armed: true, command_timeout_s: 0, late_s: 1.0, latch: true}}
+    body: {body}
+"""
+
+
+class WebotsPilot:
+    """The robot on its mock, under a Webots controller that steps."""
+
+    def __init__(self, running: Running, kind: str, name: str) -> None:
+        self.running = running
+        self._subject = declared(kind)
+        self._mock = running.mock("rover" if kind == "wc2ec" else "rover.body")
+        self._name = name
+        running.until(lambda: running.controller.library.find(name) is not None, "the devices")
+        self.send((POSITION, INF), (VELOCITY, 2.0))
+        running.until(lambda: self.moves, "the motor moves")
+
+    @property
+    def moves(self) -> bool:
+        return self._subject.moves(self._mock)
+
+    def send(self, *settings: tuple[int, float]) -> None:
+        """With the next step; then what the robot needs to obey."""
+        for number, value in settings:
+            motor = self.running.controller.library.find(self._name)
+            motor.set(number, struct.pack("<d", value))
+        self.running.loop.advance(0.3)
+
+
+def webots(folder: Path, kind: str, *, simulated: bool = False) -> tuple[Running, str]:
+    body: dict[str, Any] = {"kind": kind, "port": "/dev/x"}
+    if kind == "wc2ec":
+        body = {"kind": kind, "connect": "tcp://127.0.0.1:1"}
+    elif kind == "text":
+        file = yaml.safe_load((CONFIGS / "khepera.yaml").read_text())
+        body = file["robots"]["khepera"]["body"]
+    body |= {**of_motor(kind), "simulated": simulated}
+    text = WEBOTS.format(body=json.dumps(body))
+    return Running(folder, text=text), next(iter(body["limits"]))
+
+
+@pytest.mark.parametrize("kind", ROBOTS)
+@pytest.mark.parametrize(
+    "settings",
+    [[(VELOCITY, NAN)], [(VELOCITY, INF)], [(VELOCITY, -INF)],
+     [(POSITION, NAN)], [(POSITION, -INF)], [(FORCE, NAN)], [(FORCE, 1.0)],
+     [(POSITION, INF), (VELOCITY, NAN)], [(POSITION, NAN), (VELOCITY, 2.0)],
+     [(VELOCITY, NAN), (ACCELERATION, 1.0)]],
+    ids=str,
+)  # fmt: skip
+def test_a_refused_request_of_a_webots_controller_stops_the_motor(
+    tmp_path: Path, kind: str, settings: list[tuple[int, float]]
+) -> None:
+    running, name = webots(tmp_path, kind)
+    with running:
+        bench = WebotsPilot(running, kind, name)
+        for _ in range(3):
+            bench.send(*settings)
+            assert not bench.moves
+        bench.send((ACCELERATION, 2.0))  # alone it moves nothing
+        assert not bench.moves
+        bench.send((POSITION, INF), (VELOCITY, 1.0))
+        assert bench.moves
+
+
+@pytest.mark.parametrize("kind", ROBOTS)
+def test_refused_accelerations_of_a_webots_controller_stop_none(tmp_path: Path, kind: str) -> None:
+    running, name = webots(tmp_path, kind)
+    with running:
+        bench = WebotsPilot(running, kind, name)
+        bench.send((ACCELERATION, NAN))
+        assert bench.moves
+
+
+def test_a_simulated_robot_goes_on_at_nan(tmp_path: Path) -> None:
+    running, name = webots(tmp_path, "create2", simulated=True)
+    with running:
+        bench = WebotsPilot(running, "create2", name)
+        bench.send((VELOCITY, NAN))
+        assert bench.moves
+        bench.send((POSITION, INF), (VELOCITY, NAN), (ACCELERATION, 1.0))
+        assert bench.moves
+        assert running.report()["refused"]["nan"] == 2 and "motor_stops" not in running.report()

@@ -1,31 +1,33 @@
 """A loop between a robot and a controller on sockets: what passes, and what never does."""
 
+import asyncio
 import math
+import resource
+import socket
 import struct
 from pathlib import Path
 
 import pytest
 
 from firmware_mocks.wc2ec import wire
+from hilgw.assemble.gateway import build
+from hilgw.config.load import load_config
+from hilgw.engine.control_loop.servers.controller_port import HANDSHAKE_S
+from hilgw.engine.lines import STALL_S
 from hilgw.engine.observer import State
+from hilgw.errors import PeerError, PortError
+from hilgw.testing.sim import Recorder, until
+from hilgw.units import NS_PER_S
 from tests.e2e.control_loop_peers import (
-    CAB,
     DISTANCE,
-    LINEAR,
     ROTATIONAL,
     Devices,
     registrations,
     sensor_data,
     set_value,
+    write_configuration,
 )
-from tests.engine.control_loop.running import RunningLoop, driving, robot_of
-
-GO = set_value(1, 5.0)
-LIFT: Devices = (*CAB, (LINEAR, "lift"))
-
-
-def set_motor(index: int, *values: float) -> bytes:
-    return struct.pack("<BBBdddd", wire.SET_SENSOR, ROTATIONAL, index, *values)
+from tests.engine.control_loop.running import GO, RunningLoop, SimPeer, driving, robot_of
 
 
 def error(kind: int, index: int) -> bytes:
@@ -67,26 +69,6 @@ def test_the_latencies_are_those_of_the_last_connection(tmp_path: Path) -> None:
         assert running.report()["sensor_to_motor"]["count"] == 0
 
 
-def test_a_controller_that_came_before_the_robot_learns_its_devices(tmp_path: Path) -> None:
-    with RunningLoop(tmp_path, robot=False) as running:
-        early = running.knock()
-        running.until(lambda: running.log.saw("cab.controller", State.UP), "the controller")
-        robot = running.accept()
-        early.wait_for(b"".join(registrations(CAB)))
-        early.send(GO)
-        robot.wait_for(GO)
-
-
-def test_all_settings_of_a_motor_pass_at_once(tmp_path: Path) -> None:
-    with RunningLoop(tmp_path, devices=LIFT) as running:
-        controller = running.controller()
-        controller.send(set_motor(1, math.inf, 3.0, -1.0, 7.0))
-        robot_of(running).wait_for(set_motor(1, math.inf, 3.0, -1.0, 7.0))
-        report = running.report()
-    motor = report["motors"]["left"]
-    assert motor == {"position": None, "velocity": 3.0, "acceleration": -1.0, "available": 7.0}
-
-
 def test_a_sensor_that_one_controller_switched_off_is_on_for_the_next(tmp_path: Path) -> None:
     disable, enable = (
         wire.bare(command, DISTANCE, 0) for command in (wire.DISABLE_SENSOR, wire.ENABLE_SENSOR)
@@ -103,44 +85,7 @@ def test_a_sensor_that_one_controller_switched_off_is_on_for_the_next(tmp_path: 
         following.wait_for(sensor_data(0, 7.0))
 
 
-def test_a_device_that_fails_is_reported_to_the_controller_and_stops_nothing(
-    tmp_path: Path,
-) -> None:
-    with RunningLoop(tmp_path) as running:
-        controller = driving(running)
-        robot_of(running).send(error(ROTATIONAL, 2))
-        controller.wait_for(error(ROTATIONAL, 2))
-        controller.send(set_value(1, 4.0))
-        robot_of(running).wait_for(set_value(1, 4.0))
-        assert running.stops() == {}
-
-
 # --- what is refused --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("order", "reason"),
-    [
-        (set_value(1, 6.1), "beyond_limit"),
-        (set_value(9, 1.0), "unknown_device"),
-        (set_value(0, 1.0), "not_settable"),
-        (sensor_data(1, 1.0), "wrong_half"),
-        (set_motor(1, math.inf, 7.0, -1.0, 1.0), "beyond_limit"),
-    ],
-)
-def test_a_bad_command_is_counted_answered_and_never_reaches_a_motor(
-    tmp_path: Path, order: bytes, reason: str
-) -> None:
-    with RunningLoop(tmp_path, body="limits: {left: {max_velocity: 6}}") as running:
-        controller = running.controller()
-        controller.send(order)
-        controller.wait_for(error(order[1], order[2]))
-        controller.send(set_value(2, 1.0))  # the connection goes on
-        robot_of(running).wait_for(set_value(2, 1.0))
-        report = running.report()
-        assert robot_of(running).received == b""
-    assert report["refused"] == {reason: 1}
-    assert report["motors"] == {"right": {"velocity": 1.0}}
 
 
 def test_values_of_unknown_devices_and_values_that_are_none_stay_here(tmp_path: Path) -> None:
@@ -153,24 +98,6 @@ def test_values_of_unknown_devices_and_values_that_are_none_stay_here(tmp_path: 
         report = running.report()
     assert report["refused"] == {"nan": 1, "unknown_device": 1}
     assert report["values_in"] == 1
-
-
-def test_without_a_body_every_command_is_refused(tmp_path: Path) -> None:
-    text = """version: 1
-backend: real
-webots: R2020a
-robots:
-  cab:
-    devices: {tx: {node: Emitter, channel: 3}}
-    controller: {kind: wc2ec, listen: "tcp://127.0.0.1:0"}
-"""
-    with RunningLoop(tmp_path, text=text, robot=False) as running:
-        controller = running.knock()
-        controller.wait_for(wire.registration(wire.types_of("R2020a").emitter, 0, b"tx"))
-        controller.send(set_value(0, 1.0))
-        controller.wait_for(error(ROTATIONAL, 0))
-        assert running.report()["refused"] == {"not_settable": 1}
-        assert any("no body" in line for line in running.gateway.description)
 
 
 def test_without_a_controller_the_robot_is_listened_to(tmp_path: Path) -> None:
@@ -191,3 +118,210 @@ def test_a_robot_under_limits_follows_its_rate(tmp_path: Path) -> None:
         assert running.report()["commands_out"] == 1
         controller.finish()
         robot.wait_for(set_value(1, 0.0))
+
+
+# --- one controller at a time: who is let in, who is not, and who reads too slowly ----------------
+
+
+MANY: Devices = (*((DISTANCE, f"ds{n}") for n in range(200)), (ROTATIONAL, "left"))
+
+
+def exchange(running: RunningLoop, owner: SimPeer, number: int) -> None:
+    """A value and a command pass, and no time does."""
+    begin = running.clock.time
+    robot_of(running).send(sensor_data(0, number))
+    owner.wait_for(sensor_data(0, number))
+    owner.send(set_value(1, number))
+    assert robot_of(running).wait_for(set_value(1, number)) == begin
+
+
+def test_a_second_controller_is_refused_in_words_and_on_the_wire_by_the_end_alone(
+    tmp_path: Path,
+) -> None:
+    with RunningLoop(tmp_path) as running:
+        owner = driving(running)
+        second = running.knock()
+        second.send(set_value(1, 9.0))
+        second.wait_for_end()
+        assert second.received == b""
+        exchange(running, owner, 3)
+        assert set_value(1, 9.0) not in robot_of(running).received
+        assert running.report()["refused"] == {"second_controller": 1}
+        (refusal,) = running.log.refusals
+        assert refusal[:2] == ("cab.controller", "second_controller")
+        (address,) = (text.split()[-1] for _, state, text in running.log.states[-1:])
+        assert f"{address} is the controller" in refusal[2]
+        owner.finish()
+        driving(running)  # there is room again
+
+
+def test_who_sends_nothing_gives_way_to_the_next_but_not_at_once(tmp_path: Path) -> None:
+    with RunningLoop(tmp_path) as running:
+        idle = running.controller()
+        running.advance(HANDSHAKE_S - 0.1)
+        running.knock().wait_for_end()
+        idle.send(GO[:5])  # half a message is nothing sent
+        running.advance(0.2)
+        following = driving(running)
+        idle.wait_for_end()
+        running.advance(2 * HANDSHAKE_S)
+        running.knock().wait_for_end()  # now there is one that commands, and it stays
+        exchange(running, following, 1)
+
+
+def test_who_connects_while_the_gateway_is_late_stays_unless_what_it_sent_is_old(
+    tmp_path: Path,
+) -> None:
+    with RunningLoop(tmp_path, "    safety: {late_s: 0.5}") as running:
+        first, fresh = running.knock(), running.knock()
+        first.send(GO)
+        running.hang(1.0)
+        first.wait_for_end()
+        assert first.received == b""
+        fresh.wait_for(b"".join(registrations(running.devices)))
+        assert GO not in robot_of(running).received
+        (notice,) = (text for text in running.log.notices if "late" in text)
+        assert notice.endswith("closed: it sent while the gateway was late; connect again")
+
+
+def test_who_only_listens_stays_while_no_other_peer_connects(tmp_path: Path) -> None:
+    with RunningLoop(tmp_path) as running:
+        listener = running.controller()
+        running.advance(10 * HANDSHAKE_S)
+        robot_of(running).send(sensor_data(0, 1.0))
+        listener.wait_for(sensor_data(0, 1.0))
+
+
+def test_a_failure_that_comes_after_the_controller_left_changes_nothing(tmp_path: Path) -> None:
+    with RunningLoop(tmp_path) as running:
+        running.tcp_server.supervised.supervisor.on_failed(PeerError("too late"))
+        running.advance(1)
+        driving(running)
+        assert running.stops() == {}
+
+
+def test_the_owner_does_not_notice_hundreds_of_others(tmp_path: Path) -> None:
+    with RunningLoop(tmp_path) as running:
+        owner = driving(running)
+        for number in range(60):
+            crowd = [running.knock() for _ in range(20)]
+            exchange(running, owner, number + 1)
+            running.advance(0.2)
+            for other in crowd:
+                other.finish()
+        running.advance(1)
+        assert sum(running.report()["refused"].values()) == 60 * 20
+        assert running.stops() == {}
+
+
+def test_without_descriptors_left_the_owner_drives_on(tmp_path: Path) -> None:
+    with RunningLoop(tmp_path) as running:
+        owner = driving(running)
+        waiting = [running.knock() for _ in range(8)]
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        used = max(each.connection.fileno() for each in waiting)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (used + 1, hard))
+        try:
+            for number in range(20):
+                exchange(running, owner, number + 1)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        exchange(running, owner, 99)
+
+
+# --- who reads too slowly ---------------------------------------------------------------------
+
+
+def slow_reader(running: RunningLoop) -> SimPeer:
+    """A controller that commands, and then reads nothing more."""
+    controller = running.knock()
+    controller.connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    controller.wait_for(b"left")
+    controller.send(set_value(200, 1.0))
+    robot_of(running).wait_for(set_value(200, 1.0))
+    return controller
+
+
+def newest_values(controller: SimPeer) -> dict[int, float]:
+    """By index, of the whole messages that have come."""
+    whole = len(controller.poll()) // 11 * 11
+    values = (struct.unpack_from("<BBBd", controller.received, at) for at in range(0, whole, 11))
+    return {index: value for _, _, index, value in values}
+
+
+def one_step(running: RunningLoop, value: float) -> None:
+    """The robot sends a value of each sensor."""
+    robot_of(running).send(*(sensor_data(n, value) for n in range(200)))
+    running.advance(0.005)
+
+
+def test_a_slow_reader_gets_the_newest_values_and_costs_bounded_memory(tmp_path: Path) -> None:
+    with RunningLoop(tmp_path, devices=MANY) as running:
+        controller = slow_reader(running)
+        stream = running.tcp_server.supervised.transport
+        step = 0
+        while running.cab.statistics.counts["values_superseded"] < 2000:
+            step += 1
+            assert step < 1000
+            one_step(running, float(step))
+            assert stream.pending <= 200 * 11 + 65536
+        controller.send(set_value(200, 2.0))  # commands pass all the same
+        robot_of(running).wait_for(set_value(200, 2.0))
+        running.until(lambda: newest_values(controller) == {n: float(step) for n in range(200)})
+
+
+def test_a_controller_that_reads_nothing_is_disconnected(tmp_path: Path) -> None:
+    with RunningLoop(tmp_path, devices=MANY) as running:
+        slow_reader(running)
+        begin = running.clock.time
+        while not running.stops():
+            one_step(running, float(running.clock.time))
+            assert running.clock.time < begin + 60 * NS_PER_S, "it is never disconnected"
+        assert running.clock.time - begin > STALL_S * NS_PER_S
+        assert running.stops() == {"disconnected": 1}
+        assert any("takes no bytes" in reason for _, _, reason in running.log.states)
+
+
+# --- real sockets: what the network of the tests does not have --------------------------------
+
+
+def listening(tmp_path: Path, host: str, port: int) -> tuple[Recorder, PortError | None]:
+    """A gateway that listens there, until it does or fails."""
+    text = f"""version: 1
+backend: real
+webots: R2020a
+robots:
+  cab: {{controller: {{kind: wc2ec, listen: "tcp://{host}:{port}"}}}}
+"""
+    log = Recorder()
+
+    async def scenario() -> PortError | None:
+        config = load_config(write_configuration(tmp_path, text)).config
+        gateway = build(config, asyncio.get_running_loop(), log)
+        task = asyncio.create_task(gateway.run(asyncio.Event()))
+        try:
+            await until(lambda: task.done() or log.saw("cab.controller", State.WAITING))
+            if not task.done():
+                at = int(log.states[-1][2].rpartition(":")[2])
+                with socket.create_connection((host.strip("[]"), at)):
+                    await until(lambda: log.saw("cab.controller", State.UP))
+            task.cancel()
+            (failure,) = await asyncio.gather(task, return_exceptions=True)
+            return failure if isinstance(failure, PortError) else None
+        finally:
+            gateway.close()
+
+    return log, asyncio.run(scenario())
+
+
+def test_listening_on_a_port_that_is_taken_ends_with_that_error(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        log, error = listening(tmp_path, "127.0.0.1", taken.getsockname()[1])
+    assert error is not None
+    assert error.reason == PortError.BUSY
+    assert log.saw("cab.controller", State.UP) == 0
+
+
+@pytest.mark.parametrize("host", ["[::1]", "localhost"])
+def test_ipv6_and_names_of_this_machine_are_listened_on(tmp_path: Path, host: str) -> None:
+    assert listening(tmp_path, host, 0)[1] is None

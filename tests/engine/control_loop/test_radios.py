@@ -9,7 +9,7 @@ import pytest
 from firmware_mocks.wc2ec import wire
 from hilgw.engine.observer import State
 from tests.e2e.control_loop_peers import CAB, ROTATIONAL, Devices, set_value
-from tests.engine.control_loop.running import GO, RunningLoop, SimPeer, robot_of
+from tests.engine.control_loop.running import RunningLoop, SimPeer, robot_of
 
 EMITTER, RECEIVER = wire.types_of("R2020a").emitter, wire.types_of("R2020a").receiver
 TX, RX = 3, 4  # after the three devices of the robot
@@ -65,16 +65,6 @@ def tune_emitter(channel: int, range_m: float) -> bytes:
     return bytes((wire.SET_SENSOR, EMITTER, TX)) + struct.pack("<id", channel, range_m)
 
 
-def test_own_devices_follow_those_of_the_robot(tmp_path: Path) -> None:
-    with Radioed(tmp_path) as running:
-        controller = running.controller()
-        own = wire.registration(EMITTER, TX, b"tx") + wire.registration(RECEIVER, RX, b"rx")
-        controller.wait_for(own)
-        controller.send(GO)
-        robot_of(running).wait_for(GO)
-        assert robot_of(running).received == b""
-
-
 def test_a_packet_of_the_controller_is_received_by_others_and_not_by_itself(tmp_path: Path) -> None:
     with Radioed(tmp_path) as running:
         controller = running.pilot()
@@ -82,18 +72,6 @@ def test_a_packet_of_the_controller_is_received_by_others_and_not_by_itself(tmp_
         running.until(lambda: running.receptions("other") == 1, "the packet")
         assert running.receptions("cab") == 0
         assert robot_of(running).received == b""  # the robot's own radio is not asked
-
-
-def test_a_packet_that_is_received_reaches_the_controller(tmp_path: Path) -> None:
-    with Radioed(tmp_path) as running:
-        controller = running.pilot()
-        running.gateway.send("other.tx", b"\0hello\xff", None)
-        controller.wait_for(bytes((wire.SENSOR_DATA, RECEIVER, RX)))
-        running.until(lambda: len(controller.poll()) >= 40 + 7)
-        channel, strength, x, y, z, count = struct.unpack_from("<iddddI", controller.received)
-        assert (channel, count, bytes(controller.received[40:])) == (5, 7, b"\0hello\xff")
-        assert strength == pytest.approx(1 / 4)
-        assert (x, y, z) == pytest.approx((0, 1, 0))
 
 
 def test_a_channel_that_is_not_allowed_is_refused_and_reported(tmp_path: Path) -> None:
@@ -104,21 +82,6 @@ def test_a_channel_that_is_not_allowed_is_refused_and_reported(tmp_path: Path) -
         controller.send(tune_emitter(9, -1.0))
         controller.wait_for(wire.bare(wire.ERROR, EMITTER, TX))
         assert running.report()["refused"] == {"channel": 1, "not_allowed": 1}
-
-
-def test_the_latencies_of_radios_are_those_of_the_last_connection(tmp_path: Path) -> None:
-    with Radioed(tmp_path) as running:
-        robot = running.gateway.robots["cab"]
-        latencies = robot.emitters["tx"].latency, robot.receivers["rx"].latency
-        controller = running.pilot()
-        controller.send(packet(7, b"out"))
-        running.gateway.send("other.tx", b"in", None)
-        running.until(lambda: all(each.count for each in latencies), "both ways")
-        controller.finish()
-        running.until(lambda: running.log.saw("cab.controller", State.WAITING), "it left")
-        running.pilot()
-        report = running.gateway.report()["latency"]
-        assert [report[f"cab.{name}"]["count"] for name in ("tx", "rx")] == [0, 0]
 
 
 def test_what_one_controller_tuned_the_next_finds_as_the_file_has_it(tmp_path: Path) -> None:
@@ -191,14 +154,6 @@ def test_packets_of_the_robots_own_radios_pass_through(tmp_path: Path) -> None:
         receptions = wire.received_packet(RECEIVER, 4, 5, 1.0, (1.0, 0.0, 0.0), b"simulated")
         robot_of(running).send(receptions)
         controller.wait_for(receptions)
-
-
-def test_without_the_extension_nothing_of_it_is_sent(tmp_path: Path) -> None:
-    with Radioed(tmp_path, extensions=False) as running:
-        controller = running.pilot()
-        running.gateway.send("other.tx", b"x", None)
-        running.until(lambda: running.report()["refused"] == {"no_extensions": 1})
-        assert controller.received == b""
 
 
 # --- the table of fields in docs/wc2ec-wire.md ----------------------------------------------------

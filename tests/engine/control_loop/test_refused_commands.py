@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from firmware_mocks.wc2ec import wire
 from hilgw.control.events import (
     Command,
     LedValue,
@@ -16,6 +17,9 @@ from hilgw.control.events import (
     MotorSettings,
     StopReason,
 )
+from hilgw.devices.kinds import MotorLimits
+from tests.e2e.control_loop_peers import CAB, LINEAR, ROTATIONAL, Devices
+from tests.engine.control_loop.fakes import FakeLoop
 from tests.engine.control_loop.on_mocks import OnMock
 
 SPEEDS: dict[str, Callable[[Any], tuple[int, int]]] = {
@@ -89,14 +93,6 @@ def test_a_refused_motion_stops_its_motor_and_no_other(driving: Driving, number:
     assert any("stopped: a command to it was refused" in each for each in driving.notices)
     driving.send(MotorCommand(driving.left.index, "velocity", 1.0))
     assert 0 not in driving.speeds
-
-
-def test_refusals_in_a_row_write_one_stop(driving: Driving) -> None:
-    driving.send(MotorCommand(driving.left.index, "position", 1.0))
-    for _ in range(100):
-        driving.send(MotorCommand(driving.left.index, "position", 1.0))
-    assert driving.report["motor_stops"] == 1 and driving.report["refused"]["not_settable"] == 101
-    assert driving.speeds[0] == 0
 
 
 def test_velocity_0_is_accepted_also_on_the_way_to_a_position(driving: Driving) -> None:
@@ -288,20 +284,6 @@ def test_no_command_overtakes_an_older_one_of_its_motor() -> None:
     assert report["commands_in"] == report["commands_out"] + report["commands_superseded"]
 
 
-def test_no_led_overtakes_an_older_one() -> None:
-    driving = Driving("create2")
-    loop = driving.robot.loop
-    (index, *_) = [each.index for each in loop.body.session.devices if each.kind == "LED"]
-    fill_the_line(driving)
-    loop.controller.handle([LedValue(index, 1)], loop.scheduler.now())
-    while loop.body.is_busy(loop.scheduler.now()):
-        loop.scheduler.run(100_000)
-    loop.controller.handle([LedValue(index, 0)], loop.scheduler.now())
-    driving.robot.run(100)
-    bits, _, power = driving.robot.mock.leds
-    assert bits == power == 0
-
-
 @pytest.mark.parametrize("kind", sorted(SPEEDS))
 def test_a_stop_of_one_motor_that_the_port_does_not_take_is_not_reported(kind: str) -> None:
     driving = Driving(kind)
@@ -330,3 +312,54 @@ def test_an_available_torque_of_0_outlasts_a_stop_but_no_controller(driving: Dri
     loop.controller_comes()
     driving.send(MotorCommand(index, "velocity", 2.0))
     assert driving.speeds[0] != 0
+
+
+# --- the way of a motor command: what safety refuses, and that it is checked once -----------------
+
+
+INF = math.inf
+DEVICES: Devices = (*CAB, (LINEAR, "lift"))
+BODY = {
+    "limits": {
+        "left": MotorLimits(max_velocity=6, max_force=5),
+        "lift": MotorLimits(max_position=1),
+    },
+    "default_position": {"lift": 0.0},
+}
+
+
+def connected() -> FakeLoop:
+    loop = FakeLoop(DEVICES, body=BODY).connected()
+    loop.pilot.written.clear()
+    return loop
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        (MotorCommand(1, "velocity", math.nan), "nan"),
+        (MotorCommand(1, "velocity", INF), "infinite"),
+        (MotorCommand(1, "velocity", 6.5), "beyond_limit"),
+        (MotorCommand(1, "velocity", -6.5), "beyond_limit"),
+        (MotorCommand(3, "position", -INF), "infinite"),
+        (MotorCommand(3, "position", math.nan), "nan"),
+        (MotorCommand(3, "position", 1.5), "beyond_limit"),
+        (MotorCommand(1, "colour", 1.0), "no_such_field"),
+        (MotorCommand(1, "acceleration", -2.0), "out_of_range"),
+        (MotorSettings(1, INF, 7.0, -1.0, 1.0), "beyond_limit"),
+        (MotorSettings(1, INF, 1.0, -1.0, 5.5), "beyond_limit"),
+        (MotorSettings(1, INF, 1.0, math.nan, 1.0), "nan"),
+        (MotorSettings(1, 1.0, -1.0, -1.0, 1.0), "out_of_range"),
+    ],
+)
+def test_what_is_refused_never_reaches_the_body_and_is_counted_and_answered(
+    command: Command, reason: str
+) -> None:
+    loop = connected()
+    loop.controller.handle([command], loop.scheduler.time)
+    assert loop.robot.data() == b""
+    kind = LINEAR if command.index == 3 else ROTATIONAL
+    assert loop.pilot.messages() == [wire.bare(wire.ERROR, kind, command.index)]
+    assert loop.loop.report()["refused"] == {reason: 1}
+    loop.controller_leaves()
+    assert loop.robot.data() == b""  # no motor was commanded: no stop

@@ -8,6 +8,7 @@ import os
 import socket
 import threading
 import tty
+from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -17,8 +18,6 @@ from firmware_mocks.wc2ec import wire
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config
 from hilgw.config.model import armed
-from hilgw.control.events import BrakeDamping, LedValue, MotorCommand
-from hilgw.devices.kinds import Device
 from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.control_loop.emergency_stop import EmergencyStop
 from hilgw.engine.control_loop.watchdog import Watchdog
@@ -30,89 +29,81 @@ from hilgw.transports.serial import tty as serial_tty
 from tests.e2e.control_loop_peers import ROTATIONAL, sensor_data, set_value
 from tests.engine.control_loop.fakes import Connection, FakeLoop, SharedClock
 from tests.engine.control_loop.running import GO, STOP, RunningLoop, driving, robot_of
-from tests.engine.control_loop.scripted import ScriptedLoop
 
 
 def descriptors() -> int:
     return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
 
-def test_an_emergency_stop_writes_the_prepared_bytes_only_while_a_motor_moves() -> None:
+@pytest.fixture
+def stream() -> Iterator[tuple[socket.socket, socket.socket]]:
     ours, theirs = socket.socketpair()
+    theirs.settimeout(10)
     with ours, theirs:
-        stop = EmergencyStop()
-        stop.attach(Connection(fd=ours.fileno(), pending=0))
-        stop.trigger()
-        stop.prepare(b"stop")
-        stop.trigger()
-        assert theirs.recv(100) == b"stop"
-        assert stop.triggered == 1
-        stop.detach()
-        stop.prepare(b"stop")
-        stop.trigger()
-        assert stop.triggered == 1
+        yield ours, theirs
+
+
+def prepared(fd: int, pending: int = 0) -> EmergencyStop:
+    stop = EmergencyStop()
+    stop.attach(Connection(fd=fd, pending=pending))
+    stop.trigger()  # nothing is prepared
+    stop.prepare(b"stop")
+    return stop
+
+
+Stream = tuple[socket.socket, socket.socket]
+
+
+def test_an_emergency_stop_writes_the_prepared_bytes_only_while_a_motor_moves(
+    stream: Stream,
+) -> None:
+    ours, theirs = stream
+    stop = prepared(ours.fileno())
+    stop.trigger()
+    assert theirs.recv(100) == b"stop"
+    stop.detach()
+    stop.prepare(b"stop")
+    stop.trigger()
+    assert stop.triggered == 1
 
 
 def test_where_half_a_message_waits_the_connection_is_closed_instead(
-    monkeypatch: pytest.MonkeyPatch,
+    stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where no descriptor is free."""
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        theirs.settimeout(10)
-        stop = EmergencyStop()
-        stop.attach(Connection(fd=ours.fileno(), pending=3))
-        stop.prepare(b"stop")
-        with monkeypatch.context() as few:
-            few.setattr(os, "dup", Mock(side_effect=OSError(errno.EMFILE, "Too many open files")))
-            stop.trigger()
-        assert theirs.recv(100) == b""
-        stop.detach()
-        assert ours.fileno() >= 0 and not os.fstat(ours.fileno()).st_size
-
-
-def test_where_the_kernel_takes_no_byte_the_connection_is_closed_instead() -> None:
-    """Nothing waits in this process, and yet the stop would not leave."""
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        ours.setblocking(False)
-        theirs.settimeout(10)
-        sent = 0
-        with pytest.raises(BlockingIOError):
-            while True:
-                sent += ours.send(bytes(4096))
-        stop = EmergencyStop()
-        stop.attach(Connection(fd=ours.fileno(), pending=0))
-        stop.prepare(b"stop")
+    ours, theirs = stream
+    stop = prepared(ours.fileno(), pending=3)
+    with monkeypatch.context() as few:
+        few.setattr(os, "dup", Mock(side_effect=OSError(errno.EMFILE, "Too many open files")))
         stop.trigger()
-        while data := theirs.recv(65536):
-            sent -= len(data)
-        assert sent == 0
-        stop.detach()
-
-
-def test_on_a_line_the_stop_is_written_twice() -> None:
-    master, slave = os.openpty()
-    tty.setraw(slave)
-    stop = EmergencyStop()
-    stop.attach(Connection(fd=slave, pending=0))
-    stop.prepare(b"stop\0")
-    stop.trigger()
-    assert os.read(master, 100) == b"stop\0stop\0"
+    assert theirs.recv(100) == b""
     stop.detach()
-    os.close(slave)
-    os.close(master)
+    assert ours.fileno() >= 0 and not os.fstat(ours.fileno()).st_size
 
 
-def test_on_a_line_the_stop_overtakes_what_waits_in_the_kernel(
+def test_where_the_kernel_takes_no_byte_the_connection_is_closed_instead(stream: Stream) -> None:
+    """Nothing waits in this process, and yet the stop would not leave."""
+    ours, theirs = stream
+    ours.setblocking(False)
+    sent = 0
+    with pytest.raises(BlockingIOError):
+        while True:
+            sent += ours.send(bytes(4096))
+    stop = prepared(ours.fileno())
+    stop.trigger()
+    while data := theirs.recv(65536):
+        sent -= len(data)
+    assert sent == 0
+    stop.detach()
+
+
+def test_on_a_line_the_stop_overtakes_what_waits_in_the_kernel_and_is_written_twice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A UART sends what was written before, at its rate; the kernel of a pty does not keep it."""
     master, slave = os.openpty()
     tty.setraw(slave)
-    stop = EmergencyStop()
-    stop.attach(Connection(fd=slave, pending=0))
-    stop.prepare(b"stop")
+    stop = prepared(slave)
     os.write(slave, b"go on")
     flushed: list[bytes] = []
     monkeypatch.setattr(serial_tty, "discard", lambda fd: flushed.append(os.read(master, 100)))
@@ -123,25 +114,22 @@ def test_on_a_line_the_stop_overtakes_what_waits_in_the_kernel(
     os.close(master)
 
 
-def test_an_emergency_stop_keeps_no_descriptor() -> None:
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        before = descriptors()
-        stop = EmergencyStop()
-        for _ in range(10):
-            stop.attach(Connection(fd=ours.fileno(), pending=0))
-        stop.detach()
-        stop.detach()
-        assert descriptors() == before
-
-
-def test_a_connection_that_is_gone_or_has_no_descriptor_has_no_emergency_stop() -> None:
-    ours, theirs = socket.socketpair()
+def test_an_emergency_stop_keeps_no_descriptor(stream: Stream) -> None:
+    before = descriptors()
     stop = EmergencyStop()
-    stop.attach(Connection(fd=ours.fileno(), pending=0))
-    stop.prepare(b"stop")
-    theirs.close()
-    ours.close()
+    for _ in range(10):
+        stop.attach(Connection(fd=stream[0].fileno(), pending=0))
+    stop.detach()
+    stop.detach()
+    assert descriptors() == before
+
+
+def test_a_connection_that_is_gone_or_has_no_descriptor_has_no_emergency_stop(
+    stream: Stream,
+) -> None:
+    stop = prepared(stream[0].fileno())
+    for end in stream:
+        end.close()
     stop.trigger()
     stop.attach(Connection(fd=-1, pending=0))
     stop.prepare(b"stop")
@@ -154,13 +142,6 @@ def test_a_connection_that_is_gone_or_has_no_descriptor_has_no_emergency_stop() 
 
 CONFIGS = Path(__file__).parents[3] / "configs"
 REAL = "simulated: false"
-ROBOT = (
-    Device(name="wheel", kind="RotationalMotor", index=0),
-    Device(name="lamp", kind="LED", index=2),
-    Device(name="brake", kind="Brake", index=3),
-)
-
-
 # --- at the start ---------------------------------------------------------------------------------
 
 
@@ -233,26 +214,6 @@ def test_its_motors_stand_still_until_it_is_armed_and_one_line_shows_how() -> No
     assert loop.loop.report()["armed"]
 
 
-def test_its_leds_work_and_its_brakes_hold() -> None:
-    run = ScriptedLoop(ROBOT, armed=False)
-    light = LedValue(2, 1)
-    assert run.controller_sends(light) == [("body", "tune", light)]
-    assert run.controller_sends(BrakeDamping(3, 0.0)) == [("controller", "fault", 3)]
-    assert run.controller_sends(MotorCommand(0, "velocity", 1.0)) == [("controller", "fault", 0)]
-    assert run.loop.report()["refused"] == {"disarmed": 2}
-
-
-def test_a_robot_that_was_never_armed_has_no_latched_stop(tmp_path: Path) -> None:
-    """No SafetyError at the end: exit code 7 is for a stop that is latched."""
-    with RunningLoop(tmp_path, body=REAL) as running:
-        controller = running.controller()
-        controller.send(GO)
-        controller.wait_for(wire.bare(wire.ERROR, ROTATIONAL, 1))
-        controller.finish()
-        assert running.stops() == {}
-        assert running.report()["latched"] is None
-
-
 # --- disarmed ---------------------------------------------------------------------------------
 
 
@@ -308,9 +269,7 @@ def test_disarming_stops_the_motors_and_keeps_the_controller(tmp_path: Path) -> 
 
 
 def test_a_latched_stop_is_still_latched_when_the_robot_is_disarmed() -> None:
-    loop = FakeLoop(latch=True)
-    loop.robot_comes()
-    loop.controller_comes()
+    loop = FakeLoop(latch=True).connected()
     loop.controller.data_received(GO)
     loop.controller_leaves()
     loop.loop.safety.disarm(loop.scheduler.now())
@@ -346,17 +305,6 @@ class Watched:
         self.emergencies += 1
 
 
-def test_an_event_loop_in_time_is_never_late() -> None:
-    scheduler = Clock()
-    watchdog, watched = Watchdog(scheduler), Watched(200)
-    watchdog.watch(watched)
-    watchdog.start()
-    scheduler.run_until(scheduler.time + 10_000 * MS)
-    watchdog.stop()
-    assert watched.late == 0
-    assert watched.checks == pytest.approx(200, abs=2)
-
-
 def test_each_control_loop_has_its_own_late_limit() -> None:
     scheduler = Clock()
     watchdog, quick, patient = Watchdog(scheduler), Watched(100), Watched(500)
@@ -387,14 +335,6 @@ def test_in_simulated_time_no_thread_watches_the_jumps() -> None:
 def test_a_gateway_in_simulated_time_has_such_a_watchdog() -> None:
     assert ControlLoops(SimulatedClock(), simulated=True).watchdog.threaded is False
     assert ControlLoops(Clock()).watchdog.threaded is True
-
-
-def test_without_control_loops_the_watchdog_costs_nothing() -> None:
-    scheduler = Clock()
-    watchdog = Watchdog(scheduler)
-    watchdog.start()
-    assert scheduler.waiting == 0
-    watchdog.stop()
 
 
 class SleepingThread:

@@ -67,15 +67,6 @@ def live(loop: FakeLoop, milliseconds: int) -> None:
         loop.run(50)
 
 
-def test_values_and_commands_pass_in_frames() -> None:
-    loop = on_lines()
-    loop.body.data_received(frame(sensor_data(0, 3.0)))
-    assert frames(loop.pilot) == [sensor_data(0, 3.0)]
-    loop.controller.data_received(frame(GO))
-    assert frames(loop.robot) == [GO]
-    assert loop.statistics.latency.count == 1
-
-
 def test_devices_that_no_version_names_pass_under_their_number_and_keep_their_place() -> None:
     devices: Devices = ((200, "new"), (DISTANCE, "ds"), (0, "none"), (255, "last"))
     loop = FakeLoop(devices, serial=True)
@@ -221,20 +212,6 @@ def test_a_stop_overtakes_the_commands_that_wait_for_the_line() -> None:
     assert set(out[out.index(stop[0]) :]) == set(stop)
     counts = loop.statistics.counts
     assert counts["commands_in"] == counts["commands_out"] + counts["commands_superseded"]
-
-
-def test_a_deadline_in_the_gateway_holds_on_a_line_too() -> None:
-    loop = on_lines(command_timeout_s=0.2)
-    loop.controller.data_received(frame(GO))
-    for _ in range(10):  # signs of life
-        loop.run(50)
-        loop.body.data_received(frame(sensor_data(0, 1.0)))
-        loop.controller.data_received(frame(wire.bare(wire.ENABLE_SENSOR, DISTANCE, 0)))
-    assert not loop.safety.stops
-    loop.run(190)
-    assert not loop.safety.stops
-    loop.run(20)
-    assert loop.safety.stops == {"command_timeout": 1}
 
 
 def test_a_deadline_counts_from_when_the_line_has_carried_what_the_controller_waits_for() -> None:

@@ -4,13 +4,32 @@ from typing import Any
 
 import pytest
 
-from hilgw.control.events import LedValue, MotorCommand, SensorSwitch, SensorValue, Write
+from hilgw.control.events import (
+    BrakeDamping,
+    DeviceFault,
+    HardwareFault,
+    LedValue,
+    MotorCommand,
+    MotorField,
+    PacketIn,
+    PacketOut,
+    SensorSwitch,
+    SensorValue,
+    Write,
+)
 from hilgw.control.modes import RobotMode
+from hilgw.control.safety import SafetyState
+from hilgw.control.safety_settings import SafetySettings
 from hilgw.devices.kinds import Device, MotorLimits
+from hilgw.engine.control_loop.context import LoopContext
+from hilgw.engine.control_loop.devices.radios import Radios
+from hilgw.engine.control_loop.loop import ControlLoop
+from hilgw.engine.control_loop.parts import LoopBody, no_controller
 from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.supervisor import PortListener
 from hilgw.errors import AdapterError, HilgwError, PeerError, SafetyError
-from tests.engine.control_loop.scripted import ScriptedLoop
+from tests.engine.control_loop.on_mocks import OnMock
+from tests.engine.control_loop.scripted import ScriptedBody, ScriptedLoop
 
 WHEEL = Device(name="wheel", kind="RotationalMotor", index=0, limits=MotorLimits(max_velocity=2.0))
 DEVICES = (
@@ -100,7 +119,6 @@ def test_no_error_of_a_session_escapes_or_leaves_a_motor_running(
 
 def test_a_body_whose_emergency_stop_cannot_be_prepared_stops_at_once() -> None:
     run = ScriptedLoop([WHEEL])
-    assert run.body is not None
     run.body.supervisor = failures = Failures()
 
     def raising() -> bytes:
@@ -118,7 +136,6 @@ def test_a_body_whose_emergency_stop_cannot_be_prepared_stops_at_once() -> None:
 def test_a_body_that_answers_a_command_with_no_outcome_has_failed(answer: Any) -> None:
     """As a body of an earlier interface does, whose answer was the events alone."""
     run = ScriptedLoop([WHEEL])
-    assert run.body is not None
     run.body.supervisor = failures = Failures()
     run.sessions[run.body].command = lambda command, now: answer  # type: ignore[attr-defined]
     assert run.controller_sends(GO) == [("body", "stop", "fault")]
@@ -128,7 +145,6 @@ def test_a_body_that_answers_a_command_with_no_outcome_has_failed(answer: Any) -
 
 def test_a_body_that_fails_when_it_is_asked_for_faults_is_not_armed() -> None:
     run = ScriptedLoop([WHEEL], on_fault="stop")
-    assert run.body is not None
     run.body.supervisor = failures = Failures()
 
     def raising() -> list[str]:
@@ -140,3 +156,190 @@ def test_a_body_that_fails_when_it_is_asked_for_faults_is_not_armed() -> None:
         run.loop.arm()
     assert not run.loop.safety.state.armed
     assert [type(each) for each in failures.errors] == [AdapterError]
+
+
+# --- a body that reports a fault of its hardware: `safety: {on_fault: stop|report}` ---------------
+
+
+ROBOT = (
+    Device(name="wheel", kind="RotationalMotor", index=0),
+    Device(name="arm", kind="RotationalMotor", index=1),
+)
+FORWARD = MotorCommand(0, "velocity", 1.0)
+FAULT = "'arm': hardware error: overload"
+
+
+def body_of(run: ScriptedLoop, remote: bool = False) -> ScriptedBody:
+    session = run.sessions[run.remote if remote else run.body]
+    assert isinstance(session, ScriptedBody)
+    return session
+
+
+@pytest.mark.parametrize("latch", [True, False])
+def test_a_fault_stops_all_motors_and_latches(latch: bool) -> None:
+    run = ScriptedLoop(ROBOT, on_fault="stop", latch=latch)
+    run.controller_sends(FORWARD)
+    assert run.body_reports(HardwareFault(1)) == [
+        ("body", "stop", "hardware_fault"),
+        ("controller", "fault", 1),
+    ]
+    state = run.loop.safety.state
+    assert state.latched == "hardware_fault" and not state.armed
+    assert state.stops == {"hardware_fault": 1}
+    assert run.controller_sends(FORWARD) == [("controller", "fault", 0)]
+    assert run.controller.transport is not None  # the controller stays
+
+
+def test_a_fault_at_rest_latches_too() -> None:
+    run = ScriptedLoop(ROBOT, on_fault="stop")
+    run.body_reports(HardwareFault(1))
+    state = run.loop.safety.state
+    assert state.latched == "hardware_fault" and not state.armed and not state.stops
+    assert run.controller_sends(FORWARD) == [("controller", "fault", 0)]
+
+
+def test_a_robot_with_a_fault_is_not_armed_and_the_answer_names_it() -> None:
+    run = ScriptedLoop(ROBOT, on_fault="stop")
+    body_of(run).hardware_faults = [FAULT]
+    run.body_reports(HardwareFault(1))
+    with pytest.raises(SafetyError, match="not armed: 'arm': hardware error: overload"):
+        run.loop.arm()
+    assert not run.loop.safety.state.armed
+    body_of(run).hardware_faults = []
+    run.loop.arm()
+    assert run.controller_sends(FORWARD) == [("body", "command", FORWARD)]
+
+
+@pytest.mark.parametrize("safety", [{"on_fault": "report"}, {}], ids=["report", "simulated"])
+def test_a_fault_may_be_a_report_only(safety: dict[str, str]) -> None:
+    """As it always is of a simulated body, unless the configuration has otherwise."""
+    run = ScriptedLoop(ROBOT, **safety)
+    body_of(run).hardware_faults = [FAULT]
+    run.controller_sends(FORWARD)
+    assert run.body_reports(HardwareFault(1)) == [("controller", "fault", 1)]
+    assert run.loop.safety.state.moving
+    run.loop.arm()
+
+
+def test_an_error_of_wc2ec_is_a_report() -> None:
+    run = ScriptedLoop(ROBOT, on_fault="stop")
+    run.controller_sends(FORWARD)
+    assert run.body_reports(DeviceFault(1)) == [("controller", "fault", 1)]
+    assert run.loop.safety.state.moving and run.loop.safety.state.armed
+
+
+def test_a_real_body_that_only_follows_stops_alone() -> None:
+    """A remote body is real: its faults stop and latch without a word in the file."""
+    run = ScriptedLoop(ROBOT, remote=ROBOT, mode=RobotMode.SHADOW)
+    run.controller_sends(FORWARD)
+    first, second = run.loop.safeties
+    assert run.remote_reports(HardwareFault(1)) == [("remote", "stop", "hardware_fault")]
+    assert second.state.latched == "hardware_fault" and first.state.moving
+    body_of(run, remote=True).hardware_faults = [FAULT]
+    with pytest.raises(SafetyError, match="overload"):
+        run.loop.arm()
+
+
+def test_a_shadow_does_not_drive_on_when_the_first_body_has_a_fault() -> None:
+    """It would get no command any more."""
+    run = ScriptedLoop(ROBOT, remote=ROBOT, mode=RobotMode.SHADOW, on_fault="stop")
+    run.controller_sends(FORWARD)
+    calls = run.body_reports(HardwareFault(1))
+    assert ("body", "stop", "hardware_fault") in calls
+    assert ("remote", "stop", "hardware_fault") in calls
+    assert run.loop.safeties[1].state.latched is None
+
+
+# --- a wheel of a Create 2 that draws too much current stops the robot: asked of the mock's w -----
+
+
+def driving(*, on_fault: str) -> OnMock:
+    robot = OnMock("create2", simulated=False, armed=True, on_fault=on_fault).start()
+    for motor in robot.motors:
+        command = MotorCommand(motor.index, MotorField.VELOCITY, 2.0)
+        robot.loop.loop.events([command], robot.loop.scheduler.now())
+    robot.run(100)
+    assert robot.moves
+    return robot
+
+
+def test_an_overcurrent_stops_latches_and_keeps_the_robot_from_being_armed() -> None:
+    robot = driving(on_fault="stop")
+    robot.mock.set("overcurrent", "left")
+    robot.run(60)
+    assert robot.mock.drive == (0, 0)
+    assert robot.loop.safety.latched == "hardware_fault"
+    with pytest.raises(SafetyError, match="'left wheel motor': overcurrent"):
+        robot.loop.loop.arm()
+    robot.mock.set("overcurrent", "none")
+    robot.run(60)
+    robot.loop.loop.arm()
+    assert robot.loop.safety.armed
+
+
+def test_an_overcurrent_is_only_shown_where_on_fault_is_report() -> None:
+    robot = driving(on_fault="report")
+    robot.mock.set("overcurrent", "left")
+    robot.run(60)
+    assert robot.moves
+
+
+# --- a robot without a body or without a controller; what reaches an end that is there, and o -----
+
+
+PACKET = PacketIn(1, 1, 1.0, (0.0, 0.0, 1.0), b"x")
+
+
+def test_each_request_to_a_robot_without_a_body_is_refused_counted_and_answered() -> None:
+    run = ScriptedLoop(body=False)
+    for request in (FORWARD, LedValue(1, 1), PacketOut(2, 1, b"x")):
+        assert run.controller_sends(request) == [("controller", "fault", request.index)]
+    report = run.loop.report()
+    assert report["refused"] == {"no_body": 3} and report["commands_in"] == 1
+    assert report["body"] is None and list(report["counts"]) == ["controller"]
+    assert run.observer.refusals == [("cab", "no_body", "this robot has no body")] * 3
+
+
+def test_a_robot_without_a_body_that_is_not_armed_refuses_for_want_of_a_body() -> None:
+    run = ScriptedLoop(body=False, armed=False)
+    for request in (FORWARD, BrakeDamping(1, 1.0)):
+        assert run.controller_sends(request) == [("controller", "fault", request.index)]
+    assert run.loop.report()["refused"] == {"no_body": 2}
+    assert run.observer.refusals == [("cab", "no_body", "this robot has no body")] * 2
+
+
+def test_a_packet_for_a_controller_that_the_robot_does_not_have_is_refused() -> None:
+    run = ScriptedLoop()
+    context = LoopContext("cart", run.scheduler, run.observer, run.watchdog)
+    body = run.new_body([WHEEL])
+    state = SafetyState(SafetySettings(), simulated=True)
+    loop = ControlLoop(context, LoopBody(body, state), no_controller(context), Radios(None))
+    loop.start()
+    run.connect(body)
+    run.sessions[body].script(PACKET)
+    body.data_received(b"?")
+    report = loop.report()
+    assert report["refused"] == {"no_controller": 1} and report["controller"] is None
+    assert list(report["counts"]) == ["body"]
+    assert loop.presence.absence() == "" and loop.is_complete
+
+
+def test_a_controller_that_swamps_the_gateway_stops_each_body_once() -> None:
+    run = ScriptedLoop([WHEEL])
+    run.controller_sends(FORWARD)
+    run.calls.clear()
+    assert run.loop.swamped(run.scheduler.now())
+    assert run.calls.count(("body", "stop", "swamped")) == 1
+
+
+def test_an_error_of_a_session_is_contained_and_reported_once() -> None:
+    run = ScriptedLoop([WHEEL])
+    run.controller_sends(FORWARD)
+
+    def fails(text: str) -> str:
+        raise ValueError(text)
+
+    assert run.body.ask("otherwise", fails, "a defect") == "otherwise"
+    assert run.body.ask("otherwise", str.upper, "well") == "WELL"
+    assert not run.body.call(run.scheduler.now(), fails, "a defect")
+    assert run.loop.safety.state.stops == {"fault": 1}

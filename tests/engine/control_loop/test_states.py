@@ -3,16 +3,21 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from hilgw.cli.output.live_table import LiveTable
 from hilgw.cli.output.text import Style
-from hilgw.control.events import MotorCommand, SensorValue
+from hilgw.control.events import Accepted, MotorCommand, Outcome, SensorValue
 from hilgw.control.modes import RobotMode
+from hilgw.devices.kinds import Device, MotorLimits, Refusal
+from hilgw.engine.control_loop.bodies import body_end
+from hilgw.engine.control_loop.devices import readings
 from hilgw.engine.gateway import Gateway
-from hilgw.engine.observer import CommandEvent, ValueEvent
-from hilgw.events.kinds import Armed, Cell, Command, Placed, Port, Stopped, Value, cell_of
-from hilgw.medium.pose import Pose
+from hilgw.engine.observer import CommandEvent, ControlLoopStatus, ValueEvent
+from hilgw.events.kinds import Armed, Cell, Command, Port, Stopped, Value, cell_of
 from hilgw.protocols.gateway.messages import keys_of
-from tests.e2e.control_loop_peers import sensor_data
+from tests.e2e.control_loop_peers import sensor_data, set_value
+from tests.engine.control_loop.fakes import FakeLoop
 from tests.engine.control_loop.running import STOP, RunningLoop, driving, robot_of
 from tests.engine.control_loop.scripted import ScriptedLoop
 from tests.engine.control_loop.test_modes import FORWARD, REAL, SIMULATED
@@ -79,14 +84,6 @@ def test_a_robot_that_was_disarmed_has_been_so_since_then(tmp_path: Path) -> Non
         assert of(running.gateway, Command, "left").applied == {"velocity": 0.0}
 
 
-def test_where_an_object_is_comes_to_one_who_looks_later(tmp_path: Path) -> None:
-    with RunningLoop(tmp_path) as running:
-        for pose, position in ((Pose((1.0, 2.0, 0.0)), [1.0, 2.0, 0.0]), (None, None)):
-            running.gateway.scene.place("cab", pose)
-            found = of(running.gateway, Placed, "cab")
-            assert (found.position, found.since_ns) == (position, running.clock.now())
-
-
 def test_the_newest_value_of_a_sensor_has_its_time(tmp_path: Path) -> None:
     with RunningLoop(tmp_path) as running:
         running.controller()
@@ -129,3 +126,140 @@ def test_a_command_to_no_motor_of_the_robot_is_not_kept() -> None:
     for index in range(9, 500):
         run.controller_sends(MotorCommand(index, "velocity", 1.0))
     assert list(run.loop.newest()) == []
+
+
+# --- what observers get once a second: nothing of a body that is gone counts as current -----------
+
+
+def moved() -> FakeLoop:
+    loop = FakeLoop()
+    loop.loop.start()
+    loop.robot_comes()
+    loop.run(200)
+    loop.controller_comes()
+    loop.controller.data_received(set_value(1, 5.0))
+    loop.body.data_received(sensor_data(0, 0.75))
+    return loop
+
+
+def last(loop: FakeLoop) -> ControlLoopStatus:
+    loop.run(1000)
+    return loop.observer.statuses[-1]
+
+
+def test_while_the_body_is_gone_its_values_are_of_the_past() -> None:
+    loop = moved()
+    status = last(loop)
+    assert status.body_down_s is None and status.motors == {"left": {"velocity": 5.0}}
+    assert status.sensors == {"ds": 0.75}
+    loop.robot_leaves()
+    loop.run(3000)
+    status = loop.observer.statuses[-1]
+    assert status.body_down_s is not None and 2 < status.body_down_s <= 3
+    assert status.motors == {} and status.past_motors == {"left": {"velocity": 5.0}}
+    assert status.sensors == {} and status.past_sensors == {"ds": 0.75}
+    assert loop.loop.report()["motors"] == {"left": {"velocity": 5.0}}
+    assert loop.loop.report()["sensors"] == {"ds": 0.75}
+
+
+def test_the_body_that_returns_was_given_nothing_yet() -> None:
+    loop = moved()
+    loop.robot_leaves()
+    loop.robot_comes()
+    status = last(loop)
+    assert status.body_down_s is None and status.motors == {}
+    assert status.past_motors == {"left": {"velocity": 5.0}}
+    loop.controller_comes()
+    loop.controller.data_received(set_value(1, 2.0))
+    status = last(loop)
+    assert status.motors == {"left": {"velocity": 2.0}} and status.past_motors == {}
+
+
+def test_a_command_that_the_connection_did_not_take_was_not_applied() -> None:
+    loop = moved()
+    loop.robot.full = True
+    loop.controller.data_received(set_value(1, -3.0))
+    assert loop.statistics.motors == {"left": {"velocity": 5.0}}
+    assert loop.loop.report()["commands_out"] == 1
+
+
+# --- each motor command with its outcome is an event, and so is each value that was passed on -----
+
+
+WHEEL = Device(name="wheel", kind="RotationalMotor", index=0, limits=MotorLimits(max_velocity=2.0))
+GYRO = Device(name="gyro", kind="DistanceSensor", index=1)
+SLOW, FAST, UNKNOWN = (
+    MotorCommand(index, "velocity", value) for index, value in ((0, 1.0), (0, 9.0), (7, 1.0))
+)
+
+
+class Watched:
+    """A control loop, and the events of its commands and values."""
+
+    def __init__(self, run: ScriptedLoop) -> None:
+        self.run = run
+        self.commands: list[CommandEvent] = []
+        self.values: list[ValueEvent] = []
+        run.observer.motor_command = self.commands.append
+        run.observer.sensor_value = self.values.append
+
+    def outcomes(self) -> list[tuple[str, str, Outcome]]:
+        return [(each.body, each.device, each.outcome) for each in self.commands]
+
+
+def reasons(watched: Watched) -> list[str]:
+    outcomes = [each.outcome for each in watched.commands]
+    return [each.reason if isinstance(each, Refusal) else each for each in outcomes]
+
+
+def test_each_command_is_an_event_with_its_outcome() -> None:
+    watched = Watched(ScriptedLoop([WHEEL]))
+    watched.run.controller_sends(SLOW)
+    now = watched.run.scheduler.now()
+    assert watched.commands == [
+        CommandEvent("cab", "", "wheel", SLOW, Accepted.SENT, {"velocity": 1.0}, now)
+    ]
+    watched.run.controller_sends(FAST, UNKNOWN)
+    assert reasons(watched) == ["sent", "beyond_limit", "unknown_device"]
+    watched.run.loop.end()
+    watched.run.controller_sends(SLOW)
+    assert reasons(watched)[3:] == ["gateway_ended"]
+
+
+def test_a_shadow_reports_its_own_outcome() -> None:
+    other = Device(name="wheel", kind="RotationalMotor", index=3)
+    run = ScriptedLoop([WHEEL], remote=[other], mode=RobotMode.SHADOW)
+    run.pass_ms(200)
+    watched = Watched(run)
+    run.controller_sends(SLOW)
+    assert watched.outcomes() == [
+        ("body", "wheel", Accepted.SENT),
+        ("remote", "wheel", Accepted.SENT),
+    ]
+
+
+def test_each_value_that_was_passed_on_is_an_event_and_no_other() -> None:
+    watched = Watched(ScriptedLoop([WHEEL, GYRO]))
+    run = watched.run
+    run.body_reports(SensorValue(1, 0.5))
+    run.pilot.stalled = True
+    run.pilot.write(b"waits")
+    run.body_reports(SensorValue(1, 1.0))
+    run.body_reports(SensorValue(1, 2.0))
+    now = run.scheduler.now()
+    assert watched.values == [ValueEvent("cab", "gyro", 0.5, now)]
+    run.pilot.accept()
+    assert watched.values[1:] == [ValueEvent("cab", "gyro", 2.0, now)]
+    run.controller.detach()
+    run.body_reports(SensorValue(1, 3.0))
+    assert len(watched.values) == 2
+
+
+def test_without_an_observer_nothing_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(body_end, "CommandEvent", None)
+    monkeypatch.setattr(readings, "ValueEvent", None)
+    run = ScriptedLoop([WHEEL, GYRO])
+    run.controller_sends(SLOW)
+    run.body_reports(SensorValue(1, 0.5))
+    report = run.loop.report()
+    assert (report["commands_out"], report["values_in"]) == (1, 1)

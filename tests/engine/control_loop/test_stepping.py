@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
+from hilgw.controllers.webots.session import WebotsControllerSession
 from hilgw.devices.steps import StepClock
+from hilgw.engine.control_loop.servers.webots_server import PAUSE_S, Pause
 from hilgw.engine.control_loop.stepping import Sampler, StepGrid, Stepper
 from hilgw.engine.robot.schedule import DEPARTURE, SAMPLE, Schedule
 from hilgw.engine.simulated.pace import Hold, Holds
+from hilgw.protocols.webots.requests import encode_request
+from hilgw.protocols.webots.robot_messages import RobotConfiguration
 from hilgw.testing.sim import Clock
 
 MS = 1_000_000
@@ -50,34 +56,12 @@ class Steps:
         self.stepper.request(duration_ms)
 
 
-def test_an_immediate_request_is_answered_at_once_and_takes_no_time() -> None:
-    steps = Steps()
-    steps.at(40).request(0)
-    assert steps.answers == [(40, 32, 0)]
-    steps.at(50).request(32)
-    steps.at(63)
-    assert len(steps.answers) == 1
-    steps.at(64)
-    assert steps.answers[1:] == [(64, 64, 0)]
-
-
 @pytest.mark.parametrize(("duration", "end"), [(1, 32), (32, 32), (33, 64), (64, 64), (100, 128)])
 def test_a_step_takes_whole_basic_steps(duration: int, end: int) -> None:
     steps = Steps()
     steps.request(duration)
     steps.at(200)
     assert steps.answers == [(end, end, 0)]
-
-
-def test_a_controller_that_computes_for_a_part_of_its_step_keeps_its_period() -> None:
-    """Two basic steps each, the second of which it asks for in the middle of the first."""
-    for synchronization in (True, False):
-        steps = Steps(synchronization=synchronization)
-        steps.request(64)
-        steps.at(64 + 40).request(64)
-        steps.at(1000)
-        assert [time for _, time, _ in steps.answers] == [64, 128]
-        assert steps.late == []
 
 
 def test_with_synchronization_a_late_request_ends_at_the_next_step_end_and_returns_0() -> None:
@@ -199,13 +183,6 @@ def test_a_step_is_sampled_at_the_basic_steps_at_which_something_is_due(
     assert sensor.samples == samples  # the session samples at its answer by itself
 
 
-def test_a_step_of_one_basic_step_does_not_ask_what_is_due() -> None:
-    steps, sensor = sampled(1)
-    steps.request(32)
-    steps.at(32)
-    assert (sensor.asked, steps.answers) == (0, [(32, 32, 0)])
-
-
 def test_a_late_timer_changes_neither_samples_nor_what_is_there_to_be_sampled() -> None:
     """The timer of the first basic step fires when the whole step is over. Packets depart at each
     basic step, and are reported when all that is due is done."""
@@ -287,3 +264,46 @@ def test_a_controller_holds_simulated_time_from_its_answer_to_its_request() -> N
     assert is_held()
     stepper.reset()
     assert not is_held()
+
+
+# --- a controller that computes for long between two steps is named once --------------------------
+
+
+class Session:
+    is_served = False
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+
+
+def test_a_pause_is_long_once_and_a_step_ends_it() -> None:
+    session = Session()
+    pause = Pause(session)
+    seen = [pause.is_long(at / 2, runs=True) for at in range(40)]
+    assert seen.index(True) == PAUSE_S * 2 and seen.count(True) == 1
+    session.counts["steps"] += 1
+    assert [pause.is_long(20.0 + at, runs=True) for at in range(7)] == [False] * 5 + [True, False]
+
+
+def test_a_controller_that_waits_for_an_answer_or_is_absent_makes_no_pause() -> None:
+    session = Session()
+    pause = Pause(session)
+    session.is_served = True
+    assert not any(pause.is_long(float(at), runs=True) for at in range(20))
+    session.is_served = False
+    assert not any(pause.is_long(20.0 + at, runs=False) for at in range(20))
+    assert [pause.is_long(40.0 + at, runs=True) for at in range(6)] == [False] * 4 + [True, False]
+
+
+def test_a_session_serves_while_a_request_waits_and_after_the_end() -> None:
+    session = WebotsControllerSession(RobotConfiguration(name="rover", basicTimeStep=32.0))
+    session.open(0)
+    assert not session.is_served
+    session.receive(encode_request(0, ()), 0)
+    assert session.is_served
+    session.answer(0)
+    assert not session.is_served
+    session.receive(encode_request(32, ()), 0)
+    assert session.is_served
+    session.quit()
+    assert session.is_served

@@ -24,7 +24,7 @@ from tests.e2e.control_loop_peers import (
 from tests.engine.control_loop.fakes import MS, FakeLoop, SharedClock
 from tests.engine.control_loop.running import GO, STOP, RunningLoop, driving, robot_of
 
-ROUNDS = 17
+ROUNDS = 3
 
 
 def stop_after(running: RunningLoop, begin_ns: int) -> float:
@@ -35,65 +35,46 @@ def stop_after(running: RunningLoop, begin_ns: int) -> float:
 # --- the controller goes ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("way", [Peer.finish, Peer.half_close])
-def test_a_controller_that_leaves_stops_the_motors_once(
-    tmp_path: Path, way: Callable[[Peer], None]
+GARBAGE = [
+    b"\x05",  # a reserved command
+    b"\x82\x63\x01",  # a type without a length
+    b"\x82\x27\x01\x00\x00\x00\x00\xff\xff\xff\xff",  # a packet of 4 GiB
+    b"\x83\x26\x01",  # another length than the device's
+    b"GET / HTTP/1.1\r\n\r\n",
+    bytes(range(200, 256)),
+]
+
+
+def leaves_with_a_session_that_reports_no_end(controller: Peer, running: RunningLoop) -> None:
+    running.tcp_server.supervised.session.close = list
+    controller.finish()
+
+
+@pytest.mark.parametrize(
+    ("way", "reason"),
+    [
+        (lambda controller, _: controller.finish(), "disconnected"),
+        (lambda controller, _: controller.half_close(), "disconnected"),
+        (leaves_with_a_session_that_reports_no_end, "disconnected"),
+        *(
+            (lambda it, _, data=data: it.send(data + 11 * b"\0", set_value(1, 9.0)), "protocol")
+            for data in GARBAGE
+        ),
+    ],
+)
+def test_each_end_of_a_controller_stops_the_motors_once(
+    tmp_path: Path, way: Callable[[Peer, RunningLoop], None], reason: str
 ) -> None:
     with RunningLoop(tmp_path) as running:
         for _ in range(ROUNDS):
             controller = driving(running)
             begin = running.clock.time
-            way(controller)
+            way(controller, running)
             assert stop_after(running, begin) == 0
-        assert running.stops() == {"disconnected": ROUNDS}
+            controller.wait_for_end()
+        assert running.stops() == {reason: ROUNDS}
         assert running.report()["motors"]["left"] == {"velocity": 0.0}
-
-
-def test_a_session_that_reports_nothing_of_its_end_stops_the_motors_all_the_same(
-    tmp_path: Path,
-) -> None:
-    with RunningLoop(tmp_path) as running:
-        controller = driving(running)
-        running.tcp_server.supervised.session.close = list
-        controller.finish()
-        robot_of(running).wait_for(STOP)
-        assert running.stops() == {"disconnected": 1}
-
-
-def test_a_controller_that_moved_nothing_stops_nothing(tmp_path: Path) -> None:
-    with RunningLoop(tmp_path) as running:
-        running.controller().finish()
-        running.until(lambda: running.log.states[-1][:2] == ("cab.controller", State.WAITING))
-        driving(running).finish()
-        robot_of(running).wait_for(STOP)
-        assert running.stops() == {"disconnected": 1}  # one that moved
-        assert robot_of(running).received == b""  # a simulated robot gets no other
-
-
-@pytest.mark.parametrize(
-    "garbage",
-    [
-        b"\x05",  # a reserved command
-        b"\x82\x63\x01",  # a type without a length
-        b"\x82\x27\x01\x00\x00\x00\x00\xff\xff\xff\xff",  # a packet of 4 GiB
-        b"\x83\x26\x01",  # another length than the device's
-        b"GET / HTTP/1.1\r\n\r\n",
-        bytes(range(200, 256)),
-    ],
-)
-def test_what_cannot_be_read_stops_the_motors_and_ends_the_connection(
-    tmp_path: Path, garbage: bytes
-) -> None:
-    with RunningLoop(tmp_path) as running:
-        controller = driving(running)
-        begin = running.clock.time
-        controller.send(garbage + 11 * b"\0", set_value(1, 9.0))
-        assert stop_after(running, begin) == 0
-        controller.wait_for_end()
-        assert running.stops() == {"protocol": 1}
         assert set_value(1, 9.0) not in robot_of(running).received
-        assert any(garbage[:1].hex() in notice for notice in running.log.notices)
-        driving(running).finish()  # the next one is welcome
 
 
 def test_a_linear_motor_goes_to_its_default_or_holds(tmp_path: Path) -> None:
@@ -137,11 +118,6 @@ def test_a_controller_that_commands_no_more_is_stopped_and_disconnected(tmp_path
         controller.wait_for_end()
         assert running.stops() == {"command_timeout": 1}
         driving(running).finish()
-
-
-def test_a_simulated_body_has_no_deadline_unless_it_is_asked_for(tmp_path: Path) -> None:
-    with RunningLoop(tmp_path) as running:
-        assert running.cab.safety.state.timeout_ns == 0
 
 
 # --- a stop that lasts ------------------------------------------------------------------------
@@ -278,26 +254,15 @@ def test_a_controller_session_that_raises_stops_the_motors_and_is_used_again(
     tmp_path: Path,
 ) -> None:
     with RunningLoop(tmp_path) as running:
-        controller = driving(running)
         session = running.tcp_server.supervised.session
-        session.receive = broken
-        controller.send(GO)
-        robot_of(running).wait_for(STOP)
-        controller.wait_for_end()
-        assert running.stops() == {"fault": 1}
-        delattr(session, "receive")
-        driving(running)
-
-
-def test_what_controllers_send_never_uses_up_the_restarts(tmp_path: Path) -> None:
-    with RunningLoop(tmp_path) as running:
-        session = running.tcp_server.supervised.session
-        session.receive = broken
-        for _ in range(FAULTS_ALLOWED + 2):
-            controller = running.controller()
+        for _ in range(FAULTS_ALLOWED + 2):  # what controllers send uses up no restarts
+            controller = driving(running)
+            session.receive = broken
             controller.send(GO)
+            robot_of(running).wait_for(STOP)
             controller.wait_for_end()
-        delattr(session, "receive")
+            delattr(session, "receive")
+        assert running.stops() == {"fault": FAULTS_ALLOWED + 2}
         driving(running)
 
 

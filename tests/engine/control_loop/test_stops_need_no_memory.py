@@ -52,6 +52,12 @@ def resting(kind: str, *, simulated: bool) -> OnMock:
     return robot
 
 
+def driven(kind: str) -> OnMock:
+    robot = OnMock(kind, simulated=False, armed=True).start()
+    robot.drive()
+    return robot
+
+
 def stops_in(robot: OnMock) -> int:
     return len(robot.stop.findall(robot.written))
 
@@ -128,8 +134,7 @@ def test_no_stop_is_added_when_a_robot_connects(kind: str) -> None:
 @pytest.mark.parametrize("kind", ON_LINES)
 @pytest.mark.parametrize("cause", [*BY_HAND, *AT_AN_END])
 def test_a_robot_whose_first_stop_is_damaged_stops(kind: str, cause: str) -> None:
-    robot = OnMock(kind, simulated=False, armed=True).start()
-    robot.drive()
+    robot = driven(kind)
     robot.is_cut = True
     (BY_HAND | AT_AN_END)[cause](robot)
     assert robot.ms_to_stop(LIMIT_MS) >= 0
@@ -151,8 +156,7 @@ def copies_of(robot: OnMock) -> list[int]:
 
 
 def test_copies_leave_30_ms_apart_and_the_run_waits_for_them() -> None:
-    robot = OnMock("create2", simulated=False, armed=True).start()
-    robot.drive()
+    robot = driven("create2")
     robot.loop.loop.end(by_hand=True)
     assert not robot.loop.loop.has_drained()
     times = copies_of(robot)
@@ -164,8 +168,7 @@ def test_copies_leave_30_ms_apart_and_the_run_waits_for_them() -> None:
 
 
 def test_arming_ends_the_copies() -> None:
-    robot = OnMock("create2", simulated=False, armed=True).start()
-    robot.drive()
+    robot = driven("create2")
     disarm(robot)
     robot.run(10)
     robot.loop.loop.arm()
@@ -186,8 +189,7 @@ def test_a_command_ends_the_copies_of_its_motor() -> None:
 
 
 def test_one_motor_that_a_refusal_stops_gets_its_stop_three_times() -> None:
-    robot = OnMock("create2", simulated=False, armed=True).start()
-    robot.drive()
+    robot = driven("create2")
     robot.is_cut = True
     send(robot, MotorCommand(robot.motors[0].index, MotorField.TORQUE, 1.0))  # it has velocities
     robot.run(10)
@@ -255,29 +257,22 @@ def test_an_arm_that_was_moved_by_hand_does_not_swing_back() -> None:
 # --- whether it has left --------------------------------------------------------------------------
 
 
-def test_a_stop_on_a_stalled_line_is_not_reported_as_one() -> None:
-    robot = OnMock("create2", simulated=False, armed=True).start()
-    robot.drive()
-    robot.loop.robot.stalled = True
-    disarm(robot)
-    robot.run(100)
-    assert robot.loop.observer.stops == [] and robot.loop.loop.safety.stops.is_leaving
-    robot.run(LEAVE_NS // NS_PER_MS)
-    assert robot.loop.observer.stops == [] and not robot.loop.loop.safety.stops.is_leaving
-    assert robot.loop.loop.unconfirmed == {"cab.body": "the line takes no bytes"}
-    assert any("stop not confirmed: the line takes" in each for each in robot.loop.observer.notices)
-
-
-def test_motors_are_stopped_once_the_bytes_have_left() -> None:
-    robot = OnMock("create2", simulated=False, armed=True).start()
-    robot.drive()
-    robot.loop.robot.stalled = True
-    disarm(robot)
-    robot.run(100)
-    robot.loop.robot.accept()
-    robot.run(20)
-    assert robot.loop.observer.stops == [("disarmed", "the user disarmed the robot")]
-    assert robot.loop.loop.unconfirmed == {}
+def test_a_stop_on_a_stalled_line_is_reported_once_it_has_left() -> None:
+    for leaves in (False, True):
+        robot = driven("create2")
+        robot.loop.robot.stalled = True
+        disarm(robot)
+        robot.run(100)
+        assert robot.loop.observer.stops == [] and robot.loop.loop.safety.stops.is_leaving
+        if leaves:
+            robot.loop.robot.accept()
+        robot.run(LEAVE_NS // NS_PER_MS)
+        stops, unconfirmed = robot.loop.observer.stops, robot.loop.loop.unconfirmed
+        assert not robot.loop.loop.safety.stops.is_leaving
+        assert stops == [("disarmed", "the user disarmed the robot")] * leaves
+        assert unconfirmed == ({} if leaves else {"cab.body": "the line takes no bytes"})
+        notices = robot.loop.observer.notices
+        assert any("stop not confirmed: the line takes" in each for each in notices) is not leaves
 
 
 def test_a_stop_that_a_reset_of_the_world_has_dropped_is_not_reported_as_sent() -> None:

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import re
 import socket
 import struct
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import pytest
 
-from hilgw.assemble.gateway import build
-from hilgw.config.load import load_config
-from hilgw.engine.control_loop.servers.webots_handshake import HANDSHAKE_S
 from hilgw.engine.control_socket.control_server import ControlServer
-from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import State
 from hilgw.protocols.gateway.requests import Arm
 from hilgw.security.access import write_token
-from hilgw.testing.sim import Recorder, SimEventLoop, local_sockets
 from tests.e2e.running import free_port
-from tests.engine.control_loop.running import SimPeer
+from tests.engine.control_loop.running import SimGateway, SimPeer
 
 HELLO = b"CTR\nRobot-Name: "
 FIRST = bytes.fromhex("11000000 00000000 0000 03000000 230000")
@@ -48,8 +40,8 @@ CAB = (
 GO = "position left_wheel inf; velocity left_wheel 3; step 32 x 0"
 
 
-class Running:
-    """`with Running(tmp_path, script=...) as running:` a gateway; rover is its robot.
+class Running(SimGateway):
+    """`with Running(tmp_path, script=...) as running:` a gateway, and its robot.
 
     backend loopback: the controllers are mocks; real: none, for connections of the test. text:
     the whole file instead.
@@ -64,50 +56,19 @@ class Running:
         backend: str = "loopback",
         host: str = "127.0.0.1",
         text: str | None = None,
+        robot: str = "rover",
     ) -> None:
-        self.log = Recorder()
-        self.loop = SimEventLoop()
-        self.ends = contextlib.ExitStack()
-        self.ends.enter_context(local_sockets())
-        file = folder / "hilgw.yaml"
+        super().__init__()
+        self._robot = robot
         if text is None:
             text = ROVER.format(script=script, more=more, backend=backend, host=host)
-        file.write_text(text)
-        self._stop = asyncio.Event()
-        self.gateway = self.loop.run_until_complete(self._build(str(file)))
+        self.load(folder, text)
 
-    async def _build(self, file: str) -> Gateway:
-        return build(load_config(file).config, self.loop, self.log, timer=self.loop.clock)
-
-    def __enter__(self) -> Running:
-        self._running = self.loop.create_task(self.gateway.run(self._stop))
-        try:
-            self.until(
-                lambda: self._running.done() or self.log.saw("rover.controller", State.WAITING)
-            )
-            if self._running.done():
-                self._running.result()
-        except BaseException as error:
-            self.__exit__(type(error), error, None)
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
-        try:
-            self.end()
-        finally:
-            self.gateway.close()
-            self.ends.close()
-            self.loop.close()
-
-    def end(self) -> None:
-        self._stop.set()
-        self.loop.run_until_complete(self._running)
-
-    def until(self, condition: Any, what: str = "") -> None:
-        self.loop.until(condition, what)
+    def started(self) -> None:
+        listening = f"{self._robot}.controller", State.WAITING
+        self.until(lambda: self._running.done() or self.log.saw(*listening))
+        if self._running.done():
+            self._running.result()
 
     def mock(self, name: str) -> Any:
         mocks = [mock for host in self.gateway.hosts for mock in host.mocks]
@@ -126,8 +87,13 @@ class Running:
     def knock(self) -> SimPeer:
         listening = [text for name, _, text in self.log.states if name == "rover.controller"]
         port = int(re.findall(r"listening on \S+:(\d+)", " ".join(listening))[0])
-        connection = socket.create_connection(("127.0.0.1", port))
-        return SimPeer(self.ends.enter_context(connection), self.loop)
+        return self.peer(socket.create_connection(("127.0.0.1", port)))
+
+    def knock_at(self, path: Path) -> SimPeer:
+        """A connection to a local socket."""
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(str(path))
+        return self.peer(connection)
 
     def ask(self, line: bytes) -> tuple[bytes, SimPeer]:
         """The answer to the first line of a connection."""
@@ -183,20 +149,6 @@ def test_packets_that_wait_for_a_controller_that_ends_are_counted(tmp_path: Path
         assert running.report("other")["refused"] == {"down": 1}
 
 
-def test_sensors_and_motors_of_the_body_flow_through(tmp_path: Path) -> None:
-    with Running(tmp_path, script=f"enable ds_front 64; {GO}", more=CAB) as running:
-        wheels = running.mock("rover").body
-        running.until(lambda: wheels.moving, "the motors")
-        library = running.controller.library
-        running.until(lambda: library.find("ds_front").values, "a value")
-        assert running.report()["motors"]["left_wheel"]["velocity"] == 3
-        assert running.controller.counts["PROCESSING"] >= 1  # before the body was there
-        running.end()
-        assert running.controller.ended == "quit"
-        assert not wheels.moving
-        assert running.report()["stops"] == {"gateway_ended": 1}
-
-
 @pytest.mark.parametrize(
     ("fault", "stop"),
     [("die", "disconnected"), ("freeze", "command_timeout"), ("garbage", "protocol")],
@@ -219,21 +171,6 @@ def test_a_controller_that_fails_stops_its_motors_and_harms_no_other(
         running.loop.advance(1)
         assert running.mock("other.controller").counts["steps"] >= steps + 30
         assert running.report("other")["late_steps"] == 0
-
-
-@pytest.mark.parametrize(
-    ("original_peer", "refused"), [("false", {}), ("true", {"original_peer": 1})]
-)
-def test_a_robot_of_the_original_program_gets_no_command_that_ends_it(
-    tmp_path: Path, original_peer: str, refused: dict[str, int]
-) -> None:
-    """A position of a wheel is setSensor. The mock is of the program that `original_peer` names."""
-    cab = CAB.replace("original_peer: true", f"original_peer: {original_peer}")
-    script = "position left_wheel inf; velocity left_wheel 3; step 32 x 9; position left_wheel 1; "
-    with Running(tmp_path, script=script + "step 32 x 9", more=cab) as running:
-        running.until(lambda: running.controller.ended)
-        assert running.controller.ended == "left"
-        assert running.report()["refused"] == refused
 
 
 @pytest.mark.parametrize(
@@ -328,21 +265,18 @@ def test_a_real_controller_has_the_address_that_it_shares_with_mocks(tmp_path: P
 # --- the handshake --------------------------------------------------------------------------------
 
 
-def test_the_handshake_has_one_word_and_nothing_after_it(tmp_path: Path) -> None:
-    with Running(tmp_path, backend="real") as running:
+@pytest.mark.parametrize("version", ["", "R2023b"])
+def test_the_handshake_has_one_word_and_then_the_version_of_the_file(
+    tmp_path: Path, version: str
+) -> None:
+    """The library complains of another one than its own."""
+    more = f"\nwebots: {version}" if version else ""
+    with Running(tmp_path, more=more, backend="real") as running:
         word, peer = running.ask(HELLO + b"rover")
         running.loop.advance(1)
         assert (word, bytes(peer.poll()), peer.ended) == (b"CONNECTED", b"", False)
         peer.connection.sendall(FIRST)
-        running.until(lambda: b"rover\0\0" in peer.poll(), "the configuration")
-
-
-def test_the_library_learns_the_version_that_the_file_has(tmp_path: Path) -> None:
-    """It complains of another one than its own; without `webots:` the file has none."""
-    with Running(tmp_path, more="\nwebots: R2023b", backend="real") as running:
-        _, peer = running.ask(HELLO + b"rover")
-        peer.connection.sendall(FIRST)
-        running.until(lambda: b"rover\0R2023b\0" in peer.poll(), "the configuration")
+        running.until(lambda: f"rover\0{version}\0".encode() in peer.poll(), "the configuration")
 
 
 @pytest.mark.parametrize(
@@ -401,29 +335,6 @@ def test_a_second_controller_is_forbidden_and_a_silent_connection_is_closed(
         first.connection.close()
         running.until(lambda: running.log.states[-1][1] is State.WAITING)
         assert running.ask(HELLO + b"rover")[0] == b"CONNECTED"
-
-
-@pytest.mark.parametrize("sent", [b"", FIRST[:-1]], ids=["nothing", "a part"])
-def test_a_connection_without_a_first_request_does_not_keep_the_robot(
-    tmp_path: Path, sent: bytes
-) -> None:
-    with Running(tmp_path, backend="real") as running:
-        word, silent = running.ask(HELLO + b"rover")
-        assert word == b"CONNECTED"
-        silent.connection.sendall(sent)
-        running.until(lambda: silent.poll() is None or silent.ended, "the end")
-        running.connected()
-        running.loop.advance(HANDSHAKE_S + 1)  # the one that has asked stays
-        assert running.ask(HELLO + b"rover")[0] == b"FORBIDDEN"
-
-
-def test_a_gateway_that_ends_has_the_controller_quit_first(tmp_path: Path) -> None:
-    with Running(tmp_path, backend="real") as running:
-        peer = running.connected()
-        peer.connection.sendall(struct.pack("<iI", 8, 10_000))
-        running.loop.advance(0.1)
-        running.end()
-        assert peer.poll() == QUIT
 
 
 def test_an_exited_controller_with_or_without_notice(tmp_path: Path) -> None:

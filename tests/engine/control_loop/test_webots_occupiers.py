@@ -5,7 +5,8 @@ import contextlib
 import itertools
 import socket
 import struct
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -69,52 +70,33 @@ class Client:
     async def ended(self) -> None:
         while await self.read():
             pass
-        self.connection.close()
 
 
-async def silent(client: Client) -> None:
-    await client.ended()
+@dataclass(frozen=True)
+class Occupier:
+    """What a program sends: a line, and after the word a request; with 0 s between its bytes, or
+    slowly. Then it stays until it is thrown out, or leaves."""
+
+    line: bytes = b""
+    line_s: float = 0.0
+    request: bytes = b""
+    request_s: float = 0.0
+    stays: bool = True
+
+    async def occupy(self, connect: Connect) -> None:
+        client = Client(connect)
+        await client.send(self.line, self.line_s)
+        if self.line == NAME:
+            await client.read()
+        await client.send(self.request, self.request_s)
+        if self.stays:
+            await client.ended()
+        client.connection.close()
 
 
-async def name_alone(client: Client) -> None:
-    await client.send(NAME)
-    await client.ended()
-
-
-async def slow_name(client: Client) -> None:
-    await asyncio.wait(
-        [
-            asyncio.ensure_future(client.send(HELLO + 900 * b"x", BYTE_S)),
-            asyncio.ensure_future(client.ended()),
-        ],
-        return_when=asyncio.FIRST_COMPLETED,
-    )
-
-
-async def slow_request(client: Client) -> None:
-    await client.send(NAME)
-    if await client.read():
-        await client.send((4096).to_bytes(4, "little") + bytes(1000), BYTE_S)
-    await client.ended()
-
-
-async def name_and_away(client: Client) -> None:
-    """It takes the word, and leaves."""
-    await client.send(NAME)
-    await client.read()
-    client.connection.close()
-
-
-async def garbage_for_a_request(client: Client) -> None:
-    await client.send(NAME)
-    await client.read()
-    await client.send(b"\xff" * 20)
-    await client.ended()
-
-
-async def for_ever(connect: Connect, once: Callable[[Client], Awaitable[None]]) -> None:
+async def for_ever(connect: Connect, occupier: Occupier) -> None:
     while True:
-        await once(Client(connect))
+        await occupier.occupy(connect)
         await asyncio.sleep(0.005)  # a round trip of the network; without it no time would pass
 
 
@@ -138,15 +120,12 @@ async def libcontroller(connect: Connect) -> float:
 
 
 @contextlib.contextmanager
-def occupied(
-    running: Running, number: int, once: Callable[[Client], Awaitable[None]]
-) -> Iterator[Connect]:
-    """So many programs do that, again and again."""
+def occupied(running: Running, number: int, occupier: Occupier) -> Iterator[Connect]:
 
     def connect() -> socket.socket:
         return running.knock().connection
 
-    tasks = [running.loop.create_task(for_ever(connect, once)) for _ in range(number)]
+    tasks = [running.loop.create_task(for_ever(connect, occupier)) for _ in range(number)]
     yield connect
     for task in tasks:
         task.cancel()
@@ -161,19 +140,30 @@ def served_s(running: Running, connect: Connect) -> float:
     return task.result()
 
 
-OCCUPIERS = [silent, name_alone, slow_name, slow_request, name_and_away, garbage_for_a_request]
-
-
-BEHIND_A_PROXY = [(name_alone, {"text": PROXY}), (garbage_for_a_request, {"text": PROXY})]
+NAMES_IT = Occupier(NAME)
+GARBAGE = Occupier(NAME, request=b"\xff" * 20)
+OCCUPIERS = [
+    Occupier(),
+    NAMES_IT,
+    Occupier(HELLO + 900 * b"x", BYTE_S),
+    Occupier(NAME, request=(4096).to_bytes(4, "little") + bytes(1000), request_s=BYTE_S),
+    Occupier(NAME, stays=False),
+    GARBAGE,
+]
 
 
 @pytest.mark.parametrize(
-    ("once", "given"), [*((each, {"backend": "real"}) for each in OCCUPIERS), *BEHIND_A_PROXY]
+    ("occupier", "given"),
+    [
+        *((occupier, {"backend": "real"}) for occupier in OCCUPIERS),
+        (NAMES_IT, {"text": PROXY}),
+        (GARBAGE, {"text": PROXY}),
+    ],
 )
 def test_a_controller_is_served_in_its_turn_behind_occupiers_of_its_own_address(
-    tmp_path: Path, once: Callable[[Client], Awaitable[None]], given: dict[str, str]
+    tmp_path: Path, occupier: Occupier, given: dict[str, str]
 ) -> None:
-    with Running(tmp_path, **given) as running, occupied(running, 6, once) as connect:
+    with Running(tmp_path, **given) as running, occupied(running, 6, occupier) as connect:
         for after_s in (0.0, 0.05, 1.93):
             running.loop.advance(after_s)
             assert served_s(running, connect) <= 6 * TURN_S + 0.01
@@ -182,7 +172,7 @@ def test_a_controller_is_served_in_its_turn_behind_occupiers_of_its_own_address(
 def test_the_share_of_an_address_bounds_the_time_in_the_line(tmp_path: Path) -> None:
     number = MOST_OF_ADDRESS - 4
     with Running(tmp_path, backend="real") as running:
-        with occupied(running, number, name_alone) as connect:
+        with occupied(running, number, NAMES_IT) as connect:
             running.loop.advance(1)
             assert served_s(running, connect) <= number * TURN_S + 0.01
 
@@ -344,24 +334,19 @@ def test_a_local_controller_is_served_beside_silent_connections(
     with Running(tmp_path, text=ALONE) as running:
         path = instances / "1234" / "ipc" / "rover" / "extern"
 
-        def knock() -> SimPeer:
-            connection = socket.socket(socket.AF_UNIX)
-            connection.connect(str(path))
-            return SimPeer(running.ends.enter_context(connection), running.loop)
-
         crowd = []
         for _ in range(MOST_OF_ADDRESS + 6):
-            crowd.append(knock())
+            crowd.append(running.knock_at(path))
             running.loop.advance(0.0001)
         refused = [each for each in crowd if each.poll() is None or each.ended]
         assert len(refused) == 6
         running.loop.advance(HANDSHAKE_S)
         assert all(each.poll() is None or each.ended for each in crowd)
-        crowd = [knock() for _ in range(12)]
+        crowd = [running.knock_at(path) for _ in range(12)]
         for each in crowd[1::2]:
             each.connection.sendall(FIRST[:5])
         begin = running.loop.time()
-        real = knock()
+        real = running.knock_at(path)
         real.connection.sendall(FIRST)
         running.until(lambda: b"rover\0" in real.poll(), "the configuration")
         assert running.loop.time() == begin

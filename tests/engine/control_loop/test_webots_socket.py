@@ -15,7 +15,6 @@ import pytest
 from hilgw.engine.observer import State
 from hilgw.errors import HilgwError
 from hilgw.protocols.webots.address import INSTANCES, instances_of
-from tests.engine.control_loop.running import SimPeer
 from tests.engine.control_loop.test_webots_controllers import FIRST, QUIT, STEP, Running
 
 ALONE = """
@@ -40,12 +39,6 @@ def running(folder: Path, text: str = ALONE) -> Running:
     return Running(folder, text=text)
 
 
-def knock(gateway: Running, path: Path) -> SimPeer:
-    connection = socket.socket(socket.AF_UNIX)
-    connection.connect(str(path))
-    return SimPeer(gateway.ends.enter_context(connection), gateway.loop)
-
-
 def test_a_controller_needs_no_handshake_and_answers_have_no_chunks(
     tmp_path: Path, instances: Path
 ) -> None:
@@ -53,12 +46,12 @@ def test_a_controller_needs_no_handshake_and_answers_have_no_chunks(
         path = instances / "1234" / "ipc" / "rover" / "extern"
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert {stat.S_IMODE(each.stat().st_mode) for each in list(path.parents)[:4]} == {0o700}
-        peer = knock(gateway, path)
+        peer = gateway.knock_at(path)
         peer.connection.sendall(FIRST)
         gateway.until(lambda: b"rover\0" in peer.poll(), "the configuration")
         size, delay, tag = struct.unpack_from("<iiH", peer.received)
         assert (size, delay, tag) == (len(peer.received), 0, 0)
-        second = knock(gateway, path)
+        second = gateway.knock_at(path)
         second.connection.sendall(FIRST)
         gateway.until(lambda: second.poll() is None or second.ended, "the end")
         assert second.received == b""
@@ -85,7 +78,7 @@ def test_the_mock_of_a_controller_uses_the_socket_where_there_is_no_address(
 def test_a_controller_waits_for_the_body(tmp_path: Path, instances: Path) -> None:
     text = ALONE.replace("ipc: true}", 'ipc: true}, body: {kind: wc2ec, connect: "tcp://h:1"}')
     with running(tmp_path, text) as gateway:
-        peer = knock(gateway, instances / "1234" / "ipc" / "rover" / "extern")
+        peer = gateway.knock_at(instances / "1234" / "ipc" / "rover" / "extern")
         peer.connection.sendall(FIRST)
         gateway.loop.advance(5)
         assert peer.poll() == b""
@@ -110,7 +103,7 @@ def test_the_image_of_a_blank_camera_is_a_file_beside_the_socket(
     with running(tmp_path, BLIND) as gateway:
         path = instances / "1234" / "ipc" / "rover" / "extern"
         image = path.with_name("snap.webots.front%2Feye")
-        peer = knock(gateway, path)
+        peer = gateway.knock_at(path)
         peer.connection.sendall(FIRST)
         gateway.until(lambda: b"front/eye\0" in peer.poll(), "the configuration")
         assert stat.S_IMODE(image.stat().st_mode) == 0o600
@@ -145,7 +138,7 @@ def test_a_live_socket_is_never_taken_and_a_dead_one_is_replaced(
             other.bind(str(each))
     with running(tmp_path) as gateway:
         assert not dead.exists()  # or a controller without a name would ask which robot it means
-        knock(gateway, path)
+        gateway.knock_at(path)
     with socket.socket(socket.AF_UNIX) as live:
         path.parent.mkdir(parents=True, exist_ok=True)
         live.bind(str(path))
@@ -189,28 +182,19 @@ def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield Path(runtime) / "hilgw"
 
 
-class Plugin(Running):
-    """A gateway whose robot is `my rover`."""
-
-    def __enter__(self) -> Plugin:
-        self._running = self.loop.create_task(self.gateway.run(self._stop))
-        self.until(
-            lambda: self._running.done() or self.log.saw("my rover.controller", State.WAITING)
-        )
-        if self._running.done():
-            self.__exit__(None, None, None)
-        return self
+def plugin(folder: Path, text: str = ROVER) -> Running:
+    return Running(folder, text=text, robot="my rover")
 
 
 def test_it_is_for_this_user_alone_and_ends_with_the_gateway(tmp_path: Path, folder: Path) -> None:
-    with Plugin(tmp_path, text=ROVER) as gateway:
+    with plugin(tmp_path) as gateway:
         path = folder / "my%20rover.plugin"
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-        peer = knock(gateway, path)
+        peer = gateway.knock_at(path)
         peer.connection.sendall(FIRST)
         gateway.until(lambda: b"my rover\0" in peer.poll(), "the configuration")
-        second = knock(gateway, path)
+        second = gateway.knock_at(path)
         second.connection.sendall(FIRST)
         gateway.until(lambda: second.poll() is None or second.ended, "the end")
         peer.received.clear()
@@ -232,10 +216,10 @@ def test_a_plugin_that_leaves_while_the_robot_is_down_is_released(
     tmp_path: Path, folder: Path
 ) -> None:
     """After a set_mode that failed: its connection does not wait for the robot."""
-    with Plugin(tmp_path, text=WITHOUT_BODY) as gateway:
+    with plugin(tmp_path, WITHOUT_BODY) as gateway:
         port = gateway.gateway.supervisors["my rover.controller"]
         for _ in range(3):
-            peer = knock(gateway, folder / "my%20rover.plugin")
+            peer = gateway.knock_at(folder / "my%20rover.plugin")
             peer.connection.sendall(FIRST)
             gateway.until(lambda: port.line.first is not None, "it waits")
             peer.connection.close()
@@ -244,8 +228,8 @@ def test_a_plugin_that_leaves_while_the_robot_is_down_is_released(
 
 def test_a_late_request_ends_at_once(tmp_path: Path, folder: Path) -> None:
     """Webots takes its own step between two requests: both take one step of time, not two."""
-    with Plugin(tmp_path, text=ROVER) as gateway:
-        peer = knock(gateway, folder / "my%20rover.plugin")
+    with plugin(tmp_path) as gateway:
+        peer = gateway.knock_at(folder / "my%20rover.plugin")
         peer.connection.sendall(FIRST)
         gateway.until(lambda: b"my rover\0" in peer.poll(), "the configuration")
         times = []
@@ -265,11 +249,11 @@ def test_that_of_another_gateway_is_not_taken(tmp_path: Path, folder: Path) -> N
     path = folder / "my%20rover.plugin"
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(str(path))
-    with Plugin(tmp_path, text=ROVER) as gateway:
-        knock(gateway, path)
+    with plugin(tmp_path) as gateway:
+        gateway.knock_at(path)
     with socket.socket(socket.AF_UNIX) as live:
         live.bind(str(path))
         live.listen()
         with pytest.raises(HilgwError, match="another program has this socket of the plug-in"):
-            Plugin(tmp_path, text=ROVER).__enter__()
+            plugin(tmp_path).__enter__()
         assert path.exists()

@@ -163,7 +163,6 @@ class BodyEnd(PeerListener):
     def _handle(
         self, command: Command, mode: Mode | None, outcome: Outcome, events: list[Event], now: int
     ) -> Outcome:
-        """Write what the session answers to a command, once the stop that it needs is ready."""
         link = self.link
         if outcome is Accepted.SENT and not self.safety.is_prepared(command.index, mode):
             ready = link.ask(None, self.safety.prepare, command.index, mode)
@@ -223,7 +222,6 @@ class BodyEnd(PeerListener):
             self._owner.motor_stopped(index, now)
 
     def _settle(self, command: Command, outcome: Outcome) -> Outcome:
-        """Count the outcome of a command, and report it to the observers."""
         context, statistics = self._context, self.safety.statistics
         if outcome is Accepted.SENT:
             statistics.commanded(command, context.scheduler.now())
@@ -264,7 +262,6 @@ class BodyEnd(PeerListener):
             self._owner.refused_late(index)
 
     def _replaced(self, commands: Sequence[Command]) -> None:
-        """Void these commands, which waited."""
         for command in commands:
             self._settle(command, Accepted.REPLACED)
 
@@ -338,7 +335,6 @@ class BodyEnd(PeerListener):
                 return
 
     def _again(self, command: Command, now: int) -> list[Event]:
-        """Return the bytes of a command that was sent before."""
         if self.safety.check(command, mode_of(command), now) is not None:
             return []
         _, events = self.link.session.command(command, now)

@@ -119,15 +119,15 @@ class BodyEnds:
         if mode is RobotMode.SIMULATION:
             return
         if not self.remote.is_registered(now):
-            what = "the remote body is not connected"
+            problem = "the remote body is not connected"
             fix = f"connect it; `hilgw mode {self._context.name}` shows its state"
             if self.remote.is_up:
-                what, fix = "the remote body registers its devices", "ask again in a second"
-            raise PeerError(what, where=self._context.name, fix=fix)
+                problem, fix = "the remote body registers its devices", "ask again in a second"
+            raise PeerError(problem, where=self._context.name, fix=fix)
         if differences := differing(table.values(), self.remote.own.devices):
             fix = "give the devices of both bodies one kind, or other names"
-            what = f"the bodies differ: {'; '.join(differences)}"
-            raise HilgwError(what, where=self._context.name, fix=fix)
+            problem = f"the bodies differ: {'; '.join(differences)}"
+            raise HilgwError(problem, where=self._context.name, fix=fix)
 
     def differences(self, table: Mapping[str, Device], end: BodyEnd) -> list[str]:
         """Return notices of devices that only one body has, and that are not the same; each once.
@@ -135,11 +135,11 @@ class BodyEnds:
         table: the devices that the controller has.
         """
         own = end.own.devices
-        found = differing(table.values(), own)
+        notices = differing(table.values(), own)
         role = "remote" if end is self.remote else "simulated"
         if names := of_one_only(own, table.values()):
-            found.append(f"only the {role} body has: {', '.join(names)}")
+            notices.append(f"only the {role} body has: {', '.join(names)}")
         if names := of_one_only(table.values(), own):
-            found.append(f"the {role} body does not have: {', '.join(names)}")
-        shown, self._compared = self._compared, self._compared | set(found)
-        return [text for text in found if text not in shown]
+            notices.append(f"the {role} body does not have: {', '.join(names)}")
+        shown, self._compared = self._compared, self._compared | set(notices)
+        return [text for text in notices if text not in shown]

@@ -19,7 +19,6 @@ class Deferred:
     """
 
     def __init__(self, scheduler: Scheduler, is_busy: Callable[[int], bool]) -> None:
-        """Create it with is_busy(now), which returns whether the line has no room."""
         self._scheduler = scheduler
         self._is_busy = is_busy
         self.waiting: dict[tuple[int, str], Act] = {}

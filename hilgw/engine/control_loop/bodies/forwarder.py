@@ -26,7 +26,6 @@ class Forwarder:
     """
 
     def __init__(self, emitters: Mapping[str, EmitterPort], settings: Forwarding) -> None:
-        """Create it with the Emitters of the robot, by their names in the settings."""
         self.counts: Counter[str] = Counter()
         self.is_used = bool(settings)
         self._settings = settings

@@ -124,7 +124,6 @@ class ModeSwitch:
             self._requests.light(shadow.end, now)
 
     def _follow(self, mode: RobotMode) -> None:
-        """Follow the new mode: the remote body may become the shadow."""
         bodies = self._bodies
         bodies.mode = mode
         if mode is RobotMode.SHADOW and bodies.remote is not None:

@@ -40,7 +40,6 @@ class Positions:
     """
 
     def __init__(self, completed: Mapping[str, Device]) -> None:
-        """Create it with the devices, which have the fields of the configuration, by name."""
         self.lost: dict[str, float] = {}
         self._completed = completed
         self._newest: dict[str, tuple[float, int | None]] = {}  # None: of an earlier connection
@@ -90,14 +89,14 @@ class Positions:
 
     def lost_zeros(self, devices: Devices, accepted: Collection[str] = ()) -> list[str]:
         """Return the motors with a lost zero in words, without those that are accepted."""
-        found = []
+        texts = []
         for name, was in self.lost.items():
             motor = devices.by_name(name)
             if name not in accepted and motor is not None:
                 unit = "m" if motor.kind == LINEAR_MOTOR else "rad"
                 text = f"'{name}' was {was:.4g} {unit}, is {self._newest[name][0]:.4g}: home it"
-                found.append(text)
-        return found
+                texts.append(text)
+        return texts
 
     def _motors(self, devices: Devices) -> dict[str, Device]:
         """Return the motors with limits of position, or a zero that they may lose.
@@ -105,13 +104,13 @@ class Positions:
         By the device that reports where they are.
         """
         completed = [self._completed.get(each.name, each) for each in devices]
-        found, free = {}, NO_LIMITS.bounds("position")
+        motors, free = {}, NO_LIMITS.bounds("position")
         for motor, known in zip(devices, completed, strict=True):
             is_free = motor.limits.bounds("position") == free and motor.zero_within == math.inf
             if motor.role == MOTOR and not is_free:
                 sensor = on_joint(completed, known, POSITION_SENSOR)
-                found[motor.name if sensor is None else sensor.name] = motor
-        return found
+                motors[motor.name if sensor is None else sensor.name] = motor
+        return motors
 
     def driver(self, devices: Devices, sensor: Device) -> Device:
         """Return the motor on the joint of this sensor; the sensor itself where none is known."""

@@ -76,7 +76,6 @@ class RenumberedSession:
             self._adopt(device)
 
     def _adopt(self, device: Device) -> None:
-        """Give a number to a device that the body has."""
         known = device if self._table is None else self._table.get(device.name)
         if known is None or not is_same(known, device) or known.index in self._to_body:
             return
@@ -131,7 +130,6 @@ class RenumberedSession:
     def _request(
         self, method: Callable[[Any, int], list[Event]], request: Any, now: int
     ) -> list[Event]:
-        """Pass a request on that moves no motor."""
         own = self._to_body.get(request.index)
         if own is None:
             refusal = _unknown(request.index)
@@ -168,7 +166,7 @@ class RenumberedSession:
         Without those of a device that the table does not have. A fault or a refusal counts without
         its device, too.
         """
-        found: list[Any] = []
+        renumbered: list[Any] = []
         for item in items:
             if isinstance(item, Connected):
                 self.renumber(self._table)  # it may have devices that it does not register
@@ -176,14 +174,14 @@ class RenumberedSession:
                 self._adopt(item.device)
                 known = self._to_table.get(item.device.index)
                 if known is not None:
-                    found.append(Registered(dataclasses.replace(item.device, index=known)))
+                    renumbered.append(Registered(dataclasses.replace(item.device, index=known)))
             elif isinstance(item, Refused | HardwareFault) and item.index is not None:
-                found.append(dataclasses.replace(item, index=self._to_table.get(item.index)))
+                renumbered.append(dataclasses.replace(item, index=self._to_table.get(item.index)))
             elif not isinstance(item, _OF_A_DEVICE):
-                found.append(item)
+                renumbered.append(item)
             elif item.index in self._to_table:
-                found.append(dataclasses.replace(item, index=self._to_table[item.index]))
-        return found
+                renumbered.append(dataclasses.replace(item, index=self._to_table[item.index]))
+        return renumbered
 
 
 def _unknown(index: int) -> Refusal:

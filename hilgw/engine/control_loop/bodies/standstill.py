@@ -8,8 +8,8 @@ from hilgw.devices.properties import PositionSensorFields
 from hilgw.units import NS_PER_MS
 
 STRETCH_NS, STRETCHES = 100 * NS_PER_MS, 6
-"""A motor moves that has moved one way for so many stretches: noise has no direction, and a push by
-hand is shorter."""
+"""A motor moves that has moved one way for this many stretches: noise has no direction, and a push
+by hand is shorter."""
 NOISE_RAD, NOISE_M = 0.02, 0.002
 SOON_NS, SOON_STOPS, LATER_NS = 300 * NS_PER_MS, 3, 2_000 * NS_PER_MS
 """The first SOON_STOPS stops are SOON_NS apart, the others LATER_NS."""

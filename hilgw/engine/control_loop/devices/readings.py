@@ -37,7 +37,6 @@ class Readings:
         self._statistics.received(values, now)  # counting can wait, the controller cannot
 
     def _show(self, values: list[tuple[int, Value]], now: int) -> None:
-        """Note values that were passed on, and report them to the observers, if any."""
         name_of = self._statistics.name_of
         self.newest |= {name_of(index): (value, now) for index, value in values}
         if (report := self._observer.sensor_value) is not None:

@@ -41,7 +41,6 @@ class Registration:
         presence: Presence,
         steps: NoSteps,
     ) -> None:
-        """Create it with the fields of the nodes that the configuration lists, by device name."""
         self.is_complete = False
         self._statistics = context.statistics
         self._notices = context.notices
@@ -91,7 +90,6 @@ class Registration:
         self._presence.body_up()
 
     def _name_absent(self, present: list[str]) -> None:
-        """Report what the configuration has and the body does not."""
         end = self._bodies.active
         if end.link.is_absent:
             return
@@ -102,7 +100,6 @@ class Registration:
             self._notices.add(text, text)
 
     def _complete(self, device: Device) -> Device:
-        """Return the body's device, with the fields that the file has for it."""
         fields = self._fields.get(device.name)
         if fields is None or node_of(fields) != device.kind:
             return device

@@ -128,7 +128,6 @@ class Requests:
     def _request(
         self, index: int, now: int, method: Callable[[Any, int], list[Event]], request: Any
     ) -> None:
-        """Pass a request that moves no motor to the session of the controller's body."""
         body = self._bodies.link
         events = body.ask(None, method, request, now)
         if events is None:
@@ -138,13 +137,11 @@ class Requests:
             self.report_fault(index)
 
     def _answer_for_radio(self, index: int, reason: str | None) -> None:
-        """Handle the answer of one of the gateway's own radios."""
         if reason is not None:
             name = self._context.statistics.name_of(index)
             self._refuse(index, reason, f"'{name}' does not allow it")
 
     def _refuse(self, index: int, reason: str, text: str) -> None:
-        """Refuse a request of the controller: it is counted, shown and reported."""
         self._context.refuse(reason, text)
         self.report_fault(index)
 

@@ -50,7 +50,6 @@ class ControllerPort(AttachedPort, ABC):
         return f"start one; hilgw is listening on {self.listening}"
 
     def _begin(self, listening: str, on_up: Callable[[], None]) -> None:
-        """Let a controller connect from now on, at this address."""
         self.listening = listening
         self._enter(State.WAITING, f"listening on {listening}")
         self.was_up = True
@@ -93,7 +92,6 @@ class ControllerPort(AttachedPort, ABC):
         return True
 
     def _drop(self, error: HilgwError) -> None:
-        """Stop the motors, then close the connection."""
         stream, self._connection = self._connection, None
         if stream is None:
             return
@@ -110,7 +108,6 @@ class ControllerPort(AttachedPort, ABC):
         """Write the last bytes to the controller."""
 
     def _close(self, stream: Transport, error: HilgwError) -> None:
-        """Close the connection of a controller that is gone, or is dropped."""
         stream.close()
 
     @abstractmethod
@@ -118,7 +115,6 @@ class ControllerPort(AttachedPort, ABC):
         """Accept no further controller: the session raised too often."""
 
     def _poll(self, listening: Listening | None) -> None:
-        """Count connections that the listener refused; drop a peer that takes no bytes."""
         over, failed, why = (0, 0, "") if listening is None else listening.take_refused()
         if over:
             text = f"{over} more connections"

@@ -89,8 +89,8 @@ class Handshake:
     @property
     def token(self) -> str | None:
         """What is behind ?token= in the name."""
-        found = TOKEN.split(self.name, 1)[1:]
-        return unquote(found[0]) if found else None
+        tokens = TOKEN.split(self.name, 1)[1:]
+        return unquote(tokens[0]) if tokens else None
 
     @property
     def has_asked(self) -> bool:

@@ -143,7 +143,6 @@ class WebotsPort(ControllerPort):
             self._enter(State.CLOSED, "")
 
     def _name_pause(self) -> None:
-        """Report a program that runs without steps: it gets no value, and nothing of it leaves."""
         program, now_s = self.program, real_time(asyncio.get_running_loop())
         is_alone = program is not None and program.is_alive and self._link.listener.is_complete
         if self._pause.is_long(now_s, runs=self._connection is not None or is_alone):
@@ -209,7 +208,6 @@ class WebotsPort(ControllerPort):
         self.count(reason, f"{peer}: {text}")
 
     def _local_controller(self, connection: socket.socket) -> None:
-        """Take a peer of the local socket, which has no line and no word."""
         stream = TcpStream(
             connection, "" if self._local is None else self._local.where, limit=ANSWER_BYTES
         )
@@ -333,7 +331,6 @@ class WebotsServer:
         handshake.read_line(self._places, self._decide)
 
     def _decide(self, handshake: Handshake) -> None:
-        """Decide on one that waits for the robot that it names, or is gone."""
         place, check = self._find(handshake.robot), self.listening.check_token
         reason = check(handshake.token, handshake.peer) if check is not None else None
         if check is not None and reason is not None:
@@ -359,11 +356,10 @@ class WebotsServer:
 
     def _others(self, name: str) -> str:
         names = ", ".join(sorted(each.robot for each in self._places.values()))
-        what = f"no robot '{unquote(name):.100}' here" if name else "names no robot"
-        return f"{what}; robots: {names}"
+        problem = f"no robot '{unquote(name):.100}' here" if name else "names no robot"
+        return f"{problem}; robots: {names}"
 
     def _turned_away(self, handshake: Handshake, reason: RequestRefused, text: str) -> None:
-        """Report a refused peer for the robot that it named, else for the address."""
         if (place := self._find(handshake.robot)) is not None:
             place.turned_away(handshake.peer, reason, text)
         else:
