@@ -22,11 +22,6 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("xbee", {}),
     ("xbee", {"api_mode": 0}),
 ]
-SAMPLED = {"ir_toy"}  # its bytes are the lengths of pulses
-
-
-def test_every_kind_with_frames_is_tried() -> None:
-    assert {kind for kind, _ in CASES} | SAMPLED == set(plugins.own(plugins.ADAPTERS))
 
 
 def session_of(kind: str, settings: dict[str, Any]) -> Any:

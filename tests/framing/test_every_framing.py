@@ -1,7 +1,7 @@
 """The contract of a framing, tested on all framings with usual and unusual settings."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -154,20 +154,6 @@ def test_any_chunks_give_the_packets_sent(
     assert line.received == payloads
     assert line.framing.dropped == {}
     assert line.framing.held == 0
-
-
-@every
-def test_every_byte_value_alone_and_together(settings: Any) -> None:
-    line = Line(replace(settings, max_payload=256))
-    payloads = [bytes([value]) for value in range(256)]
-    if isinstance(settings, LinesSettings):
-        line_ends = ("\r", "\n") if settings.terminator is None else (settings.terminator,)
-        payloads = [p for p in payloads if p.decode("latin-1") not in line_ends]
-    else:
-        payloads += [bytes(range(n, min(256, n + 200))) for n in (0, 56)]
-    for payload in payloads:
-        line.emit(payload)
-    assert line.received == payloads
 
 
 @every
@@ -346,11 +332,3 @@ def test_reset_counts_the_half_frame_and_starts_afresh(settings: Any) -> None:
 
 
 # --- names and settings --------------------------------------------------------------------------
-
-
-def test_every_setting_is_documented_and_names_its_framing() -> None:
-    classes = SETTINGS
-    assert {one().framing for one in classes} == {made(s).name for s in NAMED.values()} - {"sir"}
-    for one in classes:
-        assert all(field.metadata["doc"] for field in fields(one))
-        assert create(one()).encode(b"packet")

@@ -21,14 +21,6 @@ def test_a_pause_ends_a_packet() -> None:
     assert gap.expire(500 * MS) == []
 
 
-def test_a_late_timer_changes_nothing() -> None:
-    gap = create("gap:20ms")
-    gap.feed(b"first", 0)
-    assert gap.feed(b"second", 20 * MS) == [b"first"]
-    assert gap.feed(b"", 39 * MS) == []
-    assert gap.feed(b"", 40 * MS) == [b"second"]
-
-
 def test_too_long_is_dropped_whole_until_the_pause() -> None:
     gap = Gap(GapSettings(max_payload=4))
     for at, data in enumerate((b"123", b"45", b"6")):

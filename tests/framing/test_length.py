@@ -1,6 +1,5 @@
 """Length: layouts, the search after a false sync, and the deadline of an incomplete frame."""
 
-import random
 from dataclasses import replace
 
 import pytest
@@ -9,11 +8,10 @@ from hypothesis import given, strategies as st
 from hilgw.errors import ConfigError, FrameError
 from hilgw.framing import crc as crc_module, create, length as length_module
 from hilgw.framing.base import TURN_BYTES
-from hilgw.framing.crc import Crc, catalogue
+from hilgw.framing.crc import Crc
 from hilgw.framing.length import Length, LengthSettings
 from tests.cases import cases
 from tests.framing.slow_length import SlowLength
-from tests.work import all_calls
 
 MS = 1_000_000
 PLAIN = LengthSettings(crc="none", sync="7E", max_payload=10)
@@ -75,9 +73,6 @@ def test_no_byte_of_a_good_frame_is_taken_for_the_next_sync() -> None:
     assert length.held == 0
     assert length.feed(b"\x55") == []
     assert length.dropped == {"garbage_bytes": 1}
-
-
-SYNCS = st.sampled_from([b"\xaa", b"\x55", b"\xaa\x55", b"\xaa\x55\x00\x01", b"\0"])
 
 
 def test_the_field_bounds_the_payload() -> None:
@@ -215,31 +210,3 @@ def test_a_stream_of_syncs_takes_linear_time_and_bounded_turns(
     assert most <= TURN_BYTES
     # One frame of the greatest length, the registers over it, and a piece for each sync.
     assert longest <= 2 * 65_535 + TURN_BYTES * 512
-
-
-def test_no_read_with_a_wide_crc_does_much_more_than_another() -> None:
-    """What a CRC of 64 bits needs for frames of any length, 8000 products, is made before."""
-    crc = "poly=0x142F0E1EBA9EA3693,init=0x1"  # of this test alone: nothing is in a cache
-    length = Length(LengthSettings(sync="FF", crc=crc, max_payload=65_535))
-    read = b"\xff" * TURN_BYTES
-    work = [all_calls(lambda at=at: length.feed(read, at)) for at in range(70)]
-    full = next(number for number, count in enumerate(work) if count > 100)
-    assert full == 64  # the first frame of 65,535 bytes is complete, and each sync begins one
-    assert work[full] <= 1.25 * work[-1]
-
-
-@pytest.mark.parametrize("name", catalogue())
-def test_every_crc_over_long_frames_that_overlap_bad_ones(name: str) -> None:
-    """Each bad frame covers the good ones behind it, so one run of the CRC serves them all."""
-    layout = LengthSettings(sync="AA", crc=name, max_payload=3000)
-    length, slow = Length(layout), SlowLength(layout)
-    dice = random.Random(name)
-    good = [dice.randbytes(dice.randrange(520, 900)) for _ in range(6)]
-    stream = b"".join(
-        b"\xaa" + dice.randrange(2000, 3000).to_bytes(2, "big") + length.encode(payload)
-        for payload in good
-    )
-    found = length.feed(stream, 0) + length.expire(60_000 * MS) + settle(length, 60_000 * MS)
-    assert found == slow.feed(stream, 0) + slow.expire(60_000 * MS)
-    assert length.dropped == slow.dropped
-    assert good[0] in found

@@ -114,11 +114,6 @@ def test_any_bytes_parse_or_are_refused_and_are_described(raw: bytes) -> None:
     assert words.describe(raw).isprintable()
 
 
-def test_long_payloads_are_shown_in_part() -> None:
-    text = words.describe(f.Transmit(1, "FFFF", b"x" * 200).pack())
-    assert text == f"send 200 B '{'x' * words.SHOWN}'... to all [id 1]"
-
-
 @pytest.mark.parametrize(
     ("status", "reason"),
     [
