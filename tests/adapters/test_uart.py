@@ -153,15 +153,6 @@ def test_the_echo_of_a_line_is_dropped_and_nothing_else(local_echo: bool, droppe
     assert dropped(events) == +Counter(own_echo=dropped_)
 
 
-def test_an_echo_that_does_not_come_is_not_waited_for() -> None:
-    made = opened(local_echo=True)
-    lost, came = (made.send(packet(data), 0).data for data in (b"lost", b"came"))
-    assert dropped(made.receive(came, 1)) == {"own_echo": 1}
-    assert received(made.receive(lost, 2)) == [b"lost"]  # too late to be an echo
-    late = made.send(packet(b"late"), 0).data
-    assert received(made.receive(late, 2_000 * MS)) == [b"late"]
-
-
 # --- settings, limits, words ----------------------------------------------------------------------
 
 
@@ -218,15 +209,6 @@ def test_describe_in_words() -> None:
 
 
 # --- bytes without a frame ------------------------------------------------------------------------
-
-
-def test_a_frame_in_time_is_all_the_other_end_needs() -> None:
-    made = opened()
-    made.receive(b"booting", 0)
-    made.receive(b"\0" + frames("cobs-crc16", b"ping"), 1900 * MS)
-    assert made.next_deadline() is None
-    made.receive(b"temp=20\r\n", 2000 * MS)
-    assert made.next_deadline() is None
 
 
 def test_a_long_frame_on_a_slow_line_is_neither_missed_nor_a_reason_to_refuse() -> None:

@@ -31,29 +31,6 @@ def started(period_ms: int = 32, now: int = 0, **fields: Any) -> Receiver[Copy]:
     return receiver
 
 
-def test_an_arrival_on_the_grid_is_readable_then() -> None:
-    receiver = started(32)
-    receiver.receive(copy(1), 32 * MS)
-    assert receiver.next_sample() == 32 * MS
-    assert len(receiver.sample(32 * MS).readable) == 1
-    receiver.receive(copy(1), 32 * MS)
-    assert receiver.next_sample() == 64 * MS
-
-
-def test_enabling_again_restarts_the_period_and_keeps_what_is_held() -> None:
-    receiver = started(32)
-    receiver.receive(copy(1), 10 * MS)
-    receiver.enable(64, 20 * MS)
-    assert receiver.next_sample() == 84 * MS
-    receiver.disable()
-    assert receiver.next_sample() is None
-    assert receiver.sample(10**12).readable == ()
-    assert receiver.receive(copy(1), 30 * MS) == "disabled"
-    assert receiver.queued == 1
-    receiver.enable(10, 100 * MS)
-    assert len(receiver.sample(110 * MS).readable) == 1
-
-
 def test_a_period_between_steps_acts_at_the_next_step_end() -> None:
     receiver: Receiver[Copy] = Receiver(ReceiverFields(), step_ms=32)
     receiver.enable(50, 0)

@@ -43,8 +43,3 @@ def test_the_sender_gets_the_length_of_the_pause(name: str, pause_ns: int) -> No
 def test_unreadable_gaps(name: str) -> None:
     with pytest.raises(ConfigError, match=r"use more than 0 and up to 60s|gap:20ms"):
         create(name)
-
-
-def test_settings_below_a_nanosecond() -> None:
-    with pytest.raises(ConfigError, match="too short"):
-        Gap(GapSettings(gap_ms=1e-9))

@@ -104,24 +104,6 @@ def test_boot_loaders_and_menus_are_shown_in_their_words(
     assert looks.startswith(f'it sends "{printed}') and what in looks
 
 
-@pytest.mark.parametrize("ours", ["xbee", "ir_toy", "hc12", "rylr998", ""])
-@pytest.mark.parametrize(
-    ("text", "first"),
-    [
-        ("raspberrypi login: ", "raspberrypi login:"),
-        ("\r\nU-Boot 2023.01\r\n=> ", "U-Boot 2023.01"),
-        ("\r\n\r\n", ""),
-    ],
-)
-def test_a_console_in_place_of_a_module_is_shown_without_a_framing(
-    text: str, first: str, ours: str
-) -> None:
-    """The framing of a module cannot be set."""
-    looks = guess(text.encode() * 3, ours, 115200)
-    assert looks.startswith(f'it sends "{first}')
-    assert "text in place of its answers" in looks and "framing" not in looks
-
-
 @pytest.mark.parametrize(
     ("ours", "theirs"), [(115200, 57600), (115200, 38400), (57600, 9600), (9600, 4800)]
 )
@@ -185,11 +167,3 @@ def test_a_good_checksum_is_evidence_at_once_also_on_a_slow_line() -> None:
     for at, byte in enumerate(data):
         watch.take(bytes((byte,)), at * 10 * NS_PER_S // 300)
     assert watch.expire(AFTER_NS, held=len(data)).endswith("framing slip-crc16?")
-
-
-def test_after_the_first_frame_nothing_is_kept_or_reported() -> None:
-    watch = FirstFrame("cobs-crc16", 9600)
-    watch.take(b"noise", 0)
-    watch.found()
-    watch.take(b"noise", 1)
-    assert watch.over and watch.deadline is None and watch.expire(AFTER_NS) == ""

@@ -53,15 +53,6 @@ def test_the_deadline_frees_a_half_frame_and_the_good_one_it_swallowed() -> None
     assert length.dropped == {"truncated": 1, "garbage_bytes": 9}
 
 
-@pytest.mark.parametrize(("field", "reason"), [("0D", "too_long"), ("01", "too_short")])
-def test_a_length_that_cannot_be_is_a_false_sync_at_once(field: str, reason: str) -> None:
-    length = Length(replace(PLAIN, length_bytes=1, length_counts="payload+crc", crc="crc-16"))
-    assert length.max_payload == 10
-    good = length.encode(b"0123456789")
-    assert length.feed(bytes.fromhex("7E" + field) + good) == [b"0123456789"]
-    assert length.dropped == {reason: 1, "garbage_bytes": 2}
-
-
 def test_no_byte_of_a_good_frame_is_taken_for_the_next_sync() -> None:
     length = create("length")
     payload = next(

@@ -40,13 +40,6 @@ def test_terminators_that_end_nothing(terminator: str) -> None:
         lines(terminator)
 
 
-def test_names() -> None:
-    wires = [create(name).encode(b"a") for name in ("lines", "lines-crlf", "lines-cr")]
-    assert wires == [b"a\n", b"a\r\n", b"a\r"]
-    with pytest.raises(ConfigError, match="lines-crlf"):
-        create("lines-crl")
-
-
 def test_without_a_terminator_both_line_ends_are_taken_and_lf_is_sent() -> None:
     framing = Lines(LinesSettings(max_payload=8))
     assert framing.encode(b"a\rb") == b"a\rb\n"

@@ -6,22 +6,7 @@ import sys
 import pytest
 
 from hilgw.errors import ConfigError
-from hilgw.framing import create, parse
-from hilgw.framing.cobs import CobsSettings
-from hilgw.framing.hdlc import HdlcSettings
-from hilgw.framing.length import LengthSettings
-from hilgw.framing.slip import SlipSettings
-
-
-def test_names_stand_for_settings() -> None:
-    assert parse("cobs-crc16") == CobsSettings(crc="crc16")
-    assert create("cobs-crc16").encode(b"a") == create(CobsSettings()).encode(b"a")
-    assert parse("cobs") == CobsSettings(crc="none")
-    assert parse(" COBS-Modbus ") == CobsSettings(crc="modbus")
-    assert parse("slip-x-25") == SlipSettings(crc="x-25")
-    assert parse("slip") == SlipSettings()
-    assert parse("hdlc") == parse("hdlc-crc16") == HdlcSettings()
-    assert parse("length") == LengthSettings()
+from hilgw.framing import create
 
 
 @pytest.mark.parametrize(

@@ -18,14 +18,11 @@ import pytest
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
 from hilgw.transports import asyncio_stream, stream
-from hilgw.transports.asyncio_stream import AsyncioStream
 from hilgw.transports.base import LineSettings, Transport
 from hilgw.transports.serial import port as serial_port, tty
 from hilgw.transports.serial.port import DataPath, open_serial
-from hilgw.transports.serial.stream import SerialStream
 from tests.transports.faults import Call, Faults
 from tests.transports.rig import (
-    ALL_VALUES,
     LINE,
     Client,
     Pty,
@@ -77,25 +74,6 @@ async def closed(transport: Transport) -> None:
 
 
 # --- data ---------------------------------------------------------------------------------------
-
-
-async def test_all_values_pass_on_a_fresh_pty_and_again_after_it_was_cooked(
-    path: DataPath, kind: str
-) -> None:
-    with Pty() as pty:
-        cooked = termios.tcgetattr(pty.slave)
-        for _ in range(3):
-            client = Client(await open_on(pty.path, path))
-            taken: type = {"posix": SerialStream, "asyncio": AsyncioStream}[path]
-            assert type(client.transport) is taken
-            client.transport.write(ALL_VALUES)
-            assert await pty.received(256) == ALL_VALUES
-            os.write(pty.master, ALL_VALUES)
-            assert await client.received(256) == ALL_VALUES
-            assert pty.read() == b"", "the tty echoes"
-            await client.close()
-            pty.unlock()
-            termios.tcsetattr(pty.slave, termios.TCSANOW, cooked)
 
 
 async def test_a_break_is_not_a_signal_and_flow_control_by_bytes_is_never_on(
@@ -263,20 +241,6 @@ async def test_a_driver_that_never_closes_is_not_waited_for(
             await until(stuck.is_set)
         free.set()
         await until(lambda: not call_threads())
-    assert descriptors().items() <= before.items()
-
-
-async def test_unplugging_is_seen_at_once_and_reported_once(path: DataPath, kind: str) -> None:
-    before = descriptors()
-    with Pty() as pty:
-        client = Client(await open_on(pty.path, path))
-        await turns()
-        pty.hang_up()
-        await until(lambda: bool(client.lost))
-        await client.transport.wait_closed()
-        await turns()
-        assert [error.where for error in client.lost] == [pty.path]
-        await client.close()
     assert descriptors().items() <= before.items()
 
 

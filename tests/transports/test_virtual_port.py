@@ -126,13 +126,6 @@ async def test_without_a_wish_it_finds_a_name_and_cleans_up(timer: Timer) -> Non
     assert descriptors().items() <= before.items()
 
 
-TERMINAL = """
-import os, pty
-child, fd = pty.fork()
-print(os.read(fd, 99).decode().strip() if child else os.ttyname(0), flush=True)
-input()
-"""
-
 KILLED = """
 import asyncio, os, sys
 from hilgw.engine.event_loop.scheduler import Timer
@@ -181,22 +174,6 @@ async def test_a_stale_link_is_replaced(target: str, tmp_path: Path, timer: Time
         assert str(path.resolve()).startswith("/dev/pts/")
         assert {*tmp_path.iterdir()} == {path, tmp_path / "notes"}
         port.close()
-
-
-@pytest.mark.process
-async def test_a_stale_link_whose_number_is_a_terminal_now_is_replaced(
-    tmp_path: Path, timer: Timer
-) -> None:
-    path = tmp_path / "port"
-    with subprocess.Popen(
-        [sys.executable, "-c", TERMINAL], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as terminal:
-        assert terminal.stdout is not None
-        path.symlink_to(terminal.stdout.readline().strip())
-        assert path.exists()
-        port = VirtualPort(timer, str(path))
-        port.close()
-        terminal.kill()
 
 
 @pytest.mark.process

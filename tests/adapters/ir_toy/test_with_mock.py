@@ -13,7 +13,6 @@ from firmware_mocks.ir_toy.toy import Mode
 from hilgw.adapters import base
 from hilgw.adapters.ir_toy import ADAPTER
 from hilgw.adapters.ir_toy.settings import ByAddress, Target
-from hilgw.framing.length import LengthSettings
 from hilgw.medium.packet import Packet
 from hilgw.protocols.ir import CODECS
 from hilgw.testing.co_simulation import CoSimulation
@@ -187,17 +186,6 @@ def test_packets_of_bytes(code: str, framing: str) -> None:
     assert two.of(base.Received)[0].address is not None
     assert set(two.dropped) <= {"repeat"}
     assert len(one.of(base.Delivered)) == 3
-
-
-def test_a_packet_that_stays_half_is_given_up() -> None:
-    world, one, two = pair(framing=LengthSettings(timeout_ms=60_000))
-    one.send(b"never whole")
-    world.run(0.5)
-    one.handle(one.session.close())
-    assert one.of(base.Refused) == [base.Refused(1, "down")]
-    world.run(2)
-    assert two.received == []
-    assert two.dropped["truncated"] == 1
 
 
 def test_a_lost_code_costs_one_packet() -> None:

@@ -111,18 +111,6 @@ def test_a_module_outside_api_mode_is_recognised_and_the_fix_named(mode: int, wo
     assert all(b"WR" not in wire for _, wire in bench.written)
 
 
-def test_ok_may_come_after_the_modules_own_guard_time() -> None:
-    module = FakeModule(0).silenced()
-    bench = ModuleSession(module).opened()
-    while bench.written[-1][1] != b"+++":
-        bench.pass_time(0.1)
-    bench.pass_time(1.5)
-    module.silent = False
-    bench.take_in(b"O")
-    bench.take_in(b"K\r")
-    assert "transparent" in str(bench.failure())
-
-
 class Mute(FakeModule):
     """Answers no ATAP in command mode, and nothing after ATSL."""
 
@@ -190,14 +178,6 @@ def test_a_module_that_keeps_restarting_is_given_up() -> None:
     assert len(bench.written) < 10
 
 
-def test_a_slow_module_is_found_while_command_mode_is_probed() -> None:
-    bench = ModuleSession(FakeModule().silenced()).opened()
-    bench.pass_time(2)
-    bench.module.silent = False
-    bench.frames("8801 4150 00 01")
-    assert isinstance(bench.events[-1], Ready)
-
-
 def test_answers_that_were_not_asked_for_change_nothing() -> None:
     bench = ModuleSession()
     bench.module.deaf_for = 1
@@ -218,19 +198,6 @@ def test_after_a_failure_and_a_close_nothing_moves_until_it_is_opened_again() ->
         assert bench.send(b"x") is None
         assert bench.pass_time(60) == []
         assert bool(again()) == (again == bench.open)
-
-
-def test_a_lower_baud_rate_is_named_once_per_connection() -> None:
-    bench = ModuleSession(FakeModule().silenced())
-    for connection in (1, 2):
-        bench.open()
-        for _ in range(30):
-            bench.take_in(b"\x00\xf8\x80\x00")
-            bench.pass_time(0.1)
-        shown = [each.text for each in bench.of(Notice) if "no frame yet" in each.text]
-        assert len(shown) == connection
-        assert "a lower baud rate than 9600, such as 2400?" in shown[0]
-        bench.session.close()
 
 
 # Bytes of a line at the wrong rate, of a line with another parity, and of a talkative device.

@@ -161,9 +161,7 @@ def test_endpoints_asked_for_set_ao_where_it_is_0_and_filter(ao: bytes, after: b
     [
         (zigbee(EE=b"\0", NP=b"\0\xff"), "zigbee", 1, 255),
         (zigbee(EE=b"\0", NP=b"\0\xff"), "zigbee", -1, 92),
-        (zigbee(EE=b"\1", NP=b"\0\xff"), "zigbee", 1, 255),
         (zigbee(EE=b"\1", NP=b"\0\xff"), "zigbee", -1, 74),
-        (zigbee(EE=b"\0", NP=b"\0\x54"), "zigbee", -1, 84),
         (FakeModule(NP=b"\0\x31"), "802.15.4", 1, 49),
         (digimesh(EE=b"\0", NP=b""), "digimesh", 1, 73),
         (digimesh(EE=b"\1", NP=b""), "digimesh", 1, 65),
@@ -255,6 +253,3 @@ def test_it_can_be_switched_off_and_on() -> None:
     on = ModuleSession(FakeModule(1, DB=b"\x40"), rssi_from_db=True).ready()
     assert rssi(on.frames(packet())) == [(-64, True)]
     assert rssi(on.frames(f"80 {REMOTE} 28 00 {PING}")) == [(-40, False)]
-
-
-# --- settings -------------------------------------------------------------------------------------
