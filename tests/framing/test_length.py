@@ -1,5 +1,6 @@
 """Length: layouts, the search after a false sync, and the deadline of an incomplete frame."""
 
+import random
 from dataclasses import replace
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given, strategies as st
 from hilgw.errors import ConfigError, FrameError
 from hilgw.framing import crc as crc_module, create, length as length_module
 from hilgw.framing.base import TURN_BYTES
-from hilgw.framing.crc import Crc
+from hilgw.framing.crc import Crc, catalogue
 from hilgw.framing.length import Length, LengthSettings
 from tests.cases import cases
 from tests.framing.slow_length import SlowLength
@@ -201,3 +202,20 @@ def test_a_stream_of_syncs_takes_linear_time_and_bounded_turns(
     assert most <= TURN_BYTES
     # One frame of the greatest length, the registers over it, and a piece for each sync.
     assert longest <= 2 * 65_535 + TURN_BYTES * 512
+
+
+@pytest.mark.parametrize("name", catalogue())
+def test_every_crc_over_long_frames_that_overlap_bad_ones(name: str) -> None:
+    """Each bad frame covers the good ones behind it, so one run of the CRC serves them all."""
+    layout = LengthSettings(sync="AA", crc=name, max_payload=3000)
+    length, slow = Length(layout), SlowLength(layout)
+    dice = random.Random(name)
+    good = [dice.randbytes(dice.randrange(520, 900)) for _ in range(6)]
+    stream = b"".join(
+        b"\xaa" + dice.randrange(2000, 3000).to_bytes(2, "big") + length.encode(payload)
+        for payload in good
+    )
+    found = length.feed(stream, 0) + length.expire(60_000 * MS) + settle(length, 60_000 * MS)
+    assert found == slow.feed(stream, 0) + slow.expire(60_000 * MS)
+    assert length.dropped == slow.dropped
+    assert good[0] in found
