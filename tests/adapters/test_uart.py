@@ -60,41 +60,6 @@ def notices(events: list[base.Event]) -> list[str]:
 # --- the port -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("spec", "line", "events"),
-    [
-        ("cobs-crc16", {}, [base.Ready("cobs-crc16, 115200 8N1")]),
-        (
-            LinesSettings(),
-            {"parity": "even", "stop_bits": 2, "rtscts": True, "baudRate": 9600},
-            [base.Ready("lines, 9600 8E2, RTS/CTS")],
-        ),
-        (
-            "gap:20ms",
-            {},
-            [
-                base.Ready("gap:20ms, 115200 8N1"),
-                base.Notice("packets less than 20 ms apart are received as one"),
-            ],
-        ),
-    ],
-)
-def test_ready_at_once_and_nothing_is_sent(
-    spec: Any, line: dict[str, Any], events: list[base.Event]
-) -> None:
-    assert ADAPTER.session(ADAPTER.Settings(framing=spec), common(**line)).open(7) == events
-
-
-def test_before_and_after_the_port_nothing_passes() -> None:
-    made = ADAPTER.session(ADAPTER.Settings(), common())
-    assert made.send(packet(b"x"), 0) is None
-    assert made.receive(frames("cobs-crc16", b"x"), 0) == []
-    made.open(0)
-    assert isinstance(made.send(packet(b"x"), 0), base.Transmission)
-    made.close()
-    assert made.send(packet(b"x"), 1) is None
-
-
 def test_settings_that_were_not_checked_are_errors() -> None:
     with pytest.raises(ConfigError):
         opened("cobs-crc17")
@@ -133,19 +98,6 @@ def test_garbage_is_counted_in_bytes() -> None:
     )
 
 
-def test_an_empty_packet_is_none() -> None:
-    assert opened("cobs-crc16").receive(frames("cobs-crc16", b"", b"a"), 0) == [
-        base.Dropped("empty", "a frame without data"),
-        base.Received(b"a", 5),
-    ]
-
-
-def test_noise_after_a_good_frame_gets_no_line() -> None:
-    fine = opened()
-    fine.receive(frames("cobs-crc16", b"good") + b"\x05zz\x00" * 100, 0)
-    assert not notices(fine.receive(b"\x05zz\x00" * 100, 0)) + notices(fine.expire(10 * SILENCE))
-
-
 # --- to the line ----------------------------------------------------------------------------------
 
 
@@ -174,21 +126,6 @@ def test_only_the_line_s_channel_goes_out() -> None:
     assert made.send(packet(b"x", 6), 0).reason == "channel"
 
 
-def test_the_sender_leaves_the_pause_of_a_gap() -> None:
-    made = opened("gap:20ms", line=common(baudRate=9600))
-    assert made.send(packet(b"x" * 96), 0) == base.Transmission(b"x" * 96)  # 100 ms on the line
-    assert made.next_deadline() is None  # no packet waits
-    assert made.send(packet(b"y"), 119 * MS) is None
-    assert made.next_deadline() == 120 * MS
-    assert made.send(packet(b"y"), 120 * MS - 1) is None
-    assert made.expire(120 * MS) == []
-    assert made.next_deadline() is None
-    assert made.send(packet(b"y"), 120 * MS) == base.Transmission(b"y")
-    made.close()
-    made.open(121 * MS)  # another port: the line is quiet
-    assert isinstance(made.send(packet(b"z"), 121 * MS), base.Transmission)
-
-
 # --- channels in a header -------------------------------------------------------------------------
 
 
@@ -214,15 +151,6 @@ def test_the_echo_of_a_line_is_dropped_and_nothing_else(local_echo: bool, droppe
     assert received(events)[-2:] == [b"one", b"answer"]
     assert len(received(events)) == 5 - dropped_
     assert dropped(events) == +Counter(own_echo=dropped_)
-
-
-def test_an_echo_that_does_not_come_is_not_waited_for() -> None:
-    made = opened(local_echo=True)
-    lost, came = (made.send(packet(data), 0).data for data in (b"lost", b"came"))
-    assert dropped(made.receive(came, 1)) == {"own_echo": 1}
-    assert received(made.receive(lost, 2)) == [b"lost"]  # too late to be an echo
-    late = made.send(packet(b"late"), 0).data
-    assert received(made.receive(late, 2_000 * MS)) == [b"late"]
 
 
 # --- settings, limits, words ----------------------------------------------------------------------
@@ -259,13 +187,6 @@ def test_a_length_frame_on_the_slowest_line_is_whole() -> None:
     assert what.startswith("a timeout of 100 ms ends a packet between two of its bytes")
 
 
-def test_an_echo_on_a_slow_line_may_come_after_the_pause_of_a_gap() -> None:
-    made = opened("gap:5s", line=common(baudRate=300), local_echo=True)
-    wire = made.send(packet(b"hi"), 0).data
-    assert made.receive(wire, 100_000_000) == []
-    assert dropped(made.expire(5_100_000_000)) == {"own_echo": 1}
-
-
 def test_seven_data_bits() -> None:
     """7E1 has as many bits as 8N1, and carries text alone."""
     seven = common(data_bits=7, parity="even", byteSize=10)
@@ -276,17 +197,6 @@ def test_seven_data_bits() -> None:
     refused = made.send(packet(b"\xb0C"), 0)
     assert isinstance(refused, base.CannotSend) and refused.reason == "unframable"
     assert "115200 7E1" in made.identity and "115200 7E1" in refused.text
-
-
-def test_the_stand_in_has_the_same_line() -> None:
-    line = common(parity="even", rtscts=True, baudRate=9600)
-    settings = ADAPTER.Settings(framing="hdlc", mock={"mode": "flood", "baudRate": 19200})
-    spec = ADAPTER.mock(settings, line)
-    framing_ = spec.parameters.pop("framing")
-    assert (framing_["framing"], framing_["max_payload"]) == ("hdlc", 4096)
-    assert spec == base.MockSpec(
-        "uart_node", {"baudRate": 19200, "byteSize": 11, "rtscts": True, "mode": "flood"}
-    )
 
 
 def test_describe_in_words() -> None:
@@ -301,15 +211,6 @@ def test_describe_in_words() -> None:
 # --- bytes without a frame ------------------------------------------------------------------------
 
 
-def test_a_frame_in_time_is_all_the_other_end_needs() -> None:
-    made = opened()
-    made.receive(b"booting", 0)
-    made.receive(b"\0" + frames("cobs-crc16", b"ping"), 1900 * MS)
-    assert made.next_deadline() is None
-    made.receive(b"temp=20\r\n", 2000 * MS)
-    assert made.next_deadline() is None
-
-
 def test_a_long_frame_on_a_slow_line_is_neither_missed_nor_a_reason_to_refuse() -> None:
     """400 bytes take 13 s at 300 baud, and the stream may begin within a frame."""
     made, payload, byte_ns = opened(line=common(baudRate=300)), b"slow" * 100, 10**10 // 300
@@ -321,15 +222,6 @@ def test_a_long_frame_on_a_slow_line_is_neither_missed_nor_a_reason_to_refuse() 
         assert made.send(packet(b"to it"), now).lost is None
     assert received(events) == [payload]
     assert not [text for text in notices(events) if "no frame yet" in text]
-
-
-def test_the_echo_of_our_own_packet_is_not_a_sign_of_the_other_end() -> None:
-    made = opened(local_echo=True)
-    made.receive(made.send(packet(b"ping"), 0).data, MS)
-    assert made.next_deadline() is None  # nothing of theirs yet
-    made.receive(b"temp=20\r\n", 2 * MS)
-    (text,) = notices(made.expire(2 * MS + SILENCE))
-    assert text.startswith("9 bytes, no frame yet") and text.endswith("framing lines?")
 
 
 ON_TCP = {"port": "socket://10.0.0.1:4001"}

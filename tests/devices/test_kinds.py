@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hilgw.control.line_load import LineLoad
-from hilgw.devices.fields import EmitterFields, ReceiverFields, line_difference, normalise
+from hilgw.devices.fields import EmitterFields, ReceiverFields, normalise
 from hilgw.devices.kinds import CAMERA, KINDS, Device, Devices, couplings, on_joint
 from hilgw.devices.lookup import check_table, look_up
 from hilgw.devices.nodes import cone_axis, name, number, upright_axis
@@ -38,20 +38,6 @@ def test_devices_are_found_by_index_and_name_and_come_in_order() -> None:
         devices.add(Device(name="z", kind="LED", index=0))
     devices.clear()
     assert not list(devices) and devices.by_name("a") is None
-
-
-def test_roles_and_units() -> None:
-    devices = Devices()
-    for index, kind in enumerate((*KINDS, "Camera")):
-        devices.add(Device(name=kind, kind=kind, index=index))
-    assert [d.kind for d in devices.of_role("motor")] == ["LinearMotor", "RotationalMotor"]
-    assert [d.kind for d in devices.of_role("packets")] == ["Emitter", "Receiver"]
-    assert [d.kind for d in devices.of_role("indicator")] == ["LED"]
-    assert [d.kind for d in devices.of_role("brake")] == ["Brake"]
-    assert [d.kind for d in devices.of_role("other")] == ["Camera"]
-    assert len(devices.of_role("sensor")) == 9
-    units = [quantity.unit for quantity in KINDS["RotationalMotor"].settings]
-    assert units == ["rad", "rad/s", "rad/s^2", "N m"]
 
 
 def shape(kind: str, fields: NodeFields | None = None) -> str:
@@ -118,24 +104,6 @@ def test_coupled_motors_share_a_name_and_devices_a_joint() -> None:
 # --- Webots' fields: defaults, limits, and what is normalised with a warning ----------------------
 
 
-def test_defaults_are_webots() -> None:
-    emitter, receiver = EmitterFields(), ReceiverFields()
-    assert (emitter.type, emitter.range, emitter.maxRange, emitter.aperture) == (
-        "radio",
-        -1,
-        -1,
-        -1,
-    )
-    assert (emitter.channel, emitter.baudRate, emitter.byteSize) == (0, -1, 8)
-    assert (emitter.bufferSize, emitter.allowedChannels) == (-1, ())
-    assert (receiver.type, receiver.aperture, receiver.channel) == ("radio", -1, 0)
-    assert (receiver.baudRate, receiver.byteSize, receiver.bufferSize) == (-1, 8, -1)
-    assert (receiver.signalStrengthNoise, receiver.directionNoise) == (0, 0)
-    assert receiver.allowedChannels == ()
-    assert normalise(emitter) == (emitter, [])
-    assert normalise(receiver) == (receiver, [])
-
-
 EMITTER, RECEIVER = EmitterFields(), ReceiverFields()
 
 
@@ -144,11 +112,9 @@ EMITTER, RECEIVER = EmitterFields(), ReceiverFields()
     [
         (EMITTER, {"type": "infrared"}, "type"),
         (EMITTER, {"range": -0.5}, "range"),
-        (EMITTER, {"range": math.inf}, "range"),
         (EMITTER, {"range": math.nan}, "range"),
         (EMITTER, {"maxRange": -2.0}, "maxRange"),
         (EMITTER, {"aperture": 6.3}, "aperture"),
-        (EMITTER, {"aperture": -0.1}, "aperture"),
         (EMITTER, {"channel": -2}, "channel"),
         (EMITTER, {"baudRate": -2}, "baudRate"),
         (EMITTER, {"byteSize": 7}, "byteSize"),
@@ -157,16 +123,13 @@ EMITTER, RECEIVER = EmitterFields(), ReceiverFields()
         (EMITTER, {"rotation": (0.0, 0.0, 0.0, 1.0)}, "rotation"),
         (EMITTER, {"translation": (0.0, math.nan, 0.0)}, "translation"),
         (EMITTER, {"channel": 2, "allowedChannels": (0, 1)}, "channel"),
-        (EMITTER, {"channel": -1, "allowedChannels": (0, 1)}, "channel"),
         (RECEIVER, {"type": "IR"}, "type"),
         (RECEIVER, {"aperture": 7.0}, "aperture"),
         (RECEIVER, {"channel": -2}, "channel"),
         (RECEIVER, {"signalStrengthNoise": -0.1}, "signalStrengthNoise"),
         (RECEIVER, {"directionNoise": -1.0}, "directionNoise"),
-        (RECEIVER, {"directionNoise": math.inf}, "directionNoise"),
         (RECEIVER, {"sampling_period_ms": -1}, "sampling_period_ms"),
         (RECEIVER, {"channel": 2**31}, "channel"),
-        (RECEIVER, {"allowedChannels": (0, 2**31)}, "allowedChannels"),
         (RECEIVER, {"channel": 1, "allowedChannels": (2,)}, "channel"),
     ],
 )
@@ -201,16 +164,6 @@ def test_what_webots_accepts_changes_or_warns_of(
     assert len(shown) == warnings
 
 
-def test_ends_that_differ_are_reported() -> None:
-    def differ(emitter: dict[str, Any], receiver: dict[str, Any]) -> str:
-        return line_difference(EmitterFields(**emitter), ReceiverFields(**receiver))
-
-    assert differ({"baudRate": 9600}, {"baudRate": 9600}) == ""
-    assert differ({"baudRate": 9600}, {}) == ""
-    assert "baudRate 9600" in differ({"baudRate": 9600}, {"baudRate": 19200})
-    assert "byteSize 8" in differ({}, {"byteSize": 10})
-
-
 # --- Node numbers and frame conventions by Webots version -----------------------------------------
 
 
@@ -218,17 +171,11 @@ def test_ends_that_differ_are_reported() -> None:
 SOME = {
     "R2019a": (38, 51, 37, 45, 52, 54),
     "R2019b": (39, 52, 38, 46, 53, 55),
-    "R2020a": (39, 52, 38, 46, 53, 55),
-    "R2020a rev 1": (39, 52, 38, 46, 53, 55),
     "R2020b": (40, 53, 39, 47, 54, 56),
-    "R2021a-rev1": (40, 53, 39, 47, 54, 56),
     "R2021b": (41, 54, 40, 48, 55, 57),
     "R2021c": (41, 54, 40, 48, 55, 58),
-    "R2022a": (41, 54, 40, 48, 55, 58),
     "R2022b": (42, 55, 41, 49, 56, 59),
-    "R2023a-rev1": (42, 55, 41, 49, 56, 59),
     "R2023b": (43, 56, 42, 50, 57, 60),
-    "R2024a": (43, 56, 42, 50, 57, 60),
     "R2025a": (43, 56, 42, 50, 57, 60),
 }
 NODES = (

@@ -138,24 +138,6 @@ def test_stepped_use_is_webots_rule_in_exact_numbers(
     assert left == webots_steps(baud, plan)
 
 
-def test_a_send_at_the_instant_of_a_departure_finds_the_buffer_as_it_was() -> None:
-    emitter = Emitter(EmitterFields(baudRate=8000, bufferSize=1))
-    assert emitter.send(b"a", 0) is None
-    assert emitter.send(b"b", MS) == "full"  # leaves at 1 ms, not collected yet
-    assert emitter.send(b"b", MS + 1) is None
-    assert [packet.data for packet in departures(emitter, 3 * MS)] == [b"a", b"b"]
-
-
-def test_reasons() -> None:
-    notices: list[str] = []
-    emitter = Emitter(EmitterFields(bufferSize=4), notices.append)
-    assert emitter.send(b"", 0) == "invalid"
-    assert notices == ["wb_emitter_send(): invalid size=0 argument."]
-    assert emitter.send(bytes(5), 0) == "full"
-    assert emitter.send(bytes(4), 0) is None
-    assert (emitter.queued, emitter.queued_bytes) == (1, 4)
-
-
 def test_the_cap_has_its_own_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     for size in (-1, 2 * CAP_BYTES):
         emitter = Emitter(EmitterFields(bufferSize=size, baudRate=0))
@@ -172,20 +154,3 @@ def test_the_cap_counts_what_left_and_was_not_collected() -> None:
     assert emitter.send(b"x", 5) == "cap"
     assert len(departures(emitter, 5)) == 1
     assert emitter.send(b"x", 5) is None
-
-
-def test_payload_is_the_callers_no_longer() -> None:
-    emitter, payload = Emitter(EmitterFields()), bytearray(b"abc")
-    emitter.send(memoryview(payload), 0)  # type: ignore[arg-type]
-    payload[0] = 0
-    assert departures(emitter, 0)[0].data == b"abc"
-
-
-def test_expiring_gives_up_everything() -> None:
-    emitter = Emitter(EmitterFields(baudRate=8000))
-    for now in (0, 5 * MS, 5 * MS):
-        emitter.send(b"x", now)
-    assert emitter.expire_all() == 3
-    assert (emitter.queued, emitter.queued_bytes, emitter.next_departure()) == (0, 0, None)
-    emitter.send(b"y", 6 * MS)
-    assert emitter.next_departure() == 7 * MS

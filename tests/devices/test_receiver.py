@@ -31,40 +31,6 @@ def started(period_ms: int = 32, now: int = 0, **fields: Any) -> Receiver[Copy]:
     return receiver
 
 
-def test_samples_fall_on_the_grid_from_enabling_on_however_late_one_looks() -> None:
-    receiver = started(32, now=5)
-    assert receiver.next_sample() is None
-    receiver.receive(copy(1), 40 * MS)
-    assert receiver.next_sample() == 64 * MS + 5
-    assert receiver.sample(64 * MS + 4).readable == ()
-    receiver.receive(copy(2), 64 * MS + 6)  # after the grid instant, before anybody looked
-    assert [len(each.packet.data) for each in receiver.sample(64 * MS + 99).readable] == [1]
-    assert receiver.next_sample() == 96 * MS + 5
-
-
-def test_an_arrival_on_the_grid_is_readable_then() -> None:
-    receiver = started(32)
-    receiver.receive(copy(1), 32 * MS)
-    assert receiver.next_sample() == 32 * MS
-    assert len(receiver.sample(32 * MS).readable) == 1
-    receiver.receive(copy(1), 32 * MS)
-    assert receiver.next_sample() == 64 * MS
-
-
-def test_enabling_again_restarts_the_period_and_keeps_what_is_held() -> None:
-    receiver = started(32)
-    receiver.receive(copy(1), 10 * MS)
-    receiver.enable(64, 20 * MS)
-    assert receiver.next_sample() == 84 * MS
-    receiver.disable()
-    assert receiver.next_sample() is None
-    assert receiver.sample(10**12).readable == ()
-    assert receiver.receive(copy(1), 30 * MS) == "disabled"
-    assert receiver.queued == 1
-    receiver.enable(10, 100 * MS)
-    assert len(receiver.sample(110 * MS).readable) == 1
-
-
 def test_a_period_between_steps_acts_at_the_next_step_end() -> None:
     receiver: Receiver[Copy] = Receiver(ReceiverFields(), step_ms=32)
     receiver.enable(50, 0)
@@ -73,27 +39,6 @@ def test_a_period_between_steps_acts_at_the_next_step_end() -> None:
         receiver.receive(copy(1), step * 32 * MS)
         read.append(len(receiver.sample(step * 32 * MS).readable))
     assert read == [0, 2, 0, 2, 0, 2, 0, 2]
-
-
-def test_default_period() -> None:
-    assert Receiver[Copy](ReceiverFields()).default_period_ms == 32
-    assert Receiver[Copy](ReceiverFields(), step_ms=8).default_period_ms == 8
-    fields = ReceiverFields(sampling_period_ms=100)
-    assert Receiver[Copy](fields, step_ms=8).default_period_ms == 100
-    disabled = Receiver[Copy](ReceiverFields(sampling_period_ms=0), step_ms=8)
-    assert (disabled.initial_period_ms, disabled.default_period_ms) == (0, 8)
-
-
-def test_the_head_packet_stays_until_it_is_taken() -> None:
-    receiver = started(32)
-    assert receiver.head is None
-    receiver.receive(copy(2), 7)
-    receiver.receive(copy(3), 8)
-    receiver.sample(32 * MS)
-    first = receiver.head
-    assert first is not None and len(first.packet.data) == 2
-    assert receiver.nextPacket() is first
-    assert receiver.head is not first
 
 
 def test_the_cap_bounds_what_is_held_too() -> None:

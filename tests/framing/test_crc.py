@@ -43,21 +43,6 @@ def test_every_name_continues_and_has_its_residue(name: str) -> None:
         assert not natural.holds(sealed[:-1] + bytes([sealed[-1] ^ 0x10]))
 
 
-def test_x25_residue_is_the_good_fcs_of_rfc_1662() -> None:
-    # RFC 1662 C.1: PPPGOODFCS16 is f0b8, before the final complement.
-    assert crc.Checksum("x-25", "little").residue == 0xF0B8 ^ 0xFFFF
-
-
-def test_no_crc() -> None:
-    checksum = crc.Checksum("none", "big")
-    assert (checksum.size, checksum.residue, checksum.seal(b"abc")) == (0, None, b"abc")
-    assert checksum.holds(b"")
-
-
-def test_names_are_read_generously() -> None:
-    assert crc.named("CRC-16/IBM-3740") == crc.named("crc_ccitt_false") == crc.named("crc16")
-
-
 def test_any_polynomial() -> None:
     named = crc.named("crc-16-dnp")
     given = crc.named("poly=0x13D65,init=0,rev=true,xorOut=0xFFFF")

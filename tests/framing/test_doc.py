@@ -1,7 +1,6 @@
 """docs/framing.md agrees with the code: all examples, names and values."""
 
 import re
-from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
@@ -18,23 +17,6 @@ SETTINGS = [
 DOC = (Path(__file__).parents[2] / "docs" / "framing.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## (\S+)\n(.*?)(?=^## |\Z)", DOC, re.DOTALL | re.MULTILINE))
 HEX_LINE = re.compile(r"    ((?:[0-9A-F]{2} )*[0-9A-F]{2})(?:  .*)?")
-# Smallest and largest overhead in bytes, as in the first table.
-OVERHEADS: dict[str, Callable[[int], tuple[int, int]]] = {
-    "cobs-crc16": lambda n: (4, 4 + (n + 2) // 254),
-    "cobs-crc32": lambda n: (6, 6 + (n + 4) // 254),
-    "cobs": lambda n: (2, 2 + n // 254),
-    "hdlc": lambda n: (4, n + 6),
-    "hdlc-crc32": lambda n: (6, n + 10),
-    "length": lambda n: (6, 6),
-    "length-crc32": lambda n: (8, 8),
-    "slip-crc16": lambda n: (4, n + 6),
-    "slip-crc32": lambda n: (6, n + 10),
-    "slip": lambda n: (2, n + 2),
-    "lines": lambda n: (1, 1),
-    "lines-crlf": lambda n: (2, 2),
-    "lines-cr": lambda n: (1, 1),
-    "gap:20ms": lambda n: (0, 0),
-}
 
 
 @pytest.mark.parametrize(
@@ -76,12 +58,3 @@ def test_every_crc_has_the_value_and_the_names_the_page_gives_it() -> None:
         for each in (name, *aliases.split(", ")):
             assert named(each).compute(b"123456789") == int(check, 16)
     assert named("poly=0x11021,init=0xFFFF,rev=false,xorOut=0").compute(b"123456789") == 0x29B1
-
-
-def test_the_table_of_overheads() -> None:
-    assert set(OVERHEADS) == set(SHORT_NAMES)
-    for name, bounds in OVERHEADS.items():
-        for value in (b"A", b"\x00", b"\x7e", b"\xc0"):
-            more = [len(create(name).encode(value * n)) - n for n in (1, 250, 254, 508)]
-            limits = [bounds(n) for n in (1, 250, 254, 508)]
-            assert all(low <= size <= high for size, (low, high) in zip(more, limits, strict=True))

@@ -104,24 +104,6 @@ def test_boot_loaders_and_menus_are_shown_in_their_words(
     assert looks.startswith(f'it sends "{printed}') and what in looks
 
 
-@pytest.mark.parametrize("ours", ["xbee", "ir_toy", "hc12", "rylr998", ""])
-@pytest.mark.parametrize(
-    ("text", "first"),
-    [
-        ("raspberrypi login: ", "raspberrypi login:"),
-        ("\r\nU-Boot 2023.01\r\n=> ", "U-Boot 2023.01"),
-        ("\r\n\r\n", ""),
-    ],
-)
-def test_a_console_in_place_of_a_module_is_shown_without_a_framing(
-    text: str, first: str, ours: str
-) -> None:
-    """The framing of a module cannot be set."""
-    looks = guess(text.encode() * 3, ours, 115200)
-    assert looks.startswith(f'it sends "{first}')
-    assert "text in place of its answers" in looks and "framing" not in looks
-
-
 @pytest.mark.parametrize(
     ("ours", "theirs"), [(115200, 57600), (115200, 38400), (57600, 9600), (9600, 4800)]
 )
@@ -170,14 +152,6 @@ def test_the_notice_shows_sixteen_bytes_and_keeps_few(ours: str, rate: int, end:
     assert shown.encode().decode("unicode_escape").encode("latin-1") == noise[:16]
 
 
-def test_one_long_frame_that_still_comes_in_is_not_a_reason_for_a_notice() -> None:
-    watch = FirstFrame("cobs-crc16", 9600)
-    for at in range(250):
-        watch.take(b"\xff", at * 10 * MS)
-        assert watch.expire(at * 10 * MS, held=at + 1) == ""
-    assert watch.expire(3 * AFTER_NS, held=250)  # it stopped in the middle
-
-
 def test_a_frame_that_grows_without_end_is_reported_and_packets_still_count() -> None:
     watch = FirstFrame("cobs-crc16", 9600)
     for second in range(10):
@@ -187,37 +161,9 @@ def test_a_frame_that_grows_without_end_is_reported_and_packets_still_count() ->
     assert not watch.is_missing(9000 * MS)  # it may be a frame all the same
 
 
-def test_frames_that_fill_a_slow_line_have_the_time_of_the_longest_ones() -> None:
-    """A stream that begins within a frame, whose frames look like text: no guess, no notice."""
-    byte_ns, limit_ns = 10 * NS_PER_S // 300, 20 * NS_PER_S
-    watch = FirstFrame("cobs-crc16", 300, limit_ns)
-    data = 600 * b"temp=20\r\n"
-    for at in range(limit_ns // byte_ns):
-        watch.take(data[at : at + 1], at * byte_ns)
-        assert watch.expire(at * byte_ns, held=at // 2) == ""
-    assert not watch.is_missing(limit_ns)
-    assert watch.expire(limit_ns, held=1).endswith("framing lines?") and watch.is_missing(limit_ns)
-
-
 def test_a_good_checksum_is_evidence_at_once_also_on_a_slow_line() -> None:
     watch = FirstFrame("cobs-crc16", 300, 20 * NS_PER_S)
     data = framed("slip-crc16", bytes(range(40)), bytes(40))
     for at, byte in enumerate(data):
         watch.take(bytes((byte,)), at * 10 * NS_PER_S // 300)
     assert watch.expire(AFTER_NS, held=len(data)).endswith("framing slip-crc16?")
-
-
-def test_bytes_that_look_like_nothing_do_not_show_that_packets_are_lost() -> None:
-    watch = FirstFrame("cobs-crc16", 115200)
-    watch.take(random.Random(1).randbytes(400), 0)
-    assert watch.expire(AFTER_NS)
-    watch.take(b"more", AFTER_NS)
-    assert not watch.is_missing(AFTER_NS)
-
-
-def test_after_the_first_frame_nothing_is_kept_or_reported() -> None:
-    watch = FirstFrame("cobs-crc16", 9600)
-    watch.take(b"noise", 0)
-    watch.found()
-    watch.take(b"noise", 1)
-    assert watch.over and watch.deadline is None and watch.expire(AFTER_NS) == ""

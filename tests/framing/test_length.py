@@ -13,7 +13,6 @@ from hilgw.framing.crc import Crc, catalogue
 from hilgw.framing.length import Length, LengthSettings
 from tests.cases import cases
 from tests.framing.slow_length import SlowLength
-from tests.work import all_calls
 
 MS = 1_000_000
 PLAIN = LengthSettings(crc="none", sync="7E", max_payload=10)
@@ -55,15 +54,6 @@ def test_the_deadline_frees_a_half_frame_and_the_good_one_it_swallowed() -> None
     assert length.dropped == {"truncated": 1, "garbage_bytes": 9}
 
 
-@pytest.mark.parametrize(("field", "reason"), [("0D", "too_long"), ("01", "too_short")])
-def test_a_length_that_cannot_be_is_a_false_sync_at_once(field: str, reason: str) -> None:
-    length = Length(replace(PLAIN, length_bytes=1, length_counts="payload+crc", crc="crc-16"))
-    assert length.max_payload == 10
-    good = length.encode(b"0123456789")
-    assert length.feed(bytes.fromhex("7E" + field) + good) == [b"0123456789"]
-    assert length.dropped == {reason: 1, "garbage_bytes": 2}
-
-
 def test_no_byte_of_a_good_frame_is_taken_for_the_next_sync() -> None:
     length = create("length")
     payload = next(
@@ -75,9 +65,6 @@ def test_no_byte_of_a_good_frame_is_taken_for_the_next_sync() -> None:
     assert length.held == 0
     assert length.feed(b"\x55") == []
     assert length.dropped == {"garbage_bytes": 1}
-
-
-SYNCS = st.sampled_from([b"\xaa", b"\x55", b"\xaa\x55", b"\xaa\x55\x00\x01", b"\0"])
 
 
 def test_the_field_bounds_the_payload() -> None:
@@ -215,17 +202,6 @@ def test_a_stream_of_syncs_takes_linear_time_and_bounded_turns(
     assert most <= TURN_BYTES
     # One frame of the greatest length, the registers over it, and a piece for each sync.
     assert longest <= 2 * 65_535 + TURN_BYTES * 512
-
-
-def test_no_read_with_a_wide_crc_does_much_more_than_another() -> None:
-    """What a CRC of 64 bits needs for frames of any length, 8000 products, is made before."""
-    crc = "poly=0x142F0E1EBA9EA3693,init=0x1"  # of this test alone: nothing is in a cache
-    length = Length(LengthSettings(sync="FF", crc=crc, max_payload=65_535))
-    read = b"\xff" * TURN_BYTES
-    work = [all_calls(lambda at=at: length.feed(read, at)) for at in range(70)]
-    full = next(number for number, count in enumerate(work) if count > 100)
-    assert full == 64  # the first frame of 65,535 bytes is complete, and each sync begins one
-    assert work[full] <= 1.25 * work[-1]
 
 
 @pytest.mark.parametrize("name", catalogue())

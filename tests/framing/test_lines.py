@@ -15,15 +15,6 @@ def lines(terminator: str, max_payload: int = 8) -> Lines:
     return Lines(LinesSettings(terminator=terminator, max_payload=max_payload))
 
 
-def test_a_terminator_cut_in_two() -> None:
-    framing = lines("\r\n")
-    assert framing.feed(b"one\r") == []
-    assert framing.feed(b"\ntwo\r\rthree\r") == [b"one"]
-    assert framing.feed(b"\n") == []
-    assert framing.dropped == {"too_long": 1}
-    assert framing.feed(b"\r\r\n\r\n\r\n") == [b"\r"]
-
-
 def test_the_longest_line_with_half_its_terminator_is_not_too_long() -> None:
     framing = lines("\r\n")
     assert framing.feed(b"12345678\r") == []
@@ -47,13 +38,6 @@ def test_a_packet_that_would_end_early_is_refused(terminator: str, payload: byte
 def test_terminators_that_end_nothing(terminator: str) -> None:
     with pytest.raises(ConfigError, match="one to eight"):
         lines(terminator)
-
-
-def test_names() -> None:
-    wires = [create(name).encode(b"a") for name in ("lines", "lines-crlf", "lines-cr")]
-    assert wires == [b"a\n", b"a\r\n", b"a\r"]
-    with pytest.raises(ConfigError, match="lines-crlf"):
-        create("lines-crl")
 
 
 def test_without_a_terminator_both_line_ends_are_taken_and_lf_is_sent() -> None:
@@ -106,10 +90,3 @@ def test_an_endless_line_of_answers_takes_no_memory(keeps_tail: bool) -> None:
     assert len(pickle.dumps(splitter)) < 1000
     assert splitter.feed(b"OK\r\nOK\r\n") == ([b"xxxxxxOK", b"OK"] if keeps_tail else [b"OK"])
     assert splitter.dropped == (0 if keeps_tail else 10_002)
-
-
-def test_a_cleared_splitter_forgets_the_incomplete_line() -> None:
-    splitter = LineSplitter([b"\n"], 8)
-    splitter.feed(b"an endless line")
-    splitter.clear()
-    assert splitter.feed(b"OK\n") == [b"OK"]

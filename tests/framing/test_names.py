@@ -4,26 +4,9 @@ import subprocess
 import sys
 
 import pytest
-from cobs import cobs
 
 from hilgw.errors import ConfigError
-from hilgw.framing import crc, create, parse
-from hilgw.framing.c_forms import c_extensions
-from hilgw.framing.cobs import CobsSettings
-from hilgw.framing.hdlc import HdlcSettings
-from hilgw.framing.length import LengthSettings
-from hilgw.framing.slip import SlipSettings
-
-
-def test_names_stand_for_settings() -> None:
-    assert parse("cobs-crc16") == CobsSettings(crc="crc16")
-    assert create("cobs-crc16").encode(b"a") == create(CobsSettings()).encode(b"a")
-    assert parse("cobs") == CobsSettings(crc="none")
-    assert parse(" COBS-Modbus ") == CobsSettings(crc="modbus")
-    assert parse("slip-x-25") == SlipSettings(crc="x-25")
-    assert parse("slip") == SlipSettings()
-    assert parse("hdlc") == parse("hdlc-crc16") == HdlcSettings()
-    assert parse("length") == LengthSettings()
+from hilgw.framing import create
 
 
 @pytest.mark.parametrize(
@@ -60,14 +43,6 @@ def test_only_the_framing_asked_for_is_loaded() -> None:
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["False"] * 3
-
-
-def test_c_extensions_are_reported() -> None:
-    of_crcmod = crc.named("modbus").update.__globals__["_crcfun"].__name__
-    assert c_extensions() == {
-        "cobs": cobs.decode.__module__ == "cobs.cobs._cobs_ext",
-        "crcmod": of_crcmod == "crcmod._crcfunext",
-    }
 
 
 def test_a_polynomial_of_ones_own_may_follow_the_dash() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
-from hilgw.protocols.rfc2217 import PURGE_DATA, SET_BAUDRATE, SET_CONTROL
+from hilgw.protocols.rfc2217 import PURGE_DATA, SET_CONTROL
 from hilgw.transports.base import LineSettings, Transport
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.tcp import stream
@@ -80,13 +80,6 @@ async def test_what_only_looks_like_telnet_is_data(timer: Timer, data: bytes) ->
         await client.close()
 
 
-async def test_what_looks_like_telnet_on_one_connection_alone_is_data(timer: Timer) -> None:
-    async with serving(Peer(sends(GREETING), sends(b"second"))) as server:
-        client = Client(await opened("socket", server.address, timer))
-        assert await client.received(12) == GREETING + b"second"
-        await client.close()
-
-
 BUSY = [b"Port already ", b"in use\r\n"]
 SENTENCE = "the server says: Port already in use"
 
@@ -112,21 +105,6 @@ async def test_the_sentence_of_a_busy_server_is_the_reason(
         async with serving(Peer(sends(*pieces, then=then))) as server:
             error = await refused(kind, server.address, timer)
             assert (error.what, error.reason) == (what, PortError.LOST)
-
-
-async def test_a_sentence_after_all_settings_are_answered_is_the_reason_too(timer: Timer) -> None:
-    """The port would be set, and 0.1 s later it is not there."""
-
-    class Leaves(AccessServer):
-        async def answer(self, data: bytes, writer: asyncio.StreamWriter) -> None:
-            await super().answer(data, writer)
-            if "baud_rate" in self.settings:
-                await asyncio.sleep(0.1)
-                await sends(b"Port already in use\r\n", then="close")(self, writer)
-
-    async with serving(Leaves()) as server:
-        error = await refused("rfc2217", server.address, timer)
-        assert error.what == "the server says: Port already in use"
 
 
 @pytest.mark.parametrize("over_asyncio", [False, True])
@@ -237,13 +215,6 @@ async def test_answers_that_servers_leave_out_are_one_notice(
         client.transport.write(b"data")
         assert await client.received(4) == b"data"
         await client.close()
-
-
-@pytest.mark.wall_clock("the deadline of the answers")
-async def test_an_answer_that_is_needed_is_named(timer: Timer) -> None:
-    async with serving(AccessServer(silent={SET_BAUDRATE})) as server:
-        error = await refused("rfc2217", server.address, timer)
-        assert error.what == "the server does not answer SET-BAUDRATE"
 
 
 async def test_telnet_without_rfc_2217_is_named_with_its_raw_address(timer: Timer) -> None:

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from hypothesis import example, given, strategies as st
+from hypothesis import given, strategies as st
 
 from hilgw.testing.sim import Clock
 from hilgw.transports.virtual.pacing import CATCH_UP_NS, SLICE_NS, PacedLine
@@ -51,36 +51,6 @@ def test_one_busy_period_takes_exactly_its_time(
         assert when >= end, "faster than the line"
         assert when < end + 1 + late, "slower than the line"
         assert len(data) == 1 or len(data) * bits * SECOND <= SLICE_NS * baud_rate
-
-
-@given(
-    baud_rate=RATES,
-    puts=st.lists(
-        st.tuples(
-            st.integers(min_value=0, max_value=40_000_000), st.integers(min_value=1, max_value=99)
-        ),
-        max_size=20,
-    ),
-)
-@example(baud_rate=3_411_223, puts=[(0, 1), (2932, 1)])  # at the very end of the one before
-def test_no_byte_arrives_before_a_line_could_have_carried_it(
-    baud_rate: int, puts: list[tuple[int, int]]
-) -> None:
-    rig = Rig(baud_rate)
-    sent, free, ends = b"", Fraction(0), []
-    for pause, size in puts:
-        rig.clock.run_until(rig.clock.time + pause)
-        sent += bytes(size)
-        for _ in range(size):
-            free = max(free, Fraction(rig.clock.time)) + Fraction(10 * SECOND, baud_rate)
-            ends.append(free)
-        rig.line.put(bytes(size))
-    rig.clock.run_until(rig.clock.time + 3600 * SECOND)
-    assert rig.data == sent
-    count = 0
-    for when, data in rig.arrived:
-        count += len(data)
-        assert when >= ends[count - 1]
 
 
 def test_a_blocked_loop_does_not_let_bytes_pour_out() -> None:

@@ -10,7 +10,6 @@ from hilgw.testing.sim import Clock, until
 from hilgw.transports.base import LineSettings
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.virtual.pipe import Pipe
-from hilgw.units import NS_PER_MS, NS_PER_S
 from tests.transports.rig import ALL_VALUES, LINE, Client, turns
 
 
@@ -23,20 +22,6 @@ class Device:
     def _received(self, data: bytes, baud: int | None) -> None:
         self.data += data
         self.bauds.append(baud)
-
-
-async def test_the_pace_of_the_line_both_ways(clock: Clock) -> None:
-    pipe = Pipe(clock, LineSettings(9600, parity="E"))
-    device = Device(pipe)
-    client = Client(await pipe.open())
-    start = clock.now()
-    client.transport.write(bytes(96))
-    pipe.device.write(bytes(96))
-    await client.received(96)
-    await until(lambda: len(device.data) == 96)
-    assert clock.now() - start == pytest.approx(96 * 11 / 9600 * NS_PER_S, abs=2 * NS_PER_MS)
-    assert len(device.bauds) > 10
-    assert set(device.bauds) == {9600}
 
 
 async def test_the_newest_bytes_of_the_device_are_dropped_and_counted(clock: Clock) -> None:

@@ -14,20 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import serial
 
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
 from hilgw.transports import asyncio_stream, stream
-from hilgw.transports.asyncio_stream import AsyncioStream
 from hilgw.transports.base import LineSettings, Transport
-from hilgw.transports.serial import port as serial_port, quirks, tty
+from hilgw.transports.serial import port as serial_port, tty
 from hilgw.transports.serial.port import DataPath, open_serial
-from hilgw.transports.serial.stream import SerialStream
-from hilgw.transports.virtual.pty import VirtualPort
 from tests.transports.faults import Call, Faults
 from tests.transports.rig import (
-    ALL_VALUES,
     LINE,
     Client,
     Pty,
@@ -79,25 +74,6 @@ async def closed(transport: Transport) -> None:
 
 
 # --- data ---------------------------------------------------------------------------------------
-
-
-async def test_all_values_pass_on_a_fresh_pty_and_again_after_it_was_cooked(
-    path: DataPath, kind: str
-) -> None:
-    with Pty() as pty:
-        cooked = termios.tcgetattr(pty.slave)
-        for _ in range(3):
-            client = Client(await open_on(pty.path, path))
-            taken: type = {"posix": SerialStream, "asyncio": AsyncioStream}[path]
-            assert type(client.transport) is taken
-            client.transport.write(ALL_VALUES)
-            assert await pty.received(256) == ALL_VALUES
-            os.write(pty.master, ALL_VALUES)
-            assert await client.received(256) == ALL_VALUES
-            assert pty.read() == b"", "the tty echoes"
-            await client.close()
-            pty.unlock()
-            termios.tcsetattr(pty.slave, termios.TCSANOW, cooked)
 
 
 async def test_a_break_is_not_a_signal_and_flow_control_by_bytes_is_never_on(
@@ -268,25 +244,15 @@ async def test_a_driver_that_never_closes_is_not_waited_for(
     assert descriptors().items() <= before.items()
 
 
-async def test_unplugging_is_seen_at_once_and_reported_once(path: DataPath, kind: str) -> None:
-    before = descriptors()
-    with Pty() as pty:
-        client = Client(await open_on(pty.path, path))
-        await turns()
-        pty.hang_up()
-        await until(lambda: bool(client.lost))
-        await client.transport.wait_closed()
-        await turns()
-        assert [error.where for error in client.lost] == [pty.path]
-        await client.close()
-    assert descriptors().items() <= before.items()
-
-
 @pytest.mark.wall_clock("virtual ports are opened very often")
 @pytest.mark.parametrize("call", ["open", "read", "write", "ioctl"])
-async def test_every_call_may_fail_at_any_time(path: DataPath, kind: str, call: Call) -> None:
+async def test_every_call_may_fail_at_any_time(
+    path: DataPath, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The nth open, read, write or ioctl fails, n = 1, 2, ... until there is no nth: the port
     works, or is refused, or is lost, with a PortError; and nothing stays open."""
+
+    as_real(monkeypatch)
 
     async def life(pty: Pty, faults: Faults) -> None:
         """Open, both directions in several pieces, close."""
@@ -322,23 +288,6 @@ async def test_every_call_may_fail_at_any_time(path: DataPath, kind: str, call: 
         pytest.fail(f"{call} is called without end")
 
 
-async def test_a_library_that_reports_a_loss_in_its_own_words(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """As pyserial does on other systems: no complaint to the loop, one loss."""
-
-    def write(self: object, data: bytes) -> int:
-        raise serial.SerialException("WriteFile failed (PermissionError(13))")
-
-    with Pty() as pty:
-        client = Client(await open_on(pty.path, "asyncio"))
-        monkeypatch.setattr(quirks.NonBlocking, "write", write)
-        client.transport.write(b"x")
-        await until(lambda: bool(client.lost))
-        await client.close()
-        assert len(client.lost) == 1
-
-
 # --- opening ------------------------------------------------------------------------------------
 
 
@@ -371,19 +320,6 @@ async def test_an_open_that_is_no_longer_awaited_leaves_nothing_open(
         assert descriptors().items() <= before.items()
 
 
-async def test_a_second_opener_is_refused_with_the_name_of_the_first(
-    path: DataPath, kind: str
-) -> None:
-    with Pty() as pty:
-        first = await open_on(pty.path, path)
-        error = await refusal(pty.path, path)
-        assert error.reason == PortError.BUSY
-        assert f"pid {os.getpid()}" in error.what
-        await closed(first)
-        pty.unlock()
-        await closed(await open_on(pty.path, path))
-
-
 OPENER = """
 import sys, serial
 port = serial.Serial(sys.argv[1], exclusive={exclusive})
@@ -395,7 +331,7 @@ sys.stdin.read()
 @pytest.mark.process
 @pytest.mark.parametrize("exclusive", [True, None])
 async def test_a_port_of_another_program_is_refused_and_it_is_named(
-    exclusive: bool | None, path: DataPath, monkeypatch: pytest.MonkeyPatch
+    exclusive: bool | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a real port also when that program did not lock it: bytes would be stolen."""
     if exclusive is None:
@@ -410,23 +346,11 @@ async def test_a_port_of_another_program_is_refused_and_it_is_named(
         ) as other:
             assert other.stdout is not None
             assert other.stdout.readline() == b"open\n"
-            error = await refusal(pty.path, path)
+            error = await refusal(pty.path)
             assert error.reason == PortError.BUSY
             assert f"pid {other.pid}" in error.what
             other.communicate(b"")
         assert descriptors().items() <= before.items()
-
-
-async def test_who_hosts_a_pty_is_not_its_holder(tmp_path: Path, timer: Timer) -> None:
-    port = VirtualPort(timer, str(tmp_path / "port"))
-    assert tty.holders(port.path) == []
-    host = tty.host(port.path)
-    assert host is not None
-    assert host.pid == os.getpid()
-    client = await open_serial(port.path, LINE, timer)
-    assert [holder.pid for holder in tty.holders(port.path)] == [os.getpid()]
-    client.close()
-    port.close()
 
 
 async def test_a_real_port_is_closed_to_every_other_open(path: DataPath, kind: str) -> None:
@@ -469,41 +393,6 @@ async def test_modem_lines_are_left_alone(
         ]
 
 
-async def test_descriptors_that_select_cannot_watch_are_refused(
-    path: DataPath, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert serial_port.DESCRIPTOR_LIMIT == 1024
-    monkeypatch.setattr(serial_port, "DESCRIPTOR_LIMIT", 3)
-    with Pty() as pty:
-        before = descriptors()
-        assert (await refusal(pty.path, path)).reason == PortError.UNSUPPORTED
-        assert descriptors().items() <= before.items()
-
-
-@pytest.mark.wall_clock("virtual ports are opened very often")
-async def test_thirty_times_unplugged_and_plugged_leaves_nothing(
-    path: DataPath, tmp_path: Path, timer: Timer
-) -> None:
-    port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=4_000_000)
-    port.start(lambda data, baud: port.write(data))
-    before, tasks = len(descriptors()), len(asyncio.all_tasks())
-    for number in range(30):
-        client = Client(await open_serial(port.path, LINE, timer, path=path))
-        client.transport.write(b"ping")
-        if number % 3 == 0:
-            await client.received(4)
-        if number % 2:
-            port.unplug()
-            await until(lambda: bool(client.lost))  # noqa: B023
-            port.plug()
-        await client.close()
-    await until(lambda: len(descriptors()) <= before + 1)  # the slave kept for its number
-    assert len(asyncio.all_tasks()) == tasks
-    await until(lambda: not call_threads())
-    assert timer.waiting <= 2
-    port.close()
-
-
 # --- listing ports, and notices -----------------------------------------------------------------
 
 
@@ -524,41 +413,6 @@ async def test_thirty_times_unplugged_and_plugged_leaves_nothing(
 async def test_what_the_kernel_reports_to_an_open(number: int, reason: str, path: DataPath) -> None:
     with Pty() as pty, Faults(pty.path).fail("open", 1, number):
         assert (await refusal(pty.path, path)).reason == reason
-
-
-@pytest.mark.parametrize(
-    ("group", "mode", "remedy"),
-    [
-        ("dialout", 0o660, "join the group dialout (sudo usermod -aG dialout $USER) and log in"),
-        ("dialout", 0o600, "sudo chgrp dialout {0} && sudo chmod 660 {0}, or a udev rule"),
-        ("root", 0o660, "sudo chgrp dialout {0} && sudo chmod 660 {0}, or a udev rule"),
-    ],
-)
-async def test_the_fix_for_a_denied_port_names_its_group(
-    group: str, mode: int, remedy: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import grp
-
-    with Pty() as pty, Faults(pty.path).fail("open", 1, errno.EACCES):
-        Path(pty.path).chmod(mode)
-        owner = Path(pty.path).stat().st_gid
-        entry = grp.struct_group((group, "x", owner, []))
-        monkeypatch.setattr(grp, "getgrgid", {owner: entry}.__getitem__)
-        assert (await refusal(pty.path)).fix.startswith(remedy.format(pty.path))
-
-
-@pytest.mark.parametrize("call", ["tcgetattr", "tcsetattr"])
-async def test_an_error_that_is_not_an_oserror_is_translated(
-    call: str, path: DataPath, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
-        raise termios.error(errno.EINVAL, "Invalid argument")
-
-    with Pty() as pty:
-        before = descriptors()
-        monkeypatch.setattr(termios, call, fail)
-        assert (await refusal(pty.path, path)).reason == PortError.UNSUPPORTED
-        assert descriptors().items() <= before.items()
 
 
 async def test_things_that_are_no_ports(tmp_path: Path) -> None:
@@ -629,18 +483,4 @@ async def test_the_latency_timer_of_an_ftdi_chip_is_shortened_and_reported(
         transport: Any = await open_on(pty.path, path)
         assert timer.read_text() == ("1" if permitted else "16\n")
         assert any(words in notice for notice in transport.notices)
-        await closed(transport)
-
-
-async def test_the_low_latency_mode_of_a_driver_is_set_and_reported(
-    path: DataPath, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    as_real(monkeypatch)
-    asked: list[bool] = []
-    monkeypatch.setattr(serial.Serial, "set_low_latency_mode", lambda self, on: asked.append(on))
-
-    with Pty() as pty:
-        transport: Any = await open_on(pty.path, path)
-        assert asked == [True]
-        assert any("low-latency" in notice for notice in transport.notices)
         await closed(transport)

@@ -66,15 +66,6 @@ async def test_short_writes_and_reads_keep_every_byte_in_order(
         assert pair.stream.pending == 0
 
 
-async def test_waiting_for_a_stalled_peer_costs_nothing() -> None:
-    with Pair() as pair:
-        Client(pair.stream)
-        pair.stream.write(noise(200_000))
-        with Faults().watch(pair.fd) as faults:
-            await turns(100)
-            assert faults.calls["write"] < 5
-
-
 @pytest.mark.parametrize("call", ["read", "write"])
 @pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC, errno.ENXIO, errno.EPIPE])
 async def test_a_failing_call_ends_the_stream_once(call: str, error: int) -> None:
@@ -115,17 +106,6 @@ async def test_what_waits_is_not_written_once_another_process_has_stopped_the_pe
         assert len(received) + len(pair.receive()) == taken
 
 
-async def test_the_end_of_data_is_the_end_of_the_stream() -> None:
-    with Pair() as pair:
-        client = Client(pair.stream)
-        pair.peer.send(b"last words")
-        pair.peer.close()
-        await until(lambda: bool(client.lost))
-        assert client.data == b"last words"
-        await turns()
-        assert len(client.lost) == 1
-
-
 async def test_a_loss_that_was_not_reported_yet_is_not_reported_after_close() -> None:
     with Pair() as pair:
         client = Client(pair.stream)
@@ -145,18 +125,3 @@ async def test_a_loss_before_the_start_is_reported_at_the_start() -> None:
                 pair.stream.write(b"x")
         client = Client(pair.stream)
         await until(lambda: bool(client.lost))
-
-
-async def test_closed_by_its_own_reader() -> None:
-    with Pair() as pair:
-        received: list[bytes] = []
-
-        def on_data(data: bytes) -> None:
-            received.append(data)
-            pair.stream.close()
-
-        pair.stream.start(on_data, lambda error: None)
-        pair.peer.send(b"one")
-        await until(lambda: bool(received))
-        await turns()
-        assert received == [b"one"]

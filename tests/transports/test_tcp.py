@@ -23,14 +23,10 @@ from hilgw.transports.tcp.listener import Limits, TcpListener
 from hilgw.transports.tcp.stream import TcpStream, connect_tcp
 from tests.e2e.running import free_port
 from tests.transports.rig import (
-    ALL_VALUES,
     Client,
     descriptors,
-    turns,
     until,
 )
-
-HOSTS = ["127.0.0.1", "::1", "localhost"]
 
 
 class Server:
@@ -80,22 +76,6 @@ def option(stream: Any, level: int, name: int) -> int:
         return connection.getsockopt(level, name)
 
 
-@pytest.mark.parametrize("host", HOSTS)
-async def test_both_ends_send_and_receive(host: str, path: str) -> None:
-    before = descriptors()
-    async with serving(host) as server:
-        ours = Client(await connect_tcp(host, server.listener.port))
-        theirs = await server.first()
-        ours.transport.write(ALL_VALUES)
-        theirs.transport.write(ALL_VALUES)
-        assert await ours.received(256) == ALL_VALUES
-        assert await theirs.received(256) == ALL_VALUES
-        assert ("[" in server.peers[0]) == (":" in server.peers[0].rpartition(":")[0])
-        await ours.close()
-        await until(lambda: bool(theirs.lost))
-    assert descriptors().items() <= before.items()
-
-
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 async def test_no_delay_and_a_dead_peer_is_noticed_in_time(host: str, path: str) -> None:
     options = [
@@ -112,22 +92,6 @@ async def test_no_delay_and_a_dead_peer_is_noticed_in_time(host: str, path: str)
         for stream in (ours, theirs):
             assert [(*each, option(stream, *each)) for *each, _ in options] == options
         ours.close()
-
-
-async def test_half_closed_by_the_peer_the_answer_still_gets_through(path: str) -> None:
-    async with serving() as server:
-        with server.connect() as peer:
-            client = await server.first()
-            ended: list[bytes] = []
-            client.transport.on_half_close = lambda: ended.append(bytes(client.data))
-            peer.sendall(b"question")
-            peer.shutdown(socket.SHUT_WR)
-            await until(lambda: bool(ended))
-            assert ended == [b"question"]
-            client.transport.write(b"answer")
-            peer.settimeout(30)
-            assert peer.recv(100) == b"answer"
-            assert not client.lost
 
 
 # --- connecting -----------------------------------------------------------------------------------
@@ -278,16 +242,6 @@ async def test_closed_it_accepts_none_and_keeps_those_it_has(path: str) -> None:
             await client.received(10)
 
 
-async def test_a_thousand_connects_leave_nothing(path: str) -> None:
-    async with serving() as server:
-        before = descriptors()
-        for _ in range(1000):
-            with server.connect():
-                await turns(2)
-        await until(lambda: len(descriptors()) <= len(before))
-        assert len(server.clients) + server.listener.refused == 1000
-
-
 # --- a network that fails -----------------------------------------------------------------------
 
 
@@ -329,9 +283,8 @@ BLOCK = os.urandom(300_000)
 
 @pytest.mark.process
 @pytest.mark.judge("socat")
-@pytest.mark.parametrize(("host", "family"), [("127.0.0.1", "TCP4"), ("::1", "TCP6")])
-async def test_socat_as_the_client(host: str, family: str) -> None:
-    async with serving(host) as server, socat("-", f"{family}:{server.listener.where}") as process:
+async def test_socat_as_the_client() -> None:
+    async with serving("::1") as server, socat("-", f"TCP6:{server.listener.where}") as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(BLOCK)
@@ -345,15 +298,13 @@ async def test_socat_as_the_client(host: str, family: str) -> None:
 
 @pytest.mark.process
 @pytest.mark.judge("socat")
-@pytest.mark.parametrize(("host", "listen"), [("127.0.0.1", "TCP4"), ("::1", "TCP6")])
-async def test_socat_as_the_server(host: str, listen: str) -> None:
+async def test_socat_as_the_server() -> None:
     port = free_port()
-    where = f"[{host}]" if ":" in host else host
     streams: list[Transport] = []
-    async with socat(f"{listen}-LISTEN:{port},bind={where},reuseaddr", "EXEC:cat") as process:
+    async with socat(f"TCP4-LISTEN:{port},bind=127.0.0.1,reuseaddr", "EXEC:cat") as process:
         while not streams:
             with contextlib.suppress(PortError):
-                streams.append(await connect_tcp(host, port))
+                streams.append(await connect_tcp("127.0.0.1", port))
         client = Client(streams[0])
         client.transport.write(BLOCK[:200_000])
         assert await client.received(200_000) == BLOCK[:200_000]

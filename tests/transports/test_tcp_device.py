@@ -69,20 +69,6 @@ async def test_a_server_serves_one_client_and_then_the_next() -> None:
     device.close()
 
 
-async def test_unplugged_it_accepts_none() -> None:
-    device, notified = await listening()
-    first = await connected(device)
-    await until(lambda: bool(notified.events))
-    device.unplug()
-    await first.gone()
-    await (await connected(device)).gone()
-    device.plug()
-    third = await connected(device)
-    await until(lambda: notified.events == ["open", "close", "open"])
-    await third.close()
-    device.close()
-
-
 async def test_a_peer_that_does_not_read_is_hung_up_on() -> None:
     device, notified = await listening()
     stream = await connect_tcp("127.0.0.1", device.port)
@@ -144,35 +130,6 @@ async def test_a_stalled_device_reads_nothing_until_it_is_unstalled() -> None:
     await until(lambda: notified.data == b"onetwo")
     device.close()
     await first.close()
-
-
-async def test_a_listener_gives_each_client_a_device_of_its_own() -> None:
-    listener = TcpListenerDevice("127.0.0.1", 0)
-    served: list[tuple[ConnectionSide, Notified]] = []
-    await listener.listen()
-    await (await connected(listener)).gone()  # nothing serves it
-    listener.on_client = lambda device: served.append((device, Notified(device)))
-    clients = [await connected(listener) for _ in range(3)]
-    await until(lambda: len(served) == 3)
-    for number, client in enumerate(clients):
-        client.transport.write(bytes((number,)))
-    await until(lambda: all(notified.data for _, notified in served))
-    for device, notified in served:
-        device.write(notified.data)
-    await until(lambda: [each.data for each in clients] == [b"\0", b"\1", b"\2"])
-    served[1][0].hang_up()
-    await clients[1].gone()
-    assert [notified.events for _, notified in served].count(["open", "close"]) == 1
-    listener.unplug()
-    for client in clients:
-        await client.gone()
-    await (await connected(listener)).gone()
-    listener.plug()
-    again = await connected(listener)
-    await until(lambda: len(served) == 4)
-    await again.close()
-    await until(lambda: served[3][1].events == ["open", "close"])
-    listener.close()
 
 
 async def test_a_listener_bounds_its_clients(monkeypatch: pytest.MonkeyPatch) -> None:

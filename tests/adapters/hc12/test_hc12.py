@@ -6,7 +6,7 @@ import pytest
 
 from hilgw.adapters import base
 from hilgw.adapters.hc12 import ADAPTER
-from hilgw.errors import MismatchError, PeerError
+from hilgw.errors import MismatchError
 from hilgw.medium.packet import Packet
 from hilgw.testing import AdapterConformance, Vector
 from tests.adapters.variants import Variant
@@ -44,24 +44,6 @@ def after(seconds: float, mock: dict[str, Any], **settings: Any) -> Side:
     side = World(ADAPTER, baudRate=9600).add(mock, **{"set_line": "dtr", **settings})
     side.world.run(seconds)
     return side
-
-
-@pytest.mark.parametrize(
-    ("mock", "settings", "words"),
-    [
-        ({"B": 4800}, {"parity": "even"}, "its serial mode (AT+U)"),  # no command reads it
-        ({"set_by": "rts"}, {}, "DTR pulls SET low"),
-    ],
-)
-def test_a_module_that_does_not_answer_is_reported(
-    mock: dict[str, Any], settings: dict[str, Any], words: str
-) -> None:
-    bench = after(0, mock, **settings)
-    bench.mock.host_baud = 9600
-    bench.world.run(10)
-    (failed,) = bench.of(base.Failed)
-    assert isinstance(failed.error, PeerError)
-    assert words in f"{failed.error} {failed.error.fix}"
 
 
 def test_what_the_file_does_not_ask_for_is_not_written() -> None:

@@ -13,7 +13,6 @@ from firmware_mocks.ir_toy.toy import Mode
 from hilgw.adapters import base
 from hilgw.adapters.ir_toy import ADAPTER
 from hilgw.adapters.ir_toy.settings import ByAddress, Target
-from hilgw.framing.length import LengthSettings
 from hilgw.medium.packet import Packet
 from hilgw.protocols.ir import CODECS
 from hilgw.testing.co_simulation import CoSimulation
@@ -134,19 +133,6 @@ def test_packets_both_ways_in_every_code(code: str) -> None:
     assert two.dropped == +Counter(repeat=len(sent) * (CODECS[code].traits.sends - 1))
 
 
-@pytest.mark.parametrize(
-    ("code", "ms"), [("nec", 108), ("rc5", 113.8), ("rc6", 106.9), ("sirc", 135)]
-)
-def test_packets_follow_each_other_at_the_code_s_own_pace(code: str, ms: float) -> None:
-    world, one, two = pair(code=code)
-    for command in range(20):
-        one.send(bytes((1, command)))
-    assert world.run(1, lambda: two.received)
-    first = world.now
-    assert world.run(10, lambda: len(two.received) == 20)
-    assert ms <= (world.now - first) / 19 / MS <= ms + 4
-
-
 def test_a_word_of_bare_timings() -> None:
     world, one, two = pair(code="raw")
     durations = (9000, 4500, 560, 560, 560, 1690, 560)
@@ -180,15 +166,6 @@ def test_a_channel_is_an_address() -> None:
     assert two.dropped == {"address": 1}
 
 
-def test_without_a_table_the_channel_is_the_address_itself() -> None:
-    world, one, two = pair(code="nec_ext", mapping=ByAddress())
-    assert one.session.channels is None
-    for channel in (0, 300, 65535, -1):
-        one.send(b"x", channel)
-    world.run(1)
-    assert two.received == [(b"x", 0), (b"x", 300), (b"x", 65535), (b"x", 4)]
-
-
 # --- bytes over codes -----------------------------------------------------------------------------
 
 
@@ -211,17 +188,6 @@ def test_packets_of_bytes(code: str, framing: str) -> None:
     assert len(one.of(base.Delivered)) == 3
 
 
-def test_a_packet_that_stays_half_is_given_up() -> None:
-    world, one, two = pair(framing=LengthSettings(timeout_ms=60_000))
-    one.send(b"never whole")
-    world.run(0.5)
-    one.handle(one.session.close())
-    assert one.of(base.Refused) == [base.Refused(1, "down")]
-    world.run(2)
-    assert two.received == []
-    assert two.dropped["truncated"] == 1
-
-
 def test_a_lost_code_costs_one_packet() -> None:
     world, one, two = pair(code="rc5", framing="cobs-crc16")
     one.send(b"spoilt")
@@ -239,21 +205,6 @@ def test_a_lost_code_costs_one_packet() -> None:
 # --- remote controls ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("code", "play", "data"),
-    [("nec", "nec:0x04:0x08", b"\x04\x08"), ("rc5", "rc5:5:65", b"\x05\x41")],
-)
-def test_a_key_held_is_one_packet_and_pressed_again_another(
-    code: str, play: str, data: bytes
-) -> None:
-    world = World()
-    side = world.add({"play": play, "repeats": 3, "every_ms": 1500}, code=code)
-    world.run(5.1)
-    assert side.received == [(data, 4)] * 3
-    held = 3 + CODECS[code].traits.sends - 1
-    assert side.dropped == {"repeat": 3 * held}
-
-
 def test_an_answer_within_a_tenth_of_a_second_is_received() -> None:
     """A toy left alone is deaf for 0.1 s behind its own light; sample mode entered anew is not."""
     world = World()
@@ -264,27 +215,6 @@ def test_an_answer_within_a_tenth_of_a_second_is_received() -> None:
 
 
 # --- trouble --------------------------------------------------------------------------------------
-
-
-def test_two_at_once_spoil_each_other() -> None:
-    world, one, two = pair()
-    third = world.add()
-    one.send(b"\x01\x01")
-    two.send(b"\x02\x02")
-    world.run(1)
-    assert third.received == []
-    assert third.dropped["strange"] >= 1
-    assert len(one.of(base.Delivered)) == len(two.of(base.Delivered)) == 1
-
-
-def test_who_begins_later_waits() -> None:
-    world, one, two = pair()
-    one.send(b"\x01\x01")
-    world.run(0.06)  # the first samples are out
-    two.send(b"\x02\x02")
-    world.run(1)
-    assert two.received == [(b"\x01\x01", 4)]
-    assert one.received == [(b"\x02\x02", 4)]
 
 
 def test_a_host_too_slow_is_an_underrun() -> None:
@@ -299,16 +229,6 @@ def test_a_host_too_slow_is_an_underrun() -> None:
     world.run(1)
     assert two.received[-1] == (b"\x00\x00\x04\x0d", 4)
     assert one.of(base.Delivered) == [base.Delivered(2)]
-
-
-def test_a_steady_light_does_not_silence_us_for_good() -> None:
-    world = World()
-    side = world.add({"jammer": "1:1"})
-    world.run(0.4)
-    side.send(b"\x04\x08")
-    world.run(2)
-    assert side.of(base.Delivered) == [base.Delivered(1)]
-    assert side.received == []
 
 
 @pytest.mark.parametrize("state", [b"", b"s", b"u", b"x", b"\x01", b"\x02\xc0", b"s\x06\x4e"])

@@ -79,15 +79,6 @@ def ready(port: str = "x", /, **settings: Any) -> RylrSession:
     return bench
 
 
-@pytest.mark.parametrize("port", ["x", "rfc2217://10.0.0.1:2217"])
-def test_a_pause_within_a_packet_ends_it_on_a_line_and_not_on_tcp(port: str) -> None:
-    bench = ready(port)
-    line = b"+RCV=50,5,HELLO,-99,40\r\n"
-    assert bench.take_in(line[:9]) == []
-    bench.pass_time(4)
-    assert bool(of(base.Received, bench.take_in(line[9:]))) is (port != "x")
-
-
 def test_one_command_at_a_time_and_not_before_the_air_is_free() -> None:
     bench = ready()
     assert bench.send() == base.Transmission(b"AT+SEND=0,2,hi\r\n", 1)

@@ -6,11 +6,6 @@ from hypothesis import assume, given, strategies as st
 from hilgw.adapters.xbee.api_frames import FROM_MODULE, MAX_LENGTH, FrameDecoder, encode
 from hilgw.errors import FrameError
 
-MANUAL = [
-    ("8A00", "7E00028A0075"),
-    ("895200", "7E000389520024"),
-    ("8B47FFFE000002", "7E00078B47FFFE0000022E"),
-]
 SPECIAL = bytes((0x7E, 0x7D, 0x11, 0x13))
 
 modes = st.booleans()
@@ -18,8 +13,6 @@ frame_data = st.one_of(
     st.binary(min_size=1, max_size=60),
     st.lists(st.sampled_from(SPECIAL + b"\x00\x5e"), min_size=1, max_size=60).map(bytes),
 )
-# No start byte: a false start in mode 1 may swallow what follows until its length is used up.
-calm_noise = st.binary(max_size=30).map(lambda noise: noise.replace(b"\x7e", b"\x7f"))
 
 
 def cut(stream: bytes, sizes: list[int]) -> list[bytes]:
@@ -28,18 +21,6 @@ def cut(stream: bytes, sizes: list[int]) -> list[bytes]:
         chunks.append(stream[at : at + size])
         at += size
     return [*chunks, stream[at:]]
-
-
-@pytest.mark.parametrize(("data", "wire"), MANUAL)
-def test_frames_of_the_manual(data: str, wire: str) -> None:
-    assert encode(bytes.fromhex(data)).hex().upper() == wire
-    assert FrameDecoder().feed(bytes.fromhex(wire)) == [bytes.fromhex(data)]
-
-
-def test_escapes_length_data_and_checksum() -> None:
-    assert encode(b"\x23\x11", escaped=True) == bytes.fromhex("7E0002237D31CB")
-    assert encode(b"\x81", escaped=True) == bytes.fromhex("7E0001817D5E")  # checksum 7E
-    assert encode(bytes(0x11), escaped=True)[:4] == bytes.fromhex("7E007D31")  # length 0x11
 
 
 @pytest.mark.parametrize("data", [b"", bytes(0x10000)])
@@ -115,14 +96,6 @@ def test_types_unmask_a_false_start_at_once() -> None:
         decoder = FrameDecoder(types=FROM_MODULE)
         assert decoder.feed(false_start + good) == [b"\x8a\x00", b"\x89\x01\x00"]
         assert decoder.dropped_bytes == len(false_start)
-
-
-def test_a_start_inside_a_frame_is_data_in_mode_1_and_a_start_in_mode_2() -> None:
-    data = b"\x81\x00\x01\x28\x00a\x7eb"
-    assert FrameDecoder().feed(encode(data)) == [data]
-    escaped = FrameDecoder(True)
-    assert escaped.feed(encode(data)[:-1] + encode(b"\x8a\x00", True)) == [b"\x8a\x00"]
-    assert escaped.bad_frames == 2
 
 
 @pytest.mark.parametrize("escaped", [False, True])

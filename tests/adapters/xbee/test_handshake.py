@@ -25,16 +25,6 @@ def asked(module: FakeModule) -> list[str]:
     ]
 
 
-def test_reads_everything_and_sets_nothing_that_fits() -> None:
-    bench = ModuleSession(pan_id=0x3332)
-    assert bench.open()[-1] == Ready(
-        f"XBee 3 802.15.4 {SERIAL} MY FFFF CH 0C PAN 3332 NP 102", (SERIAL,)
-    )
-    assert asked(bench.module) == ["AP", "HV", "VR", "SH", "SL", "MY", "CH", "ID", "NP"]
-    assert bench.of(Notice) == []
-    assert bench.session.next_deadline() is None
-
-
 @pytest.mark.parametrize("api_mode", [1, 2])
 def test_sets_what_differs_and_only_for_now(api_mode: int) -> None:
     bench = ModuleSession(
@@ -57,31 +47,6 @@ def test_ch_is_left_alone_when_it_is_not_the_channel(mapping: Mapping) -> None:
     bench = ModuleSession(channel=3, mapping=mapping)
     assert isinstance(bench.open()[-1], Ready)
     assert all("=" not in item for item in asked(bench.module))
-
-
-@pytest.mark.parametrize(
-    ("my", "addresses"),
-    [("0000", ()), ("FFFE", ()), ("FFFF", ()), ("0001", ("0001",)), ("FFFD", ("FFFD",))],
-)
-def test_a_16_bit_address_counts_as_own_only_when_it_names_one(
-    my: str, addresses: tuple[str, ...]
-) -> None:
-    bench = ModuleSession(FakeModule(MY=bytes.fromhex(my)))
-    ready = bench.open()[-1]
-    assert isinstance(ready, Ready)
-    assert ready.addresses == (SERIAL, *addresses)
-
-
-def test_a_module_without_np_is_an_s1() -> None:
-    module = FakeModule(HV=b"\x17\x44", VR=b"\x10\xef", EE=b"\x00")
-    del module.registers["NP"]
-    bench = ModuleSession(module)
-    assert "XBee S1 802.15.4" in bench.open()[-1].identity  # type: ignore[union-attr]
-    assert "NP 100" in bench.of(Ready)[0].identity
-    module.registers["EE"] = b"\x01"
-    assert "NP 95" in ModuleSession(module).open()[-1].identity  # type: ignore[union-attr]
-    del module.registers["EE"]
-    assert "NP 100" in ModuleSession(module).open()[-1].identity  # type: ignore[union-attr]
 
 
 def test_another_module_is_refused_before_anything_is_set() -> None:
@@ -146,27 +111,6 @@ def test_a_module_outside_api_mode_is_recognised_and_the_fix_named(mode: int, wo
     assert all(b"WR" not in wire for _, wire in bench.written)
 
 
-def test_nothing_is_written_in_the_guard_time_behind_plus_plus_plus() -> None:
-    module = FakeModule(0).silenced()
-    bench = ModuleSession(module).opened()
-    bench.pass_time(30)
-    plus = next(at for at, wire in bench.written if wire == b"+++")
-    assert [wire for at, wire in bench.written if at >= plus] == [b"+++"]
-    assert bench.now - plus > SECOND
-
-
-def test_ok_may_come_after_the_modules_own_guard_time() -> None:
-    module = FakeModule(0).silenced()
-    bench = ModuleSession(module).opened()
-    while bench.written[-1][1] != b"+++":
-        bench.pass_time(0.1)
-    bench.pass_time(1.5)
-    module.silent = False
-    bench.take_in(b"O")
-    bench.take_in(b"K\r")
-    assert "transparent" in str(bench.failure())
-
-
 class Mute(FakeModule):
     """Answers no ATAP in command mode, and nothing after ATSL."""
 
@@ -214,16 +158,6 @@ def test_bytes_without_answers_point_at_the_baud_rate_or_the_wire(
     assert reasons <= set(dropped(bench.events))
 
 
-@pytest.mark.parametrize("lost", [1, 2])
-def test_lost_answers_are_asked_for_again(lost: int) -> None:
-    bench = ModuleSession()
-    bench.module.deaf_for = lost
-    bench.open()
-    bench.pass_time(5)
-    assert isinstance(bench.events[-1], Ready)
-    assert asked(bench.module)[: lost + 1] == ["AP"] * (lost + 1)
-
-
 def test_a_set_refused_or_without_effect_is_reported() -> None:
     bench = ModuleSession(channel=11)
     bench.module.refuse["CH"] = 3
@@ -235,16 +169,6 @@ def test_a_set_refused_or_without_effect_is_reported() -> None:
     assert "keeps CH = C" in str(bench.opened().failure())
 
 
-def test_a_restart_in_the_handshake_begins_anew() -> None:
-    bench = ModuleSession()
-    bench.module.deaf_for = 1
-    bench.open()
-    bench.frames(RESET)
-    assert asked(bench.module)[:3] == ["AP", "AP", "HV"]
-    assert isinstance(bench.events[-1], Ready)
-    assert len(bench.of(Ready)) == 1
-
-
 def test_a_module_that_keeps_restarting_is_given_up() -> None:
     bench = ModuleSession(FakeModule().silenced()).opened()
     for _ in range(50):
@@ -252,14 +176,6 @@ def test_a_module_that_keeps_restarting_is_given_up() -> None:
     error = bench.failure()
     assert isinstance(error, PeerError) and "power supply" in error.fix
     assert len(bench.written) < 10
-
-
-def test_a_slow_module_is_found_while_command_mode_is_probed() -> None:
-    bench = ModuleSession(FakeModule().silenced()).opened()
-    bench.pass_time(2)
-    bench.module.silent = False
-    bench.frames("8801 4150 00 01")
-    assert isinstance(bench.events[-1], Ready)
 
 
 def test_answers_that_were_not_asked_for_change_nothing() -> None:
@@ -282,19 +198,6 @@ def test_after_a_failure_and_a_close_nothing_moves_until_it_is_opened_again() ->
         assert bench.send(b"x") is None
         assert bench.pass_time(60) == []
         assert bool(again()) == (again == bench.open)
-
-
-def test_a_lower_baud_rate_is_named_once_per_connection() -> None:
-    bench = ModuleSession(FakeModule().silenced())
-    for connection in (1, 2):
-        bench.open()
-        for _ in range(30):
-            bench.take_in(b"\x00\xf8\x80\x00")
-            bench.pass_time(0.1)
-        shown = [each.text for each in bench.of(Notice) if "no frame yet" in each.text]
-        assert len(shown) == connection
-        assert "a lower baud rate than 9600, such as 2400?" in shown[0]
-        bench.session.close()
 
 
 # Bytes of a line at the wrong rate, of a line with another parity, and of a talkative device.

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hilgw.adapters import base
-from hilgw.adapters.xbee.packets import DATA_ENDPOINTS, MeshFrames
+from hilgw.adapters.xbee.packets import MeshFrames
 from hilgw.adapters.xbee.settings import ByDestination, ByHeader, EndpointSettings
 from hilgw.errors import MismatchError
 from tests.adapters.session_bench import dropped, of
@@ -41,14 +41,6 @@ def on_zigbee(**settings: Any) -> ModuleSession:
 
 
 # --- the handshake --------------------------------------------------------------------------------
-
-
-def test_digimesh_is_found_and_set() -> None:
-    bench = ModuleSession(digimesh(CH=b"\x0b"), firmware="digimesh", pan_id=0x1234)
-    ready = bench.open()[-1]
-    assert ready == base.Ready(f"XBee 3 DigiMesh {SERIAL} CH 0C PAN 1234 NP 73", (SERIAL,))
-    assert bench.module.registers["ID"] == b"\x12\x34"
-    assert bench.module.registers["CH"] == b"\x0c"
 
 
 def test_a_hopping_module_has_no_channel() -> None:
@@ -105,16 +97,6 @@ def test_an_unassociated_module_waits_for_its_network(state: int, word: str, sta
     )
 
 
-def test_a_join_without_a_word_is_noticed() -> None:
-    module = zigbee(AI=b"\xff")
-    bench = ModuleSession(module, firmware="zigbee", mapping=ByHeader()).opened()
-    module.registers["AI"] = b"\x22"
-    bench.pass_time(3)
-    assert len(bench.of(base.Notice)) == 2
-    module.registers["AI"] = b"\x00"
-    assert isinstance(bench.pass_time(3)[-1], base.Ready)
-
-
 def test_a_module_that_leaves_its_network_is_not_ready() -> None:
     bench = on_zigbee()
     sent = bench.send(b"x")
@@ -133,14 +115,6 @@ def test_with_module_channel_the_networks_channel_is_checked() -> None:
     bench = ModuleSession(zigbee(), channel=12, firmware="zigbee").opened()
     assert "CH 0F, channel 15" in str(bench.failure())
     assert all(data[2:4] != b"CH" or len(data) == 4 for data in bench.module.log)
-
-
-def test_the_zigbee_id_has_64_bits() -> None:
-    bench = ModuleSession(
-        zigbee(), firmware="zigbee", mapping=ByHeader(), extended_pan_id=0x1122334455667788
-    )
-    bench.open()
-    assert bench.module.registers["ID"] == bytes.fromhex("1122334455667788")
 
 
 def test_flow_control_is_switched_on_where_it_is_asked_for() -> None:
@@ -169,18 +143,6 @@ def test_frames_10(destination: str, expected: str) -> None:
     assert bench.frames(f"8B {data[1]:02X} 0000 00 00 00") == [base.Delivered(sent.token)]
 
 
-def test_ao_of_the_module_asks_for_frames_11() -> None:
-    bench = ModuleSession(digimesh(AO=b"\x01"), firmware="digimesh", destination=REMOTE).ready()
-    wire = bench.send(b"hi").data
-    assert len(wire) == MeshFrames(DATA_ENDPOINTS).overhead + 2
-    data = unframe(wire)
-    assert data[2:] == bytes.fromhex(f"{REMOTE} FFFE E8 E8 0011 C105 00 00 {PING}")
-    assert data[0] == 0x11
-    ours = f"91 {REMOTE} FFFE E8 E8 0011 C105 C1 {PING}"
-    assert [event.data for event in of(base.Received, bench.frames(ours))] == [b"hi"]
-    assert dropped(bench.frames(f"91 {REMOTE} FFFE 00 00 8031 0000 01 {PING}")) == ["endpoint"]
-
-
 @pytest.mark.parametrize(("ao", "after"), [(b"\x00", b"\x01"), (b"\x03", b"\x03")])
 def test_endpoints_asked_for_set_ao_where_it_is_0_and_filter(ao: bytes, after: bytes) -> None:
     ends = EndpointSettings(source=1, destination=2, cluster=6, profile=0x0104)
@@ -199,9 +161,7 @@ def test_endpoints_asked_for_set_ao_where_it_is_0_and_filter(ao: bytes, after: b
     [
         (zigbee(EE=b"\0", NP=b"\0\xff"), "zigbee", 1, 255),
         (zigbee(EE=b"\0", NP=b"\0\xff"), "zigbee", -1, 92),
-        (zigbee(EE=b"\1", NP=b"\0\xff"), "zigbee", 1, 255),
         (zigbee(EE=b"\1", NP=b"\0\xff"), "zigbee", -1, 74),
-        (zigbee(EE=b"\0", NP=b"\0\x54"), "zigbee", -1, 84),
         (FakeModule(NP=b"\0\x31"), "802.15.4", 1, 49),
         (digimesh(EE=b"\0", NP=b""), "digimesh", 1, 73),
         (digimesh(EE=b"\1", NP=b""), "digimesh", 1, 65),
@@ -246,16 +206,6 @@ def test_one_question_serves_all_that_wait_and_order_is_kept() -> None:
     answered = bench.frames(f"88 {unframe(asked.data)[1]:02X} 4442 00 30")
     assert [event.data[0] for event in of(base.Received, answered)] == list(range(5))
     assert set(rssi(answered)) == {(-48, True)}
-
-
-def test_questions_keep_their_distance() -> None:
-    bench = on_digimesh()
-    bench.frames(packet())
-    close = bench.frames(packet(), packet(OTHER))
-    assert not of(base.Write, close)
-    assert rssi(close) == [(-43, True), (None, False)]  # the last one only for the same module
-    bench.pass_time(0.02)
-    assert isinstance(bench.frames(packet())[0], base.Write)
 
 
 def test_without_an_answer_the_packet_goes_on_and_questions_pause() -> None:
@@ -303,6 +253,3 @@ def test_it_can_be_switched_off_and_on() -> None:
     on = ModuleSession(FakeModule(1, DB=b"\x40"), rssi_from_db=True).ready()
     assert rssi(on.frames(packet())) == [(-64, True)]
     assert rssi(on.frames(f"80 {REMOTE} 28 00 {PING}")) == [(-40, False)]
-
-
-# --- settings -------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from hilgw.adapters.xbee.settings import ByHeader
 from hilgw.errors import MismatchError, PeerError
 from tests.adapters.session_bench import SECOND
 from tests.adapters.world import World
-from tests.adapters.xbee.bench import SERIAL, FakeModule, ModuleSession
+from tests.adapters.xbee.bench import FakeModule, ModuleSession
 
 
 class Typist(FakeModule):
@@ -58,17 +58,6 @@ def opened(module: Typist | None = None, /, **settings_: Any) -> tuple[ModuleSes
 
 
 # --- command mode ---------------------------------------------------------------------------------
-
-
-def test_only_what_does_not_fit_is_set() -> None:
-    bench, module = opened(pan_id=0x3332)
-    assert bench.of(base.Ready)[0].identity.startswith(f"XBee 3 802.15.4 {SERIAL} MY FFFF CH 0C")
-    assert module.typed == [
-        "AP", "HV", "VR", "SH", "SL", "MY", "CH", "ID", "DH", "DL", "NP", "CN",
-    ]  # fmt: skip
-    assert not module.commanded
-    assert bench.written[0][1] == b"+++"
-    assert bench.written[0][0] > SECOND  # the guard time
 
 
 def test_what_is_asked_for_is_set_applied_and_verified() -> None:
@@ -190,16 +179,3 @@ def test_two_modules_both_ways(hardware: str, firmware: str) -> None:
     world.run(1)
     assert two.of(base.Received) == [base.Received(half, 13) for half in halves]
     assert one.of(base.Received) == [base.Received(b"back", 13)]
-
-
-def test_with_an_api_module_on_the_other_side() -> None:
-    world = World(ADAPTER)
-    stream = world.add(api_mode=0, framing="gap:50ms")
-    frames = world.add()
-    world.run(5)
-    stream.send(b"hello")
-    world.run(1)
-    frames.send(b"there")
-    world.run(1)
-    assert [event.data for event in frames.of(base.Received)] == [b"hello"]
-    assert stream.of(base.Received) == [base.Received(b"there", 12)]
