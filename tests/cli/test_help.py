@@ -12,7 +12,7 @@ import pytest
 from hilgw import __version__
 from hilgw.cli.commands import run
 from hilgw.cli.declaration import add_options
-from hilgw.cli.groups import COMMANDS, EVERYDAY, GROUPS
+from hilgw.cli.groups import COMMANDS, GROUPS
 from hilgw.cli.help import PURPOSES, help_text
 from hilgw.cli.version import LIBRARIES
 from tests.cli.conftest import Command
@@ -82,16 +82,6 @@ def shown_commands(text: str) -> list[str]:
         _, _, rest = text.partition(f"\n{PURPOSES[purpose]}:\n")
         shown += [line.split()[0] for line in rest.partition("\n\n")[0].splitlines()]
     return shown
-
-
-def test_the_short_help_has_the_commands_of_every_day_on_a_screen() -> None:
-    text = help_text()
-    commands = shown_commands(text)
-    assert 13 <= len(commands) <= 17 and sorted(commands) == sorted(EVERYDAY)
-    assert {"run", "check", "watch", "arm", "disarm", "doctor"} < set(commands)
-    assert "--help --all" in text and "--duration" in text and "--on-departure" not in text
-    full = help_text(everything=True).splitlines()
-    assert all(line in full for line in text.splitlines())
 
 
 def test_all_ways_to_it_print_the_same(hilgw: Command) -> None:

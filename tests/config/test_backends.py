@@ -1,16 +1,9 @@
 """Parts that stay real beside mocks."""
 
-import json
-import shlex
-
 import pytest
 
-from hilgw.config.context import Context, Inspection
 from hilgw.config.load import load_text
-from hilgw.config.model import Backend
-from hilgw.config.queries import backend_of, has_nodes, is_mocked
-from hilgw.config.source.document import compose
-from hilgw.protocols.webots.handshake import without_mock
+from hilgw.config.queries import has_nodes, is_mocked
 from tests.config.cases import Lines
 
 FILE = """\
@@ -49,20 +42,6 @@ def test_a_part_that_is_listed_is_real(part: str, backend: str) -> None:
     config = load_text(text(f"[{part}]", backend), "f").config
     mocked = [] if backend == "real" else [each for each in PARTS if each != part]
     assert [each for each in PARTS if is_mocked(config, each)] == mocked
-
-
-@pytest.mark.parametrize("backend", ["mock", "loopback", "real", "[1]"])
-def test_a_file_with_errors_has_the_same_back_ends(backend: str) -> None:
-    """A value that is not valid counts as real."""
-    own = text("[x0, rover.body]", backend).replace("kind: webots,", "kind: webots, backend: mock,")
-    document = compose(own, "f")
-    inspection = Inspection(document, Context())
-    valid = backend if backend in tuple(Backend) else "real"
-    config = load_text(own.replace("backend: [1]", "backend: real"), "f").config
-    assert config.backend == valid
-    for part in PARTS:
-        assert backend_of(inspection, part) is backend_of(config, part)
-    assert backend_of(inspection, "absent.body") is config.backend
 
 
 X0 = "x0: {kind: xbee, port: /dev/ttyS8, channel: 12, backend: %s}"
@@ -108,17 +87,6 @@ def test_what_is_real_runs_in_real_time(errors: Lines) -> None:
     assert "adapters.x0.port: a real port runs in real time" in error
 
 
-def test_a_part_has_its_own_back_end() -> None:
-    own = text("[]", "real").replace("channel: 12", "channel: 12, backend: mock")
-    own = own.replace('1234"', '1234", backend: loopback')
-    for backend in (None, "real", "mock"):
-        config = load_text(own, "f", (), backend).config
-        assert backend_of(config, "x0") is Backend.MOCK
-        assert backend_of(config, "rover.controller") is Backend.LOOPBACK
-        assert backend_of(config, "rover.body") is Backend(backend or "real")
-        assert backend_of(config, "other.webots") is Backend(backend or "real")
-
-
 @pytest.mark.parametrize(
     ("written", "mock"),
     [("uart", "uart_node"), ("text", "text_module"), ("uart-node", "uart_node"), ("xbee", "xbee")],
@@ -143,37 +111,3 @@ airs:
     assert [has_nodes(config, air) for air in ("lab", "field")] == [True, False]
     config = load_text(file, "f", (), "mock").config
     assert [has_nodes(config, air) for air in ("lab", "field")] == [True, True]
-
-
-NAMES = ["rover", "r 1", "it's", "7", "[x]", "a/b", "no, yes", "{x}", "#1", "a=b"]
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(
-    ("top", "own", "backend"),
-    [
-        ("backend: mock", "", None),
-        ("backend: mock\nreal: [xbee0]", "", None),
-        ("", "backend: mock, ", None),
-        ("", "", "mock"),
-        ("backend: mock", "backend: mock, ", "mock"),
-    ],
-)
-def test_what_makes_room_for_a_controller_of_ones_own(
-    name: str, top: str, own: str, backend: str | None
-) -> None:
-    """As a shell reads it."""
-    listen = 'listen: "tcp://127.0.0.1:1234"'
-    text = (
-        f"version: 1\n{top}\n"
-        "adapters: {xbee0: {kind: xbee, port: /dev/x, channel: 12}}\nrobots:\n"
-        f"  {json.dumps(name)}: {{devices: {{tx: {{node: Emitter}}}}, "
-        f"controller: {{kind: webots, {own}{listen}}}}}\n"
-    )
-    part = f"{name}.controller"
-    before = load_text(text, "rover.yaml", (), backend).config
-    assert is_mocked(before, part)
-    words = shlex.split(without_mock(name).partition("--set ")[2])
-    after = load_text(text, "rover.yaml", words, backend).config
-    assert len(words) == 1 and not is_mocked(after, part)
-    assert is_mocked(after, "xbee0") == is_mocked(before, "xbee0")

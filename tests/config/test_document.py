@@ -106,14 +106,6 @@ def test_places_count_as_editors_do() -> None:
     ]
 
 
-def test_a_repeated_key_names_the_first_and_is_not_kept() -> None:
-    document = compose("a: 1\nb: 2\na: {c: yes, c: 1}\n", "f")
-    assert [str(p) for p in document.problems] == [
-        "f:3:1: a: duplicate key, first in line 1; keep one of them"
-    ]
-    assert document.data == {"a": 1, "b": 2}
-
-
 @pytest.mark.parametrize(
     ("text", "line"),
     [

@@ -43,10 +43,6 @@ def test_rates_that_differ_are_named_with_both_rates(overrides: list[str], words
 SEVEN = "version: 1\nadapters:\n  a: {{kind: {kind}, port: /dev/x, data_bits: 7, {more}}}\n"
 
 
-def test_seven_data_bits_of_an_instrument() -> None:
-    load_text(SEVEN.format(kind="uart", more="framing: lines, parity: even"), "f")
-
-
 @pytest.mark.parametrize("kind", ["xbee", "rylr998", "hc12"])
 def test_a_module_has_eight(kind: str) -> None:
     more = "channel: 12, baudRate: 9600, mapping: {by: header}"

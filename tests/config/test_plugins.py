@@ -127,19 +127,6 @@ def install(folder: Path, name: str, entry_points: str) -> None:
     (info / "entry_points.txt").write_text(entry_points)
 
 
-def test_kinds_of_this_package() -> None:
-    for group in (plugins.ADAPTERS, plugins.BODIES, plugins.CONTROLLERS):
-        kinds = plugins.find(group)
-        assert len(kinds) > 3
-        for kind, loader in kinds.items():
-            assert loader().kind == kind and loader().summary
-    for kind in plugins.own(plugins.ADAPTERS):
-        assert plugins.has(plugins.MOCKS, plugins.mock_of(kind))
-        assert plugins.mock_of(kind.replace("_", "-")) == plugins.mock_of(kind)
-    assert plugins.mock_of("uart") == "uart_node" and plugins.mock_of("nix") == "nix"
-    assert plugins.find(plugins.Group("hilgw.nothing", "hilgw.nothing", "kind", "NOTHING")) == {}
-
-
 @pytest.mark.parametrize("kind", ["base", "_xbee_session", "xbee.x", "", "XBee", "a" * 5000])
 def test_what_is_not_a_kind(kind: str) -> None:
     with pytest.raises(ConfigError) as caught:

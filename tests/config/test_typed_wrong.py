@@ -3,7 +3,7 @@
 import importlib
 import importlib.metadata
 import pkgutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -101,14 +101,6 @@ def test_a_slip_is_one_error_with_its_fix(
     assert found.startswith(f"f:{where}") and found.endswith(fix)
 
 
-def test_two_mistyped_keys_are_two_errors_and_a_missing_one_is_its_own(errors: Lines) -> None:
-    text = GOOD.replace("version", "verison").replace("port:", "prot:").replace("kind: uart", "")
-    assert [line.partition("; ")[0] for line in errors(text)] == [
-        "f:1:1: verison: unknown key",
-        "f:9:3: adapters.arduino.kind: missing",
-    ]
-
-
 @pytest.mark.parametrize(
     ("value", "message"),
     [
@@ -128,24 +120,6 @@ def test_the_value_of_a_mock_in_words_of_yaml(errors: Lines, value: str, message
 
 def config(adapter: str) -> str:
     return f"version: 1\nadapters:\n  c: {{kind: xbee, port: /dev/ttyS9, {adapter}}}\n"
-
-
-@pytest.mark.parametrize(
-    ("adapter", "keys"),
-    [
-        ("channel: 99", {"channel"}),  # the range of the channel depends on other keys
-        ("channel: 99, buadRate: 9600", {"buadRate"}),
-        ("channel: 99, fo: 1, rtscts: 010", {"fo", "rtscts"}),
-        ("channel: -5, fo: 1, pan_id: 0x1FFFF", {"channel", "fo", "pan_id"}),
-        ("channel: 99, mapping: {by: heade}", {"mapping.by"}),
-        ("channel: 99, maping: {by: header}", {"maping"}),
-        ("channel: 12, maping: {by: header}, mapping: {by: module_channel}", {"maping"}),
-    ],
-)
-def test_all_in_one_run(errors: Lines, adapter: str, keys: set[str]) -> None:
-    lines = errors(config(adapter))
-    paths = [line.split(" ")[1].removesuffix(":") for line in lines]
-    assert sorted(paths) == sorted(f"adapters.c.{key}" for key in keys), lines
 
 
 # --- Every number of a configuration has a range, so no number reaches code that it would break ---
@@ -188,17 +162,6 @@ def test_every_number_has_a_lower_and_an_upper_bound() -> None:
     classes = list(settings_classes())
     assert len(classes) > 20
     assert [name for settings in classes for name in unbounded(settings)] == []
-
-
-OBSTACLE = "{wall: {shape: box, size: [1, 1, 1], position: [0, 0, 0]}}"
-
-
-@pytest.mark.parametrize("section", ["robots: true", "adapters: 5"])
-def test_a_section_of_the_wrong_type_beside_obstacles_is_an_error(
-    errors: Lines, section: str
-) -> None:
-    (line,) = errors(f"version: 1\n{section}\nobstacles: {OBSTACLE}\n")
-    assert line.startswith("f:2:")
 
 
 # --- A file with thousands of errors is refused with work in proportion to its length -------------
@@ -254,17 +217,3 @@ def test_work_grows_with_the_number_of_wrong_entries_alone(shape: str) -> None:
     assert refused(file_of(shape, 10)) >= 9  # and everything is imported
     few, many = (all_calls(lambda n=n: refused(file_of(shape, n))) for n in (60, 180))
     assert many <= 3.1 * few
-
-
-@pytest.mark.parametrize("shape", ["unknown kinds", "adapters with mocks", "listeners"])
-def test_no_distribution_is_searched_per_entry(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    searched = []
-    original = importlib.metadata.entry_points
-
-    def count(**wanted: str) -> Iterable[Any]:
-        searched.append(wanted)
-        return original(**wanted)
-
-    monkeypatch.setattr(importlib.metadata, "entry_points", count)
-    refused(file_of(shape, 50))
-    assert len(searched) <= 6  # once for each group at most

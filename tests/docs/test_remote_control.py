@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from hilgw.cli.main import main
 from hilgw.cli.parser import parse
 from hilgw.config.shipped import found
 from tests.docs.reading import pages
@@ -16,21 +15,9 @@ from tests.e2e.running import Gateway, patient, run, wait_until
 ROOT = Path(__file__).parents[2]
 PAGE = pages("remote-control", "refused-commands", "robots")
 COMMANDS = re.findall(r"^    hilgw (.*)$", PAGE, re.MULTILINE)
-WIDTH = "92"
 # A busy machine is not a fault of the robot or the program.
 PATIENT = patient("e-puck", "body.silence_s")
 PATIENT.append("--set=robots.e-puck.body.answer_ms=5000")
-
-
-def test_the_explanation_is_what_the_command_prints(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", WIDTH)
-    (marked,) = re.findall(r"<!-- output: hilgw (.*?) -->\n(.*?)<!-- end -->", PAGE, re.DOTALL)
-    command, block = marked
-    assert command in COMMANDS
-    assert main(command.split()) == 0
-    assert block.strip("\n") == f"```text\n{capsys.readouterr().out}```"
 
 
 @pytest.mark.process

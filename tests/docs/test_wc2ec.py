@@ -10,7 +10,7 @@ import pytest
 
 from firmware_mocks.wc2ec.cobs import FrameReader, crc16
 from hilgw.framing import create
-from hilgw.protocols.wc2ec import Layouts, Numbers, Side, describe
+from hilgw.protocols.wc2ec import Layouts, Side, describe
 from tests.docs.reading import pages
 from tests.e2e.running import ROOT, free_port
 from tests.firmware.node import SOURCES, STRICT
@@ -51,19 +51,6 @@ def test_each_frame_has_its_bytes(block: str) -> None:
     assert crc16(message).to_bytes(2, "big") == crc
     assert create("cobs-crc16").encode(message) == line
     assert create("cobs-crc16").feed(line) == FrameReader().feed(line) == [message]
-
-
-def test_the_numbers_are_those_of_the_versions() -> None:
-    rows = re.findall(r"^\| (\w+) \| (\d+) \| (\d+) \|", PAGE, re.MULTILINE)
-    assert len(rows) == 3
-    for kind, old, new in rows:
-        assert Numbers("R2020a").number(kind) == int(old)
-        assert Numbers("R2025a").number(kind) == int(new)
-    assert "39 and 52 under R2020a, 43 and 56 under R2025a" in PAGE
-    for version, pair in (("R2020a", (39, 52)), ("R2025a", (43, 56))):
-        numbers = Numbers(version)
-        assert (numbers.number("Emitter"), numbers.number("Receiver")) == pair
-    assert "29 B1" in PAGE and crc16(b"123456789") == 0x29B1
 
 
 LISTING = blocks("c")[0]

@@ -71,12 +71,6 @@ def test_fish_completes(tmp_path: Path) -> None:
         assert expected <= {each.partition("\t")[0] for each in answer}, line
 
 
-@pytest.mark.process
-def test_bash_completes_a_file_in_the_place_of_a_command(tmp_path: Path) -> None:
-    source = f"source {script_file('bash', tmp_path)}; complete -p hilgw"
-    assert "-o default" in output("bash", "-c", source, cwd=tmp_path)
-
-
 ZPTY = r"""
 zmodload zsh/zpty
 zpty z zsh -f -i

@@ -95,21 +95,6 @@ def test_the_version_of_a_file_without_webots(errors: Lines, warnings: Lines) ->
         assert found.startswith("f:3:9: webots: 'R2018a' is not a known Webots version")
 
 
-@pytest.mark.parametrize(
-    ("keys", "expected"),
-    [
-        (BODY.replace("}", ", mock: {sensors: 999}}"), "body.mock.sensors: mock: "),
-        (CONTROLLER.replace("}", ", mock: {sensor: x}}"), "did you mean 'sensors'"),
-    ],
-)
-def test_the_stand_in_takes_its_parameters(
-    errors: Lines, warnings: Lines, keys: str, expected: str
-) -> None:
-    (found,) = errors(robots((keys,), backend="mock"))
-    assert expected in found
-    assert warnings(robots((keys,), backend="real")) == []
-
-
 def test_devices_that_the_controller_cannot_use(warnings: Lines) -> None:
     devices = "devices: {tx: {node: Emitter}}"
     peer = ("devices: {rx: {node: Receiver}}",)
@@ -129,12 +114,6 @@ PROXY = "controller: {kind: webots_proxy}"
 
 def proxy(keys: str) -> str:
     return f"controller: {{kind: webots_proxy, {keys}}}"
-
-
-@pytest.mark.parametrize("backend", ["real", "mock"])
-def test_robots_of_one_webots_may_share_an_address(warnings: Lines, backend: str) -> None:
-    text = robots((RADIOS, PROXY), (RADIOS, proxy("robot: other, only: [tx, rx]")), backend=backend)
-    assert warnings(text) == []
 
 
 @pytest.mark.parametrize(

@@ -13,16 +13,6 @@ def robot(*keys: str, backend: str = "real") -> str:
     return "\n".join([*head, *(f"    {key}" for key in keys), ""])
 
 
-@pytest.mark.parametrize("backend", ["real", "mock", "loopback"])
-@pytest.mark.parametrize("mode", ["", "mode: simulation", "mode: remote", "mode: shadow"])
-def test_two_bodies_and_a_mode(errors: Lines, warnings: Lines, mode: str, backend: str) -> None:
-    keys = [SIMULATED, REAL, *([mode] if mode else [])]
-    text = robot(*keys, backend=backend)
-    assert warnings(text) == warnings(text.replace("webots:", "real: [r0.remote]\nwebots:")) == []
-    found = errors(text + "speed: 2\nreal: [r0.remote]\n")
-    assert any("robots.r0.remote.port: a body outside" in line for line in found)
-
-
 @pytest.mark.parametrize(
     ("keys", "expected"),
     [

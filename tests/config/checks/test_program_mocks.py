@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.config.load import load_config, load_text
-from hilgw.settings import MockSpec
+from hilgw.config.load import load_config
 from tests.config.cases import Lines
 
 FILE = """\
@@ -24,10 +23,6 @@ adapters:
 
 def text(mock: str = "program: cat", backend: str = "mock", more: str = "") -> str:
     return FILE.format(mock=mock, backend=backend, more=more)
-
-
-def test_it_stands_wherever_a_mock_can() -> None:
-    assert load_text(text(), "cart.yaml").config.adapters.keys() == {"x0"}
 
 
 @pytest.mark.parametrize(
@@ -63,11 +58,3 @@ def test_it_runs_in_the_folder_of_the_configuration(tmp_path: Path) -> None:
     assert controller.settings.mock["folder"] == str(tmp_path / "build")
     assert body.settings.mock["folder"] == str(tmp_path)
     assert config.adapters["x0"].settings.mock["folder"] == str(tmp_path)
-
-
-def test_the_parameters_of_the_mock_that_it_replaces_are_left_out() -> None:
-    spec = MockSpec("wc2ec_robot", {"frame": "cobs-crc16", "width": 1, "program": "cat"})
-    assert spec == MockSpec("program", {"program": "cat"})
-    assert spec.on_line(57600).parameters == {"program": "cat", "baudRate": 57600}
-    other = MockSpec("wc2ec_robot", {"width": 1})
-    assert other.on_line(57600) == other

@@ -3,20 +3,9 @@
 import json
 from pathlib import Path
 
-import jsonschema
-
 from hilgw.config.schema.file import json_schema
 from hilgw.config.shipped import HEADER, SCHEMA
 from tests.cli.conftest import Command
-
-
-def test_it_prints_the_schema(hilgw: Command) -> None:
-    code, out, err = hilgw("schema")
-    assert (code, err) == (0, "")
-    schema = json.loads(out)
-    jsonschema.Draft202012Validator.check_schema(schema)
-    assert schema["title"] == "hilgw configuration" and schema == json_schema()
-    assert schema["required"] == ["version"]
 
 
 def test_it_is_written_beside_a_configuration(hilgw: Command) -> None:
