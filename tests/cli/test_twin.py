@@ -232,23 +232,6 @@ def test_a_latency_is_not_negative(tmp_path: Path) -> None:
     assert "latency_ms" not in found["fit"] and found["fit"]["baudRate"] > 0
 
 
-def test_all_fits_in_80_columns(tmp_path: Path) -> None:
-    """Names of 60 characters, one size."""
-    tx, station = "e" * 60, "s" * 60
-    config = CONFIG.replace("tx:", f"{tx}:").replace("xbee1:", f"{station}:")
-    names = {"source": f"rover.{tx}"}
-    events = [e for at in range(9) for e in (sent(at * 3000 * MS, b"%d" % at, **names),
-              came(at * 3000 * MS + 1, b"%d" % at, source=station))]  # fmt: skip
-    value = {"event": "value", "value": 1.0, "fields": ["x"], "units": [""], "device": "d" * 60}
-    events += [{**value, "time_ns": at, "robot": f"rover.{body}"} for at in (0, 1)
-               for body in ("body", "remote")]  # fmt: skip
-    path = recording(tmp_path, events, config)
-    code, out, err = in_process("twin", str(path), cwd=tmp_path)
-    assert (code, err) == (0, "")
-    assert max(map(len, out.splitlines()[:-1])) <= 80
-    assert out.endswith("run.twin.png\n") and (tmp_path / "run.twin.png").exists()
-
-
 def test_without_matplotlib_there_is_the_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

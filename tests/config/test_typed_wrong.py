@@ -115,13 +115,6 @@ def test_the_value_of_a_mock_in_words_of_yaml(errors: Lines, value: str, message
     assert found.startswith("f:14:") and message in found
 
 
-# --- One run reports all errors of a mapping; those between its keys wait until each key is valid -
-
-
-def config(adapter: str) -> str:
-    return f"version: 1\nadapters:\n  c: {{kind: xbee, port: /dev/ttyS9, {adapter}}}\n"
-
-
 # --- Every number of a configuration has a range, so no number reaches code that it would break ---
 
 

@@ -57,9 +57,3 @@ def test_the_commands_in_their_order(tmp_path: Path) -> None:
         assert not gateway.report()["control_loops"]["create"]["armed"]
     os.close(master)
     os.close(switch)
-
-
-# --- docs/config/safety.md, Armed -----------------------------------------------------------------
-
-
-ROOT = Path(__file__).parents[2]

@@ -54,17 +54,6 @@ def test_the_commands_of_the_page(tmp_path: Path) -> None:
         "rover: remote (body up, remote up)\n",
         json.dumps({"robot": "rover", "mode": "simulation", "bodies": up}) + "\n",
     ], text
-    head = next(line for line in text.splitlines() if "delay ms" in line)
-    assert re.sub(" +", " ", head).split(" ")[1:] == [
-        "sensor",
-        "offset",
-        "gain",
-        "delay",
-        "ms",
-        "RMS",
-        "n",
-    ]
     report = json.loads((tmp_path / "report.json").read_text())["control_loops"]["rover"]
-    assert set(report["divergence"]) >= {"ds_left", "ds_front", "ds_right"}
     stops = report["bodies"]["body"]["stops"]  # of the robot that was left, unless it stood already
     assert stops.get("exchanged") == 1 or sum(stops.values()) > 1, (stops, text)

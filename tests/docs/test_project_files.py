@@ -49,9 +49,6 @@ def test_the_times_of_safety_are_those_of_the_settings() -> None:
     assert "0.5 s (`command_timeout_s`)" in SAFETY
 
 
-# --- docs/extending.md ----------------------------------------------------------------------------
-
-
 # --- docs/glossary.md -----------------------------------------------------------------------------
 
 
@@ -73,11 +70,3 @@ def test_a_row_names_what_exists() -> None:
         modules = [place] if place.is_file() else sorted(place.rglob("*.py"))
         defined = rf"^\s*(?:class|def) {name.rpartition('.')[0] or name}\b|^{name}\b"
         assert any(re.search(defined, module.read_text(), re.MULTILINE) for module in modules), term
-
-
-def test_each_term_has_one_row() -> None:
-    terms = [
-        term for term, _ in re.findall(r"^\| ([^|]+?) \| ([^|]*)", GLOSSARY_PAGE, re.MULTILINE)
-    ]
-    terms = [term for term in terms if term not in ("term", "---")]
-    assert len(terms) == len(set(terms))

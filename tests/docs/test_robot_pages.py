@@ -9,7 +9,6 @@ import yaml
 
 from firmware_mocks import gcode_machine, text_module
 from hilgw.bodies.create2 import BODY as CREATE2, Create2Settings
-from hilgw.bodies.create2.settings import Create2Sensor
 from hilgw.bodies.dynamixel import BODY as DYNAMIXEL, DynamixelSettings
 from hilgw.bodies.epuck import BODY as EPUCK, EPuckSettings
 from hilgw.bodies.feetech import BODY as FEETECH, FeetechSettings
@@ -41,24 +40,6 @@ def test_the_devices_are_those_of_the_body_in_order(kind: str) -> None:
     named = [(name, node) for names, node in rows for name in names.split(", ")]
     devices = [(device.name, device.kind) for device in SESSIONS[kind]().devices]
     assert sorted(named) == sorted(devices) and len(named) > 2
-
-
-def settings_shown(kind: str) -> Any:
-    (block,) = re.findall(r"```yaml\n(.*?)```", page_of(kind), re.S)
-    body = {"kind": kind, "port": "/dev/x", **yaml.safe_load(block)}
-    text = yaml.safe_dump({"version": 1, "robots": {"r": {"body": body}}})
-    loaded = load_text(text, "page").config.robots["r"].body
-    assert loaded is not None
-    return loaded.settings
-
-
-def test_the_settings_shown_are_accepted() -> None:
-    sensors = settings_shown("create2").sensors
-    assert sensors["battery"] == Create2Sensor(packet="battery_charge")
-    assert settings_shown("dynamixel").motors["turret"].sensor == "turret angle"
-    assert settings_shown("feetech").motors["gripper"].sensor == "gripper angle"
-    sensors = settings_shown("epuck").sensors
-    assert sensors["gs1"].present and not sensors["mic0"].present
 
 
 # --- docs/text-robots.md --------------------------------------------------------------------------

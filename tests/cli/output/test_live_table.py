@@ -119,6 +119,8 @@ def test_what_is_of_before_a_loss_or_a_stop_never_looks_current() -> None:
     assert "DOWN" not in row(shown, "rover.gyro")
     shown.take(event("stopped", 9950, robot="rover", reason="disarmed", text=""))
     assert row(shown, "rover.left").split()[-1] == "STOPPED"
+    old = row(table(value(1.0), colours=True), "rover.gyro", now=NOW + 5 * NS_PER_S)
+    assert old.startswith("\x1b[2m") and "5.1 s" in old  # dimmed, without an event
     shown.take(port("rover.body", "back-off", 9960))
     shown.take(port("rover.body", "up", 9970))
     assert row(shown, "rover.gyro").split()[-1] == "DOWN"

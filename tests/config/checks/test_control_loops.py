@@ -213,3 +213,67 @@ def test_a_controller_in_the_gateway_would_take_the_packets(errors: Lines) -> No
     beacon = "controller: {kind: beacon, emitter: tx, payload: hi}"
     (found,) = errors(robots((DEVICES, body_of(), beacon)))
     assert "the controller beacon reads the packets itself" in found
+
+
+# --- robots with two bodies
+
+SIMULATED = 'body: {kind: wc2ec, connect: "tcp://127.0.0.1:27015", simulated: true}'
+REAL = "remote: {kind: create2, port: /dev/ttyUSB0}"
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ((REAL,), "6:13: robots.r0.remote: a remote body is the second one"),
+        ((SIMULATED, "mode: remote"), "7:11: robots.r0.mode: mode remote needs a remote body"),
+        (("mode: shadow",), "6:11: robots.r0.mode: mode shadow needs a remote body"),
+        ((SIMULATED, REAL, "mode: real"), "8:11: robots.r0.mode"),
+        (
+            (SIMULATED, 'remote: {kind: wc2ec, connect: "tcp://localhost:27015"}'),
+            "robots.r0.remote.connect: robots.r0.body has this address too",
+        ),
+        (
+            ("body: {kind: create2, port: /dev/ttyUSB0}", REAL),
+            "robots.r0.remote.port: robots.r0.body has this port too",
+        ),
+        (
+            (SIMULATED, "remote: {kind: create2, port: a, limits: {arm: {rate: 1}}}"),
+            "robots.r0.remote.limits.arm: the robot has no such motor",
+        ),
+        (
+            (SIMULATED, "remote: {kind: creat2, port: a}"),
+            "robots.r0.remote.kind",
+        ),
+        (
+            (
+                SIMULATED,
+                'remote: {kind: webots, connect: "tcp://127.0.0.1:1", to_medium: {r: tx}}',
+                "devices: {tx: {node: Emitter}}",
+            ),
+            "robots.r0.remote: packets are forwarded for the first body only",
+        ),
+        (
+            (
+                "body: {kind: create2, port: a, sensors: {eye: {packet: light_bump_left}}}",
+                "remote: {kind: create2, port: b, sensors: "
+                "{eye: {packet: light_bump_left, node: LightSensor}}}",
+            ),
+            "robots.r0.remote: the bodies differ: 'eye' is a DistanceSensor and a LightSensor",
+        ),
+    ],
+)
+def test_each_mistake_of_two_bodies(errors: Lines, keys: tuple[str, ...], expected: str) -> None:
+    found = errors(robots(keys))
+    assert len(found) == 1 and expected in found[0], found
+
+
+def test_devices_of_one_body_only_are_named(warnings: Lines) -> None:
+    keys = (
+        "body: {kind: create2, port: a, sensors: {eye: {packet: light_bump_left}}}",
+        "remote: {kind: create2, port: b, sensors: {ear: {packet: light_bump_left}}}",
+    )
+    found = warnings(robots(keys))
+    assert [line.partition("remote: ")[2] for line in found] == [
+        "only `body` has: eye",
+        "only `remote` has: ear",
+    ]

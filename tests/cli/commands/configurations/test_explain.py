@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hilgw.cli.output.diagram import ASCII, UNICODE, End, boxes, bus, glyphs_of
+from hilgw.cli.output.diagram import ASCII, UNICODE, End, boxes, glyphs_of
 from hilgw.cli.output.explanation import in_words
 from hilgw.config.explain import explain
 from hilgw.config.explain.robots import Facts
@@ -136,10 +136,7 @@ def test_errors_are_those_of_the_check(hilgw: Command) -> None:
     assert (code, paths) == (3, ["adapters.a.port", "adapters.a.chanel"])
 
 
-# --- diagrams -------------------------------------------------------------------------------------
-
-
-def test_boxes_in_a_row_and_one_below_the_other() -> None:
+def test_a_diagram_has_the_characters_of_its_terminal() -> None:
     left, ends = End("<->", ["controller"]), [End("<->", ["body"]), End("->", ["remote"])]
     assert boxes(left, ["loop"], ends, 60, ASCII) == [
         "+------------+     +------+     +--------+",
@@ -148,20 +145,6 @@ def test_boxes_in_a_row_and_one_below_the_other() -> None:
         "|            |     |      |     +--------+",
         "|            |     |      |---->| remote |",
         "+------------+     +------+     +--------+",
-    ]
-    assert boxes(left, ["loop"], [], 24, UNICODE) == [
-        "┌──────────────┐",
-        "│ controller   │",
-        "└──────────────┘",
-        "  │",
-        "┌──────────────┐",
-        "│ loop         │",
-        "└──────────────┘",
-    ]
-    assert bus([("a.tx", "->"), ("b.receiver", "<-")], ["x: 1", "y: 2", "z: 3"], 60, ASCII) == [
-        "a.tx       --> |<--> x: 1",
-        "b.receiver <-- |<--> y: 2",
-        "               |<--> z: 3",
     ]
     assert glyphs_of("utf-8") is UNICODE
     assert glyphs_of("ascii") is glyphs_of("latin-1") is glyphs_of(None) is ASCII
@@ -187,12 +170,3 @@ def test_a_federation_has_its_network_and_its_endpoints(hilgw: Command) -> None:
         "  connects to tcp/127.0.0.1:7447\n"
         "  ROS 2       packets are also topics /hilgw/DEVICE of the domain 7\n"
     )
-    assert json.loads(hilgw("explain", "f.yaml", "--json")[1])["federation"] == {
-        "name": "bench",
-        "network": "lab",
-        "mode": "peer",
-        "listen": [],
-        "connect": ["tcp/127.0.0.1:7447"],
-        "plaintext": False,
-        "ros2": {"domain": 7, "namespace": "hilgw"},
-    }

@@ -18,6 +18,7 @@ def test_it_is_written_beside_a_configuration(hilgw: Command) -> None:
     first, _, last = written()
     assert (first, last) == (f"wrote {SCHEMA}", line)
     assert json.loads(Path(SCHEMA).read_text()) == json_schema()
+    assert json.loads(hilgw("schema")[1]) == json_schema()
     Path("lab").mkdir()
     Path("lab/my.yaml").write_text("version: 1\n")
     first, next_step, last = written("lab/my.yaml")
