@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from firmware_mocks import gcode_machine, text_module
+from firmware_mocks import text_module
 from hilgw.bodies.create2 import BODY as CREATE2, Create2Settings
 from hilgw.bodies.dynamixel import BODY as DYNAMIXEL, DynamixelSettings
 from hilgw.bodies.epuck import BODY as EPUCK, EPuckSettings
@@ -69,19 +69,6 @@ def test_the_robot_in_twenty_lines_drives_on_its_mock() -> None:
     line.run(200)
     assert line.values() == {"left eye": 0.2, "front eye": 0.512}
     assert line.written.count(b"M,100,-100\r") == 1 and line.events == []
-
-
-def test_the_example_of_an_axis_is_the_line_that_the_page_describes() -> None:
-    _, axis = re.findall(r"```yaml\n(.*?)```", TEXT_PAGE, re.S)
-    setup = [{"send": "$I", "expect": ".*VER.*"}, {"expect": "ok"}]
-    settings = text_settings(axis, setup=setup, line_end="\n")
-    mock = gcode_machine.create("machine", new_air(), {})
-    line = BodyBench(TEXT.session(settings, "R2025a"), mock)
-    line.open(2_000)
-    line.command("x motor", "position", 0.02)
-    line.run(1_000)
-    assert b"\x85$J=G53 G90 G21 X20.000 F3000\n" in line.written
-    assert mock.position == (20.0, 0.0, 0.0)
 
 
 def test_the_example_of_a_body_in_python_adds_nmeas_checksum() -> None:

@@ -14,8 +14,9 @@ import trustme
 
 import hilgw
 from hilgw.security.access import write_token
+from hilgw.testing.sim import wait_until
 from tests.docs.reading import pages
-from tests.e2e.running import patient
+from tests.e2e.running import Gateway, patient, run
 
 ROOT = Path(__file__).parents[2]
 PAGE = pages("webots", "webots-connect")
@@ -115,3 +116,36 @@ def test_a_controller_of_another_host_has_a_token_and_tls(tmp_path: Path) -> Non
 
 def there(url: str, port: str) -> str:
     return url.replace("HOST:1234", f"127.0.0.1:{port}")
+
+
+# --- docs/two-xbees.md
+
+
+XBEES_PAGE = (ROOT / "docs" / "two-xbees.md").read_text(encoding="utf-8")
+XBEE_FILES = dict(re.findall(r"```yaml file=(\S+)\n(.*?)```", XBEES_PAGE, re.S))
+XBEE_COMMANDS = [shlex.split(line) for line in re.findall(r"^    hilgw (.*)$", XBEES_PAGE, re.M)]
+
+
+@pytest.mark.process
+def test_both_gateways_receive_the_other(tmp_path: Path) -> None:
+    mock, rover, base, send = XBEE_COMMANDS
+    with Gateway(tmp_path, mock) as air:
+        wait_until(lambda: "xbee-b" in air.text(), what="the mocks")
+        rover_folder, base_folder = (folder(tmp_path, name) for name in ("rover", "base"))
+        with Gateway(base_folder, base) as station, Gateway(rover_folder, rover) as robot:
+            (example,) = re.findall(r"```text\n(.*?)```", XBEES_PAGE, re.S)
+            _, *words = example.replace("ping 3", "ping N").split()
+            shown = re.compile(r" +".join(map(re.escape, words)).replace("N", r"\d+"))
+            wait_until(lambda: shown.search(station.text()) is not None, what=example)
+            assert run(*send, cwd=base_folder).returncode == 0
+            there = re.compile(r'xbee_a +ch 12 +"turn left" 9 B .* -> rover.rx')
+            wait_until(lambda: there.search(robot.text()) is not None, what="turn left")
+
+
+def folder(parent: Path, name: str) -> Path:
+    """Each gateway has a folder of its own, with its file."""
+    made = parent / name
+    made.mkdir()
+    text = XBEE_FILES[f"{name}.yaml"].replace("port: ./", f"port: {parent}/")
+    (made / f"{name}.yaml").write_text(text)
+    return made
