@@ -241,13 +241,3 @@ def test_without_matplotlib_there_is_the_table(
     assert code == 0 and "Emitter {" in out and "hilgw: no picture:" in err
     code, out, err = in_process("twin", str(path), "-o", "a.png", cwd=tmp_path)
     assert code == 2 and "hilgw[plot]" in err
-
-
-def test_a_sensor_that_no_window_compares_has_its_total(tmp_path: Path) -> None:
-    """Each body's value in another window."""
-    value = {"event": "value", "value": 1.0, "fields": ["x"], "units": [""], "device": "ds"}
-    events = [{**value, "time_ns": 3000 * MS * at, "robot": f"rover.{body}"}
-              for at, body in enumerate(("body", "remote"))]  # fmt: skip
-    found = twin(recording(tmp_path, events), "-o", "a.png")["shadows"]["rover"]["ds"]
-    assert (found["total"]["n"], found["windows"]) == (1, [])
-    assert (tmp_path / "a.png").exists()

@@ -63,6 +63,7 @@ BOGUS = "controller: {kind: webots_proxy, simulator: {bogus: 1}, backend: real}"
             with_robot("controller: {kind: beacon, emitter: tx, backend: real}"),
             "runs in the gateway",
         ),
+        (with_adapter(X1 % "real") + "speed: max\n", "x1.port: a real port runs in real time"),
         (with_robot("controller: {kind: python, file: a.py, backend: mock}"), "starts the program"),
         (with_robot(BOGUS), "bogus: simulator: 'webots_simulator' has no such"),
     ],
@@ -71,20 +72,6 @@ def test_a_wrong_name_or_back_end_is_reported_where_it_is(
     errors: Lines, file: str, message: str
 ) -> None:
     assert any(message in each for each in errors(file))
-
-
-def test_what_is_real_runs_in_real_time(errors: Lines) -> None:
-    robot = text("[x0, rover.body, rover.controller]").split("  other:")[0] + "adapters:\n"
-    robot += "  x0: {kind: xbee, port: /dev/ttyS8, channel: 12}\n"
-    found = errors(robot + "speed: max\n")
-    assert [each.split(" runs in")[0].split(": ", 1)[1] for each in found] == [
-        "robots.rover.body.connect: a body outside this process",
-        "adapters.x0.port: a real port",
-    ]
-    mocked = robot.replace("x0, rover.body, ", "") + "speed: max\n"
-    load_text(mocked, "f")
-    (error,) = errors(mocked.replace("channel: 12", "channel: 12, backend: real"))
-    assert "adapters.x0.port: a real port runs in real time" in error
 
 
 @pytest.mark.parametrize(

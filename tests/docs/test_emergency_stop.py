@@ -1,4 +1,4 @@
-"""docs/emergency-stop.md: its commands work, its file is valid, its table has the real causes."""
+"""docs/emergency-stop.md and docs/remote-control.md: commands in their order, real causes."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""docs/observe.md: its commands, beside the gateway that it names."""
+"""docs/observe.md, status.md and examples/plot_sensor.py, beside the gateway that they name."""
 
 import json
 import re

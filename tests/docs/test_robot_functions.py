@@ -1,4 +1,4 @@
-"""docs/robot-functions.md: a row for each function of Webots' Robot, and a test for each row."""
+"""docs/robot-functions.md has a row for each function of Webots' Robot; docs/modes.md."""
 
 import importlib
 import json

@@ -1,6 +1,7 @@
-"""The bytes of docs/wc2ec.md are those of the codec and the framing."""
+"""docs/wc2ec.md and docs/firmware.md: their bytes, listings and tables are those of the code."""
 
 import re
+import shutil
 import struct
 import subprocess
 from pathlib import Path
@@ -13,7 +14,7 @@ from hilgw.framing import create
 from hilgw.protocols.wc2ec import Layouts, Side, describe
 from tests.docs.reading import pages
 from tests.e2e.running import ROOT, free_port
-from tests.firmware.node import SOURCES, STRICT
+from tests.firmware.node import FRAMINGS, SOURCES, STRICT
 
 PAGE = pages("wc2ec", "wc2ec-wire", "wc2ec-robots", "stops")
 LAYOUTS = Layouts("R2020a", extensions=True)
@@ -116,3 +117,47 @@ def test_the_listing_controls_over_tcp(tmp_path: Path, gateway: Any) -> None:
         cab.wait_for(lambda mock: mock.body.wheels == (5.0, 0.0), 30)
         process.kill()
     cab.wait_for(lambda mock: mock.body.wheels == (0.0, 0.0), 30)
+
+
+# --- docs/firmware.md
+
+
+FIRMWARE_PAGE = pages("firmware")
+
+
+def firmware_blocks(kind: str) -> list[str]:
+    return re.findall(rf"```{kind}\n(.*?)```", FIRMWARE_PAGE, re.DOTALL)
+
+
+def test_the_sketch_is_the_example() -> None:
+    sketch = (SOURCES / "examples" / "Ping" / "Ping.ino").read_text()
+    assert sketch.endswith(firmware_blocks("cpp")[0])
+    (loop,) = firmware_blocks("c")
+    assert (
+        loop.splitlines()[0].strip()
+        in (SOURCES / "examples" / "firmware" / "wall_follower.c").read_text()
+    )
+
+
+def test_the_table_of_framings() -> None:
+    rows = re.findall(r"^\| (`.+?) \| (`hilgw.+?) \| ([\d, ]+) \|$", FIRMWARE_PAGE, re.MULTILINE)
+    listed = {
+        name.strip("` "): (symbol.strip("` "), int(spare))
+        for row in rows
+        for name, symbol, spare in zip(*(each.split(",") for each in row), strict=True)
+    }
+    assert listed == {name: each for name, each in FRAMINGS.items() if name != "wc2ec"}
+
+
+@pytest.mark.process
+@pytest.mark.judge("avr-gcc")
+@pytest.mark.judge("arm-none-eabi-gcc")
+@pytest.mark.judge("make")
+def test_the_examples_compile_as_shown(tmp_path: Path) -> None:
+    target = tmp_path / "tools" / "firmware" / "hilgw_node"
+    shutil.copytree(SOURCES, target, ignore=shutil.ignore_patterns("build"))
+    text = firmware_blocks("sh")[0]
+    subprocess.run(["sh", "-euc", text], cwd=tmp_path, check=True, capture_output=True)
+    built = {path.name for path in (target / "build").iterdir()}
+    assert {"ping.uno.elf", "motor_node.netduinoplus2.elf"} <= built
+    assert (ROOT / "configs" / "firmware-emulated.yaml").is_file()

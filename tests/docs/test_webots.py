@@ -1,4 +1,4 @@
-"""The commands and the files of docs/webots.md, as a reader runs them."""
+"""The commands and files of docs/webots.md and docs/two-xbees.md, as a reader runs them."""
 
 import os
 import re
