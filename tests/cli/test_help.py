@@ -6,13 +6,14 @@ import re
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
 from hilgw import __version__
 from hilgw.cli.commands import run
 from hilgw.cli.declaration import add_options
-from hilgw.cli.groups import COMMANDS, EVERYDAY, GROUPS
+from hilgw.cli.groups import COMMANDS, GROUPS
 from hilgw.cli.help import PURPOSES, help_text
 from hilgw.cli.version import LIBRARIES
 from tests.cli.conftest import Command
@@ -47,9 +48,8 @@ def imported(*command_lines: str) -> set[str]:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("option", ["--help", "-h", "--help --all"])
-def test_the_help_imports_no_parser(option: str) -> None:
-    found = imported(option)
+def test_the_help_imports_no_parser() -> None:
+    found = imported("--help", "-h", "--help --all")
     assert "hilgw" in found
     assert not found & HEAVY_FOR_TEXT
 
@@ -84,16 +84,6 @@ def shown_commands(text: str) -> list[str]:
     return shown
 
 
-def test_the_short_help_has_the_commands_of_every_day_on_a_screen() -> None:
-    text = help_text()
-    commands = shown_commands(text)
-    assert 13 <= len(commands) <= 17 and sorted(commands) == sorted(EVERYDAY)
-    assert {"run", "check", "watch", "arm", "disarm", "doctor"} < set(commands)
-    assert "--help --all" in text and "--duration" in text and "--on-departure" not in text
-    full = help_text(everything=True).splitlines()
-    assert all(line in full for line in text.splitlines())
-
-
 def test_all_ways_to_it_print_the_same(hilgw: Command) -> None:
     for words in (["--help"], ["-h"], ["help"]):
         assert hilgw(*words) == (0, help_text(), "")
@@ -115,3 +105,51 @@ def test_the_version_names_the_libraries_and_their_c_forms(hilgw: Command) -> No
     assert code == 0 and first.startswith(f"hilgw {__version__} ")
     assert [line.split()[:2] for line in lines] == [[name, version(name)] for name in LIBRARIES]
     assert sum("(C)" in line or "pure Python" in line for line in lines) == 2
+
+
+# --- commands of other distributions, by the entry points `hilgw.commands`
+
+
+PAGE = (Path(__file__).parents[2] / "docs/extending.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install the distribution of docs/extending.md, and others that are faulty."""
+    (module,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    folder, info = tmp_path / "hilgw_hello", tmp_path / "hilgw_hello-1.0.dist-info"
+    folder.mkdir()
+    info.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "command.py").write_text(module)
+    (folder / "broken.py").write_text("COMMANDS = {}\n")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hilgw-hello\nVersion: 1.0\n")
+    (point,) = re.findall(r"hello = .*", PAGE)
+    (info / "entry_points.txt").write_text(
+        "[hilgw.commands]\n"
+        + point.replace('"', "")
+        + "\nbroken = hilgw_hello.broken\nstatus = hilgw_hello.command\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+@pytest.mark.usefixtures("install")
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        ("hello rover --loud", 0, "ROVER\n"),
+        ("hello --help", 0, "Greets a robot."),
+        ("hello rover --lout", 2, "unknown option --lout; did you mean --loud?"),
+        ("helo", 2, "did you mean hello?"),
+        ("broken", 3, "command 'broken' of hilgw-hello does not load"),
+        ("status --control /nowhere", 5, "/nowhere: the gateway does not answer"),  # of hilgw
+    ],
+)
+def test_it_is_a_command_as_any_other(words: str, code: int, text: str, hilgw: Command) -> None:
+    returned, out, err = hilgw(*words.split())
+    assert returned == code and text in out + err
+
+
+def test_rooms_bring_their_commands() -> None:
+    rooms = {module.split(".")[1] for module, _ in COMMANDS.values()}
+    assert rooms == {"cli", "bridge", "web", "worlds", "record"}

@@ -22,11 +22,6 @@ def test_a_file_runs(words: str, hilgw: Command) -> None:
     assert code == 0 and "the ledger adds up" in out
 
 
-def test_options_of_the_default_command_may_precede_the_file() -> None:
-    args = parse(["--duration", "2s", "-q", "my.yaml", "--set", "a=b"])
-    assert (args.file, args.duration, args.quiet, args.overrides) == ("my.yaml", 2.0, True, ["a=b"])
-
-
 def test_the_name_of_a_shipped_configuration(hilgw: Command) -> None:
     """NAME and configs/NAME.yaml; a bare NAME.yaml is a file of one's own, and so is a NAME."""
     assert hilgw("check", "xbee")[0] == hilgw("check", "configs/xbee.yaml")[0] == 0
@@ -89,11 +84,6 @@ def test_a_configuration_that_cannot_run_has_errors_alone(
         Path("my.yaml").write_text(text)
     code, out, err = hilgw("my.yaml")
     assert (code, out) == (3, "") and error in err
-
-
-def test_help_is_a_word_too(hilgw: Command) -> None:
-    code, out, _ = hilgw("help", "scan")
-    assert code == 0 and out.startswith("usage: hilgw scan ")
 
 
 @pytest.mark.parametrize("own", [True, False])

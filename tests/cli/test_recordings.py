@@ -125,20 +125,6 @@ def test_a_picture_is_whole_or_not_there(tmp_path: Path, run_file: Path, hilgw: 
     assert names(tmp_path) == {"run.pcapng", "run.png"}
 
 
-def test_json_lines_and_mcap_have_the_head(tmp_path: Path, run_file: Path, hilgw: Command) -> None:
-    import mcap.reader
-
-    code, out, _ = hilgw("convert", "run.pcapng", "-")
-    head, *events = map(json.loads, out.splitlines())
-    assert code == 0 and (head["event"], head["configuration"]) == ("head", UART)
-    assert [each["event"] for each in events] == ["value", "packet", "bytes", "bytes"]
-    assert hilgw("convert", "run.pcapng", "run.mcap")[0] == 0
-    with (tmp_path / "run.mcap").open("rb") as file:
-        (found,) = mcap.reader.make_reader(file).iter_metadata()
-    assert found.name == "hilgw" and found.metadata["configuration"] == UART
-    assert json.loads(found.metadata["epoch_ns"]) == EPOCH
-
-
 # --- what cannot be read --------------------------------------------------------------------------
 
 

@@ -232,23 +232,6 @@ def test_a_latency_is_not_negative(tmp_path: Path) -> None:
     assert "latency_ms" not in found["fit"] and found["fit"]["baudRate"] > 0
 
 
-def test_all_fits_in_80_columns(tmp_path: Path) -> None:
-    """Names of 60 characters, one size."""
-    tx, station = "e" * 60, "s" * 60
-    config = CONFIG.replace("tx:", f"{tx}:").replace("xbee1:", f"{station}:")
-    names = {"source": f"rover.{tx}"}
-    events = [e for at in range(9) for e in (sent(at * 3000 * MS, b"%d" % at, **names),
-              came(at * 3000 * MS + 1, b"%d" % at, source=station))]  # fmt: skip
-    value = {"event": "value", "value": 1.0, "fields": ["x"], "units": [""], "device": "d" * 60}
-    events += [{**value, "time_ns": at, "robot": f"rover.{body}"} for at in (0, 1)
-               for body in ("body", "remote")]  # fmt: skip
-    path = recording(tmp_path, events, config)
-    code, out, err = in_process("twin", str(path), cwd=tmp_path)
-    assert (code, err) == (0, "")
-    assert max(map(len, out.splitlines()[:-1])) <= 80
-    assert out.endswith("run.twin.png\n") and (tmp_path / "run.twin.png").exists()
-
-
 def test_without_matplotlib_there_is_the_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,13 +241,3 @@ def test_without_matplotlib_there_is_the_table(
     assert code == 0 and "Emitter {" in out and "hilgw: no picture:" in err
     code, out, err = in_process("twin", str(path), "-o", "a.png", cwd=tmp_path)
     assert code == 2 and "hilgw[plot]" in err
-
-
-def test_a_sensor_that_no_window_compares_has_its_total(tmp_path: Path) -> None:
-    """Each body's value in another window."""
-    value = {"event": "value", "value": 1.0, "fields": ["x"], "units": [""], "device": "ds"}
-    events = [{**value, "time_ns": 3000 * MS * at, "robot": f"rover.{body}"}
-              for at, body in enumerate(("body", "remote"))]  # fmt: skip
-    found = twin(recording(tmp_path, events), "-o", "a.png")["shadows"]["rover"]["ds"]
-    assert (found["total"]["n"], found["windows"]) == (1, [])
-    assert (tmp_path / "a.png").exists()

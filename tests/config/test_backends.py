@@ -1,16 +1,9 @@
 """Parts that stay real beside mocks."""
 
-import json
-import shlex
-
 import pytest
 
-from hilgw.config.context import Context, Inspection
 from hilgw.config.load import load_text
-from hilgw.config.model import Backend
-from hilgw.config.queries import backend_of, has_nodes, is_mocked
-from hilgw.config.source.document import compose
-from hilgw.protocols.webots.handshake import without_mock
+from hilgw.config.queries import has_nodes, is_mocked
 from tests.config.cases import Lines
 
 FILE = """\
@@ -51,20 +44,6 @@ def test_a_part_that_is_listed_is_real(part: str, backend: str) -> None:
     assert [each for each in PARTS if is_mocked(config, each)] == mocked
 
 
-@pytest.mark.parametrize("backend", ["mock", "loopback", "real", "[1]"])
-def test_a_file_with_errors_has_the_same_back_ends(backend: str) -> None:
-    """A value that is not valid counts as real."""
-    own = text("[x0, rover.body]", backend).replace("kind: webots,", "kind: webots, backend: mock,")
-    document = compose(own, "f")
-    inspection = Inspection(document, Context())
-    valid = backend if backend in tuple(Backend) else "real"
-    config = load_text(own.replace("backend: [1]", "backend: real"), "f").config
-    assert config.backend == valid
-    for part in PARTS:
-        assert backend_of(inspection, part) is backend_of(config, part)
-    assert backend_of(inspection, "absent.body") is config.backend
-
-
 X0 = "x0: {kind: xbee, port: /dev/ttyS8, channel: 12, backend: %s}"
 X1 = X0.replace("x0", "x1")
 BOGUS = "controller: {kind: webots_proxy, simulator: {bogus: 1}, backend: real}"
@@ -84,6 +63,7 @@ BOGUS = "controller: {kind: webots_proxy, simulator: {bogus: 1}, backend: real}"
             with_robot("controller: {kind: beacon, emitter: tx, backend: real}"),
             "runs in the gateway",
         ),
+        (with_adapter(X1 % "real") + "speed: max\n", "x1.port: a real port runs in real time"),
         (with_robot("controller: {kind: python, file: a.py, backend: mock}"), "starts the program"),
         (with_robot(BOGUS), "bogus: simulator: 'webots_simulator' has no such"),
     ],
@@ -92,31 +72,6 @@ def test_a_wrong_name_or_back_end_is_reported_where_it_is(
     errors: Lines, file: str, message: str
 ) -> None:
     assert any(message in each for each in errors(file))
-
-
-def test_what_is_real_runs_in_real_time(errors: Lines) -> None:
-    robot = text("[x0, rover.body, rover.controller]").split("  other:")[0] + "adapters:\n"
-    robot += "  x0: {kind: xbee, port: /dev/ttyS8, channel: 12}\n"
-    found = errors(robot + "speed: max\n")
-    assert [each.split(" runs in")[0].split(": ", 1)[1] for each in found] == [
-        "robots.rover.body.connect: a body outside this process",
-        "adapters.x0.port: a real port",
-    ]
-    mocked = robot.replace("x0, rover.body, ", "") + "speed: max\n"
-    load_text(mocked, "f")
-    (error,) = errors(mocked.replace("channel: 12", "channel: 12, backend: real"))
-    assert "adapters.x0.port: a real port runs in real time" in error
-
-
-def test_a_part_has_its_own_back_end() -> None:
-    own = text("[]", "real").replace("channel: 12", "channel: 12, backend: mock")
-    own = own.replace('1234"', '1234", backend: loopback')
-    for backend in (None, "real", "mock"):
-        config = load_text(own, "f", (), backend).config
-        assert backend_of(config, "x0") is Backend.MOCK
-        assert backend_of(config, "rover.controller") is Backend.LOOPBACK
-        assert backend_of(config, "rover.body") is Backend(backend or "real")
-        assert backend_of(config, "other.webots") is Backend(backend or "real")
 
 
 @pytest.mark.parametrize(
@@ -143,37 +98,3 @@ airs:
     assert [has_nodes(config, air) for air in ("lab", "field")] == [True, False]
     config = load_text(file, "f", (), "mock").config
     assert [has_nodes(config, air) for air in ("lab", "field")] == [True, True]
-
-
-NAMES = ["rover", "r 1", "it's", "7", "[x]", "a/b", "no, yes", "{x}", "#1", "a=b"]
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(
-    ("top", "own", "backend"),
-    [
-        ("backend: mock", "", None),
-        ("backend: mock\nreal: [xbee0]", "", None),
-        ("", "backend: mock, ", None),
-        ("", "", "mock"),
-        ("backend: mock", "backend: mock, ", "mock"),
-    ],
-)
-def test_what_makes_room_for_a_controller_of_ones_own(
-    name: str, top: str, own: str, backend: str | None
-) -> None:
-    """As a shell reads it."""
-    listen = 'listen: "tcp://127.0.0.1:1234"'
-    text = (
-        f"version: 1\n{top}\n"
-        "adapters: {xbee0: {kind: xbee, port: /dev/x, channel: 12}}\nrobots:\n"
-        f"  {json.dumps(name)}: {{devices: {{tx: {{node: Emitter}}}}, "
-        f"controller: {{kind: webots, {own}{listen}}}}}\n"
-    )
-    part = f"{name}.controller"
-    before = load_text(text, "rover.yaml", (), backend).config
-    assert is_mocked(before, part)
-    words = shlex.split(without_mock(name).partition("--set ")[2])
-    after = load_text(text, "rover.yaml", words, backend).config
-    assert len(words) == 1 and not is_mocked(after, part)
-    assert is_mocked(after, "xbee0") == is_mocked(before, "xbee0")

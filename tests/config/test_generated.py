@@ -1,18 +1,13 @@
 """The generated documentation is what the code would generate now."""
 
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from hilgw import plugins
-from hilgw.cli.parser import parse
-from hilgw.config.schema.describe import rows
-from hilgw.engine.mock_host import create_mock
-from tests.e2e.running import ROOT, copy_checkout
+from tests.e2e.running import copy_checkout
 
 
 def generate(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
@@ -39,32 +34,3 @@ def test_the_stale_pages_alone_are_named_and_written(tmp_path: Path) -> None:
     assert generate(tmp_path).returncode == 0
     assert (page.read_text(encoding="utf-8"), config.read_text(encoding="utf-8")) == wanted
     assert not (page.parent / "gone.md").exists()
-
-
-def test_the_settings_of_framings_are_written_once() -> None:
-    pages = {file.name: file.read_text(encoding="utf-8") for file in ROOT.glob("docs/**/*.md")}
-    assert [name for name, text in pages.items() if "`framing.crc`" in text] == []
-    assert "[framings](../framing.md)" in pages["uart.md"]
-    for name, load in plugins.find(plugins.FRAMINGS).items():
-        section = re.search(
-            rf"<!-- table: framing {name} -->(.*?)<!-- end", pages["framing.md"], re.S
-        )
-        assert section
-        assert all(f"`{row.key}`" in section[1] for row in rows(load().Settings))
-
-
-def test_each_mock_has_an_example_before_its_table() -> None:
-    page = (ROOT / "docs" / "config" / "mocks.md").read_text(encoding="utf-8")
-    sections = re.findall(r"## `mock: (\w+)`\n(.*?)\n\| parameter", page, re.DOTALL)
-    assert [name for name, _ in sections] == plugins.names(plugins.MOCKS)
-    for name, text in sections:
-        (command,) = re.findall(r"^    hilgw (mock .*)$", text, re.MULTILINE)
-        args = parse(shlex.split(command))
-        assert args.kind.replace("-", "_") == name
-        given: dict[str, dict[str, str]] = {}
-        for setting in args.settings:
-            key, value = setting.split("=", 1)
-            module, _, key = key.rpartition(".")
-            given.setdefault(module or "0", {})[key] = value
-        for module, parameters in given.items():
-            create_mock(name, module, plugins.new_air(), parameters, (0.0, 0.0, 0.0))

@@ -8,33 +8,9 @@ import pytest
 from hilgw.adapters.base import UsbId
 from hilgw.config.load import load_config, load_text
 from hilgw.config.source.positions import ConfigErrors
-from hilgw.devices.fields import EmitterFields
 from tests.config.cases import Lines, cases
 
 ROOT = Path(__file__).parents[2]
-
-
-def test_the_shipped_file_as_objects() -> None:
-    loaded = load_config(str(ROOT / "configs" / "xbee.yaml"))
-    config = loaded.config
-    assert (config.backend, config.release, config.medium.seed) == ("mock", "R2025a", 1)
-    rover = config.robots["rover"]
-    assert rover.position == (0.0, 0.0, 0.0) and rover.body is None
-    assert rover.devices["tx"] == EmitterFields(
-        type="radio", channel=12, baudRate=9600, byteSize=8, bufferSize=4096
-    )
-    assert rover.controller is not None and rover.controller.settings.payload == "ping {n}"
-    xbee = config.adapters["xbee0"]
-    assert (xbee.common.byteSize, xbee.common.air, xbee.common.position) == (10, "lab", (1, 0, 0))
-    assert isinstance(xbee.common.rssi_at_1m_dbm, float)
-    assert (xbee.settings.pan_id, xbee.settings.mapping.by) == (0x3332, "module_channel")
-    remote, spare = config.airs["lab"].nodes["remote"], config.airs["lab"].nodes["spare"]
-    assert (remote.mock, remote.position, remote.replies) == ("xbee", (3, 0, 0), {"ping": "pong"})
-    assert remote.parameters == {"channel": 12, "pan_id": 0x3332}
-    assert (spare.link, spare.position, spare.parameters) == ("./xbee-spare", None, {})
-    assert loaded.data["adapters"]["xbee0"]["pan_id"] == 0x3332
-    least = load_text("version: 1\n", "f").config
-    assert (least.backend, least.webots, least.robots) == ("real", None, {})
 
 
 def test_what_the_comments_of_the_shipped_file_offer_is_valid(xbee_yaml: str) -> None:

@@ -108,8 +108,3 @@ def test_errors_name_the_option(xbee_yaml: str, errors: Lines, override: str, li
     place = "--set " + override.replace("\x1b", "\\x1b")
     assert any(one.startswith(place[:40]) and f": {line}" in one for one in reported), reported
     assert all(one.isprintable() for one in reported)
-
-
-def test_errors_of_the_file_come_first(xbee_yaml: str, errors: Lines) -> None:
-    reported = errors(xbee_yaml.replace("loss: 0.0", "loss: 2"), "adapters.xbee0.channel=x")
-    assert [one.split(":")[0] for one in reported] == ["f", "--set adapters.xbee0.channel=x"]

@@ -18,9 +18,8 @@ from hilgw.config.context import Context
 from hilgw.config.diagnose import locate
 from hilgw.config.load import load_text
 from hilgw.config.schema.describe import rows
-from hilgw.config.schema.editors import json_schema_of
 from hilgw.config.schema.file import json_schema
-from hilgw.config.schema.models import parts_schema, plain, settings_schema
+from hilgw.config.schema.models import parts_schema, settings_schema
 from hilgw.config.source.positions import ConfigErrors
 from hilgw.errors import ConfigError
 from hilgw.settings import setting
@@ -91,35 +90,6 @@ def refusals(data: Any) -> list[tuple[tuple[Any, ...], str]]:
     return [(locate(error)[0], error["type"]) for error in caught.value.errors()]
 
 
-def test_values_of_every_type() -> None:
-    """As they are in a file, and without them the defaults."""
-    assert take({}) == Sample()
-    made = Sample(
-        integer=-1,
-        real=3.0,
-        flag=True,
-        text="abc",
-        choice="green",
-        level=4,
-        maybe=0.0,
-        literal="on-time",
-        pair=(1.0, 2.5),
-        many=(1, 2),
-        table={1: "a"},
-        nested=Square(edge_m=2.0),
-        shape=Circle(radius_m=3.0),
-        mixed=Key(number=3),
-        either="text",
-        shapes={"a": Square()},
-        copy=1,
-        model_config=2,
-    )
-    data = plain(made)
-    assert data["shape"] == {"by": "circle", "radius_m": 3.0} and data["pair"] == [1.0, 2.5]
-    again = take({**data, "real": 3, "maybe": 0, "mixed": {"key": {"number": 3}}})
-    assert again == made and isinstance(again.real, float) and isinstance(again.many, tuple)
-
-
 @pytest.mark.parametrize(
     ("data", "location"),
     [
@@ -165,14 +135,6 @@ def test_what_does_not_fit_is_refused_at_its_place(data: Any, location: tuple[An
     assert location in [where for where, _ in refusals(data)]
 
 
-def test_a_union_reports_the_errors_of_one_member_alone() -> None:
-    found = refusals({"shape": {"by": "square", "radius_m": 1, "edge_m": "x"}})
-    assert sorted(found) == [
-        (("shape", "edge_m"), "float_type"),
-        (("shape", "radius_m"), "extra_forbidden"),
-    ]
-
-
 def test_parts_side_by_side() -> None:
     model = parts_schema("two", (Circle, Key), lambda a, b: (a, b), tag=("kind", "k"))
     adapter = SchemaValidator(model)
@@ -203,24 +165,6 @@ def editor() -> jsonschema.Draft202012Validator:
     schema = json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema)
-
-
-def sample_schema() -> dict[str, Any]:
-    return json_schema_of(settings_schema(Sample))
-
-
-def test_the_schema_of_settings_has_docs_limits_and_defaults() -> None:
-    properties = sample_schema()["properties"]
-    assert properties["integer"] == {
-        "anyOf": [{"enum": [-1]}, {"minimum": 0, "maximum": 10}],
-        "default": 5,
-        "description": "an int",
-        "title": "integer",
-        "type": "integer",
-    }
-    assert set(properties) == {field.name for field in dataclasses.fields(Sample)}
-    assert properties["text"]["examples"] == ["abc"]
-    assert properties["shape"]["default"] == {"by": "square", "edge_m": 1.0}
 
 
 @pytest.mark.parametrize("file", sorted(ROOT.glob("configs/*.yaml")), ids=lambda file: file.stem)

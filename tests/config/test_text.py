@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from hilgw.config.load import load_text
 from hilgw.config.source.document import compose, compose_with
 from hilgw.config.source.positions import ConfigErrors
-from hilgw.config.source.text import MAX_BYTES, Lines, decode, read_text
+from hilgw.config.source.text import MAX_BYTES, decode, read_text
 from tests.cases import cases
 from tests.e2e.running import in_process
 
@@ -64,12 +64,6 @@ def test_bytes_that_are_no_text(data: bytes, line: str) -> None:
         decode(data, "f")
     assert str(caught.value).startswith(line) and caught.value.exit_code == 3
     assert decode("\ufeffa: ü\r\n\tb".encode(), "f") == "a: ü\r\n\tb"
-
-
-def test_lines() -> None:
-    lines = Lines("a\nb\r\nc\rd", "f")
-    places = [(p.line, p.column) for p in map(lines.position, range(8))]
-    assert places == [(1, 1), (1, 2), (2, 1), (2, 2), (2, 3), (3, 1), (3, 2), (4, 1)]
 
 
 # --- Texts with characters that are not bytes, or that people do not see: errors with a position --

@@ -1,7 +1,6 @@
 """The controller of docs/controller-kinds.md, installed as the page describes, runs in a
 gateway."""
 
-import json
 import re
 import tomllib
 from pathlib import Path
@@ -9,8 +8,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hilgw.config.load import load_text
-from hilgw.config.source.positions import ConfigErrors
 from hilgw.medium.mocap import decode
 from hilgw.medium.pose import Pose
 from tests.docs.reading import pages
@@ -50,14 +47,6 @@ def test_the_example_returns_packets() -> None:
     assert running.gateway.report()["stations"]["rover.rx"]["refused"] == {}
     assert ("rover", "echo is ready") in running.auditor.notices
     running.close()
-
-
-@pytest.mark.usefixtures("installed")
-def test_its_own_check_has_a_position() -> None:
-    robots = yaml.safe_load(shown("yaml"))["robots"]
-    robots["rover"]["controller"]["prefix"] = "ré"
-    with pytest.raises(ConfigErrors, match=r"f:1:\d+: robots.rover.controller.prefix: is not ASC"):
-        load_text(json.dumps({"version": 1, "robots": robots}, ensure_ascii=False), "f")
 
 
 # --- docs/semantics.md ----------------------------------------------------------------------------

@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import zenoh_ros2_sdk as sdk
 
 from hilgw.federation import wire
 from hilgw.testing.sim import wait_until
 from tests.e2e.running import HOST, ROOT, Gateway, environment, free_port
-from tests.federation.ros2_library import DEFINITION, HASH, MESSAGE, ros2_library
 
 PAGE = (ROOT / "docs" / "distributed.md").read_text(encoding="utf-8")
 KEYS = (ROOT / "docs" / "zenoh.md").read_text(encoding="utf-8")
@@ -82,21 +80,6 @@ def test_another_program_listens_and_sends(lab: Lab, tmp_path: Path) -> None:
         finally:
             script.send_signal(signal.SIGINT)
             script.wait()
-
-
-@pytest.mark.wall_clock("Zenoh on a real socket")
-def test_packets_are_topics_of_ros_2(lab: Lab) -> None:
-    *_, endpoint = lab
-    messages: list[Any] = []
-    topic = "/hilgw/rover/tx/radio_12"
-    with ros2_library(int(endpoint.rpartition(":")[2])):
-        subscriber = sdk.ROS2Subscriber(topic, MESSAGE, messages.append, DEFINITION, type_hash=HASH)
-        wait_until(lambda: messages, what="a message")
-        wait_until(lambda: (topic, [MESSAGE]) in sdk.get_topic_names_and_types(), "the topic")
-        (source,) = sdk.get_topic_info(topic, verbose=True).publishers
-        assert (source.node_namespace, source.node_name) == ("/hilgw", "simulator")
-        subscriber.close()
-    assert bytes(messages[0].data).startswith(b"ping ")
 
 
 def test_the_keys_and_heads_of_the_page_are_those_of_the_code() -> None:

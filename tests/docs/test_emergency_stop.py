@@ -1,43 +1,26 @@
-"""docs/emergency-stop.md: its commands work, its file is valid, its table has the real causes."""
+"""docs/emergency-stop.md and docs/remote-control.md: commands in their order, real causes."""
 
-import asyncio
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hilgw.assemble.gateway import build
 from hilgw.cli.commands.clients import arming
-from hilgw.cli.main import main
 from hilgw.cli.parser import parse
-from hilgw.client.arming import arm
-from hilgw.config.load import load_config, load_text
-from hilgw.config.model import EstopConfig, armed
-from hilgw.config.queries import is_estop_mocked
+from hilgw.config.shipped import found
 from hilgw.control.events import StopReason
 from hilgw.engine.arming import estop
 from hilgw.engine.control_loop.report import BY_HAND
-from hilgw.engine.control_socket.control_server import ControlServer
-from hilgw.engine.observer import Observer
 from hilgw.errors import PeerError, SafetyError
 from hilgw.transports.serial.modem_line import ANSWER_S
-from tests.e2e.running import Gateway, run, wait_until
+from tests.docs.reading import pages
+from tests.e2e.running import ROOT, Gateway, patient, run, wait_until
 
-PAGE = (Path(__file__).parents[2] / "docs" / "emergency-stop.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "emergency-stop.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^    hilgw (.*)$", PAGE, re.M)
 (FILE,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.S)
-
-
-def test_the_file_has_a_real_switch_and_with_mocks_a_mock() -> None:
-    config = load_text(FILE, "f").config
-    assert config.estop == EstopConfig(port="/dev/ttyUSB1", line="cts")
-    assert not is_estop_mocked(config)
-    for backend in ("mock", "loopback"):
-        mocked = load_text(f"backend: {backend}\n{FILE}", "f").config
-        assert is_estop_mocked(mocked)
-        beside = load_text(f"backend: {backend}\nreal: [create.body]\n{FILE}", "f").config
-        assert not is_estop_mocked(beside)
 
 
 def test_a_pressed_switch_is_noticed_within_50_ms() -> None:
@@ -79,38 +62,38 @@ def test_the_commands_in_their_order(tmp_path: Path) -> None:
     os.close(switch)
 
 
-# --- docs/config/safety.md, Armed -----------------------------------------------------------------
+# --- docs/remote-control.md
 
 
-ROOT = Path(__file__).parents[2]
+REMOTE_PAGE = pages("remote-control", "refused-commands", "robots")
+REMOTE_COMMANDS = re.findall(r"^    hilgw (.*)$", REMOTE_PAGE, re.MULTILINE)
+# A busy machine is not a fault of the robot or the program.
+PATIENT = patient("e-puck", "body.silence_s")
+PATIENT.append("--set=robots.e-puck.body.answer_ms=5000")
 
 
-def test_the_commands_arm_and_disarm(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "config" / "safety.md").read_text(encoding="utf-8")
-    section = page.split("## Armed")[1].split("\n## ")[0]
-    start, *rest = re.findall(r"^    hilgw (.*)$", section, re.M)
-    args = parse(start.split())
-    assert args.arm and [each.split()[0] for each in rest] == ["arm", "arm", "disarm"]
-    config = load_config(str(ROOT / args.config), []).config  # on its mock: it has to be up
-    control = str(tmp_path / "control")
+@pytest.mark.process
+def test_the_commands_of_remote_control_in_their_order(tmp_path: Path) -> None:
+    simulated, _, mock, start, arm, disarm, at_once = REMOTE_COMMANDS
+    # tests/e2e/test_configs.py runs the first one.
+    assert found(parse(simulated.split()).config) == str(ROOT / "configs" / "epuck.yaml")
+    with Gateway(tmp_path, mock.split()):
+        with Gateway(tmp_path, [*start.split(), *PATIENT]) as gateway:
+            wait_until(lambda: loop_of(gateway)["refused"].get("disarmed", 0) > 3)
+            assert not loop_of(gateway)["armed"]
+            assert run(*arm.split(), cwd=tmp_path).returncode == 0
+            wait_until(lambda: loop_of(gateway)["armed"] and moved(gateway))
+            assert run(*disarm.split(), cwd=tmp_path).returncode == 0
+            wait_until(lambda: loop_of(gateway)["stops"].get("disarmed") == 1)
+        with Gateway(tmp_path, [*at_once.split(), *PATIENT]) as gateway:
+            wait_until(lambda: loop_of(gateway)["armed"] and moved(gateway))
 
-    async def run() -> None:
-        gateway = build(armed(config), asyncio.get_running_loop(), Observer())
-        state = gateway.control_loops["create"].safety.state
-        assert state.armed
-        state.disarm()
-        server = ControlServer(gateway, control)
-        await server.start()
-        try:
-            for command in rest:
-                line = [*command.split(), "--control", control]
-                assert await asyncio.to_thread(main, line) == 0
-                assert state.armed is command.startswith("arm")
-            (name,) = re.findall(r'hilgw\.client\.arming\.arm\("(\w+)"\)', section)
-            await asyncio.to_thread(lambda: arm(name, control=control))
-            assert state.armed
-        finally:
-            await server.close()
-            gateway.close()
 
-    asyncio.run(run())
+def loop_of(gateway: Gateway) -> dict[str, Any]:
+    loop: dict[str, Any] = gateway.report()["control_loops"]["e-puck"]
+    return loop
+
+
+def moved(gateway: Gateway) -> bool:
+    """Whether the last commands turn the wheels."""
+    return any(loop_of(gateway)["motors"].values())

@@ -1,7 +1,9 @@
-"""What pages show: each command is one of hilgw, each configuration is accepted."""
+"""What pages show: commands are of hilgw, configurations are accepted, links lead somewhere."""
 
+import json
 import re
 import shlex
+import sys
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -13,7 +15,8 @@ import yaml
 from hilgw.cli.parser import parse
 from hilgw.config.load import load_config
 from hilgw.config.model import GatewayConfig, RobotConfig
-from tests.docs.reading import DOCS
+from tests.docs.reading import DOCS, pages
+from tests.e2e.running import ROOT, run, run_program
 
 PAGES = [
     *sorted(DOCS.rglob("*.md")),
@@ -63,3 +66,81 @@ def test_each_configuration_is_accepted(tmp_path: Path) -> None:
         (tmp_path / "f.yaml").write_text(yaml.safe_dump(data))
         warnings = load_config(str(tmp_path / "f.yaml")).warnings
         assert not warnings or page.stem in WITH_WARNINGS, (page.name, *map(str, warnings))
+
+
+# --- links lead somewhere
+
+
+BESIDE = ("README", "CHANGELOG", "CONTRIBUTING", "SAFETY", "SECURITY")
+LINKED = [*(DOCS.parent / f"{name}.md" for name in BESIDE), *sorted(DOCS.rglob("*.md"))]
+
+
+def prose(page: Path) -> str:
+    """Without blocks of code."""
+    return re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+
+
+def anchors(page: Path) -> set[str]:
+    """As GitHub makes them of headings."""
+    headings = re.findall(r"^#+ (.*)$", prose(page), re.M)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def leads_somewhere(link: str, page: Path) -> bool:
+    target, _, anchor = link.partition("#")
+    file = (page.parent / target).resolve() if target else page
+    return file.exists() and (not anchor or anchor in anchors(file))
+
+
+def test_links_lead_somewhere() -> None:
+    links = [
+        (page, link)
+        for page in LINKED
+        for link in re.findall(r"\]\(([^)\s]+)\)", prose(page))
+        if not link.startswith(("http://", "https://"))
+    ]
+    assert len(links) > len(LINKED)
+    assert [f"{page.name}: {link}" for page, link in links if not leads_somewhere(link, page)] == []
+
+
+def test_each_page_can_be_reached_from_the_readme() -> None:
+    reached, ahead = set(), [LINKED[0]]
+    while ahead:
+        page = ahead.pop()
+        reached.add(page)
+        links = re.findall(r"\]\(([^)\s#:]+\.md)(?:#[^)]*)?\)", prose(page))
+        ahead += {(page.parent / link).resolve() for link in links} - reached
+    assert set(LINKED) - reached == set()
+
+
+# --- docs/testing.md
+
+
+TESTING_PAGE = pages("testing", "conformance")
+EXAMPLES = re.findall(r"```python\n(.*?)```", TESTING_PAGE, re.DOTALL)
+
+
+@pytest.mark.process
+def test_its_examples_pass(tmp_path: Path) -> None:
+    for at, example in enumerate(EXAMPLES):
+        (tmp_path / f"test_example_{at}.py").write_text(example)
+    for folder in ("configs", "docs"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    command = [sys.executable, "-m", "pytest", "-W", "error", "-p", "no:cacheprovider"]
+    files = sorted(file.name for file in tmp_path.glob("*.py"))
+    done = run_program(*command, *files, cwd=tmp_path, timeout_s=240)
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert re.findall(r"^test_example_(\d)\.py \.+ ", done.stdout, re.MULTILINE) == list("0123")
+
+
+@pytest.mark.process
+def test_its_commands_run_faster_than_real_time(tmp_path: Path) -> None:
+    (tmp_path / "configs").symlink_to(ROOT / "configs")
+    section = TESTING_PAGE.split("## CI faster than real time")[1].split("\n## ")[0]
+    commands = re.findall(r"^    hilgw (.*)$", section, re.MULTILINE)
+    assert len(commands) == 2
+    for command in commands:
+        done = run(*shlex.split(command), cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "of simulated time, in " in done.stdout
+    assert json.loads((tmp_path / "out.json").read_text())["ledger"]["adds_up"]

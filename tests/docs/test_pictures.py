@@ -21,7 +21,6 @@ SVG = "{http://www.w3.org/2000/svg}"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # Width of a letter of a wide sans-serif (DejaVu Sans), in its size: most letters are narrower.
 PLAIN_EM, BOLD_EM = 0.60, 0.69
-LIGHT_PAGE, DARK_PAGE = "#ffffff", "#0d1117"
 
 
 @pytest.mark.process
@@ -55,34 +54,6 @@ def test_words_fit_their_box_and_all_fits_the_picture(path: Path) -> None:
             assert x - half >= 0 and x + half <= width, text.text
             assert 12 < float(text.attrib["y"]) < height - 4, text.text
     assert root.findtext(f"{SVG}title")
-
-
-def luminance(colour: str) -> float:
-    """WCAG 2.1, relative luminance."""
-    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
-    linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(one: str, other: str) -> float:
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
-
-
-@pytest.mark.parametrize("path", PICTURES, ids=lambda path: path.stem)
-def test_it_can_be_read_on_a_light_and_on_a_dark_page(path: Path) -> None:
-    """Whichever scheme its reader's system reports: a page may differ from it."""
-    style = ET.parse(path).getroot().findtext(f"{SVG}style") or ""
-    light, dark = style.split("@media (prefers-color-scheme: dark)")
-    for scheme in (light, dark):
-        (fill,) = re.findall(r"\.box rect \{ fill: (#\w{6})", scheme)
-        (letters,) = re.findall(r"\.box text \{ fill: (#\w{6})", scheme)
-        assert contrast(fill, letters) > 7
-    outside = set(re.findall(r"^(?:text|\.wire|\.head).*?(#\w{6})", light, re.M))
-    assert len(outside) == 1
-    for page in (LIGHT_PAGE, DARK_PAGE):
-        assert contrast(page, *outside) > 4
-    assert "background" not in style
 
 
 def test_each_is_on_a_page_and_each_picture_of_a_page_exists() -> None:

@@ -1,15 +1,12 @@
 """What a project shows beside its code: safety, security, citation, changelog, form of a change."""
 
-import importlib
 import re
 import tomllib
 from pathlib import Path
 
-import pytest
 import yaml
 
 import hilgw
-from hilgw import plugins
 from hilgw.config import model
 from hilgw.config.schema.describe import rows
 from hilgw.control.safety import SafetySettings
@@ -52,25 +49,6 @@ def test_the_times_of_safety_are_those_of_the_settings() -> None:
     assert "0.5 s (`command_timeout_s`)" in SAFETY
 
 
-# --- docs/extending.md ----------------------------------------------------------------------------
-
-
-PAGE = (Path(__file__).parents[2] / "docs/extending.md").read_text(encoding="utf-8")
-OPEN = [plugins.ADAPTERS, plugins.BODIES, plugins.CONTROLLERS, plugins.MOCKS, plugins.COMMANDS]
-
-
-@pytest.mark.parametrize("group", OPEN, ids=lambda group: group.name)
-def test_each_group_is_in_the_table(group: plugins.Group) -> None:
-    row = next(line for line in PAGE.splitlines() if f"| `{group.name}` |" in line)
-    exports = {plugins.MOCKS.name: "create", plugins.COMMANDS.name: "COMMANDS"}
-    assert f"`{group.export or exports[group.name]}`" in row
-    modules = re.findall(r"`((?:hilgw|firmware_mocks)\.\w+\.?(?:base|robot|declaration)?)`", row)
-    interface = [name for name in modules if name.endswith(("base", "robot", "declaration"))]
-    assert interface
-    for name in interface:
-        importlib.import_module(name)
-
-
 # --- docs/glossary.md -----------------------------------------------------------------------------
 
 
@@ -92,11 +70,3 @@ def test_a_row_names_what_exists() -> None:
         modules = [place] if place.is_file() else sorted(place.rglob("*.py"))
         defined = rf"^\s*(?:class|def) {name.rpartition('.')[0] or name}\b|^{name}\b"
         assert any(re.search(defined, module.read_text(), re.MULTILINE) for module in modules), term
-
-
-def test_each_term_has_one_row() -> None:
-    terms = [
-        term for term, _ in re.findall(r"^\| ([^|]+?) \| ([^|]*)", GLOSSARY_PAGE, re.MULTILINE)
-    ]
-    terms = [term for term in terms if term not in ("term", "---")]
-    assert len(terms) == len(set(terms))

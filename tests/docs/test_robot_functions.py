@@ -1,4 +1,4 @@
-"""docs/robot-functions.md: a row for each function of Webots' Robot, and a test for each row."""
+"""docs/robot-functions.md has a row for each function of Webots' Robot; docs/modes.md."""
 
 import importlib
 import json
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import hilgw.api
+from hilgw import client
 from tests.e2e.running import Gateway, patient, run, wait_until
 
 PAGE = (Path(__file__).parents[2] / "docs" / "robot-functions.md").read_text()
@@ -116,3 +117,55 @@ def test_the_commands_of_the_page_drive_a_program(tmp_path: Path) -> None:
         "window_texts_in": 1,
         "window_texts_out": 1,
     }
+
+
+# --- docs/modes.md
+
+
+MODES_PAGE = (Path(__file__).parents[2] / "docs" / "modes.md").read_text()
+
+
+def answer(command: str, cwd: Path) -> str:
+    """Return what the command prints, once the remote robot has registered all its devices: hilgw
+    may have opened its line amid the first registration, and gets the rest a second later."""
+    texts: list[str] = []
+
+    def is_registered() -> bool:
+        done = run(*command.split(), "--control", "control", cwd=cwd)
+        texts.append(done.stdout + done.stderr)
+        return "the remote body registers its devices" not in texts[-1]
+
+    wait_until(is_registered, what=command)
+    return texts[-1]
+
+
+@pytest.mark.process
+def test_the_commands_change_the_mode(tmp_path: Path) -> None:
+    commands = re.findall(r"^    hilgw (mode [^#\n]*\S)", MODES_PAGE, re.MULTILINE)
+    assert len(commands) == 3
+    assert "`hilgw --config shadow`" in MODES_PAGE
+    options = ["--config", "shadow", "--report", "report.json", "--control", "control"]
+    # On a busy machine, which is late, the robots would have stopped, or been lost, before.
+    more = patient("rover", "remote.silence_s")
+    options += ["--status", "full", *more]
+    with Gateway(tmp_path, options) as gateway:
+        wait_until(lambda: "ready" in gateway.text())
+        wait_until(
+            lambda: re.search(
+                r"shadow \| .* \| shadow\s+\w+\s+offset", " ".join(gateway.text().split())
+            )
+        )
+        asked = client.Gateway(tmp_path / "control")
+        wait_until(lambda: asked.report()["control_loops"]["rover"]["commands_out"], what="motion")
+        answers = [answer(each, tmp_path) for each in commands]
+        gateway.stop()
+        text = gateway.text()
+    up = {"body": "up", "remote": "up"}
+    assert answers == [
+        "rover: shadow (body up, remote up)\n",
+        "rover: remote (body up, remote up)\n",
+        json.dumps({"robot": "rover", "mode": "simulation", "bodies": up}) + "\n",
+    ], text
+    report = json.loads((tmp_path / "report.json").read_text())["control_loops"]["rover"]
+    stops = report["bodies"]["body"]["stops"]  # of the robot that was left, unless it stood already
+    assert stops.get("exchanged") == 1 or sum(stops.values()) > 1, (stops, text)

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from firmware_mocks import gcode_machine, text_module
+from firmware_mocks import text_module
 from hilgw.bodies.create2 import BODY as CREATE2, Create2Settings
-from hilgw.bodies.create2.settings import Create2Sensor
 from hilgw.bodies.dynamixel import BODY as DYNAMIXEL, DynamixelSettings
 from hilgw.bodies.epuck import BODY as EPUCK, EPuckSettings
 from hilgw.bodies.feetech import BODY as FEETECH, FeetechSettings
@@ -43,24 +42,6 @@ def test_the_devices_are_those_of_the_body_in_order(kind: str) -> None:
     assert sorted(named) == sorted(devices) and len(named) > 2
 
 
-def settings_shown(kind: str) -> Any:
-    (block,) = re.findall(r"```yaml\n(.*?)```", page_of(kind), re.S)
-    body = {"kind": kind, "port": "/dev/x", **yaml.safe_load(block)}
-    text = yaml.safe_dump({"version": 1, "robots": {"r": {"body": body}}})
-    loaded = load_text(text, "page").config.robots["r"].body
-    assert loaded is not None
-    return loaded.settings
-
-
-def test_the_settings_shown_are_accepted() -> None:
-    sensors = settings_shown("create2").sensors
-    assert sensors["battery"] == Create2Sensor(packet="battery_charge")
-    assert settings_shown("dynamixel").motors["turret"].sensor == "turret angle"
-    assert settings_shown("feetech").motors["gripper"].sensor == "gripper angle"
-    sensors = settings_shown("epuck").sensors
-    assert sensors["gs1"].present and not sensors["mic0"].present
-
-
 # --- docs/text-robots.md --------------------------------------------------------------------------
 
 TEXT_PAGE = pages("text-robots", "text-examples")
@@ -88,19 +69,6 @@ def test_the_robot_in_twenty_lines_drives_on_its_mock() -> None:
     line.run(200)
     assert line.values() == {"left eye": 0.2, "front eye": 0.512}
     assert line.written.count(b"M,100,-100\r") == 1 and line.events == []
-
-
-def test_the_example_of_an_axis_is_the_line_that_the_page_describes() -> None:
-    _, axis = re.findall(r"```yaml\n(.*?)```", TEXT_PAGE, re.S)
-    setup = [{"send": "$I", "expect": ".*VER.*"}, {"expect": "ok"}]
-    settings = text_settings(axis, setup=setup, line_end="\n")
-    mock = gcode_machine.create("machine", new_air(), {})
-    line = BodyBench(TEXT.session(settings, "R2025a"), mock)
-    line.open(2_000)
-    line.command("x motor", "position", 0.02)
-    line.run(1_000)
-    assert b"\x85$J=G53 G90 G21 X20.000 F3000\n" in line.written
-    assert mock.position == (20.0, 0.0, 0.0)
 
 
 def test_the_example_of_a_body_in_python_adds_nmeas_checksum() -> None:

@@ -1,6 +1,7 @@
-"""The bytes of docs/wc2ec.md are those of the codec and the framing."""
+"""docs/wc2ec.md and docs/firmware.md: their bytes, listings and tables are those of the code."""
 
 import re
+import shutil
 import struct
 import subprocess
 from pathlib import Path
@@ -10,10 +11,10 @@ import pytest
 
 from firmware_mocks.wc2ec.cobs import FrameReader, crc16
 from hilgw.framing import create
-from hilgw.protocols.wc2ec import Layouts, Numbers, Side, describe
+from hilgw.protocols.wc2ec import Layouts, Side, describe
 from tests.docs.reading import pages
 from tests.e2e.running import ROOT, free_port
-from tests.firmware.node import SOURCES, STRICT
+from tests.firmware.node import FRAMINGS, SOURCES, STRICT
 
 PAGE = pages("wc2ec", "wc2ec-wire", "wc2ec-robots", "stops")
 LAYOUTS = Layouts("R2020a", extensions=True)
@@ -51,19 +52,6 @@ def test_each_frame_has_its_bytes(block: str) -> None:
     assert crc16(message).to_bytes(2, "big") == crc
     assert create("cobs-crc16").encode(message) == line
     assert create("cobs-crc16").feed(line) == FrameReader().feed(line) == [message]
-
-
-def test_the_numbers_are_those_of_the_versions() -> None:
-    rows = re.findall(r"^\| (\w+) \| (\d+) \| (\d+) \|", PAGE, re.MULTILINE)
-    assert len(rows) == 3
-    for kind, old, new in rows:
-        assert Numbers("R2020a").number(kind) == int(old)
-        assert Numbers("R2025a").number(kind) == int(new)
-    assert "39 and 52 under R2020a, 43 and 56 under R2025a" in PAGE
-    for version, pair in (("R2020a", (39, 52)), ("R2025a", (43, 56))):
-        numbers = Numbers(version)
-        assert (numbers.number("Emitter"), numbers.number("Receiver")) == pair
-    assert "29 B1" in PAGE and crc16(b"123456789") == 0x29B1
 
 
 LISTING = blocks("c")[0]
@@ -129,3 +117,47 @@ def test_the_listing_controls_over_tcp(tmp_path: Path, gateway: Any) -> None:
         cab.wait_for(lambda mock: mock.body.wheels == (5.0, 0.0), 30)
         process.kill()
     cab.wait_for(lambda mock: mock.body.wheels == (0.0, 0.0), 30)
+
+
+# --- docs/firmware.md
+
+
+FIRMWARE_PAGE = pages("firmware")
+
+
+def firmware_blocks(kind: str) -> list[str]:
+    return re.findall(rf"```{kind}\n(.*?)```", FIRMWARE_PAGE, re.DOTALL)
+
+
+def test_the_sketch_is_the_example() -> None:
+    sketch = (SOURCES / "examples" / "Ping" / "Ping.ino").read_text()
+    assert sketch.endswith(firmware_blocks("cpp")[0])
+    (loop,) = firmware_blocks("c")
+    assert (
+        loop.splitlines()[0].strip()
+        in (SOURCES / "examples" / "firmware" / "wall_follower.c").read_text()
+    )
+
+
+def test_the_table_of_framings() -> None:
+    rows = re.findall(r"^\| (`.+?) \| (`hilgw.+?) \| ([\d, ]+) \|$", FIRMWARE_PAGE, re.MULTILINE)
+    listed = {
+        name.strip("` "): (symbol.strip("` "), int(spare))
+        for row in rows
+        for name, symbol, spare in zip(*(each.split(",") for each in row), strict=True)
+    }
+    assert listed == {name: each for name, each in FRAMINGS.items() if name != "wc2ec"}
+
+
+@pytest.mark.process
+@pytest.mark.judge("avr-gcc")
+@pytest.mark.judge("arm-none-eabi-gcc")
+@pytest.mark.judge("make")
+def test_the_examples_compile_as_shown(tmp_path: Path) -> None:
+    target = tmp_path / "tools" / "firmware" / "hilgw_node"
+    shutil.copytree(SOURCES, target, ignore=shutil.ignore_patterns("build"))
+    text = firmware_blocks("sh")[0]
+    subprocess.run(["sh", "-euc", text], cwd=tmp_path, check=True, capture_output=True)
+    built = {path.name for path in (target / "build").iterdir()}
+    assert {"ping.uno.elf", "motor_node.netduinoplus2.elf"} <= built
+    assert (ROOT / "configs" / "firmware-emulated.yaml").is_file()

@@ -1,4 +1,4 @@
-"""The commands and the files of docs/webots.md, as a reader runs them."""
+"""The commands and files of docs/webots.md and docs/two-xbees.md, as a reader runs them."""
 
 import os
 import re
@@ -14,8 +14,9 @@ import trustme
 
 import hilgw
 from hilgw.security.access import write_token
+from hilgw.testing.sim import wait_until
 from tests.docs.reading import pages
-from tests.e2e.running import patient
+from tests.e2e.running import Gateway, patient, run
 
 ROOT = Path(__file__).parents[2]
 PAGE = pages("webots", "webots-connect")
@@ -81,18 +82,6 @@ def run_brain(folder: Path, address: str) -> str:
 
 
 @pytest.mark.process
-def test_ones_own_controller_meets_a_mocked_xbee(tmp_path: Path) -> None:
-    (tmp_path / "brain.py").write_text(blocks("python")[0])
-    words = command("--config configs/\\S+ --set .*")
-    words += ["--set", "robots.rover.controller.listen=tcp://127.0.0.1:0", *patient("rover")]
-    with running(words, ROOT) as gateway:
-        port = wait_for(gateway, r"rover.controller waiting: listening on 127.0.0.1:(\d+)")
-        wait_for(gateway, "xbee0 +(up)")
-        address = f"WEBOTS_CONTROLLER_URL=tcp://127.0.0.1:{port}/rover"
-        assert run_brain(tmp_path, address) == "b'pong 1'\n"
-
-
-@pytest.mark.process
 def test_a_controller_of_another_host_has_a_token_and_tls(tmp_path: Path) -> None:
     """Both ways of the page, on the addresses of this machine."""
     authority = trustme.CA()
@@ -129,14 +118,34 @@ def there(url: str, port: str) -> str:
     return url.replace("HOST:1234", f"127.0.0.1:{port}")
 
 
+# --- docs/two-xbees.md
+
+
+XBEES_PAGE = (ROOT / "docs" / "two-xbees.md").read_text(encoding="utf-8")
+XBEE_FILES = dict(re.findall(r"```yaml file=(\S+)\n(.*?)```", XBEES_PAGE, re.S))
+XBEE_COMMANDS = [shlex.split(line) for line in re.findall(r"^    hilgw (.*)$", XBEES_PAGE, re.M)]
+
+
 @pytest.mark.process
-def test_two_robots_over_two_modules(tmp_path: Path) -> None:
-    """Each packet leaves by one module and comes back by the other, on mocks."""
-    [text] = re.findall(r"```yaml file=two-robots.yaml\n(.*?)```", PAGE, re.DOTALL)
-    (tmp_path / "two-robots.yaml").write_text(text.replace(":1234", ":0"))
-    words = ["--config", "two-robots.yaml", *patient("rover"), *patient("mate")]
-    with running(words, tmp_path) as process:
-        assert wait_for(process, r'rover\.tx .*"ping" .* -> (\w+)') == "xbee_a"
-        by_air = wait_for(process, r'xbee_b .*"ping" .* -> (.*)')
-        assert "mate.rx" in by_air and "rover.rx" not in by_air.partition(";")[0]
-        assert "rover.rx" in wait_for(process, r'xbee_b .*"pong" .* -> (.*)')
+def test_both_gateways_receive_the_other(tmp_path: Path) -> None:
+    mock, rover, base, send = XBEE_COMMANDS
+    with Gateway(tmp_path, mock) as air:
+        wait_until(lambda: "xbee-b" in air.text(), what="the mocks")
+        rover_folder, base_folder = (folder(tmp_path, name) for name in ("rover", "base"))
+        with Gateway(base_folder, base) as station, Gateway(rover_folder, rover) as robot:
+            (example,) = re.findall(r"```text\n(.*?)```", XBEES_PAGE, re.S)
+            _, *words = example.replace("ping 3", "ping N").split()
+            shown = re.compile(r" +".join(map(re.escape, words)).replace("N", r"\d+"))
+            wait_until(lambda: shown.search(station.text()) is not None, what=example)
+            assert run(*send, cwd=base_folder).returncode == 0
+            there = re.compile(r'xbee_a +ch 12 +"turn left" 9 B .* -> rover.rx')
+            wait_until(lambda: there.search(robot.text()) is not None, what="turn left")
+
+
+def folder(parent: Path, name: str) -> Path:
+    """Each gateway has a folder of its own, with its file."""
+    made = parent / name
+    made.mkdir()
+    text = XBEE_FILES[f"{name}.yaml"].replace("port: ./", f"port: {parent}/")
+    (made / f"{name}.yaml").write_text(text)
+    return made

@@ -2,19 +2,16 @@
 
 import re
 import shlex
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.plugin_host import VELOCITY, Built, PluginHost
-from tests.e2e.running import COMMAND, ROOT, Gateway, environment, run_program, wait_until
+from tests.e2e.plugin_host import Built
+from tests.e2e.running import ROOT, run_program
 
 pytestmark = pytest.mark.process
 
 PAGE = (ROOT / "docs" / "webots-plugin.md").read_text(encoding="utf-8")
-(CONFIG,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
-COMMANDS = re.findall(r"^    ((?:make|hilgw) .*)$", PAGE, re.MULTILINE)
 DECLARATIONS = """
 #include <stddef.h>
 #include <string.h>
@@ -23,52 +20,19 @@ const char *wb_robot_wwi_receive_text(void);
 int wb_robot_get_mode(void);
 void wb_robot_set_mode(int mode, const char *argument);
 """
-DEVICES = {"left wheel motor": "RotationalMotor", "left wheel sensor": "PositionSensor"}
 
 
 @pytest.mark.judge("gcc", "make")
-def test_from_make_to_the_moving_robot(tmp_path_factory: pytest.TempPathFactory) -> None:
-    folder = tmp_path_factory.mktemp("d")
-    built = Built(folder)
-    make, mock, start = COMMANDS
-    words = make.replace("/usr/local/webots", str(folder / "webots")).replace("$HOME", str(folder))
-    done = run_program(*shlex.split(words), f"OUT={folder}", cwd=ROOT)
+def test_its_make_builds_the_plugin_where_webots_looks(tmp_path: Path) -> None:
+    Built(tmp_path)  # with the headers of a Webots
+    (make,) = re.findall(r"^    (make .*)$", PAGE, re.MULTILINE)
+    words = make.replace("/usr/local/webots", str(tmp_path / "webots")).replace(
+        "$HOME", str(tmp_path)
+    )
+    done = run_program(*shlex.split(words), f"OUT={tmp_path}", cwd=ROOT)
     assert done.returncode == 0, done.stderr
     (place,) = re.findall(r"`my_project(/plugins/\S+\.so)`", PAGE)
-    built.plugin = Path(f"{folder}/my_project{place}")
-    assert built.plugin.is_file()
-    (folder / "robot.yaml").write_text(CONFIG)
-    robot = subprocess.Popen(
-        [*COMMAND, *shlex.split(mock)[1:]],
-        cwd=folder,
-        env=environment(folder),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-    )
-    try:
-        wait_until((folder / "create2").exists, what="the mock")
-        patience: dict[str, object] = {
-            "safety.command_timeout_s": 20,
-            "safety.late_s": 20,
-            "body.silence_s": 20,
-        }
-        patience["body.simulated"] = "true"
-        more = [f"--set=robots.create.{key}={value}" for key, value in patience.items()]
-        with (
-            Gateway(folder, [*shlex.split(start)[1:], *more]) as gateway,
-            PluginHost(built, folder, "create", DEVICES) as host,
-        ):
-            wait_until(lambda: "create.body  up" in gateway.text(), what="the robot")
-            host.emit("target 1 inf")
-            assert host.start(), host.text()
-            host.motor(VELOCITY, "left wheel motor", 3.0)
-            host.enable("left wheel sensor")
-            wait_until(lambda: host.step_until("left wheel sensor")[0] > 0.2, what="the wheel")
-            host.ask("stop")
-            wait_until(lambda: "motors stopped" in gateway.text(), what="the stop")
-    finally:
-        robot.terminate()
-        robot.wait()
+    assert Path(f"{tmp_path}/my_project{place}").is_file()
 
 
 @pytest.mark.judge("gcc")

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import threading
@@ -114,11 +113,11 @@ def test_modules_without_a_name_of_their_own(start: Start, tmp_path: Path) -> No
     assert not Path(module["link"]).exists()
 
 
-def test_what_there_is_and_its_parameters(start: Start) -> None:
-    code, out, _ = finish(start("--list"))
+def test_what_there_is_and_its_parameters(tmp_path: Path) -> None:
+    code, out, _ = ended("--list", cwd=tmp_path)
     assert code == 0
     assert any(line.startswith("xbee ") for line in out.splitlines())
-    code, out, _ = finish(start("xbee", "--list", "--json"))
+    code, out, _ = ended("xbee", "--list", "--json", cwd=tmp_path)
     assert code == 0
     assert {"channel", "pan_id", "replies", "position"} <= json.loads(out).keys()
 
@@ -144,57 +143,6 @@ def test_a_robot_listens_and_registers_its_devices(start: Start, tmp_path: Path)
             assert robot.recv(12, socket.MSG_WAITALL) == b"\0\x26\0\x07ds_left\0"
     process.send_signal(signal.SIGTERM)
     assert finish(process)[0] == 143
-
-
-def test_a_controller_connects_and_commands(start: Start) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(DEADLINE_S)
-        start("wc2ec-controller", "--connect", f"127.0.0.1:{server.getsockname()[1]}")
-        connection, _ = server.accept()
-    with connection:
-        connection.settimeout(DEADLINE_S)
-        names = ("ds_left", "ds_front", "ds_right", "left_wheel", "right_wheel")
-        for index, name in enumerate(names):
-            kind = 38 if index < 3 else 53
-            connection.sendall(bytes((0, kind, index, len(name))) + name.encode())
-        for index in range(3):
-            connection.sendall(struct.pack("<BBBd", 1, 38, index, 1000.0))
-        orders = connection.recv(22, socket.MSG_WAITALL)
-        assert orders == struct.pack("<BBBdBBBd", 130, 53, 3, 5.0, 130, 53, 4, 5.0)
-
-
-def test_a_simulator_serves_many_controllers_on_one_port(start: Start) -> None:
-    robots = ("--set", "robots=a,b", "--set", "speed=fast", "--set", "devices=led:LED")
-    process = start("webots-simulator", "--listen", "tcp://127.0.0.1:0", *robots, "--json")
-    address = modules_of(process)[0]["listen"]
-    host, _, port = address.rpartition(":")
-
-    def connect(name: bytes) -> tuple[socket.socket, bytes]:
-        made = socket.create_connection((host, int(port)), DEADLINE_S)
-        made.settimeout(DEADLINE_S)
-        made.sendall(b"CTR\nRobot-Name: " + name)
-        return made, made.recv(10)
-
-    first, connected = connect(b"a")
-    second, forbidden = connect(b"a")
-    assert (connected, forbidden) == (b"CONNECTED", b"FORBIDDEN")
-    assert second.recv(10) == b""
-    other, connected = connect(b"b")
-    assert connected == b"CONNECTED"
-    for robot in (first, other):
-        robot.sendall(struct.pack("<II", 8, 0))
-        head = robot.recv(11, socket.MSG_WAITALL)
-        assert robot.recv(struct.unpack("<HiiB", head)[2], socket.MSG_WAITALL)[7:9] in (
-            b"a\0",
-            b"b\0",
-        )
-    first.sendall(struct.pack("<II", 8, 32))
-    other.close()  # no longer waited for
-    assert first.recv(26, socket.MSG_WAITALL)[15:] == b"\0\0\x04" + struct.pack("<d", 0.032)
-    again, connected = connect(b"b")
-    assert connected == b"CONNECTED"
-    for each in (first, second, again):
-        each.close()
 
 
 @pytest.mark.parametrize(

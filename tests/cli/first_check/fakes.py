@@ -160,6 +160,3 @@ def check(robot: FakeRobot, person: Script | None = None) -> dict[str, Result]:
     """All results by the names of their steps."""
     first: Any = FirstCheck(robot, person or Script(robot))  # type: ignore[arg-type]
     return {result.step: result for result in first.results()}
-
-
-__all__ = ["ARM", "LEFT", "RIGHT", "FakeRobot", "Script", "check"]

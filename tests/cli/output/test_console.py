@@ -1,10 +1,8 @@
 """The way out to people never waits for them."""
 
 import fcntl
-import io
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TextIO
 
 import pytest
@@ -89,13 +87,6 @@ def test_a_reader_that_is_gone_is_an_error_and_no_end(pipe: tuple[int, TextIO]) 
     finish(out)
 
 
-def test_the_stream_itself_waits_as_before(pipe: tuple[int, TextIO]) -> None:
-    _, stream = pipe
-    out = begun(stream)
-    assert os.get_blocking(stream.fileno())
-    finish(out)
-
-
 def test_characters_that_the_terminal_has_not() -> None:
     reader, writer = os.pipe()
     with os.fdopen(writer, "w", encoding="ascii") as stream:
@@ -104,14 +95,6 @@ def test_characters_that_the_terminal_has_not() -> None:
         finish(out)
     assert rest_of(reader) == "r\\xf6v\\xe9r \\U0001f916\n"
     os.close(reader)
-
-
-def test_files_and_strings_are_left_as_they_are(tmp_path: Path) -> None:
-    with (tmp_path / "out").open("w") as stream:
-        assert console_writer(stream) is stream
-    text = io.StringIO()
-    assert console_writer(text) is text
-    finish(text)
 
 
 def test_a_terminal_stays_one() -> None:

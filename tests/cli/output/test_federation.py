@@ -100,19 +100,6 @@ def test_texts_of_the_network_are_printable() -> None:
     assert all(line.isprintable() for line in shown), shown
 
 
-def test_the_ledgers_of_a_network_add_up() -> None:
-    assert [*network_lines("lab", added_up(quiet(), quiet()), PLAIN)] == [
-        "network lab: a, b",
-        "  link           sent delivered      lost unsettled  received    missed",
-        "  a -> b          100        97         3         0        97         3",
-        "  b -> a            5         5         0         0         5         0",
-        "  all links       105       102         3         0       102         3",
-        "  packets on all mediums: 200, copies 180",
-        "  refused: 6 link",
-        "  the ledgers add up",
-    ]
-
-
 def test_what_does_not_add_up_or_answer_is_named() -> None:
     given = {**quiet(), "c": None}
     text = "\n".join(network_lines("lab", added_up(given, given), PLAIN))

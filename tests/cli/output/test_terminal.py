@@ -1,17 +1,12 @@
 """The terminal: escaped bytes, bounded lines, colours only where they belong."""
 
 import argparse
-import asyncio
 import dataclasses
 import io
-import math
-import re
-import sys
 from typing import Any
 
 import pytest
 
-from hilgw.assemble.gateway import build
 from hilgw.cli.output.status import short_status
 from hilgw.cli.output.summary import control_loop_lines, summary_lines
 from hilgw.cli.output.terminal import (
@@ -19,32 +14,23 @@ from hilgw.cli.output.terminal import (
     STATES_PER_S,
     STATES_PER_STATION,
     TROUBLES_PER_S,
-    RateLimit,
     Terminal,
 )
 from hilgw.cli.output.text import (
     Style,
     duration,
-    paragraphs,
     status_mode,
-    table,
     use_colour,
 )
-from hilgw.config.load import load_config
-from hilgw.config.shipped import found
 from hilgw.devices.kinds import (
     GYRO,
-    INDICATOR,
-    KINDS,
     LED,
     LINEAR_MOTOR,
-    MOTOR,
     ROTATIONAL_MOTOR,
     Device,
 )
-from hilgw.engine.observer import ControlLoopStatus, Observer, Observers, State
+from hilgw.engine.observer import ControlLoopStatus, Observers, State
 from hilgw.engine.reporting.latency import Latency
-from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.events.words import escape
 from hilgw.medium.matching import OutOfRange
 from hilgw.medium.packet import Packet
@@ -145,19 +131,6 @@ def test_states_are_limited_by_station_and_together() -> None:
     assert f"... {1000 - STATES_PER_S} more states not shown" in many.text
 
 
-def test_the_rate_limit_counts_each_second_anew() -> None:
-    limit = RateLimit(2)
-    assert [limit.admit(0.1 * n) for n in range(4)] == [True, True, False, False]
-    assert limit.admit(1.0)
-    assert limit.take_held_back() == 2
-    assert limit.take_held_back() == 0
-    limit = RateLimit(5)
-    shown = [at for at in (0.8 + 0.01 * n for n in range(300)) if limit.admit(at)]
-    assert len(shown) > 10
-    for at in shown:  # two bursts are a second apart
-        assert sum(at <= other < at + 1 - 1e-6 for other in shown) <= 5
-
-
 def test_colours_only_on_a_terminal_and_never_against_no_color(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -174,17 +147,7 @@ def test_colours_only_on_a_terminal_and_never_against_no_color(
     assert Style(False).bad("x") == "x"
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("10s", 10),
-        ("500ms", 0.5),
-        ("2min", 120),
-        ("2m", 120),
-        ("1h", 3600),
-        ("999999999h", 3599999996400.0),
-    ],
-)
+@pytest.mark.parametrize(("text", "seconds"), [("500ms", 0.5), ("2min", 120), ("1h", 3600)])
 def test_durations(text: str, seconds: float) -> None:
     assert duration(text) == seconds
 
@@ -288,19 +251,10 @@ def test_a_loop_that_has_nothing_to_show_is_shown_once() -> None:
         shown.control_loop("cab", dataclasses.replace(IDLE, armed=False))
     assert shown.text.count("DISARMED") == 2
     shown = Screen(status="full")
-    for each in (NO_CONTROLLER, NO_CONTROLLER, IDLE, IDLE, NO_CONTROLLER, NO_CONTROLLER):
+    for each in (NO_CONTROLLER, IDLE, NO_CONTROLLER, NO_CONTROLLER):
         shown.control_loop("cab", each)
-    lines = [line for line in shown.text.splitlines() if "0.000" in line]
-    assert ["no controller" in line for line in lines] == [True, False, True]
-
-
-def test_a_loop_that_no_controller_has_shows_it() -> None:
-    shown = Screen(status="full")
-    alone = dataclasses.replace(status(), controller=False)
-    for each in (alone, dataclasses.replace(alone, armed=False), status()):
-        shown.control_loop("cab", each)
-    heads = [line.split("left")[0].strip() for line in shown.joined.split("cab ")[1:]]
-    assert heads == ["no controller |", "DISARMED | no controller |", ""]
+    heads = ["no controller" in line for line in shown.text.splitlines() if "0.000" in line]
+    assert heads == [True, False, True]
 
 
 def test_quiet_shows_troubles_only() -> None:
@@ -334,22 +288,6 @@ def test_the_summary_of_a_loop() -> None:
     assert "refused 1 nan, 3 beyond limit" in text
     assert "p50 1.00 ms, p99 2.00 ms, max 3.00 ms" in text
     assert "safety stops: 2 command timeout; LATCHED: command timeout" in text
-
-
-def test_a_table_follows_the_width_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [("xbee", "Digi XBee radio modules on a serial port"), ("uart", "a wire")]
-    monkeypatch.setenv("COLUMNS", "30")
-    assert table(rows) == ["xbee  Digi XBee radio modules on a serial port", "uart  a wire"]
-    monkeypatch.setattr(sys, "stdout", Tty())
-    lines = table(rows, indent="  ")
-    assert lines == [
-        "  xbee  Digi XBee radio",
-        "        modules on a serial",
-        "        port",
-        *lines[3:],
-    ]
-    monkeypatch.setenv("COLUMNS", "10")  # narrower than the first column: still readable
-    assert max(map(len, table(rows))) <= 6 + 20
 
 
 class LeftReader(io.StringIO):
@@ -464,63 +402,12 @@ GONE = {"sensors": {}, "motors": {}, "body_down_s": 3,
 def test_the_short_line_leaves_out_what_matters_least_first(
     line: str, changes: dict[str, Any]
 ) -> None:
-    shown = Screen()
-    shown.control_loop("cab", dataclasses.replace(status(), **changes))
+    shown, state = Screen(), dataclasses.replace(status(), **changes)
+    shown.control_loop("cab", state)
     (found,) = shown.text.splitlines()
     assert found.endswith(line) and (line[0] == " " or found[24:] == line)
     assert len(found) <= 80
-
-
-class Statuses(Observer):
-    """The state of each robot, with all its motors and LEDs commanded and all its sensors read."""
-
-    def __init__(self) -> None:
-        self.all: list[ControlLoopStatus] = []
-
-    def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
-        motors: dict[str, dict[str, float]] = {}
-        sensors: dict[str, float | tuple[float, ...]] = {}
-        for name, device in status.devices.items():
-            if device.role == MOTOR:
-                motors[name] = {"position": math.inf, "velocity": -3.25}
-            elif device.role == INDICATOR:
-                motors[name] = {"value": 1.0}
-            elif device.reports:
-                numbers = (1234.5,) * len(device.reports)
-                sensors[name] = numbers if len(numbers) > 1 else 1234.5
-        up = dataclasses.replace(status, sensors=sensors, motors=motors)
-        lost = {"sensors": {}, "motors": {}, "past_sensors": sensors, "past_motors": motors}
-        self.all += [up, dataclasses.replace(up, **lost, body_down_s=2.0)]
-
-
-async def statuses_of(config: str) -> list[ControlLoopStatus]:
-    shown = Statuses()
-    loaded = load_config(found(config), [], "loopback", "max")
-    gateway = build(loaded.config, asyncio.get_running_loop(), shown)
-    try:
-        await gateway.run(asyncio.Event(), 1.5)
-    finally:
-        gateway.close()
-    return shown.all
-
-
-@pytest.mark.parametrize("config", ["create2", "epuck", "dynamixel", "khepera", "gcode", "wc2ec"])
-def test_no_line_of_a_shipped_robot_is_too_long_or_counts_without_a_noun(config: str) -> None:
-    with asyncio.Runner(loop_factory=lambda: PacedLoop("max")) as runner:
-        statuses = runner.run(statuses_of(config))
-    assert any(each.motors and each.sensors for each in statuses)
-    noun = r"\d+ (?:more )?(?:sensor|motor|actuator)s?|\d+ values/s|\d+ commands/s"
-    for state in statuses:
-        for width in range(30, 200):
-            line = short_status(state, width)
-            assert len(line) <= width
-            counts = [each for each in re.split(", | \\| ", line) if each[0].isdigit()]
-            assert line.endswith("...") or all(re.fullmatch(noun, each) for each in counts), line
-        wide = short_status(state, 10_000)
-        moving = {name: state.devices[name] for name in (*state.motors, *state.past_motors)}
-        for name in (name for name, device in moving.items() if device.role == MOTOR):
-            unit = KINDS[moving[name].kind].quantity["velocity"].unit
-            assert f"{name} -3.25 {unit}" in wide, wide
+    assert all(len(short_status(state, width)) <= width for width in range(30, 200))
 
 
 def test_the_status_can_be_off_and_is_whole_in_a_log() -> None:
@@ -551,32 +438,6 @@ def test_a_log_keeps_every_packet_and_does_not_wrap() -> None:
     assert others and max(map(len, (first, *others))) <= 80
     assert all(other.startswith(" " * 15) and other[15] != " " for other in others)
     assert shown.joined == " ".join(line.split())
-
-
-def test_events_hang_on_a_terminal_and_colours_take_no_columns(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("COLUMNS", "60")
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    out, pipe = Tty(), io.StringIO()
-    for each in (out, pipe):
-        Terminal(each).notice("cab", "words " * 20)
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()).splitlines()
-    assert len(plain) > 1 and max(map(len, plain)) <= 60
-    assert all(line.startswith(" " * 24 + "words") for line in plain[1:])
+    pipe = io.StringIO()
+    Terminal(pipe).notice("cab", "words " * 20)
     assert pipe.getvalue().count("\n") == 1  # for programs that read it
-
-
-def test_help_texts_are_wrapped() -> None:
-    text = "one two three four\nfive\n  hilgw mock a --set b c d\n-x: an option of it"
-    assert paragraphs(text, 12).splitlines() == [
-        "one two",
-        "three four",
-        "five",
-        "  hilgw mock",
-        "    a --set",
-        "    b c d",
-        "-x: an",
-        "option of it",
-    ]

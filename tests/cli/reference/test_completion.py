@@ -50,13 +50,14 @@ def output(*command: str, cwd: Path) -> str:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(("line", "expected"), WORDS, ids=[line for line, _ in WORDS])
-def test_bash_completes(line: str, expected: set[str], tmp_path: Path) -> None:
-    shown = output(
-        "bash", "-c", BASH, "bash", str(script_file("bash", tmp_path)), line, cwd=tmp_path
-    )
-    found = set(shown.split()) - {"hilgw.bash"}
-    assert {word for word in found if line[-1] != " " or word[:2] != "--"} == expected
+def test_bash_completes(tmp_path: Path) -> None:
+    file = str(script_file("bash", tmp_path))
+    for line, expected in WORDS:
+        shown = output("bash", "-c", BASH, "bash", file, line, cwd=tmp_path)
+        found = set(shown.split()) - {"hilgw.bash"}
+        assert {word for word in found if line[-1] != " " or word[:2] != "--"} == expected
+    asked = f"source {file}; complete -p hilgw"  # a file in the place of a command
+    assert "-o default" in output("bash", "-c", asked, cwd=tmp_path)
 
 
 @pytest.mark.process
@@ -69,12 +70,6 @@ def test_fish_completes(tmp_path: Path) -> None:
     answers = [part.splitlines() for part in shown.split("---\n")]
     for (line, expected), answer in zip(words, answers, strict=False):
         assert expected <= {each.partition("\t")[0] for each in answer}, line
-
-
-@pytest.mark.process
-def test_bash_completes_a_file_in_the_place_of_a_command(tmp_path: Path) -> None:
-    source = f"source {script_file('bash', tmp_path)}; complete -p hilgw"
-    assert "-o default" in output("bash", "-c", source, cwd=tmp_path)
 
 
 ZPTY = r"""

@@ -53,13 +53,6 @@ def test_two_adapters_on_one_port(
     assert not body or "adapters.a0 has this port too" in str(errors(adapters(first) + body))
 
 
-def test_different_ports(warnings: Lines) -> None:
-    ports = ["/dev/ttyS8", "/dev/ttyS9", "loop://", "loop://", "{usb: {vid: 1, pid: 2}}"]
-    ports += ['"rfc2217://[::1]:4001"', "socket://127.0.0.1:4002"]
-    ports += ['{usb: {vid: 1, pid: 2, serial: "7"}}']
-    assert warnings(adapters(*ports) + "network_ports: true\n") == []
-
-
 @pytest.mark.parametrize(
     ("port", "expected"),
     [
@@ -193,13 +186,6 @@ def test_devices_of_all_nodes_are_settings(errors: Lines, warnings: Lines) -> No
     ):
         (found,) = errors(SENSORS.replace(old, new))
         assert f"robots.cab.{line}" in found
-
-
-def test_a_sensor_is_not_an_emitter(errors: Lines) -> None:
-    text = devices("node: GPS") + "    controller: {kind: beacon, emitter: d}\n"
-    text = text.replace("r0: {devices: {d: {node: GPS}}}", "r0:\n    devices: {d: {node: GPS}}")
-    (line,) = errors(text)
-    assert "robots.r0.controller.emitter: 'd' is a GPS, not an Emitter" in line
 
 
 def test_the_stand_in_of_an_adapter_is_judged_on_mocks(

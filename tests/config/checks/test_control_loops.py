@@ -28,7 +28,6 @@ CONNECT = 'body: {kind: wc2ec, connect: "tcp://127.0.0.1:%s}'
         (CONNECT % '27016"', "body.connect: robots.r0.controller listens here"),
         (CONNECT % '0"', "body.connect: no robot listens on port 0"),
         (CONNECT % '99999"', "the port is out of range; allowed: 0 to 65535"),
-        (LISTEN % "[::1]:65536", "the port is out of range; allowed: 0 to 65535"),
         (LISTEN % "192.168.0.1:1", "no authentication"),
         (CONNECT % '1", mock: {dialect: original}', "body.mock.dialect: the mock of the original"),
         ("body: {kind: wc2ec}", "exactly one of connect and port"),
@@ -95,21 +94,6 @@ def test_the_version_of_a_file_without_webots(errors: Lines, warnings: Lines) ->
         assert found.startswith("f:3:9: webots: 'R2018a' is not a known Webots version")
 
 
-@pytest.mark.parametrize(
-    ("keys", "expected"),
-    [
-        (BODY.replace("}", ", mock: {sensors: 999}}"), "body.mock.sensors: mock: "),
-        (CONTROLLER.replace("}", ", mock: {sensor: x}}"), "did you mean 'sensors'"),
-    ],
-)
-def test_the_stand_in_takes_its_parameters(
-    errors: Lines, warnings: Lines, keys: str, expected: str
-) -> None:
-    (found,) = errors(robots((keys,), backend="mock"))
-    assert expected in found
-    assert warnings(robots((keys,), backend="real")) == []
-
-
 def test_devices_that_the_controller_cannot_use(warnings: Lines) -> None:
     devices = "devices: {tx: {node: Emitter}}"
     peer = ("devices: {rx: {node: Receiver}}",)
@@ -131,12 +115,6 @@ def proxy(keys: str) -> str:
     return f"controller: {{kind: webots_proxy, {keys}}}"
 
 
-@pytest.mark.parametrize("backend", ["real", "mock"])
-def test_robots_of_one_webots_may_share_an_address(warnings: Lines, backend: str) -> None:
-    text = robots((RADIOS, PROXY), (RADIOS, proxy("robot: other, only: [tx, rx]")), backend=backend)
-    assert warnings(text) == []
-
-
 @pytest.mark.parametrize(
     ("keys", "expected"),
     [
@@ -149,11 +127,9 @@ def test_robots_of_one_webots_may_share_an_address(warnings: Lines, backend: str
             "body: the robot's body is in Webots",
         ),
         ((RADIOS, proxy('listen: "tcp://192.168.0.1:1235"')), "could move the motors"),
-        ((RADIOS, proxy('listen: "tcp://127.0.0.1:99999"')), "listen: the port is out of range"),
         ((RADIOS, proxy('connect: "tcp://127.0.0.1:0"')), "does not listen on port 0"),
         ((RADIOS, proxy('connect: "tcp://localhost:1235"')), "hilgw itself listens here"),
         ((RADIOS, proxy('connect: "ipc://1234/r"')), "write it like tcp://127.0.0.1:1234"),
-        ((RADIOS, proxy('listen: "ipc://1234/r"')), "write it like tcp://127.0.0.1:1235"),
         ((RADIOS, proxy('robot: ""')), "the name is empty"),
         ((RADIOS, proxy("mock: {script: jump}"), "#mock"), "mock: 'jump' is not a statement"),
         ((RADIOS, proxy("simulator: {robts: a}"), "#mock"), "simulator: 'webots_simulator' has no"),
@@ -234,3 +210,67 @@ def test_a_controller_in_the_gateway_would_take_the_packets(errors: Lines) -> No
     beacon = "controller: {kind: beacon, emitter: tx, payload: hi}"
     (found,) = errors(robots((DEVICES, body_of(), beacon)))
     assert "the controller beacon reads the packets itself" in found
+
+
+# --- robots with two bodies
+
+SIMULATED = 'body: {kind: wc2ec, connect: "tcp://127.0.0.1:27015", simulated: true}'
+REAL = "remote: {kind: create2, port: /dev/ttyUSB0}"
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ((REAL,), "6:13: robots.r0.remote: a remote body is the second one"),
+        ((SIMULATED, "mode: remote"), "7:11: robots.r0.mode: mode remote needs a remote body"),
+        (("mode: shadow",), "6:11: robots.r0.mode: mode shadow needs a remote body"),
+        ((SIMULATED, REAL, "mode: real"), "8:11: robots.r0.mode"),
+        (
+            (SIMULATED, 'remote: {kind: wc2ec, connect: "tcp://localhost:27015"}'),
+            "robots.r0.remote.connect: robots.r0.body has this address too",
+        ),
+        (
+            ("body: {kind: create2, port: /dev/ttyUSB0}", REAL),
+            "robots.r0.remote.port: robots.r0.body has this port too",
+        ),
+        (
+            (SIMULATED, "remote: {kind: create2, port: a, limits: {arm: {rate: 1}}}"),
+            "robots.r0.remote.limits.arm: the robot has no such motor",
+        ),
+        (
+            (SIMULATED, "remote: {kind: creat2, port: a}"),
+            "robots.r0.remote.kind",
+        ),
+        (
+            (
+                SIMULATED,
+                'remote: {kind: webots, connect: "tcp://127.0.0.1:1", to_medium: {r: tx}}',
+                "devices: {tx: {node: Emitter}}",
+            ),
+            "robots.r0.remote: packets are forwarded for the first body only",
+        ),
+        (
+            (
+                "body: {kind: create2, port: a, sensors: {eye: {packet: light_bump_left}}}",
+                "remote: {kind: create2, port: b, sensors: "
+                "{eye: {packet: light_bump_left, node: LightSensor}}}",
+            ),
+            "robots.r0.remote: the bodies differ: 'eye' is a DistanceSensor and a LightSensor",
+        ),
+    ],
+)
+def test_each_mistake_of_two_bodies(errors: Lines, keys: tuple[str, ...], expected: str) -> None:
+    found = errors(robots(keys))
+    assert len(found) == 1 and expected in found[0], found
+
+
+def test_devices_of_one_body_only_are_named(warnings: Lines) -> None:
+    keys = (
+        "body: {kind: create2, port: a, sensors: {eye: {packet: light_bump_left}}}",
+        "remote: {kind: create2, port: b, sensors: {ear: {packet: light_bump_left}}}",
+    )
+    found = warnings(robots(keys))
+    assert [line.partition("remote: ")[2] for line in found] == [
+        "only `body` has: eye",
+        "only `remote` has: ear",
+    ]

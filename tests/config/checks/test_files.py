@@ -81,9 +81,3 @@ def test_a_wrong_switch_is_an_error_with_its_place(estop: str, place: str, words
     with pytest.raises(ConfigError, match=words) as caught:
         load_text(f"version: 1\nestop: {estop}\n{ADAPTER}", "f")
     assert f"f:{place}" in str(caught.value)
-
-
-def test_a_port_on_the_network_is_allowed_with_network_ports() -> None:
-    text = 'version: 1\nnetwork_ports: true\nestop: {port: "rfc2217://h:1", line: dcd}\n'
-    estop = load_text(text, "f").config.estop
-    assert estop is not None and estop.where == "DCD of rfc2217://h:1"

@@ -105,17 +105,6 @@ def test_a_gateway_without_control_loops_has_none_to_arm(tmp_path: Path) -> None
         with_gateway(tmp_path, ask, "version: 1")
 
 
-def test_a_program_arms_by_functions(tmp_path: Path) -> None:
-    def ask(control: str) -> None:
-        assert arming.arm("cab", control=control) == ["cab"]
-        assert arming.arm(control=control) == ["cab", "bus"]
-        assert arming.disarm("cab", control=control) == ["cab"]
-        with pytest.raises(HilgwError, match="lorry"):
-            arming.arm("lorry", control=control)
-
-    assert with_gateway(tmp_path, ask) == {"bus"}
-
-
 def test_what_keeps_an_armed_robot_from_moving_is_shown_beside_the_answer(tmp_path: Path) -> None:
     notes: list[tuple[str, str]] = []
     why = "no controller runs: the configuration has none"

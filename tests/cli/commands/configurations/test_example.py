@@ -1,5 +1,6 @@
 """`hilgw example`: the shipped configurations, from a checkout and from an installed wheel."""
 
+import json
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -7,6 +8,7 @@ import pytest
 
 import hilgw as hilgw_package
 from hilgw.cli.commands.configurations.example import examples, title
+from hilgw.config.schema.file import json_schema
 from hilgw.config.shipped import HEADER, SCHEMA
 from tests.cli.conftest import Command
 
@@ -80,3 +82,37 @@ def test_an_example_is_written_with_its_program(hilgw: Command) -> None:
 @pytest.mark.parametrize("name", sorted(examples()))
 def test_every_example_has_all_its_files(name: str, hilgw: Command) -> None:
     assert hilgw("example", name, "--write")[0] == hilgw("check", f"{name}.yaml")[0] == 0
+
+
+# --- `hilgw schema`: what editors read
+
+
+def test_the_schema_is_written_beside_a_configuration(hilgw: Command) -> None:
+    def written(*words: str) -> list[str]:
+        code, out, _ = hilgw("schema", "--write", *words)
+        assert code == 0
+        return out.splitlines()
+
+    line = f"  {HEADER}{SCHEMA}"
+    first, _, last = written()
+    assert (first, last) == (f"wrote {SCHEMA}", line)
+    assert json.loads(Path(SCHEMA).read_text()) == json_schema()
+    assert json.loads(hilgw("schema")[1]) == json_schema()
+    Path("lab").mkdir()
+    Path("lab/my.yaml").write_text("version: 1\n")
+    first, next_step, last = written("lab/my.yaml")
+    assert (first, last) == (f"wrote lab/{SCHEMA}", line)
+    assert "the first line of lab/my.yaml" in next_step
+    assert Path("lab", SCHEMA).read_text() == Path(SCHEMA).read_text()
+    Path("lab/my.yaml").write_text(f"{line.strip()}\nversion: 1\n")
+    assert written("lab/my.yaml") == [f"wrote lab/{SCHEMA}"]  # again, over its own
+
+
+def test_what_is_not_a_schema_of_hilgw_stays(hilgw: Command) -> None:
+    for text in ("{}", "[1]", "not JSON", '{"title": "mine"}'):
+        Path(SCHEMA).write_text(text)
+        code, _, err = hilgw("schema", "--write")
+        assert code == 1 and "this file exists and is not a schema of hilgw" in err
+        assert Path(SCHEMA).read_text() == text
+    code, _, err = hilgw("schema", "--write", "none.yaml")
+    assert code == 2 and "none.yaml does not exist" in err

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hilgw.cli.output.diagram import ASCII, UNICODE, End, boxes, bus, glyphs_of
+from hilgw.cli.output.diagram import ASCII, UNICODE, End, boxes, glyphs_of
 from hilgw.cli.output.explanation import in_words
 from hilgw.config.explain import explain
 from hilgw.config.explain.robots import Facts
@@ -127,17 +127,6 @@ def test_the_options_of_a_run_change_it() -> None:
     assert facts_of("swarm", "--speed", "max")["speed"] == "max"
 
 
-def test_limits_and_what_the_robot_itself_can_do() -> None:
-    limits = "robots.e-puck.body.limits={left wheel motor: {min_velocity: -2, max_velocity: 5, "
-    (robot,) = facts_of(EPUCK, "--set", limits + "rate: 10}}")["robots"]
-    left, right = (each for each in robot["bodies"][0]["devices"] if each["role"] == "motor")
-    velocity = {"quantity": "velocity", "unit": "rad/s"}
-    assert left["bounds"] == [velocity | {"low": -2.0, "high": 5.0, "by": "configuration"}]
-    assert left["rate"] == 10.0
-    (own,) = right["bounds"]
-    assert (own["by"], round(own["high"], 2)) == ("device", 6.28)
-
-
 def test_errors_are_those_of_the_check(hilgw: Command) -> None:
     Path("wrong.yaml").write_text("version: 1\nadapters:\n  a: {kind: xbee, chanel: 12}\n")
     wanted = hilgw("check", "wrong.yaml")
@@ -147,27 +136,7 @@ def test_errors_are_those_of_the_check(hilgw: Command) -> None:
     assert (code, paths) == (3, ["adapters.a.port", "adapters.a.chanel"])
 
 
-def test_who_meets_whom() -> None:
-    (meeting,) = facts_of("webots-plugin")["meetings"]
-    assert meeting == {
-        "type": "radio",
-        "channel": 12,
-        "emitters": ["gateway.tx"],
-        "receivers": ["gateway.rx"],  # its channel is -1: every channel
-        "adapters": ["xbee0"],
-    }
-    _, text, _ = in_process(
-        "explain", "xbee", "--set", "robots.rover.devices.rx.channel=3", cwd=ROOT
-    )
-    noted = " ".join(text.partition("\nto note\n")[2].split())
-    assert "rover.tx sends at 9600 bit/s (8 bit a byte), xbee0 carries 9600 bit/s" in noted
-    assert "warning: robots.rover.devices.rx: radio, channel 3: reaches no hardware" in noted
-
-
-# --- diagrams -------------------------------------------------------------------------------------
-
-
-def test_boxes_in_a_row_and_one_below_the_other() -> None:
+def test_a_diagram_has_the_characters_of_its_terminal() -> None:
     left, ends = End("<->", ["controller"]), [End("<->", ["body"]), End("->", ["remote"])]
     assert boxes(left, ["loop"], ends, 60, ASCII) == [
         "+------------+     +------+     +--------+",
@@ -177,36 +146,8 @@ def test_boxes_in_a_row_and_one_below_the_other() -> None:
         "|            |     |      |---->| remote |",
         "+------------+     +------+     +--------+",
     ]
-    assert boxes(left, ["loop"], [], 24, UNICODE) == [
-        "┌──────────────┐",
-        "│ controller   │",
-        "└──────────────┘",
-        "  │",
-        "┌──────────────┐",
-        "│ loop         │",
-        "└──────────────┘",
-    ]
-    assert bus([("a.tx", "->"), ("b.receiver", "<-")], ["x: 1", "y: 2", "z: 3"], 60, ASCII) == [
-        "a.tx       --> |<--> x: 1",
-        "b.receiver <-- |<--> y: 2",
-        "               |<--> z: 3",
-    ]
     assert glyphs_of("utf-8") is UNICODE
     assert glyphs_of("ascii") is glyphs_of("latin-1") is glyphs_of(None) is ASCII
-
-
-@pytest.mark.parametrize(
-    ("config", "slow"),
-    [("epuck", ["period_ms=4"]), ("wc2ec-serial", ["baudRate=1200", "step_ms=10"])],
-)
-def test_the_load_of_the_line_is_that_of_the_check(config: str, slow: list[str]) -> None:
-    (robot,) = facts_of(config)["robots"]
-    load = robot["bodies"][0]["load"]
-    assert load["possible_bytes"] == 11_520 * load["period_ms"] // 1000
-    options = [f"--set=robots.{robot['name']}.body.{each}" for each in slow]
-    code, _, refused = in_process("check", config, *options, cwd=ROOT)
-    assert code == 3
-    assert f"needs {load['needed_bytes']} bytes, and the line carries " in refused
 
 
 def test_a_robot_that_registers_its_devices_shows_how_many_the_line_carries() -> None:
@@ -229,12 +170,3 @@ def test_a_federation_has_its_network_and_its_endpoints(hilgw: Command) -> None:
         "  connects to tcp/127.0.0.1:7447\n"
         "  ROS 2       packets are also topics /hilgw/DEVICE of the domain 7\n"
     )
-    assert json.loads(hilgw("explain", "f.yaml", "--json")[1])["federation"] == {
-        "name": "bench",
-        "network": "lab",
-        "mode": "peer",
-        "listen": [],
-        "connect": ["tcp/127.0.0.1:7447"],
-        "plaintext": False,
-        "ros2": {"domain": 7, "namespace": "hilgw"},
-    }

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from hilgw import plugins
 from hilgw.adapters.base import UsbId
+from hilgw.adapters.xbee import ADAPTER
 from hilgw.cli.commands.hardware import ports
 from hilgw.discovery.ports import resolve_port, stable_name
-from hilgw.errors import PortError
+from hilgw.errors import ConfigError, PortError
 from hilgw.transports.serial import port as serial_port
 from hilgw.transports.serial.port import PortInfo
 from tests.cli.conftest import Command
@@ -71,3 +73,48 @@ def test_an_interface_of_a_device_with_several_ports(monkeypatch: pytest.MonkeyP
     assert resolve_port(UsbId(location="1-1.3:1.2")) == "/dev/ttyUSB2"
     with pytest.raises(PortError, match="several devices match"):
         resolve_port(UsbId(location="1-1.3"))
+
+
+# --- `hilgw adapters`: kinds of hardware, their limits and mapping
+
+
+def test_the_list_of_adapters(hilgw: Command) -> None:
+    code, out, _ = hilgw("adapters")
+    lines = out.splitlines()
+    assert code == 0 and [line.split()[0] for line in lines] == list(plugins.find(plugins.ADAPTERS))
+    assert any(ADAPTER.summary in line and " radio " in line for line in lines)
+    code, _, err = hilgw("adapters", "xbbe")
+    assert code == 2 and "unknown adapter 'xbbe'; did you mean 'xbee'?" in err
+
+
+def test_one_adapter(hilgw: Command) -> None:
+    code, out, _ = hilgw("adapters", "xbee")
+    assert code == 0 and out.startswith(f"xbee: {ADAPTER.summary}\n")
+    assert ADAPTER.limits.mapping
+    for mapped in ADAPTER.limits.mapping:
+        assert f"  {mapped.field} " in out and f"{mapped.maps}: " in out
+    assert f"up to {ADAPTER.limits.payload} bytes" in out and "pan_id" in out
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_adapters_as_json(hilgw: Command) -> None:
+    code, out, _ = hilgw("adapters", "--json")
+    xbee = {entry["kind"]: entry for entry in json.loads(out)}["xbee"]
+    assert (code, xbee["type"], xbee["limits"]["payload"]) == (0, "radio", ADAPTER.limits.payload)
+    assert xbee["limits"]["mapping"][0].keys() == {"field", "maps", "how"}
+    pan_id = next(row for row in xbee["settings"] if row["key"] == "pan_id")
+    assert (pan_id["limits"], pan_id["default"]) == ("0 to 65535", "not set")
+    assert any(row["key"] == "port" for row in xbee["common_settings"])
+    assert json.loads(hilgw("adapters", "xbee", "--json")[1]) == [xbee]
+
+
+def test_an_adapter_that_does_not_load_is_reported_and_left_out(
+    hilgw: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> None:
+        raise ConfigError("kind 'foo' of bar does not load", fix="repair bar")
+
+    monkeypatch.setattr(plugins, "find", lambda group: {"foo": broken, "xbee": lambda: ADAPTER})
+    code, out, err = hilgw("adapters")
+    assert code == 0 and out.startswith("xbee ")
+    assert err == "hilgw: kind 'foo' of bar does not load; repair bar\n"
