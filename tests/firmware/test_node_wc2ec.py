@@ -7,9 +7,7 @@ from ctypes import c_float, create_string_buffer
 import pytest
 from hypothesis import example, given, strategies as st
 
-from firmware_mocks.air import Air
 from firmware_mocks.wc2ec import cobs, wire
-from firmware_mocks.wc2ec_robot import create
 from hilgw.framing import create as create_framing
 from hilgw.protocols.wc2ec import Decoder, Layouts, Rejected, Side
 from tests.cases import cases
@@ -430,19 +428,3 @@ def test_no_frame_moves_a_motor_that_hilgw_would_refuse(data: list[bytes]) -> No
             decoder = Decoder(Side.EXTERNAL, Layouts("R2020a"), dict(kinds))
             meant = decoder.feed(message)
             assert any(not isinstance(each, Rejected) for each in meant)
-
-
-def test_it_drives_the_mock_robot() -> None:
-    """Controller and robot without hilgw between them: two independent readings of the page."""
-    mock = create("robot", Air(), {"frame": "cobs-crc16"})
-    names = {"ds_left": SENSOR, "ds_front": SENSOR, "ds_right": SENSOR, "left_wheel": ROTATIONAL}
-    robot = Robot(Link(library(), "cobs-crc16", size=37), names)
-    to_mock = b""
-    for now in range(2000):
-        mock.advance(now * 1_000_000)
-        mock.receive(to_mock, now * 1_000_000)
-        to_mock = robot.poll(now, mock.take(now * 1_000_000))
-        robot.command("left_wheel", 3)
-    assert mock.body.wheels[0] == 3
-    assert robot.value("ds_front") > 0
-    assert mock.tripped == 0

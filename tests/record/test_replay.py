@@ -92,11 +92,6 @@ def line(ms: int, data: bytes, direction: str = "received", part: str = "x0") ->
     return event | {"time_ns": BEGIN + ms * MS}
 
 
-def port(ms: int, state: str, reason: str = "") -> dict[str, Any]:
-    event = {"event": "port", "name": "x0", "state": state, "reason": reason}
-    return event | {"time_ns": BEGIN + ms * MS}
-
-
 def test_the_stop_that_ended_the_run_is_not_asked_for(tmp_path: Path) -> None:
     """Nor is another one, as a longer replay sends it; its bytes come with a time before it."""
     stopped = {"event": "stopped", "robot": "x", "reason": "gateway_ended", "text": ""}
@@ -166,46 +161,3 @@ def test_any_recording_is_played_to_its_end(
             now += act
             bench.until(now)
     assert bench.replay.matched <= bench.replay.frames
-
-
-def test_a_script_has_the_bytes_and_the_connections_of_a_line(tmp_path: Path) -> None:
-    path = recorded(
-        tmp_path / "a.pcapng",
-        port(0, "opening"),
-        port(1, "back-off", "no such port"),
-        port(2, "opening"),
-        line(3, b"hi", "sent"),
-        port(4, "up"),
-        line(4, b"ok"),
-        line(5, b"yo"),
-        line(5, b"--", part="other"),
-        port(6, "waiting", "lost"),
-        line(6, b"bye"),
-        port(7, "opening"),
-        port(8, "closed"),
-        begin_ns=BEGIN,
-    )
-    found = scripts_of(path)["x0"]
-    assert [(step.kind, (step.time_ns - BEGIN) // MS, step.data) for step in found.steps] == [
-        (OPENED, 2, b""),
-        (SENT, 3, b"hi"),
-        (RECEIVED, 4, b"ok"),  # it led to the state that was reported before it
-        (RECEIVED, 5, b"yo"),
-        (RECEIVED, 6, b"bye"),
-        (LOST, 6, b""),
-        (OPENED, 7, b""),
-    ]
-    assert (found.opened, found.begin_ns, found.end_ns) == (3, BEGIN, BEGIN + 8 * MS)
-
-
-@given(cut=st.integers(0, 900), noise=st.binary(max_size=40))
-def test_a_damaged_recording_is_read_as_far_as_it_goes(
-    tmp_path_factory: pytest.TempPathFactory, cut: int, noise: bytes
-) -> None:
-    path = tmp_path_factory.mktemp("cut") / "a.pcapng"
-    head = len(recorded(path, begin_ns=BEGIN).read_bytes())
-    lines = (line(ms, b"frame", ("sent", "received")[ms % 2]) for ms in range(8))
-    whole = recorded(path, *lines, begin_ns=BEGIN).read_bytes()
-    path.write_bytes(whole[: head + cut] + noise)
-    found = scripts_of(path).get("x0")
-    assert found is None or len(found.steps) <= 9 + len(noise)

@@ -1,13 +1,8 @@
 """The process that writes a recording: rotation, a full disk, and a gateway that is killed."""
 
 import json
-import marshal
 import os
-import resource
-import subprocess
-import sys
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -140,34 +135,6 @@ def test_some_of_the_disk_stays_free(tmp_path: Path) -> None:
     assert recorded.reports[-1].lost == 1
     assert "bytes are free" in recorded.reports[-1].error
     assert recorded.names() == []
-
-
-def encoded(value: Any) -> bytes:
-    data = marshal.dumps(value)
-    return len(data).to_bytes(4, "little") + data
-
-
-@pytest.mark.process
-def test_the_process_writes_until_its_input_ends(tmp_path: Path) -> None:
-    """A limit of the size of files is one more way in which a disk takes no more; and the gateway
-    is killed in the middle of a message."""
-    path = tmp_path / "run.pcapng"
-    data = encoded(asdict(Settings(str(path), {"configuration": "a"}, ["uart0"], 0)))
-    data += encoded([line(1), line(2)]) + encoded([line(3, 5000)]) + encoded([line(4)])[:-1]
-    done = subprocess.run(
-        [sys.executable, "-m", "hilgw.record.writer"],
-        input=data,
-        capture_output=True,
-        timeout=60,
-        check=True,
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # that would be cut off, too
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000)),
-    )
-    reports = [Report(**json.loads(each)) for each in done.stdout.splitlines()]
-    assert (reports[-1].lost, reports[-1].error) == (1, "File too large")
-    found = Recording(path)
-    assert [each["time_ns"] for each in found.events()] == [1, 2]
-    assert not found.truncated
 
 
 def command(time_ns: int, velocity: float, *since: int) -> Event:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.e2e.running import ROOT, environment, run
+from tests.e2e.running import ROOT, environment
 
 pytestmark = pytest.mark.process
 
@@ -65,18 +65,6 @@ def test_its_ci_finds_a_bug_and_shows_the_frames(project: Path) -> None:
     assert "1 failed" in done.stdout
     assert re.search(r"<- 08 74 65 6d 70 3f 76 c4 00 +\| cobs-crc16: packet of 5 B", done.stdout)
     assert re.search(r"-> 0c 74 .* \| cobs-crc16: 1 x wrong CRC", done.stdout)
-
-
-def test_what_its_page_names_is_there(project: Path) -> None:
-    page = (project / "README.md").read_text()
-    named = re.findall(r"^\| `([^`]+)`", page, re.MULTILINE)
-    assert len(named) == 9
-    for name in named:
-        assert (project / name).is_file(), name
-    for command in ("pytest",):
-        assert command in page
-    done = run("check", str(project / "gateway.yaml"), cwd=project)
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("job", ["test", "c"])

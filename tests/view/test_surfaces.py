@@ -51,27 +51,6 @@ def test_the_table_has_all_kinds() -> None:
     assert all({*kind.about, *kind.columns} <= fields[name] for name, kind in KINDS.items())
 
 
-# What the surfaces do with these kinds: a kind that is added chooses for itself.
-ROLES = {
-    "logged": (LOGGED, "refused port armed mode stopped output notice"),
-    "kept": (frozenset(NAMED), "value command placed link port armed mode stopped status"),
-    "a row": (ROWS, "value command placed link"),
-    "drawn": (DRAWN, "value command link"),
-    "a trace": (TRACES, "delivered refused frame"),
-}
-KNOWN = {
-    *("value", "command", "packet", "delivered", "refused", "bytes", "frame", "port", "armed"),
-    *("mode", "stopped", "placed", "link", "output", "notice", "left_out", "recording_lost"),
-    "status",
-}
-
-
-@pytest.mark.parametrize("role", ROLES)
-def test_the_kinds_have_their_roles(role: str) -> None:
-    kinds, expected = ROLES[role]
-    assert kinds & KNOWN == {*expected.split()}
-
-
 @every
 def test_it_has_a_name_and_a_sentence(kind: str) -> None:
     event = sample(kind)

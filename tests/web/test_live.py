@@ -214,8 +214,3 @@ def test_free_memory_goes_back_again_and_again(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(reading, "TRIM_S", 0.001)
     reading.give_back(ended)
     assert kept == [0, 0, 0]
-
-
-def test_a_c_library_without_it_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: SimpleNamespace())
-    reading.give_back(threading.Event())
