@@ -265,11 +265,6 @@ class Unfinished(BeepSession):
         raise NotImplementedError("hilgw/adapters/beep.py: turn the bytes into events")
 
 
-class Strange(BeepSession):
-    def packet_received(self, body: bytes) -> list[base.Event]:
-        return [base.Ready(""), base.Delivered(99)]
-
-
 @dataclass(frozen=True)
 class Defect:
     """What is broken, which test finds it, which rule it names, and a word of its message."""
@@ -294,7 +289,6 @@ SESSIONS = [
     Defect(CountsNothing, "truncated_frame_is_dropped", "a truncated frame", "no Dropped event"),
     Defect(Trusting, "random_bytes_raise_nothing", "raises", "IndexError"),
     Defect(NotAList, "vectors_are_received", "contract", "a list of events"),
-    Defect(Strange, "vectors_are_received", "contract", "an identity"),
     Defect(DescribesRaw, "describe_never_raises", "describe", "printable"),
     Defect(DescribesWithItsOwnDecoder, "describe_never_raises", "describe", "mid-frame"),
     Defect(Cuts, "payload_sizes", "payload sizes", "CannotSend"),
@@ -370,23 +364,11 @@ def mocked(**parameters: Any) -> Callable[..., base.MockSpec]:
     return mock
 
 
-@dataclass
-class MutableSettings:
-    """Anybody may change them."""
-
-
 WITHOUT_RANGE = [each for each in MAPPING if each.field != "range, maxRange"]
 VAGUE = base.Mapped("aperture", "maybe", "?")
 DESCRIBES = "adapter_describes_itself"
 ADAPTERS: list[tuple[dict[str, Any], str, str, str]] = [
     ({"summary": "The best module there is."}, DESCRIBES, "the adapter describes", "no full stop"),
-    ({"Settings": MutableSettings}, DESCRIBES, "the adapter describes itself", "frozen"),
-    (
-        {"check": lambda *_: [("power_dbm", "never right", "give up")]},
-        DESCRIBES,
-        "the adapter describes itself",
-        "never right",
-    ),
     ({"limits": limits((9600, 1200))}, DESCRIBES, "the adapter describes itself", "ascending"),
     (
         {"limits": limits(RATES, *WITHOUT_RANGE)},

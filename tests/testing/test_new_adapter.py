@@ -256,7 +256,6 @@ def test_it_is_listed_and_described_and_a_broken_mock_is_named(site: Path) -> No
     page = hilgw(site, "adapters", "my_radio").stdout
     assert "identity" in page
     assert "exact: one module is one channel" in page
-    assert "name of the station in its state line" in hilgw(site, "schema").stdout
     mocks = hilgw(site, "mock", "--list")
     assert mocks.returncode == 0
     assert "my-radio  " in mocks.stdout
@@ -271,7 +270,6 @@ def test_it_is_listed_and_described_and_a_broken_mock_is_named(site: Path) -> No
     ("arguments", "reported"),
     [
         (["xbee"], "these files exist already: configs/xbee.yaml, hilgw/adapters/xbee/"),
-        (["uart"], "these files exist already: hilgw/adapters/uart.py"),
         (["My-Radio"], "is not a valid adapter name; write it like my_radio"),
         (["class"], "is not a valid adapter name"),
         (["x" * 41], "is not a valid adapter name"),

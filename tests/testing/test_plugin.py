@@ -168,28 +168,6 @@ def test_of_something_else():
     assert code == 0, output
 
 
-def test_several_gateways_of_one_file_run_at_the_same_time(tmp_path: Path) -> None:
-    text = f"""
-import pytest, serial
-
-XBEE = {str(ROOT / "configs" / "xbee.yaml")!r}
-
-@pytest.mark.parametrize("each", range(2))
-def test_two(gateway, each):
-    both = [gateway(XBEE), gateway(XBEE)]
-    ports = [running.mock("spare").port for running in both]
-    assert ports[0] != ports[1]
-    for running, port in zip(both, ports):
-        with serial.Serial(port, 9600, timeout=30) as spare:
-            spare.write(bytes.fromhex("7E 00 04 08 01 41 50 65"))
-            assert spare.read_until(bytes.fromhex("41 50 00 01 E4"))
-        running.wait_for(b"pong 1")
-"""
-    code, output = pytest_run(tmp_path, text, "-n", "2")
-    assert code == 0, output
-    assert not list(tmp_path.glob("xbee-spare"))
-
-
 MISTYPED = {
     "firmware_mock('xbe')": "unknown firmware mock 'xbe'; did you mean 'xbee'?",
     "firmware_mock('xbee').set('chanel', 3)": "did you mean channel?",

@@ -35,21 +35,6 @@ def test_an_event_loop_jumps_to_its_deadlines_and_no_further() -> None:
     loop.close()
 
 
-def test_waiting_in_a_coroutine_takes_simulated_time() -> None:
-    async def scenario() -> float:
-        loop = asyncio.get_running_loop()
-        begin = loop.time()
-        with pytest.raises(AssertionError, match="not within 6 s"):
-            await sim.until(lambda: False, 6)
-        await sim.until(lambda: loop.time() > begin + 9, 10)
-        await sim.elapse(3600)
-        return loop.time() - begin
-
-    assert sim.run(scenario) == pytest.approx(3609, abs=0.01)
-    with pytest.raises(AssertionError, match="not in simulated time"):
-        asyncio.run(sim.elapse(0))
-
-
 def test_an_error_without_owner_fails_the_run() -> None:
     async def scenario() -> None:
         asyncio.get_running_loop().call_soon(lambda: 1 / 0)
