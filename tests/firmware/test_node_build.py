@@ -49,17 +49,6 @@ def test_it_compiles_without_a_warning(compiler: str, level: str, tmp_path: Path
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.judge("g++")
-def test_a_sketch_in_c_plus_plus_includes_it(tmp_path: Path) -> None:
-    sketch = tmp_path / "sketch.cpp"
-    sketch.write_text(PACKETS)
-    command = ["g++", "-Wall", "-Wextra", "-Werror", f"-I{LIBRARY.parent}", "-c", str(sketch)]
-    done = subprocess.run(
-        [*command, "-o", str(tmp_path / "sketch.o")], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-
-
 @pytest.mark.judge("cppcheck")
 def test_cppcheck_finds_nothing() -> None:
     checks = "--enable=warning,style,performance,portability", "--std=c99", "--error-exitcode=1"

@@ -41,25 +41,6 @@ def encoded(framing: Framing, payload: bytes) -> bytes | None:
         return None
 
 
-VECTORS = {  # docs/framing.md: the packet 48 00 7E C0
-    "cobs-crc16": "02 48 05 7E C0 9D 85 00",
-    "slip-crc16": "C0 48 00 7E DB DC 9D 85 C0",
-    "hdlc": "7E 48 00 7D 5E C0 69 A3 7E",
-    "length": "AA 55 00 04 48 00 7E C0 9E 53",
-    "lines": "48 00 7E C0 0A",
-    "slip": "C0 48 00 7E DB DC C0",
-}
-
-
-@every
-def test_the_vectors_of_the_documentation(name: str) -> None:
-    packet, frame = bytes.fromhex("48 00 7E C0"), bytes.fromhex(VECTORS[name])
-    link, framing = both(name)
-    mock = framing_of(name)
-    assert link.encode(packet) == framing.encode(packet) == mock.encode(packet) == frame
-    assert link.feed(frame) == framing.feed(frame) == mock.feed(frame, 0, 0) == [packet]
-
-
 @every
 @cases(1)
 @given(payload=pieces | st.binary(min_size=250, max_size=600))

@@ -100,11 +100,7 @@ def test_it_is_ready_with_its_last_device_and_commands_by_the_registered_numbers
     assert robot.ready
     assert stop == motor(0, 5), "velocity 0 shows the gateway that it is there"
     assert robot.command("left", 5)
-    assert robot.poll(2) == bytes.fromhex("04 82 35 05 01 01 01 01 01 05 14 40") + crc_of(5, 5)
-
-
-def crc_of(index: int, value: float) -> bytes:
-    return motor(value, index)[12:]
+    assert robot.poll(2) == bytes.fromhex("04 82 35 05 01 01 01 01 01 05 14 40") + motor(5, 5)[12:]
 
 
 def test_values_arrive_by_name_and_show_as_news() -> None:
@@ -359,7 +355,7 @@ def test_packets_that_a_controller_refuses() -> None:
 
 def test_a_body_takes_packets_to_send_and_the_settings_of_its_radio() -> None:
     robot = radio_body()
-    robot.poll(1002, cobs.frame(SEND + SEND[:-1] + b"o" + motor_message(3)))
+    robot.poll(1002, cobs.frame(SEND + SEND[:-1] + b"o" + wire.value(wire.SET_VALUE, 53, 0, 3)))
     assert robot.news
     assert robot.packet == ("tx", 7, b"hi", (0, 0, 0, 0))
     robot.poll(1003)
@@ -385,10 +381,6 @@ def test_a_body_takes_packets_to_send_and_the_settings_of_its_radio() -> None:
         assert (robot.radio("tx"), robot.radio("rx")) == before
     robot.poll(2000)
     assert robot.radio("tx") == (-7, -7), "of a gateway that is gone"
-
-
-def motor_message(value: float) -> bytes:
-    return wire.value(wire.SET_VALUE, 53, 0, value)
 
 
 def test_a_body_passes_on_what_its_receiver_receives() -> None:

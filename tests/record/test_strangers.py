@@ -29,10 +29,8 @@ def strange_file(folder: Path, *blocks: bytes) -> Path:
 STATUS = MORE["status"]["status"]
 LATE = STATUS["robots"]["robot"]
 NO_STATUS: list[dict[str, Any]] = [
-    {"ports": {"uart0": None}},
     {"robots": {"rover": LATE | {"armed": 1}}},
     {"losses": {"dropped": {"crc": "1"}}},
-    {"mono_ns": 0.5},
     {"latency_bounds_s": []},
     {"latency": {"line": {"uart0": {"count": 1, "buckets": ["1"]}}}},
 ]

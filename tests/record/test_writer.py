@@ -110,7 +110,8 @@ def test_what_a_full_disk_does_not_take_is_counted(
 
     monkeypatch.setattr(os, "write", full)
     recorded.files.write([line(2, 200), line(3)])
-    recorded.files.write([line(4)])  # not tried: AGAIN_S is not over
+    # Not tried: AGAIN_S is not over; but its state is known.
+    recorded.files.write([line(4), ("armed", 4, ("rover", False, ""))])
     assert recorded.reports[-1].error == "No space left on device"
     assert [each["data"] for each in recorded.events("run.pcapng")] == ["01" * 10]
     left[0] = 10_000
@@ -118,11 +119,13 @@ def test_what_a_full_disk_does_not_take_is_counted(
     recorded.files.write([line(5)])
     recorded.files.write([line(6)])
     recorded.files.close()
-    assert (recorded.reports[-1].lost, recorded.reports[-1].error) == (3, "")
-    events = recorded.events("run.pcapng")
+    assert (recorded.reports[-1].lost, recorded.reports[-1].error) == (4, "")
+    states = [*Recording(tmp_path / "run.pcapng").events(states=True)]
+    assert [each["armed"] for each in states if each["event"] == "armed"] == [False]
+    events = [each for each in recorded.events("run.pcapng") if each["event"] != "armed"]
     assert [each.get("data", each.get("events")) for each in events] == [
         "01" * 10,
-        3,
+        4,
         "05" * 10,
         "06" * 10,
     ]
@@ -172,25 +175,6 @@ def test_a_file_that_follows_begins_with_the_newest_states(tmp_path: Path) -> No
         ("armed", 9, None, ["rover", False, ""]),
         ("bytes", 10, None, found[6][3]),
     ]
-
-
-def test_states_are_known_also_of_events_that_a_full_disk_did_not_take(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    recorded = Recorded(tmp_path)
-    recorded.files.write([("armed", 1, ("rover", True, ""))])
-
-    def full(fd: int, data: Any) -> int:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "write", full)
-        recorded.files.write([("armed", 2, ("rover", False, ""))])
-    recorded.now_s += AGAIN_S
-    recorded.files.write([line(3)])
-    recorded.files.close()
-    found = [*Recording(tmp_path / "run.pcapng").events(states=True)]
-    assert [each["armed"] for each in found if each["event"] == "armed"] == [True, False]
 
 
 @pytest.mark.parametrize("max_bytes", [1, 2000, 20_000])

@@ -70,8 +70,6 @@ def test_a_device_without_motions_follows_its_setting_and_an_unknown_pose_is_nan
         (frame_line, ("received", bytes(49), "x"), f"<- {bytes(48).hex(' ')} ... 49 B  | x"),
         (span, (0.5,), "0.5 s"),
         (span, (9.95,), "10 s"),
-        (span, (59,), "59 s"),
-        (span, (60,), "1 min"),
         (span, (3600,), "1 h"),
         (span, (86400,), "1 d"),
         (sent_on, (-1, b"a", None), 'ch all "a" 1 B'),

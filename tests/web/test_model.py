@@ -16,23 +16,6 @@ def view() -> GatewayView:
     return Bench(lambda: 0).opened("/run/1.sock", "/lab/arm.yaml", 1)
 
 
-def test_a_state_that_a_new_subscription_repeats_is_logged_once_and_is_as_new() -> None:
-    seen, armed = view(), {"event": "armed", "robot": "rover", "text": ""}
-
-    def take(time: int, is_armed: bool, **more: Any) -> None:
-        times = {"mono_ns": time, "time_ns": time, "wall_s": time}
-        seen.take({**armed, "armed": is_armed, **times, **more}, 9)
-
-    take(1, True, since_ns=1)  # from before the page
-    take(2, False)
-    take(2, False, since_ns=2)  # as the page subscribes anew
-    take(3, True)
-    take(4, False, since_ns=4)  # it came between both subscriptions
-    assert [each["mono_ns"] for each in seen.log.since(0)] == [1, 2, 3, 4]
-    assert seen.newest["armed"]["rover"]["armed"] is False
-    assert seen.shown["armed"].total == 2
-
-
 def value(device: str, number: Any) -> dict[str, Any]:
     about = {"robot": "r", "device": device, "fields": [], "units": []}
     return {"event": "value", **about, "value": number, "mono_ns": 0}

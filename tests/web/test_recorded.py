@@ -309,7 +309,6 @@ def test_a_head_of_an_older_version_is_shown_without_the_layout(tmp_path: Path) 
     [
         {"scene": 3},
         {"topology": None},
-        {"scene": {"objects": 5}},
         {"scene": {"objects": {"rover": {"position": [1, 2, 3]}}}},
         {"topology": {"stations": [1]}},
     ],
