@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.running import free_port
 from tests.firmware.emulated import EMULATED, command
 from tests.firmware.motor_node import (
     LATE_S,
@@ -59,16 +58,6 @@ robots:
            mock: {width: 1.0, depth: 1.0}}
     controller: {kind: wc2ec, port: /dev/ttyACM0, baudRate: 115200, mock: {program: "PROGRAM"}}
 """
-CART = """
-version: 1
-webots: R2020a
-robots:
-  cart:
-    body: {kind: wc2ec, port: /dev/ttyACM0, baudRate: 115200, original_peer: true,
-           mock: {program: "PROGRAM"}}
-    controller: {kind: wc2ec, listen: "tcp://127.0.0.1:20002"}
-"""
-
 # --- ping: a module on the medium -----------------------------------------------------------------
 
 
@@ -160,21 +149,3 @@ async def test_its_motors_stop_after_a_killed_or_frozen_gateway(
         assert len(trials) < 5 * MOST, trials
         trials.append(await killed_gateway(tmp_path, number))
         assert trials[-1].own_s <= WATCHDOG_S + 2 * LATE_S
-
-
-@pytest.mark.judge("qemu-system-arm")
-@pytest.mark.judge("arm-none-eabi-gcc")
-@pytest.mark.judge("make")
-def test_a_program_is_the_body(gateway: Any) -> None:
-    """It registers its motors and reports their velocities, after a reset, too."""
-    program = command("motor_node", "netduinoplus2")
-    running = gateway(CART.replace("PROGRAM", program).replace("20002", str(free_port())))
-
-    def values() -> int:
-        return int(running.report()["control_loops"]["cart"]["values_in"])
-
-    for _ in range(2):
-        before = values()
-        running.wait_for(lambda before=before: values() > before + 20, timeout_s=LONG_S)
-        assert running.state("cart.body") == "up"
-        running.mock("cart.body").reset()

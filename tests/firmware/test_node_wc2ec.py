@@ -7,9 +7,7 @@ from ctypes import c_float, create_string_buffer
 import pytest
 from hypothesis import example, given, strategies as st
 
-from firmware_mocks.air import Air
 from firmware_mocks.wc2ec import cobs, wire
-from firmware_mocks.wc2ec_robot import create
 from hilgw.framing import create as create_framing
 from hilgw.protocols.wc2ec import Decoder, Layouts, Rejected, Side
 from tests.cases import cases
@@ -102,11 +100,7 @@ def test_it_is_ready_with_its_last_device_and_commands_by_the_registered_numbers
     assert robot.ready
     assert stop == motor(0, 5), "velocity 0 shows the gateway that it is there"
     assert robot.command("left", 5)
-    assert robot.poll(2) == bytes.fromhex("04 82 35 05 01 01 01 01 01 05 14 40") + crc_of(5, 5)
-
-
-def crc_of(index: int, value: float) -> bytes:
-    return motor(value, index)[12:]
+    assert robot.poll(2) == bytes.fromhex("04 82 35 05 01 01 01 01 01 05 14 40") + motor(5, 5)[12:]
 
 
 def test_values_arrive_by_name_and_show_as_news() -> None:
@@ -361,7 +355,7 @@ def test_packets_that_a_controller_refuses() -> None:
 
 def test_a_body_takes_packets_to_send_and_the_settings_of_its_radio() -> None:
     robot = radio_body()
-    robot.poll(1002, cobs.frame(SEND + SEND[:-1] + b"o" + motor_message(3)))
+    robot.poll(1002, cobs.frame(SEND + SEND[:-1] + b"o" + wire.value(wire.SET_VALUE, 53, 0, 3)))
     assert robot.news
     assert robot.packet == ("tx", 7, b"hi", (0, 0, 0, 0))
     robot.poll(1003)
@@ -387,10 +381,6 @@ def test_a_body_takes_packets_to_send_and_the_settings_of_its_radio() -> None:
         assert (robot.radio("tx"), robot.radio("rx")) == before
     robot.poll(2000)
     assert robot.radio("tx") == (-7, -7), "of a gateway that is gone"
-
-
-def motor_message(value: float) -> bytes:
-    return wire.value(wire.SET_VALUE, 53, 0, value)
 
 
 def test_a_body_passes_on_what_its_receiver_receives() -> None:
@@ -430,19 +420,3 @@ def test_no_frame_moves_a_motor_that_hilgw_would_refuse(data: list[bytes]) -> No
             decoder = Decoder(Side.EXTERNAL, Layouts("R2020a"), dict(kinds))
             meant = decoder.feed(message)
             assert any(not isinstance(each, Rejected) for each in meant)
-
-
-def test_it_drives_the_mock_robot() -> None:
-    """Controller and robot without hilgw between them: two independent readings of the page."""
-    mock = create("robot", Air(), {"frame": "cobs-crc16"})
-    names = {"ds_left": SENSOR, "ds_front": SENSOR, "ds_right": SENSOR, "left_wheel": ROTATIONAL}
-    robot = Robot(Link(library(), "cobs-crc16", size=37), names)
-    to_mock = b""
-    for now in range(2000):
-        mock.advance(now * 1_000_000)
-        mock.receive(to_mock, now * 1_000_000)
-        to_mock = robot.poll(now, mock.take(now * 1_000_000))
-        robot.command("left_wheel", 3)
-    assert mock.body.wheels[0] == 3
-    assert robot.value("ds_front") > 0
-    assert mock.tripped == 0

@@ -19,34 +19,6 @@ from hilgw.testing import BodyConformance, BrokenRule
 from tests.bodies.test_every_body import DOCS
 
 
-class ForeignBody(Create2Body):
-    """Of another distribution: hilgw does not find it, nor its mock, by name."""
-
-    kind = "foreign"
-
-    def mock(self, settings: Create2Settings, version: str) -> MockSpec:
-        return MockSpec("foreign_robot", super().mock(settings, version).parameters)
-
-
-class OnForeignBody(BodyConformance):
-    """What the test of a third party looks like."""
-
-    body = ForeignBody()
-    settings = {"port": "/dev/x"}
-    silence_s = 1.0
-
-    def moves(self, mock: Any) -> bool:
-        return bool(mock.drive != (0, 0))
-
-    def make_mock(self, spec: MockSpec) -> Any:
-        assert spec.name == "foreign_robot"
-        return create2.create("robot", new_air(), spec.parameters)
-
-
-class TestForeignBody(OnForeignBody):
-    """The sound one: every rule, as pytest finds them."""
-
-
 class OnCreate2(BodyConformance):
     body = BODY
     settings = {"port": "/dev/x"}
@@ -55,6 +27,10 @@ class OnCreate2(BodyConformance):
 
     def moves(self, mock: Any) -> bool:
         return bool(mock.drive != (0, 0))
+
+    def make_mock(self, spec: MockSpec) -> Any:
+        """As a third party's test that does not install its mock."""
+        return create2.create("robot", new_air(), spec.parameters)
 
 
 class StopsNothing(Create2Session):

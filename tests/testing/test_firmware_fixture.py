@@ -1,5 +1,6 @@
 """The fixture `firmware`, and a recorded fault of firmware that becomes a test of it."""
 
+import math
 import re
 import struct
 import subprocess
@@ -13,8 +14,7 @@ import serial
 
 from hilgw.errors import ConfigError, UsageError
 from tests.e2e.running import Gateway, run, run_program, wait_until
-from tests.firmware.emulated import elf
-from tests.firmware.node import FRAMINGS, SOURCES, main_of
+from tests.firmware.node import SOURCES, main_of
 
 pytestmark = [
     pytest.mark.process,
@@ -111,29 +111,16 @@ def test_it_answers_on_its_port(firmware: Any, tmp_path: Path) -> None:
     assert answers.dropped == {}
 
 
-@pytest.mark.emulated
 @pytest.mark.judge("qemu-system-avr")
-@pytest.mark.judge("avr-gcc")
-@pytest.mark.judge("make")
-def test_on_an_emulated_board(firmware: Any) -> None:
-    node = firmware(elf("ping", "uno"), machine="uno", framing="cobs-crc16")
-    answers = node.play([], answers=2, wait_s=40)
-    assert answers.packets == [b"ping 1", b"ping 1"]
-
-
 def test_errors_name_what_to_do(firmware: Any, tmp_path: Path) -> None:
+    file = built(tmp_path, 0)
+    with pytest.raises(ConfigError, match=r"node\.elf is for x86-64, not for qemu-system-avr"):
+        firmware(file, machine="uno")
     with pytest.raises(UsageError, match="there is no file"):
         firmware(tmp_path / "none.elf")
-    file = built(tmp_path, 0)
     with pytest.raises(UsageError, match="no machine 'unno'") as raised:
         firmware(file, machine="unno")
     assert "uno" in raised.value.fix
-
-
-@pytest.mark.judge("qemu-system-avr")
-def test_an_elf_of_another_processor(firmware: Any, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"node\.elf is for x86-64, not for qemu-system-avr"):
-        firmware(built(tmp_path, 0), machine="uno")
 
 
 def test_the_report_of_a_failed_test_has_frames_and_text(tmp_path: Path) -> None:
@@ -174,17 +161,16 @@ def results(folder: Path) -> str:
     return re.sub(r" in [\d.:]+s.*", "", done.stdout.strip().splitlines()[-1])
 
 
-RUN = ("cobs-crc16", "hdlc")
-ROBOT = """
-  of NAME:
+UART = """
+robots:
+  rover:
     devices:
-      tx: {node: Emitter, type: serial, channel: CHANNEL}
-      rx: {node: Receiver, type: serial, channel: CHANNEL}
+      tx: {node: Emitter, type: serial, channel: 1}
+      rx: {node: Receiver, type: serial, channel: 1}
     controller: {kind: beacon, emitter: tx, receiver: rx, period_ms: 150, payload: "ping {n}"}
-"""
-ADAPTER = """
-  NAME: {kind: uart, port: /dev/ttyACMCHANNEL, baudRate: 115200, channel: CHANNEL,
-         framing: FRAMING, mock: {program: ./NAME.elf}}
+adapters:
+  uart0: {kind: uart, port: /dev/ttyACM1, baudRate: 115200, channel: 1,
+          framing: {framing: hdlc, max_payload: 64}, mock: {program: ./node.elf}}
 """
 WC2EC = """
 robots:
@@ -201,32 +187,16 @@ robots:
 
 
 def test_a_fault_of_firmware_becomes_a_test_of_it(tmp_path: Path) -> None:
-    """For each framing of the library capture2test writes a test. That of two of them is red with
-    the fault, and green without it."""
-    framings = {name: symbol for name, (symbol, _) in FRAMINGS.items() if name != "wc2ec"}
-    robots = adapters = ""
-    for channel, name in enumerate(framings, 1):
-        built(tmp_path, 1, name, framing=framings[name])
-        robots += ROBOT.replace("NAME", name).replace("CHANNEL", str(channel))
-        framing = "{framing: hdlc, max_payload: 64}" if name == "hdlc" else name
-        adapter = ADAPTER.replace("FRAMING", framing).replace("NAME", name)
-        adapters += adapter.replace("CHANNEL", str(channel))
-
-    def is_enough(report: dict[str, Any]) -> bool:
-        return all(report["stations"][f"of {name}.rx"]["delivered"] >= 4 for name in framings)
-
-    recorded(tmp_path, f"robots:{robots}adapters:{adapters}", is_enough)
-    for name in framings:
-        test = captured(tmp_path, name.replace("-", "_"), f"{name}.elf", "--part", name)
-        text = test.read_text()
-        assert "xong 2" in text, "as it was"
-        test.write_text(text.replace("xong 2", "pong 2"))
-        if name not in RUN:
-            test.unlink()
-    assert results(tmp_path) == "2 failed", "with the fault"
-    for name in RUN:
-        built(tmp_path, 0, name, framing=framings[name])
-    assert results(tmp_path) == "2 passed", "without it"
+    """The test that capture2test writes is red with the fault, and green without it."""
+    built(tmp_path, 1, framing="hilgw_hdlc")
+    recorded(tmp_path, UART, lambda report: report["stations"]["rover.rx"]["delivered"] >= 4)
+    test = captured(tmp_path, "node", "node.elf", "--part", "uart0")
+    text = test.read_text()
+    assert "xong 2" in text, "as it was"
+    test.write_text(text.replace("xong 2", "pong 2"))
+    assert results(tmp_path) == "1 failed", "with the fault"
+    built(tmp_path, 0, framing="hilgw_hdlc")
+    assert results(tmp_path) == "1 passed", "without it"
 
 
 def test_a_fault_of_a_controller_or_a_body_becomes_a_test_of_it(tmp_path: Path) -> None:
@@ -235,11 +205,17 @@ def test_a_fault_of_a_controller_or_a_body_becomes_a_test_of_it(tmp_path: Path) 
     for name, (code, *_) in cases.items():
         built(tmp_path, 1, name, code)
     (tmp_path / "brain.py").write_text(BRAIN)
-    recorded(
-        tmp_path,
-        WC2EC,
-        lambda report: all(loop["values_in"] > 150 for loop in report["control_loops"].values()),
-    )
+    moved: dict[str, int] = {}
+
+    def is_enough(report: dict[str, Any]) -> bool:
+        """Whether each robot sent values after its first command."""
+        loops = report["control_loops"]
+        for name, loop in loops.items():
+            if any(each.get("velocity") for each in loop["motors"].values()):
+                moved.setdefault(name, loop["values_in"])
+        return all(loops[name]["values_in"] > moved.get(name, math.inf) + 20 for name in loops)
+
+    recorded(tmp_path, WC2EC, is_enough)
     for options in ((), ("--part", "mouse.body")):  # that is on TCP
         command = ("capture2test", "run.pcapng", "--firmware", "body.elf", *options)
         refused = run(*command, cwd=tmp_path)

@@ -1,7 +1,6 @@
 """The fixtures, as in a user's tests."""
 
 import re
-import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from hilgw.errors import ConfigError, HilgwError, PeerError, UsageError
 from hilgw.plugins import MOCKS, names
 from hilgw.settings import PROGRAM
 from hilgw.testing.fixtures.gateways import Gateways
-from hilgw.testing.fixtures.mocks import AirOfTest, FirmwareMocks
+from hilgw.testing.fixtures.mocks import FirmwareMocks
 from hilgw.testing.fixtures.ports import VirtualPorts
 from hilgw.testing.sim import wait_until
 
@@ -166,39 +165,6 @@ def test_a_module_without_its_cable_boots_when_it_is_back(
         module.wait_for(lambda node: node.boots > 1, timeout_s=0.05)
 
 
-def test_a_parameter_set_on_a_running_module_starts_its_timers(
-    firmware_mock: FirmwareMocks,
-) -> None:
-    module = firmware_mock("hc12", B=19200, command_rate=9600)
-    module.set("set", "low")
-    module.wait_for(lambda hc12: hc12.baud_rate == 9600)
-    module.set("set", "high")
-    module.wait_for(lambda hc12: hc12.baud_rate == 19200)
-
-
-def test_modules_receive_each_other(
-    firmware_mock: FirmwareMocks, air: AirOfTest, opened: Opened
-) -> None:
-    near = firmware_mock("xbee", channel=12, baudRate=115200)
-    far = firmware_mock("xbee", channel=12, baudRate=115200, replies={"ping": "pong"})
-    assert air.mocks == [near.mock, far.mock]
-    assert far.air.seed == air.seed == 0
-    program = opened(near.port)
-    body = bytes.fromhex("01 01 FF FF 00") + b"ping 1"
-    program.write(b"\x7e\x00" + bytes((len(body),)) + body + bytes((255 - sum(body) % 256,)))
-    assert b"pong 1" in program.read_until(b"pong 1")
-
-
-def test_other_airs_are_silent(firmware_mock: FirmwareMocks, air: AirOfTest) -> None:
-    lossy = air(seed=3, loss=0.5)
-    assert lossy.seed == 3
-    one = firmware_mock("xbee", air=lossy)
-    assert one.air is lossy
-    assert lossy.mocks == [one.mock]
-    assert air.mocks == []
-    assert firmware_mock("xbee", seed=9).air.seed == 9
-
-
 @pytest.mark.parametrize("kind", [each for each in names(MOCKS) if each != PROGRAM])
 def test_every_kind_of_mock_has_a_port(firmware_mock: FirmwareMocks, kind: str) -> None:
     peer = {"wc2ec_controller": "wc2ec_robot", "webots_controller": "webots_simulator"}.get(kind)
@@ -212,21 +178,10 @@ def test_every_kind_of_mock_has_a_port(firmware_mock: FirmwareMocks, kind: str) 
 
 
 def test_what_no_mock_supports_is_reported(firmware_mock: FirmwareMocks) -> None:
-    with pytest.raises(ConfigError, match="unknown firmware mock 'xbe'"):
-        firmware_mock("xbe")
     with pytest.raises(ConfigError, match="channel: 99 is not allowed"):
         firmware_mock("xbee", channel=99)
     with pytest.raises(UsageError, match="connect"):
         firmware_mock("xbee", connect="127.0.0.1:1")
-
-
-def test_a_mock_on_the_network(firmware_mock: FirmwareMocks) -> None:
-    robot = firmware_mock("wc2ec-robot")
-    host, _, port = robot.port.rpartition(":")
-    with socket.create_connection((host, int(port)), timeout=30) as client:
-        assert client.getpeername()[1] == int(port)
-    controller = firmware_mock("wc2ec-controller", connect=robot.port)
-    assert controller.name == "wc2ec_controller1"
 
 
 # --- gateway --------------------------------------------------------------------------------------
@@ -242,6 +197,7 @@ def test_a_shipped_configuration_runs(gateway: Gateways) -> None:
     running.wait_for(re.compile(b"^pong by hand"), source="xbee0", channel=12)
     report = running.report()
     assert report["ledger"] == {"adds_up": True, "violations": []}
+    assert gateway(XBEE).mock("spare").port != running.mock("spare").port, "of the same file"
     last = running.stop()
     assert last["ports"]["xbee0"]["state"] == "closed"
     assert running.report() == last
@@ -256,24 +212,6 @@ def test_each_packet_is_found_once(gateway: Gateways) -> None:
     with pytest.raises(PeerError, match=r"not within 0.2 s: packet b'same', source rover.tx"):
         running.wait_for(b"same", source="rover.tx", timeout_s=0.2)
     assert running.wait_for(lambda: running.report()["stations"]["uart0"]["delivered"] == 2)
-
-
-def test_a_configuration_as_data(gateway: Gateways) -> None:
-    uart = {
-        "kind": "uart",
-        "port": "/dev/ttyUSB7",
-        "channel": 5,
-        "mock": {"replies": {"ping": "pong"}},
-    }
-    devices = {
-        name: {"node": node, "type": "serial", "channel": 5}
-        for name, node in (("tx", "Emitter"), ("rx", "Receiver"))
-    }
-    config = {"robots": {"rover": {"devices": devices}}, "adapters": {"uart0": uart}}
-    running = gateway(config, seed=3)
-    assert running.config.airs["uart0"].seed == 3  # an air that the file does not name
-    running.send("rover.tx", b"ping")
-    running.wait_for(b"pong", listener="rover.rx")
 
 
 def test_a_bad_configuration_is_reported_with_its_places(gateway: Gateways) -> None:
@@ -297,17 +235,6 @@ def test_the_mock_behind_an_adapter_can_be_troubled(gateway: Gateways) -> None:
         running.mock("xbee9")
     with pytest.raises(UsageError, match="cannot have noise or loss"):
         module.spoil(noise=1)
-
-
-def test_firmware_in_the_air_of_a_gateway(
-    gateway: Gateways, firmware_mock: FirmwareMocks, opened: Opened
-) -> None:
-    running = gateway(XBEE)
-    radio = firmware_mock(
-        "xbee", air=running.air("xbee0"), channel=12, pan_id=0x3332, baudRate=115200
-    )
-    program = opened(radio.port)
-    assert b"ping" in program.read_until(b"ping")
 
 
 def test_a_gateway_on_a_real_path(

@@ -1,4 +1,4 @@
-"""Finds the process of STOP ALL."""
+"""Finds the process of STOP ALL, and whether it runs."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -14,3 +14,11 @@ def stop_servers(parent: int) -> list[int]:
             if started_by == parent and b"hilgw.web.stop_server" in words:
                 found.append(int(each.name))
     return found
+
+
+def runs(pid: int) -> bool:
+    """Whether this process is neither frozen nor dead."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "TZX"
+    except OSError:
+        return False

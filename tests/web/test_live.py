@@ -96,11 +96,6 @@ def live(folder: Path) -> Iterator[Live]:
     live.close()
 
 
-def only(live: Live) -> GatewayView:
-    wait_until(lambda: len(live.bench.gateways) == 1, what="one gateway")
-    return next(iter(live.bench.gateways.values()))
-
-
 def wait_for_state(live: Live, state: str) -> GatewayView:
     def there() -> bool:
         with live.bench.lock:
@@ -108,7 +103,8 @@ def wait_for_state(live: Live, state: str) -> GatewayView:
         return [each.state(live.bench.now()) for each in views] == [state]
 
     wait_until(there, what=state)
-    return only(live)
+    (view,) = live.bench.gateways.values()
+    return view
 
 
 def test_it_finds_a_gateway_reads_it_and_notices_its_end_and_its_restart(
@@ -214,8 +210,3 @@ def test_free_memory_goes_back_again_and_again(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(reading, "TRIM_S", 0.001)
     reading.give_back(ended)
     assert kept == [0, 0, 0]
-
-
-def test_a_c_library_without_it_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: SimpleNamespace())
-    reading.give_back(threading.Event())

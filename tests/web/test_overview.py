@@ -5,7 +5,6 @@ from typing import Any
 from hilgw.reasons import NotReceivedReason
 from hilgw.units import NS_PER_S
 from hilgw.view.gateway import GONE, GatewayView
-from hilgw.web.markup import age
 from hilgw.web.model import Bench
 from hilgw.web.pages.overview import general, parts
 
@@ -133,22 +132,3 @@ def test_a_gateway_that_is_gone_shows_since_when_and_no_gateway_what_to_do() -> 
     html = overview([view], "", 3 * NS_PER_S)
     assert "gone - last message 3.0 s ago" in html
     assert "hilgw --config FILE" in overview([], "", 0)
-
-
-def test_an_older_gateway_has_no_topology() -> None:
-    view = seen()
-    del view.status["topology"]  # type: ignore[attr-defined]
-    assert "robot arm" in overview([view], "", 0)
-
-
-def test_ages() -> None:
-    given = (0.04, 9.94, 9.96, 119, 121, 7300, 200_000)
-    assert [age(each * 1e9) for each in given] == [
-        "0.0 s",
-        "9.9 s",
-        "10 s",
-        "2 min",
-        "2 min",
-        "2 h",
-        "2 d",
-    ]

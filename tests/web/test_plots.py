@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from hilgw.units import NS_PER_MS, NS_PER_S
 from hilgw.view.gateway import SERIES_NS, GatewayView
-from hilgw.view.series import POINTS, Points, of_event, of_status
+from hilgw.view.series import POINTS, Points, of_event
 from hilgw.web.model import Bench
 from hilgw.web.pages.plots import DRAWN, MOST_CURVES, MOST_LISTED, MOST_NEEDED, Plots, to_csv
 from tests.record.samples import COMMAND, PACKET, VALUE
@@ -80,7 +80,6 @@ def shown(plots: Plots, window_s: int = 0) -> dict[str, list[Any]]:
                 ("rover: gps[2]", 3.0, ""),
             ],
         ),
-        (value(0, EVIL, EVIL), [(f"{EVIL}: gps", None, "")]),
         (
             value(0, [4, 5], "rover.remote", fields=["x", "y"], units=["m", "m"]),
             [
@@ -90,7 +89,6 @@ def shown(plots: Plots, window_s: int = 0) -> dict[str, list[Any]]:
                 ("rover: gps.y (shadow difference)", 3.0, "m"),
             ],
         ),
-        (value(0, 4, "rover.remote", "other"), [("rover.remote: other", 4.0, "")]),
         (
             command(0, 3, "remote", velocity="inf", position=1),
             [
@@ -100,7 +98,6 @@ def shown(plots: Plots, window_s: int = 0) -> dict[str, list[Any]]:
             ],
         ),
         (packet(0, "xbee0", -40.0), [("xbee0: RSSI", -40.0, "dBm")]),
-        (packet(0, "xbee0", None), []),
         ({"event": "notice", "source": "x", "text": "y"}, []),
     ],
 )
@@ -110,30 +107,6 @@ def test_the_series_of_events(event: Any, readings: list[Any]) -> None:
     assert [
         (name, None if str(number) == "nan" else number, unit) for name, number, unit in found
     ] == readings
-
-
-def test_the_series_of_a_status_and_those_of_the_time_between_two() -> None:
-    before, now = status(0, 1.0, fast=7), status(2 * NS_PER_S, 2.0, fast=106, slow=1)
-    first = {each.name: each.value for each in of_status(before, {})}
-    found = {each.name: (each.value, each.unit) for each in of_status(now, before)}
-    assert found == {
-        "xbee0: packets/s in": (2.0, "1/s"),
-        "xbee0: packets/s out": (2.0, "1/s"),
-        "xbee0: bytes/s in": (2.0, "B/s"),
-        "xbee0: bytes/s out": (2.0, "B/s"),
-        "xbee0: queue": (3, "packets"),
-        "rover.tx: queue": (1, "packets"),
-        "gateway: real-time factor": (1.0, "x"),
-        "rover.body: real-time factor": (0.5, "x"),
-        "latency line xbee0 p50": (1.0, "ms"),
-        "latency line xbee0 p99": (1.0, "ms"),
-    }
-    assert first.keys() == found.keys()
-    assert first["gateway: real-time factor"] is first["latency line xbee0 p50"] is None
-    slow = {each.name: each.value for each in of_status(status(3, slow=200), before)}
-    assert slow["latency line xbee0 p99"] == math.inf
-    assert slow["rover.body: real-time factor"] is None  # the world was reset
-    assert not list(of_status({}, {}))  # of an older gateway
 
 
 def test_all_series_of_all_gateways_are_found_with_short_names_and_within_a_bound() -> None:
@@ -211,19 +184,6 @@ def test_only_what_a_page_shows_is_kept_and_from_its_newest_value_on() -> None:
     one.update(["arm · rover: gps"], 10 + SERIES_NS, paused=False)
     view.set_status({}, 10 + SERIES_NS)
     assert list(view.series) == ["rover: gps"]
-
-
-def test_a_pause_keeps_the_view_and_the_points_go_on_meanwhile() -> None:
-    view, plots = seen(value(1, 5)), Plots()
-    plots.find([view], 1)
-    names = ["arm · rover: gps"]
-    plots.update(names, 1, paused=False)
-    plots.update(names, 2, paused=True)
-    view.take(value(3, 6), 3)
-    plots.update(names, 3, paused=True)
-    assert shown(plots) == {"rover: gps": [5]}
-    plots.update(names, 4, paused=False)
-    assert shown(plots) == {"rover: gps": [5, 6]}
 
 
 def test_memory_is_bounded_and_the_table_names_what_is_left_out() -> None:
@@ -308,17 +268,3 @@ def test_csv_is_read_back_and_nothing_in_it_is_a_formula(curves: list[Any]) -> N
         for text, before in ((row[0], name), (row[2], unit)):
             assert not text.startswith(("=", "+", "-", "@", "\t", "\r"))
             assert text.removeprefix("'") == before.removeprefix("'")
-
-
-def test_csv_has_what_the_chart_shows() -> None:
-    view, plots = seen(value(0, 1), value(NS_PER_S, 2)), Plots()
-    plots.find([view], 1)
-    plots.update(["arm · rover: gps"], NS_PER_S, paused=False)
-    view.take(value(20 * NS_PER_S, 3), 1)
-    plots.update(["arm · rover: gps"], 20 * NS_PER_S, paused=False)
-    text = to_csv(plots.shown(10)).decode()
-    assert text.split("\r\n")[1:] == [
-        "1001.000000,arm · rover: gps,2.0,",
-        "1020.000000,arm · rover: gps,3.0,",
-        "",
-    ]

@@ -61,13 +61,6 @@ def drawn(*events: dict[str, Any], **more: Any) -> Drawing:
     return drawing_of(view(*events, **more), S)
 
 
-def test_devices_are_where_their_robot_carries_them() -> None:
-    things = {each.name: each for each in drawn().things}
-    assert things["a.tx"].pose.position == (1, 2.5, 3)  # ahead of a robot that faces y
-    assert (things["a"].kind, things["b"].kind) == ("robot", "module")
-    assert "b.rx" not in things  # it has neither range nor cone
-
-
 def test_the_newest_pose_counts() -> None:
     placed = {"event": "placed", "name": "a", "mono_ns": S, **pose(7, 7, 7)}
     assert drawn().objects["a"].pose.position == (1, 2, 3)
@@ -75,14 +68,6 @@ def test_the_newest_pose_counts() -> None:
     gone = drawn(placed | {"position": None, "rotation": None})
     assert "a" not in gone.objects
     assert gone.nowhere == {"a": 0, "lost": 0}
-
-
-def test_a_recording_or_an_older_gateway_has_poses_alone() -> None:
-    found = view({"event": "placed", "name": "a", "mono_ns": S, **pose(1, 1, 0)}, packet("a.rx"))
-    del found.status["scene"]  # type: ignore[attr-defined]
-    drawing = drawing_of(found, S)
-    assert drawing.objects["a"].pose.position == (1, 1, 0)
-    assert [each.way for each in drawing.flights] == [("a.tx", "a.rx", "")]
 
 
 def test_packets_of_the_last_second_by_their_way() -> None:
@@ -112,10 +97,8 @@ def test_packets_of_the_last_second_by_their_way() -> None:
     ("solid", "turn", "half"),
     [
         (Sphere(2), (0, 0, 1, 0), (2, 2)),
-        (Box((2, 4, 6)), (0, 0, 1, 0), (1, 2)),
         (Box((2, 4, 6)), (0, 0, 1, math.pi / 2), (2, 1)),
         (Box((2, 4, 6)), (0, 1, 0, math.pi / 2), (3, 2)),
-        (Cylinder(1, 6, 2), (0, 0, 1, 0), (1, 1)),
         (Cylinder(1, 6, 2), (0, 1, 0, math.pi / 2), (3, 1)),
         (Cylinder(1, 6, 2), (0, 1, 0, math.pi / 4), (4 / math.sqrt(2), 1)),
         (Capsule(1, 6, 2), (0, 1, 0, math.pi / 2), (4, 1)),
@@ -179,8 +162,9 @@ def test_a_pair_of_objects_has_one_label_with_all_reasons_in_plan_and_in_3d() ->
 
 def test_a_range_that_is_set_is_that_of_the_newest_status() -> None:
     status = {"event": "status", "mono_ns": S, "status": {"ranges": {"a.tx": 7.0}}}
-    found = {each.name: each.size for each in drawn(status).things}
-    assert found["a.tx"] == (7.0, -1)
+    found = {each.name: each for each in drawn(status).things}
+    assert found["a.tx"].size == (7.0, -1)
+    assert found["a.tx"].pose.position == (1, 2.5, 3)  # ahead of a robot that faces y
 
 
 def test_a_filter_leaves_the_ways_and_ranges_of_these_objects_and_all_objects() -> None:
@@ -201,13 +185,6 @@ def test_a_filter_leaves_the_ways_and_ranges_of_these_objects_and_all_objects() 
     assert {each.way[0] for each in carried.flights} == {"a.tx", "xbee0"}
     ends = [each.ends for each in whole.flights if each.way[0] == "a.tx"]
     assert [each.ends for each in some.flights] == ends  # at the devices that are not drawn, too
-
-
-def test_the_plan_rests_while_objects_move() -> None:
-    first = box_of(drawn(), [])
-    nearer = drawn(objects={"a": pose(1, 2, 3), "b": pose(2, 2, 0)})
-    assert box_of(nearer, first) == first
-    assert box_of(drawn(objects={"a": pose(99, 2, 3)}), first)[1].real > 99
 
 
 def test_texts_of_others_are_text() -> None:

@@ -28,6 +28,12 @@ def test_an_address_of_other_hosts_needs_tokens_and_tls(more: list[str]) -> None
     assert "ssh -L" in text
 
 
+def test_a_file_that_is_not_a_recording_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.pcapng").write_bytes(b"none")
+    assert error(str(tmp_path / "x.pcapng")).startswith(f"hilgw: {tmp_path}/x.pcapng: ")
+    assert "No such file" in error(str(tmp_path / "absent.pcapng"))
+
+
 def test_a_token_of_other_users_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "lab.token"
     file.write_text("t" * 32)

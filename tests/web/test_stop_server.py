@@ -26,7 +26,7 @@ from hilgw.web.stop_answer import answer, stop_all
 from hilgw.web.stop_server import ACCEPT_PAUSE_S, MOST, StopProcess, StopServer
 from tests.e2e.running import environment
 from tests.e2e.slow_clients import MANY, limit_descriptors, slow_clients
-from tests.web.stop_servers import stop_servers
+from tests.web.stop_servers import runs, stop_servers
 from tests.web.test_access import OWN, PORT, STOP, visitors
 
 GATEWAY = Gateway(Path("/run/1.sock"), "arm.yaml at /run/1.sock")
@@ -175,14 +175,6 @@ def pid_of_process() -> int:
     """Of the process of STOP ALL that this one has started."""
     (pid,) = stop_servers(os.getpid())
     return pid
-
-
-def runs(pid: int) -> bool:
-    """Whether this process is neither frozen nor dead."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "TZX"
-    except OSError:
-        return False
 
 
 @pytest.mark.process

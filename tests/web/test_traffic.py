@@ -10,7 +10,7 @@ from hilgw.reasons import NotReceivedReason, PacketRefused
 from hilgw.view.gateway import PACKETS, GatewayView
 from hilgw.web.model import Bench
 from hilgw.web.pages.packets import Filter, capture, hops, send_command
-from hilgw.web.pages.traffic import SHOWN, UPDATES, Traffic
+from hilgw.web.pages.traffic import SHOWN, Traffic
 
 EVIL = "<img src=x onerror=alert(1)>"
 MS = 1_000_000
@@ -108,29 +108,6 @@ def test_where_it_was_lost_and_why() -> None:
     assert "or a later one" in hops(at, at.packets[0])[-1].text
 
 
-def test_the_queue_of_the_emitter_has_its_usual_time() -> None:
-    at = capture(seen(packet()))
-    assert hops(at, at.packets[0])[0].usual == "p99 2 ms"
-
-
-@pytest.mark.parametrize(
-    ("given", "count"),
-    [
-        (Filter(), 3),
-        (Filter(" ROVER "), 3),
-        (Filter("xbee0"), 1),
-        (Filter("uart"), 1),
-        (Filter(kind="infra-red"), 1),
-        (Filter(lost=True), 1),
-        (Filter("nobody"), 0),
-    ],
-)
-def test_filter(given: Filter, count: int) -> None:
-    lost = packet(received_by=[], not_received="range", missed={"uart0": "range"})
-    events = packet(), lost, packet(received_by=[], type="infra-red")
-    assert sum(map(given.takes, events)) == count
-
-
 @pytest.mark.parametrize("word", ["ANT3", "ant3.rx", "rover", "bee"])
 def test_a_filter_shows_only_rows_with_its_word(word: str) -> None:
     events = (
@@ -162,29 +139,6 @@ def test_pause_keeps_the_view_and_follows_its_packets() -> None:
     assert "rover.tx" in traffic.packets()
     traffic.update([view], Filter(), paused=False)
     assert traffic.packets().index("rover.other") < traffic.packets().index("rover.tx")
-    for at in range(PACKETS):
-        view.take(packet(at, "rover.other"), 0)
-        view.take(delivered(at, "x"), 0)
-    traffic.update([view], Filter(), paused=False)
-    assert "confirmed" in traffic.details()  # still, as it was
-
-
-def test_a_packet_that_the_table_shows_no_more_is_chosen_with_those_beside_it() -> None:
-    """At 2,000 packets/s a click comes when the table has others."""
-    view, traffic = seen(packet(), packet(1, data="00")), Traffic()
-    traffic.update([view], Filter(), paused=False)
-    key = str(id(traffic.rows[1][1]))
-    for count in range(1, UPDATES):
-        for at in range(PACKETS):
-            view.take(packet(count * PACKETS + at, "rover.other"), 0)
-        traffic.update([view], Filter(), paused=False)
-    assert "Details of rover.tx" not in traffic.packets()
-    traffic.choose(key)
-    traffic.update([view], Filter(), paused=True)
-    assert "rover.tx" in traffic.details()
-    assert traffic.packets().count("<tr>") == 3
-    assert traffic.packets().count('aria-pressed="true"') == 1
-    assert "rover.other" not in traffic.packets()
 
 
 def test_it_is_bounded_and_shows_of_how_many() -> None:

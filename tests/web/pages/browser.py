@@ -10,12 +10,18 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
+from hilgw import client
 from hilgw.testing.sim import DEADLINE_S
-from tests.e2e.running import COMMAND, environment, run_program
+from tests.e2e.running import COMMAND, Gateway, environment, run_program
 
 LONG_MS = DEADLINE_S * 1000
-LOOK_MS = 30
+LOOK_MS = 60
 PRESS_S = 3.0
+
+# The HTML that `hilgw web` last sent for the table of what is pressed, if it is new.
+SENT = """([before]) => { const pressed = [...document.querySelectorAll(":active")].at(-1);
+    const sent = getElement(Number(pressed.closest(".scrolls").id.slice(1))).innerHTML;
+    return sent !== before && sent; }"""
 
 FLAGS = (
     "--headless",
@@ -135,6 +141,23 @@ def press_enter(button: Any, effect: Any) -> None:
         again = time.monotonic() + PRESS_S
         while not effect.is_visible() and time.monotonic() < again:
             effect.page.wait_for_timeout(LOOK_MS)
+
+
+def press(page: Any, what: Any) -> None:
+    wait_for(what)
+    what.hover()
+    page.mouse.down()
+
+
+def release(page: Any) -> None:
+    """After `hilgw web` has sent a new table, in place of that with what is pressed."""
+    page.wait_for_function(SENT, arg=[page.evaluate(f"({SENT})([])")])
+    page.mouse.up()
+
+
+def client_of(gateway: Gateway) -> client.Gateway:
+    (control,) = (gateway.cwd / "run").rglob("*.sock")
+    return client.Gateway(control)
 
 
 def beside(folder: Path, name: str) -> Path:

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 import trustme
 
-from hilgw import client
 from hilgw.testing.sim import DEADLINE_S
 from tests.e2e.running import HOST, Gateway
-from tests.web.pages.browser import Web, card, opened, wait_for
+from tests.web.pages.browser import Web, card, client_of, opened, wait_for
 
 CONFIG = """
 version: 1
@@ -99,18 +98,18 @@ def test_the_token_is_asked_for_and_a_monitor_looks_and_stops(tls: Web, chromium
         answer = page.locator("#stop-answer")
         wait_for(answer.get_by_text("rover is disarmed"))
 
-
-def test_the_button_alone_needs_the_token_of_its_url(tls: Web, chromium: Any) -> None:
-    """At its own port, and below the page; the form sends the token again."""
-    with opened(chromium, tls.url, ignore_https_errors=True) as page:
+        # The button alone, at its own port and below the page, needs the token of its URL, which
+        # its form sends again.
         (port,) = re.findall(r"hostname}:(\d+)/", page.content())
-        for url in (f"https://{NAME}:{port}/", f"{tls.url}stop/"):
-            for token in (TOKENS["monitor"], "w" * 32, ""):
-                page.goto(f"{url}?token={token}" if token else url)
-                for _ in range(2):
-                    page.get_by_role("button", name="STOP ALL").click()
-                    is_known = token == TOKENS["monitor"]
-                    wait_for(page.get_by_text("rover is disarmed" if is_known else "NOT stopped"))
+        for url, token, stopped in (
+            (f"https://{NAME}:{port}/", TOKENS["monitor"], "rover is disarmed"),
+            (f"{tls.url}stop/", TOKENS["monitor"], "rover is disarmed"),
+            (f"{tls.url}stop/", "w" * 32, "NOT stopped"),
+        ):
+            page.goto(f"{url}?token={token}")
+            for _ in range(2):
+                page.get_by_role("button", name="STOP ALL").click()
+                wait_for(page.get_by_text(stopped))
 
 
 def test_a_visitor_of_the_role_drive_acts(gateway: Gateway, tls: Web, chromium: Any) -> None:
@@ -124,7 +123,6 @@ def test_a_visitor_of_the_role_drive_acts(gateway: Gateway, tls: Web, chromium: 
         own.get_by_label("x in m").fill("2")
         own.get_by_role("button", name="Place").click()
         wait_for(own.get_by_text("rover is at 2,"))
-        (control,) = (gateway.cwd / "run").rglob("*.sock")
-        pose = client.Gateway(control).pose("rover")
+        pose = client_of(gateway).pose("rover")
         assert pose is not None
         assert pose[0][0] == 2

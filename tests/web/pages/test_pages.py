@@ -17,7 +17,16 @@ import pytest
 from hilgw.reasons import NotReceivedReason
 from hilgw.testing.sim import DEADLINE_S, wait_until
 from tests.e2e.running import Gateway
-from tests.web.pages.browser import Web, beside, card, opened, press_enter, shell, wait_for
+from tests.web.pages.browser import (
+    Web,
+    beside,
+    card,
+    client_of,
+    opened,
+    press_enter,
+    shell,
+    wait_for,
+)
 
 CONFIG = """
 version: 1
@@ -49,9 +58,13 @@ def _config(folder: Path) -> None:
     (folder / FILE).write_text(CONFIG)
 
 
-def test_the_page_shows_the_gateway_loads_nothing_from_elsewhere_and_the_end(
+def test_the_page_shows_the_gateway_stops_all_while_it_is_frozen_and_shows_the_end(
     folder: Path, web: Web, chromium: Any
 ) -> None:
+    """It loads nothing from elsewhere. STOP ALL names each gateway: of two, one hangs, and only
+    the other one confirms."""
+    file = beside(folder, "second") / "second.yaml"
+    file.write_text(SECOND)
     requests: list[str] = []
     errors: list[str] = []
 
@@ -72,6 +85,8 @@ def test_the_page_shows_the_gateway_loads_nothing_from_elsewhere_and_the_end(
             assert page.evaluate("document.querySelectorAll('.gateway b').length") == 0
             # A browser keeps each of these: a library that marks each update fills its memory.
             assert page.evaluate("performance.getEntriesByType('mark').length") == 0
+            assert errors == []
+            check_stop_all(page, web, gateway, file)
             took_s = [seconds_until_gone(page, gateway)]
         while min(took_s) > 1 and len(took_s) < 3:  # a busy machine may stand still
             with Gateway(folder, [FILE]) as gateway:
@@ -81,7 +96,6 @@ def test_the_page_shows_the_gateway_loads_nothing_from_elsewhere_and_the_end(
         (stop,) = {urlsplit(url).netloc for url in requests} - {urlsplit(web.url).netloc}
         with urlopen(f"http://{stop}/", timeout=DEADLINE_S) as answer:  # asked whether it answers
             assert "STOP ALL" in answer.read().decode()
-        assert errors == []
 
 
 def seconds_until_gone(page: Any, gateway: Gateway) -> float:
@@ -95,38 +109,28 @@ def seconds_until_gone(page: Any, gateway: Gateway) -> float:
     return seconds
 
 
-def test_stop_all_works_while_the_page_is_frozen_and_names_each_gateway(
-    folder: Path, web: Web, chromium: Any
-) -> None:
-    """Without a token, too: a visitor may stop all. Of two gateways, one hangs: only the other one
-    confirms."""
-    file = beside(folder, "second") / "second.yaml"
-    file.write_text(SECOND)
-    with opened(chromium, web.at("/", acts=False)) as page:
-        with Gateway(folder, [FILE]) as gateway:
-            (control,) = (folder / "run").rglob("*.sock")
-            wait_for(state_of(page, "armed"))
-            wait_for(page.get_by_text("may only look"))
-            stop = page.get_by_role("button", name="STOP ALL")
-            answer = page.locator("#stop-answer p")
-            with frozen(web.process.pid):
-                stop.click()
-                wait_for(answer.get_by_text("rover is disarmed"))
-                assert gateway.report()["control_loops"]["rover"]["armed"] is False
-                with Gateway(file.parent, [file.name]):
-                    with frozen(gateway.process.pid):
-                        stop.click()
-                        wait_for(answer.get_by_text("second is disarmed"))
-                        hangs, confirms = answer.all_inner_texts()
-                wait_for(page.get_by_text("hilgw web does not answer"))
-            assert hangs.startswith(f"{control} ")
-            assert "stop NOT confirmed" in hangs
-            assert confirms.startswith(f"second is disarmed (gateway {file} at ")
-            wait_for(state_of(page, "disarmed"))
-            wait_for(page.get_by_text("hilgw web does not answer"), "hidden")
+def check_stop_all(page: Any, web: Web, gateway: Gateway, file: Path) -> None:
+    """Press it while the page is frozen, and while one of two gateways is. file: of the second."""
+    stop, answer = page.get_by_role("button", name="STOP ALL"), page.locator("#stop-answer p")
+    control = client_of(gateway).path
+    with frozen(web.process.pid):
+        stop.click()
+        wait_for(answer.get_by_text("rover is disarmed"))
+        assert gateway.report()["control_loops"]["rover"]["armed"] is False
+        with Gateway(file.parent, [file.name]):
             with frozen(gateway.process.pid):
-                wait_for(state_of(page, "silent - .*"))
-        wait_for(state_of(page, "gone - .*"))
+                stop.click()
+                wait_for(answer.get_by_text("second is disarmed"))
+                hangs, confirms = answer.all_inner_texts()
+        wait_for(page.get_by_text("hilgw web does not answer"))
+    assert hangs.startswith(f"{control} ")
+    assert "stop NOT confirmed" in hangs
+    assert confirms.startswith(f"second is disarmed (gateway {file} at ")
+    wait_for(state_of(page, "disarmed"))
+    wait_for(page.get_by_text("hilgw web does not answer"), "hidden")
+    with frozen(gateway.process.pid):
+        wait_for(state_of(page, "silent - .*"))
+    wait_for(state_of(page, "up"))
 
 
 @contextmanager
@@ -138,40 +142,39 @@ def frozen(pid: int) -> Iterator[None]:
         os.kill(pid, signal.SIGCONT)
 
 
-def test_the_page_fits_each_screen_and_what_was_lost_is_on_a_narrow_one(
+def check_fits(page: Any) -> None:
+    """Each screen; and what was lost is on a narrow one."""
+    own = card(page, FILE)
+    lost = own.get_by_role("region", name="Losses").get_by_role("cell", name="1", exact=True)
+    wait_for(lost)
+    last = own.get_by_role("columnheader", name="last loss")
+    for width, scheme in ((1280, "dark"), (390, "light")):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.emulate_media(color_scheme=scheme)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (sum(map(int, re.findall(r"\d+", ground))) < 200) is (scheme == "dark")
+        stop = page.get_by_role("button", name="STOP ALL").bounding_box()
+        assert stop["x"] > width / 2
+        for link in page.get_by_role("navigation", name="Pages").get_by_role("link").all():
+            box = link.bounding_box()  # all of it is on the screen, and not below STOP ALL
+            assert box["x"] + box["width"] <= width
+            beside = box["x"] + box["width"] <= stop["x"]
+            assert beside or box["y"] >= stop["y"] + stop["height"]
+        for box in (lost.bounding_box(), last.bounding_box()):
+            assert box["x"] + box["width"] <= width
+
+
+def test_a_lost_packet_on_each_screen_and_in_traffic_with_a_command_line_that_sends_it_again(
     folder: Path, web: Web, chromium: Any
 ) -> None:
     with Gateway(folder, [FILE]), opened(chromium, web.url) as page:
-        shell(folder, "hilgw send rover.tx --channel=3 hello")
-        own = card(page, FILE)
-        lost = own.get_by_role("region", name="Losses").get_by_role("cell", name="1", exact=True)
-        wait_for(lost)
-        last = own.get_by_role("columnheader", name="last loss")
-        for width, scheme in ((1280, "dark"), (390, "light")):
-            page.set_viewport_size({"width": width, "height": 800})
-            page.emulate_media(color_scheme=scheme)
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-            ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
-            assert (sum(map(int, re.findall(r"\d+", ground))) < 200) is (scheme == "dark")
-            stop = page.get_by_role("button", name="STOP ALL").bounding_box()
-            assert stop["x"] > width / 2
-            for link in page.get_by_role("navigation", name="Pages").get_by_role("link").all():
-                box = link.bounding_box()  # all of it is on the screen, and not below STOP ALL
-                assert box["x"] + box["width"] <= width
-                beside = box["x"] + box["width"] <= stop["x"]
-                assert beside or box["y"] >= stop["y"] + stop["height"]
-            for box in (lost.bounding_box(), last.bounding_box()):
-                assert box["x"] + box["width"] <= width
-
-
-def test_traffic_filter_pause_details_and_a_copied_command_line_that_sends_it_again(
-    folder: Path, web: Web, chromium: Any
-) -> None:
-    with Gateway(folder, [FILE]), opened(chromium, web.at("traffic")) as page:
-        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-        details = page.get_by_role("button", name=re.compile("^Details of rover.tx"))
         line = "hilgw send rover.tx --channel=3 '<b> $HOME'"
         shell(folder, line)
+        check_fits(page)
+        page.goto(web.at("traffic"))
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        details = page.get_by_role("button", name=re.compile("^Details of rover.tx"))
         shell(folder, "hilgw send rover.tx --channel=1 --hex ff00")
         wait_for(page.get_by_text("<b> $HOME"))
         wait_for(details.nth(1))
@@ -195,20 +198,3 @@ def test_traffic_filter_pause_details_and_a_copied_command_line_that_sends_it_ag
         shell(folder, page.evaluate(copied))
         page.get_by_role("checkbox", name="Pause").click()
         wait_until(lambda: details.count() == 4, what="the packets of the pause, and the copy")
-
-
-def test_a_second_web_ends_when_it_is_killed_and_leaves_no_stop_server(tmp_path: Path) -> None:
-    web = Web(tmp_path)
-    children = Path(f"/proc/{web.process.pid}/task/{web.process.pid}/children").read_text().split()
-    assert len(children) == 1
-    web.process.kill()
-    web.process.communicate()
-    wait_until(lambda: not _runs(children[0]), what="the end of the stop server")
-
-
-def _runs(pid: str) -> bool:
-    """Whether it runs; a process that ended may stay as a zombie."""
-    try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False

@@ -5,13 +5,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
-from hilgw import client
 from hilgw.testing.sim import wait_until
 from tests.e2e.running import Gateway, patient
-from tests.web.pages.browser import Web, opened, wait_for, wait_until_it_fits
+from tests.web.pages.browser import Web, client_of, opened, wait_for, wait_until_it_fits
 
 CONFIG = """
 version: 1
@@ -84,16 +84,19 @@ def gateway(folder: Path) -> Iterator[Gateway]:
         yield found
 
 
-def opened_from_overview(page: Any, name: str) -> None:
-    page.get_by_role("link", name=name, exact=True).click()
-    wait_for(page.get_by_role("heading", name=name, exact=True))
+def url_of(web: Web, gateway: Gateway, robot: str, *, acts: bool = True) -> str:
+    """Return the URL of the page of this robot."""
+    where = urlencode({"gateway": str(client_of(gateway).path), "robot": robot})
+    url, _, token = web.at("robot", acts=acts).partition("?")
+    return f"{url}?{where}&{token}"
 
 
 def test_a_robot_is_armed_driven_by_keys_and_disarmed(
     gateway: Gateway, web: Web, chromium: Any
 ) -> None:
     with opened(chromium, web.url) as page:
-        opened_from_overview(page, "driven")
+        page.get_by_role("link", name="driven", exact=True).click()
+        wait_for(page.get_by_role("heading", name="driven", exact=True))
         wait_for(page.get_by_role("region", name="Sensors").get_by_text("ds_left"))
         page.get_by_role("button", name="Arm…").click()
         size = "each => getComputedStyle(each).fontSize"
@@ -132,11 +135,28 @@ def test_a_robot_is_armed_driven_by_keys_and_disarmed(
         wait_until_it_fits(page)
 
 
-def test_a_motor_whose_controller_ended_stands_and_the_page_shows_both(
+def test_a_robot_with_two_bodies_takes_a_mode_and_its_controller_a_text_that_ends_another(
     gateway: Gateway, web: Web, chromium: Any
 ) -> None:
-    with opened(chromium, web.url) as page:
-        opened_from_overview(page, "ended")
+    with opened(chromium, url_of(web, gateway, "twin")) as page:
+        mode = page.get_by_role("combobox", name="Mode")
+        wait_for(page.locator(".q-field", has=mode).get_by_text("simulation"))
+        for name in ("remote", "shadow"):
+            mode.click()
+            page.get_by_role("option", name=name).click()
+            wait_for(page.get_by_text(f"twin: {name}"))
+            assert client_of(gateway).mode("twin").mode == name
+            log = page.get_by_role("region", name="Stop log")
+            wait_for(log.get_by_text(f"mode {name}").first)
+            wait_for(page.locator(".q-field", has=mode).get_by_text(name))
+        page.get_by_label("Text for its controller").fill("<b> go")
+        page.keyboard.press("Enter")
+        wait_for(page.get_by_text("twin has the text"))
+        output = page.get_by_role("region", name="Program output")
+        wait_for(output.get_by_text("it received <b> go"))
+
+        # A motor whose controller ended stands, and the page shows both.
+        page.goto(url_of(web, gateway, "ended"))
         row = (
             page.get_by_role("region", name="Motors")
             .get_by_role("row")
@@ -147,31 +167,7 @@ def test_a_motor_whose_controller_ended_stands_and_the_page_shows_both(
         page.keyboard.press("Enter")
         wait_for(row.get_by_text("standing: disconnected"))
         wait_for(page.get_by_text(re.compile("no controller runs: the program ended")))
-
-
-def test_a_robot_with_two_bodies_takes_a_mode_and_its_controller_a_text(
-    gateway: Gateway, web: Web, chromium: Any
-) -> None:
-    (control,) = (gateway.cwd / "run").rglob("*.sock")
-    with opened(chromium, web.url) as page:
-        opened_from_overview(page, "twin")
-        mode = page.get_by_role("combobox", name="Mode")
-        wait_for(page.locator(".q-field", has=mode).get_by_text("simulation"))
-        for name in ("remote", "shadow"):
-            mode.click()
-            page.get_by_role("option", name=name).click()
-            wait_for(page.get_by_text(f"twin: {name}"))
-            assert client.Gateway(control).mode("twin").mode == name
-            log = page.get_by_role("region", name="Stop log")
-            wait_for(log.get_by_text(f"mode {name}").first)
-            wait_for(page.locator(".q-field", has=mode).get_by_text(name))
-        page.get_by_label("Text for its controller").fill("<b> go")
-        page.keyboard.press("Enter")
-        wait_for(page.get_by_text("twin has the text"))
-        output = page.get_by_role("region", name="Program output")
-        wait_for(output.get_by_text("it received <b> go"))
-    with opened(chromium, web.at("/", acts=False)) as page:  # without the token
-        opened_from_overview(page, "driven")
+    with opened(chromium, url_of(web, gateway, "driven", acts=False)) as page:
         wait_for(page.get_by_role("region", name="Sensors").get_by_text("ds_left"))
         assert page.get_by_role("button", name=re.compile("arm", re.IGNORECASE)).count() == 0
         assert page.get_by_role("application").count() == 0

@@ -8,8 +8,16 @@ from typing import Any
 import pytest
 
 from hilgw import client
-from tests.e2e.running import Gateway, run
-from tests.web.pages.browser import Web, beside, card, opened, wait_for, wait_until_it_fits
+from tests.e2e.running import Gateway
+from tests.web.pages.browser import (
+    Web,
+    beside,
+    card,
+    client_of,
+    opened,
+    wait_for,
+    wait_until_it_fits,
+)
 
 CONFIG = """
 version: 1
@@ -25,6 +33,7 @@ robots:
   lost: {devices: {rx: {node: Receiver, type: radio}}}
 obstacles: {wall: {shape: box, size: [0.2, 1, 1], position: [2, 0, 0]}}
 """
+LONE = "version: 1\nrobots: {lone: {devices: {rx: {node: Receiver, type: radio}}}}\n"
 FILE = "scene <b>.yaml"
 # Where the 3-D view has the label of an object.
 IN_3D = """([name, ...at]) => { const id = document.querySelector(".nicegui-scene").id, found = [];
@@ -62,12 +71,11 @@ def drag(page: Any, name: str, right: float, down: float) -> None:
 
 def pose_of(gateway: Gateway, name: str) -> Any:
     """Position and rotation, as the gateway has it."""
-    (control,) = (gateway.cwd / "run").rglob("*.sock")
-    return client.Gateway(control).pose(name)
+    return client_of(gateway).pose(name)
 
 
-def test_an_object_is_dragged_and_placed_by_the_form(
-    gateway: Gateway, web: Web, chromium: Any
+def test_an_object_is_dragged_and_placed_by_the_form_and_in_3d_it_is_there_too(
+    gateway: Gateway, folder: Path, web: Web, chromium: Any
 ) -> None:
     with opened(chromium, web.at("scene")) as page:
         at, answer = own(page), own(page).get_by_role("status")
@@ -103,42 +111,37 @@ def test_an_object_is_dragged_and_placed_by_the_form(
         at.get_by_label("x in m").fill("2e9")
         at.get_by_role("button", name="Place").click()
         wait_for(answer.get_by_text("is not a valid position"))
+        check_3d(page, gateway, folder)
 
 
-def test_in_3d_an_object_is_where_it_was_dragged_and_a_lost_packet_shows_why_there_too(
-    gateway: Gateway, web: Web, chromium: Any
-) -> None:
-    with opened(chromium, web.at("scene")) as page:
-        at = own(page)
-        wait_for(at.locator(".plan .why").get_by_text("range"))
-        wait_for(at.get_by_role("row", name=re.compile("rover.tx other.rx .* out of range")))
-        at.get_by_label("Name").fill("nobody")
-        wait_for(at.locator(".plan .why"), "detached")
-        wait_for(at.locator("[data-object=other]"))
-        at.get_by_label("Name").fill("OTHER")
-        wait_for(at.locator(".plan .why").get_by_text("range"))
-        drag(page, "rover", 30, -50)
-        wait_for(at.get_by_role("status").get_by_text("rover is at"))
-        at.get_by_role("button", name="3-D").click()
-        wait_for(at.locator("canvas"))
-        for name in ("rover", "other"):
-            page.wait_for_function(IN_3D, arg=[name, *pose_of(gateway, name)[0]])
-        wait_for(at.locator(".nicegui-scene").get_by_text("range"))
-        at.get_by_role("button", name="Plan").click()
-        wait_for(at.locator("canvas"), "detached")
-
-
-def test_the_3d_view_is_there_once_an_object_has_a_pose(
-    folder: Path, web: Web, chromium: Any
-) -> None:
+def check_3d(page: Any, gateway: Gateway, folder: Path) -> None:
+    """An object is where it was dragged, and a lost packet shows why there, too."""
+    at, first = own(page), client_of(gateway).path
+    wait_for(at.locator(".plan .why").get_by_text("range"))
+    wait_for(at.get_by_role("row", name=re.compile("rover.tx other.rx .* out of range")))
+    at.get_by_label("Name").fill("nobody")
+    wait_for(at.locator(".plan .why"), "detached")
+    wait_for(at.locator("[data-object=other]"))
+    at.get_by_label("Name").fill("OTHER")
+    wait_for(at.locator(".plan .why").get_by_text("range"))
+    drag(page, "rover", 30, -50)
+    wait_for(at.get_by_role("status").get_by_text("rover is at"))
+    at.get_by_role("button", name="3-D").click()
+    wait_for(at.locator("canvas"))
+    for name in ("rover", "other"):
+        page.wait_for_function(IN_3D, arg=[name, *pose_of(gateway, name)[0]])
+    wait_for(at.locator(".nicegui-scene").get_by_text("range"))
+    at.get_by_role("button", name="Plan").click()
+    wait_for(at.locator("canvas"), "detached")
     file = beside(folder, "poses") / "poses.yaml"
-    file.write_text("version: 1\nrobots: {lone: {devices: {rx: {node: Receiver, type: radio}}}}\n")
-    with Gateway(file.parent, [file.name]), opened(chromium, web.at("scene")) as page:
+    file.write_text(LONE)
+    with Gateway(file.parent, [file.name]):  # the view is there once an object has a pose
         at = card(page, file.name)
         wait_for(at.get_by_text("No object has a pose"))
         at.get_by_role("button", name="3-D").click()
         wait_for(at.get_by_role("button", name="3-D", pressed=True))
-        assert run("place", "lone", "1", "2", "0", cwd=file.parent).returncode == 0
+        (other,) = {*(folder / "run").rglob("*.sock")} - {first}
+        client.Gateway(other).place("lone", (1, 2, 0))
         wait_for(at.locator("canvas"))
         page.wait_for_function(IN_3D, arg=["lone", 1, 2, 0])
 

@@ -15,9 +15,9 @@ import pytest
 import trustme
 
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import HOST, Gateway, free_port, run
-from tests.web.pages.browser import Web, opened, wait_for
-from tests.web.stop_servers import stop_servers
+from tests.e2e.running import HOST, Gateway, free_port
+from tests.web.pages.browser import Web, client_of, opened, wait_for
+from tests.web.stop_servers import runs, stop_servers
 
 ROOT = Path(__file__).parents[3]
 BEHIND = (ROOT / "docs" / "web.md").read_text("utf-8").partition("\n## Behind a proxy\n")[2]
@@ -42,26 +42,18 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 @pytest.fixture
 def robot(gateway: Gateway) -> Gateway:
     """The gateway, with its robot armed."""
-    run("arm", "rover", cwd=gateway.cwd).check_returncode()
+    client_of(gateway).arm("rover")
     return gateway
 
 
 @pytest.fixture(scope="module")
 def page_here(gateway: Gateway) -> Iterator[tuple[Web, int]]:
-    """The page that the tests without a proxy share."""
-    with page_on(gateway.cwd) as running:
-        yield running
-
-
-@contextmanager
-def page_on(folder: Path, *more: str) -> Iterator[tuple[Web, int]]:
     """`hilgw web` on an address of this process alone, and its port; STOP ALL has the next one."""
     port = free_port()
-    web = Web(folder, "--host", HOST, "--port", str(port), *more)
-    try:
-        yield web, port
-    finally:
-        web.end()
+    (name,) = re.findall(r"--name ([\w.]+)", BEHIND)
+    web = Web(gateway.cwd, "--host", HOST, "--port", str(port), "--name", name)
+    yield web, port
+    web.end()
 
 
 def is_armed(gateway: Gateway) -> bool:
@@ -137,10 +129,11 @@ def test_behind_ssh_with_the_port_of_the_page_alone(
 
 
 @pytest.mark.judge("nginx")
-def test_behind_nginx_with_the_lines_of_the_documentation(robot: Gateway, chromium: Any) -> None:
-    (name,) = re.findall(r"--name ([\w.]+)", BEHIND)
-    with page_on(robot.cwd, "--name", name) as (web, port), nginx(robot.cwd, port) as (known, own):
-        assert known == name
+def test_behind_nginx_with_the_lines_of_the_documentation(
+    robot: Gateway, page_here: tuple[Web, int], chromium: Any
+) -> None:
+    web, port = page_here
+    with nginx(robot.cwd, port) as (name, own):
         token = web.url.partition("?")[2]
         with opened(chromium, f"https://{name}:{own}/?{token}", ignore_https_errors=True) as page:
             wait_for(page.get_by_text("may command"))
@@ -148,11 +141,11 @@ def test_behind_nginx_with_the_lines_of_the_documentation(robot: Gateway, chromi
             press(page, robot)
 
 
-def test_a_process_that_is_frozen_is_started_again_and_the_page_stops_meanwhile(
+def test_a_process_that_is_frozen_is_started_again_and_the_page_stops_meanwhile_or_shows_it(
     robot: Gateway, page_here: tuple[Web, int], chromium: Any
 ) -> None:
     web, port = page_here
-    with opened(chromium, web.at("/", acts=False)) as page:
+    with opened(chromium, f"http://{HOST}:{port}/") as page:
         wait_for(page.get_by_text("may only look"))
         (first,) = stop_servers(web.process.pid)
         os.kill(first, signal.SIGSTOP)  # its port is open
@@ -166,14 +159,8 @@ def test_a_process_that_is_frozen_is_started_again_and_the_page_stops_meanwhile(
             alone.get_by_role("button", name="STOP ALL").click()
             wait_for(alone.get_by_text("rover is disarmed"))
 
-
-def test_a_page_without_any_answer_shows_that_in_place_of_the_button(
-    robot: Gateway, page_here: tuple[Web, int], chromium: Any
-) -> None:
-    web, _ = page_here
-    with opened(chromium, web.at("/", acts=False)) as page:
+        # Without any answer, the page shows that in place of the button.
         stop = page.get_by_role("button", name="STOP ALL")
-        wait_for(page.get_by_text("may only look"))
         (process,) = stop_servers(web.process.pid)
         os.kill(web.process.pid, signal.SIGSTOP)
         os.kill(process, signal.SIGSTOP)
@@ -184,13 +171,14 @@ def test_a_page_without_any_answer_shows_that_in_place_of_the_button(
             os.kill(pid, signal.SIGCONT)
         wait_for(stop)
         assert page.get_by_text(DEAD).is_hidden()
+        client_of(robot).arm("rover")
         press(page, robot)
 
 
 def test_the_page_with_the_button_alone_fills_a_phone_and_is_green_after_the_stop(
     robot: Gateway, page_here: tuple[Web, int], chromium: Any
 ) -> None:
-    """Last: it ends the gateway of these tests."""
+    """It ends the gateway of these tests."""
     phone = {"viewport": {"width": 390, "height": 844}}
     with chromium.new_context(**phone) as context:
         page = context.new_page()
@@ -207,6 +195,15 @@ def test_the_page_with_the_button_alone_fills_a_phone_and_is_green_after_the_sto
         page.get_by_role("button", name="STOP ALL").click()
         wait_for(page.get_by_text("no gateway of yours is running"))
         assert not is_green(page)
+
+
+def test_its_process_ends_with_a_page_that_is_killed(page_here: tuple[Web, int]) -> None:
+    """Last: it ends the page of these tests."""
+    web, _ = page_here
+    (pid,) = stop_servers(web.process.pid)
+    web.process.kill()
+    web.process.wait()
+    wait_until(lambda: not runs(pid), what="the end of the process of STOP ALL")
 
 
 def is_green(page: Any) -> bool:
