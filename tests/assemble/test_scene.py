@@ -11,7 +11,6 @@ from hilgw.config.load import load_text
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import Observer
 from hilgw.medium.pose import Pose
-from hilgw.testing.sim import until
 
 CONFIG = """
 version: 1
@@ -54,15 +53,6 @@ def position(gateway: Gateway, name: str) -> tuple[float, ...]:
     return found
 
 
-def test_bodies_are_robots_modules_and_obstacles_that_are_attached_to_nothing() -> None:
-    built(lambda gateway: check_bodies(gateway))
-
-
-def check_bodies(gateway: Gateway) -> None:
-    assert list(gateway.scene.objects) == ["rover", "buoy", "wall", "fixed"]
-    assert gateway.scene.pose_of("fixed") == Pose((1.0, 2.0, 3.0))
-
-
 def test_mocks_stand_where_the_modules_do_they_stand_in_for() -> None:
     built(lambda gateway: check_mocks(gateway))
 
@@ -76,12 +66,3 @@ def check_mocks(gateway: Gateway) -> None:
     assert position(gateway, "riding") == (1, 0, 2)
     gateway.place("buoy", None)  # its pose is unknown: the mock stays
     assert position(gateway, "riding") == (1, 0, 2)
-
-
-def test_a_mock_on_a_robot_in_motion_moves_along() -> None:
-    async def check(gateway: Gateway) -> None:
-        first = position(gateway, "moving")
-        await until(lambda: math.dist(first, position(gateway, "moving")) >= 0.2)
-        assert math.isclose(math.hypot(*position(gateway, "moving")), 2)
-
-    built(check)

@@ -8,7 +8,7 @@ from typing import Any
 from digi.xbee import devices
 
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import XBEE, Gateway, with_a_second_module
+from tests.e2e.running import Gateway, with_a_second_module
 
 
 def exchange(gateway: Gateway, tmp_path: Path) -> list[bytes]:
@@ -32,18 +32,6 @@ def finish(gateway: Gateway, tmp_path: Path) -> dict[str, Any]:
     report: dict[str, Any] = json.loads((tmp_path / "out.json").read_text())
     assert report["ledger"]["adds_up"], report["ledger"]
     return report
-
-
-def test_it_exchanges_packets_with_the_simulated_robot(tmp_path: Path) -> None:
-    gateway = Gateway(tmp_path, ["--config", XBEE, "--report", "out.json"])
-    try:
-        exchange(gateway, tmp_path)
-        report = finish(gateway, tmp_path)
-    finally:
-        gateway.stop()
-    answered = report["emitters"]["rover.tx"]["departed"]
-    # The robot got the answers of `remote`, and the broadcast of digi-xbee.
-    assert report["stations"]["rover.rx"]["delivered"] > answered - 2
 
 
 def test_a_packet_that_two_modules_receive_reaches_the_robot_once(tmp_path: Path) -> None:

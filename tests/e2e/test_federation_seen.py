@@ -159,23 +159,6 @@ def test_a_watch_shows_remote_listeners_and_latency(pair: Pair) -> None:
     assert wanted == []
 
 
-def test_a_source_and_a_listener_of_another_gateway_are_names(pair: Pair) -> None:
-    client = pair.client("simulator")
-    for name in ("anchor.tx@bench", "radio@bench"):
-        event = next(iter(client.events(["packet"], [name])))
-        assert name in (event["source"], *event["received_by"])
-
-
-def test_a_recording_has_the_links(pair: Pair) -> None:
-    file = str(pair.folder / "simulator" / "run.pcapng")
-
-    def shown() -> str:
-        return run("show", file, "gateway@bench", cwd=pair.folder).stdout
-
-    wait_until(lambda: "listeners anchor.rx (radio)" in shown(), what="a link")
-    assert "up; one way p50 " in shown()
-
-
 def test_the_metrics_have_the_links(pair: Pair) -> None:
     text = run("metrics", "--config", "bench", cwd=pair.folder).stdout
     assert 'gateway="simulator"} 1.0\n' in text

@@ -138,16 +138,6 @@ def test_every_exit_code_has_a_row() -> None:
     assert 8 in wanted
 
 
-def test_make_has_the_same_two_commands() -> None:
-    for target, tool in (("run", "tools/run"), ("test", "tools/test")):
-        done = subprocess.run(
-            ["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True
-        )
-        assert done.stdout.strip() == tool
-    for tool in ("tools/run", "tools/test", ".ci/run"):
-        assert os.access(ROOT / tool, os.X_OK)
-
-
 def test_another_python_has_a_venv_of_its_own(tmp_path: Path) -> None:
     script = '. tools/setup.sh && echo "$venv"'
     for python, venv in (("", ".venv"), (sys.executable, ".venv-{}.{}".format(*sys.version_info))):
@@ -220,14 +210,3 @@ def test_the_lower_bounds_are_installed_exactly_and_tested(tmp_path: Path) -> No
     for word in done.stdout.splitlines()[-1].split():
         if word.startswith("tests/"):
             assert (ROOT / word).exists(), word
-
-
-def test_a_library_without_a_lower_bound_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "tools").mkdir()
-    script = tmp_path / "tools" / "test_lower_bounds"
-    script.write_text((ROOT / "tools" / "test_lower_bounds").read_text())
-    text = (ROOT / "pyproject.toml").read_text()
-    (tmp_path / "pyproject.toml").write_text(text.replace('"crcmod>=1.7"', '"crcmod"'))
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "pyproject.toml: 'crcmod' has no lower bound; write NAME>=VERSION\n"

@@ -254,25 +254,6 @@ def file(tmp_path: Path) -> str:
     return "run.yaml"
 
 
-def received(gateway: Gateway) -> int:
-    return int(gateway.report()["stations"]["rover.rx"]["delivered"])
-
-
-def test_mock_real_and_replay_of_one_file(file: str, tmp_path: Path) -> None:
-    options = ["--config", file, "--backend", "mock", "--record", "run.pcapng"]
-    with Gateway(tmp_path, options) as running:
-        wait_until(lambda: received(running) > 2, what="answered")
-        assert '"pong 1" 6 B  -> rover.rx' in running.text()
-        assert running.stop() == 130
-    (tmp_path / "echo.py").unlink()
-    with Gateway(tmp_path, ["--config", file, "--replay", "run.pcapng"]) as running:
-        wait_until(lambda: received(running) > 2, what="replayed")
-        assert '"pong 1" 6 B  -> rover.rx' in running.text()
-        assert running.stop() == 130
-    real = run("--config", file, "--backend", "real", "--duration", "1s", cwd=tmp_path)
-    assert "/dev/serial/by-id/none: cannot open: No such file or directory" in real.stderr
-
-
 def test_without_qemu_the_shipped_file_names_its_package(tmp_path: Path) -> None:
     """Python alone is found. The processor time is bounded: wall clock depends on the machine."""
     (tmp_path / "bin").mkdir()

@@ -7,9 +7,7 @@ from pathlib import Path
 
 from hilgw.medium.mocap import decode
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import ROOT, Gateway, in_process, run
-
-SWARM = str(ROOT / "configs" / "swarm.yaml")
+from tests.e2e.running import Gateway, in_process, run
 
 WORLD = """
 version: 1
@@ -25,14 +23,6 @@ robots:
 obstacles:
   wall: {shape: box, size: [0.1, 1, 1], position: [20, 0, 0]}
 """
-
-
-def test_verbose_shows_all_listeners(tmp_path: Path) -> None:
-    with Gateway(tmp_path, ["--config", SWARM]) as gateway:
-        wait_until(lambda: " more (range" in gateway.text())
-    simulated = ("--speed", "max", "--duration", "3s")
-    done = run("--config", SWARM, "-v", *simulated, cwd=tmp_path)
-    assert done.stdout.count("(range") > 9 and " more (range" not in done.stdout, done.stdout
 
 
 def world(tmp_path: Path) -> str:
@@ -164,17 +154,3 @@ def test_more_objects_than_a_datagram_holds_use_several(tmp_path: Path) -> None:
         assert done.stdout == "2 datagrams of 1500 objects\n", done.stderr
         received = decode(listening.recv(65535)) | decode(listening.recv(65535))
     assert received.keys() == many
-
-
-def test_a_port_that_is_taken_ends_the_gateway_with_exit_code_4(tmp_path: Path) -> None:
-    (tmp_path / "one").mkdir()
-    (tmp_path / "two").mkdir()
-    with Gateway(tmp_path / "one", ["--config", world(tmp_path)]) as gateway:
-        found = re.search(r"listening on (\S+)", gateway.text())
-        assert found
-        listen = f"medium.mocap.listen='{found[1]}'"
-        options = ("--set", listen, "--duration", "60s")
-        done = run("--config", world(tmp_path), *options, cwd=tmp_path / "two")
-    assert done.returncode == 4
-    assert "mocap 127.0.0.1:" in done.stderr
-    assert "choose another port in medium.mocap.listen" in done.stderr

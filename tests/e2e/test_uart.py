@@ -8,15 +8,12 @@ import termios
 import time
 import tty
 from collections import Counter
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from hilgw.testing.sim import wait_until
 from tests.e2e.running import DEADLINE_S, ROOT, Gateway, run
 
 UART = str(ROOT / "configs" / "uart.yaml")
-QUIET_ROBOT = "robots.rover.controller.period_ms=3600000"
 FROM_UART = re.compile(r'^ +[\d.]+  uart0 +ch 5 +"(.*)" \d+ B', re.MULTILINE)
 
 
@@ -40,19 +37,6 @@ def simulated(
 def packets(text: str) -> list[str]:
     """The microcontroller's packets, as the terminal shows them."""
     return FROM_UART.findall(text)
-
-
-def test_all_256_values_come_back(tmp_path: Path) -> None:
-    with Gateway(tmp_path, mocked("mode: echo", "--set", QUIET_ROBOT)) as gateway:
-        for first in range(0, 256, 64):
-            part = bytes(range(first, first + 64)).hex()
-            done = run("send", "rover.tx", "--hex", part, cwd=tmp_path)
-            assert done.returncode == 0, done.stderr
-        wait_until(lambda: len(packets(gateway.text())) == 5, what="the echoes")
-        shown = "".join(packets(gateway.text())[1:])
-    escaped = re.compile(r"\\x([0-9a-f]{2})|(.)")
-    values = [int(a, 16) if a else ord(b) for a, b in escaped.findall(shown)]
-    assert values == list(range(256))
 
 
 def test_any_program_can_open_the_mock(tmp_path: Path) -> None:
@@ -86,29 +70,6 @@ def read(port: int, size: int) -> bytes:
     return data
 
 
-def test_reboots_in_mid_stream_cost_no_good_frame(tmp_path: Path) -> None:
-    reboots = "mode: flood, rate: 25, reboot_every_ms: 700, boot_ms: 60"
-    text, report = simulated(tmp_path, reboots, QUIET_ROBOT)
-    numbers = [int(packet[:6]) for packet in packets(text)]
-    for last, number in pairwise(numbers):
-        assert number in (last + 1, 1), numbers  # each in its order, or the first after a reboot
-    reboots_seen = numbers.count(1) - (numbers[0] == 1)
-    assert reboots_seen >= 3
-    # The half frame and the banner are one bad frame, ended by what the firmware sends at first.
-    dropped = report["stations"]["uart0"]["dropped"]
-    assert reboots_seen <= sum(dropped.values()) <= reboots_seen + 2
-    assert report["ports"]["uart0"]["opened"] == 1  # the port never went away
-
-
-def test_a_flood_arrives_whole(tmp_path: Path) -> None:
-    flood = "mode: silent, flood_on: go, count: 1000, size: 32, baudRate: 230400"
-    more = ("adapters.uart0.baudRate=230400", "robots.rover.controller.payload=go", QUIET_ROBOT)
-    _, report = simulated(tmp_path, flood, *more)
-    uart, receiver = report["stations"]["uart0"], report["stations"]["rover.rx"]
-    assert (uart["inbound"], uart["dropped"]) == (1000, {})
-    assert (receiver["accepted"], receiver["delivered"]) == (1000, 1000)
-
-
 def test_the_wrong_rate_gives_no_packet_but_counts_and_a_hint(tmp_path: Path) -> None:
     wrong = "adapters.uart0.baudRate=9600"
     # The bytes fill the line: they may be a frame of the largest size until that is over.
@@ -139,9 +100,3 @@ def test_flow_control_bears_a_pause_of_the_firmware(tmp_path: Path) -> None:
     echoes, uart = pings_around_a_pause(tmp_path, "buffer: 64", rtscts)
     assert echoes == [*range(1, 5), *range(6, 41)]  # ping 5 is the one that stops it
     assert (uart["dropped"], uart["refused"]) == ({}, {})
-
-
-def test_without_flow_control_the_same_pause_loses_bytes(tmp_path: Path) -> None:
-    echoes, uart = pings_around_a_pause(tmp_path, "buffer: 24")
-    assert echoes == [*range(1, 5), 6, 7, *range(16, 41)]  # the buffer holds two packets
-    assert uart["dropped"] == {}  # what did come back is whole

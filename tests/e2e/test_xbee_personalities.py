@@ -10,7 +10,7 @@ from digi.xbee import devices
 from digi.xbee.models.address import XBee64BitAddress
 
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import XBEE, Gateway, run
+from tests.e2e.running import Gateway, run
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 OURS, SPARE = "0013A20040A1B2C0", "0013A20040A1B2C3"
@@ -144,9 +144,3 @@ def test_digi_xbee_receives_from_a_module_in_transparent_mode(tmp_path: Path) ->
             wait_until(lambda: 'delivered "to all ~"' in gateway.text(), what="the broadcast")
         finally:
             spare.close()
-
-
-def test_packets_pass_with_flow_control(tmp_path: Path) -> None:
-    with Gateway(tmp_path, ["--config", XBEE, "--set", "adapters.xbee0.rtscts=true"]) as gateway:
-        wait_until(lambda: gateway.report()["stations"]["rover.rx"]["delivered"] >= 2)
-        assert gateway.report()["stations"]["xbee0"]["delivered"] >= 2
