@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 class OwnState:
-    """The state of this gateway, and its subscriptions to what its listeners receive."""
+    """The state of this gateway, and its subscriptions to what its listeners receive.
+
+    newest: as it was published last.
+    """
 
     def __init__(
         self,
@@ -33,7 +36,7 @@ class OwnState:
     ) -> None:
         self._gateway, self._airs, self._poses = gateway, airs, poses
         self._keys, self._members, self._uptime_ms = keys, members, uptime_ms
-        self._newest = wire.State(wire.id_text(id), __version__)
+        self.newest = wire.State(wire.id_text(id), __version__)
         self._subscribed: set[str] = set()
         self._is_announcing = False
         self._session: ZenohSession | None = None
@@ -58,19 +61,19 @@ class OwnState:
 
     def leave(self) -> None:
         """Publish the last state, with the packets that came from each other gateway."""
-        self._newest = self._made(leaving=True)
+        self.newest = self._made(leaving=True)
         self._put()
 
     def on_query(self, query: Query) -> None:
         """Answer a query for the state of this gateway."""
-        state = self._newest
+        state = self.newest
         if not state.leaving:
             state = self._made(revision=state.revision)
         query.reply(self._keys.own("state"), lambda: wire.encode_json(state))
 
     def _put(self) -> None:
         if self._session is not None:
-            self._session.put(self._keys.own("state"), wire.encode_json(self._newest))
+            self._session.put(self._keys.own("state"), wire.encode_json(self.newest))
 
     def _announce(self) -> None:
         self._is_announcing = False
@@ -80,9 +83,9 @@ class OwnState:
         wanted = wire.wanted_keys(self._keys, state.listeners.values())
         for key in wanted - self._subscribed:
             session.subscribe(key, self._take)
-        before = self._newest
+        before = self.newest
         if _published(state) != _published(before) or not before.revision:
-            self._newest = state
+            self.newest = state
             self._put()
         for key in self._subscribed - wanted:
             session.withdraw(key)
@@ -101,10 +104,10 @@ class OwnState:
             if not each.is_neighbour
         }
         return wire.State(
-            id=self._newest.id,
+            id=self.newest.id,
             hilgw=__version__,
             uptime_ms=self._uptime_ms(),
-            revision=self._newest.revision + 1 if revision is None else revision,
+            revision=self.newest.revision + 1 if revision is None else revision,
             listeners=listeners,
             robots={name: robot.devices() for name, robot in gateway.robots.items()},
             unknown=self._poses.unknown(),

@@ -3,8 +3,6 @@ too."""
 
 import asyncio
 import math
-from collections.abc import Callable
-from typing import Any
 
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_text
@@ -30,22 +28,6 @@ airs: {lab: {}}
 """
 
 
-def built(check: Callable[[Gateway], Any]) -> None:
-    async def main() -> None:
-        gateway = build(load_text(CONFIG, "f").config, asyncio.get_running_loop(), Observer())
-        try:
-            result = check(gateway)
-            if result is not None:
-                await result
-        finally:
-            gateway.scene.close()
-            for host in gateway.hosts:
-                host.close()
-            gateway.close()
-
-    asyncio.run(main())
-
-
 def position(gateway: Gateway, name: str) -> tuple[float, ...]:
     """Where the mock of this adapter is in its air."""
     (mock,) = [mock for host in gateway.hosts for mock in host.mocks if mock.name == name]
@@ -53,16 +35,20 @@ def position(gateway: Gateway, name: str) -> tuple[float, ...]:
     return found
 
 
-def test_mocks_stand_where_the_modules_do_they_stand_in_for() -> None:
-    built(lambda gateway: check_mocks(gateway))
-
-
-def check_mocks(gateway: Gateway) -> None:
-    assert position(gateway, "fixed") == (1, 2, 3)
-    assert math.dist(position(gateway, "riding"), (5, 1, 1)) < 1e-9  # the buoy looks along y
-    gateway.place("fixed", Pose((7.0, 8.0, 9.0)))
-    gateway.place("buoy", Pose((0.0, 0.0, 1.0)))
-    assert position(gateway, "fixed") == (7, 8, 9)
-    assert position(gateway, "riding") == (1, 0, 2)
-    gateway.place("buoy", None)  # its pose is unknown: the mock stays
-    assert position(gateway, "riding") == (1, 0, 2)
+async def test_mocks_stand_where_the_modules_do_they_stand_in_for() -> None:
+    gateway = build(load_text(CONFIG, "f").config, asyncio.get_running_loop(), Observer())
+    try:
+        assert list(gateway.scene.objects) == ["rover", "buoy", "wall", "fixed"]
+        assert position(gateway, "fixed") == (1, 2, 3)
+        assert math.dist(position(gateway, "riding"), (5, 1, 1)) < 1e-9  # the buoy looks along y
+        gateway.place("fixed", Pose((7.0, 8.0, 9.0)))
+        gateway.place("buoy", Pose((0.0, 0.0, 1.0)))
+        assert position(gateway, "fixed") == (7, 8, 9)
+        assert position(gateway, "riding") == (1, 0, 2)
+        gateway.place("buoy", None)  # its pose is unknown: the mock stays
+        assert position(gateway, "riding") == (1, 0, 2)
+    finally:
+        gateway.scene.close()
+        for host in gateway.hosts:
+            host.close()
+        gateway.close()

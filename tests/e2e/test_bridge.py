@@ -6,7 +6,6 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 import termios
 import warnings
 from collections.abc import Iterator
@@ -24,7 +23,6 @@ from tests.e2e.running import (
     Gateway,
     free_port,
     run,
-    run_program,
     usage_error,
 )
 
@@ -153,19 +151,6 @@ def test_a_port_that_never_came_is_exit_code_4(tmp_path: Path) -> None:
 )
 def test_options_that_are_refused(options: tuple[str, ...], words: str) -> None:
     assert words in usage_error("bridge", "tty", *options)
-
-
-def test_it_starts_without_the_libraries_of_the_configuration(device: Device) -> None:
-    code = (
-        "import sys\n"
-        "from hilgw.cli.main import main\n"
-        "code = main(sys.argv[1:])\n"
-        "print(code, *sorted({'pydantic', 'yaml', 'crcmod'} & set(sys.modules)))\n"
-    )
-    tmp_path = device.link.parent
-    arguments = ("bridge", str(device.link), "--listen", "127.0.0.1:0", "--duration", "50ms", "-q")
-    done = run_program(sys.executable, "-c", code, *arguments, cwd=tmp_path)
-    assert done.stdout == "0\n", done.stderr
 
 
 # --- socat at the other side ----------------------------------------------------------------------

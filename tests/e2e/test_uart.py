@@ -85,18 +85,14 @@ def test_the_wrong_rate_gives_no_packet_but_counts_and_a_hint(tmp_path: Path) ->
         assert sum(stamp <= other < stamp + 1 for other in stamps) < 10
 
 
-def pings_around_a_pause(tmp_path: Path, mock: str, *more: str) -> tuple[list[int], Any]:
-    """The numbers echoed by a device that reads nothing for a second after ping 5; the report."""
-    pause = f"mode: echo, stall_on: ping 5, stall_ms: 1000, {mock}"
-    text, report = simulated(tmp_path, pause, "robots.rover.controller.period_ms=100", *more)
+def test_flow_control_bears_a_pause_of_the_firmware(tmp_path: Path) -> None:
+    """It reads nothing for a second after ping 5. Its 64 bytes of buffer hold two thirds of what
+    comes meanwhile; the rest waits."""
+    pause = "mode: echo, stall_on: ping 5, stall_ms: 1000, buffer: 64"
+    settings = ("robots.rover.controller.period_ms=100", "adapters.uart0.rtscts=true")
+    text, report = simulated(tmp_path, pause, *settings)
     # It did pause: the first echo after ping 5 came when ping 15 had been sent.
     assert re.search(r'"ping 5"(?:(?! uart0 ).)*?"ping 15".*? uart0 ', text, re.DOTALL), text
-    return [int(packet[5:]) for packet in packets(text)], report["stations"]["uart0"]
-
-
-def test_flow_control_bears_a_pause_of_the_firmware(tmp_path: Path) -> None:
-    """Its 64 bytes of buffer hold two thirds of what comes meanwhile; the rest waits."""
-    rtscts = "adapters.uart0.rtscts=true"
-    echoes, uart = pings_around_a_pause(tmp_path, "buffer: 64", rtscts)
+    echoes, uart = [int(packet[5:]) for packet in packets(text)], report["stations"]["uart0"]
     assert echoes == [*range(1, 5), *range(6, 41)]  # ping 5 is the one that stops it
     assert (uart["dropped"], uart["refused"]) == ({}, {})

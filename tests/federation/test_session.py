@@ -151,23 +151,6 @@ async def calm(bench: SessionOnFakeZenoh) -> int:
     return count
 
 
-async def test_a_light_packet_passes_none_that_the_thread_has_begun_to_send() -> None:
-    """Zenoh blocks that one: what follows waits behind it, and the event loop does not."""
-    async with running() as bench:
-        count = await calm(bench)
-        bench.zenoh.open.clear()
-        bench.put(count)
-        wait_until(lambda: bench.zenoh.blocked == 1)  # nothing waits in the queue
-        bench.now += 1
-        bench.put(count + 1, is_light=True)
-        bench.now += 1
-        bench.put(count + 2, is_light=True)
-        await turns(3)
-        assert bench.sent() == list(range(count))
-        bench.zenoh.open.set()
-        wait_until(lambda: bench.sent() == list(range(count + 3)))
-
-
 @pytest.mark.parametrize("bar", [{"mode": "router"}, {"transport/unicast/lowlatency": True}])
 async def test_the_event_loop_sends_nothing_where_zenoh_may_block_it(bar: dict[str, Any]) -> None:
     """A router waits where what it sends for others blocks; with low latency a put is a write."""
