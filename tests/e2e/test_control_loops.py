@@ -2,7 +2,6 @@
 
 import json
 import signal
-import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -22,7 +21,6 @@ from tests.e2e.running import (
     HOST,
     Gateway,
     free_port,
-    in_process,
     run,
     wait_until,
 )
@@ -76,13 +74,6 @@ def test_a_latched_stop_is_the_exit_code(tmp_path: Path) -> None:
     report = json.loads((tmp_path / "out.json").read_text())
     assert report["exit_code"] == 7
     assert report["control_loops"]["cab"]["latched"] == "disconnected"
-
-
-def test_a_listener_on_a_taken_port_ends_with_4(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        text = configuration(1).replace("127.0.0.1:0", f"127.0.0.1:{taken.getsockname()[1]}")
-        code, _, errors = in_process("--config", write_configuration(tmp_path, text), cwd=tmp_path)
-    assert code == 4 and "in use" in errors
 
 
 def test_a_robot_that_never_comes_is_waited_for_in_one_line(tmp_path: Path) -> None:

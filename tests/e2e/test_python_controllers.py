@@ -107,13 +107,6 @@ def test_a_program_runs_at_any_speed_and_is_ended_in_real_time(tmp_path: Path) -
     assert float(seconds) < 102  # the last bytes leave in simulated time, the program does not
 
 
-def test_a_missing_program_is_an_error_of_the_configuration(tmp_path: Path) -> None:
-    (tmp_path / "rover.yaml").write_text(ROBOT)
-    code, _, error = in_process("check", "rover.yaml", cwd=tmp_path)
-    assert code == 3 and "rover.yaml:" in error
-    assert "there is no file brain.py" in error
-
-
 OPEN = """
 version: 1
 medium: {{step_ms: 32}}

@@ -4,14 +4,11 @@ import json
 import os
 import re
 import select
-import termios
 import time
-import tty
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.running import DEADLINE_S, ROOT, Gateway, run
+from tests.e2e.running import DEADLINE_S, ROOT, run
 
 UART = str(ROOT / "configs" / "uart.yaml")
 FROM_UART = re.compile(r'^ +[\d.]+  uart0 +ch 5 +"(.*)" \d+ B', re.MULTILINE)
@@ -37,28 +34,6 @@ def simulated(
 def packets(text: str) -> list[str]:
     """The microcontroller's packets, as the terminal shows them."""
     return FROM_UART.findall(text)
-
-
-def test_any_program_can_open_the_mock(tmp_path: Path) -> None:
-    """Without a gateway: a plain client on the link, the bytes as they are."""
-    settings = ["--set", "mode=echo", "--set", "framing=raw", "--set", "baudRate=230400"]
-    with Gateway(tmp_path, ["mock", "uart_node", "--link", "./u0", *settings]) as mock:
-        assert "microcontroller, mode echo, raw, 230400 baud" in mock.text()
-        port = os.open(tmp_path / "u0", os.O_RDWR | os.O_NOCTTY)
-        try:
-            tty.setraw(port)
-            attributes = termios.tcgetattr(port)
-            attributes[4] = attributes[5] = termios.B230400
-            termios.tcsetattr(port, termios.TCSANOW, attributes)
-            every = bytes(range(256)) * 4
-            os.write(port, every)
-            assert read(port, len(every)) == every
-            attributes[4] = attributes[5] = termios.B9600
-            termios.tcsetattr(port, termios.TCSANOW, attributes)
-            os.write(port, every)
-            assert Counter(read(port, len(every))) != Counter(every)
-        finally:
-            os.close(port)
 
 
 def read(port: int, size: int) -> bytes:
