@@ -1,5 +1,4 @@
-"""The e-puck's configuration as users run it: on the robot's port, with a Webots controller, and
-with another device at the port. The robot is its mock."""
+"""The e-puck's configuration as users run it, on the robot's port. The robot is its mock."""
 
 import signal
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`hilgw scan` on the mocks: kind, rate and network of a module; what a mock lists."""
+"""`hilgw scan` on the mocks: kind, rate and network of a module."""
 
 import json
 from pathlib import Path

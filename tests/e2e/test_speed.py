@@ -43,6 +43,3 @@ def test_hardware_is_refused_before_it_is_opened(tmp_path: Path) -> None:
     assert "a real port runs in real time, not at speed 2; run with --backend mock" in done.stderr
     code, _, error = in_process("check", SWARM, "--backend", "real", "--speed", "max", cwd=tmp_path)
     assert (code, error.count("not at speed max")) == (3, 2)
-
-
-# --- a Webots controller, which is a process of its own -------------------------------------------

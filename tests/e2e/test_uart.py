@@ -1,22 +1,14 @@
 """`hilgw --config configs/uart.yaml`, and the faults of a microcontroller."""
 
 import json
-import os
 import re
-import select
-import time
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.running import DEADLINE_S, ROOT, run
+from tests.e2e.running import ROOT, run
 
 UART = str(ROOT / "configs" / "uart.yaml")
 FROM_UART = re.compile(r'^ +[\d.]+  uart0 +ch 5 +"(.*)" \d+ B', re.MULTILINE)
-
-
-def mocked(parameters: str, *more: str) -> list[str]:
-    """Arguments for a gateway whose microcontroller has these parameters."""
-    return ["--config", UART, "--set", f"adapters.uart0.mock={{{parameters}}}", *more]
 
 
 def simulated(
@@ -25,7 +17,8 @@ def simulated(
     """What the terminal shows of that much simulated time, and the report."""
     overrides = [part for value in settings for part in ("--set", value)]
     lasting = ("--speed", "max", "--duration", duration, "--report", "out.json")
-    done = run(*mocked(mock, *overrides, *lasting), cwd=tmp_path)
+    mocked = f"adapters.uart0.mock={{{mock}}}"
+    done = run("--config", UART, "--set", mocked, *overrides, *lasting, cwd=tmp_path)
     report: dict[str, Any] = json.loads((tmp_path / "out.json").read_text())
     assert report["ledger"] == {"adds_up": True, "violations": []}
     return done.stdout, report
@@ -34,15 +27,6 @@ def simulated(
 def packets(text: str) -> list[str]:
     """The microcontroller's packets, as the terminal shows them."""
     return FROM_UART.findall(text)
-
-
-def read(port: int, size: int) -> bytes:
-    end = time.monotonic() + DEADLINE_S
-    data = b""
-    while len(data) < size:
-        assert select.select([port], [], [], max(0.0, end - time.monotonic()))[0], f"only {data!r}"
-        data += os.read(port, size - len(data))
-    return data
 
 
 def test_the_wrong_rate_gives_no_packet_but_counts_and_a_hint(tmp_path: Path) -> None:
