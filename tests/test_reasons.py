@@ -16,7 +16,7 @@ from hilgw.adapters.base import CannotSend, Dropped, Refused
 from hilgw.bridge.flow import Flow
 from hilgw.control import events
 from hilgw.devices.kinds import Refusal
-from hilgw.errors import PortError, PortReason
+from hilgw.errors import PortError
 from hilgw.medium.ledger import Ledger
 from hilgw.protocols import wc2ec
 from hilgw.reasons import DroppedReason, Reason, RefusedReason
@@ -111,7 +111,3 @@ def test_another_adapter_declares_its_own_words() -> None:
     with pytest.raises(ValueError, match="RefusedReason"):
         RefusedReason.check("no_signal")
     assert {PagerDropped.NO_SIGNAL: 1} == {"no_signal": 1}
-
-
-def test_a_port_error_has_a_reason_of_its_list() -> None:
-    assert PortError("?", reason=PortError.LOST).reason is PortReason.LOST

@@ -35,12 +35,6 @@ def test_each_python_is_tested_as_root_and_as_a_user() -> None:
     assert as_user == "tools/test" and as_root.startswith("sudo ")
 
 
-def test_a_release_has_wheel_sdist_and_book() -> None:
-    lines = commands("release.yml")
-    assert any("build --wheel --sdist" in line for line in lines)
-    assert "tools/docs" in lines and "dist/*" in lines[-1]
-
-
 def test_the_tools_they_run_exist() -> None:
     lines = [line for file in FOLDER.glob("*.yml") for line in commands(file.name)]
     tools = re.findall(r"(?<!\S)tools/\w+", " ".join(lines))

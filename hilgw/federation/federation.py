@@ -8,7 +8,6 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from hilgw import __version__
 from hilgw.engine.neighbour import Neighbour
 from hilgw.engine.observer import State
 from hilgw.errors import PortError
@@ -17,6 +16,7 @@ from hilgw.federation.incoming import Incoming, Refusing
 from hilgw.federation.member import Member
 from hilgw.federation.network import NAME, NetworkView
 from hilgw.federation.outgoing import Outgoing
+from hilgw.federation.own_state import OwnState
 from hilgw.federation.refused import TLS, refusal
 from hilgw.federation.roster import Namesakes, Roster
 from hilgw.federation.session import Query, ZenohSession
@@ -73,10 +73,10 @@ class Federation(NetworkView):
         self._roster.forget, self._roster.refused = self._forget, self._refuse
         self._namesakes = Namesakes(self.id, 0)
         self._outgoing: Outgoing | None = None
-        self._state = wire.State(wire.id_text(self.id), __version__)
-        self._subscribed: set[str] = set()
+        self._own = OwnState(
+            self.id, gateway, airs, self._poses, self._keys, self.members, self._uptime_ms
+        )
         self._refusing = Refusing(self._refused)
-        self._is_announcing = False
         self._began_ns = self._links_ns = self._left_bytes = 0
         self._tick = Wakeup(self._timer, lambda _: self._on_tick())
         self._failed: asyncio.Future[None] | None = None
@@ -124,12 +124,12 @@ class Federation(NetworkView):
         )
         keys = self._keys
         session.answer(keys.own("link"), self._on_link_query)
-        session.answer(keys.own("state"), self._on_state_query)
+        session.answer(keys.own("state"), self._own.on_query)
         session.answer(keys.own("status"), self._on_status_query)
         session.subscribe(keys.of("state", "*"), self._contained(self._on_state))
         session.subscribe(keys.of("sent", "*"), self._contained(self._on_air_sent))
         self._poses.begin(session, self._contained(self._on_pose))
-        self._announce()
+        self._own.begin(session, self._incoming.sample)
         session.watch(keys.of("member", "*/*/*"), self._on_token)
         session.live(self._token)
         self._gateway.medium.on_listeners = self._airs.own.on_own = self._changed
@@ -150,16 +150,14 @@ class Federation(NetworkView):
         if self._session is not None:
             if self._outgoing is not None:
                 self._outgoing.flush()
-            for key in self._subscribed:
-                session.withdraw(key)
+            self._own.withdraw()
             deadline = asyncio.get_running_loop().time() + SETTLE_S
             while self._unsettled() and asyncio.get_running_loop().time() < deadline:
                 for member in self._unsettled():
                     self._ask(member)
                 await asyncio.sleep(0.01)
             self._incoming.is_open = False  # what comes now is not in the last state
-            self._state = self._made_state(leaving=True)
-            session.put(self._keys.own("state"), wire.encode_json(self._state))
+            self._own.leave()
             session.withdraw(f"token {self._token}")
         await session.close(CLOSE_S)
         for member in self.members.values():
@@ -395,53 +393,7 @@ class Federation(NetworkView):
     def _changed(self) -> None:
         if self._outgoing is not None:
             self._outgoing.changed()
-        if not self._is_announcing:
-            self._is_announcing = True
-            asyncio.get_running_loop().call_soon(self._announce)
-
-    def _announce(self) -> None:
-        self._is_announcing = False
-        session, state = self._session, self._made_state()
-        if session is None:
-            return
-        wanted = wire.wanted_keys(self._keys, state.listeners.values())
-        for key in wanted - self._subscribed:
-            session.subscribe(key, self._incoming.sample)
-        before = self._state
-        if _published(state) != _published(before) or not before.revision:
-            self._state = state
-            session.put(self._keys.own("state"), wire.encode_json(state))
-        for key in self._subscribed - wanted:
-            session.withdraw(key)
-        self._subscribed = wanted
-
-    def _made_state(self, *, revision: int | None = None, leaving: bool = False) -> wire.State:
-        gateway = self._gateway
-        listeners = {
-            each.name: wire.ListenerState(
-                each.type,
-                None if each.channels is None else sorted(each.channels),
-                self._airs.shared(each.air),
-                self._airs.addresses(each.air, each.name),
-            )
-            for each in gateway.medium.listeners
-            if not each.is_neighbour
-        }
-        return wire.State(
-            id=self._state.id,
-            hilgw=__version__,
-            uptime_ms=self._uptime_ms(),
-            revision=self._state.revision + 1 if revision is None else revision,
-            listeners=listeners,
-            robots={name: robot.devices() for name, robot in gateway.robots.items()},
-            unknown=self._poses.unknown(),
-            leaving=leaving,
-            acknowledged={
-                wire.id_text(each.id): each.acknowledged() for each in self.members.values()
-            }
-            if leaving
-            else {},
-        )
+        self._own.changed()
 
     # --- packets, airs, poses ---------------------------------------------------------------------
 
@@ -526,16 +478,6 @@ class Federation(NetworkView):
 
             query.reply(self._keys.own("link"), make)
 
-    def _on_state_query(self, query: Query) -> None:
-        state = self._state
-        if not state.leaving:
-            state = self._made_state(revision=state.revision)
-        query.reply(self._keys.own("state"), lambda: wire.encode_json(state))
-
     def _on_status_query(self, query: Query) -> None:
         counts = wire.encode_json(wire.NetworkCounts(**self.counts()))
         query.reply(self._keys.own("status"), lambda: counts)
-
-
-def _published(state: wire.State) -> tuple[Any, ...]:
-    return state.listeners, state.unknown, state.robots

@@ -13,6 +13,7 @@ from hilgw.engine.neighbour import Federated
 from hilgw.federation import wire
 from hilgw.federation.incoming import Incoming
 from hilgw.federation.member import Member
+from hilgw.federation.own_state import OwnState
 from hilgw.federation.roster import MOST_MEMBERS
 from hilgw.federation.session import ZenohSession
 from hilgw.protocols.gateway.messages import keys_of
@@ -24,7 +25,7 @@ LONGEST_S = 2.0
 class NetworkView(Federated):
     """The gateway in its network, as shown to others. members: the other gateways by name."""
 
-    _state: wire.State
+    _own: OwnState
     _incoming: Incoming
 
     def __init__(
@@ -44,7 +45,7 @@ class NetworkView(Federated):
         ledger = self._gateway.ledger
         return {
             "name": self._member_name,
-            "id": self._state.id,
+            "id": self._own.newest.id,
             "ledger": ledger.as_dict()["medium"],
             "losses": ledger.losses(),
             "violations": ledger.violations(),
@@ -60,10 +61,10 @@ class NetworkView(Federated):
         return {
             "network": self._keys.base.partition("/")[2],
             "name": self._member_name,
-            "id": self._state.id,
+            "id": self._own.newest.id,
             "version": wire.VERSION,
-            "robots": self._state.robots,
-            "listeners": {name: keys_of(each) for name, each in self._state.listeners.items()},
+            "robots": self._own.newest.robots,
+            "listeners": {name: keys_of(each) for name, each in self._own.newest.listeners.items()},
             "gateways": {name: each.status() for name, each in self.members.items()},
             "unreached": self._unreached(),
             "outside": {"entered": self._incoming.entered, "dropped": dict(self._incoming.dropped)},

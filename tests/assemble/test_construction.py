@@ -38,24 +38,6 @@ def test_no_attribute_is_set_after_construction(file: Path) -> None:
     assert found == []
 
 
-def test_motion_capture_is_a_part_of_the_gateway() -> None:
-    mocap = 'medium: {mocap: {listen: "127.0.0.1:0"}}'
-    assert built("version: 1").mocap is None
-    assert built(f"version: 1\n{mocap}").mocap is not None
-
-
-def test_the_port_of_a_controller_has_its_program(tmp_path: Path) -> None:
-    program = tmp_path / "c.py"
-    program.write_text("pass")
-    gateway = built(
-        "version: 1\nrobots:\n  rover:\n"
-        f"    controller: {{kind: python, file: {program}}}\n"
-        '    body: {kind: wc2ec, connect: "tcp://127.0.0.1:1"}\n'
-    )
-    assert gateway.supervisors["rover.controller"].program is gateway.children[0]
-    assert gateway.control_loops.notes("rover") == {}  # it is about to start
-
-
 @pytest.mark.parametrize(("rate", "seconds"), [(115200, 2.0), (9600, 4.27), (300, 136.5)])
 def test_a_port_is_stalled_when_the_buffer_of_its_driver_could_have_left(
     rate: int, seconds: float

@@ -17,7 +17,6 @@ from hilgw.engine.observer import Observer
 from hilgw.engine.recording import recorder
 from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.errors import DepartureError
-from hilgw.record.recording import Recording
 from hilgw.record.writer import Event, Files, Settings
 from hilgw.units import NS_PER_S
 
@@ -158,22 +157,7 @@ def test_what_happens_at_the_end_of_a_run_is_of_the_run() -> None:
         assert runner.run(go()) == (0, 0)
 
 
-def test_all_runs_on_a_recording_have_identical_reports(recorded: Any) -> None:
-    path, _ = recorded("uart")
-    reports = {json.dumps(run("uart", replay=ReplayOptions(str(path)))[0]) for _ in range(5)}
-    assert len(reports) == 1
-
-
 CHANGED = ['robots.rover.controller.payload="pong {n}"']
-
-
-def test_a_changed_program_departs_and_both_frames_are_shown(recorded: Any) -> None:
-    path, _ = recorded("uart")
-    report, notices = run("uart", replay=ReplayOptions(str(path)), overrides=CHANGED)
-    assert report["replays"]["uart0"]["departures"] == 3
-    first = next(each for each in notices if "departs" in each)
-    assert first.startswith("uart0: departs from the recording at frame 1 of 3; expected: -> ")
-    assert first.index("'ping 1'") < first.index("; sent: -> ") < first.index("'pong 1'")
 
 
 def test_a_departure_may_end_the_run(recorded: Any) -> None:
@@ -194,13 +178,6 @@ def test_the_stop_at_the_end_of_either_run_does_not_depart(recorded: Any, second
     assert controller["after_end_bytes"] == 0
     if seconds == SECONDS:
         assert body["after_end_bytes"] == 0 and body["matched"] == body["frames"]
-
-
-def test_one_part_is_replayed_beside_the_mocks_of_others(recorded: Any) -> None:
-    path, before = recorded("create2")
-    after, _ = run("create2", replay=ReplayOptions(str(path), only=("create.body",)))
-    assert list(after["replays"]) == ["create.body"]
-    assert as_replayed(after) == as_replayed(before)
 
 
 def test_what_is_not_in_the_recording_is_a_mock_and_never_a_real_port(recorded: Any) -> None:
@@ -255,12 +232,6 @@ def test_a_wrong_recording_is_named_with_its_place(recorded: Any, tmp_path: Path
         assert what in found
 
 
-def test_only_names_parts(recorded: Any, tmp_path: Path) -> None:
-    path, _ = recorded("create2")
-    (found,) = errors(tmp_path, "", replay=ReplayOptions(str(path), only=("create.boddy",)))
-    assert "create.boddy" in found and "did you mean 'create.body'" in found
-
-
 def test_a_recording_moves_no_real_robot_by_itself(recorded: Any, tmp_path: Path) -> None:
     path, _ = recorded("create2")
     replay = ReplayOptions(str(path), only=("create.controller",))
@@ -296,15 +267,3 @@ def test_a_controller_that_is_not_replayed_is_named(config: str, why: str) -> No
     with pytest.raises(ConfigErrors) as caught:
         load_config(found(config), ["robots.rover.controller.backend=replay"])
     assert why in str(caught.value.diagnostics[0])
-
-
-def test_a_recording_is_beside_the_configuration(recorded: Any, tmp_path: Path) -> None:
-    path, _ = recorded("uart")
-    (tmp_path / "run.pcapng").write_bytes(path.read_bytes())
-    text = Path(found("uart")).read_text()
-    keys = ("kind: uart", "backend: replay", "recording: run.pcapng", "on_departure: stop")
-    file = tmp_path / "uart.yaml"
-    file.write_text(text.replace("    kind: uart\n", "".join(f"    {key}\n" for key in keys)))
-    own = load_config(str(file)).config.adapters["uart0"].own
-    assert (own.recording, own.on_departure) == (str(tmp_path / "run.pcapng"), "stop")
-    assert Recording(Path(own.recording)).head

@@ -3,15 +3,12 @@ too."""
 
 import asyncio
 import math
-from collections.abc import Callable
-from typing import Any
 
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_text
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import Observer
 from hilgw.medium.pose import Pose
-from hilgw.testing.sim import until
 
 CONFIG = """
 version: 1
@@ -31,22 +28,6 @@ airs: {lab: {}}
 """
 
 
-def built(check: Callable[[Gateway], Any]) -> None:
-    async def main() -> None:
-        gateway = build(load_text(CONFIG, "f").config, asyncio.get_running_loop(), Observer())
-        try:
-            result = check(gateway)
-            if result is not None:
-                await result
-        finally:
-            gateway.scene.close()
-            for host in gateway.hosts:
-                host.close()
-            gateway.close()
-
-    asyncio.run(main())
-
-
 def position(gateway: Gateway, name: str) -> tuple[float, ...]:
     """Where the mock of this adapter is in its air."""
     (mock,) = [mock for host in gateway.hosts for mock in host.mocks if mock.name == name]
@@ -54,34 +35,20 @@ def position(gateway: Gateway, name: str) -> tuple[float, ...]:
     return found
 
 
-def test_bodies_are_robots_modules_and_obstacles_that_are_attached_to_nothing() -> None:
-    built(lambda gateway: check_bodies(gateway))
-
-
-def check_bodies(gateway: Gateway) -> None:
-    assert list(gateway.scene.objects) == ["rover", "buoy", "wall", "fixed"]
-    assert gateway.scene.pose_of("fixed") == Pose((1.0, 2.0, 3.0))
-
-
-def test_mocks_stand_where_the_modules_do_they_stand_in_for() -> None:
-    built(lambda gateway: check_mocks(gateway))
-
-
-def check_mocks(gateway: Gateway) -> None:
-    assert position(gateway, "fixed") == (1, 2, 3)
-    assert math.dist(position(gateway, "riding"), (5, 1, 1)) < 1e-9  # the buoy looks along y
-    gateway.place("fixed", Pose((7.0, 8.0, 9.0)))
-    gateway.place("buoy", Pose((0.0, 0.0, 1.0)))
-    assert position(gateway, "fixed") == (7, 8, 9)
-    assert position(gateway, "riding") == (1, 0, 2)
-    gateway.place("buoy", None)  # its pose is unknown: the mock stays
-    assert position(gateway, "riding") == (1, 0, 2)
-
-
-def test_a_mock_on_a_robot_in_motion_moves_along() -> None:
-    async def check(gateway: Gateway) -> None:
-        first = position(gateway, "moving")
-        await until(lambda: math.dist(first, position(gateway, "moving")) >= 0.2)
-        assert math.isclose(math.hypot(*position(gateway, "moving")), 2)
-
-    built(check)
+async def test_mocks_stand_where_the_modules_do_they_stand_in_for() -> None:
+    gateway = build(load_text(CONFIG, "f").config, asyncio.get_running_loop(), Observer())
+    try:
+        assert list(gateway.scene.objects) == ["rover", "buoy", "wall", "fixed"]
+        assert position(gateway, "fixed") == (1, 2, 3)
+        assert math.dist(position(gateway, "riding"), (5, 1, 1)) < 1e-9  # the buoy looks along y
+        gateway.place("fixed", Pose((7.0, 8.0, 9.0)))
+        gateway.place("buoy", Pose((0.0, 0.0, 1.0)))
+        assert position(gateway, "fixed") == (7, 8, 9)
+        assert position(gateway, "riding") == (1, 0, 2)
+        gateway.place("buoy", None)  # its pose is unknown: the mock stays
+        assert position(gateway, "riding") == (1, 0, 2)
+    finally:
+        gateway.scene.close()
+        for host in gateway.hosts:
+            host.close()
+        gateway.close()

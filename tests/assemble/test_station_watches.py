@@ -63,18 +63,6 @@ def test_where_no_receiver_listens_silence_is_usual(
     assert "came back" not in output_of(tmp_path, capsys, receiver=receiver)
 
 
-def test_a_board_that_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "came back" not in output_of(tmp_path, capsys, more="")
-
-
-def test_a_radio_that_no_other_answers_and_its_handshake(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = output_of(tmp_path, capsys, type="radio", kind="xbee", more="")
-    assert "nothing came back; check that both modules have one channel (CH), one PAN ID" in text
-    assert "waits for board (" in text
-
-
 def test_a_radio_whose_packets_no_module_acknowledges_needs_no_receiver(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -89,14 +77,6 @@ def test_a_radio_whose_packets_no_module_acknowledges_needs_no_receiver(
     words.pop("receiver")
     text = output_of(tmp_path, capsys, more=f"{more}, air: lab", node=node, **words)
     assert "came back" not in text  # each acknowledgement did
-
-
-def test_a_board_that_sends_no_frame_has_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = output_of(tmp_path, capsys, more=", framing: length, mock: {mode: noise, framing: slip}")
-    assert text.count("no frame yet; begins") == 1
-    assert "came back" not in text and "acknowledged" not in text
 
 
 def test_packets_for_a_port_that_never_opens() -> None:

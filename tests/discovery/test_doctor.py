@@ -168,19 +168,6 @@ def test_a_missing_udev_rule(healthy: Path) -> None:
     assert (ROOT / "tools" / "udev" / RULES).exists()
 
 
-def test_uarts_the_kernel_only_lists_are_no_ports(tmp_path: Path) -> None:
-    put(tmp_path, "dev/ttyS0")
-    put(tmp_path, "sys/class/tty/ttyS0/type", "0\n")
-    assert machine(tmp_path).ports() == []
-    put(tmp_path, "sys/class/tty/ttyS0/type", "4\n")
-    assert len(machine(tmp_path).ports()) == 1
-
-
-def test_this_machine_is_examined_without_an_error() -> None:
-    for finding in examine():
-        assert finding.ok or finding.fix
-
-
 def test_the_ports_of_a_configuration_and_their_permission(
     healthy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -205,28 +205,6 @@ async def lircd(folder: Path, port: Path, *remotes: str) -> AsyncIterator[Path]:
         yield socket
 
 
-@asynccontextmanager
-async def mode2_on(folder: Path, port: Path) -> AsyncIterator[Program]:
-    """mode2 on a port."""
-    command = ["mode2", "-H", "irtoy", "-d", str(port.resolve()), "-m"]
-    async with running(folder / "mode2", *with_own_locks(folder), *command) as mode2:
-        try:
-            yield mode2
-        finally:  # it does not remove its lock when it is ended
-            with suppress(OSError):
-                (LOCKS / f"LCK..{port.resolve().name}").unlink()
-
-
-def mode2_lines(text: str) -> list[list[int]]:
-    """The columns of `mode2 -m`, one list for each signal, without the space in front."""
-    signals: list[list[int]] = []
-    for block in text.split("\n\n"):
-        numbers = [int(word) for word in block.split() if word.isdigit()]
-        if numbers:
-            signals.append(numbers)
-    return signals
-
-
 def pulses_of(lines: Sequence[str], gap_us: int) -> list[list[int]]:
     """Frames of a list of pulses and spaces."""
     frames: list[list[int]] = []

@@ -3,6 +3,9 @@
 import json
 import os
 import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from hilgw.testing.sim import wait_until
@@ -12,11 +15,28 @@ from tests.e2e.control_loop_peers import (
     set_value,
     write_configuration,
 )
-from tests.e2e.running import Gateway, run
-from tests.e2e.test_control_loops import mock
+from tests.e2e.running import COMMAND, Gateway, environment, run
 
 GO = set_value(0, 5.0)
 NOT_ARMED = "the robot is not armed; `hilgw arm create` lets the motors move"
+
+
+@contextmanager
+def mock(folder: Path, kind: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """`hilgw mock`, until it reports that it is ready."""
+    command = [*COMMAND, "mock", kind, *arguments]
+    process = subprocess.Popen(
+        command, cwd=folder, env=environment(folder), stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    try:
+        while (line := process.stdout.readline()) and not line.startswith("ready"):
+            process.reported = line  # type: ignore[attr-defined]
+        assert line, f"{kind} ended"
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
 
 
 # A busy machine makes neither the robot silent nor the gateway late, also to its guardian.

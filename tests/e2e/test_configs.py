@@ -2,9 +2,6 @@
 
 import json
 import math
-import os
-import signal
-import tty
 from pathlib import Path
 from typing import Any
 
@@ -99,57 +96,3 @@ def test_it_runs_as_shipped(name: str, tmp_path: Path) -> None:
 def test_all_pass_the_check(tmp_path: Path) -> None:
     done = run("check", *map(str, CONFIGS), cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_the_set_line_is_switched_and_the_module_set(tmp_path: Path) -> None:
-    with Gateway(tmp_path, ["--config", "hc12"]) as gateway:
-        assert "module set by AT+C012, AT+P3" in gateway.text()
-        assert "up: HC-12_V2.4, channel 012 (437.8 MHz), FU3, 9600 baud" in gateway.text()
-        wait_until(lambda: '"pong' in gateway.text(), what="an answer")
-
-
-def test_without_the_set_line_it_reports_the_unchecked_settings(tmp_path: Path) -> None:
-    by_hand = ["--config", "hc12", "--set", "adapters.hc12.set_line=manual"]
-    with Gateway(tmp_path, by_hand) as gateway:
-        assert "settings cannot be verified without command mode" in gateway.text()
-        wait_until(lambda: '"pong' in gateway.text(), what="an answer")
-
-
-def test_the_machine_draws_its_square_and_is_stopped_by_a_signal(tmp_path: Path) -> None:
-    options = ["--config", "gcode", *patient("plotter", "body.silence_s")]
-    with Gateway(tmp_path, options) as gateway:
-        for corner in (1, 2, 3, 4):
-            wait_until(lambda at=corner: f"corner {at}" in gateway.text(), what=f"corner {corner}")  # type: ignore[misc]
-        assert gateway.stop(signal.SIGINT) == 130
-        text = gateway.text()
-    assert "plotter      motors stopped: the gateway ends" in text
-    assert "refused" not in text
-
-
-FILE = """\
-version: 1
-robots:
-  rover:
-    devices: {{tx: {{node: Emitter, type: serial, channel: 5}}}}
-    controller: {{kind: beacon, emitter: tx, period_ms: 100}}
-adapters:
-  wire: {{kind: uart, port: {port}, channel: 5, framing: lines}}
-  radio: {{kind: hc12, port: /dev/serial/by-id/not-here, channel: 12, backend: mock}}
-"""
-
-
-def test_a_mocked_module_beside_a_real_port(tmp_path: Path) -> None:
-    near, far = os.openpty()
-    try:
-        tty.setraw(far)
-        port = os.ttyname(far)
-        file = tmp_path / "lab.yaml"
-        file.write_text(FILE.format(port=port))
-        with Gateway(tmp_path, ["--config", str(file)]) as gateway:
-            wait_until(lambda: "up: HC-12" in gateway.text(), what="the mocked module")
-            assert f"wire         uart: {port}, 9600 baud" in gateway.text()
-            assert "radio        hc12: /dev/serial/by-id/not-here (mock hc12)" in gateway.text()
-            assert os.read(near, 7) == b"ping 1\n"
-    finally:
-        os.close(near)
-        os.close(far)

@@ -1,15 +1,13 @@
-"""The e-puck's configuration as users run it: on the robot's port, with a Webots controller, and
-with another device at the port. The robot is its mock."""
+"""The e-puck's configuration as users run it, on the robot's port. The robot is its mock."""
 
 import signal
-import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import DEADLINE_S, HOST, ROOT, Gateway, free_port, patient, run
+from tests.e2e.running import DEADLINE_S, ROOT, Gateway, patient, run
 
 CONFIG = str(ROOT / "configs" / "epuck.yaml")
 PROGRAM = ROOT / "configs" / "epuck_avoid.py"
@@ -45,31 +43,4 @@ def test_the_shipped_program_drives_the_robot_at_its_port(robot: Any, tmp_path: 
         gateway.process.wait(DEADLINE_S)
         text = gateway.text()
     assert "up: e-puck: Version 1.5.3 November 2016 (Webots), HW version FFFF, selector 3" in text
-    wait_until(lambda: robot.mock.speeds == (0, 0), what="the stop")
-
-
-def test_a_webots_controller_drives_it_too(robot: Any, tmp_path: Path) -> None:
-    """As in the comments of the file."""
-    text = Path(CONFIG).read_text()
-    for before, after in (
-        ("      kind: python\n      file: epuck_avoid.py ", "      # "),
-        ("      # kind: webots\n", "      kind: webots\n"),
-        ("      # listen: ", "      listen: "),
-        ("127.0.0.1:1234", f"{HOST}:{free_port()}"),
-        ("/dev/rfcomm0", f"{robot.port}\n      answer_ms: 5000"),
-        ("backend: mock ", "backend: real "),
-    ):
-        assert text.count(before) == 1
-        text = text.replace(before, after)
-    (tmp_path / "webots.yaml").write_text(text)
-    with Gateway(tmp_path, ["--config", "webots.yaml", *PATIENT]):
-        assert run("arm", "e-puck", cwd=tmp_path).returncode == 0
-        done: list[Any] = []
-        thread = threading.Thread(
-            target=lambda: done.append(run("exec", "webots.yaml", str(PROGRAM), cwd=tmp_path))
-        )
-        thread.start()
-        drives_and_turns(robot)
-    thread.join()
-    assert done[0].returncode == 0 and "Traceback" not in done[0].stderr
     wait_until(lambda: robot.mock.speeds == (0, 0), what="the stop")

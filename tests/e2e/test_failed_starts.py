@@ -66,33 +66,22 @@ def in_own_dev(script: str, cwd: Path) -> str:
 
 @pytest.mark.judge("unshare")
 @pytest.mark.parametrize(
-    ("script", "error"),
+    ("folder", "words", "errors"),
     [
-        ("mount -t tmpfs none /dev/pts", "cannot make a pseudo-terminal: "),
-        ("mount --bind /dev/null /dev/ptmx", "cannot make a pseudo-terminal: "),
-        ("mount -t tmpfs none /dev", "cannot make a pseudo-terminal: "),
+        ("/dev/pts", " ".join(HC12), ["cannot make a pseudo-terminal: ", "mount devpts on"]),
+        ("/dev", "status <&-", ["hilgw"]),
     ],
 )
-def test_a_system_without_pseudo_terminals_is_named(
-    script: str, error: str, tmp_path: Path
+def test_a_system_without_devices_causes_no_traceback(
+    folder: str, words: str, errors: list[str], tmp_path: Path
 ) -> None:
-    printed = in_own_dev(f'{script} && "$0" "$@" {" ".join(HC12)}', tmp_path)
-    assert error in printed
-    assert "mount devpts on /dev/pts" in printed
-    assert "Traceback" not in printed
-
-
-@pytest.mark.judge("unshare")
-@pytest.mark.parametrize("words", ["--badopt", "status <&-"])
-def test_an_empty_dev_causes_no_traceback(words: str, tmp_path: Path) -> None:
-    printed = in_own_dev(f'mount -t tmpfs none /dev && "$0" "$@" {words}', tmp_path)
-    assert "hilgw" in printed
-    assert "Traceback" not in printed
+    printed = in_own_dev(f'mount -t tmpfs none {folder} && "$0" "$@" {words}', tmp_path)
+    assert all(each in printed for each in errors) and "Traceback" not in printed, printed
 
 
 @pytest.mark.judge("prlimit")
 def test_too_few_descriptors_are_named(tmp_path: Path) -> None:
-    for limit in (6, 9, 12, 13, 15):
+    for limit in (6, 13):
         words = 'exec prlimit --nofile="$0" -- "$@"'
         done = run_program("sh", "-c", words, str(limit), *COMMAND, *HC12, cwd=tmp_path)
         assert done.returncode

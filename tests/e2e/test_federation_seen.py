@@ -1,7 +1,6 @@
 """Two gateways of a federation as a person sees them; all tests look at the same two."""
 
 import json
-import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 
 from hilgw.client import Gateway as Client
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import COMMAND, HOST, Gateway, environment, free_port, run
+from tests.e2e.running import HOST, Gateway, free_port, run
 
 pytestmark = pytest.mark.process
 CONFIG = """
@@ -91,36 +90,6 @@ def test_the_status_shows_the_other_gateway(pair: Pair) -> None:
     assert port["down"] is False
 
 
-def test_the_ledgers_of_both_add_up_while_packets_pass(pair: Pair) -> None:
-
-    def text() -> str:
-        done = run("status", "--network", cwd=pair.folder)
-        assert done.returncode in (0, 5), done.stdout  # 5: one stood still for a second
-        return done.stdout if done.returncode == 0 else ""
-
-    wait_until(lambda: text().endswith("  the ledgers add up\n"), what="an answer of both")
-    for client in pair.clients():
-        found = _answered(client)
-        both = {("simulator", "bench"), ("bench", "simulator")}
-        assert {(each["from"], each["to"]) for each in found["links"]} == both
-        assert found["adds_up"]
-        assert found["totals"]["received"] > 0
-
-
-def _answered(client: Client) -> dict[str, Any]:
-    """The sum, when both have answered in time; no link is ever wrong."""
-    found: dict[str, Any] = {}
-
-    def have_answered() -> bool:
-        nonlocal found
-        found = client.network()
-        assert not [each for each in found["links"] if each["adds_up"] is False]
-        return not found["silent"]
-
-    wait_until(have_answered, what="an answer of both")
-    return found
-
-
 @pytest.mark.parametrize("asks_sockets", [False, True])
 def test_a_scan_lists_both_with_what_they_have(pair: Pair, asks_sockets: bool) -> None:
     words = [] if asks_sockets else ["--connect", pair.endpoint]
@@ -139,41 +108,6 @@ def test_a_scan_lists_both_with_what_they_have(pair: Pair, asks_sockets: bool) -
     assert bench["robots"] == {"anchor": ["tx", "rx"]}
     assert bench["listeners"] == {"anchor.rx": {"type": "radio", "channels": [5]}}
     assert (bench["network"], bench["version"]) == ("lab", 1)
-
-
-def test_a_watch_shows_remote_listeners_and_latency(pair: Pair) -> None:
-    words = [*COMMAND, "watch", "--config", "simulator"]
-    shown = environment(pair.folder)
-    with subprocess.Popen(words, env=shown, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        wanted = [
-            ["rover.tx", "-> radio@bench"],
-            ["anchor.tx@bench", "-> rover.rx"],
-            ["gateway@bench", "up; one way p50", "listeners anchor.rx (radio)"],
-        ]
-        for line in process.stdout:
-            wanted = [each for each in wanted if not all(text in line for text in each)]
-            if not wanted:
-                break
-        process.terminate()
-    assert wanted == []
-
-
-def test_a_source_and_a_listener_of_another_gateway_are_names(pair: Pair) -> None:
-    client = pair.client("simulator")
-    for name in ("anchor.tx@bench", "radio@bench"):
-        event = next(iter(client.events(["packet"], [name])))
-        assert name in (event["source"], *event["received_by"])
-
-
-def test_a_recording_has_the_links(pair: Pair) -> None:
-    file = str(pair.folder / "simulator" / "run.pcapng")
-
-    def shown() -> str:
-        return run("show", file, "gateway@bench", cwd=pair.folder).stdout
-
-    wait_until(lambda: "listeners anchor.rx (radio)" in shown(), what="a link")
-    assert "up; one way p50 " in shown()
 
 
 def test_the_metrics_have_the_links(pair: Pair) -> None:

@@ -43,23 +43,6 @@ def test_tools_run_takes_options_for_the_example_and_ends_with_the_hint(tmp_path
     assert Path(hilgw).is_relative_to(ROOT) and os.access(hilgw, os.X_OK)
 
 
-def test_tools_run_passes_everything_else_on(tmp_path: Path) -> None:
-    done = tool("run", "check", "no.yaml", cwd=tmp_path)
-    assert done.returncode == 3 and "no.yaml" in done.stderr
-    done = tool("run", "--version", cwd=tmp_path)
-    assert done.returncode == 0 and done.stdout.startswith("hilgw ")
-
-
-def test_where_hilgw_is_on_the_path_there_is_no_hint(tmp_path: Path) -> None:
-    venv = next(path for path in (ROOT / ".venv", *ROOT.glob(".venv-*")) if path.is_dir())
-    if python := os.environ.get("PYTHON"):
-        version = "import sys; print('%d.%d' % sys.version_info[:2])"
-        number = subprocess.run([python, "-c", version], capture_output=True, text=True, check=True)
-        venv = ROOT / f".venv-{number.stdout.strip()}"
-    done = tool("run", "--version", cwd=tmp_path, PATH=f"{venv}/bin:{os.environ['PATH']}")
-    assert done.returncode == 0 and HINT not in done.stderr
-
-
 def test_tools_test_ends_with_the_hint(tmp_path: Path) -> None:
     done = tool("test", "--version", cwd=ROOT)
     assert done.returncode == 0 and "pytest" in done.stdout + done.stderr

@@ -2,13 +2,9 @@
 robots. And what a gateway does that finds the guardian of one that was killed."""
 
 import os
-import select
 import signal
-import socket
 import subprocess
 import sys
-import threading
-import tty
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,8 +14,9 @@ import pytest
 
 from hilgw.guardian import NAME, leftover
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import COMMAND, environment
+from tests.e2e.running import COMMAND, HOST, environment, free_port
 from tests.e2e.test_guardian import Gateway, all_stop, bench
+from tests.e2e.test_network_ports import serving
 
 __all__ = ["bench"]
 pytestmark = [pytest.mark.process, pytest.mark.wall_clock("serial ports, and processes that end")]
@@ -89,6 +86,9 @@ def test_no_kill_by_name_tree_session_or_group_finds_the_guardian(
     with driving(bench, tmp_path) as gateway:
         pid = gateway.process.pid
         (guardian,) = guardians(pid)
+        with again(tmp_path) as (process, output):  # a second one leaves the guardian alone
+            assert process.wait(60) == 4, output.read_text()
+        assert guardians(pid) == {guardian}
         found: set[int] = set()
         for search in SEARCHES:
             listed = subprocess.run(search, capture_output=True, text=True).stdout.split()
@@ -143,17 +143,6 @@ def test_a_gateway_that_starts_again_ends_a_frozen_guardian_and_the_robot_stops(
     pytest.fail("this machine starts a second guardian before the gateway is killed")
 
 
-def test_the_guardian_of_a_gateway_that_lives_is_left_alone(
-    bench: ModuleType, tmp_path: Path
-) -> None:
-    with driving(bench, tmp_path) as gateway:
-        (guardian,) = guardians(gateway.process.pid)
-        with again(tmp_path) as (process, output):
-            assert process.wait(60) == 4, output.read_text()
-        assert guardians(gateway.process.pid) == {guardian}
-        assert gateway.process.poll() is None
-
-
 @contextmanager
 def again(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
     """A second gateway of the same file."""
@@ -172,64 +161,23 @@ def again(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
         process.wait()
 
 
-class SerialServer(threading.Thread):
-    """Has the port of a robot, and one connection at a time. Its end stops no robot."""
-
-    def __init__(self, port: str) -> None:
-        super().__init__(daemon=True)
-        self._port = os.open(port, os.O_RDWR | os.O_NOCTTY)
-        tty.setraw(self._port)
-        self._server = socket.create_server(("127.0.0.1", 0))
-        self.address = f"port: 'socket://127.0.0.1:{self._server.getsockname()[1]}'"
-        self._ended, self._end = socket.socketpair()
-        self._connection: socket.socket | None = None
-
-    def run(self) -> None:
-        while True:
-            ends = [self._ended, self._server, self._port, self._connection]
-            ready = select.select([each for each in ends if each is not None], [], [])[0]
-            if self._ended in ready:
-                return
-            if self._server in ready:
-                self._connection = self._server.accept()[0]
-            with suppress(OSError):
-                if self._port in ready:
-                    data = os.read(self._port, 4096)
-                    if self._connection is not None:
-                        self._connection.sendall(data)
-            if self._connection in ready and self._connection is not None:
-                data = b""
-                with suppress(OSError):
-                    data = self._connection.recv(4096)
-                if not data:
-                    self._connection.close()
-                    self._connection = None
-                os.write(self._port, data)
-
-    def close(self) -> None:
-        self._end.close()
-        self.join()
-        os.close(self._port)
-        for each in (self._server, self._ended, self._connection):
-            if each is not None:
-                each.close()
-
-
+@pytest.mark.judge("socat")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_robot_behind_a_serial_server_stops(
     bench: ModuleType, tmp_path: Path, number: int
 ) -> None:
-    robot = bench.Robot("create2")
+    """The end of a connection stops no robot."""
+    robot, port = bench.Robot("create2"), free_port()
     robot.start()
-    server = SerialServer(robot.address.removeprefix("port: "))
-    server.start()
-    robot.address = server.address
-    gateway = Gateway(bench, {"create2": robot}, tmp_path)
+    gateway = None
     try:
-        gateway.drive(bench)
-        os.kill(gateway.process.pid, number)
-        all_stop(gateway)
+        with serving(tmp_path, "socket", robot.address.removeprefix("port: "), port):
+            robot.address = f"port: 'socket://{HOST}:{port}'"
+            gateway = Gateway(bench, {"create2": robot}, tmp_path)
+            gateway.drive(bench)
+            os.kill(gateway.process.pid, number)
+            all_stop(gateway)
     finally:
-        gateway.close()
-        server.close()
+        if gateway is not None:
+            gateway.close()
         robot.close()

@@ -4,7 +4,6 @@ import asyncio
 import json
 import math
 import re
-import sys
 import time
 from collections.abc import Coroutine
 from pathlib import Path
@@ -22,12 +21,9 @@ from hilgw.transports.virtual.pty import VirtualPort
 from tests.e2e.lirc import (
     Keys,
     lircd,
-    mode2_lines,
-    mode2_on,
     output_of,
     pulses_of,
     remote,
-    running,
     sent_by_irsend,
     shown_by_irw,
 )
@@ -167,26 +163,6 @@ def in_room(scenario: Any) -> None:
     run(play())
 
 
-@pytest.mark.judge("lircd", "irw")
-def test_lircd_names_the_keys_the_mock_plays(tmp_path: Path) -> None:
-    keys = {"nec": (4, 8), "rc5": (5, 12), "rc6": (4, 12), "sirc": (1, 21)}
-    remotes = [remote(name, {"KEY_OK": code}) for name, code in keys.items()]
-    play = ";".join(f"{name}:{address}:{command}" for name, (address, command) in keys.items())
-
-    async def scenario(room: Room) -> None:
-        port = tmp_path / "ir0"
-        room.add(port, play=play, every_ms=400, stretch_us=50, jitter_us=15)
-        wanted = [f" 00 KEY_OK {name}\n" for name in keys]
-        text = await shown_by_irw(
-            tmp_path, port, remotes, lambda text: all(line in text for line in wanted)
-        )
-        reported = re.findall(r" 00 KEY_OK (\w+)$", text, re.MULTILINE)
-        first = list(keys).index(reported[0])
-        assert reported[:4] == [*list(keys)[first:], *list(keys)[:first]]
-
-    in_room(scenario)
-
-
 @pytest.mark.judge("lircd", "irsend")
 @pytest.mark.parametrize("name", ["nec", "rc5", "rc6", "sirc"])
 def test_what_irsend_sends_decodes_in_our_codec(name: str, tmp_path: Path) -> None:
@@ -245,31 +221,6 @@ def as_lines(light: list[int]) -> list[str]:
 def pair_of(name: str, frame: list[int]) -> tuple[int, int] | None:
     code = codec(name).decode(frame)
     return (code.address, code.command) if isinstance(code, Code) else None
-
-
-@pytest.mark.judge("mode2", "lircd", "irw")
-def test_the_mock_command_serves_any_client(tmp_path: Path) -> None:
-    """`hilgw mock ir_toy --link ./ir0 --set play=nec:0x04:0x08`, one client after the other."""
-    command = [sys.executable, "-m", "hilgw", "mock", "ir_toy", "--link", str(tmp_path / "ir0")]
-    command += ["--set", "play=nec:0x04:0x08", "--ready-file", str(tmp_path / "ready")]
-
-    async def scenario() -> None:
-        port = tmp_path / "ir0"
-        async with running(tmp_path / "mock", *command):
-            await until((tmp_path / "ready").exists, what="the mock")
-            begun = time.monotonic()
-            async with mode2_on(tmp_path, port) as mode2:
-                await until(lambda: len(mode2_lines(mode2.text)) > 3, what="three signals")
-            took = time.monotonic() - begun
-            signals = mode2_lines(mode2.text)[1:3]
-            remotes = [remote("nec", {"KEY_OK": (4, 8)})]
-            await shown_by_irw(tmp_path, port, remotes, lambda text: " 00 KEY_OK nec\n" in text)
-        for signal in signals:
-            assert codec("nec").decode(signal[:67]) == Code(4, 8)
-            assert sum(signal) == pytest.approx(1_000_000, abs=1_000)  # every second
-        assert took >= 2  # it plays in real time
-
-    run(scenario())
 
 
 # --- the whole gateway ----------------------------------------------------------------------------

@@ -9,7 +9,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -81,7 +80,7 @@ def test_a_robot_sends_through_a_port_server_that_starts_late_and_stops(
 
 
 @contextmanager
-def answering(first: bytes, *, closes: bool) -> Iterator[tuple[str, bytearray]]:
+def answering(first: bytes) -> Iterator[tuple[str, bytearray]]:
     """A server that sends this to each client; gives its address, and what it receives."""
     listening = socket.create_server((HOST, 0))
     received = bytearray()
@@ -89,7 +88,7 @@ def answering(first: bytes, *, closes: bool) -> Iterator[tuple[str, bytearray]]:
     def serve(connection: socket.socket) -> None:
         with connection, suppress(OSError):
             connection.sendall(first)
-            while not closes and (data := connection.recv(1000)):
+            while data := connection.recv(1000):
                 received.extend(data)
 
     def accept() -> None:
@@ -107,31 +106,18 @@ def answering(first: bytes, *, closes: bool) -> Iterator[tuple[str, bytearray]]:
         thread.join(DEADLINE_S)
 
 
-def run_at(address: str, config: str, port: str, cwd: Path, kind: str) -> tuple[int, str, Any]:
-    """The exit code, the output and the report of a gateway at this address."""
-    given = ["--set", "network_ports=true", "--set", f"{port}={kind}://{address}"]
-    options = ["--duration", "2s", "--report", "out.json", "--ready-file", "ready"]
-    arguments = ["--config", str(ROOT / "configs" / config), "--backend", "real", *given, *options]
-    done = run(*arguments, cwd=cwd)
-    report = cwd / "out.json"
-    content = json.loads(report.read_text()) if report.exists() else None
-    return done.returncode, done.stdout + done.stderr, content
-
-
 @pytest.mark.process
 @pytest.mark.parametrize(
     ("config", "port"),
-    [
-        ("uart.yaml", "adapters.uart0.port"),
-        ("xbee.yaml", "adapters.xbee0.port"),
-        ("create2.yaml", "robots.create.body.port"),
-    ],
+    [("xbee.yaml", "adapters.xbee0.port"), ("create2.yaml", "robots.create.body.port")],
 )
 def test_no_byte_leaves_to_a_telnet_server(tmp_path: Path, config: str, port: str) -> None:
-    with answering(b"\xff\xfd\x2c\xff\xfb\x03", closes=False) as (address, received):
-        code, output, _ = run_at(address, config, port, tmp_path, "socket")
-    assert code == 4 and received == b""
-    assert "use rfc2217://, or its raw address" in output
+    with answering(b"\xff\xfd\x2c\xff\xfb\x03") as (address, received):
+        given = ["--set", "network_ports=true", "--set", f"{port}=socket://{address}"]
+        arguments = ["--config", str(ROOT / "configs" / config), "--backend", "real", *given]
+        done = run(*arguments, "--duration", "2s", cwd=tmp_path)
+    assert done.returncode == 4 and received == b""
+    assert "use rfc2217://, or its raw address" in done.stdout + done.stderr
 
 
 def test_it_must_be_allowed(tmp_path: Path) -> None:
@@ -197,43 +183,29 @@ class Middlebox:
 def test_a_middlebox_that_swallows_all_costs_one_connection(tmp_path: Path) -> None:
     """TCP sees no loss. The silence of the robot does, and it is stopped on another connection;
     so is one that answers nothing from its first byte on."""
-    ports = dict(zip(("socket", "rfc2217"), (free_port(), free_port()), strict=True))
-    folders = [tmp_path / each for each in ("mock", "bridge", *ports)]
+    port, link = free_port(), str(tmp_path / "c2")
+    folders = [tmp_path / "mock", tmp_path / "bridge"]
     for folder in folders:
         folder.mkdir()
-    link = str(folders[0] / "c2")
-    listen = ["--listen", f"{HOST}:{ports['socket']}", "--rfc2217", f"{HOST}:{ports['rfc2217']}"]
-    with (
-        Gateway(folders[0], ["mock", "create2", "--link", link]),
-        Gateway(folders[1], ["bridge", link, "--baud", "115200", *listen]),
-    ):
-        for kind, port in ports.items():
-            box = Middlebox(port)
-            try:
-                lose_connections(box, kind, tmp_path / kind)
-            finally:
-                box.close()
-
-
-def lose_connections(box: Middlebox, kind: str, folder: Path) -> None:
-    """Run a gateway on a robot behind this middlebox, and break its connections."""
-    url = f"{kind}://{HOST}:{box.port}"
-    given = ["--set", "network_ports=true", "--set", f"robots.create.body.port={url}"]
-    config = ["--config", str(ROOT / "configs" / "create2.yaml"), "--backend", "real", *given]
-    with Gateway(folder, config) as running:
-        wait_until(lambda: ups(running) == 1, what="the robot")
-        box.break_now()
-        wait_until(lambda: ups(running) == 2, what="it on another connection")
-        assert "silent for 0.5 s" in running.text()
-        if kind == "socket":  # an rfc2217:// port is up after its negotiation only
-            box.swallows = True
-            box.break_now()
-            wait_until(lambda: "no answer on this" in running.text(), what="silence")
-            box.swallows = False
-            wait_until(lambda: ups(running) == 3, what="it on a third one")
-        else:  # a robot that answers stays on its connection
-            with pytest.raises(AssertionError, match="a third one"):
-                wait_until(lambda: box.accepted > 2, "a third one", timeout_s=12)
+    bridge = ["bridge", link, "--baud", "115200", "--listen", f"{HOST}:{port}"]
+    with Gateway(folders[0], ["mock", "create2", "--link", link]), Gateway(folders[1], bridge):
+        box = Middlebox(port)
+        try:
+            url = f"socket://{HOST}:{box.port}"
+            given = ["--set", "network_ports=true", "--set", f"robots.create.body.port={url}"]
+            config = ["--config", str(ROOT / "configs" / "create2.yaml"), "--backend", "real"]
+            with Gateway(tmp_path, [*config, *given]) as running:
+                wait_until(lambda: ups(running) == 1, what="the robot")
+                box.break_now()
+                wait_until(lambda: ups(running) == 2, what="it on another connection")
+                assert "silent for 0.5 s" in running.text()
+                box.swallows = True
+                box.break_now()
+                wait_until(lambda: "no answer on this" in running.text(), what="silence")
+                box.swallows = False
+                wait_until(lambda: ups(running) == 3, what="it on a third one")
+        finally:
+            box.close()
 
 
 def ups(gateway: Gateway) -> int:

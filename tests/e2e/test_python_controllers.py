@@ -9,13 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 from hilgw.testing.sim import wait_until
 from tests.e2e.running import (
     COMMAND,
     HOST,
-    ROOT,
     Gateway,
     environment,
     free_port,
@@ -78,26 +76,6 @@ def test_a_program_is_started_restarted_and_ended(tmp_path: Path) -> None:
     assert program["exit_codes"][1] in (0, -signal.SIGTERM)
 
 
-def test_a_program_in_the_place_of_a_wc2ec_controller(tmp_path: Path) -> None:
-    """configs/create2.yaml has the node numbers of R2020a: hilgw's API does not depend on them."""
-    config = yaml.safe_load((ROOT / "configs" / "create2.yaml").read_text())
-    assert config["webots"] < "R2023a"
-    config["robots"]["create"]["controller"] = {"kind": "python", "file": "brain.py"}
-    (tmp_path / "c.yaml").write_text(yaml.safe_dump(config))
-    (tmp_path / "brain.py").write_text(
-        "import math\nfrom controller import Robot\nrobot = Robot()\n"
-        "wheel = robot.getDevice('left wheel motor')\nwheel.setPosition(math.inf)\n"
-        "wheel.setVelocity(2)\nfor _ in range(5): robot.step()\n"
-        "print('drove', wheel.getTargetPosition())\n"
-    )
-    options = ["--config", "c.yaml", *patient("create")]
-    with Gateway(tmp_path, options) as gateway:
-        wait_until(lambda: "drove inf" in gateway.text(), what="the program")
-        gateway.stop()
-        text = gateway.text()
-    assert "ended without notice" not in text and "is not a Robot" not in text
-
-
 SAFETY = "    safety: {command_timeout_s: 60}\n"  # how long time waits for the program at most
 SLOW_TO_LEAVE = """
 import time
@@ -129,30 +107,6 @@ def test_a_program_runs_at_any_speed_and_is_ended_in_real_time(tmp_path: Path) -
     assert float(seconds) < 102  # the last bytes leave in simulated time, the program does not
 
 
-def test_a_missing_program_is_an_error_of_the_configuration(tmp_path: Path) -> None:
-    (tmp_path / "rover.yaml").write_text(ROBOT)
-    code, _, error = in_process("check", "rover.yaml", cwd=tmp_path)
-    assert code == 3 and "rover.yaml:" in error
-    assert "there is no file brain.py" in error
-
-
-def test_a_copy_of_the_shipped_configuration_runs_its_program(tmp_path: Path) -> None:
-    """`hilgw example python-controller > my.yaml` copies the configuration alone."""
-    copied = run("example", "python-controller", cwd=tmp_path)
-    (tmp_path / "my.yaml").write_text(copied.stdout)
-    assert run("check", "my.yaml", cwd=tmp_path).returncode == 0
-
-
-SCRIPT = """
-import os
-import sys
-from controller import Robot
-assert "HILGW_EXEC" in os.environ  # `exec` names a program without a Robot()
-robot = Robot()
-assert "HILGW_EXEC" not in os.environ
-print(robot.getName(), [robot.step(32) for _ in range(3)], round(robot.getTime(), 3), sys.argv[1:])
-sys.exit(7)
-"""
 OPEN = """
 version: 1
 medium: {{step_ms: 32}}
@@ -161,15 +115,6 @@ robots:
     devices: {{tx: {{node: Emitter}}}}
     controller: {{kind: webots, listen: "tcp://{host}:{port}"}}
 """
-
-
-def test_exec_runs_a_script_against_a_gateway_and_passes_its_exit_code_on(tmp_path: Path) -> None:
-    (tmp_path / "open.yaml").write_text(OPEN.format(host=HOST, port=free_port()))
-    (tmp_path / "script.py").write_text(SCRIPT)
-    with Gateway(tmp_path, ["--config", "open.yaml", *patient("r 1")]):
-        done = run("exec", "open.yaml", "script.py", "--fast", cwd=tmp_path)
-    assert done.stderr == "" and done.returncode == 7
-    assert done.stdout.startswith("r 1 [0, 0, 0] ") and done.stdout.endswith("['--fast']\n")
 
 
 def test_exec_finds_the_local_socket_of_a_robot_without_an_address(tmp_path: Path) -> None:
@@ -278,20 +223,6 @@ def test_exec_takes_the_address_of_the_environment(
         assert code == 5 and f"hilgw: {wrong}: " in errors
 
 
-def test_exec_names_the_mock_that_has_the_robot(tmp_path: Path) -> None:
-    port = free_port()
-    text = OPEN.format(host=HOST, port=port).replace("webots,", "webots, backend: mock,")
-    (tmp_path / "open.yaml").write_text(text)
-    (tmp_path / "script.py").write_text(SCRIPT)
-    with Gateway(tmp_path, ["--config", "open.yaml", *patient("r 1")]) as gateway:
-        wait_until(lambda: "up: Webots controller" in gateway.text())
-        done = run("exec", "open.yaml", "script.py", cwd=tmp_path)
-        fix = "start the gateway with --set 'robots.r 1.controller.backend=real'"
-        wait_until(lambda: f"robot 'r 1' has a controller, a mock: {fix}" in gateway.text())
-    assert f"a mock controller has the robot; {fix}" in done.stderr and done.returncode == 1
-    assert "Traceback" not in done.stderr
-
-
 def test_exec_runs_a_program_in_a_python_of_its_own(tmp_path: Path) -> None:
     """A Python without hilgw gets hilgw, and none of the packages beside it."""
     own = tmp_path / "own"
@@ -306,30 +237,3 @@ def test_exec_runs_a_program_in_a_python_of_its_own(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == (f"{own} None r 1\n", "")
     done = run("exec", "--python", "nix", "open.yaml", "script.py", cwd=tmp_path)
     assert "nix: --python: there is no such program" in done.stderr and done.returncode == 2
-
-
-FREEZES = """
-import time
-from controller import Robot
-robot = Robot()
-robot.step()
-time.sleep(60)
-"""
-
-
-@pytest.mark.wall_clock("a program is named after 5 s without a step")
-def test_a_program_that_does_not_step_is_named(tmp_path: Path) -> None:
-    _, rover = ROBOT.split("  rover:")
-    other = rover.replace("brain.py", "other.py").replace("27015", "27017")
-    (tmp_path / "rover.yaml").write_text(f"{ROBOT}  other:{other}")
-    (tmp_path / "brain.py").write_text(FREEZES)
-    (tmp_path / "other.py").write_text("import time; time.sleep(60)")
-    runs = "controller the program {}.py runs, and has {} for 5 s"
-    lines = [
-        f"rover.{runs.format('brain', 'not called robot.step')}",
-        f"other.{runs.format('other', 'no Robot()')}",
-    ]
-    options = [*patient("rover"), *patient("other")]
-    with Gateway(tmp_path, ["--config", "rover.yaml", *options]) as gateway:
-        wait_until(lambda: all(line in gateway.text() for line in lines), what="both names")
-        assert [gateway.text().count(line) for line in lines] == [1, 1]

@@ -138,16 +138,6 @@ def test_every_exit_code_has_a_row() -> None:
     assert 8 in wanted
 
 
-def test_make_has_the_same_two_commands() -> None:
-    for target, tool in (("run", "tools/run"), ("test", "tools/test")):
-        done = subprocess.run(
-            ["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True
-        )
-        assert done.stdout.strip() == tool
-    for tool in ("tools/run", "tools/test", ".ci/run"):
-        assert os.access(ROOT / tool, os.X_OK)
-
-
 def test_another_python_has_a_venv_of_its_own(tmp_path: Path) -> None:
     script = '. tools/setup.sh && echo "$venv"'
     for python, venv in (("", ".venv"), (sys.executable, ".venv-{}.{}".format(*sys.version_info))):
@@ -160,32 +150,6 @@ def test_another_python_has_a_venv_of_its_own(tmp_path: Path) -> None:
         done = subprocess.run([ROOT / tool], env=environ, capture_output=True, text=True)
         assert (done.returncode, done.stdout) == (1, "")
         assert "PYTHON=python0 does not run" in done.stderr
-
-
-def test_each_python_of_the_machine_can_run_the_tests(tmp_path: Path) -> None:
-    """With Pythons that only print: which of them are found, and what happens when one fails."""
-    (tmp_path / "tools").mkdir()
-    script = tmp_path / "tools" / "test_pythons"
-    script.write_text((ROOT / "tools" / "test_pythons").read_text())
-    (tmp_path / "tools" / "test").write_text('echo "$PYTHON $*"; [ "$PYTHON" != python3.13 ]\n')
-    (tmp_path / "tools" / "test").chmod(0o700)
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    for version, program in (("11", "false"), ("12", "true"), ("13", "true"), ("14", "false")):
-        (folder / f"python3.{version}").symlink_to(f"/bin/{program}")
-    environ = {"PATH": f"{folder}:/usr/bin:/bin", "PYENV_ROOT": str(tmp_path / "none")}
-    command = ["sh", str(script), "-k", "one"]
-    done = subprocess.run(command, env=environ, capture_output=True, text=True)
-    assert done.stdout.splitlines() == [
-        "Python 3.11: not on this machine",
-        "Python 3.12: python3.12",
-        "python3.12 -k one",
-        "Python 3.13: python3.13",
-        "python3.13 -k one",
-        "Python 3.14: not on this machine",
-        "failed with Python 3.13",
-    ]
-    assert done.returncode == 1
 
 
 PYTHON = """#!/bin/sh
@@ -220,14 +184,3 @@ def test_the_lower_bounds_are_installed_exactly_and_tested(tmp_path: Path) -> No
     for word in done.stdout.splitlines()[-1].split():
         if word.startswith("tests/"):
             assert (ROOT / word).exists(), word
-
-
-def test_a_library_without_a_lower_bound_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "tools").mkdir()
-    script = tmp_path / "tools" / "test_lower_bounds"
-    script.write_text((ROOT / "tools" / "test_lower_bounds").read_text())
-    text = (ROOT / "pyproject.toml").read_text()
-    (tmp_path / "pyproject.toml").write_text(text.replace('"crcmod>=1.7"', '"crcmod"'))
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "pyproject.toml: 'crcmod' has no lower bound; write NAME>=VERSION\n"

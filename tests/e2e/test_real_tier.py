@@ -8,27 +8,15 @@ import tty
 from contextlib import ExitStack
 from pathlib import Path
 
-import pytest
-
 from tests.e2e.running import ROOT, Gateway
 
 
 def pytest_of(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/real"]
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.run(
-        [*command, *arguments],
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+        [*command, *arguments], cwd=ROOT, text=True, timeout=180, check=False, **streams
     )
-
-
-def test_without_a_device_there_are_none() -> None:
-    done = pytest_of("--collect-only")
-    assert "no tests collected" in done.stdout
 
 
 class LoopPlug:
@@ -55,26 +43,25 @@ class LoopPlug:
         os.close(self.slave)
 
 
-@pytest.mark.parametrize(("wrong", "passes"), [(b"a", True), (b"b", False)])
-def test_a_loop_plug(wrong: bytes, passes: bool) -> None:
-    plug = LoopPlug(wrong, b"a")
-    picked = () if passes else ("-k", "all_values and posix and 115200")
+def test_a_line_that_alters_a_byte_fails() -> None:
+    plug = LoopPlug(b"b", b"a")
     try:
-        done = pytest_of("--loop-plug", plug.path, *picked)
+        done = pytest_of("--loop-plug", plug.path, "-k", "all_values and posix and 115200")
     finally:
         plug.end()
-    assert (done.returncode == 0) == passes, done.stdout + done.stderr
+    assert "1 failed" in done.stdout, done.stdout + done.stderr
 
 
-def test_an_xbee_and_robots(tmp_path: Path) -> None:
+def test_a_loop_plug_an_xbee_and_robots(tmp_path: Path) -> None:
     kinds = ("xbee", "epuck", "create2", "dynamixel")
-    options: list[str] = []
     with ExitStack() as running:
+        plug = LoopPlug(b"a", b"a")
+        running.callback(plug.end)
+        options = ["--loop-plug", plug.path]
         for kind in kinds:
             bench = tmp_path / kind
             bench.mkdir()
             running.enter_context(Gateway(bench, ["mock", kind, "--link", "./robot"]))
             options += [f"--{kind}", str(bench / "robot")]
         done = pytest_of(*options)
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert "5 passed" in done.stdout
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -5,13 +5,9 @@ import os
 import resource
 import signal
 import subprocess
-import sys
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
 from hilgw.record.pcapng import RecordingError
 from hilgw.record.recording import Recording
@@ -21,7 +17,6 @@ from tests.e2e.running import (
     ROOT,
     Gateway,
     environment,
-    in_process,
     run,
     run_program,
 )
@@ -152,48 +147,6 @@ def test_a_disk_that_takes_no_more_ends_no_run(tmp_path: Path) -> None:
     assert (found.truncated, found.error) == (False, None)
 
 
-CONFIG = """
-version: 1
-backend: loopback
-robots:
-  rover:
-    devices:
-      tx: {node: Emitter, channel: 5}
-    controller: {kind: beacon, emitter: tx, period_ms: 10}
-    motion: {kind: waypoints, points: [[0, 0, 0], [2, 0, 0]], speed: 1, closed: false}
-  mast:
-    devices:
-      rx: {node: Receiver, channel: 5}
-    position: [1, 0, 0]
-"""
-RUN = ("run", "lab.yaml", "--speed", "max", "--duration", "3s", "--report", "report.json")
-
-
-def poses_of(path: Path) -> list[dict[str, Any]]:
-    return [each for each in Recording(path).events() if each["event"] == "placed"]
-
-
-@pytest.mark.process
-def test_poses_of_a_moving_object_have_a_rate(tmp_path: Path) -> None:
-    (tmp_path / "lab.yaml").write_text(CONFIG)
-    assert run(*RUN, "--record", "all.pcapng", cwd=tmp_path).returncode == 0
-    few = ("--set", "record={poses_hz: 10, at_start: false}", "--record", "few.pcapng")
-    done = run(*RUN, *few, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    every, some = (poses_of(tmp_path / f"{name}.pcapng") for name in ("all", "few"))
-    moving = [each["time_ns"] for each in some if each["name"] == "rover"]
-    assert len(every) > 150 and 18 <= len(moving) <= 23
-    assert all(later - now >= 90_000_000 for now, later in pairwise(moving[1:-1]))
-    assert some[-1]["position"] == every[-1]["position"] == [2, 0, 0]  # where it stands at the end
-    recorded = json.loads((tmp_path / "report.json").read_text())["recordings"]["few.pcapng"]
-    assert recorded["poses_left_out"] == len(every) - len(some)
-    assert f"{recorded['poses_left_out']} poses left out" in done.stdout
-    left_out = [e for e in Recording(tmp_path / "few.pcapng").events() if e["event"] == "left_out"]
-    assert sum(each["sampled"]["placed"] for each in left_out) == recorded["poses_left_out"]
-    code, shown, _ = in_process("show", "few.pcapng", cwd=tmp_path)
-    assert code == 0 and "left out: " in shown and " of placed" in shown
-
-
 FAST = ("--speed", "max", "--duration", "3s")
 
 
@@ -224,65 +177,3 @@ def test_options_of_a_replay_need_one(tmp_path: Path) -> None:
 
 
 EMULATED = ROOT / "configs" / "firmware-emulated.yaml"
-ECHO = """
-import os
-while data := os.read(0, 100):
-    os.write(1, data.replace(b"ping", b"pong"))
-"""
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> str:
-    """A robot whose packets a program answers; its real port does not exist."""
-    (tmp_path / "echo.py").write_text(ECHO)
-    board = {
-        "kind": "uart", "port": "/dev/serial/by-id/none", "channel": 1, "framing": "lines",
-        "mock": {"program": f"{sys.executable} -IS echo.py"},
-    }  # fmt: skip
-    robot = {
-        "devices": {
-            "tx": {"node": "Emitter", "type": "serial", "channel": 1},
-            "rx": {"node": "Receiver", "type": "serial", "channel": 1},
-        },
-        "controller": {
-            "kind": "beacon", "emitter": "tx", "receiver": "rx",
-            "period_ms": 100, "payload": "ping {n}",
-        },
-    }  # fmt: skip
-    config = {"version": 1, "robots": {"rover": robot}, "adapters": {"board": board}}
-    (tmp_path / "run.yaml").write_text(yaml.safe_dump(config))
-    return "run.yaml"
-
-
-def received(gateway: Gateway) -> int:
-    return int(gateway.report()["stations"]["rover.rx"]["delivered"])
-
-
-def test_mock_real_and_replay_of_one_file(file: str, tmp_path: Path) -> None:
-    options = ["--config", file, "--backend", "mock", "--record", "run.pcapng"]
-    with Gateway(tmp_path, options) as running:
-        wait_until(lambda: received(running) > 2, what="answered")
-        assert '"pong 1" 6 B  -> rover.rx' in running.text()
-        assert running.stop() == 130
-    (tmp_path / "echo.py").unlink()
-    with Gateway(tmp_path, ["--config", file, "--replay", "run.pcapng"]) as running:
-        wait_until(lambda: received(running) > 2, what="replayed")
-        assert '"pong 1" 6 B  -> rover.rx' in running.text()
-        assert running.stop() == 130
-    real = run("--config", file, "--backend", "real", "--duration", "1s", cwd=tmp_path)
-    assert "/dev/serial/by-id/none: cannot open: No such file or directory" in real.stderr
-
-
-def test_without_qemu_the_shipped_file_names_its_package(tmp_path: Path) -> None:
-    """Python alone is found. The processor time is bounded: wall clock depends on the machine."""
-    (tmp_path / "bin").mkdir()
-    before = os.times()
-    done = run_program(
-        sys.executable, "-m", "hilgw", "--config", str(EMULATED), "--duration", "9s",
-        cwd=tmp_path, PATH=str(tmp_path / "bin"),
-    )  # fmt: skip
-    after = os.times()
-    assert done.returncode == 3
-    assert "mouse.controller: program 'qemu-system-arm' is not there" in done.stderr
-    assert "apt-get install qemu-system-arm" in done.stderr
-    assert after.children_user - before.children_user < 2

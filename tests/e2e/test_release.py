@@ -172,12 +172,6 @@ def test_what_cannot_be_handed_over_is_refused_and_changes_nothing(gateway: Gate
     assert is_up(gateway)
 
 
-def test_a_mock_has_no_real_port(tmp_path: Path) -> None:
-    with Gateway(tmp_path, ["--config", "uart"]) as gateway:
-        done = run("release", "uart0", "--", "true", cwd=gateway.cwd)
-    assert done.returncode == 1 and "there is no real port to hand over" in done.stderr
-
-
 def test_a_robot_is_stopped_first_and_the_guardian_lets_go(
     bench: ModuleType, tmp_path: Path
 ) -> None:

@@ -1,7 +1,6 @@
-"""`hilgw scan` on the mocks: kind, rate and network of a module; what a mock lists."""
+"""`hilgw scan` on the mocks: kind, rate and network of a module."""
 
 import json
-import re
 from pathlib import Path
 
 from tests.e2e.running import Gateway, in_process, run
@@ -45,35 +44,3 @@ def test_no_module_is_5_and_no_port_is_4(tmp_path: Path) -> None:
     done = run("scan", "./nothing", cwd=tmp_path)
     assert done.returncode == 4
     assert "./nothing" in done.stderr
-
-
-def test_an_unknown_kind_is_a_usage_error(tmp_path: Path) -> None:
-    code, _, error = in_process("scan", "./a", "--kind", "xbe", cwd=tmp_path)
-    assert code == 2
-    assert "xbee" in error
-
-
-def test_errors_are_reported_with_their_position(tmp_path: Path) -> None:
-    (tmp_path / "bad.yaml").write_text(
-        "version: 1\n"
-        "adapters:\n"
-        "  ir0:\n"
-        "    kind: ir_toy\n"
-        "    port: /dev/ttyACM0\n"
-        "    code: rc5\n"
-        "    mapping: {by: address, table: {4: {address: 32}}}\n"
-    )
-    code, _, error = in_process("check", "bad.yaml", cwd=tmp_path)
-    assert code == 3
-    assert "9600 is slower than the infra-red code" in error
-    assert "bad.yaml:7:" in error
-    assert "32 is not a valid address of RC5; use 0 to 31" in error
-
-
-def test_the_mock_lists_its_parameters(tmp_path: Path) -> None:
-    code, listed, _ = in_process("mock", "ir_toy", "--list", cwd=tmp_path)
-    assert code == 0
-    assert re.search(r"^play +keys that a remote control", listed, re.MULTILINE)
-    code, _, error = in_process("mock", "ir_toy", "--set", "play=nec:4", cwd=tmp_path)
-    assert code == 2
-    assert "'nec:4' is not NAME:ADDRESS:COMMAND" in error

@@ -17,6 +17,5 @@ def test_the_metrics_are_there_whatever_slow_clients_do(tmp_path: Path) -> None:
     with Gateway(tmp_path, options) as gateway:
         limit_descriptors(gateway.process.pid)
         with slow_clients(port, MANY, HOST):
-            for _ in range(3):
-                with urlopen(f"http://{HOST}:{port}/metrics", timeout=DEADLINE_S) as answer:
-                    assert b"hilgw_info" in answer.read()
+            with urlopen(f"http://{HOST}:{port}/metrics", timeout=DEADLINE_S) as answer:
+                assert b"hilgw_info" in answer.read()

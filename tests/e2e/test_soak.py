@@ -76,13 +76,6 @@ def test_the_checker_finds_altered_and_misdirected_packets(numbered: ModuleType)
     assert checker.received == 0
 
 
-def test_a_robot_is_driven_beside_busy_programs(tmp_path: Path) -> None:
-    options = ("--minutes", "0.02", "--programs", "2")
-    done = run_program(sys.executable, str(BENCH / "guardian_soak.py"), *options, cwd=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "no stop" in done.stdout
-
-
 def test_the_firmware_stops_its_motors_when_the_gateway_freezes(tmp_path: Path) -> None:
     """On TCP nothing but its own watchdog does: the script fails when the motor keeps turning."""
     command = (sys.executable, str(BENCH / "watchdog.py"), "--runs", "1", "--only", "tcp")
@@ -90,12 +83,3 @@ def test_the_firmware_stops_its_motors_when_the_gateway_freezes(tmp_path: Path) 
     assert done.returncode in (0, 1), done.stderr
     assert "Traceback" not in done.stderr
     assert "tcp, SIGSTOP to motor 0, 1 runs: p50 " in done.stdout
-
-
-def test_the_time_to_a_stop_is_measured_from_its_cause(tmp_path: Path) -> None:
-    options = ("--runs", "1", "--body", "create2", "--cause", "FIN", "--cause", "Ctrl-C")
-    done = run_program(sys.executable, str(BENCH / "stop_times.py"), *options, cwd=tmp_path)
-    assert done.returncode in (0, 1) and not done.stderr, done.stderr
-    found = [line.strip("| ").split(" | ") for line in done.stdout.splitlines() if "| 1 |" in line]
-    assert [row[:2] for row in found] == [["create2", "FIN"], ["create2", "Ctrl-C"]]
-    assert all(0 < float(row[5]) < 10_000 for row in found)

@@ -1,16 +1,11 @@
 """`--speed`: the installed command in simulated time."""
 
 import json
-import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import DEADLINE_S, ROOT, Gateway, environment, in_process, run
+from tests.e2e.running import ROOT, Gateway, in_process, run
 
 SWARM = str(ROOT / "configs" / "swarm.yaml")
 LOOP = str(ROOT / "configs" / "wc2ec.yaml")
@@ -21,22 +16,6 @@ def report_of(folder: Path, config: str, *options: str) -> tuple[dict[str, Any],
     done = run(*arguments, cwd=folder)
     assert done.returncode == 0, done.stderr
     return json.loads((folder / "out.json").read_text()), done.stdout
-
-
-def test_a_minute_of_the_swarm_takes_less(tmp_path: Path) -> None:
-    report, shown = report_of(tmp_path, SWARM, "--speed", "max", "--duration", "60")
-    assert report["duration_s"] == 60.0
-    assert report["ledger"] == {"adds_up": True, "violations": []}
-    speed = report["speed"]
-    assert speed["set"] == "max"
-    assert speed["achieved"] == pytest.approx(60 / speed["real_s"], rel=0.01)
-    assert speed["achieved"] > 1
-    assert re.search(
-        r"^summary after 60\.0 s of simulated time, in \S+ s, \S+ times real", shown, re.M
-    )
-    stamps = [float(stamp) for stamp in re.findall(r"^ +(\d+\.\d{3})  ", shown, re.M)]
-    assert stamps == sorted(stamps)
-    assert 59 < stamps[-1] <= 60
 
 
 def test_equal_runs_give_equal_reports_and_lines(tmp_path: Path) -> None:
@@ -64,60 +43,3 @@ def test_hardware_is_refused_before_it_is_opened(tmp_path: Path) -> None:
     assert "a real port runs in real time, not at speed 2; run with --backend mock" in done.stderr
     code, _, error = in_process("check", SWARM, "--backend", "real", "--speed", "max", cwd=tmp_path)
     assert (code, error.count("not at speed max")) == (3, 2)
-
-
-# --- a Webots controller, which is a process of its own -------------------------------------------
-
-STEPPED = """
-version: 1
-speed: max
-medium: {step_ms: 32}
-robots:
-  brain:
-    devices: {tx: {node: Emitter, type: radio, channel: 1}}
-    controller: {kind: webots, listen: "tcp://127.0.0.1:0"}
-    safety: {command_timeout_s: %s}
-  ear: {devices: {rx: {node: Receiver, type: radio, channel: 1}}}
-"""
-BRAIN = """
-import signal, sys
-from controller import Robot
-robot = Robot()
-for n in range(30):
-    assert robot.step(32) == 0
-    sum(range(50_000))
-    robot.getDevice("tx").send(b"%d" % n)
-print(robot.getTime(), flush=True)
-"""
-FREEZE = "signal.pause()"
-
-
-class Stepped:
-    """A gateway at speed max, and a controller that connects to it."""
-
-    def __init__(self, folder: Path, program: str, timeout_s: float) -> None:
-        (folder / "c.yaml").write_text(STEPPED % timeout_s)
-        options = ["--config", "c.yaml", "--duration", "20", "--report", "out.json"]
-        self.gateway = Gateway(folder, options)
-        at = re.search(r"listening on (\S+:\d+)", self.gateway.text())
-        assert at
-        more = {"WEBOTS_CONTROLLER_URL": f"tcp://{at[1]}/brain"}
-        env = environment(folder, **more)
-        env["PYTHONPATH"] = f"{ROOT}:{ROOT / 'hilgw' / 'api' / 'path'}"
-        self.controller = subprocess.Popen(
-            [sys.executable, "-c", program], env=env, stdout=subprocess.PIPE, text=True
-        )
-
-    def end(self) -> None:
-        self.gateway.process.wait(DEADLINE_S)
-        self.gateway.stop()
-        self.controller.kill()
-        self.controller.communicate()
-
-
-def test_time_waits_for_a_frozen_controller_until_its_deadline(tmp_path: Path) -> None:
-    running = Stepped(tmp_path, BRAIN + FREEZE, timeout_s=2)
-    running.end()
-    shown = running.gateway.text()
-    assert "no request for 2 s: simulated time goes on without it" in shown
-    assert json.loads((tmp_path / "out.json").read_text())["duration_s"] >= 20

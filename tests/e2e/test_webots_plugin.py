@@ -120,7 +120,14 @@ def bench(
 
 def test_motors_move_and_the_values_have_webots_units(bench: Bench) -> None:
     host = bench.host
-    bench.drive()
+    host.emit(f"target {host.tags[LEFT]} 1.5")  # position control
+    assert host.start()
+    host.motor(VELOCITY, LEFT, 3.0)
+    host.step(3)
+    assert bench.speed == (0, 0)
+    host.motor(POSITION, LEFT, math.inf)
+    host.step()
+    wait_until(lambda: bench.speed == (93, 0), what="velocity control")
     for name in (ENCODER, "cliff_left", "bumper_left"):
         host.enable(name)
     first = host.step_until(ENCODER)[0]
@@ -138,7 +145,29 @@ def test_motors_move_and_the_values_have_webots_units(bench: Bench) -> None:
     host.values.clear()
     host.step(3)
     assert ENCODER not in host.values and "cliff_left" in host.values
+    for _ in range(2):  # what the robot does not have
+        host.enable("camera")
+        host.enable("cliff_right")
+        host.step()
+        host.ask("every")
     assert not host.has_failed
+    text = host.text()
+    assert text.count("no device 'camera'") == 1
+    assert text.count("'cliff_right' is a device of another type") == 1
+    assert text.count("camera_set_fov") == text.count("display_draw_line") == 1
+
+
+def test_a_second_controller_and_an_unknown_robot_are_refused(bench: Bench) -> None:
+    bench.drive()
+    folder = bench.folder / "second"
+    folder.mkdir()
+    runtime = str(bench.folder / "run")
+    with PluginHost(bench.built, folder, "create", CREATE, XDG_RUNTIME_DIR=runtime) as second:
+        assert not second.start()
+        assert not second.start("rover") and "rover.plugin" in second.text()
+        assert not second.start("x" * 200) and "too long" in second.text()
+    bench.host.step()
+    assert not bench.host.has_failed and bench.speed == (93, 0)
 
 
 def test_back_to_simulation_stops_it_and_it_starts_again(bench: Bench) -> None:
@@ -153,18 +182,6 @@ def test_back_to_simulation_stops_it_and_it_starts_again(bench: Bench) -> None:
     bench.host.step()
     assert bench.speed == (0, 0)  # what was commanded before is not repeated
     assert bench.host.finish() == 0
-
-
-def test_a_velocity_moves_nothing_in_position_control(bench: Bench) -> None:
-    host = bench.host
-    host.emit(f"target {host.tags[LEFT]} 1.5")
-    assert host.start()
-    host.motor(VELOCITY, LEFT, 3.0)
-    host.step(3)
-    assert bench.speed == (0, 0)
-    host.motor(POSITION, LEFT, math.inf)
-    host.step()
-    wait_until(lambda: bench.speed == (93, 0), what="velocity control")
 
 
 def test_a_paused_simulation_stops_the_robot_until_the_controller_commands_it(
@@ -199,21 +216,6 @@ def test_the_controller_learns_that_the_robot_is_not_armed(bench: Bench) -> None
     wait_until(lambda: bench.speed == (62, 0), what="the wheel to turn")
 
 
-def test_what_the_robot_does_not_have_is_reported_once(bench: Bench) -> None:
-    host = bench.host
-    assert host.start()
-    for _ in range(2):
-        host.enable("camera")
-        host.enable("cliff_right")
-        host.step()
-        host.ask("every")
-    assert not host.has_failed
-    text = host.text()
-    assert text.count("no device 'camera'") == 1
-    assert text.count("'cliff_right' is a device of another type") == 1
-    assert text.count("camera_set_fov") == text.count("display_draw_line") == 1
-
-
 @pytest.mark.parametrize("bench", [{"timeout_s": 2.0}], indirect=True)
 def test_a_controller_that_freezes_or_dies_stops_the_robot(bench: Bench) -> None:
     bench.drive()
@@ -238,10 +240,11 @@ def test_a_gateway_that_dies_fails_the_controller_and_may_come_back(bench: Bench
     bench.drive()
 
 
-def test_a_gateway_that_freezes_fails_the_controller_and_stops_the_robot_when_it_goes_on(
+def test_a_gateway_that_freezes_or_whose_robot_is_down_fails_the_controller(
     tmp_path_factory: pytest.TempPathFactory, firmware_mock: Any, impatient: Built
 ) -> None:
-    """The whole process is stopped: none of its threads runs."""
+    """The whole process is stopped: none of its threads runs. Where the robot is down, a start
+    leaves no connection: the controller may come again at once, and so may another."""
     robot = firmware_mock("create2", width=20, depth=20)
     bench = Bench(tmp_path_factory.mktemp("p"), robot, impatient, late_s=1.0)
     try:
@@ -253,45 +256,14 @@ def test_a_gateway_that_freezes_fails_the_controller_and_stops_the_robot_when_it
             assert "does not answer" in bench.host.text()
             bench.gateway.process.send_signal(signal.SIGCONT)
             bench.wait_for_stop("motors stopped: hilgw itself was late")
-            bench.drive()
-    finally:
-        bench.gateway.process.send_signal(signal.SIGCONT)
-        bench.gateway.stop()
-
-
-def test_a_start_that_fails_as_the_robot_is_down_leaves_no_connection(
-    tmp_path_factory: pytest.TempPathFactory, firmware_mock: Any, impatient: Built
-) -> None:
-    """set_mode of a controller in Webots: it may come again at once, and so may another."""
-    robot = firmware_mock("create2", width=20, depth=20)
-    bench = Bench(tmp_path_factory.mktemp("p"), robot, impatient)
-    try:
-        robot.unplug()
-        wait_until(lambda: "body DOWN" in bench.gateway.text(), what="the body to be down")
-        with bench.host:
+            robot.unplug()
+            wait_until(lambda: "body DOWN" in bench.gateway.text(), what="the body to be down")
             assert not bench.host.start()
-            assert "does not answer" in bench.host.text()
             state = bench.gateway.report()["ports"]["create.controller"]
             assert state["state"] == "waiting", state
             robot.plug()
             wait_until(lambda: bench.gateway.text().count("create.body  up") == 2, what="the robot")
             bench.drive()
     finally:
+        bench.gateway.process.send_signal(signal.SIGCONT)
         bench.gateway.stop()
-
-
-def test_a_second_controller_and_an_unknown_robot_are_refused(bench: Bench) -> None:
-    bench.drive()
-    (bench.folder / "second").mkdir()
-    with PluginHost(
-        bench.built,
-        bench.folder / "second",
-        "create",
-        CREATE,
-        XDG_RUNTIME_DIR=str(bench.folder / "run"),
-    ) as second:
-        assert not second.start()
-        assert not second.start("rover") and "rover.plugin" in second.text()
-        assert not second.start("x" * 200) and "too long" in second.text()
-    bench.host.step()
-    assert not bench.host.has_failed and bench.speed == (93, 0)

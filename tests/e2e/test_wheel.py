@@ -5,7 +5,6 @@ import json
 import os
 import re
 import runpy
-import socket
 import subprocess
 import sys
 import zipfile
@@ -94,21 +93,6 @@ def test_links_are_text_where_no_address_is_known() -> None:
     for wrong in ("x/y", "ftp://x/y", "https://"):
         with pytest.raises(ValueError, match="is not the address of a repository"):
             build["repository_of"]({"HILGW_URL": wrong})
-
-
-def test_it_carries_new_adapter_and_mocap_send(unpacked: Path, tmp_path: Path) -> None:
-    done = run("new-adapter", "buzz", cwd=tmp_path, PYTHONPATH=str(unpacked))
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "hilgw-buzz" / "pyproject.toml").is_file()
-    first = (tmp_path / "hilgw-buzz" / "buzz.yaml").read_text().splitlines()[0]
-    assert Path(first.removeprefix(HEADER)).is_relative_to(unpacked)
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as gateway:
-        gateway.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{gateway.getsockname()[1]}"
-        done = run("mocap-send", address, "--lost", "a", cwd=tmp_path, PYTHONPATH=str(unpacked))
-        assert done.returncode == 0, done.stderr
-        gateway.settimeout(10)
-        assert json.loads(gateway.recv(1000)) == {"a": None}
 
 
 TEST_OF_A_USER = """

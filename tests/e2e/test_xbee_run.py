@@ -1,7 +1,6 @@
 """The main job: `hilgw --config configs/xbee.yaml`, as a newcomer runs it; remote registers."""
 
 import json
-import os
 import re
 import signal
 from collections.abc import Iterator
@@ -24,14 +23,6 @@ def test_what_report_on_stdout_and_quiet_print(
     assert "rover.tx" in done.stderr
     quiet = run("--config", XBEE, *simulated, "-q", cwd=tmp_path)
     assert "ping" not in quiet.stdout and "summary" in quiet.stdout
-
-
-def test_the_loopback_back_end_needs_no_pty(tmp_path: Path) -> None:
-    no_link = ("--set", "airs.lab.nodes.spare.link=null")
-    with Gateway(tmp_path, ["--config", XBEE, "--backend", "loopback", *no_link]) as gateway:
-        wait_until(lambda: '"pong 3"' in gateway.text(), what="the third answer")
-        files = Path(f"/proc/{gateway.process.pid}/fd").iterdir()
-        assert not [name for name in map(os.readlink, files) if name.startswith("/dev/pt")]
 
 
 def test_send_through_a_running_gateway_that_shows_states_packets_and_a_summary(
@@ -104,9 +95,3 @@ def test_what_does_not_work_is_an_error(
 ) -> None:
     returned, _, error = at(running, *arguments)
     assert (returned, text in error) == (code, True), error
-
-
-def test_only_hardware_with_a_network_has_remote_commands(running: Path) -> None:
-    done = run("set", "nothing", "--at", REMOTE, "NI", cwd=running)
-    assert done.returncode == 1
-    assert "no station 'nothing' with hardware here; known here: xbee0" in done.stderr

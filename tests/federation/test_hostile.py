@@ -126,25 +126,6 @@ async def test_what_another_program_does_between_two_packets_is_counted(
 
 
 @scenario_of(lab, "desk", "field")
-async def test_a_number_that_may_be_one_costs_as_many_packets_and_all_are_counted(
-    bench: Lab, /
-) -> None:
-    """Who may publish as a gateway can send as it: access control of Zenoh prevents that."""
-    other = await begin(bench)
-    field, desk = bench["field"], bench["desk"]
-    other.put(KEY, b"forged", wire.trailer(desk.federation.id, 0, [(field.federation.id, 12)]))
-    await bench.run()
-    for index in range(30):
-        desk.send(b"%d" % index)
-    await bench.run(3)
-    data = field.data("rx")
-    assert data == [b"first", b"forged", *(b"%d" % index for index in range(11, 30))]
-    counts = desk.counts("field")
-    assert counts["delivered"] + sum(counts["refused"].values()) == counts["accepted"] == 31
-    assert counts["queued"] == 0
-
-
-@scenario_of(lab, "desk", "field")
 async def test_a_false_last_state_does_not_settle_what_is_lost_later(bench: Lab, /) -> None:
     other = await begin(bench)
     field, desk = bench["field"], bench["desk"]

@@ -128,28 +128,27 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "REFUSAL_S", 0.05)
 
 
-@pytest.mark.parametrize("mode", ["peer", "client"])
 @pytest.mark.parametrize(
-    ("listens", "connects", "authority", "there", "here"),
+    ("mode", "listens", "connects", "authority", "there", "here"),
     [
-        ("wrong", "good", "lab", f"{REFERS}*(simulator.lab)", "not valid for 'HOST'"),
-        ("expired", "good", "lab", ", of this gateway, fails: * expired", "has expired"),
-        ("foreign", "good", "lab", ", of this gateway, fails: * issuer", "issuer certificate"),
-        ("good", "good", "other", REFERS, "issuer certificate"),
-        ("good", "old", "lab", REFERS, "refuses the certificate of this gateway"),
-        ("good", "expired", "lab", REFERS, "of this gateway: CERTIFICATE_EXPIRED"),
-        ("good", "foreign", "lab", REFERS, "of this gateway: UNKNOWN_CA"),
-        ("good", None, "lab", REFERS, "of this gateway: CERTIFICATE_REQUIRED"),
+        ("peer", "wrong", "good", "lab", f"{REFERS}*(simulator.lab)", "not valid for 'HOST'"),
+        ("client", "expired", "good", "lab", ", of this gateway, fails: * expired", "has expired"),
+        ("peer", "foreign", "good", "lab", "this gateway, fails: * issuer", "issuer certificate"),
+        ("client", "good", "good", "other", REFERS, "issuer certificate"),
+        ("peer", "good", "old", "lab", REFERS, "refuses the certificate of this gateway"),
+        ("client", "good", "expired", "lab", REFERS, "of this gateway: CERTIFICATE_EXPIRED"),
+        ("peer", "good", "foreign", "lab", REFERS, "of this gateway: UNKNOWN_CA"),
+        ("client", "good", None, "lab", REFERS, "of this gateway: CERTIFICATE_REQUIRED"),
     ],
 )
 def test_both_ends_name_what_tls_refuses(
     certificates: Path,
+    mode: str,
     listens: str,
     connects: str | None,
     authority: str,
     there: str,
     here: str,
-    mode: str,
 ) -> None:
     found = both(certificates, listens, connects, authority, wanted="TLS", mode=mode)
     assert [state for state, _ in found] == ["waiting", "waiting"]

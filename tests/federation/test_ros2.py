@@ -54,32 +54,6 @@ def test_the_token_of_its_design_page() -> None:
     assert TALKER.key == f"0/chatter/std_msgs::msg::dds_::UInt8MultiArray_/{HASH}"
 
 
-def test_keys_of_a_gateway() -> None:
-    node = Node(7, SESSION, "bench", id=3)
-    publisher = Publisher(node, topic("rover.emitter", "radio", 1), 4)
-    assert node.token == f"@ros2_lv/7/{SESSION}/3/3/NN/%/%hilgw/bench"
-    assert publisher.token.startswith(
-        f"@ros2_lv/7/{SESSION}/3/4/MP/%/%hilgw/bench/%hilgw%rover%emitter%radio_1/"
-    )
-    assert publisher.key.startswith("7/hilgw/rover/emitter/radio_1/std_msgs::")
-
-
-@pytest.mark.parametrize(
-    ("data", "expected"),
-    [
-        (b"", "00010000 00000000 00000000 00000000"),
-        (b"\xff", "00010000 00000000 00000000 01000000 ff"),
-        (b"hello", "00010000 00000000 00000000 05000000 68656c6c6f"),
-        (ALL_BYTES, "00010000 00000000 00000000 00010000" + ALL_BYTES.hex()),
-    ],
-    ids=["none", "one", "five", "all"],
-)
-def test_payload(data: bytes, expected: str) -> None:
-    """CDR_LE and no options; a sequence without dimensions; data_offset; the bytes and their
-    number. Nothing is behind them."""
-    assert TALKER.payload(data) == bytes.fromhex(expected)
-
-
 # What `simplified_XXH3_128bits` of rmw_zenoh gives for the token, low64 and high64 copied into the
 # GID as on a little-endian machine. XXH3 is another computation from 241 bytes on.
 @pytest.mark.parametrize(
@@ -92,12 +66,6 @@ def test_payload(data: bytes, expected: str) -> None:
 def test_gid(node: str, size: int, gid: str) -> None:
     publisher = Publisher(Node(0, SESSION, node), "/hilgw/rover/emitter/radio_1", 3)
     assert (len(publisher.token), publisher.gid.hex()) == (size, gid)
-
-
-def test_attachment() -> None:
-    made = TALKER.attachment(1, 1_700_000_000_123_456_789)
-    assert made == bytes.fromhex("0100000000000000 15cd853dfe9c9717 10") + TALKER.gid
-    assert FIRST_SEQUENCE == 1
 
 
 # --- names ----------------------------------------------------------------------------------------

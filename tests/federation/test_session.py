@@ -14,7 +14,6 @@ import zenoh
 
 from hilgw.federation import session
 from hilgw.federation.session import (
-    APART_S,
     LONGEST_KEY,
     MOST_AHEAD,
     MOST_LEAVING,
@@ -138,13 +137,6 @@ async def running(settings: Mapping[str, Any] = {}) -> AsyncIterator[SessionOnFa
     await made.session.close(10)
 
 
-async def test_a_lone_packet_leaves_at_once() -> None:
-    """Without another turn of the event loop, and not in a batch."""
-    async with running() as bench:
-        bench.put(1)
-        wait_until(lambda: bench.zenoh.puts == [("key", True, b"1")])
-
-
 async def calm(bench: SessionOnFakeZenoh) -> int:
     """Sends light packets, far apart, until one leaves from the event loop: the thread has nothing
     to do. Returns how many there are now. The first one of all finds nothing declared, and to
@@ -157,38 +149,6 @@ async def calm(bench: SessionOnFakeZenoh) -> int:
         wait_until(lambda sent=count: len(bench.zenoh.puts) == sent)  # type: ignore[misc]
     bench.now += 1
     return count
-
-
-async def test_a_light_packet_leaves_from_the_event_loop() -> None:
-    """No thread is woken for it, and it does not block."""
-    async with running() as bench:
-        count = await calm(bench)
-        assert count > 1
-        before = bench.wakes
-        bench.zenoh.open.clear()
-        for number in range(count, count + 3):
-            bench.put(number, is_light=True)
-            assert bench.from_loop()[-1] == number
-            bench.now += APART_S * 1.01
-        assert bench.wakes == before
-        assert bench.sent() == list(range(count + 3))
-
-
-async def test_a_light_packet_passes_none_that_the_thread_has_begun_to_send() -> None:
-    """Zenoh blocks that one: what follows waits behind it, and the event loop does not."""
-    async with running() as bench:
-        count = await calm(bench)
-        bench.zenoh.open.clear()
-        bench.put(count)
-        wait_until(lambda: bench.zenoh.blocked == 1)  # nothing waits in the queue
-        bench.now += 1
-        bench.put(count + 1, is_light=True)
-        bench.now += 1
-        bench.put(count + 2, is_light=True)
-        await turns(3)
-        assert bench.sent() == list(range(count))
-        bench.zenoh.open.set()
-        wait_until(lambda: bench.sent() == list(range(count + 3)))
 
 
 @pytest.mark.parametrize("bar", [{"mode": "router"}, {"transport/unicast/lowlatency": True}])

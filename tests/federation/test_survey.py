@@ -1,7 +1,6 @@
 """A survey of a network: whatever session of Zenoh is there, a gateway or not."""
 
 import json
-import socket
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +10,7 @@ import zenoh
 
 from hilgw.config.model import FederationConfig
 from hilgw.federation import wire
-from hilgw.federation.survey import NO_ANSWER, survey
+from hilgw.federation.survey import survey
 from hilgw.testing.sim import DEADLINE_S
 from tests.e2e.running import HOST, free_port
 
@@ -99,17 +98,6 @@ def test_other_tokens_are_not_shown(network: Network) -> None:
         network.kept.append(network.session.liveliness().declare_token(key))
     gateways, problems = survey(CONFIG, [network.endpoint], "lab")
     assert (gateways, problems) == ([], {network.endpoint: "no gateway is there"})
-
-
-def test_where_nothing_listens_or_answers_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hilgw.federation.survey.CONNECT_MS", 200)
-    nothing = f"tcp/{HOST}:{free_port()}"
-    with socket.create_server((HOST, 0)) as mute:
-        silent = f"tcp/{HOST}:{mute.getsockname()[1]}"
-        assert survey(CONFIG, [nothing, silent], "lab") == (
-            [],
-            {nothing: NO_ANSWER, silent: NO_ANSWER},
-        )
 
 
 def test_the_others_are_shown_where_an_endpoint_fails(network: Network) -> None:
