@@ -11,7 +11,6 @@ from hilgw.bridge.flow import BridgeDropped, Flow, Reframer
 from hilgw.engine.observer import State
 from hilgw.errors import FrameError
 from hilgw.framing import create
-from hilgw.framing.base import TURN_BYTES
 from hilgw.framing.length import Length, LengthSettings
 from hilgw.testing.sim import Clock, until
 from tests.bridge.rig import ALL_VALUES, LOOPS, Client, Rig, run_bridge, run_bridge_on
@@ -226,31 +225,6 @@ def test_good_frames_pass_and_bad_ones_are_dropped_and_counted(name: str, tmp_pa
             assert sum(flow["dropped"].values()) >= 1
 
     run_bridge(scenario, tmp_path=tmp_path, frame=name)
-
-
-def test_a_framing_gets_a_bounded_number_of_bytes_at_a_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chunks: list[int] = []
-    feed = Reframer.feed
-
-    def counting(reframer: Reframer, data: bytes) -> None:
-        chunks.append(len(data))
-        feed(reframer, data)
-
-    monkeypatch.setattr(Reframer, "feed", counting)
-    stream = framed(bytes(3000)) * 3
-
-    async def scenario(rig: Rig) -> None:
-        client = await rig.client()
-        client.send(stream)
-        assert await rig.device_received(len(stream)) == stream
-        rig.device.write(stream)
-        await until(lambda: client.data == stream)
-
-    run_bridge(scenario, tmp_path=tmp_path, frame="cobs-crc16")
-    assert sum(chunks) == 2 * len(stream)
-    assert max(chunks) <= TURN_BYTES
 
 
 def test_the_alarm_of_a_framing_moves_to_an_earlier_deadline() -> None:
