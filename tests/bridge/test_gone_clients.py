@@ -300,16 +300,6 @@ def test_a_piece_of_a_negotiation_that_does_not_go_on_is_data(how: str) -> None:
     assert bench.device.data() == b"\xff\xfd"
 
 
-def test_a_held_piece_of_a_client_that_is_reset_is_counted() -> None:
-    bench = BridgeBench()
-    client = bench.client()
-    client.send(b"\xff")
-    client.lose()
-    bench.wait(SECOND)
-    assert bench.to_port.dropped == {"writer_gone_bytes": 1}
-    assert bench.adds_up
-
-
 def test_the_kernel_is_more_patient_with_slow_clients_than_the_bridge() -> None:
     patience_ms = bridge_clients.PATIENCE_ALONE_NS // 1_000_000
     assert patience_ms < LIMITS.silent_ms <= patience_ms + 3000
