@@ -1,9 +1,11 @@
 """The bridge: who reads, who writes, what is dropped and counted, and what trouble does to it."""
 
+import asyncio
 import random
 import socket
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,9 +13,9 @@ from hilgw.bridge.flow import BridgeDropped, Flow, Reframer
 from hilgw.engine.observer import State
 from hilgw.errors import FrameError
 from hilgw.framing import create
-from hilgw.framing.base import TURN_BYTES
 from hilgw.framing.length import Length, LengthSettings
 from hilgw.testing.sim import Clock, until
+from hilgw.transports.tcp.stream import TcpStream
 from tests.bridge.rig import ALL_VALUES, LOOPS, Client, Rig, run_bridge, run_bridge_on
 from tests.scenarios import scenario_of
 
@@ -228,31 +230,6 @@ def test_good_frames_pass_and_bad_ones_are_dropped_and_counted(name: str, tmp_pa
     run_bridge(scenario, tmp_path=tmp_path, frame=name)
 
 
-def test_a_framing_gets_a_bounded_number_of_bytes_at_a_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chunks: list[int] = []
-    feed = Reframer.feed
-
-    def counting(reframer: Reframer, data: bytes) -> None:
-        chunks.append(len(data))
-        feed(reframer, data)
-
-    monkeypatch.setattr(Reframer, "feed", counting)
-    stream = framed(bytes(3000)) * 3
-
-    async def scenario(rig: Rig) -> None:
-        client = await rig.client()
-        client.send(stream)
-        assert await rig.device_received(len(stream)) == stream
-        rig.device.write(stream)
-        await until(lambda: client.data == stream)
-
-    run_bridge(scenario, tmp_path=tmp_path, frame="cobs-crc16")
-    assert sum(chunks) == 2 * len(stream)
-    assert max(chunks) <= TURN_BYTES
-
-
 def test_the_alarm_of_a_framing_moves_to_an_earlier_deadline() -> None:
     """Length framing leaves work for later when a stream is full of syncs."""
     scheduler = Clock()
@@ -351,3 +328,31 @@ def test_what_a_framing_gave_and_cannot_carry_again_is_counted() -> None:
     assert passed == b"abc"
     assert flow.frames == 3
     assert flow.dropped == {BridgeDropped.CANNOT_CARRY: 4}
+
+
+def test_a_pause_sets_no_timer_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    timers = 0
+
+    async def scenario(ours: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        call_at = loop.call_at
+
+        def counting(*arguments: Any, **more: Any) -> asyncio.TimerHandle:
+            nonlocal timers
+            timers += 1
+            return call_at(*arguments, **more)
+
+        stream = TcpStream(ours, "test")
+        stream.on_peer_ended = lambda: None
+        stream.start(lambda data: None, lambda error: None)
+        monkeypatch.setattr(loop, "call_at", counting)
+        for _ in range(1000):
+            stream.pause_reading()
+            stream.resume_reading()
+        stream.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        with socket.create_connection(server.getsockname()), server.accept()[0] as ours:
+            ours.setblocking(False)
+            asyncio.run(scenario(ours))
+    assert timers == 1

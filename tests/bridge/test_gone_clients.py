@@ -3,7 +3,7 @@
 import pytest
 
 from hilgw.bridge import clients as bridge_clients
-from hilgw.bridge.backlog import STALE_NS, Backlog
+from hilgw.bridge.backlog import STALE_NS
 from hilgw.bridge.bridge import LIMITS
 from hilgw.bridge.clients import (
     HALF_CLOSED_NS,
@@ -298,29 +298,6 @@ def test_a_piece_of_a_negotiation_that_does_not_go_on_is_data(how: str) -> None:
     else:
         client.end()
     assert bench.device.data() == b"\xff\xfd"
-
-
-def test_a_held_piece_of_a_client_that_is_reset_is_counted() -> None:
-    bench = BridgeBench()
-    client = bench.client()
-    client.send(b"\xff")
-    client.lose()
-    bench.wait(SECOND)
-    assert bench.to_port.dropped == {"writer_gone_bytes": 1}
-    assert bench.adds_up
-
-
-def test_the_owners_of_a_queue_follow_its_bytes() -> None:
-    queue = Backlog()
-    for owner, size in (("a", 3), ("b", 2), ("b", 2), ("a", 1)):
-        queue.add(owner, size)
-    queue.shrink(6)
-    assert (queue.of("a"), queue.of("b"), queue.of("c")) == (2, 4, 0)
-    assert queue.without("b", b"abbbba") == [("a", b"a"), ("a", b"a")]
-    queue.shrink(1)
-    assert queue.without("b", b"a") == [("a", b"a")]
-    queue.shrink(5)  # more than the bridge counts: nothing has left
-    assert queue.of("a") == 1
 
 
 def test_the_kernel_is_more_patient_with_slow_clients_than_the_bridge() -> None:

@@ -1,7 +1,5 @@
 """The ledger of a bridge adds up at each look, for each client; its losses have their reasons."""
 
-import asyncio
-import random
 import socket
 import struct
 from collections.abc import Iterator
@@ -16,7 +14,7 @@ from hilgw.bridge.rfc2217 import Rfc2217Stream
 from hilgw.protocols import rfc2217
 from hilgw.testing.sim import FakeTransport, until
 from tests.bridge.bench import BridgeBench
-from tests.bridge.rig import ALL_VALUES, Rig, run_bridge, run_bridge_on
+from tests.bridge.rig import Rig, run_bridge_on
 from tests.bridge.test_rfc2217 import LineOfClients
 from tests.scenarios import scenario_of
 
@@ -77,46 +75,6 @@ async def test_a_client_that_reads_no_replies_and_resets(rig: Rig, /) -> None:
     assert left == [f"client {peer} left: the peer reset the connection"]
     assert not any("the port was lost" in line for line in rig.log.lines)
     assert rig.report["port"]["state"] == "up"
-
-
-@scenario_of(run_bridge, rfc2217=RFC2217)
-async def test_a_client_that_reads_no_replies_is_too_slow(rig: Rig, /) -> None:
-    with silent_client(rig.report["rfc2217"]) as connection:
-        rig.device.write(b"to a client that does not read")
-
-        def over() -> bool:
-            if not rig.report["clients"]["too_slow"]:
-                send(connection, ASK_RATE * 1000)
-            return bool(rig.report["clients"]["too_slow"])
-
-        await until(over)
-    assert rig.report["clients"]["connected"] == 0
-    assert any("too slow, it reads no replies" in line for line in rig.log.lines)
-
-
-@scenario_of(run_bridge, writer="all", rfc2217=RFC2217)
-async def test_many_clients_that_come_and_go(rig: Rig, /) -> None:
-    """Writers of both kinds, on a device that takes little, that is unplugged, or is purged."""
-    seeded = random.Random(1)
-    for turn in range(60):
-        action = seeded.randrange(6)
-        if action < 2:
-            await rig.client(reading=action == 0, receive_bytes=4096)
-        elif action == 2 and rig.clients:
-            await rig.clients.pop(seeded.randrange(len(rig.clients))).close()
-        for client in rig.clients:
-            client.send(ALL_VALUES * seeded.randrange(40))
-        rig.device.write(ALL_VALUES * seeded.randrange(8))
-        if seeded.random() < 0.5:
-            rig.device.read()
-        if turn == 40:
-            rig.device.unplug()
-            await until(lambda: rig.report["port"]["state"] != "up")
-            rig.device.plug()
-            await until(lambda: rig.report["port"]["state"] == "up")
-        for _ in range(seeded.randrange(5)):
-            await asyncio.sleep(0)
-            assert rig.report["to_serial"]["accepted_bytes"] >= 0  # a look
 
 
 class Telnet:

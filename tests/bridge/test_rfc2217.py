@@ -22,7 +22,6 @@ from hilgw.transports.base import LineSettings
 from tests.bridge.bench import BridgeBench, violations
 from tests.bridge.served import RecordedPort, Served, served
 
-ALL_VALUES = bytes(range(256))
 CONFIGURED = LineSettings(115200)
 
 
@@ -70,17 +69,6 @@ def client(bridge: Served, **settings: Any) -> Iterator[Any]:
 
 def only(bridge: Served, *kinds: str) -> list[tuple[Any, ...]]:
     return [call for call in bridge.calls if call[0] in kinds]
-
-
-def test_all_values_in_one_piece_and_one_by_one(bridge: Served) -> None:
-    with client(bridge) as port:
-        port.write(ALL_VALUES * 8)
-        assert port.read(2048) == ALL_VALUES * 8
-        for value in (0, 13, 255, 10):
-            port.write(bytes([value]))
-            assert port.read(1) == bytes([value])
-        assert port.in_waiting == 0
-        assert "swallowed_bytes" not in bridge.bridge.to_serial.dropped
 
 
 def test_every_setting_is_accepted_and_reaches_the_port(bridge: Served) -> None:

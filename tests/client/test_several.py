@@ -63,23 +63,6 @@ class SilentUntilAllStopped:
             watcher.join()
 
 
-def test_each_gateway_disarms_the_names_that_it_has(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    robots = {"a": with_robots("cab", "bus"), "b": with_robots("cab", "van"), "c": "version: 1"}
-    with running(folder, **robots) as gateways:
-        assert main(["disarm", "cab", "van"]) == 0
-        assert gateways.armed() == {"a.bus"}
-    printed = capsys.readouterr()
-    at_a, at_b = (f"(gateway /{name}.yaml at {folder}/{name}.sock)" for name in "ab")
-    assert printed.out.splitlines() == [
-        f"cab: disarmed {at_a}",
-        f"cab: disarmed {at_b}",
-        f"van: disarmed {at_b}",
-    ]
-    assert printed.err == ""
-
-
 def test_an_unknown_name_is_reported_after_the_others_are_disarmed(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -283,6 +266,9 @@ COMMANDS = [
 ]
 
 
+GARBAGE = [b"", b"{", b'{"error": "unknown request"}\n', b'{"found": 1}']
+
+
 @pytest.mark.parametrize("command", [each for each in COMMANDS if "--at" not in each])
 def test_a_name_that_two_gateways_have_is_refused(
     command: str, folder: Path, capsys: pytest.CaptureFixture[str]
@@ -315,8 +301,7 @@ def test_a_name_that_no_gateway_has_is_an_error(
     assert fixed is ("--at" not in command)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("garbage", [b"", b"{", b'{"error": "unknown request"}\n', b'{"found": 1}'])
+@pytest.mark.parametrize(("command", "garbage"), [*zip(COMMANDS, GARBAGE * 2, strict=True)])
 def test_a_gateway_that_does_not_identify_itself_is_named_and_nothing_is_sent(
     command: str, garbage: bytes, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,7 +5,7 @@ import math
 from hypothesis import given, strategies as st
 
 from hilgw.medium.ledger import Ledger
-from hilgw.medium.listeners import FEW, Bucket, Listener
+from hilgw.medium.listeners import FEW, Listener
 from hilgw.medium.medium import Medium
 from hilgw.medium.packet import Packet
 from hilgw.medium.pose import Pose, Vector
@@ -71,31 +71,3 @@ def test_the_same_ones_receive_as_when_all_are_looked_at(
             if -1 in (channel, channels[index]) or channel == channels[index]
             if range_ < 0 or (there := places[index]) is None or math.dist(place, there) <= range_
         ]
-
-
-def test_few_are_not_worth_a_grid_and_distant_ones_are_not_looked_at() -> None:
-    bucket = Bucket()
-    for index in range(MANY):
-        if index == FEW:
-            assert bucket.near((0.0, 0.0, 0.0), 5.0) is None
-        listener = Listener(
-            name=str(index),
-            type="radio",
-            pose=Pose((100.0 * index, 0, 0)),
-            deliver=lambda copy: None,
-        )
-        bucket.add(listener)
-
-    def near(x: float) -> list[str]:
-        return [each.name for each in bucket.near((x, 0.0, 0.0), 5.0) or ()]
-
-    assert near(100.0) == ["1"]
-    assert bucket.near((0.0, 0.0, 0.0), -1.0) is None
-    late = Listener(name="late", type="radio", pose=Pose((1.0, 0, 0)), deliver=lambda copy: None)
-    bucket.add(late)
-    assert near(0.0) == ["0", "late"]
-    before, late.pose = late.pose, Pose((501.0, 0.0, 0.0))
-    bucket.moved(late, before)
-    assert (near(0.0), near(500.0)) == (["0"], ["5", "late"])
-    bucket.remove(late)
-    assert near(500.0) == ["5"]

@@ -59,10 +59,14 @@ def worlds(type: str) -> tuple[World, World]:
     return World(type, FEW), World(type, MANY)
 
 
-@pytest.mark.parametrize("type", ["radio", "infra-red"])
 @pytest.mark.parametrize(
-    ("channel", "range", "copies"),
-    [(1, 100.0, NEARBY - 1), (1, -1.0, NEARBY - 1), (1, 0.0, 0), (99, 100.0, 0)],
+    ("type", "channel", "range", "copies"),
+    [
+        ("infra-red", 1, 100.0, NEARBY - 1),
+        ("radio", 1, -1.0, NEARBY - 1),
+        ("radio", 1, 0.0, 0),
+        ("radio", 99, 100.0, 0),
+    ],
     ids=["received", "without limit", "out of range", "no listener"],
 )
 def test_stations_on_other_channels_cost_a_packet_nothing(

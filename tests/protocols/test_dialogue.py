@@ -73,19 +73,3 @@ def test_a_question_is_asked_again_and_given_up() -> None:
     assert dialogue.over
     assert dialogue.result is None
     assert dialogue.expire(2 * SECOND) == []
-
-
-def test_a_step_without_text_only_listens() -> None:
-    def listen() -> LineScript[Out, str]:
-        found = yield AskLine(b"", OK)
-        return "answered" if found else "silent"
-
-    dialogue = run(listen())
-    assert dialogue.start(0) == []
-    assert dialogue.deadline == SECOND
-    dialogue.expire(SECOND)
-    assert dialogue.result == "silent"
-    answered = run(listen())
-    answered.start(0)
-    assert answer(answered, b"OK", 1) == []
-    assert answered.over and answered.result == "answered"

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from hilgw.cli.main import main
 from hilgw.errors import ConfigError
 from hilgw.protocols.text.backtracking import LONGEST_LINE
 from hilgw.protocols.text.patterns import Pattern, compiled, compiled_head, split_at_data
@@ -117,21 +116,6 @@ def test_the_message_has_a_fix(text: str, what: str, fix: str) -> None:
     with pytest.raises(ConfigError) as caught:
         compiled(text)
     assert re.search(what, caught.value.what) and re.search(fix, caught.value.fix)
-
-
-def test_a_refused_pattern_is_reported_at_its_place(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    good = "expect: 'n,(?P<ds0>"
-    text = (CONFIGS / "khepera.yaml").read_text(encoding="utf-8")
-    line = text[: text.index(good)].count("\n") + 1
-    file = tmp_path / "f.yaml"
-    file.write_text(text.replace(good, r"expect: '(?:n,(\d+,)*)?(?P<ds0>"), encoding="utf-8")
-    assert main(["check", str(file)]) == 3
-    error = capsys.readouterr().err
-    assert f"{file}:{line}:" in error and "robots.khepera.body.requests" in error
-    assert "an unbounded repetition inside another one" in error
-    assert r"limit the inner one, such as \d{1,9} for \d+" in error
 
 
 @pytest.mark.parametrize("whole", [False, True])
