@@ -129,15 +129,6 @@ def test_a_frame_too_long_costs_no_memory_and_nothing_behind_it() -> None:
     assert bench.out == b"short"
 
 
-# --- what it does with a packet -------------------------------------------------------------------
-
-
-def test_an_answer_the_framing_cannot_carry_is_not_sent() -> None:
-    bench = OneNode(framing="lines", replies={"ping": "two\nlines"})
-    bench.send(b"ping\n")
-    assert (bench.out, bench.node.sent) == (b"", 0)
-
-
 # --- floods and noise -----------------------------------------------------------------------------
 
 
@@ -151,37 +142,6 @@ def test_a_flood_as_fast_as_the_line() -> None:
         assert at <= max(line_free, 0)
         line_free = max(line_free, at) + len(data) * 10 * S // 9600
         assert line_free - at <= 5 * MS + frame * 10 * S // 9600 + len(data) * 10 * S // 9600
-
-
-def test_a_word_starts_a_flood() -> None:
-    bench = OneNode(flood_on="go", rate=50, count=3)
-    bench.send(frames("cobs-crc16", b"go"))
-    bench.run_to(S)
-    assert [int(text[:6]) for text in packets("cobs-crc16", bench.out)] == [1, 2, 3]
-
-
-def test_without_frames_it_echoes_bytes_and_noise_at_another_rate() -> None:
-    bench = OneNode(framing="raw", mode="echo")
-    bench.send(b"H\0")
-    assert bench.out == b"H\0"
-    bench.node.host_baud = 9600
-    bench.send(b"hello")
-    assert len(bench.out) > 2 and b"hello" not in bench.out
-
-
-def test_a_flood_whose_packets_cannot_be_framed_ends() -> None:
-    bench = OneNode(mode="flood", framing={"framing": "lines", "terminator": "a"})
-    bench.run_to(S)
-    assert bench.out == b""
-
-
-def test_noise_fills_the_line_and_can_be_repeated() -> None:
-    first, second, other = (OneNode(seed=seed, mode="noise", baudRate=9600) for seed in (1, 1, 2))
-    for bench in (first, second, other):
-        bench.run_to(S)
-    assert 950 <= len(first.out) <= 970
-    assert first.out == second.out != other.out
-    assert len(set(first.out)) > 200
 
 
 # --- stalls and overruns --------------------------------------------------------------------------
@@ -200,30 +160,6 @@ def test_what_comes_during_a_stall_waits_as_far_as_there_is_room() -> None:
     bench.send(frame * 2, 200 * MS)  # the first is glued to the piece that was kept of the sixth
     assert packets("cobs-crc16", bench.out) == [b"12345"] * 6
     assert bench.node.bad == 1
-
-
-@pytest.mark.parametrize("parameters", [{"mode": "stall"}, {"stall_on": "x"}])
-def test_a_stall_for_good(parameters: dict[str, Any]) -> None:
-    bench = OneNode(buffer=100, **parameters)
-    bench.send(frames("cobs-crc16", b"x"))
-    for at in range(100):
-        bench.send(b"y" * 50, at * MS)
-    bench.run_to(3600 * S)
-    assert bench.out == b"" and bench.node.next_deadline() is None
-    assert bench.node.overrun >= 4900
-
-
-def test_a_stalled_flood_goes_on_where_it_stopped() -> None:
-    bench = OneNode(mode="flood", rate=1000, stall_on="hold", stall_ms=100)
-    bench.run_to(49 * MS)
-    bench.send(frames("cobs-crc16", b"hold"))
-    before = len(bench.sent)
-    bench.run_to(140 * MS)
-    assert len(bench.sent) == before
-    bench.run_to(S)
-    numbers = [int(text[:6]) for text in packets("cobs-crc16", bench.out)]
-    assert numbers == list(range(1, len(numbers) + 1))
-    assert len(numbers) > 500
 
 
 def test_flow_control_holds_the_client_before_anything_is_lost() -> None:
@@ -292,19 +228,6 @@ def test_reboots_by_itself_cost_the_frame_under_way_and_no_other(spec: str) -> N
     assert [life == list(range(1, len(life) + 1)) for life in lives] == [True] * len(lives)
     assert len(numbers) == bench.node.sent
     assert len(lives) >= bench.node.boots
-
-
-def test_at_first_there_is_no_banner_and_power_brings_one() -> None:
-    bench = rebooting()
-    assert bench.out == b""
-    bench.node.switch_off()
-    bench.run_to(S)
-    bench.send(frames("cobs-crc16", b"nobody is in"))
-    assert bench.out == b""
-    bench.node.reset(bench.now)
-    bench.run_to(bench.now + 20 * MS)
-    bench.send(frames("cobs-crc16", b"hello"))
-    assert bench.out == BANNER + b"\0" + frames("cobs-crc16", b"hello")
 
 
 # --- parameters -----------------------------------------------------------------------------------

@@ -46,13 +46,6 @@ def test_ranges(
         assert bench.at(module, command, value.to_bytes(4, "big"), kind=9) == OK
 
 
-@pytest.mark.parametrize("name", [b"twenty-one characters", b" leading", b"bell\x07", b"\xe9"])
-def test_a_bad_name_is_refused(bench: XBeeAir, name: bytes) -> None:
-    module = bench.settled("good")
-    assert bench.at(module, b"NI", name) == BAD_PARAMETER
-    assert bench.get(module, b"NI") == b"good"
-
-
 def reset(bench: XBeeAir, module: object) -> None:
     answer, boot = bench.ask(module, b"\x08\x01FR", 500)  # type: ignore[arg-type]
     assert answer == b"\x88\x01FR\x00"
@@ -68,45 +61,3 @@ def test_a_reset_forgets_what_was_not_written(bench: XBeeAir) -> None:
     assert bench.at(module, b"WR") == OK
     reset(bench, module)
     assert bench.get(module, b"NI") == b"after"
-
-
-def test_re_restores_the_factory_values(bench: XBeeAir) -> None:
-    module = bench.settled(channel=13)
-    assert bench.at(module, b"RE") == OK
-    assert module.registers.number("CH") == 12
-
-
-def test_user_data_relay(bench: XBeeAir) -> None:
-    module = bench.settled()
-    assert bench.ask(module, b"\x2d\x01\x00hello") == [b"\xad\x00hello"]
-    assert bench.ask(module, b"\x2d\x05\x02hello") == [b"\x89\x05\x7d"]
-    assert bench.ask(module, b"\x2d\x05\x09hello") == [b"\x89\x05\x7c"]
-
-
-@pytest.mark.parametrize(
-    ("kind", "level", "channel", "power"),
-    [
-        ("xbee3", 0, 12, -5),
-        ("xbee3", 4, 12, 8),
-        ("xbee3pro", 4, 12, 19),
-        ("xbee3pro", 4, 0x1A, 8),
-    ],
-)
-def test_pp_is_the_actual_power(
-    bench: XBeeAir, kind: str, level: int, channel: int, power: int
-) -> None:
-    module = bench.settled(hardware=kind, power=level, channel=channel)
-    assert bench.get(module, b"PP") == power.to_bytes(1, "big", signed=True)
-
-
-@pytest.mark.parametrize(
-    ("raw", "achieved", "line"),
-    [(0x12C, 0x12B, 299), (0x1C200, 0x1B207, 111111), (7, 7, 111111), (3, 3, 9615)],
-)
-def test_s1_divides_its_clock(bench: XBeeAir, raw: int, achieved: int, line: int) -> None:
-    module = bench.settled(hardware="s1")
-    assert bench.at(module, b"BD", raw.to_bytes(4, "big"), kind=9) == OK
-    assert bench.at(module, b"BD", kind=9) == OK + achieved.to_bytes(4, "big")
-    bench.at(module, b"AC", kind=9)
-    bench.run(100)
-    assert module.baud_rate == line

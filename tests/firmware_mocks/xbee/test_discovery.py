@@ -22,29 +22,12 @@ def test_other_firmwares_records(bench: XBeeAir) -> None:
     assert bench.ask(one, ND, 3300) == [HEAD + plain + b"\x00\x12\x00\x00\x28", HEAD]
 
 
-def test_zigbee_records_name_address_and_role(bench: XBeeAir) -> None:
-    one = bench.add(hardware="zigbee", CE="1", NT="20")
-    two = bench.settled("two", hardware="zigbee", position=(1, 0, 0))
-    short = two.addressing.source16.to_bytes(2, "big")
-    plain = short + long(two) + b"two\x00\xff\xfe\x01\x00\xc1\x05\x10\x1e"
-    assert bench.ask(one, ND, 3300) == [HEAD + plain, HEAD]
-    assert bench.at(two, b"NT", b"\x20") == b"\x00"
-    record = bench.ask(two, ND, 3300)[0]
-    assert record[5:15] == b"\x00\x00" + long(one)
-    assert record[-8:] == b"\xff\xfe\x00\x00\xc1\x05\x10\x1e"
-
-
 @pytest.mark.parametrize(("kind", "option"), [("s1", b"\x01"), ("xbee3", b"\x02")])
 def test_the_asking_node_can_list_itself(bench: XBeeAir, kind: str, option: bytes) -> None:
     one = bench.settled("one", hardware=kind, NT="5", my=1)
     assert bench.ask(one, ND, 600) == [HEAD]
     bench.at(one, b"NO", option)
     assert bench.ask(one, ND, 600) == [HEAD + b"\x00\x01" + long(one) + b"\x00one\x00", HEAD]
-
-
-def test_without_digis_header_there_is_no_discovery(bench: XBeeAir) -> None:
-    one = bench.settled(MM="2")
-    assert bench.ask(one, ND, 100) == [b"\x88\x01ND\x01"]
 
 
 def test_in_command_mode_on_s1(bench: XBeeAir) -> None:
@@ -57,27 +40,6 @@ def test_in_command_mode_on_s1(bench: XBeeAir) -> None:
     assert bench.type(one, "ATNDthree\r", 600) == "ERROR\r"
     two.switch_off()
     assert bench.type(one, "ATND,AP\r", 600) == "\r0\r"
-
-
-def test_in_command_mode_on_digimesh_and_zigbee(bench: XBeeAir) -> None:
-    one = bench.add(hardware="digimesh", api_mode=0, NT="20")
-    two = bench.settled("two", hardware="digimesh", position=(1, 0, 0))
-    bench.command_mode(one)
-    address = f"{two.address >> 32:X}\r{two.address & 0xFFFFFFFF:X}\r"
-    assert bench.type(one, "ATND\r", 3300) == f"{address}28\rtwo\r1\r0\rC105\r101E\r\r\r"
-    coordinator = bench.add(hardware="zigbee", api_mode=0, CE="1", NT="20")
-    router = bench.settled("router", hardware="zigbee")
-    bench.command_mode(coordinator)
-    address = f"{router.address >> 32:X}\r{router.address & 0xFFFFFFFF:X}\r"
-    expected = f"{router.addressing.source16:X}\r{address}router\rFFFE\r1\r0\rC105\r101E\r\r\r"
-    assert bench.type(coordinator, "ATND\r", 3300) == expected
-
-
-def test_a_long_search_outlives_the_command_mode_timeout(bench: XBeeAir) -> None:
-    one = bench.add(api_mode=0, NT="1E", CT="A")
-    bench.command_mode(one)
-    assert bench.type(one, "ATND\r", 3500) == "\r"
-    assert bench.type(one, "ATAP\r") == "0\r"
 
 
 def test_dn_finds_the_destination(bench: XBeeAir) -> None:
@@ -109,22 +71,6 @@ def head(module: Module, my: int = 0xFFFE) -> bytes:
     return b"\x97\x05" + module.address.to_bytes(8, "big") + my.to_bytes(2, "big")
 
 
-def test_by_16_bit_address_as_clients_ask_for_an_unknown_source(bench: XBeeAir) -> None:
-    one, two = bench.add(), bench.add(my=0x22, address="0013A20040A1B2C3")
-    bench.settle()
-    for command, value in ((b"SH", "0013A200"), (b"SL", "40A1B2C3")):
-        answers = ask(bench, one, 0xFFFFFFFFFFFFFFFF, command, to16=0x22, options=0)
-        assert answers == [head(two, 0x22) + command + b"\x00" + bytes.fromhex(value)]
-
-
-def test_the_answer_to_a_new_channel_comes_on_the_old_one(bench: XBeeAir) -> None:
-    one, two = bench.pair()
-    assert ask(bench, one, two.address, b"CH\x0d") == [head(two) + b"CH\x00"]
-    assert ask(bench, one, two.address, b"CH")[0][-1] == 4
-    bench.at(one, b"CH", b"\x0d")
-    assert ask(bench, one, two.address, b"CH") == [head(two) + b"CH\x00\x0d"]
-
-
 def test_frame_id_0_is_obeyed_and_not_answered(bench: XBeeAir) -> None:
     one, two = bench.pair()
     assert ask(bench, one, two.address, b"NIquiet", frame_id=0) == []
@@ -135,8 +81,3 @@ def test_frame_id_0_is_obeyed_and_not_answered(bench: XBeeAir) -> None:
 def test_what_makes_no_sense_from_afar_is_an_error(bench: XBeeAir, command: bytes) -> None:
     one, two = bench.pair()
     assert ask(bench, one, two.address, command) == [head(two) + command + b"\x01"]
-
-
-def test_without_digis_header_it_cannot_be_sent(bench: XBeeAir) -> None:
-    one, two = bench.pair(MM="2")
-    assert ask(bench, one, two.address, b"NI")[0][-1] == 4

@@ -46,17 +46,3 @@ def test_a_bit_does_what_the_table_has(bench: XBeeAir, family: str, bit: int) ->
     else:
         assert status[3] == SUCCESS
         assert [frame[-4:] for frame in got] == [b"data"]
-
-
-def test_a_multicast_goes_to_the_group_of_this_number_and_to_no_module(bench: XBeeAir) -> None:
-    """Its 16-bit address is a group's, though a module has the same one."""
-    one = bench.add(hardware="zigbee", CE="1")
-    two = bench.settled(hardware="zigbee", position=(1, 0, 0))
-    short = two.addressing.source16
-    assert bench.tx(one, 0xFFFFFFFFFFFFFFFF, b"x", to16=short)[3] == SUCCESS
-    assert len(bench.frames(two)) == 1
-    for address, to16 in ((0xFFFFFFFFFFFFFFFF, short), (two.address, 0xFFFE), (ALL, 0xFFFE)):
-        assert bench.tx(one, address, b"x", to16=to16, options=0x08)[2:4] == b"\x00\x00"
-        assert bench.frames(two) == []
-    own = one.addressing.source16
-    assert bench.tx(one, 0xFFFFFFFFFFFFFFFF, b"x", to16=own, options=0x08)[3] == SUCCESS

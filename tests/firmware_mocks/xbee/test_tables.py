@@ -19,21 +19,6 @@ def test_fn_lists_the_nodes_in_reach_and_ends_without_a_frame(bench: XBeeAir, ki
     assert bench.ask(one, FN, 4000) == [HEAD + plain]
 
 
-def test_fn_of_another_module_lists_its_neighbours(bench: XBeeAir) -> None:
-    one = bench.add("one", hardware="digimesh")
-    two = bench.settled("two", hardware="digimesh", position=(1, 0, 0), NT="20")
-    request = b"\x17\x01" + two.address.to_bytes(8, "big") + b"\xff\xfe\x00FN"
-    (answer,) = bench.ask(one, request, 4000)
-    assert answer[:15] == b"\x97\x01" + two.address.to_bytes(8, "big") + b"\xff\xfeFN\x00"
-    assert answer[17:25] == one.address.to_bytes(8, "big") and b"one\0" in answer
-
-
-def test_fn_in_command_mode_ends_with_an_empty_line(bench: XBeeAir) -> None:
-    one = bench.settled(hardware="digimesh", api_mode=0, NT="20")
-    bench.command_mode(one)
-    assert bench.type(one, "ATFN\r", 4000) == "\r"
-
-
 def test_ag_becomes_the_destination_of_those_with_this_one(bench: XBeeAir) -> None:
     one = bench.add(hardware="digimesh")
     two = bench.add(hardware="digimesh", DH="13A200", DL="40521234", position=(1, 0, 0))
@@ -73,12 +58,6 @@ def test_ed_takes_its_time(
     bench.run(20)
     assert bench.frames(one) == [b"\x88\x01ED\x00" + bytes((87,)) * channels]
     assert bench.at(one, b"ED", too_long) == b"\x03"
-
-
-def test_ed_in_command_mode(bench: XBeeAir) -> None:
-    one = bench.settled(hardware="s1", api_mode=0, noise_dbm=-87, SC="3")
-    bench.command_mode(one)
-    assert bench.type(one, "ATED\r", 100) == "57\r57\r\r"
 
 
 # --- Zigbee's tables ------------------------------------------------------------------------------
@@ -123,14 +102,6 @@ def test_mgmt_lqi_and_mgmt_rtg(bench: XBeeAir) -> None:
     assert coordinator[8:16] == one.address.to_bytes(8, "little") and coordinator[18] == 4  # parent
     short = modules[1].addressing.source16.to_bytes(2, "little")
     assert zdo(bench, one, own, 0x0032) == b"\x23\x77\x00\x01\x00\x01" + short + b"\x00" + short
-
-
-def test_an_end_device_lists_its_parent_alone(bench: XBeeAir) -> None:
-    one = bench.add("c", hardware="zigbee", CE="1", AO="1")
-    bench.settled(hardware="zigbee", position=(1, 0, 0))
-    end = bench.settled(hardware="zigbee", SM="4", position=(2, 0, 0))
-    answer = zdo(bench, one, end.address.to_bytes(8, "big"), 0x0031)
-    assert answer[3:6] == b"\x01\x00\x01"
 
 
 @pytest.mark.parametrize("alone", [False, True])
