@@ -165,16 +165,6 @@ def test_velocity_0_of_a_motor_that_was_not_commanded_is_a_command_like_others()
     assert written_to(bytes(line.written)) == set()
 
 
-def test_what_velocity_0_brought_applies_to_the_next_goal() -> None:
-    line = moving("velocity")
-    line.settings(LEFT, math.inf, 0.0, 3.0, 0.7)
-    line.run(100)
-    line.command(LEFT, "velocity", 1.0)
-    line.run(100)
-    servo = line.mock.servos[1]
-    assert (servo.get(108, 4), servo.get(100, 2)) == (8, 442)
-
-
 # --- stops ----------------------------------------------------------------------------------------
 
 
@@ -298,31 +288,6 @@ def test_a_stop_in_a_flood_is_written_at_once_and_is_the_last_word(
     assert line.written[: len(stop)] == stop
     line.run(40)  # a position goes back to the last one
     assert stands(line)
-
-
-def test_a_stop_in_a_flood_reaches_harsh_servos_in_time() -> None:
-    line = harsh()
-    flood(line, "velocity", 1_000)
-    line.handle(line.session.stop(StopReason.SWAMPED, line.now).events)
-    line.run(45)
-    assert stands(line)
-
-
-def test_commands_add_up() -> None:
-    line = up()
-    line.command(LEFT, "velocity", 0.5)
-    line.run(200)
-    line.written.clear()
-    before = line.session.counts.copy()
-    for number in range(600):
-        line.command(LEFT, "velocity", 1.0 + number / 1_000)
-        line.run(1 / 3)
-    line.run(100)
-    goals = [each for each in packets_of(bytes(line.written)) if each[2][:2] == b"\x68\0"]
-    counts = line.session.counts
-    assert counts["commands"] - before["commands"] == 600
-    assert counts["superseded"] + len(goals) == 600
-    assert 10 < len(goals) < 30
 
 
 # --- Dynamixel servos to which anything happens in any order: a stop holds, and they come back ----

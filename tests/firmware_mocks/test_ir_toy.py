@@ -15,7 +15,6 @@ from tests.cases import cases
 from tests.firmware_mocks.bench import AirBench
 
 MS = 1_000_000
-TICK_US = 64 / 3
 
 
 def sampling(bench: AirBench, **parameters: Any) -> Any:
@@ -42,12 +41,6 @@ def play(bench: AirBench, toy: Toy, values: list[int]) -> bytes:
 
 def counts(data: bytes) -> list[int]:
     return [data[at] << 8 | data[at + 1] for at in range(0, len(data), 2)]
-
-
-def durations(data: bytes) -> list[float]:
-    """Microseconds of the samples up to the first end."""
-    found = [*counts(data), 0xFFFF]
-    return [count * TICK_US for count in found[: found.index(0xFFFF)]]
 
 
 def dark(**more: Any) -> AirBench:

@@ -129,21 +129,6 @@ def test_a_frame_too_long_costs_no_memory_and_nothing_behind_it() -> None:
     assert bench.out == b"short"
 
 
-# --- floods and noise -----------------------------------------------------------------------------
-
-
-def test_a_flood_as_fast_as_the_line() -> None:
-    bench = OneNode(mode="flood", baudRate=9600, size=12)
-    bench.run_to(10 * S)
-    frame = len(frames("cobs-crc16", b"x" * 12))
-    assert abs(len(bench.out) - 9600) <= 2 * frame  # 960 bytes/s, one frame ahead at most
-    line_free = 0
-    for at, data in bench.sent:  # never more than it can hold, and never a pause
-        assert at <= max(line_free, 0)
-        line_free = max(line_free, at) + len(data) * 10 * S // 9600
-        assert line_free - at <= 5 * MS + frame * 10 * S // 9600 + len(data) * 10 * S // 9600
-
-
 # --- stalls and overruns --------------------------------------------------------------------------
 
 
@@ -174,21 +159,6 @@ def test_flow_control_holds_the_client_before_anything_is_lost() -> None:
     assert with_it.node.overrun == 0
     with_it.node.reset(S)
     assert with_it.node.clear_to_send
-
-
-def test_a_full_transmit_buffer_holds_up_its_reading() -> None:
-    """The answers are eight times as long as the questions: the line out is the bottleneck."""
-    bench = OneNode(replies={"ask": "x" * 400}, baudRate=9600, buffer=300)
-    question = frames("cobs-crc16", b"ask")
-    for n in range(200):
-        bench.send(question, n * 10 * MS)
-        assert bench.node.uart.held(bench.now) <= 4096 + 2 * 410
-    assert bench.node.overrun > 0
-    bench.run_to(60 * S)
-    answers = packets("cobs-crc16", bench.out)
-    assert set(answers) == {b"x" * 400}
-    assert len(answers) == bench.node.received == bench.node.sent
-    assert bench.node.received + bench.node.overrun // len(question) >= 195
 
 
 # --- reboots --------------------------------------------------------------------------------------

@@ -26,13 +26,8 @@ def test_every_register_reads_and_takes_its_own_value(bench: XBeeAir, kind: str)
     [
         ("s1", b"CH", [0x0B, 0x1A], [0x0A, 0x1B]),
         ("s1", b"BD", [0, 7, 0x80, 0x3D090], [8, 0x7F, 0x3D091]),
-        ("xbee3", b"BD", [0xA, 0x12C, 0xEC400], [0xB, 0x12B, 0xEC401]),
         ("xbee3", b"CA", [0, 0x28, 0x64], [1, 0x27, 0x65]),
-        ("s1", b"GT", [2, 0xCE4], [1, 0xCE5]),
         ("xbee3", b"CT", [2, 0x1770], [1, 0x1771]),
-        ("s1", b"NT", [1, 0xFC], [0, 0xFD]),
-        ("digimesh", b"ID", [0x7FFF], [0x8000]),
-        ("900hp", b"HP", [9], [10]),
         ("xbee3", b"PL", [4], [5]),
     ],
 )
@@ -44,20 +39,3 @@ def test_ranges(
         assert bench.at(module, command, value.to_bytes(4, "big"), kind=9) == BAD_PARAMETER
     for value in allowed:
         assert bench.at(module, command, value.to_bytes(4, "big"), kind=9) == OK
-
-
-def reset(bench: XBeeAir, module: object) -> None:
-    answer, boot = bench.ask(module, b"\x08\x01FR", 500)  # type: ignore[arg-type]
-    assert answer == b"\x88\x01FR\x00"
-    assert boot == b"\x8a\x00"
-
-
-def test_a_reset_forgets_what_was_not_written(bench: XBeeAir) -> None:
-    module = bench.settled("before")
-    bench.at(module, b"NI", b"after")
-    reset(bench, module)
-    assert bench.get(module, b"NI") == b"before"
-    bench.at(module, b"NI", b"after")
-    assert bench.at(module, b"WR") == OK
-    reset(bench, module)
-    assert bench.get(module, b"NI") == b"after"

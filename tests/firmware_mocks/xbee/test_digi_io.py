@@ -19,7 +19,7 @@ pytestmark = pytest.mark.wall_clock("digi-xbee waits for times of its own")
 RATE = 115200
 DEADLINE_S = 20.0
 KINDS = ["s1", "s2c", "xbee3", "digimesh", "zigbee", "900hp"]
-INPUT, OUTPUT, ANALOG = IOLine.DIO3_AD3, IOLine.DIO4_AD4, IOLine.DIO2_AD2
+INPUT, ANALOG = IOLine.DIO3_AD3, IOLine.DIO2_AD2
 
 Opened = Callable[[MockHandle], XBeeDevice]
 

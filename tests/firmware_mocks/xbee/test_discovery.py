@@ -6,28 +6,10 @@ from firmware_mocks.xbee.module import Module
 from tests.firmware_mocks.bench import XBeeAir
 
 ND = b"\x08\x01ND"
-HEAD = b"\x88\x01ND\x00"
 
 
 def long(module: Module) -> bytes:
     return module.address.to_bytes(8, "big")
-
-
-def test_other_firmwares_records(bench: XBeeAir) -> None:
-    one = bench.add(hardware="digimesh", NT="20")
-    two = bench.settled("two", hardware="digimesh", position=(1, 0, 0))
-    plain = b"\xff\xfe" + long(two) + b"two\x00\xff\xfe\x01\x00\xc1\x05\x10\x1e"
-    assert bench.ask(one, ND, 3300) == [HEAD + plain, HEAD]
-    bench.at(one, b"NO", b"\x05")
-    assert bench.ask(one, ND, 3300) == [HEAD + plain + b"\x00\x12\x00\x00\x28", HEAD]
-
-
-@pytest.mark.parametrize(("kind", "option"), [("s1", b"\x01"), ("xbee3", b"\x02")])
-def test_the_asking_node_can_list_itself(bench: XBeeAir, kind: str, option: bytes) -> None:
-    one = bench.settled("one", hardware=kind, NT="5", my=1)
-    assert bench.ask(one, ND, 600) == [HEAD]
-    bench.at(one, b"NO", option)
-    assert bench.ask(one, ND, 600) == [HEAD + b"\x00\x01" + long(one) + b"\x00one\x00", HEAD]
 
 
 def test_in_command_mode_on_s1(bench: XBeeAir) -> None:

@@ -14,18 +14,6 @@ def test_is_as_in_the_zigbee_manual(bench: XBeeAir) -> None:
     assert bench.type(module, "ATIS\r") == "01\r0C0C\r03\r0408\r03D0\r0124\r\r"
 
 
-def test_is_in_the_standard_format(bench: XBeeAir) -> None:
-    """802.15.4: one mask, as in a forum's explanation of the S1's print (D0, D1, D5; D0 high)."""
-    uses = {"D0": "3", "D1": "4", "D5": "3", "D7": "0", "D6": "0"}
-    module = bench.settled(hardware="s1", pins="D0:high, D5:low", **uses)
-    status, sample = bench.ask(module, bytes.fromhex("08 53 49 53"))
-    assert status == bytes.fromhex("88 53 49 53 00")
-    source = module.address.to_bytes(8, "big")
-    assert sample == b"\x82" + source + bytes.fromhex("00 00 01 00 23 00 01")
-    bench.command_mode(module)
-    assert bench.type(module, "ATIS\r") == "1\r023\r001\r\r"
-
-
 # --- AS, VL ---------------------------------------------------------------------------------------
 
 
@@ -49,18 +37,6 @@ def test_active_scan_of_802_15_4(bench: XBeeAir) -> None:
     assert bench.type(module, "ATAC\r") == "OK\r"
     text = bench.type(module, "ATAS0\r", 500)
     assert text == f"{far.address:X}\r3332\r3\rF\r0\r0\r0\r4FFF\r0\r3C\r0\r\r\r"
-
-
-def test_active_scan_of_zigbee(bench: XBeeAir) -> None:
-    coordinator = bench.add(hardware="zigbee", CE="1", ID="77", II="1234", ZS="2", NJ="FF")
-    module = bench.add(hardware="zigbee", position=(10, 0, 0))
-    assert bench.ask(module, b"\x08\x01AS", 20)[-1:] == [b"\x88\x01AS\x01"]  # it still joins
-    bench.settle()
-    beacon, end = bench.ask(module, b"\x08\x01AS", 5000)
-    assert beacon == b"\x88\x01AS\0" + bytes.fromhex("02 0B 1234 0000000000000077 01 02 FF C4")
-    assert end == b"\x88\x01AS\0"
-    assert bench.at(coordinator, b"NJ", b"\0") == b"\0"
-    assert bench.ask(module, b"\x08\x01AS", 5000)[0][-4] == 0
 
 
 # --- the parameter --------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ from tests.firmware_mocks.bench import XBeeAir
 BITS = [1 << bit for bit in range(8)]
 MODERN = {"802.15.4": "xbee3", "DigiMesh": "digimesh", "Zigbee": "zigbee"}
 SUCCESS, INVALID_BINDING, NO_SECURE_SESSION, APS_UNENCRYPTED = 0x00, 0x2B, 0x34, 0x2E
-ALL = 0xFFFF
 
 
 def test_the_table_has_every_bit_of_every_family() -> None:

@@ -46,19 +46,6 @@ def test_a_client_that_obeys_cts_never_overruns_the_buffer(bench: XBeeAir) -> No
     assert without.clear_to_send
 
 
-def test_a_radio_packet_that_does_not_fit_the_transmit_buffer_is_dropped_whole(
-    bench: XBeeAir,
-) -> None:
-    fast, slow = bench.add(baudRate=115200), bench.add(baudRate=1200, position=(1, 0, 0))
-    bench.settle()
-    for letter in b"abcd":
-        assert bench.tx64(fast, slow.address, bytes((letter,)) * 60, ms=20) == 0
-    bench.run(3000)
-    # 75 bytes each on the wire; 202 hold two whole ones and a half
-    assert [frame[-60:] for frame in bench.frames(slow)] == [b"a" * 60, b"b" * 60]
-    assert slow.line.overflows == 2
-
-
 def test_answers_wait_for_room_and_nothing_grows(bench: XBeeAir) -> None:
     module = bench.settled(baudRate=1200, ni="twenty characters!!!")
     for _ in range(200):

@@ -19,47 +19,6 @@ def test_fn_lists_the_nodes_in_reach_and_ends_without_a_frame(bench: XBeeAir, ki
     assert bench.ask(one, FN, 4000) == [HEAD + plain]
 
 
-def test_ag_becomes_the_destination_of_those_with_this_one(bench: XBeeAir) -> None:
-    one = bench.add(hardware="digimesh")
-    two = bench.add(hardware="digimesh", DH="13A200", DL="40521234", position=(1, 0, 0))
-    three = bench.settled(hardware="digimesh", DH="0", DL="FFFF", position=(2, 0, 0))
-    assert bench.at(one, b"AG") == b"\x01"
-    assert bench.at(one, b"AG", bytes.fromhex("0013a20040521234")) == b"\x00"
-    bench.run(200)
-    own = one.address.to_bytes(8, "big")
-    assert bench.frames(two) == [b"\x8e\x00" + own + bytes.fromhex("0013a20040521234")]
-    assert bench.frames(three) == []
-    assert bench.get(two, b"DH") == own[:4] and bench.get(two, b"DL") == own[4:]
-    assert bench.at(one, b"AG", b"\xff\xff") == b"\x00"  # a short one
-    bench.run(200)
-    assert bench.frames(three) == [b"\x8e\x00" + own + (0xFFFF).to_bytes(8, "big")]
-    assert bench.get(three, b"DL") == own[4:]
-
-
-@pytest.mark.parametrize(
-    ("parameters", "time", "ms", "channels", "too_long"),
-    [
-        ({"hardware": "digimesh"}, b"\x01\x00", 250, 16, b"\x3a\x99"),  # in ms
-        # The exponent of the time on each channel of SC: 3 * 4 * 15.36 ms.
-        ({"hardware": "s1", "SC": "7"}, b"\x02", 170, 3, b"\x07"),
-    ],
-    ids=["digimesh", "802.15.4"],
-)
-def test_ed_takes_its_time(
-    bench: XBeeAir,
-    parameters: dict[str, str],
-    time: bytes,
-    ms: float,
-    channels: int,
-    too_long: bytes,
-) -> None:
-    one = bench.settled(noise_dbm=-87, **parameters)
-    assert bench.ask(one, b"\x08\x01ED" + time, ms) == []
-    bench.run(20)
-    assert bench.frames(one) == [b"\x88\x01ED\x00" + bytes((87,)) * channels]
-    assert bench.at(one, b"ED", too_long) == b"\x03"
-
-
 # --- Zigbee's tables ------------------------------------------------------------------------------
 
 

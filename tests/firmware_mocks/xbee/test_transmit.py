@@ -8,7 +8,7 @@ from firmware_mocks.air import Signal
 from firmware_mocks.xbee.network.packets import Request
 from tests.firmware_mocks.bench import BROADCAST, XBeeAir
 
-SUCCESS, NO_ACK, CCA, TOO_LARGE = 0x00, 0x01, 0x02, 0x74
+SUCCESS, NO_ACK, TOO_LARGE = 0x00, 0x01, 0x74
 
 
 def address(module: Any) -> bytes:

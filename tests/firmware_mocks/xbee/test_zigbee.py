@@ -99,14 +99,6 @@ def test_a_registered_key_admits_its_module_until_it_expires(bench: XBeeAir) -> 
     assert bench.get(router, b"AI") == b"\x22"
 
 
-def test_registrations_are_removed_and_limited(bench: XBeeAir) -> None:
-    coordinator = bench.settled(hardware="zigbee", CE="1", EE="1", KY=KEY_1)
-    statuses = [register(bench, coordinator, 1 + number, b"\x01") for number in range(11)]
-    assert statuses == [0] * 10 + [0x18]
-    assert register(bench, coordinator, 1, b"") == 0
-    assert register(bench, coordinator, 11, b"\x01") == 0
-
-
 # --- ZDO ------------------------------------------------------------------------------------------
 
 
