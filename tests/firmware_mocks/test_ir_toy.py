@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from firmware_mocks import ir_toy
 from firmware_mocks.ir_toy.codes import keys_of
 from firmware_mocks.ir_toy.light import Placement
-from firmware_mocks.ir_toy.toy import Mode, Toy
+from firmware_mocks.ir_toy.toy import Mode
 from hilgw.testing.conformance.trouble_rules import size_of
 from tests.cases import cases
 from tests.firmware_mocks.bench import AirBench
@@ -22,21 +22,6 @@ def sampling(bench: AirBench, **parameters: Any) -> Any:
     toy = bench.add(**parameters)
     assert bench.ask(toy, b"s", 1) == b"S01"
     return toy
-
-
-def play(bench: AirBench, toy: Toy, values: list[int]) -> bytes:
-    """A transmission with all reports, block by block; its other output."""
-    wire = b"".join(value.to_bytes(2, "big") for value in (*values, 0xFFFF))
-    output = bench.side(toy).output
-    bench.taken(toy)
-    assert bench.ask(toy, b"\x24\x25\x26\x03", 1) == b"\x3e"
-    for start in range(0, len(wire), 62):
-        bench.put(toy, wire[start : start + 62])
-        assert bench.run(10_000, lambda: output)
-        assert output[:1] == b"\x3e"
-        del output[:1]
-    assert bench.run(10_000, lambda: output.endswith((b"C", b"F")))
-    return bench.taken(toy)
 
 
 def counts(data: bytes) -> list[int]:

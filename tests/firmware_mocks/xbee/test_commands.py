@@ -39,3 +39,45 @@ def test_ranges(
         assert bench.at(module, command, value.to_bytes(4, "big"), kind=9) == BAD_PARAMETER
     for value in allowed:
         assert bench.at(module, command, value.to_bytes(4, "big"), kind=9) == OK
+
+
+# --- discovery ------------------------------------------------------------------------------------
+
+
+def test_nd_in_command_mode_on_s1(bench: XBeeAir) -> None:
+    one = bench.add(hardware="s1", api_mode=0, NT="5")
+    two = bench.settled("two", hardware="s1", my=0x22, position=(1, 0, 0))
+    bench.command_mode(one)
+    fields = f"22\r{two.address >> 32:X}\r{two.address & 0xFFFFFFFF:X}\r28\rtwo\r"
+    assert bench.type(one, "ATND\r", 600) == fields + "\r" + "\r"
+    assert bench.type(one, "ATNDtwo\r", 600) == fields + "\r" + "\r"
+    assert bench.type(one, "ATNDthree\r", 600) == "ERROR\r"
+    two.switch_off()
+    assert bench.type(one, "ATND,AP\r", 600) == "\r0\r"
+
+
+def test_dn_finds_the_destination(bench: XBeeAir) -> None:
+    one = bench.add(NT="5")
+    two = bench.settled("two", my=0x22)
+    long = two.address.to_bytes(8, "big")
+    assert bench.ask(one, b"\x08\x01DNtwo", 600) == [b"\x88\x01DN\x00\x00\x22" + long]
+    assert bench.get(one, b"DH") + bench.get(one, b"DL") == long
+    assert bench.ask(one, b"\x08\x01DNnobody", 600) == [b"\x88\x01DN\x01"]
+    assert bench.ask(one, b"\x08\x01DN", 600) == [b"\x88\x01DN\x01"]
+
+
+# --- remote AT commands: 17 asks, 97 answers ------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("frame_id", "command", "answered"),
+    [(0, b"NIquiet", False), (5, b"ND", True), (5, b"DN", True), (5, b"CN", True)],
+)
+def test_what_makes_no_sense_from_afar_is_an_error_and_frame_id_0_is_not_answered(
+    bench: XBeeAir, frame_id: int, command: bytes, answered: bool
+) -> None:
+    one, two = bench.pair()
+    to = two.address.to_bytes(8, "big") + b"\xff\xfe"
+    answers = bench.ask(one, bytes((0x17, frame_id)) + to + b"\x02" + command, 2000)
+    assert answers == ([b"\x97\x05" + to + command + b"\x01"] if answered else [])
+    assert bench.get(two, b"NI") == (b"m1" if answered else b"quiet")
