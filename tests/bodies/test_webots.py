@@ -5,13 +5,14 @@ import struct
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from hilgw.bodies.webots.robot import REQUEST_BYTES
 from hilgw.control import events as control
 from hilgw.errors import PortError
 from tests.bodies.bench import commanded
 from tests.bodies.webots_bench import MS, Bench, body
+from tests.cases import cases
 
 HELLO = b"CTR\nRobot-Name: gateway"
 FIRST = bytes.fromhex("11000000 00000000 0000 03000000 230000")
@@ -312,7 +313,7 @@ CHUNKS = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@cases(6)
 @given(st.booleans(), CHUNKS)
 def test_no_answer_of_a_hostile_server_is_more_than_an_error(begun: bool, chunks: Any) -> None:
     session = running() if begun else body()
