@@ -84,6 +84,13 @@ def test_the_others_hold_their_position_when_they_are_under_position_control() -
     assert line.mock.servos[2].pulses < 2048 + 1.5 / math.tau * 4096 - 100
 
 
+def test_a_servo_that_restarts_while_no_one_drives_is_noticed_too() -> None:
+    line = up()
+    line.run(500)
+    line.mock.servos[2].boot()
+    assert lost(line, 300).reason.startswith("servo 2 has bus watchdog 0")
+
+
 def test_a_servo_that_restarted_is_set_up_anew_and_gets_no_command_from_before() -> None:
     line = driving()
     line.mock.servos[1].boot()

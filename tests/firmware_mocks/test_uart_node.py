@@ -1,4 +1,4 @@
-"""The microcontroller in mock time: packets, floods, stalls, reboots, parameters."""
+"""The microcontroller in mock time: packets, stalls, reboots, parameters."""
 
 from itertools import pairwise
 from typing import Any

@@ -1,4 +1,4 @@
-"""Command mode: getting in and out, lines, what takes effect, the timeout."""
+"""Command mode: getting in and out, lines, the timeout."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""AT commands by API frame: reading, setting, what takes effect when, what survives."""
+"""AT commands by API frame, local and remote: reading, setting, discovery."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Pins of the mock: samples on demand, periodic, on change; the examples of the manuals."""
+"""Pins of the mock, as in the example of the manual, and active scans."""
 
 from tests.firmware_mocks.bench import XBeeAir
 
@@ -14,7 +14,7 @@ def test_is_as_in_the_zigbee_manual(bench: XBeeAir) -> None:
     assert bench.type(module, "ATIS\r") == "01\r0C0C\r03\r0408\r03D0\r0124\r\r"
 
 
-# --- AS, VL ---------------------------------------------------------------------------------------
+# --- AS -------------------------------------------------------------------------------------------
 
 
 def test_active_scan_of_802_15_4(bench: XBeeAir) -> None:

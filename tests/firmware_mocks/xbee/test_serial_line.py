@@ -1,4 +1,4 @@
-"""The line itself: transparent packets, buffers, rates, noise, broken frames."""
+"""The line itself: buffers, rates, noise, broken frames."""
 
 import pytest
 from hypothesis import given, strategies as st

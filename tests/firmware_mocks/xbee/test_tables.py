@@ -1,5 +1,5 @@
-"""What modules report about those around them: FN, AG and ED, and Zigbee's tables of neighbours and
-routes (ZDO 0031 and 0032)."""
+"""What modules report about those around them: FN, and Zigbee's tables of neighbours and routes
+(ZDO 0031 and 0032)."""
 
 import pytest
 

@@ -74,6 +74,16 @@ def test_the_largest_payload(
     assert len(bench.frames(receiver)) == 1
 
 
+def test_encrypted_packets_need_the_same_key_and_show_a_long_source(bench: XBeeAir) -> None:
+    secret = {"EE": "1", "KY": "0123456789ABCDEF0123456789ABCDEF", "my": 5}
+    one, friend = bench.add(**secret), bench.add(**(secret | {"my": 6, "position": (1, 0, 0)}))
+    stranger, plain = bench.add(EE="1", KY="FF" * 16), bench.add()
+    bench.settle()
+    assert bench.tx64(one, BROADCAST, b"psst") == SUCCESS
+    assert bench.frames(friend) == [b"\x80" + address(one) + b"\x28\x02psst"]
+    assert bench.frames(stranger) == bench.frames(plain) == []
+
+
 @pytest.mark.parametrize(
     ("output", "head", "tail"),
     [
@@ -102,7 +112,7 @@ def test_explicit_frames_carry_their_endpoints(bench: XBeeAir) -> None:
     assert frame == b"\x91" + address(one) + b"\xff\xfe\xa0\xa1\x15\x54\xc1\x05\x01hello"
 
 
-# --- strength, air time, retries, loss, duplicates ------------------------------------------------
+# --- the queue ------------------------------------------------------------------------------------
 
 
 def test_the_firmwares_own_queue_is_bounded(bench: XBeeAir) -> None:
@@ -125,7 +135,7 @@ def test_the_firmwares_own_queue_is_bounded(bench: XBeeAir) -> None:
     assert answer.endswith(b"x" * 40 + b"still there?")
 
 
-# --- DigiMesh and 900HP: frames 10, 11, 8B, 90, 91 ------------------------------------------------
+# --- DigiMesh and 900HP ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Zigbee: forming and joining a network, addresses, delivery."""
+"""Zigbee: joining a network, delivery, keys, ZDO."""
 
 import pytest
 
@@ -49,7 +49,7 @@ def test_undeliverable(bench: XBeeAir, network: tuple[Module, Module]) -> None:
     assert bench.tx(coordinator, router.address, b"x")[3] == 0x21
 
 
-# --- broadcast addresses, registers and commands --------------------------------------------------
+# --- the time in NJ -------------------------------------------------------------------------------
 
 
 def test_the_network_closes_after_the_time_in_nj(bench: XBeeAir) -> None:
