@@ -21,9 +21,7 @@ from hilgw.control.events import (
     Connected,
     Disconnected,
     FeedbackSwitch,
-    HardwareFault,
     MotorFeedback,
-    Notice,
     ProtocolFailure,
     Refused,
     StopReason,
@@ -152,41 +150,6 @@ def test_a_good_packet_is_found_after_a_damaged_one() -> None:
 # --- the handshake -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("echo", ["no", "yes"])
-def test_handshake(echo: str) -> None:
-    line = bench({"echo": echo})
-    line.open(300)
-    assert line.found(Connected) == [Connected("Dynamixel servos 1: model 1060, 2: model 1060")]
-    for servo in line.mock.servos.values():
-        assert not servo.torque and servo.table[98] == 10
-    line.run(2_000)
-    assert line.events == [] and line.session.counts["late_periods"] < 10
-
-
-def test_a_servo_that_is_missing_is_named() -> None:
-    line = bench({"ids": "1"})
-    line.open(2_500)
-    assert "servo 2" in line.found(Notice)[0].text and not line.found(Connected)
-    refused = line.command(LEFT, "velocity", 1.0)
-    assert isinstance(refused[0], Refused) and refused[0].reason == "down"
-
-
-def test_a_silent_bus_is_gone_and_comes_back_at_rest() -> None:
-    line = up()
-    line.command(LEFT, "velocity", 1.0)
-    line.run(100)
-    assert line.mock.servos[1].moves
-    line.cut = True
-    line.run(500)
-    assert line.found(Disconnected) == [Disconnected("servo 1 is silent for 0.3 s")]
-    assert not line.mock.servos[1].moves and line.mock.servos[1].tripped  # by its own watchdog
-    line.handle(line.session.stop(StopReason.BODY, line.now).events)
-    line.cut = False
-    line.run(1_500)
-    assert len(line.found(Connected)) == 1
-    assert not any(servo.moves or servo.torque for servo in line.mock.servos.values())
-
-
 def test_a_tripped_watchdog_is_noticed() -> None:
     line = up()
     line.command(LEFT, "velocity", 1.0)
@@ -234,17 +197,6 @@ def test_torque_feedback() -> None:
     assert line.found(MotorFeedback)[-1] == MotorFeedback(line.index(LEFT), 0.1 * 1.4)
 
 
-def test_a_hardware_error_is_a_fault_with_its_name() -> None:
-    line = up()
-    line.mock.set("hardware_error", "4")
-    line.run(200)
-    assert HardwareFault(line.index(LEFT)) in line.found(HardwareFault)
-    texts = [event.text for event in line.found(Notice)]
-    assert f"'{LEFT}': hardware error: overheating" in texts
-    (refused,) = line.command(LEFT, "velocity", 1.0)
-    assert isinstance(refused, Refused)
-
-
 def test_torque_control_and_gains_are_refused() -> None:
     line = up()
     (refused,) = line.command(LEFT, "torque", 0.5)
@@ -277,17 +229,6 @@ def test_a_stop_at_any_moment_of_a_change_of_mode(wait_ms: int, before: str) -> 
     line.command(LEFT, "velocity", 1.0)
     line.run(300)
     assert line.mock.servos[1].moves
-
-
-def test_a_dead_gateway_is_stopped_by_the_servos_themselves() -> None:
-    line = up()
-    line.command(LEFT, "velocity", 1.0)
-    line.run(100)
-    line.session.close()
-    line.run(150)
-    assert line.mock.servos[1].moves
-    line.run(100)
-    assert not line.mock.servos[1].moves
 
 
 # --- the configuration ---------------------------------------------------------------------------

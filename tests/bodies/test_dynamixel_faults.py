@@ -15,7 +15,7 @@ from hilgw.control.events import (
     Refused,
     StopReason,
 )
-from tests.bodies.bench import MS, BodyBench
+from tests.bodies.bench import BodyBench
 from tests.bodies.kinds import DYNAMIXEL, LEFT, RIGHT
 from tests.bodies.servos import MODE, TORQUE, harsh, packets_of, stands, written_to
 from tests.cases import cases
@@ -165,16 +165,6 @@ def test_velocity_0_of_a_motor_that_was_not_commanded_is_a_command_like_others()
     assert written_to(bytes(line.written)) == set()
 
 
-def test_what_velocity_0_brought_applies_to_the_next_goal() -> None:
-    line = moving("velocity")
-    line.settings(LEFT, math.inf, 0.0, 3.0, 0.7)
-    line.run(100)
-    line.command(LEFT, "velocity", 1.0)
-    line.run(100)
-    servo = line.mock.servos[1]
-    assert (servo.get(108, 4), servo.get(100, 2)) == (8, 442)
-
-
 # --- stops ----------------------------------------------------------------------------------------
 
 
@@ -264,24 +254,16 @@ def test_one_motor_is_stopped_alone_and_a_flood_of_its_stops_costs_little() -> N
 # --- A flood of commands to Dynamixel servos: the newest goal is written when the line is free ----
 
 
-def flood(line: BodyBench, kind: str, count: int) -> list[float]:
-    """Commands to both motors, 3,000 a second; the times at which the positions were asked for."""
-    asked = []
-    for number in range(count):
+def flood(line: BodyBench, kind: str) -> None:
+    """Commands to both motors, 3,000 a second."""
+    for number in range(400):
         name = (LEFT, RIGHT)[number % 2]
         speed = 1.0 + number % 100 / 100
-        begin = len(line.written)
         if kind == "position" or (kind == "both" and number // 2 % 2):
             line.settings(name, speed / 10, 1.0, -1.0, 1.4)
         else:
             line.command(name, "velocity", speed)
         line.run(1 / 3)
-        asked += [
-            line.now / MS
-            for _, instruction, data in packets_of(bytes(line.written[begin:]))
-            if instruction == 0x82 and data[0] in (126, 132)
-        ]
-    return asked
 
 
 @pytest.mark.parametrize("wait_ms", [0, 4, 9, 14])
@@ -290,7 +272,7 @@ def test_a_stop_in_a_flood_is_written_at_once_and_is_the_last_word(
     kind: str, wait_ms: float
 ) -> None:
     line = up()
-    flood(line, kind, 1_000)
+    flood(line, kind)
     line.run(wait_ms)
     line.written.clear()
     stop = line.session.emergency()
@@ -298,31 +280,6 @@ def test_a_stop_in_a_flood_is_written_at_once_and_is_the_last_word(
     assert line.written[: len(stop)] == stop
     line.run(40)  # a position goes back to the last one
     assert stands(line)
-
-
-def test_a_stop_in_a_flood_reaches_harsh_servos_in_time() -> None:
-    line = harsh()
-    flood(line, "velocity", 1_000)
-    line.handle(line.session.stop(StopReason.SWAMPED, line.now).events)
-    line.run(45)
-    assert stands(line)
-
-
-def test_commands_add_up() -> None:
-    line = up()
-    line.command(LEFT, "velocity", 0.5)
-    line.run(200)
-    line.written.clear()
-    before = line.session.counts.copy()
-    for number in range(600):
-        line.command(LEFT, "velocity", 1.0 + number / 1_000)
-        line.run(1 / 3)
-    line.run(100)
-    goals = [each for each in packets_of(bytes(line.written)) if each[2][:2] == b"\x68\0"]
-    counts = line.session.counts
-    assert counts["commands"] - before["commands"] == 600
-    assert counts["superseded"] + len(goals) == 600
-    assert 10 < len(goals) < 30
 
 
 # --- Dynamixel servos to which anything happens in any order: a stop holds, and they come back ----
@@ -377,9 +334,11 @@ def as_the_control_loop(line: BodyBench) -> None:
             line.handle(line.session.stop(reason, line.now).events)
 
 
-@pytest.mark.parametrize("on_loss", ["hold", "release"])
 @cases(0.6)
-@given(events=st.lists(st.tuples(HAPPENS, st.sampled_from([0, 1, 7, 60, 400])), max_size=14))
+@given(
+    on_loss=st.sampled_from(["hold", "release"]),
+    events=st.lists(st.tuples(HAPPENS, st.sampled_from([0, 1, 7, 60, 400])), max_size=14),
+)
 def test_a_stop_holds_and_the_servos_come_back(on_loss: str, events: list[Any]) -> None:
     line = DYNAMIXEL.up(on_loss=on_loss)
     for happens, wait_ms in events:

@@ -1,5 +1,4 @@
-"""Registers in the servos that change what the numbers of hilgw mean: Drive Mode (10), Operating
-Mode (11) and Status Return Level (68)."""
+"""Drive Mode (10): bits in the servos that change what the numbers of hilgw mean."""
 
 import math
 from typing import Any
@@ -14,7 +13,7 @@ from tests.bodies.bench import BodyBench
 from tests.bodies.kinds import DYNAMIXEL, LEFT, RIGHT
 from tests.bodies.servos import MODE, TORQUE, Packet, packets_of
 
-DRIVE_MODE, STATUS_RETURN = 10, 68
+DRIVE_MODE = 10
 WRITE = 3  # instruction
 REVERSE, TIME_BASED, TORQUE_ON_BY_GOAL = 1, 4, 8
 LIMIT = 0.5  # rad/s
@@ -87,19 +86,6 @@ def test_drive_mode_velocity_lets_hilgw_clear_it(drive: int, torque: int) -> Non
     line.written.clear()
     line.open(DYNAMIXEL.open_ms)  # there is nothing to clear the next time
     assert not drive_mode_writes(line)
-
-
-def test_a_time_based_profile_would_break_the_velocity_limit() -> None:
-    """The mock is a servo for which the same number means less time."""
-    line = DYNAMIXEL.up(limits=BOTH)
-    line.settings(LEFT, 0.4, LIMIT, -1.0, 1.4)
-    line.run(100)
-    servo = line.mock.servos[1]
-    slow = abs(servo.speed)
-    servo.table[DRIVE_MODE] = TIME_BASED
-    servo.write(116, (3000).to_bytes(4, "little"))
-    line.run(10)
-    assert abs(servo.speed) > 5 * slow
 
 
 def test_a_drive_mode_that_the_servo_keeps_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from hilgw.bodies.create2.session import Create2Session
 from hilgw.control.events import Command, Event, MotorCommand, StopReason, Write
 from hilgw.control.safety import Mode
 from hilgw.framing.base import Framing
-from tests.bodies.test_every_body import TestCreate2
+from tests.bodies import test_every_body
 
 NEW = ("can_stop", "emergency")
 
@@ -69,11 +69,11 @@ class BodyWithASubclass(Create2Body):
         return SubclassOfVersion1(settings)
 
 
-class TestASession(TestCreate2):
+class TestASession(test_every_body.TestCreate2):
     body = BodyOfVersion1()
     page = None
 
 
-class TestASubclass(TestCreate2):
+class TestASubclass(test_every_body.TestCreate2):
     body = BodyWithASubclass()
     page = None

@@ -24,7 +24,7 @@ from tests.bodies.kinds import FEETECH, LEFT, RIGHT
 bench, up = FEETECH.bench, FEETECH.up
 SERVOS = Feetech({})
 STEP = math.tau / 4096
-MODE, TORQUE, ACCELERATION, GOAL, SPEED, FORCE, LOCK = 33, 40, 41, 42, 46, 48, 55
+MODE, ACCELERATION, SPEED, FORCE, LOCK = 33, 41, 46, 48, 55
 ARM: dict[str, Any] = {"motors": {"arm": ServoSettings(id=1)}}
 
 

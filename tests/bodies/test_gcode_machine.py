@@ -8,7 +8,6 @@ import pytest
 
 from hilgw.control.events import (
     Connected,
-    MotorCommand,
     MotorHeld,
     Notice,
     ProtocolFailure,
@@ -132,15 +131,6 @@ def test_a_machine_with_a_program_of_its_own_is_held_and_refused(keys: bytes) ->
     assert "'<Run|" in failure.error.what and "reset it by hand" in failure.error.fix
     assert line.mock.state == "Hold:0" and b"\x18" not in line.written
     assert line.mock.position[0] - before < 2.0  # mm, at 10 mm/s
-
-
-def test_the_emergency_stop_needs_no_report() -> None:
-    line = GCODE.up()
-    line.give(MotorCommand(line.index(X), "position", 0.2))
-    line.run(300)
-    line.mock.receive(line.session.emergency(), line.now)
-    line.mock.advance(line.now)
-    assert line.mock.state == "Idle" and b"!" not in line.session.emergency()
 
 
 # --- a work zero that changes in the run ----------------------------------------------------------

@@ -127,13 +127,6 @@ def test_what_the_robot_shows() -> None:
     assert list(session.devices) == devices
 
 
-def test_an_unknown_signal_is_nan_again() -> None:
-    session = robot(extensions=True)
-    (packet,) = session.receive(raw(PacketData(52, 5, 0, 0.0, (0.0, 0.0, 0.0), b"x")), 0)
-    assert isinstance(packet, PacketIn)
-    assert math.isnan(packet.signal_strength) and all(map(math.isnan, packet.direction))
-
-
 def test_values_of_unknown_devices_and_nan_are_refused_and_counted() -> None:
     session = robot()
     nan = raw(SensorData(38, 0, 1.0))[:3] + b"\xff" * 8
@@ -176,13 +169,6 @@ def test_names_come_readable() -> None:
 
 
 # --- commands -------------------------------------------------------------------------------------
-
-
-def test_a_motor_is_set_by_what_its_kind_is_set_by() -> None:
-    session = robot()
-    assert sent(commanded(session, MotorCommand(1, "velocity", -2.5), 0)) == [SetValue(53, 1, -2.5)]
-    assert sent(commanded(session, MotorCommand(3, "position", 0.5), 0)) == [SetValue(46, 3, 0.5)]
-    assert session.counts["commands"] == 2
 
 
 def test_other_settings_go_out_with_all_as_they_were_last() -> None:
@@ -399,22 +385,6 @@ class Line:
         data = b"".join(event.data for event in events if isinstance(event, Write))
         decoder = Decoder(Side.EXTERNAL, Layouts("R2020a", extensions=True))
         return [message for payload in self.framing.feed(data) for message in decoder.feed(payload)]
-
-
-def test_a_robot_whose_registration_was_cut_is_not_silent_while_its_values_come() -> None:
-    """As when the port opens while the robot registers: it registers again after a second."""
-    line = Line(silence_s=0.3)
-    line.receive(0, REGISTRATIONS[1])
-    events = [
-        event
-        for now in range(20, 1_000, 20)
-        for event in line.receive(now * MS, SensorData(38, 0, 1.0)) + line.session.expire(now * MS)
-    ]
-    assert {type(event) for event in events} == {FrameNotice} and len(events) == 49
-    assert line.session.counts["refused_unknown_device"] == 49
-    events = line.receive(1_000 * MS, *REGISTRATIONS[:3], SensorData(38, 0, 1.0))
-    assert SensorValue(0, 1.0) in events
-    assert not any(isinstance(event, Connected | Disconnected) for event in events)
 
 
 def test_a_pause_of_ours_is_a_disconnect_before_the_backlog_is_read() -> None:

@@ -143,6 +143,7 @@ class EveryMotorStops(RuleBasedStateMachine):
     def begin(self) -> None:
         self.bench = Bench().start()
         self.stopped = False
+        self.settles = 40
 
     def command(self, command: Command) -> None:
         device = self.bench.session.devices.by_index(command.index)
@@ -150,7 +151,7 @@ class EveryMotorStops(RuleBasedStateMachine):
         if check_command(device, command) is None:
             outcome, _ = self.bench.session.command(command, self.bench.now)
             assert outcome is Accepted.SENT
-            self.stopped = False
+            self.stopped, self.settles = False, 40
 
     @rule(name=st.sampled_from(MOTORS), field=st.sampled_from(FIELDS), value=VALUES)
     def sets_one_value(self, name: str, field: str, value: float) -> None:
@@ -178,7 +179,8 @@ class EveryMotorStops(RuleBasedStateMachine):
     @invariant()
     def every_motor_stands(self) -> None:
         if self.stopped:
-            self.bench.step(40)  # an acceleration of its own may slow it down
+            self.bench.step(self.settles)  # an acceleration of its own may slow it down
+            self.settles = 2
             for name in MOTORS:
                 device = self.bench.device(name)
                 slow = 0 <= device.acceleration < 5

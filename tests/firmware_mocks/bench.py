@@ -114,8 +114,8 @@ class AirBench(CoSimulation):
 class XBeeAir(AirBench):
     """XBee modules, whose bytes are frames."""
 
-    def __init__(self, seed: int = 0, loss: float = 0.0) -> None:
-        super().__init__(xbee.create, seed=seed, loss=loss, now=1_000 * MS, answer_ms=300)
+    def __init__(self, loss: float = 0.0) -> None:
+        super().__init__(xbee.create, loss=loss, now=1_000 * MS, answer_ms=300)
 
     def pair(self, **parameters: Any) -> tuple[Module, Module]:
         """Two modules 1 m apart, powered up and quiet."""
@@ -163,17 +163,15 @@ class XBeeAir(AirBench):
         assert answer[0] == 0
         return answer[1:]
 
-    def tx64(self, module: Module, to: int, data: bytes, options: int = 0, ms: float = 300) -> int:
+    def tx64(self, module: Module, to: int, data: bytes) -> int:
         """Frame 00; the status of its 89."""
-        head = b"\x00\x42" + to.to_bytes(8, "big") + bytes((options,))
-        (answer,) = self.ask(module, head + data, ms)
+        (answer,) = self.ask(module, b"\x00\x42" + to.to_bytes(8, "big") + b"\0" + data)
         assert answer[:2] == b"\x89\x42"
         return answer[2]
 
-    def tx16(self, module: Module, to: int, data: bytes, options: int = 0, ms: float = 300) -> int:
+    def tx16(self, module: Module, to: int, data: bytes) -> int:
         """Frame 01; the status of its 89."""
-        head = b"\x01\x43" + to.to_bytes(2, "big") + bytes((options,))
-        (answer,) = self.ask(module, head + data, ms)
+        (answer,) = self.ask(module, b"\x01\x43" + to.to_bytes(2, "big") + b"\0" + data)
         assert answer[:2] == b"\x89\x43"
         return answer[2]
 

@@ -9,13 +9,12 @@ from hypothesis import given, strategies as st
 from firmware_mocks import ir_toy
 from firmware_mocks.ir_toy.codes import keys_of
 from firmware_mocks.ir_toy.light import Placement
-from firmware_mocks.ir_toy.toy import Mode, Toy
+from firmware_mocks.ir_toy.toy import Mode
 from hilgw.testing.conformance.trouble_rules import size_of
 from tests.cases import cases
 from tests.firmware_mocks.bench import AirBench
 
 MS = 1_000_000
-TICK_US = 64 / 3
 
 
 def sampling(bench: AirBench, **parameters: Any) -> Any:
@@ -25,29 +24,8 @@ def sampling(bench: AirBench, **parameters: Any) -> Any:
     return toy
 
 
-def play(bench: AirBench, toy: Toy, values: list[int]) -> bytes:
-    """A transmission with all reports, block by block; its other output."""
-    wire = b"".join(value.to_bytes(2, "big") for value in (*values, 0xFFFF))
-    output = bench.side(toy).output
-    bench.taken(toy)
-    assert bench.ask(toy, b"\x24\x25\x26\x03", 1) == b"\x3e"
-    for start in range(0, len(wire), 62):
-        bench.put(toy, wire[start : start + 62])
-        assert bench.run(10_000, lambda: output)
-        assert output[:1] == b"\x3e"
-        del output[:1]
-    assert bench.run(10_000, lambda: output.endswith((b"C", b"F")))
-    return bench.taken(toy)
-
-
 def counts(data: bytes) -> list[int]:
     return [data[at] << 8 | data[at + 1] for at in range(0, len(data), 2)]
-
-
-def durations(data: bytes) -> list[float]:
-    """Microseconds of the samples up to the first end."""
-    found = [*counts(data), 0xFFFF]
-    return [count * TICK_US for count in found[: found.index(0xFFFF)]]
 
 
 def dark(**more: Any) -> AirBench:
@@ -97,24 +75,6 @@ def test_five_zeros_leave_every_mode(bench: AirBench, way: bytes) -> None:
     assert bench.ask(toy, b"v") == b"V222"
 
 
-def test_24h_means_what_the_mode_makes_of_it(bench: AirBench) -> None:
-    toy = sampling(bench)
-    assert bench.ask(toy, b"\x24") == b""
-    assert toy.player.counting
-    bench.ask(toy, b"\0")
-    bench.ask(toy, b"\x24")
-    assert (toy.mode, toy.bootloads) == (Mode.BOOTLOADER, 1)
-    assert bench.ask(toy, b"\0\0\0\0\0vsv") == b""
-    toy.reset(bench.now)
-    assert bench.ask(toy, b"v") == b"V222"
-
-
-def test_rc5_keys_in_the_default_mode(bench: AirBench) -> None:
-    toy = bench.add(play="rc5:5:12; rc5:30:117; nec:4:8", every_ms=500)
-    bench.run(1_900)
-    assert bench.taken(toy) == bytes((5, 12, 0, 0, 0, 0, 30, 117, 0, 0, 0, 0))
-
-
 # --- commands of sample mode ----------------------------------------------------------------------
 
 
@@ -137,40 +97,7 @@ def test_commands_with_bytes_behind_them_swallow_those(bench: AirBench) -> None:
     assert toy.mode is Mode.SAMPLE
 
 
-def test_the_descriptor_has_carrier_and_dividers(bench: AirBench) -> None:
-    toy = sampling(bench)
-    assert bench.ask(toy, b"\x23") == bytes((78, 39, 5, 7)) + (48_000_000).to_bytes(4, "big")
-    bench.ask(toy, b"\x06\x52\x00\x05\x03")
-    assert bench.ask(toy, b"\x23")[:4] == bytes((82, 41, 5, 3))
-    bench.ask(toy, b"\0")
-    bench.ask(toy, b"s")
-    assert bench.ask(toy, b"\x23")[:4] == bytes((78, 39, 5, 7))
-
-
 # --- transmissions --------------------------------------------------------------------------------
-
-
-def test_light_that_runs_dry_is_an_underrun(bench: AirBench) -> None:
-    toy, other = sampling(bench), sampling(bench)
-    bench.ask(toy, b"\x24\x25\x26\x03")
-    bench.ask(toy, bytes.fromhex("0040 0040 0040"), 50)
-    assert toy.player.underruns == 1
-    bench.taken(toy)
-    assert bench.ask(toy, bytes.fromhex("0040 FFFF"), 20) == b"\x3et\x00\x0aF"
-    bench.run(2_000)
-    found = durations(bench.taken(other))
-    assert found[:3] == pytest.approx([1365] * 3, abs=30)
-    assert found[3] > 20_000  # dark while it had nothing
-    assert found[4] == pytest.approx(1365, abs=30)
-
-
-def test_commands_wait_for_the_last_mark(bench: AirBench) -> None:
-    toy = sampling(bench)
-    bench.ask(toy, b"\x25\x26\x03")
-    assert bench.ask(toy, bytes.fromhex("0400 FFFF"), 3) == b"\x3e"
-    assert bench.ask(toy, b"\x33", 5) == b""
-    bench.run(50)
-    assert bench.taken(toy) == b"Ct\x00\x04"
 
 
 def test_bytes_beyond_the_usb_buffers_wait_with_the_host(bench: AirBench) -> None:
@@ -201,18 +128,6 @@ def test_range_and_cones() -> None:
     assert not ahead.reaches(Placement((2, 0, 0), facing=(1, 0, 0), cone=0.1))
     assert Placement(cone=0.0).reaches(Placement((1, 0, 0)))
     assert Placement(cone=0.5).reaches(Placement((0, 0, 0)))
-
-
-def test_toys_that_look_away_receive_nothing(bench: AirBench) -> None:
-    sender = sampling(bench, cone=0.5)
-    listener = sampling(bench, position=(-1, 0, 0))
-    play(bench, sender, [0x40])
-    bench.run(2_000)
-    assert bench.taken(listener) == b""
-    sender.set("facing", "-1,0,0")
-    play(bench, sender, [0x40])
-    bench.run(2_000)
-    assert bench.taken(listener)
 
 
 @given(st.integers(0, 1000))
@@ -283,17 +198,3 @@ def test_no_bytes_raise_and_nothing_grows(steps: list[tuple[bytes, int]]) -> Non
         for _ in range(3):
             bench.ask(toy, b"\xff\xff\xff\0\0\0\0\0", 2_000)
         assert toy.mode is Mode.IRMAN
-
-
-def test_play_begins_some_time_after_a_client_has_begun_to_receive(bench: AirBench) -> None:
-    """Also for one that begins again; without start_ms with the toy."""
-    toy = bench.add(play="nec:4:8", every_ms=300, start_ms=5000)
-    bench.run(20_000)
-    bench.taken(toy)
-    for _ in range(2):
-        bench.put(toy, b"\x00")
-        assert bench.ask(toy, b"s") == b"S01"
-        bench.run(5_200)
-        assert bench.taken(toy) == b""
-        bench.run(300)
-        assert durations(bench.taken(toy))[0] == pytest.approx(9000, abs=50)

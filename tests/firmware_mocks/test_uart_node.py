@@ -1,4 +1,4 @@
-"""The microcontroller in mock time: packets, floods, stalls, reboots, parameters."""
+"""The microcontroller in mock time: packets, stalls, reboots, parameters."""
 
 from itertools import pairwise
 from typing import Any
@@ -129,61 +129,6 @@ def test_a_frame_too_long_costs_no_memory_and_nothing_behind_it() -> None:
     assert bench.out == b"short"
 
 
-# --- what it does with a packet -------------------------------------------------------------------
-
-
-def test_an_answer_the_framing_cannot_carry_is_not_sent() -> None:
-    bench = OneNode(framing="lines", replies={"ping": "two\nlines"})
-    bench.send(b"ping\n")
-    assert (bench.out, bench.node.sent) == (b"", 0)
-
-
-# --- floods and noise -----------------------------------------------------------------------------
-
-
-def test_a_flood_as_fast_as_the_line() -> None:
-    bench = OneNode(mode="flood", baudRate=9600, size=12)
-    bench.run_to(10 * S)
-    frame = len(frames("cobs-crc16", b"x" * 12))
-    assert abs(len(bench.out) - 9600) <= 2 * frame  # 960 bytes/s, one frame ahead at most
-    line_free = 0
-    for at, data in bench.sent:  # never more than it can hold, and never a pause
-        assert at <= max(line_free, 0)
-        line_free = max(line_free, at) + len(data) * 10 * S // 9600
-        assert line_free - at <= 5 * MS + frame * 10 * S // 9600 + len(data) * 10 * S // 9600
-
-
-def test_a_word_starts_a_flood() -> None:
-    bench = OneNode(flood_on="go", rate=50, count=3)
-    bench.send(frames("cobs-crc16", b"go"))
-    bench.run_to(S)
-    assert [int(text[:6]) for text in packets("cobs-crc16", bench.out)] == [1, 2, 3]
-
-
-def test_without_frames_it_echoes_bytes_and_noise_at_another_rate() -> None:
-    bench = OneNode(framing="raw", mode="echo")
-    bench.send(b"H\0")
-    assert bench.out == b"H\0"
-    bench.node.host_baud = 9600
-    bench.send(b"hello")
-    assert len(bench.out) > 2 and b"hello" not in bench.out
-
-
-def test_a_flood_whose_packets_cannot_be_framed_ends() -> None:
-    bench = OneNode(mode="flood", framing={"framing": "lines", "terminator": "a"})
-    bench.run_to(S)
-    assert bench.out == b""
-
-
-def test_noise_fills_the_line_and_can_be_repeated() -> None:
-    first, second, other = (OneNode(seed=seed, mode="noise", baudRate=9600) for seed in (1, 1, 2))
-    for bench in (first, second, other):
-        bench.run_to(S)
-    assert 950 <= len(first.out) <= 970
-    assert first.out == second.out != other.out
-    assert len(set(first.out)) > 200
-
-
 # --- stalls and overruns --------------------------------------------------------------------------
 
 
@@ -202,30 +147,6 @@ def test_what_comes_during_a_stall_waits_as_far_as_there_is_room() -> None:
     assert bench.node.bad == 1
 
 
-@pytest.mark.parametrize("parameters", [{"mode": "stall"}, {"stall_on": "x"}])
-def test_a_stall_for_good(parameters: dict[str, Any]) -> None:
-    bench = OneNode(buffer=100, **parameters)
-    bench.send(frames("cobs-crc16", b"x"))
-    for at in range(100):
-        bench.send(b"y" * 50, at * MS)
-    bench.run_to(3600 * S)
-    assert bench.out == b"" and bench.node.next_deadline() is None
-    assert bench.node.overrun >= 4900
-
-
-def test_a_stalled_flood_goes_on_where_it_stopped() -> None:
-    bench = OneNode(mode="flood", rate=1000, stall_on="hold", stall_ms=100)
-    bench.run_to(49 * MS)
-    bench.send(frames("cobs-crc16", b"hold"))
-    before = len(bench.sent)
-    bench.run_to(140 * MS)
-    assert len(bench.sent) == before
-    bench.run_to(S)
-    numbers = [int(text[:6]) for text in packets("cobs-crc16", bench.out)]
-    assert numbers == list(range(1, len(numbers) + 1))
-    assert len(numbers) > 500
-
-
 def test_flow_control_holds_the_client_before_anything_is_lost() -> None:
     with_it = OneNode(mode="stall", buffer=100, rtscts=1)
     without = OneNode(mode="stall", buffer=100)
@@ -238,21 +159,6 @@ def test_flow_control_holds_the_client_before_anything_is_lost() -> None:
     assert with_it.node.overrun == 0
     with_it.node.reset(S)
     assert with_it.node.clear_to_send
-
-
-def test_a_full_transmit_buffer_holds_up_its_reading() -> None:
-    """The answers are eight times as long as the questions: the line out is the bottleneck."""
-    bench = OneNode(replies={"ask": "x" * 400}, baudRate=9600, buffer=300)
-    question = frames("cobs-crc16", b"ask")
-    for n in range(200):
-        bench.send(question, n * 10 * MS)
-        assert bench.node.uart.held(bench.now) <= 4096 + 2 * 410
-    assert bench.node.overrun > 0
-    bench.run_to(60 * S)
-    answers = packets("cobs-crc16", bench.out)
-    assert set(answers) == {b"x" * 400}
-    assert len(answers) == bench.node.received == bench.node.sent
-    assert bench.node.received + bench.node.overrun // len(question) >= 195
 
 
 # --- reboots --------------------------------------------------------------------------------------
@@ -292,19 +198,6 @@ def test_reboots_by_itself_cost_the_frame_under_way_and_no_other(spec: str) -> N
     assert [life == list(range(1, len(life) + 1)) for life in lives] == [True] * len(lives)
     assert len(numbers) == bench.node.sent
     assert len(lives) >= bench.node.boots
-
-
-def test_at_first_there_is_no_banner_and_power_brings_one() -> None:
-    bench = rebooting()
-    assert bench.out == b""
-    bench.node.switch_off()
-    bench.run_to(S)
-    bench.send(frames("cobs-crc16", b"nobody is in"))
-    assert bench.out == b""
-    bench.node.reset(bench.now)
-    bench.run_to(bench.now + 20 * MS)
-    bench.send(frames("cobs-crc16", b"hello"))
-    assert bench.out == BANNER + b"\0" + frames("cobs-crc16", b"hello")
 
 
 # --- parameters -----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Command mode: getting in and out, lines, what takes effect, the timeout."""
+"""Command mode: getting in and out, lines, the timeout."""
 
 import pytest
 
@@ -38,16 +38,6 @@ def test_a_line_too_long_is_an_error_and_bounded(bench: XBeeAir) -> None:
     assert bench.type(module, "ATCH\r") == "C\r"
 
 
-def test_values_take_effect_on_ac(bench: XBeeAir) -> None:
-    one = bench.add()
-    two = bench.settled(api_mode=0)
-    bench.command_mode(two)
-    assert bench.type(two, "ATCHD\r") == "OK\r"
-    assert bench.tx64(one, two.address, b"x") == 0
-    assert bench.type(two, "ATAC\r") == "OK\r"
-    assert bench.tx64(one, two.address, b"x") == 1
-
-
 def test_the_timeout_applies_and_leaves_silently(bench: XBeeAir) -> None:
     module = bench.add(api_mode=0, CT="14")  # 20 x 100 ms
     bench.command_mode(module)
@@ -58,17 +48,6 @@ def test_the_timeout_applies_and_leaves_silently(bench: XBeeAir) -> None:
     assert module.registers.number("ID") == 0x1234
     assert bench.taken(module) == b""
     assert bench.type(module, "ATID\r") == ""
-
-
-def test_only_valid_commands_restart_the_timeout(bench: XBeeAir) -> None:
-    module = bench.add(api_mode=0, CT="0A")
-    bench.command_mode(module)
-    for _ in range(4):
-        assert bench.type(module, "ATID\r", 400) == "3332\r"
-    bench.run(400)
-    assert bench.type(module, "ATQQ\r", 10) == "ERROR\r"
-    bench.run(400)
-    assert bench.type(module, "ATID\r", 100) == ""
 
 
 @pytest.mark.parametrize(
@@ -99,25 +78,6 @@ def test_characters_that_do_not_lead_there_are_data(bench: XBeeAir, text: bytes)
     bench.run(2000)
     assert bench.taken(one) == b""
     assert bench.taken(two) == text
-
-
-def test_what_comes_by_radio_waits_until_command_mode_ends(bench: XBeeAir) -> None:
-    one = bench.add()
-    two = bench.settled(api_mode=0)
-    bench.command_mode(two)
-    assert bench.tx64(one, two.address, b"from afar") == 0
-    assert bench.taken(two) == b""
-    assert bench.type(two, "ATCN\r") == "OK\rfrom afar"
-
-
-def test_fr_answers_and_restarts(bench: XBeeAir) -> None:
-    module = bench.add(api_mode=0)
-    bench.command_mode(module)
-    bench.type(module, "ATCHD\r")
-    assert bench.type(module, "ATFR\r", 500) == "OK\r"
-    assert bench.type(module, "ATCH\r") == ""
-    bench.command_mode(module)
-    assert bench.type(module, "ATCH\r") == "C\r"
 
 
 def test_the_key_cannot_be_read(bench: XBeeAir) -> None:

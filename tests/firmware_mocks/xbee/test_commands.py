@@ -1,4 +1,4 @@
-"""AT commands by API frame: reading, setting, what takes effect when, what survives."""
+"""AT commands by API frame, local and remote: reading, setting, discovery."""
 
 import pytest
 
@@ -26,13 +26,8 @@ def test_every_register_reads_and_takes_its_own_value(bench: XBeeAir, kind: str)
     [
         ("s1", b"CH", [0x0B, 0x1A], [0x0A, 0x1B]),
         ("s1", b"BD", [0, 7, 0x80, 0x3D090], [8, 0x7F, 0x3D091]),
-        ("xbee3", b"BD", [0xA, 0x12C, 0xEC400], [0xB, 0x12B, 0xEC401]),
         ("xbee3", b"CA", [0, 0x28, 0x64], [1, 0x27, 0x65]),
-        ("s1", b"GT", [2, 0xCE4], [1, 0xCE5]),
         ("xbee3", b"CT", [2, 0x1770], [1, 0x1771]),
-        ("s1", b"NT", [1, 0xFC], [0, 0xFD]),
-        ("digimesh", b"ID", [0x7FFF], [0x8000]),
-        ("900hp", b"HP", [9], [10]),
         ("xbee3", b"PL", [4], [5]),
     ],
 )
@@ -46,67 +41,43 @@ def test_ranges(
         assert bench.at(module, command, value.to_bytes(4, "big"), kind=9) == OK
 
 
-@pytest.mark.parametrize("name", [b"twenty-one characters", b" leading", b"bell\x07", b"\xe9"])
-def test_a_bad_name_is_refused(bench: XBeeAir, name: bytes) -> None:
-    module = bench.settled("good")
-    assert bench.at(module, b"NI", name) == BAD_PARAMETER
-    assert bench.get(module, b"NI") == b"good"
+# --- discovery ------------------------------------------------------------------------------------
 
 
-def reset(bench: XBeeAir, module: object) -> None:
-    answer, boot = bench.ask(module, b"\x08\x01FR", 500)  # type: ignore[arg-type]
-    assert answer == b"\x88\x01FR\x00"
-    assert boot == b"\x8a\x00"
+def test_nd_in_command_mode_on_s1(bench: XBeeAir) -> None:
+    one = bench.add(hardware="s1", api_mode=0, NT="5")
+    two = bench.settled("two", hardware="s1", my=0x22, position=(1, 0, 0))
+    bench.command_mode(one)
+    fields = f"22\r{two.address >> 32:X}\r{two.address & 0xFFFFFFFF:X}\r28\rtwo\r"
+    assert bench.type(one, "ATND\r", 600) == fields + "\r" + "\r"
+    assert bench.type(one, "ATNDtwo\r", 600) == fields + "\r" + "\r"
+    assert bench.type(one, "ATNDthree\r", 600) == "ERROR\r"
+    two.switch_off()
+    assert bench.type(one, "ATND,AP\r", 600) == "\r0\r"
 
 
-def test_a_reset_forgets_what_was_not_written(bench: XBeeAir) -> None:
-    module = bench.settled("before")
-    bench.at(module, b"NI", b"after")
-    reset(bench, module)
-    assert bench.get(module, b"NI") == b"before"
-    bench.at(module, b"NI", b"after")
-    assert bench.at(module, b"WR") == OK
-    reset(bench, module)
-    assert bench.get(module, b"NI") == b"after"
+def test_dn_finds_the_destination(bench: XBeeAir) -> None:
+    one = bench.add(NT="5")
+    two = bench.settled("two", my=0x22)
+    long = two.address.to_bytes(8, "big")
+    assert bench.ask(one, b"\x08\x01DNtwo", 600) == [b"\x88\x01DN\x00\x00\x22" + long]
+    assert bench.get(one, b"DH") + bench.get(one, b"DL") == long
+    assert bench.ask(one, b"\x08\x01DNnobody", 600) == [b"\x88\x01DN\x01"]
+    assert bench.ask(one, b"\x08\x01DN", 600) == [b"\x88\x01DN\x01"]
 
 
-def test_re_restores_the_factory_values(bench: XBeeAir) -> None:
-    module = bench.settled(channel=13)
-    assert bench.at(module, b"RE") == OK
-    assert module.registers.number("CH") == 12
-
-
-def test_user_data_relay(bench: XBeeAir) -> None:
-    module = bench.settled()
-    assert bench.ask(module, b"\x2d\x01\x00hello") == [b"\xad\x00hello"]
-    assert bench.ask(module, b"\x2d\x05\x02hello") == [b"\x89\x05\x7d"]
-    assert bench.ask(module, b"\x2d\x05\x09hello") == [b"\x89\x05\x7c"]
+# --- remote AT commands: 17 asks, 97 answers ------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("kind", "level", "channel", "power"),
-    [
-        ("xbee3", 0, 12, -5),
-        ("xbee3", 4, 12, 8),
-        ("xbee3pro", 4, 12, 19),
-        ("xbee3pro", 4, 0x1A, 8),
-    ],
+    ("frame_id", "command", "answered"),
+    [(0, b"NIquiet", False), (5, b"ND", True), (5, b"DN", True), (5, b"CN", True)],
 )
-def test_pp_is_the_actual_power(
-    bench: XBeeAir, kind: str, level: int, channel: int, power: int
+def test_what_makes_no_sense_from_afar_is_an_error_and_frame_id_0_is_not_answered(
+    bench: XBeeAir, frame_id: int, command: bytes, answered: bool
 ) -> None:
-    module = bench.settled(hardware=kind, power=level, channel=channel)
-    assert bench.get(module, b"PP") == power.to_bytes(1, "big", signed=True)
-
-
-@pytest.mark.parametrize(
-    ("raw", "achieved", "line"),
-    [(0x12C, 0x12B, 299), (0x1C200, 0x1B207, 111111), (7, 7, 111111), (3, 3, 9615)],
-)
-def test_s1_divides_its_clock(bench: XBeeAir, raw: int, achieved: int, line: int) -> None:
-    module = bench.settled(hardware="s1")
-    assert bench.at(module, b"BD", raw.to_bytes(4, "big"), kind=9) == OK
-    assert bench.at(module, b"BD", kind=9) == OK + achieved.to_bytes(4, "big")
-    bench.at(module, b"AC", kind=9)
-    bench.run(100)
-    assert module.baud_rate == line
+    one, two = bench.pair()
+    to = two.address.to_bytes(8, "big") + b"\xff\xfe"
+    answers = bench.ask(one, bytes((0x17, frame_id)) + to + b"\x02" + command, 2000)
+    assert answers == ([b"\x97\x05" + to + command + b"\x01"] if answered else [])
+    assert bench.get(two, b"NI") == (b"m1" if answered else b"quiet")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from digi.xbee.devices import RemoteXBeeDevice, XBeeDevice
-from digi.xbee.exception import ATCommandException, OperationNotSupportedException, TimeoutException
+from digi.xbee.exception import ATCommandException
 from digi.xbee.io import IOLine, IOMode, IOValue
 
 from hilgw.testing.fixtures.gateways import Gateways
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.wall_clock("digi-xbee waits for times of its own")
 RATE = 115200
 DEADLINE_S = 20.0
 KINDS = ["s1", "s2c", "xbee3", "digimesh", "zigbee", "900hp"]
-INPUT, OUTPUT, ANALOG = IOLine.DIO3_AD3, IOLine.DIO4_AD4, IOLine.DIO2_AD2
+INPUT, ANALOG = IOLine.DIO3_AD3, IOLine.DIO2_AD2
 
 Opened = Callable[[MockHandle], XBeeDevice]
 
@@ -56,30 +56,6 @@ def remote_of(device: XBeeDevice) -> RemoteXBeeDevice:
 
 
 @pytest.mark.parametrize("hardware", KINDS)
-def test_local_lines_are_read_and_set(
-    firmware_mock: FirmwareMocks, opened: Opened, hardware: str
-) -> None:
-    mock, _ = modules(firmware_mock, hardware)
-    device = opened(mock)
-    device.set_io_configuration(INPUT, IOMode.DIGITAL_IN)
-    device.set_io_configuration(OUTPUT, IOMode.DIGITAL_OUT_LOW)
-    device.set_io_configuration(ANALOG, IOMode.ADC)
-    assert device.get_io_configuration(ANALOG) == IOMode.ADC
-    for level in (IOValue.HIGH, IOValue.LOW):
-        mock.set("pins", f"D3:{level.name.lower()},D2:512")
-        value = device.get_dio_value(INPUT)
-        assert value == level
-        device.set_dio_value(OUTPUT, value)
-        assert device.get_dio_value(OUTPUT) == level
-        mock.wait_for(
-            lambda module, high=level == IOValue.HIGH: module.sampler.pins.level("D4") == high
-        )
-    assert device.get_adc_value(ANALOG) == 512
-    with pytest.raises(OperationNotSupportedException):
-        device.get_dio_value(IOLine.DIO0_AD0)
-
-
-@pytest.mark.parametrize("hardware", KINDS)
 def test_a_remote_module_is_read_and_reports_by_itself(
     firmware_mock: FirmwareMocks, opened: Opened, hardware: str
 ) -> None:
@@ -113,33 +89,6 @@ def test_a_remote_module_is_read_and_reports_by_itself(
     while sample.has_analog_values():  # a periodic sample was still on its way
         sample, _ = received.get(timeout=DEADLINE_S)
     assert sample.digital_values == {INPUT: IOValue.LOW}
-
-
-def test_pwm_scan_and_version(firmware_mock: FirmwareMocks, opened: Opened) -> None:
-    mock, other = modules(firmware_mock, "xbee3")
-    other.set("CE", "1")
-    device = opened(mock)
-    device.set_io_configuration(IOLine.DIO10_PWM0, IOMode.PWM)
-    device.set_pwm_duty_cycle(IOLine.DIO10_PWM0, 50)
-    assert device.get_pwm_duty_cycle(IOLine.DIO10_PWM0) == 50
-    assert device.get_parameter("VL").startswith(b"VR 2014")
-    frames: queue.Queue[bytes] = queue.Queue()
-    device.add_packet_received_callback(lambda packet: frames.put(bytes(packet.output())))
-    descriptor = device.get_parameter("AS", parameter_value=b"\x00")
-    assert descriptor[8:10] == b"\x33\x32"
-    first, last = frames.get(timeout=DEADLINE_S), frames.get(timeout=DEADLINE_S)
-    assert b"AS\0" + bytes(descriptor) in first
-    assert last[3] == 0x88
-    assert last.endswith(b"AS\0" + last[-1:])
-
-
-def test_without_a_line_the_local_sample_does_not_come(
-    firmware_mock: FirmwareMocks, opened: Opened
-) -> None:
-    mock, _ = modules(firmware_mock, "xbee3")
-    device = opened(mock)
-    with pytest.raises((ATCommandException, TimeoutException)):
-        device.read_io_sample()
 
 
 def test_pins_of_a_node_in_a_configuration(

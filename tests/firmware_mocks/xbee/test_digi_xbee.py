@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,16 +12,14 @@ import pytest
 from digi.xbee.devices import (
     DigiMeshDevice,
     Raw802Device,
-    RemoteRaw802Device,
     RemoteXBeeDevice,
     RemoteZigBeeDevice,
     XBeeDevice,
     ZigBeeDevice,
 )
-from digi.xbee.exception import InvalidOperatingModeException, TimeoutException, TransmitException
-from digi.xbee.models.address import XBee16BitAddress, XBee64BitAddress
+from digi.xbee.exception import TransmitException
+from digi.xbee.models.address import XBee64BitAddress
 from digi.xbee.models.mode import OperatingMode
-from digi.xbee.models.options import DiscoveryOptions, RemoteATCmdOptions
 from digi.xbee.models.protocol import Role, XBeeProtocol
 from digi.xbee.models.status import TransmitStatus
 from digi.xbee.models.zdo import NeighborRelationship, RouteStatus
@@ -166,44 +163,6 @@ def test_parameters_are_read_set_and_survive_only_when_written(bed: Bed, hardwar
     assert one.get_parameter("CH") == bytes((20,))
 
 
-@pytest.mark.parametrize("mode", [OperatingMode.API_MODE, OperatingMode.ESCAPED_API_MODE])
-def test_both_api_modes_carry_every_value(bed: Bed, mode: OperatingMode) -> None:
-    one, two = bed.pair(f"api_mode={mode.code}")
-    assert one.operating_mode == mode
-    listener = Listener(two)
-    payloads = [bytes(range(start, start + 64)) for start in range(0, 256, 64)]
-    payloads.append(b"\x7e\x7d\x11\x13" * 20)
-    for payload in payloads:
-        one.send_data_64(address_of(two), payload)
-    assert listener.wait(len(payloads)) == payloads
-
-
-def test_by_16_bit_address_with_rssi(bed: Bed) -> None:
-    one, two = bed.pair("hardware=xbee3", "1.my=0x22", "1.position=0,10,0", kind=Raw802Device)
-    listener = Listener(two)
-    status = one.send_data_16(XBee16BitAddress.from_hex_string("0022"), b"short")
-    assert status.transmit_status == TransmitStatus.SUCCESS
-    assert listener.wait(1) == [b"short"]
-    (packet,) = [packet for packet in listener.packets if hasattr(packet, "rssi")]
-    assert packet.rssi == 60  # 10 m away
-    assert packet.x64bit_source_addr == address_of(one)
-
-
-def test_a_sender_with_a_short_address_is_received_by_it(bed: Bed) -> None:
-    """A known source: an unknown one makes the library ask from its own reader thread, which
-    then cannot read the answer and stalls for its whole timeout."""
-    one, two = bed.pair("hardware=s1", "0.my=0x11", "1.my=0x22", kind=Raw802Device)
-    known = RemoteRaw802Device(
-        two, address_of(one), XBee16BitAddress.from_hex_string("0011"), "xbee0"
-    )
-    two.get_network().add_remote(known)
-    listener = Listener(two)
-    one.send_data_16(XBee16BitAddress.from_hex_string("0022"), b"short")
-    assert listener.wait(1) == [b"short"]
-    (packet,) = [packet for packet in listener.packets if hasattr(packet, "rssi")]
-    assert (str(packet.x16bit_source_addr), packet.rssi) == ("0011", 40)
-
-
 def test_an_absent_node_and_too_much(bed: Bed) -> None:
     (port,) = bed.start(modules=1)
     one = bed.open(port)
@@ -247,84 +206,6 @@ def test_discovery(
     wait_until(lambda: network.discover_device("xbee2") == found["xbee2"])
 
 
-def test_discovery_of_itself_and_of_an_absent_node(bed: Bed) -> None:
-    (port,) = bed.start("hardware=s1", "NT=5", modules=1)
-    one = bed.open(port)
-    network = one.get_network()
-    assert network.discover_device("nobody") is None
-    assert network.discover_device("xbee0") is None
-    network.set_discovery_options({DiscoveryOptions.DISCOVER_MYSELF})
-    records: list[Any] = []
-    one.add_packet_received_callback(records.append)
-    network.start_discovery_process()
-    wait_until(lambda: any(b"xbee0" in record.output() for record in records))
-    wait_until(lambda: not network.is_discovery_running())
-
-
-def test_remote_parameters_wait_for_apply(bed: Bed) -> None:
-    one, two = bed.pair()
-    remote = RemoteRaw802Device(one, address_of(two))
-    remote.set_parameter("PL", b"\x02", apply=False)
-    assert two.get_parameter("PL", apply=False) == b"\x02"
-    remote.apply_changes()
-    assert remote.get_parameter("PP") == b"\x02"
-    assert RemoteATCmdOptions.APPLY_CHANGES.value == 0x02
-    remote.reset()
-
-
-def test_a_reset_is_reported(bed: Bed) -> None:
-    (port,) = bed.start(modules=1)
-    one = bed.open(port)
-    statuses: list[int] = []
-    one.add_modem_status_received_callback(lambda status: statuses.append(status.code))
-    for count in (1, 2, 3):
-        one.reset()
-        wait_until(lambda count=count: len(statuses) >= count)
-    assert statuses == [0, 0, 0]
-    assert one.get_parameter("AP") == b"\x01"
-
-
-def test_a_change_of_rate(bed: Bed) -> None:
-    (port,) = bed.start(modules=1)
-    one = bed.open(port)
-    one.set_parameter("BD", b"\x05")
-    one.serial_port.baudrate = 38400
-    assert one.get_parameter("BD") == b"\x00\x00\x00\x05"
-
-
-def test_a_wrong_rate_is_noise(bed: Bed) -> None:
-    (port,) = bed.start(modules=1)
-    one = bed.open(port)
-    one.serial_port.baudrate = 9600
-    one.set_sync_ops_timeout(0.5)
-    with pytest.raises(TimeoutException):
-        one.get_parameter("AP")
-
-
-def test_a_factory_fresh_module_is_recognised_as_such(bed: Bed) -> None:
-    (port,) = bed.start("api_mode=0", modules=1)
-    with pytest.raises(InvalidOperatingModeException, match=r"mode"):
-        bed.open(port)
-
-
-@pytest.mark.wall_clock("the library hides a stall; only its time shows")
-def test_500_round_trips_without_a_stall(bed: Bed) -> None:
-    """The library itself misses an answer that comes before it waits, and uses it after its time
-    limit: what counts is when the answer came."""
-    one, two = bed.pair()
-    listener = Listener(two)
-    remote = RemoteRaw802Device(one, address_of(two))
-    answered: list[float] = []
-    one.add_packet_received_callback(lambda _: answered.append(time.monotonic()))
-    slowest = 0.0
-    for number in range(500):
-        begin, count = time.monotonic(), len(answered)
-        one.send_data(remote, b"round trip %d" % number)
-        slowest = max(slowest, answered[count] - begin)
-    assert listener.wait(500) == [b"round trip %d" % number for number in range(500)]
-    assert slowest < DEADLINE_S / 2  # a stall lasts as long as the library waits
-
-
 def test_it_finds_neighbours_and_routes_of_zigbee(bed: Bed) -> None:
     one, two = bed.pair("hardware=zigbee", "0.CE=1", kind=ZigBeeDevice)
     for asked, other in ((one, two), (two, one)):
@@ -337,9 +218,3 @@ def test_it_finds_neighbours_and_routes_of_zigbee(bed: Bed) -> None:
     (route,) = one.get_routes(timeout=DEADLINE_S)
     assert route.destination == route.next_hop == two.get_16bit_addr()
     assert route.status == RouteStatus.ACTIVE
-
-
-def test_it_finds_neighbours_of_digimesh(bed: Bed) -> None:
-    one, two = bed.pair("hardware=digimesh", "NT=20", kind=DigiMeshDevice)
-    (neighbour,) = one.get_neighbors(timeout=4)  # it always waits so long
-    assert neighbour.node.get_64bit_addr() == address_of(two)

@@ -9,7 +9,6 @@ from tests.firmware_mocks.bench import XBeeAir
 BITS = [1 << bit for bit in range(8)]
 MODERN = {"802.15.4": "xbee3", "DigiMesh": "digimesh", "Zigbee": "zigbee"}
 SUCCESS, INVALID_BINDING, NO_SECURE_SESSION, APS_UNENCRYPTED = 0x00, 0x2B, 0x34, 0x2E
-ALL = 0xFFFF
 
 
 def test_the_table_has_every_bit_of_every_family() -> None:
@@ -46,17 +45,3 @@ def test_a_bit_does_what_the_table_has(bench: XBeeAir, family: str, bit: int) ->
     else:
         assert status[3] == SUCCESS
         assert [frame[-4:] for frame in got] == [b"data"]
-
-
-def test_a_multicast_goes_to_the_group_of_this_number_and_to_no_module(bench: XBeeAir) -> None:
-    """Its 16-bit address is a group's, though a module has the same one."""
-    one = bench.add(hardware="zigbee", CE="1")
-    two = bench.settled(hardware="zigbee", position=(1, 0, 0))
-    short = two.addressing.source16
-    assert bench.tx(one, 0xFFFFFFFFFFFFFFFF, b"x", to16=short)[3] == SUCCESS
-    assert len(bench.frames(two)) == 1
-    for address, to16 in ((0xFFFFFFFFFFFFFFFF, short), (two.address, 0xFFFE), (ALL, 0xFFFE)):
-        assert bench.tx(one, address, b"x", to16=to16, options=0x08)[2:4] == b"\x00\x00"
-        assert bench.frames(two) == []
-    own = one.addressing.source16
-    assert bench.tx(one, 0xFFFFFFFFFFFFFFFF, b"x", to16=own, options=0x08)[3] == SUCCESS

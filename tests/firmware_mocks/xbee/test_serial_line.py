@@ -1,43 +1,15 @@
-"""The line itself: transparent packets, buffers, rates, noise, broken frames."""
+"""The line itself: buffers, rates, noise, broken frames."""
 
 import pytest
 from hypothesis import given, strategies as st
 
 from firmware_mocks.xbee.uart.serial_line import LONGEST, FrameReader, encode
-from tests.firmware_mocks.bench import BROADCAST, XBeeAir, wrap
+from tests.firmware_mocks.bench import XBeeAir, wrap
 
 MS = 1_000_000
 
 
-def transparent(bench: XBeeAir, **parameters: object) -> tuple:  # type: ignore[type-arg]
-    one = bench.add(api_mode=0, DL="FFFF", **parameters)
-    two = bench.settled(position=(1, 0, 0), baudRate=115200)
-    return one, two
-
-
-def packets(bench: XBeeAir, module: object) -> list[bytes]:
-    return [frame[11:] for frame in bench.frames(module)]  # type: ignore[arg-type]
-
-
-def test_ro_0_sends_each_byte_as_it_comes(bench: XBeeAir) -> None:
-    one, two = transparent(bench, RO="0")
-    for byte in b"abc":
-        bench.put(one, bytes((byte,)))
-        bench.run(10)
-    assert packets(bench, two) == [b"a", b"b", b"c"]
-
-
 # --- buffers ------------------------------------------------------------------------------------
-
-
-def test_the_input_buffer_of_s1_has_202_bytes_and_drops_what_is_too_much(bench: XBeeAir) -> None:
-    one, two = bench.pair(hardware="s1", baudRate=115200)
-    frame = wrap(b"\x00\x00" + two.address.to_bytes(8, "big") + b"\x00" + bytes(100))
-    one.receive(frame, bench.now)  # on the air; the next ones wait
-    one.receive(frame[:1] * 0 + frame + frame, bench.now)
-    assert one.input.overruns == 2 * len(frame) - 202
-    bench.run(100)
-    assert len(bench.frames(two)) == 2
 
 
 def test_clear_to_send_falls_17_bytes_before_full_and_comes_back_at_34(bench: XBeeAir) -> None:
@@ -74,19 +46,6 @@ def test_a_client_that_obeys_cts_never_overruns_the_buffer(bench: XBeeAir) -> No
     assert without.clear_to_send
 
 
-def test_a_radio_packet_that_does_not_fit_the_transmit_buffer_is_dropped_whole(
-    bench: XBeeAir,
-) -> None:
-    fast, slow = bench.add(baudRate=115200), bench.add(baudRate=1200, position=(1, 0, 0))
-    bench.settle()
-    for letter in b"abcd":
-        assert bench.tx64(fast, slow.address, bytes((letter,)) * 60, ms=20) == 0
-    bench.run(3000)
-    # 75 bytes each on the wire; 202 hold two whole ones and a half
-    assert [frame[-60:] for frame in bench.frames(slow)] == [b"a" * 60, b"b" * 60]
-    assert slow.line.overflows == 2
-
-
 def test_answers_wait_for_room_and_nothing_grows(bench: XBeeAir) -> None:
     module = bench.settled(baudRate=1200, ni="twenty characters!!!")
     for _ in range(200):
@@ -97,23 +56,6 @@ def test_answers_wait_for_room_and_nothing_grows(bench: XBeeAir) -> None:
     assert 0 < answered < 200
     assert module.input.overruns > 0
     assert bench.ask(module, b"\x08\x02CH", 1000) == [b"\x88\x02CH\x00\x0c"]
-
-
-def test_a_frame_half_read_when_the_radio_gets_busy_is_not_given_up(bench: XBeeAir) -> None:
-    talker = bench.add(hardware="900hp", BR="0", MT="0")
-    node = bench.settled(hardware="900hp", BR="0", replies={"ping": "x" * 200})
-    bench.ask(talker, b"\x10\x00" + BROADCAST.to_bytes(8, "big") + b"\xff\xfe\x00\x00ping", 1)
-    question = wrap(b"\x08\x01CE")
-    node.receive(question[:4], bench.now)
-    bench.run(10)
-    assert not node.radio.busy  # the ping is still on the air
-    bench.run(50)
-    assert node.radio.busy
-    talker.switch_off()  # so that the answer is repeated for seconds
-    bench.taken(node)
-    node.receive(question[4:], bench.now)
-    bench.run(10_000)
-    assert bench.frames(node) == [b"\x88\x01CE\x00\x00"]
 
 
 # --- rates --------------------------------------------------------------------------------------

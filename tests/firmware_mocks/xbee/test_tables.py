@@ -1,5 +1,5 @@
-"""What modules report about those around them: FN, AG and ED, and Zigbee's tables of neighbours and
-routes (ZDO 0031 and 0032)."""
+"""What modules report about those around them: FN, and Zigbee's tables of neighbours and routes
+(ZDO 0031 and 0032)."""
 
 import pytest
 
@@ -17,68 +17,6 @@ def test_fn_lists_the_nodes_in_reach_and_ends_without_a_frame(bench: XBeeAir, ki
         b"\xff\xfe" + two.address.to_bytes(8, "big") + b"two\x00\xff\xfe\x01\x00\xc1\x05\x10\x1e"
     )
     assert bench.ask(one, FN, 4000) == [HEAD + plain]
-
-
-def test_fn_of_another_module_lists_its_neighbours(bench: XBeeAir) -> None:
-    one = bench.add("one", hardware="digimesh")
-    two = bench.settled("two", hardware="digimesh", position=(1, 0, 0), NT="20")
-    request = b"\x17\x01" + two.address.to_bytes(8, "big") + b"\xff\xfe\x00FN"
-    (answer,) = bench.ask(one, request, 4000)
-    assert answer[:15] == b"\x97\x01" + two.address.to_bytes(8, "big") + b"\xff\xfeFN\x00"
-    assert answer[17:25] == one.address.to_bytes(8, "big") and b"one\0" in answer
-
-
-def test_fn_in_command_mode_ends_with_an_empty_line(bench: XBeeAir) -> None:
-    one = bench.settled(hardware="digimesh", api_mode=0, NT="20")
-    bench.command_mode(one)
-    assert bench.type(one, "ATFN\r", 4000) == "\r"
-
-
-def test_ag_becomes_the_destination_of_those_with_this_one(bench: XBeeAir) -> None:
-    one = bench.add(hardware="digimesh")
-    two = bench.add(hardware="digimesh", DH="13A200", DL="40521234", position=(1, 0, 0))
-    three = bench.settled(hardware="digimesh", DH="0", DL="FFFF", position=(2, 0, 0))
-    assert bench.at(one, b"AG") == b"\x01"
-    assert bench.at(one, b"AG", bytes.fromhex("0013a20040521234")) == b"\x00"
-    bench.run(200)
-    own = one.address.to_bytes(8, "big")
-    assert bench.frames(two) == [b"\x8e\x00" + own + bytes.fromhex("0013a20040521234")]
-    assert bench.frames(three) == []
-    assert bench.get(two, b"DH") == own[:4] and bench.get(two, b"DL") == own[4:]
-    assert bench.at(one, b"AG", b"\xff\xff") == b"\x00"  # a short one
-    bench.run(200)
-    assert bench.frames(three) == [b"\x8e\x00" + own + (0xFFFF).to_bytes(8, "big")]
-    assert bench.get(three, b"DL") == own[4:]
-
-
-@pytest.mark.parametrize(
-    ("parameters", "time", "ms", "channels", "too_long"),
-    [
-        ({"hardware": "digimesh"}, b"\x01\x00", 250, 16, b"\x3a\x99"),  # in ms
-        # The exponent of the time on each channel of SC: 3 * 4 * 15.36 ms.
-        ({"hardware": "s1", "SC": "7"}, b"\x02", 170, 3, b"\x07"),
-    ],
-    ids=["digimesh", "802.15.4"],
-)
-def test_ed_takes_its_time(
-    bench: XBeeAir,
-    parameters: dict[str, str],
-    time: bytes,
-    ms: float,
-    channels: int,
-    too_long: bytes,
-) -> None:
-    one = bench.settled(noise_dbm=-87, **parameters)
-    assert bench.ask(one, b"\x08\x01ED" + time, ms) == []
-    bench.run(20)
-    assert bench.frames(one) == [b"\x88\x01ED\x00" + bytes((87,)) * channels]
-    assert bench.at(one, b"ED", too_long) == b"\x03"
-
-
-def test_ed_in_command_mode(bench: XBeeAir) -> None:
-    one = bench.settled(hardware="s1", api_mode=0, noise_dbm=-87, SC="3")
-    bench.command_mode(one)
-    assert bench.type(one, "ATED\r", 100) == "57\r57\r\r"
 
 
 # --- Zigbee's tables ------------------------------------------------------------------------------
@@ -123,14 +61,6 @@ def test_mgmt_lqi_and_mgmt_rtg(bench: XBeeAir) -> None:
     assert coordinator[8:16] == one.address.to_bytes(8, "little") and coordinator[18] == 4  # parent
     short = modules[1].addressing.source16.to_bytes(2, "little")
     assert zdo(bench, one, own, 0x0032) == b"\x23\x77\x00\x01\x00\x01" + short + b"\x00" + short
-
-
-def test_an_end_device_lists_its_parent_alone(bench: XBeeAir) -> None:
-    one = bench.add("c", hardware="zigbee", CE="1", AO="1")
-    bench.settled(hardware="zigbee", position=(1, 0, 0))
-    end = bench.settled(hardware="zigbee", SM="4", position=(2, 0, 0))
-    answer = zdo(bench, one, end.address.to_bytes(8, "big"), 0x0031)
-    assert answer[3:6] == b"\x01\x00\x01"
 
 
 @pytest.mark.parametrize("alone", [False, True])

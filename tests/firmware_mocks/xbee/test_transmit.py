@@ -6,9 +6,9 @@ import pytest
 
 from firmware_mocks.air import Signal
 from firmware_mocks.xbee.network.packets import Request
-from tests.firmware_mocks.bench import BROADCAST, XBeeAir, wrap
+from tests.firmware_mocks.bench import BROADCAST, XBeeAir
 
-SUCCESS, NO_ACK, CCA, TOO_LARGE = 0x00, 0x01, 0x02, 0x74
+SUCCESS, NO_ACK, TOO_LARGE = 0x00, 0x01, 0x74
 
 
 def address(module: Any) -> bytes:
@@ -45,37 +45,6 @@ def test_a_unicast_that_is_not_received(bench: XBeeAir, difference: dict[str, An
     assert bench.tx64(one, two.address, b"x") == NO_ACK
     assert bench.frames(two) == []
     assert bench.get(one, b"EA") == b"\x00\x01"
-
-
-@pytest.mark.parametrize(("mode", "status"), [(0, NO_ACK), (1, SUCCESS), (2, NO_ACK), (3, SUCCESS)])
-def test_mac_modes_1_and_3_ask_for_no_acknowledgement(
-    bench: XBeeAir, mode: int, status: int
-) -> None:
-    module = bench.settled(MM=f"{mode}")
-    assert bench.tx64(module, 1, b"x") == status
-
-
-def test_mac_modes_with_and_without_digis_header_do_not_mix(bench: XBeeAir) -> None:
-    one, two = bench.add(MM="2"), bench.add(MM="0")
-    bench.settle()
-    bench.tx64(one, two.address, b"x")
-    assert bench.frames(two) == []
-    bench.at(two, b"MM", b"\x01")
-    bench.tx64(one, two.address, b"y")
-    assert [frame[-1:] for frame in bench.frames(two)] == [b"y"]
-
-
-@pytest.mark.parametrize("kind", ["00", "10"])
-def test_pan_broadcast_crosses_pans_but_not_channels(bench: XBeeAir, kind: str) -> None:
-    one = bench.add()
-    two = bench.add(pan_id=0x1234, position=(1, 0, 0))
-    elsewhere = bench.settled(channel=13)
-    if kind == "00":
-        assert bench.tx64(one, BROADCAST, b"all", options=0x04) == SUCCESS
-    else:
-        assert bench.tx(one, BROADCAST, b"all", options=0x02)[3] == SUCCESS
-    assert bench.frames(two) == [b"\x80" + address(one) + b"\x28\x06all"]
-    assert bench.frames(elsewhere) == []
 
 
 @pytest.mark.parametrize(
@@ -115,13 +84,6 @@ def test_encrypted_packets_need_the_same_key_and_show_a_long_source(bench: XBeeA
     assert bench.frames(stranger) == bench.frames(plain) == []
 
 
-def test_s1_has_no_frame_10(bench: XBeeAir) -> None:
-    one, two = bench.pair(hardware="s1")
-    head = b"\x10\x01" + address(two) + b"\xff\xfe\x00\x00"
-    assert bench.ask(one, head + b"x") == []
-    assert bench.frames(two) == []
-
-
 @pytest.mark.parametrize(
     ("output", "head", "tail"),
     [
@@ -150,97 +112,7 @@ def test_explicit_frames_carry_their_endpoints(bench: XBeeAir) -> None:
     assert frame == b"\x91" + address(one) + b"\xff\xfe\xa0\xa1\x15\x54\xc1\x05\x01hello"
 
 
-def test_the_loopback_cluster_comes_back(bench: XBeeAir) -> None:
-    one, two = bench.pair()
-    head = b"\x11\x07" + address(two) + b"\xff\xfe"
-    answers = bench.ask(one, head + b"\xe8\xe8\x00\x12\xc1\x05\x00\x00echo")
-    assert answers == [
-        b"\x8b\x07\xff\xfe\x00\x00\x00",
-        b"\x80" + address(two) + b"\x28\x00echo",
-    ]
-    assert bench.frames(two) == []
-
-
-@pytest.mark.parametrize(
-    "replies",
-    [r'{"\\xff": "b,c:d"}', {"\\xff": "b,c:d"}],
-    ids=["JSON", "a mapping with an escape"],
-)
-def test_replies_may_have_any_byte(bench: XBeeAir, replies: object) -> None:
-    one, node = bench.add(), bench.add(position=(1, 0, 0), replies=replies)
-    bench.settle()
-    assert "answers" in node.describe()
-    answers = bench.ask(one, b"\x00\x01" + BROADCAST.to_bytes(8, "big") + b"\x00\xff")
-    assert answers[1].endswith(b"b,c:d")
-
-
-def test_noise_over_the_threshold_is_a_cca_failure(bench: XBeeAir) -> None:
-    module = bench.settled(noise_dbm=-60)
-    assert bench.tx64(module, BROADCAST, b"x") == CCA
-    assert bench.get(module, b"EC") == b"\x00\x01"
-    bench.at(module, b"CA", b"\x00")  # off
-    assert bench.tx64(module, BROADCAST, b"x") == SUCCESS
-    bench.at(module, b"EC", b"\x00\x00")
-    assert bench.get(module, b"EC") == b"\x00\x00"
-
-
-def test_xbee3_takes_a_new_threshold_with_the_next_restart(bench: XBeeAir) -> None:
-    module = bench.settled(noise_dbm=-60)
-    bench.at(module, b"CA", b"\x28")
-    assert bench.tx64(module, BROADCAST, b"x") == CCA
-    bench.at(module, b"WR")
-    module.reset(bench.now)
-    bench.settle()
-    assert bench.tx64(module, BROADCAST, b"x") == SUCCESS
-
-
-# --- strength, air time, retries, loss, duplicates ------------------------------------------------
-
-
-def test_without_digis_header_a_lost_acknowledgement_makes_a_duplicate() -> None:
-    bench = XBeeAir(seed=5, loss=0.3)
-    one, two = bench.pair(MM="2", baudRate=115200)
-    for number in range(50):
-        bench.tx64(one, two.address, b"%d" % number)
-    received = [frame[11:] for frame in bench.frames(two)]
-    assert len(received) > len(set(received))
-
-
-def test_a_module_without_power_neither_receives_nor_acknowledges(bench: XBeeAir) -> None:
-    one, two = bench.pair()
-    two.switch_off()
-    assert bench.tx64(one, two.address, b"x") == 1
-    bench.put(two, wrap(b"\x08\x01AP"))
-    bench.run(100)
-    assert bench.frames(two) == []
-    two.reset(bench.now)
-    bench.run(50)
-    assert bench.frames(two) == [b"\x8a\x00"]
-    assert bench.tx64(one, two.address, b"x") == 0
-
-
-def test_a_reset_forgets_what_was_being_sent(bench: XBeeAir) -> None:
-    one, two = bench.pair(RR="6")
-    bench.put(one, wrap(b"\x00\x01" + bytes(8) + b"\x00lost"))
-    assert one.radio.busy
-    one.reset(bench.now)
-    assert not one.radio.busy
-    bench.put(one, wrap(b"\x00\x02" + bytes(8) + b"\x00nobody"))
-    bench.put(one, wrap(b"\x00\x03" + two.address.to_bytes(8, "big") + b"\x00kept"))
-    bench.run(500)
-    assert bench.frames(one) == [b"\x8a\x00", b"\x89\x02\x01", b"\x89\x03\x00"]
-    assert bench.get(one, b"EA") == b"\x00\x01"
-
-
-def test_db_begins_anew_with_a_restart_even_after_wr(bench: XBeeAir) -> None:
-    one, two = bench.pair()
-    bench.tx64(one, two.address, b"x")
-    bench.taken(two)
-    assert bench.get(two, b"DB") == b"\x28"
-    bench.at(two, b"WR")
-    two.reset(bench.now)
-    bench.settle()
-    assert bench.get(two, b"DB") == b"\x00"
+# --- the queue ------------------------------------------------------------------------------------
 
 
 def test_the_firmwares_own_queue_is_bounded(bench: XBeeAir) -> None:
@@ -263,33 +135,7 @@ def test_the_firmwares_own_queue_is_bounded(bench: XBeeAir) -> None:
     assert answer.endswith(b"x" * 40 + b"still there?")
 
 
-# --- DigiMesh and 900HP: frames 10, 11, 8B, 90, 91 ------------------------------------------------
-
-
-def test_lost_again_and_again() -> None:
-    bench = XBeeAir(loss=1.0)
-    one, two = bench.pair(hardware="digimesh", RR="1", MR="1")
-    address, retries, delivery, _ = (lambda s: (s[:2], s[2], s[3], s[4]))(
-        bench.tx(one, two.address, b"x")
-    )
-    assert (address, retries, delivery) == (b"\xff\xfe", 3, 0x21)
-
-
-@pytest.mark.parametrize(
-    ("kind", "difference"),
-    [
-        ("digimesh", {"channel": 13}),
-        ("digimesh", {"pan_id": 1}),
-        ("900hp", {"channel": 3}),
-        ("900hp", {"BR": "0"}),
-        ("900hp", {"pan_id": 1}),
-    ],
-)
-def test_other_networks_are_apart(bench: XBeeAir, kind: str, difference: dict[str, object]) -> None:
-    one, two = bench.add(hardware=kind), bench.add(hardware=kind, **difference)
-    bench.settle()
-    assert bench.tx(one, two.address, b"x")[3] == 0x25
-    assert bench.frames(two) == []
+# --- DigiMesh and 900HP ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -303,12 +149,6 @@ def test_the_largest_payload_of_a_mesh(
     assert bench.get(one, b"NP") == most.to_bytes(2, "big")
     assert bench.tx(one, two.address, bytes(most))[3] == 0
     assert bench.tx(one, two.address, bytes(most + 1))[3] == 0x74
-
-
-def test_digimesh_has_no_frames_00_and_01_and_no_my(bench: XBeeAir) -> None:
-    one, two = bench.pair(hardware="digimesh")
-    assert bench.ask(one, b"\x00\x01" + two.address.to_bytes(8, "big") + b"\x00x") == []
-    assert bench.at(one, b"MY") == b"\x02"
 
 
 def test_the_duty_cycle_is_used_up_and_comes_back(bench: XBeeAir) -> None:

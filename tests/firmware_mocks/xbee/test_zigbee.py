@@ -1,4 +1,4 @@
-"""Zigbee: forming and joining a network, addresses, delivery."""
+"""Zigbee: joining a network, delivery, keys, ZDO."""
 
 import pytest
 
@@ -36,31 +36,6 @@ def test_why_a_router_does_not_join(
     assert bench.tx(module, BROADCAST, b"x")[3] == 0x22
 
 
-def test_a_new_network_id_leaves_and_joins_again(
-    bench: XBeeAir, network: tuple[Module, Module]
-) -> None:
-    _, router = network
-    bench.at(router, b"ID", b"\x01")
-    bench.run(200)
-    assert bench.frames(router) == []
-    assert bench.get(router, b"AI") == b"\x22"
-    bench.at(router, b"ID", b"\x00")
-    bench.run(200)
-    assert bench.frames(router) == [b"\x8a\x02"]
-
-
-def test_unicast_by_short_address_and_to_the_coordinator(
-    bench: XBeeAir, network: tuple[Module, Module]
-) -> None:
-    coordinator, router = network
-    short = router.addressing.source16
-    assert bench.tx(coordinator, ANY, b"x", to16=short)[3] == 0
-    assert bench.frames(router)[0][-1:] == b"x"
-    assert bench.tx(router, COORDINATOR, b"up", to16=0xFFFE)[:2] == b"\x00\x00"
-    assert bench.tx(router, ANY, b"up", to16=0)[3] == 0
-    assert len(bench.frames(coordinator)) == 2
-
-
 def test_undeliverable(bench: XBeeAir, network: tuple[Module, Module]) -> None:
     coordinator, router = network
     assert bench.tx(coordinator, 0x1234, b"x") == b"\xff\xfd\x00\x24\x01"
@@ -74,40 +49,7 @@ def test_undeliverable(bench: XBeeAir, network: tuple[Module, Module]) -> None:
     assert bench.tx(coordinator, router.address, b"x")[3] == 0x21
 
 
-def test_payloads(bench: XBeeAir, network: tuple[Module, Module]) -> None:
-    coordinator, router = network
-    assert bench.get(coordinator, b"NP") == b"\x00\xff"
-    assert bench.tx(coordinator, router.address, bytes(255))[3] == 0  # in fragments
-    assert bench.tx(coordinator, router.address, bytes(256))[3] == 0x74
-    assert bench.tx(coordinator, BROADCAST, bytes(92))[3] == 0
-    assert bench.tx(coordinator, BROADCAST, bytes(93))[3] == 0x74
-    assert len(bench.frames(router)) == 2
-
-
-def test_aps_encryption_needs_ee(bench: XBeeAir, network: tuple[Module, Module]) -> None:
-    coordinator, router = network
-    assert bench.tx(coordinator, router.address, b"x", options=0x20)[3] == 0x2E
-    assert bench.tx(coordinator, BROADCAST, b"x", options=0x20)[3] == 0x2D
-
-
-def test_the_channel_parameter_is_the_scan_mask(bench: XBeeAir) -> None:
-    coordinator = bench.settled(hardware="zigbee", CE="1", channel=20)
-    assert bench.get(coordinator, b"CH") == bytes((20,))
-
-
-# --- broadcast addresses, registers and commands --------------------------------------------------
-
-
-@pytest.mark.parametrize("to", [0xFFFC, 0xFFFD])
-def test_broadcast_with_the_same_address_in_64_and_16_bits(
-    bench: XBeeAir, network: tuple[Module, Module], to: int
-) -> None:
-    coordinator, router = network
-    short = to.to_bytes(2, "big")
-    assert bench.tx(coordinator, to, b"all", to16=to) == short + b"\0\0\0"
-    assert bench.tx(coordinator, to, bytes(93), to16=to)[3] == 0x74
-    source = b"\x90" + coordinator.address.to_bytes(8, "big") + b"\x00\x00\x02"
-    assert bench.frames(router) == [source + b"all"]
+# --- the time in NJ -------------------------------------------------------------------------------
 
 
 def test_the_network_closes_after_the_time_in_nj(bench: XBeeAir) -> None:
@@ -125,23 +67,6 @@ def test_the_network_closes_after_the_time_in_nj(bench: XBeeAir) -> None:
     bench.run(2_000)
     too_late = bench.settled(hardware="zigbee")
     assert bench.get(too_late, b"AI") == b"\x23"
-
-
-def test_network_reset_of_one_module_and_of_all(
-    bench: XBeeAir, network: tuple[Module, Module]
-) -> None:
-    coordinator, router = network
-    assert bench.at(router, b"NR", b"\x02") == b"\x03"
-    assert bench.at(router, b"NR", b"\x00") == b"\x00"
-    bench.run(200)
-    assert bench.frames(router) == [b"\x8a\x02"]
-    assert bench.frames(coordinator) == []
-    assert bench.at(router, b"NR", b"\x01") == b"\x00"
-    bench.run(300)
-    assert b"\x8a\x06" in bench.frames(coordinator)
-    assert b"\x8a\x02" in bench.frames(router)
-    plain = bench.settled(hardware="xbee3")
-    assert bench.at(plain, b"NR", b"\x00") == b"\x02"
 
 
 # --- keys -----------------------------------------------------------------------------------------
@@ -172,31 +97,6 @@ def test_a_registered_key_admits_its_module_until_it_expires(bench: XBeeAir) -> 
     bench.at(router, b"NR", b"\x00")
     bench.run(200)
     assert bench.get(router, b"AI") == b"\x22"
-
-
-@pytest.mark.parametrize(
-    ("address", "key", "kind", "status"),
-    [
-        (0, b"\x01" * 16, 0, 0xB3),
-        (0x13A20011223344, b"\x01" * 17, 0, 0x01),
-        (0x13A20011223344, bytes(16), 0, 0xB2),
-        (0x13A20011223344, b"", 0, 0xB1),
-        (0x13A20011223344, b"\x01" * 18, 1, 0xBD),
-    ],
-)
-def test_refused_registrations(
-    bench: XBeeAir, address: int, key: bytes, kind: int, status: int
-) -> None:
-    coordinator = bench.settled(hardware="zigbee", CE="1", EE="1", KY=KEY_1)
-    assert register(bench, coordinator, address, key, kind) == status
-
-
-def test_registrations_are_removed_and_limited(bench: XBeeAir) -> None:
-    coordinator = bench.settled(hardware="zigbee", CE="1", EE="1", KY=KEY_1)
-    statuses = [register(bench, coordinator, 1 + number, b"\x01") for number in range(11)]
-    assert statuses == [0] * 10 + [0x18]
-    assert register(bench, coordinator, 1, b"") == 0
-    assert register(bench, coordinator, 11, b"\x01") == 0
 
 
 # --- ZDO ------------------------------------------------------------------------------------------
@@ -234,16 +134,3 @@ def test_zdo_answers(bench: XBeeAir, network: tuple[Module, Module]) -> None:
     assert bench.frames(router) == []
     assert zdo(bench, coordinator, router, 0x0000, b"\x07" + bytes(8) + b"\0\0") == []
     assert zdo(bench, coordinator, router, 0x0002, b"\x07") == []
-
-
-def test_a_client_that_takes_zdo_requests_gets_them(
-    bench: XBeeAir, network: tuple[Module, Module]
-) -> None:
-    coordinator, router = network
-    bench.at(coordinator, b"AO", b"\x01")
-    bench.at(router, b"AO", b"\x03")
-    short = router.addressing.source16.to_bytes(2, "little")
-    assert zdo(bench, coordinator, router, 0x0005, b"\x07" + short) == []
-    (request,) = bench.frames(router)
-    assert request[11:] == b"\0\0\x00\x05\0\0\x01\x07" + short
-    assert len(zdo(bench, coordinator, router, 0x0002, b"\x07" + short)) == 1
