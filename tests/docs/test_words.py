@@ -166,7 +166,7 @@ def test_private_words_are_found_in_all_kinds_of_names_and_texts(tmp_path: Path)
     assert sorted(found) == ["HeardBy", "Told.", "mends", "nobody"]
 
 
-# --- docstrings ----------------------------------------------------------------------------
+# --- docstrings and names ------------------------------------------------------------------
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # A first word that begins no imperative: one of these, or a verb in the third person.
@@ -174,6 +174,8 @@ NOT_IMPERATIVE = re.compile(
     r"(?:Whether|What|One|Of|Those|As|It|Its|That|The|A|An|Is|All|How|Where|When|Which|Who|No"
     r"|Each|Every|[A-Za-z]+(?<!s)s)\b"
 )
+VAGUE = {"each", "what", "found", "at"}
+MOST_VAGUE = 100
 
 
 def _is_property(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -190,6 +192,31 @@ def not_imperative(file: Path) -> Iterator[str]:
                 yield f"{node.name}: {first}"
 
 
+def bound(scope: ast.AST) -> Iterator[str]:
+    """Yield parameters and variables of a function; not those of scopes inside it."""
+    for node in ast.iter_child_nodes(scope):
+        if isinstance(node, (*DEFINITIONS, ast.Lambda)):
+            continue
+        if isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+            yield node.name
+        if isinstance(node, ast.comprehension):
+            for part in (node.iter, *node.ifs):
+                yield from bound(ast.Expr(part))
+        else:
+            yield from bound(node)
+
+
+def vague_names(file: Path) -> Iterator[str]:
+    """Yield function and name of each variable whose name does not say what it holds."""
+    for node in nodes(file):
+        if isinstance(node, FUNCTIONS):
+            yield from (f"{node.name}: {name}" for name in sorted(VAGUE & set(bound(node))))
+
+
 def test_docstrings_of_functions_are_in_the_imperative() -> None:
     rooms = ("hilgw", "firmware_mocks", "tools")
     assert [
@@ -200,7 +227,14 @@ def test_docstrings_of_functions_are_in_the_imperative() -> None:
     ] == []
 
 
-def test_fragments_are_found(tmp_path: Path) -> None:
+def test_variables_are_named_after_what_they_hold() -> None:
+    names = [
+        f"{file.relative_to(ROOT)}: {name}" for file in files("hilgw") for name in vague_names(file)
+    ]
+    assert len(names) < MOST_VAGUE, "\n".join(names)
+
+
+def test_fragments_and_vague_names_are_found(tmp_path: Path) -> None:
     file = tmp_path / "part.py"
     file.write_text(
         "class Port:\n"
@@ -217,3 +251,14 @@ def test_fragments_are_found(tmp_path: Path) -> None:
         "open: Opens the port.",
         "read: What arrives.",
     ]
+    file.write_text(
+        "def read(at, *, port):\n"
+        "    what: int\n"
+        "    for each, _ in port:\n"
+        "        each = [found for found in each if (what := found)]\n"
+        "    return lambda at: {at: each for each in port}\n"
+        "def write(port):\n"
+        "    with port as found:\n"
+        "        found = [at.what for at in found]\n"
+    )
+    assert sorted(vague_names(file)) == ["read: at", "read: each", "read: what", "write: found"]
