@@ -245,3 +245,12 @@ def test_a_pause_within_a_length_frame(
     made.receive(wire[:6], 0)
     events = made.expire(pause_ms * MS) + made.receive(wire[6:], pause_ms * MS + 1)
     assert received(events) == [b"whole"] * arrives
+
+
+def test_an_echo_that_does_not_come_is_not_waited_for() -> None:
+    made = opened(local_echo=True)
+    lost, came = (made.send(packet(data), 0).data for data in (b"lost", b"came"))
+    assert dropped(made.receive(came, 1)) == {"own_echo": 1}
+    assert received(made.receive(lost, 2)) == [b"lost"]  # too late to be an echo
+    late = made.send(packet(b"late"), 0).data
+    assert received(made.receive(late, 2_000 * MS)) == [b"late"]

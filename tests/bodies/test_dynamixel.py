@@ -21,7 +21,9 @@ from hilgw.control.events import (
     Connected,
     Disconnected,
     FeedbackSwitch,
+    HardwareFault,
     MotorFeedback,
+    Notice,
     ProtocolFailure,
     Refused,
     StopReason,
@@ -315,3 +317,52 @@ def test_the_load_and_the_stop_of_a_mixed_chain() -> None:
     assert "Bulk Write" in stop.words and "(104, 552)" in stop.words
     known = bytes.fromhex(stop.form.partition("??")[0])
     assert known.startswith(Dynamixel(OFFSETS).write_all(104, dict.fromkeys(OFFSETS, 0)))
+
+
+@pytest.mark.parametrize("echo", ["no", "yes"])
+def test_handshake(echo: str) -> None:
+    line = bench({"echo": echo})
+    line.open(300)
+    assert line.found(Connected) == [Connected("Dynamixel servos 1: model 1060, 2: model 1060")]
+    for servo in line.mock.servos.values():
+        assert not servo.torque and servo.table[98] == 10
+    line.run(2_000)
+    assert line.events == [] and line.session.counts["late_periods"] < 10
+
+
+def test_a_dead_gateway_is_stopped_by_the_servos_themselves() -> None:
+    line = up()
+    line.command(LEFT, "velocity", 1.0)
+    line.run(100)
+    line.session.close()
+    line.run(150)
+    assert line.mock.servos[1].moves
+    line.run(100)
+    assert not line.mock.servos[1].moves
+
+
+def test_a_hardware_error_is_a_fault_with_its_name() -> None:
+    line = up()
+    line.mock.set("hardware_error", "4")
+    line.run(200)
+    assert HardwareFault(line.index(LEFT)) in line.found(HardwareFault)
+    texts = [event.text for event in line.found(Notice)]
+    assert f"'{LEFT}': hardware error: overheating" in texts
+    (refused,) = line.command(LEFT, "velocity", 1.0)
+    assert isinstance(refused, Refused)
+
+
+def test_a_silent_bus_is_gone_and_comes_back_at_rest() -> None:
+    line = up()
+    line.command(LEFT, "velocity", 1.0)
+    line.run(100)
+    assert line.mock.servos[1].moves
+    line.cut = True
+    line.run(500)
+    assert line.found(Disconnected) == [Disconnected("servo 1 is silent for 0.3 s")]
+    assert not line.mock.servos[1].moves and line.mock.servos[1].tripped  # by its own watchdog
+    line.handle(line.session.stop(StopReason.BODY, line.now).events)
+    line.cut = False
+    line.run(1_500)
+    assert len(line.found(Connected)) == 1
+    assert not any(servo.moves or servo.torque for servo in line.mock.servos.values())

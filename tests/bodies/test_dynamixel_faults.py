@@ -363,3 +363,11 @@ def test_a_stop_holds_and_the_servos_come_back(on_loss: str, events: list[Any]) 
     line.run(1)
     assert stands(line, 300)
     assert all(servo.table[98] == 10 for servo in line.mock.servos.values())
+
+
+def test_a_stop_in_a_flood_reaches_harsh_servos_in_time() -> None:
+    line = harsh()
+    flood(line, "velocity")
+    line.handle(line.session.stop(StopReason.SWAMPED, line.now).events)
+    line.run(45)
+    assert stands(line)

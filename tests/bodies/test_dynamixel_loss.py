@@ -374,3 +374,27 @@ def test_a_stop_in_the_silence_after_a_ping_leaves_at_once_and_again_after_the_s
     assert not line.session.is_idle()
     assert line.run(100, lambda: {104, 116} <= written_to(bytes(line.written)))
     assert line.session.is_idle()
+
+
+def test_a_battery_that_sags_restarts_servos_and_nothing_runs_on() -> None:
+    line = up({"brown_out_s": 0.3})
+    line.command(LEFT, "velocity", 2.0)
+    assert lost(line, 800).reason.startswith("servo 1 has ")
+    back(line)
+    assert all(servo.table[WATCHDOG] == STEPS for servo in line.mock.servos.values())
+
+
+def test_without_an_answer_to_the_ping_nothing_is_asked_before_silence() -> None:
+    line = harsh()
+    for servo in line.mock.servos.values():
+        servo.mute = True
+    reads, pings = (0x02, 0x82), (0x01,)
+
+    def asked(kinds: tuple[int, ...]) -> int:
+        return sum(each in kinds for _, each, _ in packets_of(bytes(line.written)))
+
+    assert line.run(100, lambda: asked(pings))
+    before = asked(reads)
+    line.run(100)
+    assert asked(reads) == before and asked(pings) == 1
+    assert line.run(60, lambda: asked(reads) > before)

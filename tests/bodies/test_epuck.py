@@ -440,3 +440,18 @@ def test_bytes_in_words() -> None:
         "v,Version 1; HW version: A"
     )
     assert line.session.describe(struct.pack("<2h", 1, -1), received=True) == "01 00 ff ff"
+
+
+def test_a_stop_leaves_at_once_and_the_exchanges_go_on() -> None:
+    line = up()
+    line.enable("ps0")
+    for after_ms in range(40):
+        line.command(LEFT, "velocity", 5.0)
+        line.run(after_ms)
+        line.handle(line.session.stop(StopReason.SILENCE, line.now).events)
+        assert line.mock.speeds == (0, 0)
+        line.run(100)
+        assert line.mock.speeds == (0, 0)
+    line.run(100)
+    assert line.values() == {"ps0": 67.0}
+    assert line.session.counts["misses"] == 0 and not line.found(Disconnected)

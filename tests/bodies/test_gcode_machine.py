@@ -8,6 +8,7 @@ import pytest
 
 from hilgw.control.events import (
     Connected,
+    MotorCommand,
     MotorHeld,
     Notice,
     ProtocolFailure,
@@ -197,3 +198,12 @@ def test_a_disarmed_machine_whose_zero_changes_gets_no_stop() -> None:
     assert line.mock.state == "Run" and not {b"!", b"\x85"} & {*line.written}
     assert line.values()[SENSOR] == pytest.approx((line.mock.position[0] - 5) / 1000, abs=1e-3)
     assert not line.found(MotorHeld)
+
+
+def test_the_emergency_stop_needs_no_report() -> None:
+    line = GCODE.up()
+    line.give(MotorCommand(line.index(X), "position", 0.2))
+    line.run(300)
+    line.mock.receive(line.session.emergency(), line.now)
+    line.mock.advance(line.now)
+    assert line.mock.state == "Idle" and b"!" not in line.session.emergency()

@@ -21,6 +21,9 @@ from hilgw.errors import ConfigError, UsageError
 from hilgw.testing.sim import DEADLINE_S, Clock
 from tests.e2e.running import COMMAND, ROOT, environment
 
+PAGE = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
+
+
 UNIT = ROOT / "tools" / "systemd" / "hilgw@.service"
 MS = 1_000_000
 
@@ -206,3 +209,21 @@ def test_the_unit_is_exposed_to_little(tmp_path: Path) -> None:
     )
     (level,) = re.findall(r"Overall exposure level for \S+: ([\d.]+)", done.stdout)
     assert float(level) <= 2.5, done.stdout
+
+
+@pytest.mark.process
+def test_the_commands_of_the_page_fit_the_unit(tmp_path: Path) -> None:
+    commands = re.findall(r"^    (.*)$", PAGE, re.M)
+    shell = "\n".join(commands)
+    settings = unit()
+    assert "useradd --system --user-group --home-dir / --shell /usr/sbin/nologin hilgw" in shell
+    assert settings["User"] == settings["Group"] == ["hilgw"]
+    assert "python3 -m venv /opt/hilgw" in shell
+    (copied,) = re.findall(r"install .* (tools/systemd/\S+) (\S+)", shell)
+    assert (ROOT / copied[0]) == UNIT and copied[1] == "/etc/systemd/system/"
+    for line in commands:
+        words = line.removeprefix("sudo ").split()
+        if words[0] == "hilgw":
+            parse(words[1:])
+    checked = subprocess.run(["sh", "-n"], input=shell, text=True, check=False)
+    assert checked.returncode == 0

@@ -391,3 +391,20 @@ def test_one_that_does_not_answer_is_named_and_hides_no_other(
         printed = capsys.readouterr()
         assert 'hilgw_info{config="/A.yaml"' in printed.out
         assert "C.sock: the gateway does not answer" in printed.err
+
+
+def test_each_gateway_disarms_the_names_that_it_has(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    robots = {"a": with_robots("cab", "bus"), "b": with_robots("cab", "van"), "c": "version: 1"}
+    with running(folder, **robots) as gateways:
+        assert main(["disarm", "cab", "van"]) == 0
+        assert gateways.armed() == {"a.bus"}
+    printed = capsys.readouterr()
+    at_a, at_b = (f"(gateway /{name}.yaml at {folder}/{name}.sock)" for name in "ab")
+    assert printed.out.splitlines() == [
+        f"cab: disarmed {at_a}",
+        f"cab: disarmed {at_b}",
+        f"van: disarmed {at_b}",
+    ]
+    assert printed.err == ""

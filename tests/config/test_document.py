@@ -195,3 +195,11 @@ def test_data_words_and_the_nearest_place_of_what_is_not_there() -> None:
     assert document.position_of_value(("nothing",)) == document.position_of_key(())
     assert document.position_of_value(("a", "b", "c")).column == 10
     assert [line.split(":")[1] for line in problems("a: yes\nb: 014\nc: [\n")] == ["1", "2", "3"]
+
+
+def test_a_repeated_key_names_the_first_and_is_not_kept() -> None:
+    document = compose("a: 1\nb: 2\na: {c: yes, c: 1}\n", "f")
+    assert [str(p) for p in document.problems] == [
+        "f:3:1: a: duplicate key, first in line 1; keep one of them"
+    ]
+    assert document.data == {"a": 1, "b": 2}

@@ -154,3 +154,20 @@ def test_the_cap_counts_what_left_and_was_not_collected() -> None:
     assert emitter.send(b"x", 5) == "cap"
     assert len(departures(emitter, 5)) == 1
     assert emitter.send(b"x", 5) is None
+
+
+def test_payload_is_the_callers_no_longer() -> None:
+    emitter, payload = Emitter(EmitterFields()), bytearray(b"abc")
+    emitter.send(memoryview(payload), 0)  # type: ignore[arg-type]
+    payload[0] = 0
+    assert departures(emitter, 0)[0].data == b"abc"
+
+
+def test_expiring_gives_up_everything() -> None:
+    emitter = Emitter(EmitterFields(baudRate=8000))
+    for now in (0, 5 * MS, 5 * MS):
+        emitter.send(b"x", now)
+    assert emitter.expire_all() == 3
+    assert (emitter.queued, emitter.queued_bytes, emitter.next_departure()) == (0, 0, None)
+    emitter.send(b"y", 6 * MS)
+    assert emitter.next_departure() == 7 * MS

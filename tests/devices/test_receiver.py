@@ -103,3 +103,49 @@ def test_against_a_plain_model(buffer_size: int, actions: list[tuple[str, int]])
         assert taken == receiver.queued + read + lost
         assert receiver.queued_bytes == sum(queue) + sum(size for _, size in held)
     assert [len(each.packet.data) for each in iter(receiver.nextPacket, None)] == queue
+
+
+def test_samples_fall_on_the_grid_from_enabling_on_however_late_one_looks() -> None:
+    receiver = started(32, now=5)
+    assert receiver.next_sample() is None
+    receiver.receive(copy(1), 40 * MS)
+    assert receiver.next_sample() == 64 * MS + 5
+    assert receiver.sample(64 * MS + 4).readable == ()
+    receiver.receive(copy(2), 64 * MS + 6)  # after the grid instant, before anybody looked
+    assert [len(each.packet.data) for each in receiver.sample(64 * MS + 99).readable] == [1]
+    assert receiver.next_sample() == 96 * MS + 5
+
+
+def test_an_arrival_on_the_grid_is_readable_then() -> None:
+    receiver = started(32)
+    receiver.receive(copy(1), 32 * MS)
+    assert receiver.next_sample() == 32 * MS
+    assert len(receiver.sample(32 * MS).readable) == 1
+    receiver.receive(copy(1), 32 * MS)
+    assert receiver.next_sample() == 64 * MS
+
+
+def test_enabling_again_restarts_the_period_and_keeps_what_is_held() -> None:
+    receiver = started(32)
+    receiver.receive(copy(1), 10 * MS)
+    receiver.enable(64, 20 * MS)
+    assert receiver.next_sample() == 84 * MS
+    receiver.disable()
+    assert receiver.next_sample() is None
+    assert receiver.sample(10**12).readable == ()
+    assert receiver.receive(copy(1), 30 * MS) == "disabled"
+    assert receiver.queued == 1
+    receiver.enable(10, 100 * MS)
+    assert len(receiver.sample(110 * MS).readable) == 1
+
+
+def test_the_head_packet_stays_until_it_is_taken() -> None:
+    receiver = started(32)
+    assert receiver.head is None
+    receiver.receive(copy(2), 7)
+    receiver.receive(copy(3), 8)
+    receiver.sample(32 * MS)
+    first = receiver.head
+    assert first is not None and len(first.packet.data) == 2
+    assert receiver.nextPacket() is first
+    assert receiver.head is not first

@@ -100,3 +100,19 @@ def test_the_example_in_c_is_built_by_its_make_file_and_runs(tmp_path: Path) -> 
         *["step 32"] * 3,
         "cleanup",
     ]
+
+
+def test_the_commands_of_the_page_find_the_robot(folder: Path) -> None:
+    """On a port where nothing listens: each one gets as far as the connection of its program."""
+    for command in re.findall(r"^    hilgw (exec [^#\n]*\S)", PAGE, re.MULTILINE):
+        arguments = command.split()
+        (folder / "brain.py").write_text("import os; print(os.environ['WEBOTS_CONTROLLER_URL'])")
+        yaml = FILES["rover.yaml"].replace(
+            "kind: python\n", 'kind: webots\n      listen: "tcp://127.0.0.1:1234"\n'
+        )
+        lines = [
+            line for line in yaml.splitlines() if "file:" not in line and "restart:" not in line
+        ]
+        (folder / "rover.yaml").write_text("\n".join(lines))
+        done = run(*arguments, cwd=folder)
+        assert (done.stdout, done.stderr) == ("tcp://127.0.0.1:1234/rover\n", "")

@@ -1,5 +1,6 @@
 """docs/emergency-stop.md and docs/remote-control.md: commands in their order, real causes."""
 
+import asyncio
 import os
 import re
 from pathlib import Path
@@ -7,12 +8,20 @@ from typing import Any
 
 import pytest
 
+from hilgw.assemble.gateway import build
 from hilgw.cli.commands.clients import arming
+from hilgw.cli.main import main
 from hilgw.cli.parser import parse
+from hilgw.client.arming import arm
+from hilgw.config.load import load_config, load_text
+from hilgw.config.model import EstopConfig, armed
+from hilgw.config.queries import is_estop_mocked
 from hilgw.config.shipped import found
 from hilgw.control.events import StopReason
 from hilgw.engine.arming import estop
 from hilgw.engine.control_loop.report import BY_HAND
+from hilgw.engine.control_socket.control_server import ControlServer
+from hilgw.engine.observer import Observer
 from hilgw.errors import PeerError, SafetyError
 from hilgw.transports.serial.modem_line import ANSWER_S
 from tests.docs.reading import pages
@@ -97,3 +106,45 @@ def loop_of(gateway: Gateway) -> dict[str, Any]:
 def moved(gateway: Gateway) -> bool:
     """Whether the last commands turn the wheels."""
     return any(loop_of(gateway)["motors"].values())
+
+
+def test_the_file_has_a_real_switch_and_with_mocks_a_mock() -> None:
+    config = load_text(FILE, "f").config
+    assert config.estop == EstopConfig(port="/dev/ttyUSB1", line="cts")
+    assert not is_estop_mocked(config)
+    for backend in ("mock", "loopback"):
+        mocked = load_text(f"backend: {backend}\n{FILE}", "f").config
+        assert is_estop_mocked(mocked)
+        beside = load_text(f"backend: {backend}\nreal: [create.body]\n{FILE}", "f").config
+        assert not is_estop_mocked(beside)
+
+
+def test_the_commands_arm_and_disarm(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "config" / "safety.md").read_text(encoding="utf-8")
+    section = page.split("## Armed")[1].split("\n## ")[0]
+    start, *rest = re.findall(r"^    hilgw (.*)$", section, re.M)
+    args = parse(start.split())
+    assert args.arm and [each.split()[0] for each in rest] == ["arm", "arm", "disarm"]
+    config = load_config(str(ROOT / args.config), []).config  # on its mock: it has to be up
+    control = str(tmp_path / "control")
+
+    async def run() -> None:
+        gateway = build(armed(config), asyncio.get_running_loop(), Observer())
+        state = gateway.control_loops["create"].safety.state
+        assert state.armed
+        state.disarm()
+        server = ControlServer(gateway, control)
+        await server.start()
+        try:
+            for command in rest:
+                line = [*command.split(), "--control", control]
+                assert await asyncio.to_thread(main, line) == 0
+                assert state.armed is command.startswith("arm")
+            (name,) = re.findall(r'hilgw\.client\.arming\.arm\("(\w+)"\)', section)
+            await asyncio.to_thread(lambda: arm(name, control=control))
+            assert state.armed
+        finally:
+            await server.close()
+            gateway.close()
+
+    asyncio.run(run())

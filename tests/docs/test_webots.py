@@ -149,3 +149,28 @@ def folder(parent: Path, name: str) -> Path:
     text = XBEE_FILES[f"{name}.yaml"].replace("port: ./", f"port: {parent}/")
     (made / f"{name}.yaml").write_text(text)
     return made
+
+
+@pytest.mark.process
+def test_ones_own_controller_meets_a_mocked_xbee(tmp_path: Path) -> None:
+    (tmp_path / "brain.py").write_text(blocks("python")[0])
+    words = command("--config configs/\\S+ --set .*")
+    words += ["--set", "robots.rover.controller.listen=tcp://127.0.0.1:0", *patient("rover")]
+    with running(words, ROOT) as gateway:
+        port = wait_for(gateway, r"rover.controller waiting: listening on 127.0.0.1:(\d+)")
+        wait_for(gateway, "xbee0 +(up)")
+        address = f"WEBOTS_CONTROLLER_URL=tcp://127.0.0.1:{port}/rover"
+        assert run_brain(tmp_path, address) == "b'pong 1'\n"
+
+
+@pytest.mark.process
+def test_two_robots_over_two_modules(tmp_path: Path) -> None:
+    """Each packet leaves by one module and comes back by the other, on mocks."""
+    [text] = re.findall(r"```yaml file=two-robots.yaml\n(.*?)```", PAGE, re.DOTALL)
+    (tmp_path / "two-robots.yaml").write_text(text.replace(":1234", ":0"))
+    words = ["--config", "two-robots.yaml", *patient("rover"), *patient("mate")]
+    with running(words, tmp_path) as process:
+        assert wait_for(process, r'rover\.tx .*"ping" .* -> (\w+)') == "xbee_a"
+        by_air = wait_for(process, r'xbee_b .*"ping" .* -> (.*)')
+        assert "mate.rx" in by_air and "rover.rx" not in by_air.partition(";")[0]
+        assert "rover.rx" in wait_for(process, r'xbee_b .*"pong" .* -> (.*)')

@@ -2,12 +2,25 @@
 
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.plugin_host import Built
-from tests.e2e.running import ROOT, run_program
+from tests.e2e.plugin_host import VELOCITY, Built, PluginHost
+from tests.e2e.running import COMMAND, ROOT, Gateway, environment, run_program, wait_until
+
+PAGE = (ROOT / "docs" / "webots-plugin.md").read_text(encoding="utf-8")
+
+
+DEVICES = {"left wheel motor": "RotationalMotor", "left wheel sensor": "PositionSensor"}
+
+
+(CONFIG,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+
+
+COMMANDS = re.findall(r"^    ((?:make|hilgw) .*)$", PAGE, re.MULTILINE)
+
 
 pytestmark = pytest.mark.process
 
@@ -41,3 +54,48 @@ def test_its_c_code_compiles(tmp_path: Path) -> None:
     (tmp_path / "code.c").write_text(DECLARATIONS + f"void poll_window(void) {{\n{code}}}\n")
     done = run_program("gcc", "-fsyntax-only", "-Wall", "-Werror", "code.c", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.judge("gcc", "make")
+def test_from_make_to_the_moving_robot(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("d")
+    built = Built(folder)
+    make, mock, start = COMMANDS
+    words = make.replace("/usr/local/webots", str(folder / "webots")).replace("$HOME", str(folder))
+    done = run_program(*shlex.split(words), f"OUT={folder}", cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    (place,) = re.findall(r"`my_project(/plugins/\S+\.so)`", PAGE)
+    built.plugin = Path(f"{folder}/my_project{place}")
+    assert built.plugin.is_file()
+    (folder / "robot.yaml").write_text(CONFIG)
+    robot = subprocess.Popen(
+        [*COMMAND, *shlex.split(mock)[1:]],
+        cwd=folder,
+        env=environment(folder),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        wait_until((folder / "create2").exists, what="the mock")
+        patience: dict[str, object] = {
+            "safety.command_timeout_s": 20,
+            "safety.late_s": 20,
+            "body.silence_s": 20,
+        }
+        patience["body.simulated"] = "true"
+        more = [f"--set=robots.create.{key}={value}" for key, value in patience.items()]
+        with (
+            Gateway(folder, [*shlex.split(start)[1:], *more]) as gateway,
+            PluginHost(built, folder, "create", DEVICES) as host,
+        ):
+            wait_until(lambda: "create.body  up" in gateway.text(), what="the robot")
+            host.emit("target 1 inf")
+            assert host.start(), host.text()
+            host.motor(VELOCITY, "left wheel motor", 3.0)
+            host.enable("left wheel sensor")
+            wait_until(lambda: host.step_until("left wheel sensor")[0] > 0.2, what="the wheel")
+            host.ask("stop")
+            wait_until(lambda: "motors stopped" in gateway.text(), what="the stop")
+    finally:
+        robot.terminate()
+        robot.wait()

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from hilgw.cli.main import main
-from tests.e2e.running import ROOT, report_of
+from tests.e2e.running import ROOT, report_of, run
 
 PAGE = (ROOT / "docs" / "webots-proxy.md").read_text(encoding="utf-8")
 SHIPPED = yaml.safe_load((ROOT / "configs" / "webots-proxy.yaml").read_text())
@@ -80,3 +80,10 @@ def test_the_settings_on_the_page_are_accepted() -> None:
     shown = yaml.safe_load(block_gateway("yaml"))["robots"]["gateway"]
     shipped = {key: each for key, each in GATEWAY["body"].items() if key != "mock"}
     assert shown == {**GATEWAY, "body": shipped}
+
+
+@pytest.mark.process
+def test_the_command_of_the_page_runs() -> None:
+    (line,) = block_gateway("sh").splitlines()
+    done = run(*line.split()[1:], cwd=ROOT)
+    assert done.returncode == 0 and '"pong' in done.stdout, done.stdout + done.stderr

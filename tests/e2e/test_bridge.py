@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import termios
+import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 import serial
 
+from hilgw.framing import create
 from hilgw.testing.sim import wait_until
 from tests.bridge.rig import ALL_VALUES, Device
 from tests.e2e.running import (
@@ -22,9 +24,18 @@ from tests.e2e.running import (
     HOST,
     Gateway,
     free_port,
+    in_process,
     run,
     usage_error,
 )
+
+
+def record(device: Device, arrived: list[tuple[float, int]]) -> int:
+    """Reads, and notes how much is there by now; the time is taken after the reading."""
+    size = len(device.read()) + (arrived[-1][1] if arrived else 0)
+    arrived.append((time.monotonic(), size))
+    return size
+
 
 BULK = ALL_VALUES * 1024
 
@@ -255,3 +266,62 @@ def test_ser2net_connects_to_it_and_passes_the_line_on(device: Device, tmp_path:
 def somebody_listens(port: int) -> bool:
     """Without a connection, of which ser2net takes one at a time."""
     return f":{port:04X} 00000000:0000 0A" in Path("/proc/net/tcp").read_text()
+
+
+def test_quiet_prints_only_errors(device: Device) -> None:
+    with Bridge(device, "-q") as bridge:
+        assert bridge.stop(signal.SIGTERM) == 143
+        assert bridge.text() == ""
+
+
+def test_pacing_takes_the_time_of_the_line(device: Device) -> None:
+    """1152 B at 115200 8N1 are 100 ms, and no byte may come before its time."""
+    with Bridge(device, "--pace") as bridge, bridge.connect() as client:
+        start = time.monotonic()
+        client.sendall(bytes(1152))
+        arrived: list[tuple[float, int]] = []
+        wait_until(lambda: record(device, arrived) >= 1152)
+        for when, count in arrived:
+            assert when - start >= count * 10 / 115200
+
+
+def test_a_taken_tcp_port_is_exit_code_4(device: Device, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        where = f"127.0.0.1:{taken.getsockname()[1]}"
+        code, _, errors = in_process("bridge", str(device.link), "--listen", where, cwd=tmp_path)
+    assert code == 4
+    assert where in errors
+    assert "Traceback" not in errors
+
+
+@pytest.mark.judge("socat")
+def test_two_bridges_and_socat_make_one_serial_line(tmp_path: Path) -> None:
+    """Framed both ways: device, bridge, socat, bridge, device."""
+    framing = create("cobs-crc16")
+    frames = b"".join(framing.encode(bytes([n]) * (n + 1)) for n in range(200))
+    ends = []
+    for name in ("left", "right"):
+        (tmp_path / name).mkdir()
+        ends.append(Device(tmp_path / name / "tty"))
+    with Bridge(ends[0], "--frame", "cobs-crc16") as left:
+        with Bridge(ends[1], "--frame", "cobs-crc16") as right:
+            addresses = [f"TCP:{b.address[0]}:{b.address[1]}" for b in (left, right)]
+            socat = subprocess.Popen(["socat", *addresses])
+            wait_until(lambda: " connected" in left.text() and " connected" in right.text())
+            ends[0].write(frames[:4000])
+            ends[1].write(frames[:3000])
+            whole = [frames[: frames.rindex(b"\0", 0, size) + 1] for size in (4000, 3000)]
+            assert read_device(ends[1], len(whole[0])) == whole[0]
+            assert read_device(ends[0], len(whole[1])) == whole[1]
+            socat.terminate()
+            socat.wait()
+    for end in ends:
+        end.close()
+
+
+def test_a_signal_while_the_port_is_absent_ends_it_at_once(device: Device) -> None:
+    device.unplug()
+    bridge = Bridge(device, ready=False)
+    assert bridge.address
+    assert bridge.stop(signal.SIGINT) == 130
+    device.plug()

@@ -11,7 +11,7 @@ import pytest
 
 from hilgw.testing.sim import wait_until
 from tests.bridge.rig import Device
-from tests.e2e.running import free_port
+from tests.e2e.running import DEADLINE_S, free_port
 from tests.e2e.test_bridge import Bridge
 
 GGA = b"GPGGA,092204.999,4250.5589,S,14718.5084,E,1,04,24.4,19.7,M,,,,0000"
@@ -114,3 +114,17 @@ class BootLoader:
             del self._input[:size]
             value = {0x41: b"\x03", 0x75: self.SIGNATURE, 0x56: b"\0"}.get(command[0], b"")
             self._device.write(b"\x14" + value + b"\x10")
+
+
+@pytest.mark.judge("avrdude")
+def test_avrdude_reads_the_signature_over_the_bridge(device: Device) -> None:
+    with Bridge(device) as bridge, running(BootLoader(device).work):
+        host, port = bridge.address
+        found = subprocess.run(
+            ["avrdude", "-c", "arduino", "-p", "m328p", "-P", f"net:{host}:{port}"],
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE_S,
+            check=False,
+        )
+    assert "0x1e950f" in found.stderr and found.returncode == 0, found.stderr

@@ -2,9 +2,11 @@
 
 import json
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,16 +16,77 @@ from tests.e2e.control_loop_peers import (
     configuration,
     connect,
     port_in,
+    sensor_data,
     set_value,
     write_configuration,
 )
 from tests.e2e.running import (
+    DEADLINE_S,
     HOST,
     Gateway,
     free_port,
     run,
     wait_until,
 )
+
+
+class Running:
+    """A gateway in a process of its own, the robot it has connected to, the port it listens on."""
+
+    def __init__(self, folder: Path, more: str = "", *arguments: str) -> None:
+        self.server = RobotServer()
+        config = write_configuration(folder, configuration(self.server.port, more=more))
+        report = folder / "out.json"
+        self.gateway = Gateway(
+            folder, ["--config", config, "--report", str(report), *arguments], ready=False
+        )
+        self.robot = self.server.accept()
+        wait_until(lambda: "cab.body     up" in self.gateway.text(), what="the body")
+        wait_until(lambda: port_in(self.gateway.text()), what="the listener")
+        self.port = port_in(self.gateway.text())
+        self._report = report
+        self._peers = [self.robot]
+
+    def controller(self) -> Peer:
+        self._peers.append(connect(self.port))
+        return self._peers[-1]
+
+    def driving(self) -> Peer:
+        controller = self.controller()
+        controller.send(GO)
+        self.robot.wait_for(GO)
+        return controller
+
+    def signal(self, number: int) -> None:
+        self.gateway.process.send_signal(number)
+
+    def wait(self) -> int:
+        """Its exit code."""
+        return self.gateway.process.wait(DEADLINE_S)
+
+    def report(self) -> dict[str, Any]:
+        """Of the run that has ended."""
+        report: dict[str, Any] = json.loads(self._report.read_text())
+        return report
+
+    def end(self) -> None:
+        self.gateway.stop(signal.SIGKILL)
+        for peer in self._peers:
+            peer.finish()
+        self.server.close()
+
+
+@contextmanager
+def running(folder: Path, more: str = "", *arguments: str) -> Iterator[Running]:
+    loop = Running(folder, more, *arguments)
+    try:
+        yield loop
+    finally:
+        loop.end()
+
+
+LATCH = "    safety: {latch: true, late_s: 60}"
+
 
 GO = set_value(1, 5.0)
 STOP = set_value(1, 0.0) + set_value(2, 0.0)
@@ -82,3 +145,56 @@ def test_a_robot_that_never_comes_is_waited_for_in_one_line(tmp_path: Path) -> N
     assert done.returncode == 4, done.stdout
     assert done.stdout.count("cab.body     waiting: ") == 1
     assert "Connection refused" in done.stderr
+
+
+@pytest.mark.parametrize("number", [None, signal.SIGINT])
+def test_a_latched_stop_is_the_exit_code_of_any_end(
+    tmp_path: Path, number: signal.Signals | None
+) -> None:
+    with running(tmp_path, LATCH, *(() if number else ("--duration", "3s"))) as loop:
+        loop.driving().finish()
+        loop.robot.wait_for(STOP)
+        if number:
+            wait_until(lambda: "latched until" in loop.gateway.text())
+            loop.signal(number)
+        assert loop.wait() == 7
+        text = loop.gateway.text()
+        report = loop.report()
+    assert "cab: safety stop latched: disconnected" in text
+    assert report["exit_code"] == 7
+    assert report["control_loops"]["cab"]["latched"] == "disconnected"
+
+
+@pytest.mark.wall_clock("a process is suspended for longer than the watchdog allows")
+def test_a_suspended_gateway_stops_first_and_drops_waiting_bytes(tmp_path: Path) -> None:
+    with running(tmp_path, "    safety: {late_s: 0.5}") as loop:
+        controller = loop.driving()
+        loop.signal(signal.SIGSTOP)
+        stopped = time.monotonic()
+        for speed in range(1, 40):
+            controller.send(set_value(1, speed / 10))
+        wait_until(lambda: time.monotonic() - stopped > 1.0)
+        loop.robot.send(sensor_data(0, 1.0))
+        loop.signal(signal.SIGCONT)
+        loop.robot.wait_for(STOP)
+        controller.wait_for_end()
+        assert loop.robot.received in (
+            b"",
+            STOP,
+        )  # the thread and the loop may both have reported it
+        loop.signal(signal.SIGINT)
+        assert loop.wait() == 130
+        assert loop.report()["control_loops"]["cab"]["stops"] == {"late": 1}
+
+
+def test_arm_lets_the_motors_move_again(tmp_path: Path) -> None:
+    with running(tmp_path, LATCH) as loop:
+        loop.driving().finish()
+        loop.robot.wait_for(STOP)
+        wait_until(lambda: "latched until `hilgw arm cab`" in loop.gateway.text())
+        assert run("arm", "cap", cwd=tmp_path).returncode == 1
+        done = run("arm", "cab", cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (0, "cab: armed\n"), done.stderr
+        loop.driving()
+        loop.signal(signal.SIGINT)
+        assert loop.wait() == 130

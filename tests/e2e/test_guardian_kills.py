@@ -181,3 +181,14 @@ def test_a_robot_behind_a_serial_server_stops(
         if gateway is not None:
             gateway.close()
         robot.close()
+
+
+def test_the_guardian_of_a_gateway_that_lives_is_left_alone(
+    bench: ModuleType, tmp_path: Path
+) -> None:
+    with driving(bench, tmp_path) as gateway:
+        (guardian,) = guardians(gateway.process.pid)
+        with again(tmp_path) as (process, output):
+            assert process.wait(60) == 4, output.read_text()
+        assert guardians(gateway.process.pid) == {guardian}
+        assert gateway.process.poll() is None

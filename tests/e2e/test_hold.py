@@ -15,7 +15,16 @@ import pytest
 
 from hilgw.testing.sim import DEADLINE_S, wait_until
 from tests.e2e.control_loop_peers import write_configuration
-from tests.e2e.running import COMMAND, Gateway, environment, run
+from tests.e2e.running import COMMAND, Gateway, environment, run, run_program
+
+TWO = """version: 1
+webots: R2020a
+backend: mock
+robots:
+  cab: {body: {kind: wc2ec, connect: "tcp://127.0.0.1:1"}, safety: {armed: false}}
+  bus: {body: {kind: wc2ec, connect: "tcp://127.0.0.1:2", simulated: false, backend: real}}
+"""
+
 
 CONFIG = """version: 1
 webots: R2020a
@@ -207,3 +216,12 @@ def test_a_gateway_that_is_killed_confirms_nothing(tmp_path: Path) -> None:
         assert "stop NOT confirmed" in command.text()
         assert "cab: disarmed" not in command.text()
         os.close(command.master)
+
+
+def test_of_all_robots_those_that_are_up_are_held_and_the_others_are_named(tmp_path: Path) -> None:
+    with Gateway(tmp_path, ["--config", write_configuration(tmp_path, TWO)], ready=False) as other:
+        wait_until(lambda: list((tmp_path / "run").rglob("*.sock")) and "cab.body" in other.text())
+        done = run_program(*COMMAND, "arm", "--all", "--for", "0.2s", cwd=tmp_path)
+    assert done.returncode == 5
+    assert HELD in done.stdout and "cab: disarmed" in done.stdout
+    assert "hilgw: bus: not armed: its body is down" in done.stderr

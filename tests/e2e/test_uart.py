@@ -2,10 +2,14 @@
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from tests.e2e.running import ROOT, run
+
+QUIET_ROBOT = "robots.rover.controller.period_ms=3600000"
+
 
 UART = str(ROOT / "configs" / "uart.yaml")
 FROM_UART = re.compile(r'^ +[\d.]+  uart0 +ch 5 +"(.*)" \d+ B', re.MULTILINE)
@@ -55,3 +59,17 @@ def test_flow_control_bears_a_pause_of_the_firmware(tmp_path: Path) -> None:
     echoes, uart = [int(packet[5:]) for packet in packets(text)], report["stations"]["uart0"]
     assert echoes == [*range(1, 5), *range(6, 41)]  # ping 5 is the one that stops it
     assert (uart["dropped"], uart["refused"]) == ({}, {})
+
+
+def test_reboots_in_mid_stream_cost_no_good_frame(tmp_path: Path) -> None:
+    reboots = "mode: flood, rate: 25, reboot_every_ms: 700, boot_ms: 60"
+    text, report = simulated(tmp_path, reboots, QUIET_ROBOT)
+    numbers = [int(packet[:6]) for packet in packets(text)]
+    for last, number in pairwise(numbers):
+        assert number in (last + 1, 1), numbers  # each in its order, or the first after a reboot
+    reboots_seen = numbers.count(1) - (numbers[0] == 1)
+    assert reboots_seen >= 3
+    # The half frame and the banner are one bad frame, ended by what the firmware sends at first.
+    dropped = report["stations"]["uart0"]["dropped"]
+    assert reboots_seen <= sum(dropped.values()) <= reboots_seen + 2
+    assert report["ports"]["uart0"]["opened"] == 1  # the port never went away

@@ -19,7 +19,7 @@ from hilgw.engine.lines import Lines
 from hilgw.engine.observer import Observer
 from hilgw.engine.robot.schedule import Schedule
 from hilgw.engine.scene import Scene
-from hilgw.federation import federation as module
+from hilgw.federation import federation as module, wire
 from hilgw.federation.federation import Federation
 from hilgw.federation.shared_airs import SharedAirs
 from hilgw.medium.airs import Airs
@@ -217,6 +217,7 @@ class Node:
         clock: Clock,
         name: str,
         local: Iterable[str] = (),
+        version: int = 1,
         connect: tuple[str, ...] = (),
         listen: tuple[str, ...] | None = None,
     ) -> None:
@@ -240,9 +241,10 @@ class Node:
             ledger=self.ledger,
         )
         self.session = FakeSession(network, clock.now)
-        config = FederationConfig(name=name, connect=connect, listen=listen)
-        settings: Any = self.session  # see `lab`
-        self.federation = Federation(config, settings, self.gateway, self.shared_airs)
+        with patch.object(wire, "VERSION", version):
+            config = FederationConfig(name=name, connect=connect, listen=listen)
+            settings: Any = self.session  # see `lab`
+            self.federation = Federation(config, settings, self.gateway, self.shared_airs)
         self.task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -310,9 +312,9 @@ class Lab:
     def __getitem__(self, name: str) -> Node:
         return self.nodes[name]
 
-    def add(self, name: str, key: str = "") -> Node:
+    def add(self, name: str, key: str = "", version: int = 1) -> Node:
         """One more gateway; key: of this lab, where it has the name of another one."""
-        node = self.nodes[key or name] = Node(self.network, self.clock, name)
+        node = self.nodes[key or name] = Node(self.network, self.clock, name, version=version)
         return node
 
     async def settle(self) -> None:

@@ -16,6 +16,7 @@ from hilgw.medium.airs import Origin
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.listeners import Listener
 from hilgw.medium.medium import Medium
+from hilgw.medium.obstacles import Obstacle, Sphere
 from hilgw.medium.packet import BROADCAST, Copy, Packet
 from hilgw.medium.pose import Pose
 from hilgw.testing.sim import Clock
@@ -505,3 +506,35 @@ async def test_a_link_that_is_full_is_named_with_what_passes(bench: Lab, /) -> N
     field.session.queryables.update(taken)
     await bench.run(30)
     assert link()["reason"] == ""
+
+
+@scenario_of(lab, "desk", "field")
+async def test_another_version_is_refused_with_both_numbers_and_may_come_back(
+    bench: Lab, /
+) -> None:
+    other = bench.add("old", version=2)
+    other.listen("rx")
+    bench["desk"].listen("rx")
+    await bench.begin()
+    neighbour = bench["desk"].gateway.supervisors["gateway@old"]
+    assert (neighbour.state, neighbour.reason) == (
+        "failed",
+        "speaks version 2 of the federation, this gateway 1",
+    )
+    bench["desk"].send(b"a")
+    await bench.run(2)
+    assert other.data("rx") == []
+    other.kill()
+    await bench.run()
+    assert neighbour.reason == "lost"
+
+
+@scenario_of(lab, "desk", "field", "tower")
+async def test_obstacles_are_judged_where_the_listener_is(bench: Lab, /) -> None:
+    bench["field"].medium.obstruct(Obstacle(Sphere(0.5), Pose((1.0, 0.0, 0.0))))
+    for name in ("field", "tower"):
+        bench[name].listen("rx", type="infra-red", pose=Pose((2.0, 0.0, 0.0)))
+    await bench.begin()
+    bench["desk"].send(b"a", type="infra-red", pose=Pose())
+    await bench.run()
+    assert (bench["field"].data("rx"), bench["tower"].data("rx")) == ([], [b"a"])

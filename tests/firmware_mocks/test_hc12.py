@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from firmware_mocks import hc12
+from firmware_mocks.air import Air
 from tests.firmware_mocks.bench import AirBench
 
 
@@ -104,3 +105,55 @@ def test_half_duplex_a_sender_is_deaf() -> None:
     assert bench.modules[0].band is None
     bench.run(2000)
     assert bench.modules[0].band is not None
+
+
+def test_fu2_lowers_the_rate_and_fu4_loses_what_comes_too_soon() -> None:
+    assert hc12.create("m", Air(), {"B": 9600, "FU": 2}).baud_rate == 4800
+    bench = powered({"FU": 4}, {"FU": 4})
+    assert bench.modules[0].baud_rate == 1200
+    assert send(bench, b"a" * 70, 1900) == b""
+    assert bench.modules[0].overruns == 10
+    send(bench, b"b", 100)
+    bench.run(4000)
+    assert bench.taken(1) == b"a" * 60
+    assert bench.modules[0].overruns == 11
+
+
+def test_the_parameter_set_without_power_is_the_level_at_power_up() -> None:
+    bench = powered({"B": 19200}, {"B": 19200})
+    module = bench.modules[0]
+    module.switch_off()
+    assert send(bench, b"off") == b""
+    module.set("set", "low")
+    bench.run(100)
+    module.reset(bench.now)
+    assert module.baud_rate == 9600
+    module.set("set", "high")
+    module.reset(bench.now)
+    assert module.baud_rate == 19200
+
+
+def test_the_parameter_set_does_what_the_pin_does() -> None:
+    bench = powered({"B": 19200}, {"B": 19200})
+    module = bench.modules[0]
+    module.set("set", "low")
+    bench.run(30)
+    module.set("set", "high")
+    assert send(bench, b"short") == b"short"
+    module.set("set", "low")
+    bench.run(60)
+    assert bench.ask(0, b"AT+C005") == b"OK+C005\r\n"
+    module.set("set", "high")
+    bench.run(70)
+    assert module.overruns == 0
+    assert send(bench, b"early", 20) == b""
+    assert module.overruns == 5
+    bench.modules[1].set("C", "5")
+    assert send(bench, b"late") == b"late"
+    module.set("set", "low")
+    bench.run(60)
+    module.set("set", "high")
+    bench.run(100)
+    module.set("set", "low")  # within 200 ms
+    bench.run(60)
+    assert module.baud_rate == 9600

@@ -198,3 +198,25 @@ def test_no_bytes_raise_and_nothing_grows(steps: list[tuple[bytes, int]]) -> Non
         for _ in range(3):
             bench.ask(toy, b"\xff\xff\xff\0\0\0\0\0", 2_000)
         assert toy.mode is Mode.IRMAN
+
+
+def test_the_descriptor_has_carrier_and_dividers(bench: AirBench) -> None:
+    toy = sampling(bench)
+    assert bench.ask(toy, b"\x23") == bytes((78, 39, 5, 7)) + (48_000_000).to_bytes(4, "big")
+    bench.ask(toy, b"\x06\x52\x00\x05\x03")
+    assert bench.ask(toy, b"\x23")[:4] == bytes((82, 41, 5, 3))
+    bench.ask(toy, b"\0")
+    bench.ask(toy, b"s")
+    assert bench.ask(toy, b"\x23")[:4] == bytes((78, 39, 5, 7))
+
+
+def test_24h_means_what_the_mode_makes_of_it(bench: AirBench) -> None:
+    toy = sampling(bench)
+    assert bench.ask(toy, b"\x24") == b""
+    assert toy.player.counting
+    bench.ask(toy, b"\0")
+    bench.ask(toy, b"\x24")
+    assert (toy.mode, toy.bootloads) == (Mode.BOOTLOADER, 1)
+    assert bench.ask(toy, b"\0\0\0\0\0vsv") == b""
+    toy.reset(bench.now)
+    assert bench.ask(toy, b"v") == b"V222"

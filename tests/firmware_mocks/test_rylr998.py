@@ -66,3 +66,41 @@ def test_the_last_transmission_must_be_finished_and_a_sleeper_is_deaf() -> None:
     assert ask(bench, b"AT+MODE=1", 1) == b"+OK\r\n"
     ask(bench, b"AT+SEND=0,2,hi", ms=1000)
     assert bench.taken(1) == b""
+
+
+def test_another_preamble_needs_network_18() -> None:
+    bench = powered({"NETWORKID": 6})
+    assert ask(bench, b"AT+PARAMETER=8,7,2,10") == b"+ERR=18\r\n"
+
+
+def test_what_is_too_long_for_the_buffer_is_lost() -> None:
+    bench = powered({})
+    assert ask(bench, b"x" * 600) == b"+ERR=13\r\n"
+    assert bench.modules[0].overruns == 90
+    assert ask(bench, b"AT") == b"+OK\r\n"
+
+
+def test_in_mode_2_it_sleeps_by_turns_until_a_packet_reaches_it() -> None:
+    bench = powered({}, {})
+    assert ask(bench, b"AT+MODE=2,2000,2000", 1) == b"+OK\r\n"
+    bench.run(2500)
+    ask(bench, b"AT+SEND=0,2,hi", ms=1000)
+    assert bench.taken(1) == b""
+    bench.run(700)
+    ask(bench, b"AT+SEND=0,2,ho", ms=1000)
+    assert bench.taken(1) == b"+MODE=0\r\n+RCV=0,2,ho,-40,12\r\n"
+
+
+def test_a_reset_forgets_the_band_but_not_the_address_and_the_rate_matters() -> None:
+    bench = powered({})
+    ask(bench, b"AT+ADDRESS=7")
+    ask(bench, b"AT+BAND=868500000")
+    assert ask(bench, b"AT+RESET", ms=300) == b"+RESET\r\n+READY\r\n"
+    assert ask(bench, b"AT+BAND?") == b"+BAND=915000000\r\n"
+    assert ask(bench, b"AT+ADDRESS?") == b"+ADDRESS=7\r\n"
+    assert ask(bench, b"AT+IPR=9600") == b"+IPR=9600\r\n"
+    bench.modules[0].host_baud = 115_200
+    assert ask(bench, b"AT", ms=1000) != b"+OK\r\n"
+    bench.modules[0].host_baud = 9600
+    bench.taken(0)
+    assert ask(bench, b"AT") == b"+OK\r\n"

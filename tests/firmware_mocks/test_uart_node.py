@@ -217,3 +217,46 @@ def test_set_takes_effect_and_refuses_without_a_change() -> None:
     bench.send(frames("cobs-crc16", b"glued", b"hi"))  # the half frame was not forgotten
     assert bench.node.bad == 1
     assert packets("cobs-crc16", bench.out) == [b"ho"]
+
+
+def test_an_answer_the_framing_cannot_carry_is_not_sent() -> None:
+    bench = OneNode(framing="lines", replies={"ping": "two\nlines"})
+    bench.send(b"ping\n")
+    assert (bench.out, bench.node.sent) == (b"", 0)
+
+
+def test_without_frames_it_echoes_bytes_and_noise_at_another_rate() -> None:
+    bench = OneNode(framing="raw", mode="echo")
+    bench.send(b"H\0")
+    assert bench.out == b"H\0"
+    bench.node.host_baud = 9600
+    bench.send(b"hello")
+    assert len(bench.out) > 2 and b"hello" not in bench.out
+
+
+def test_a_stalled_flood_goes_on_where_it_stopped() -> None:
+    bench = OneNode(mode="flood", rate=1000, stall_on="hold", stall_ms=100)
+    bench.run_to(49 * MS)
+    bench.send(frames("cobs-crc16", b"hold"))
+    before = len(bench.sent)
+    bench.run_to(140 * MS)
+    assert len(bench.sent) == before
+    bench.run_to(S)
+    numbers = [int(text[:6]) for text in packets("cobs-crc16", bench.out)]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert len(numbers) > 500
+
+
+def test_a_full_transmit_buffer_holds_up_its_reading() -> None:
+    """The answers are eight times as long as the questions: the line out is the bottleneck."""
+    bench = OneNode(replies={"ask": "x" * 400}, baudRate=9600, buffer=300)
+    question = frames("cobs-crc16", b"ask")
+    for n in range(200):
+        bench.send(question, n * 10 * MS)
+        assert bench.node.uart.held(bench.now) <= 4096 + 2 * 410
+    assert bench.node.overrun > 0
+    bench.run_to(60 * S)
+    answers = packets("cobs-crc16", bench.out)
+    assert set(answers) == {b"x" * 400}
+    assert len(answers) == bench.node.received == bench.node.sent
+    assert bench.node.received + bench.node.overrun // len(question) >= 195

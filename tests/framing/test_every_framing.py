@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from hilgw import plugins
 from hilgw.errors import FrameError
 from hilgw.framing import create
-from hilgw.framing.base import Framing
+from hilgw.framing.base import FrameDropped, Framing
 from hilgw.framing.cobs import CobsSettings
 from hilgw.framing.gap import GapSettings
 from hilgw.framing.hdlc import HdlcSettings
@@ -306,3 +306,40 @@ def test_reset_counts_the_half_frame_and_starts_afresh(settings: Any) -> None:
     assert line.received == [b"packet"]
     line.framing.reset()
     assert line.framing.dropped["truncated"] == 1
+
+
+@every
+def test_every_byte_value_alone_and_together(settings: Any) -> None:
+    line = Line(replace(settings, max_payload=256))
+    payloads = [bytes([value]) for value in range(256)]
+    if isinstance(settings, LinesSettings):
+        line_ends = ("\r", "\n") if settings.terminator is None else (settings.terminator,)
+        payloads = [p for p in payloads if p.decode("latin-1") not in line_ends]
+    else:
+        payloads += [bytes(range(n, min(256, n + 200))) for n in (0, 56)]
+    for payload in payloads:
+        line.emit(payload)
+    assert line.received == payloads
+
+
+@every
+def test_an_endless_frame_is_dropped_once_and_the_next_ones_come(settings: Any) -> None:
+    outcomes = []
+    for cuts in ([], range(2000), range(0, 1400, 7), [1400, 1400 + 7]):
+        line = Line(settings)
+        line.receive(b"\x41" * 1400, [cut for cut in cuts if cut <= 1400])
+        line.fall_silent()
+        frames = [line.framing.encode(payload) for payload in (b"1st", b"2nd", b"3rd", b"4th")]
+        if line.framing.pause_ns:
+            line.emit(b"3rd")
+            line.emit(b"4th")
+        else:
+            line.receive(b"".join(frames[:2]), [len(frames[0]), *cuts])
+            line.receive(b"".join(frames[2:]), cuts)
+        outcomes.append((line.received, dict(line.framing.dropped)))
+    received, dropped = outcomes[0]
+    assert received[-2:] == [b"3rd", b"4th"]
+    assert dropped == (
+        {FrameDropped.GARBAGE: 1400} if line.framing.name == "length" else {"too_long": 1}
+    )
+    assert outcomes == outcomes[:1] * 4

@@ -450,3 +450,15 @@ def test_bytes_in_words() -> None:
     )
     for side, message, _ in GOLDEN:
         assert "lost" not in wc2ec.describe(wc2ec.encode(message), side, WITH_PACKETS)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("side", "message", "data"), GOLDEN)
+def test_the_wrong_half_is_rejected_and_the_stream_goes_on(
+    side: wc2ec.Side, message: wc2ec.Message, data: str
+) -> None:
+    other = wc2ec.Side.EXTERNAL if side == wc2ec.Side.WEBOTS else wc2ec.Side.WEBOTS
+    good = wc2ec.Error(38, 1) if other == wc2ec.Side.WEBOTS else wc2ec.EnableSensor(38, 1)
+    rejected, followed = decode(other, bytes.fromhex(data) + wc2ec.encode(good))
+    assert isinstance(rejected, wc2ec.Rejected) and rejected.reason == "wrong_half"
+    assert (rejected.type, rejected.index) == (message.type, message.index)  # type: ignore[union-attr]
+    assert followed == good

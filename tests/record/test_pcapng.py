@@ -2,6 +2,8 @@
 
 import io
 import struct
+import subprocess
+from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
@@ -92,3 +94,37 @@ def test_a_place_to_begin_is_found(packets: list[Packet], cut: int, noise: bytes
     begins = [len(data) - len(b"".join(lines[each:])) for each in range(1, len(lines))]
     assert at in begins
     assert resync(noise, interfaces=1) is None
+
+
+def test_a_file_that_was_cut_is_read_up_to_there() -> None:
+    packets = [Packet(0, each, bytes([each])) for each in range(3)]
+    data = START + b"".join(map(encode, packets))
+    for length in range(len(START), len(data)):
+        reader = Reader(io.BytesIO(data[:length]).read, "a.pcapng")
+        whole = (length - len(START)) // len(encode(packets[0]))
+        assert list(reader)[2:] == packets[:whole]
+        assert reader.truncated is bool((length - len(START)) % len(encode(packets[0])))
+
+
+@pytest.mark.process
+@pytest.mark.judge("tshark")
+def test_tshark_reads_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.pcapng"
+    line = struct.pack(">IIBBH", 1, 2, 1, 0, 0) + b"\xff\0hello"
+    blocks = [
+        Section("a test", "hilgw 1", "Linux", "arm"),
+        Interface(147, "medium", "all packets"),
+        Interface(250, "uart0"),
+        Packet(0, 1_700_000_000_123_456_789, b"ping", 0, b'{"source":"rover.tx"}'),
+        Packet(1, 1_700_000_001_000_000_001, line, OUTBOUND),
+    ]
+    path.write_bytes(b"".join(map(encode, blocks)))
+    fields = ["frame.time_epoch", "frame.interface_name", "frame.comment", "frame.packet_flags"]
+    fields += ["rtacser.eventtype", "data.data"]
+    command = ["tshark", "-r", str(path), "-T", "fields", "-E", "separator=|"]
+    command += [part for field in fields for part in ("-e", field)]
+    out = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+    first, second = out.splitlines()
+    comment = '{"source":"rover.tx"}'
+    assert first == f"1700000000.123456789|medium|{comment}|||70696e67"
+    assert second == "1700000001.000000001|uart0||0x00000002|0x01|ff0068656c6c6f"

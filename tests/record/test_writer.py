@@ -1,8 +1,12 @@
 """The process that writes a recording: rotation, a full disk, and a gateway that is killed."""
 
 import json
+import marshal
 import os
+import subprocess
+import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -12,7 +16,16 @@ from hypothesis import given, strategies as st
 
 from hilgw.events.kinds import FIELDS, Delivered, Packet
 from hilgw.record.recording import Recording
-from hilgw.record.writer import AGAIN_S, Event, Files, Report, Settings
+from hilgw.record.writer import AGAIN_S, KEYFRAME_NS, Event, Files, Report, Settings
+
+
+def encoded(value: Any) -> bytes:
+    data = marshal.dumps(value)
+    return len(data).to_bytes(4, "little") + data
+
+
+TMPFS = 'mount -t tmpfs -o size=64k none "$1" && "$2" -m hilgw.record.writer && cp "$1"/* "$3"'
+
 
 NO_STATUS = {"ports": {}, "robots": {}, "latency_bounds_s": [1.0], "latency": {}}
 
@@ -197,3 +210,51 @@ def test_a_size_below_four_beginnings_is_raised_with_one_notice(
     notices = [each.notice for each in recorded.reports]
     assert {*filter(None, notices)} == {next(filter(None, notices))}
     assert f"max_mb {max_bytes / 1e6:g} counts as 0." in notices[-1]
+
+
+def test_a_file_belongs_to_its_user_alone(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path)
+    recorded.files.write([line(1)])
+    assert (tmp_path / "run.pcapng").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.process
+def test_a_disk_that_is_full_keeps_what_it_took(tmp_path: Path) -> None:
+    """A real one: a tmpfs of 64 KiB, in a space of mounts of its own."""
+    disk, kept = tmp_path / "disk", tmp_path / "kept"
+    disk.mkdir()
+    kept.mkdir()
+    space = ["unshare", "-m", *([] if os.geteuid() == 0 else ["-r"])]
+    if subprocess.run(
+        [*space, "mount", "-t", "tmpfs", "none", disk], capture_output=True
+    ).returncode:
+        pytest.skip("no file system can be mounted here")
+    data = encoded(asdict(Settings(str(disk / "run.pcapng"), {}, ["uart0"], 0)))
+    data += b"".join(encoded([line(number, 10_000)]) for number in range(20))
+    done = subprocess.run(
+        [*space, "sh", "-c", TMPFS, "sh", disk, sys.executable, kept],
+        input=data,
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    last = Report(**json.loads(done.stdout.splitlines()[-1]))
+    found = Recording(kept / "run.pcapng")
+    times = [each["time_ns"] for each in found.events()]
+    assert (found.truncated, found.error) == (False, None)
+    assert (last.lost, last.error) == (20 - len(times), "No space left on device")
+    assert times == list(range(len(times))) and 1 < len(times) < 7
+    assert last.written == found.path.stat().st_size
+
+
+def test_what_is_repeated_counts_for_no_size(tmp_path: Path) -> None:
+    """Half of this file consists of repetitions."""
+    recorded = Recorded(tmp_path, max_bytes=100_000)
+    for minute in range(11):
+        at = minute * KEYFRAME_NS
+        recorded.files.write([value(at + number, f"ds{number}", 1.0) for number in range(50)])
+    recorded.files.close()
+    assert recorded.names() == ["run.pcapng"]
+    found = list(Recording(tmp_path / "run.pcapng").events(states=True))
+    assert (len(found), sum("since_ns" in each for each in found)) == (1050, 500)
+    assert (tmp_path / "run.pcapng").stat().st_size > 120_000

@@ -14,6 +14,19 @@ import pytest
 from hilgw.testing import AdapterConformance
 from tests.e2e.running import ROOT, copy_checkout, environment, in_process
 
+NODE = "\nairs: {a: {nodes: {b: {mock: %s}}}}\nadapters"
+
+
+WRONG = [  # a line of the file, in its place this one, where the error is, and the error
+    ("kind: my_radio", "kind: my_radi", "my_radi\n", "kind: unknown kind 'my_radi'; did you"),
+    ("channel: 1\n    po", "identity: 5\n    po", "5\n", "adapters.my_radio0.identity: "),
+    ("channel: 1\n    po", "identty: a\n    po", "identty", "identty: unknown key; did you mean"),
+    ("\nadapters", NODE % "my_radio, boot: 9", "9}", "boot: 'my_radio' has no such param"),
+    ("\nadapters", NODE % "my_radi", "my_radi}", "mock: unknown mock 'my_radi'"),
+    ("\nadapters", NODE % "broken_one", "broken_one", "'broken-one' of hilgw-my-radio does not"),
+]
+
+
 pytestmark = pytest.mark.process
 
 ADAPTER = "hilgw/adapters/buzz.py"
@@ -285,3 +298,19 @@ def test_what_cannot_be_written_is_reported(arguments: list[str], reported: str)
     assert code in (1, 2)
     assert reported in error
     assert not (ROOT / ADAPTER).exists()
+
+
+def test_what_is_wrong_is_reported_with_its_place(site: Path) -> None:
+    config, expected = (site / "my_radio.yaml").read_text(), []
+    for number, (change, into, at, reported) in enumerate(WRONG):
+        text = config.replace(change, into)
+        before = text[: text.index(at)]
+        place = f"{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}"
+        (site / f"{number}.yaml").write_text(text)
+        expected.append((f"{number}.yaml:{place}: ", reported))
+    done = hilgw(site, "check", *(f"{number}.yaml" for number in range(len(WRONG))))
+    assert done.returncode == 3, done.stdout
+    for place, reported in expected:
+        assert any(
+            line.startswith(place) and reported in line for line in done.stderr.splitlines()
+        ), (place, reported, done.stderr)

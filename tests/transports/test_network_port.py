@@ -9,7 +9,7 @@ import pytest
 
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
-from hilgw.protocols.rfc2217 import PURGE_DATA, SET_CONTROL
+from hilgw.protocols.rfc2217 import PURGE_DATA, SET_BAUDRATE, SET_CONTROL
 from hilgw.transports.base import LineSettings, Transport
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.tcp import stream
@@ -295,3 +295,10 @@ async def test_ser2net_sets_the_line_and_passes_all_values(tmp_path: Path, timer
     await client.close()
     port.close()
     assert descriptors().items() <= before.items()
+
+
+@pytest.mark.wall_clock("the deadline of the answers")
+async def test_an_answer_that_is_needed_is_named(timer: Timer) -> None:
+    async with serving(AccessServer(silent={SET_BAUDRATE})) as server:
+        error = await refused("rfc2217", server.address, timer)
+        assert error.what == "the server does not answer SET-BAUDRATE"

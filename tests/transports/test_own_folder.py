@@ -1,13 +1,16 @@
 """A folder in the temporary folder ends with its process, or with the next one."""
 
+import os
+import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hilgw.transports.own_folder import OwnFolder
+from hilgw.transports.own_folder import PREFIX, OwnFolder
 
 OWNER = """
 import signal
@@ -61,3 +64,22 @@ def test_no_other_folder_and_no_target_of_a_link_is_removed(temporary: Path) -> 
     assert (kept / "file").exists()
     assert (temporary / "hilgw-0" / "1.sock").exists()
     own.close()
+
+
+def test_a_folder_that_its_owner_removes_meanwhile_is_left_alone(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    going = temporary / f"{PREFIX}going"
+    going.mkdir()
+    (going / "port").touch()
+    scan = os.scandir
+
+    def removed_first(path: Any) -> Any:
+        if str(path) == str(going):  # a descriptor while it is removed
+            shutil.rmtree(going)
+        return scan(path)
+
+    monkeypatch.setattr("os.scandir", removed_first)
+    OwnFolder().close()
+    assert not going.exists()
+    assert list(temporary.iterdir()) == []

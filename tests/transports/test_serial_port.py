@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import serial
 
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
 from hilgw.transports import asyncio_stream, stream
 from hilgw.transports.base import LineSettings, Transport
-from hilgw.transports.serial import port as serial_port, tty
+from hilgw.transports.serial import port as serial_port, quirks, tty
 from hilgw.transports.serial.port import DataPath, open_serial
 from tests.transports.faults import Call, Faults
 from tests.transports.rig import (
@@ -484,3 +485,59 @@ async def test_the_latency_timer_of_an_ftdi_chip_is_shortened_and_reported(
         assert timer.read_text() == ("1" if permitted else "16\n")
         assert any(words in notice for notice in transport.notices)
         await closed(transport)
+
+
+async def test_descriptors_that_select_cannot_watch_are_refused(
+    path: DataPath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert serial_port.DESCRIPTOR_LIMIT == 1024
+    monkeypatch.setattr(serial_port, "DESCRIPTOR_LIMIT", 3)
+    with Pty() as pty:
+        before = descriptors()
+        assert (await refusal(pty.path, path)).reason == PortError.UNSUPPORTED
+        assert descriptors().items() <= before.items()
+
+
+async def test_a_library_that_reports_a_loss_in_its_own_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As pyserial does on other systems: no complaint to the loop, one loss."""
+
+    def write(self: object, data: bytes) -> int:
+        raise serial.SerialException("WriteFile failed (PermissionError(13))")
+
+    with Pty() as pty:
+        client = Client(await open_on(pty.path, "asyncio"))
+        monkeypatch.setattr(quirks.NonBlocking, "write", write)
+        client.transport.write(b"x")
+        await until(lambda: bool(client.lost))
+        await client.close()
+        assert len(client.lost) == 1
+
+
+async def test_the_low_latency_mode_of_a_driver_is_set_and_reported(
+    path: DataPath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_real(monkeypatch)
+    asked: list[bool] = []
+    monkeypatch.setattr(serial.Serial, "set_low_latency_mode", lambda self, on: asked.append(on))
+
+    with Pty() as pty:
+        transport: Any = await open_on(pty.path, path)
+        assert asked == [True]
+        assert any("low-latency" in notice for notice in transport.notices)
+        await closed(transport)
+
+
+async def test_unplugging_is_seen_at_once_and_reported_once(path: DataPath, kind: str) -> None:
+    before = descriptors()
+    with Pty() as pty:
+        client = Client(await open_on(pty.path, path))
+        await turns()
+        pty.hang_up()
+        await until(lambda: bool(client.lost))
+        await client.transport.wait_closed()
+        await turns()
+        assert [error.where for error in client.lost] == [pty.path]
+        await client.close()
+    assert descriptors().items() <= before.items()

@@ -310,3 +310,19 @@ async def test_socat_as_the_server() -> None:
         assert await client.received(200_000) == BLOCK[:200_000]
         process.send_signal(signal.SIGKILL)
         await client.close()
+
+
+async def test_half_closed_by_the_peer_the_answer_still_gets_through(path: str) -> None:
+    async with serving() as server:
+        with server.connect() as peer:
+            client = await server.first()
+            ended: list[bytes] = []
+            client.transport.on_half_close = lambda: ended.append(bytes(client.data))
+            peer.sendall(b"question")
+            peer.shutdown(socket.SHUT_WR)
+            await until(lambda: bool(ended))
+            assert ended == [b"question"]
+            client.transport.write(b"answer")
+            peer.settimeout(30)
+            assert peer.recv(100) == b"answer"
+            assert not client.lost

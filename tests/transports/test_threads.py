@@ -58,3 +58,18 @@ async def test_a_result_that_was_there_when_the_waiter_was_cancelled_is_undone()
     await until(lambda: not call_threads())
     assert len(port.closed_in) == 1
     assert port.closed_in[0] is not threading.main_thread()
+
+
+def test_a_result_for_a_loop_that_is_closed_is_undone() -> None:
+    port = Port()
+
+    async def main() -> None:
+        task = asyncio.create_task(run_in_thread(port.open, deadline_s=5, undo=Port.close))
+        await turns()
+        task.cancel()
+
+    asyncio.run(main())
+    port.may_open.set()
+    for thread in call_threads():
+        thread.join(5)
+    assert len(port.closed_in) == 1

@@ -124,3 +124,13 @@ def test_the_names_of_a_stranger_are_bounded(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(HilgwError) as error:
         demand_known(["elsewhere"], [], events)
     assert error.value.fix == "known here: port0, port1, port2"
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
+    events = [sample("value", robot="rover", device="gps"), sample("port", name="xbee0")]
+    demand_known(["rover", "rover.gps", "xbee0", "idle"], ["idle"], events)
+    with pytest.raises(HilgwError, match=r"nothing here has the name 'rover\.gpx'") as error:
+        demand_known(["xbee0", "rover.gpx"], [], events)
+    assert "did you mean 'rover.gps'" in str(error.value)
+    with pytest.raises(HilgwError, match=r"known here: rover, rover\.gps, xbee0"):
+        demand_known(["zzzzzz", "rover.gpx"], [], events)

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from hilgw.units import NS_PER_MS, NS_PER_S
 from hilgw.view.cells import MOST_NAMES
-from hilgw.view.gateway import GONE, LINE_BYTES, PACKET_BYTES, PACKETS, GatewayView
+from hilgw.view.gateway import GONE, LINE_BYTES, PACKET_BYTES, PACKETS, SILENT, UP, GatewayView
 from hilgw.web.model import MOST_GONE, Bench
 from tests.record.samples import PACKET
 
@@ -67,3 +68,11 @@ def test_a_gateway_that_was_restarted_takes_the_place_of_the_one_that_is_gone() 
     for pid in range(10, 40):
         bench.opened(f"/run/{pid}.sock", f"/lab/{pid}.yaml", pid).end(GONE, "")
     assert len(bench.gateways) == 2 + MOST_GONE
+
+
+def test_a_gateway_that_sends_nothing_is_silent_within_a_second_and_is_up_when_it_sends() -> None:
+    seen = view()
+    assert seen.state(NS_PER_S // 2) == UP
+    assert seen.state(900 * NS_PER_MS) == SILENT
+    seen.take(packet(), NS_PER_S)
+    assert seen.state(NS_PER_S) == UP

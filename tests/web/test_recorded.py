@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +18,7 @@ from hilgw.record.pcapng import RecordingError
 from hilgw.record.writer import Files, Settings
 from hilgw.testing.sim import wait_until
 from hilgw.units import NS_PER_MS, NS_PER_S
-from hilgw.view.gateway import GatewayView
+from hilgw.view.gateway import UP, GatewayView
 from hilgw.web import recorded
 from hilgw.web.pages import overview, recordings, robot
 from hilgw.web.pages.drawing import drawing_of
@@ -373,3 +374,65 @@ def test_its_threads_read_it_and_follow_the_playhead(tmp_path: Path) -> None:
     shown.seek(shown.end_ns)
     wait_until(lambda: view.newest["port"] == live(shown.end_ns).newest["port"], what="it is shown")
     shown.close()
+
+
+def test_pages_do_not_wait_for_a_file_that_is_decoded(tmp_path: Path) -> None:
+    """Another thread has the model while events of a jump are read."""
+    held: list[bool] = []
+
+    def with_frames(events: Events) -> Events:
+        for event in events:
+            with ThreadPoolExecutor(1) as pool:
+
+                def take() -> bool:
+                    free = shown.bench.lock.acquire(blocking=False)
+                    if free:
+                        shown.bench.lock.release()
+                    return free
+
+                held.append(not pool.submit(take).result())
+            yield event
+
+    shown, view, _ = opened(made(tmp_path, 100), with_frames=with_frames)
+    shown.seek(shown.end_ns)
+    shown.follow()
+    assert len(held) > 100
+    assert not any(held)
+    same(view, live(shown.end_ns), shown.end_ns)
+
+
+def test_a_motor_that_was_commanded_once_long_ago_is_shown_at_each_time(tmp_path: Path) -> None:
+    """Its newest command is not an event of the window: a keyframe has it."""
+    path = tmp_path / "run.pcapng"
+    path.touch()
+    files = Files(Settings(str(path), HEAD, [], EPOCH), lambda report: None)
+    command = {**COMMAND, "given": {"velocity": 3.0}, "applied": {"velocity": 3.0}}
+    files.write([plain(command, BEGIN + NS_PER_S)])
+    for second in range(2, 900):
+        files.write([("notice", BEGIN + second * NS_PER_S, ("note", str(second)))])
+    files.close()
+    shown, view, _ = opened(path)
+    for second in (899, 450, 70, 2, 898):
+        shown.seek(BEGIN + second * NS_PER_S)
+        shown.follow()
+        (found,) = view.newest["command"].values()
+        assert found["applied"] == {"velocity": 3.0}
+        assert found["mono_ns"] == BEGIN + NS_PER_S
+        assert view.shown["command"].total == (second < 80)
+
+
+def test_after_a_jump_it_is_as_on_a_page_that_was_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorded, "WINDOW_EVENTS", 10)
+    monkeypatch.setattr(recorded, "MARK_EVENTS", 5)
+    shown, view, _ = opened(made(tmp_path))
+    assert (shown.begin_ns, shown.end_ns) == (BEGIN, BEGIN + (LENGTH - 1) * STEP_NS)
+    times = [0.5, 59.9, 30.0, 12.34, 12.4, 0.0, -9.0, 59.0, 1e9, 58.9]
+    for at in [*times, *reversed(times)]:
+        shown.seek(BEGIN + int(at * NS_PER_S))
+        shown.follow()
+        now = min(max(BEGIN + int(at * NS_PER_S), BEGIN), shown.end_ns)
+        assert shown.now() == shown.bench.now() == now
+        same(view, live(now), now)
+        assert view.state(now) == UP

@@ -399,3 +399,23 @@ def test_packets_that_can_never_go_out(
 )
 def test_describe_in_words(code: str, data: bytes, words: str) -> None:
     assert ToySession(code=code).session.describe(data) == f"IR Toy: {words}"
+
+
+def test_light_that_never_ends_holds_nothing_up() -> None:
+    bench = ToySession()
+    bench.open()
+    for _ in range(60):
+        bench.take_in(b"\x00\x20")
+        bench.wait(10)
+    assert writes(bench.events)[1] == b"v"
+
+
+def test_nothing_passes_before_ready_and_after_close() -> None:
+    bench = ToySession()
+    assert (bench.send(b"\4\10"), bench.take_in(nec(4, 8))) == (None, [])
+    bench.up()
+    bench.take_in(nec(4, 8)[:20])
+    assert dropped(bench.session.close()) == ["interrupted"]
+    assert (bench.send(b"\4\10"), bench.take_in(nec(4, 8))) == (None, [])
+    assert bench.session.next_deadline() is None
+    assert bench.session.close() == []

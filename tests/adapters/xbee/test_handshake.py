@@ -222,3 +222,32 @@ def test_a_scan_finds_no_module_in_noise(noise: bytes) -> None:
                 events += session.expire(now)
         assert not of(Ready, events), seed
         assert not [each for each in of(Failed, events) if isinstance(each.error, MismatchError)]
+
+
+def test_nothing_is_written_in_the_guard_time_behind_plus_plus_plus() -> None:
+    module = FakeModule(0).silenced()
+    bench = ModuleSession(module).opened()
+    bench.pass_time(30)
+    plus = next(at for at, wire in bench.written if wire == b"+++")
+    assert [wire for at, wire in bench.written if at >= plus] == [b"+++"]
+    assert bench.now - plus > SECOND
+
+
+def test_a_restart_in_the_handshake_begins_anew() -> None:
+    bench = ModuleSession()
+    bench.module.deaf_for = 1
+    bench.open()
+    bench.frames(RESET)
+    assert asked(bench.module)[:3] == ["AP", "AP", "HV"]
+    assert isinstance(bench.events[-1], Ready)
+    assert len(bench.of(Ready)) == 1
+
+
+@pytest.mark.parametrize("lost", [1, 2])
+def test_lost_answers_are_asked_for_again(lost: int) -> None:
+    bench = ModuleSession()
+    bench.module.deaf_for = lost
+    bench.open()
+    bench.pass_time(5)
+    assert isinstance(bench.events[-1], Ready)
+    assert asked(bench.module)[: lost + 1] == ["AP"] * (lost + 1)

@@ -253,3 +253,11 @@ def test_it_can_be_switched_off_and_on() -> None:
     on = ModuleSession(FakeModule(1, DB=b"\x40"), rssi_from_db=True).ready()
     assert rssi(on.frames(packet())) == [(-64, True)]
     assert rssi(on.frames(f"80 {REMOTE} 28 00 {PING}")) == [(-40, False)]
+
+
+def test_digimesh_is_found_and_set() -> None:
+    bench = ModuleSession(digimesh(CH=b"\x0b"), firmware="digimesh", pan_id=0x1234)
+    ready = bench.open()[-1]
+    assert ready == base.Ready(f"XBee 3 DigiMesh {SERIAL} CH 0C PAN 1234 NP 73", (SERIAL,))
+    assert bench.module.registers["ID"] == b"\x12\x34"
+    assert bench.module.registers["CH"] == b"\x0c"

@@ -288,3 +288,14 @@ def test_the_mock_is_what_the_settings_describe_and_then_the_user(
     common = base.StationSettings(**{"port": "/dev/null", "channel": 12, **line})
     spec = ADAPTER.mock(ADAPTER.Settings(**settings), common)
     assert spec == base.MockSpec("xbee", parameters)
+
+
+def test_the_window_holds_back_and_opens_one_by_one() -> None:
+    bench = ready(window=3)
+    sent = [bench.send(b"hi") for _ in range(3)]
+    assert bench.send(b"hi") is None
+    assert bench.frames("890200") == [base.Delivered(sent[1].token)]
+    assert isinstance(bench.send(b"hi"), base.Transmission)
+    assert bench.send(b"hi") is None
+    bench.pass_time(4)
+    assert isinstance(bench.send(b"hi"), base.Transmission)

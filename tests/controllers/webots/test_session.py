@@ -664,3 +664,53 @@ def test_bytes_in_words() -> None:
     assert session.describe(QUIT + b"\1", received=False) == (
         "delay 0 ms; Quit(); 1 bytes of an incomplete message"
     )
+
+
+def test_the_bytes_of_a_whole_run() -> None:
+    run = Run(DEVICES[:5])
+    named = [(42, "ds", "IR"), (57, "wheel", ""), (52, "angle", ""), (43, "tx", ""), (56, "rx", "")]
+    entries = b"".join(
+        struct.pack("<H", node) + name.encode() + b"\0" + model.encode() + b"\0"
+        for node, name, model in named
+    )
+    configuration = (
+        bytes.fromhex("0000 00 726f6200 52323032356100 00 01 0600 2200")
+        + f64(0.0)
+        + entries
+        + f64(32.0)
+        + b"\0\0\0\0\0c\0\0"
+        + bytes.fromhex("00 00 01000000")
+        + bytes.fromhex("0100 00 02000000") + f64(0, 9, 1.5708)
+        + bytes.fromhex("02000000") + f64(0, 0, 0, 1, 9, 0)
+        + bytes.fromhex("0200 00 00000000") + f64(0, 0, 8, -1, 10, 10, 0, 0, 0, 8, 1)
+        + bytes.fromhex("00000000")
+        + bytes.fromhex("0300 00 00000000")
+        + bytes.fromhex("0400 00 20000000 03000000") + f64(1.2, 2, 5) + bytes(4)
+        + bytes.fromhex("0500 00 10000000 07000000 00000000")
+    )  # fmt: skip
+    assert run.open() == reply(configuration)
+    session = run.session
+    # Step 1: sensor, Receiver and motor; the first values are due one period later.
+    session.report([(0, 101.0)], 0)
+    enable = [block(DS, "01 4000"), block(WHEEL, motor(position=INF, velocity=3.0))]
+    assert run.step(32, *enable, block(RX, "01 2000")) == reply(time(0.032))
+    session.report([(0, 102.0)], 0)
+    assert run.step(32) == reply(time(0.064) + measured(DS, 0x32, 102.0))
+    # An immediate request takes no time and samples nothing.
+    assert run.step(0, block(WHEEL, "0800 3400")) == reply(bytes.fromhex("0200 08 0300"))
+    # A packet: the Receiver's channel goes with it, not the packet's.
+    assert session.deliver(control.PacketIn(4, 9, 0.25, (1.0, 0.0, 0.0), b"hi")) == []
+    arrived = bytes.fromhex("0500 01 07000000") + f64(1, 0, 0, 0.25) + b"\2\0\0\0hi"
+    assert run.step(32, delay=17) == reply(time(0.096) + arrived, delay=17)
+    assert run.step(32) == reply(time(0.128) + measured(DS, 0x32, 102.0))
+    assert run.send(EXIT) == [] and run.answer() == NOTHING
+    assert session.receive(LEAVE, 0) == ENDED
+    assert session.close() == []
+    assert session.counts["steps"] == 4 and session.counts["packets_in"] == 1
+
+
+def test_nothing_is_ever_sent_to_an_led() -> None:
+    run = Run([Device(name="led", kind="LED", index=0)])
+    configuration = run.open()
+    assert len(configuration) == configuration.index(bytes.fromhex("00 00 01000000")) + 6
+    assert run.step(32, block(1, "01 01000000")) == reply(time(0.032))

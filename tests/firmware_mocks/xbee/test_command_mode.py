@@ -85,3 +85,12 @@ def test_the_key_cannot_be_read(bench: XBeeAir) -> None:
     bench.command_mode(module)
     assert bench.type(module, "ATKY00112233445566778899AABBCCDDEEFF\r") == "OK\r"
     assert bench.type(module, "ATKY\r") == "\r"
+
+
+def test_what_comes_by_radio_waits_until_command_mode_ends(bench: XBeeAir) -> None:
+    one = bench.add()
+    two = bench.settled(api_mode=0)
+    bench.command_mode(two)
+    assert bench.tx64(one, two.address, b"from afar") == 0
+    assert bench.taken(two) == b""
+    assert bench.type(two, "ATCN\r") == "OK\rfrom afar"

@@ -81,3 +81,16 @@ def test_what_makes_no_sense_from_afar_is_an_error_and_frame_id_0_is_not_answere
     answers = bench.ask(one, bytes((0x17, frame_id)) + to + b"\x02" + command, 2000)
     assert answers == ([b"\x97\x05" + to + command + b"\x01"] if answered else [])
     assert bench.get(two, b"NI") == (b"m1" if answered else b"quiet")
+
+
+def test_re_restores_the_factory_values(bench: XBeeAir) -> None:
+    module = bench.settled(channel=13)
+    assert bench.at(module, b"RE") == OK
+    assert module.registers.number("CH") == 12
+
+
+def test_user_data_relay(bench: XBeeAir) -> None:
+    module = bench.settled()
+    assert bench.ask(module, b"\x2d\x01\x00hello") == [b"\xad\x00hello"]
+    assert bench.ask(module, b"\x2d\x05\x02hello") == [b"\x89\x05\x7d"]
+    assert bench.ask(module, b"\x2d\x05\x09hello") == [b"\x89\x05\x7c"]

@@ -1,6 +1,21 @@
 """Pins of the mock, as in the example of the manual, and active scans."""
 
+from typing import Any
+
+import pytest
+
+from firmware_mocks.xbee.module import Module
 from tests.firmware_mocks.bench import XBeeAir
+
+
+def samples(bench: XBeeAir, module: Module) -> list[bytes]:
+    return [frame for frame in bench.frames(module) if frame[0] in (0x82, 0x83, 0x91, 0x92)]
+
+
+def point(bench: XBeeAir, module: Module, to: Module) -> None:
+    """DH and DL of `module`, as digi-xbee's set_dest_address."""
+    assert bench.at(module, b"DH", (to.address >> 32).to_bytes(4, "big")) == b"\0"
+    assert bench.at(module, b"DL", (to.address & 0xFFFFFFFF).to_bytes(4, "big")) == b"\0"
 
 
 def test_is_as_in_the_zigbee_manual(bench: XBeeAir) -> None:
@@ -47,3 +62,76 @@ def test_pins_as_a_fixture_sets_them(bench: XBeeAir) -> None:
     assert module.settings.pins == {"D0": 1023, "D1": 9}
     module.set("pins", str({"D0": "low", "D1": "open"}))
     assert module.settings.pins == {"D0": 0}
+
+
+def test_the_supply_voltage_is_added_when_it_is_low(bench: XBeeAir) -> None:
+    module = bench.settled(hardware="zigbee", CE="1", D0="3")
+    assert bench.get(module, b"IS").hex() == "010001000001"
+    assert bench.at(module, b"V+", b"\xff\xff") == b"\0"
+    assert bench.get(module, b"IS").hex() == "0100018000010ce4"
+
+
+def test_analog_lines_and_the_standard_mask(bench: XBeeAir) -> None:
+    s1 = bench.settled(hardware="s1", D1="2", D5="2", pins={"D1": 0x225, "D5": "high"})
+    sample = bench.ask(s1, b"\x08\x01IS")[1]
+    assert sample[11:] == bytes.fromhex("01 44 00 02 25 03 FF")
+    xbee3 = bench.settled(AO="0", D2="2", P2="3", pins={"P2": "high", "D2": 1})
+    sample = bench.ask(xbee3, b"\x08\x01IS")[1]
+    assert sample[0] == 0x92
+    assert sample[12:] == bytes.fromhex("01 10 00 04 10 00 00 01")
+
+
+def test_explicit_output_names_the_cluster_of_samples(bench: XBeeAir) -> None:
+    here = bench.add(hardware="zigbee", CE="1", AO="1")
+    there = bench.add(hardware="zigbee", position=(1, 0, 0), D0="5", IR="64")
+    bench.run(1000)
+    explicit = [frame for frame in samples(bench, here) if frame[13:15] == b"\0\x92"]
+    assert explicit
+    assert explicit[0][0] == 0x91
+    assert explicit[0][1:9] == there.address.to_bytes(8, "big")
+    assert explicit[0][11:17] == bytes.fromhex("E8 E8 00 92 C1 05")
+    assert explicit[0][18:] == bytes.fromhex("01 00 01 00 00 01")
+
+
+def test_active_scan_of_zigbee(bench: XBeeAir) -> None:
+    coordinator = bench.add(hardware="zigbee", CE="1", ID="77", II="1234", ZS="2", NJ="FF")
+    module = bench.add(hardware="zigbee", position=(10, 0, 0))
+    assert bench.ask(module, b"\x08\x01AS", 20)[-1:] == [b"\x88\x01AS\x01"]  # it still joins
+    bench.settle()
+    beacon, end = bench.ask(module, b"\x08\x01AS", 5000)
+    assert beacon == b"\x88\x01AS\0" + bytes.fromhex("02 0B 1234 0000000000000077 01 02 FF C4")
+    assert end == b"\x88\x01AS\0"
+    assert bench.at(coordinator, b"NJ", b"\0") == b"\0"
+    assert bench.ask(module, b"\x08\x01AS", 5000)[0][-4] == 0
+
+
+@pytest.mark.parametrize(
+    ("silenced", "where"), [({"IU": "0"}, "here"), ({"AP": 0}, "here"), ({"MM": "1"}, "there")]
+)
+def test_who_shows_and_sends_no_samples(
+    bench: XBeeAir, silenced: dict[str, Any], where: str
+) -> None:
+    here = bench.add(hardware="s1", my=1, **(silenced if where == "here" else {}))
+    bench.add(
+        hardware="s1", my=2, DL="1", D0="3", IR="64", **(silenced if where == "there" else {})
+    )
+    bench.run(1000)
+    taken = bench.taken(here)
+    assert b"\x83\x00\x02" not in taken
+    here.set("IU", "1")
+    assert "IU" in here.registers
+
+
+def test_several_samples_in_one_packet(bench: XBeeAir) -> None:
+    here, there = bench.pair(hardware="s1")
+    point(bench, there, here)
+    for letters, value in ((b"D3", b"\x03"), (b"IT", b"\x03"), (b"IR", b"\x64")):
+        assert bench.at(there, letters, value) == b"\0"
+    there.set("pins", "D3:high")
+    bench.frames(here)
+    bench.run(200)
+    assert samples(bench, here) == []
+    there.set("pins", "D3:low")
+    bench.run(70)
+    (frame,) = samples(bench, here)
+    assert frame[11:].hex(" ") == "03 00 08 00 08 00 08 00 00"

@@ -6,6 +6,17 @@ from hypothesis import given, strategies as st
 from firmware_mocks.xbee.uart.serial_line import LONGEST, FrameReader, encode
 from tests.firmware_mocks.bench import XBeeAir, wrap
 
+
+def transparent(bench: XBeeAir, **parameters: object) -> tuple:  # type: ignore[type-arg]
+    one = bench.add(api_mode=0, DL="FFFF", **parameters)
+    two = bench.settled(position=(1, 0, 0), baudRate=115200)
+    return one, two
+
+
+def packets(bench: XBeeAir, module: object) -> list[bytes]:
+    return [frame[11:] for frame in bench.frames(module)]  # type: ignore[arg-type]
+
+
 MS = 1_000_000
 
 
@@ -111,3 +122,11 @@ def test_a_bad_checksum_drops_that_frame_alone() -> None:
 def test_an_impossible_length_is_noise(length: int) -> None:
     wire = b"\x7e" + length.to_bytes(2, "big") + encode(b"\x08\x02AP", False)
     assert read(FrameReader(escaped=False), wire) == [b"\x08\x02AP"]
+
+
+def test_ro_0_sends_each_byte_as_it_comes(bench: XBeeAir) -> None:
+    one, two = transparent(bench, RO="0")
+    for byte in b"abc":
+        bench.put(one, bytes((byte,)))
+        bench.run(10)
+    assert packets(bench, two) == [b"a", b"b", b"c"]

@@ -89,3 +89,35 @@ def test_a_parent_that_restarts_is_not_a_child_of_its_child(bench: XBeeAir, alon
                 other = relations[client.address.to_bytes(8, "little")]
                 if alone:
                     assert other == (1 if client is module else 0)  # child, parent
+
+
+def test_ed_in_command_mode(bench: XBeeAir) -> None:
+    one = bench.settled(hardware="s1", api_mode=0, noise_dbm=-87, SC="3")
+    bench.command_mode(one)
+    assert bench.type(one, "ATED\r", 100) == "57\r57\r\r"
+
+
+def test_fn_of_another_module_lists_its_neighbours(bench: XBeeAir) -> None:
+    one = bench.add("one", hardware="digimesh")
+    two = bench.settled("two", hardware="digimesh", position=(1, 0, 0), NT="20")
+    request = b"\x17\x01" + two.address.to_bytes(8, "big") + b"\xff\xfe\x00FN"
+    (answer,) = bench.ask(one, request, 4000)
+    assert answer[:15] == b"\x97\x01" + two.address.to_bytes(8, "big") + b"\xff\xfeFN\x00"
+    assert answer[17:25] == one.address.to_bytes(8, "big") and b"one\0" in answer
+
+
+def test_ag_becomes_the_destination_of_those_with_this_one(bench: XBeeAir) -> None:
+    one = bench.add(hardware="digimesh")
+    two = bench.add(hardware="digimesh", DH="13A200", DL="40521234", position=(1, 0, 0))
+    three = bench.settled(hardware="digimesh", DH="0", DL="FFFF", position=(2, 0, 0))
+    assert bench.at(one, b"AG") == b"\x01"
+    assert bench.at(one, b"AG", bytes.fromhex("0013a20040521234")) == b"\x00"
+    bench.run(200)
+    own = one.address.to_bytes(8, "big")
+    assert bench.frames(two) == [b"\x8e\x00" + own + bytes.fromhex("0013a20040521234")]
+    assert bench.frames(three) == []
+    assert bench.get(two, b"DH") == own[:4] and bench.get(two, b"DL") == own[4:]
+    assert bench.at(one, b"AG", b"\xff\xff") == b"\x00"  # a short one
+    bench.run(200)
+    assert bench.frames(three) == [b"\x8e\x00" + own + (0xFFFF).to_bytes(8, "big")]
+    assert bench.get(three, b"DL") == own[4:]

@@ -6,7 +6,10 @@ import pytest
 
 from firmware_mocks.air import Signal
 from firmware_mocks.xbee.network.packets import Request
-from tests.firmware_mocks.bench import BROADCAST, XBeeAir
+from tests.firmware_mocks.bench import BROADCAST, XBeeAir, wrap
+
+SUCCESS, NO_ACK, CCA, TOO_LARGE = 0x00, 0x01, 0x02, 0x74
+
 
 SUCCESS, NO_ACK, TOO_LARGE = 0x00, 0x01, 0x74
 
@@ -161,3 +164,73 @@ def test_the_duty_cycle_is_used_up_and_comes_back(bench: XBeeAir) -> None:
     assert len(bench.frames(two)) == sent
     bench.run(3_600_000)
     assert bench.tx(one, two.address, bytes(100))[3] == 0
+
+
+def test_digimesh_has_no_frames_00_and_01_and_no_my(bench: XBeeAir) -> None:
+    one, two = bench.pair(hardware="digimesh")
+    assert bench.ask(one, b"\x00\x01" + two.address.to_bytes(8, "big") + b"\x00x") == []
+    assert bench.at(one, b"MY") == b"\x02"
+
+
+@pytest.mark.parametrize(
+    ("kind", "difference"),
+    [
+        ("digimesh", {"channel": 13}),
+        ("digimesh", {"pan_id": 1}),
+        ("900hp", {"channel": 3}),
+        ("900hp", {"BR": "0"}),
+        ("900hp", {"pan_id": 1}),
+    ],
+)
+def test_other_networks_are_apart(bench: XBeeAir, kind: str, difference: dict[str, object]) -> None:
+    one, two = bench.add(hardware=kind), bench.add(hardware=kind, **difference)
+    bench.settle()
+    assert bench.tx(one, two.address, b"x")[3] == 0x25
+    assert bench.frames(two) == []
+
+
+def test_noise_over_the_threshold_is_a_cca_failure(bench: XBeeAir) -> None:
+    module = bench.settled(noise_dbm=-60)
+    assert bench.tx64(module, BROADCAST, b"x") == CCA
+    assert bench.get(module, b"EC") == b"\x00\x01"
+    bench.at(module, b"CA", b"\x00")  # off
+    assert bench.tx64(module, BROADCAST, b"x") == SUCCESS
+    bench.at(module, b"EC", b"\x00\x00")
+    assert bench.get(module, b"EC") == b"\x00\x00"
+
+
+def test_the_loopback_cluster_comes_back(bench: XBeeAir) -> None:
+    one, two = bench.pair()
+    head = b"\x11\x07" + address(two) + b"\xff\xfe"
+    answers = bench.ask(one, head + b"\xe8\xe8\x00\x12\xc1\x05\x00\x00echo")
+    assert answers == [
+        b"\x8b\x07\xff\xfe\x00\x00\x00",
+        b"\x80" + address(two) + b"\x28\x00echo",
+    ]
+    assert bench.frames(two) == []
+
+
+def test_a_module_without_power_neither_receives_nor_acknowledges(bench: XBeeAir) -> None:
+    one, two = bench.pair()
+    two.switch_off()
+    assert bench.tx64(one, two.address, b"x") == 1
+    bench.put(two, wrap(b"\x08\x01AP"))
+    bench.run(100)
+    assert bench.frames(two) == []
+    two.reset(bench.now)
+    bench.run(50)
+    assert bench.frames(two) == [b"\x8a\x00"]
+    assert bench.tx64(one, two.address, b"x") == 0
+
+
+def test_a_reset_forgets_what_was_being_sent(bench: XBeeAir) -> None:
+    one, two = bench.pair(RR="6")
+    bench.put(one, wrap(b"\x00\x01" + bytes(8) + b"\x00lost"))
+    assert one.radio.busy
+    one.reset(bench.now)
+    assert not one.radio.busy
+    bench.put(one, wrap(b"\x00\x02" + bytes(8) + b"\x00nobody"))
+    bench.put(one, wrap(b"\x00\x03" + two.address.to_bytes(8, "big") + b"\x00kept"))
+    bench.run(500)
+    assert bench.frames(one) == [b"\x8a\x00", b"\x89\x02\x01", b"\x89\x03\x00"]
+    assert bench.get(one, b"EA") == b"\x00\x01"

@@ -134,3 +134,73 @@ def test_zdo_answers(bench: XBeeAir, network: tuple[Module, Module]) -> None:
     assert bench.frames(router) == []
     assert zdo(bench, coordinator, router, 0x0000, b"\x07" + bytes(8) + b"\0\0") == []
     assert zdo(bench, coordinator, router, 0x0002, b"\x07") == []
+
+
+def test_the_channel_parameter_is_the_scan_mask(bench: XBeeAir) -> None:
+    coordinator = bench.settled(hardware="zigbee", CE="1", channel=20)
+    assert bench.get(coordinator, b"CH") == bytes((20,))
+
+
+@pytest.mark.parametrize(
+    ("address", "key", "kind", "status"),
+    [
+        (0, b"\x01" * 16, 0, 0xB3),
+        (0x13A20011223344, b"\x01" * 17, 0, 0x01),
+        (0x13A20011223344, bytes(16), 0, 0xB2),
+        (0x13A20011223344, b"", 0, 0xB1),
+        (0x13A20011223344, b"\x01" * 18, 1, 0xBD),
+    ],
+)
+def test_refused_registrations(
+    bench: XBeeAir, address: int, key: bytes, kind: int, status: int
+) -> None:
+    coordinator = bench.settled(hardware="zigbee", CE="1", EE="1", KY=KEY_1)
+    assert register(bench, coordinator, address, key, kind) == status
+
+
+def test_registrations_are_removed_and_limited(bench: XBeeAir) -> None:
+    coordinator = bench.settled(hardware="zigbee", CE="1", EE="1", KY=KEY_1)
+    statuses = [register(bench, coordinator, 1 + number, b"\x01") for number in range(11)]
+    assert statuses == [0] * 10 + [0x18]
+    assert register(bench, coordinator, 1, b"") == 0
+    assert register(bench, coordinator, 11, b"\x01") == 0
+
+
+def test_payloads(bench: XBeeAir, network: tuple[Module, Module]) -> None:
+    coordinator, router = network
+    assert bench.get(coordinator, b"NP") == b"\x00\xff"
+    assert bench.tx(coordinator, router.address, bytes(255))[3] == 0  # in fragments
+    assert bench.tx(coordinator, router.address, bytes(256))[3] == 0x74
+    assert bench.tx(coordinator, BROADCAST, bytes(92))[3] == 0
+    assert bench.tx(coordinator, BROADCAST, bytes(93))[3] == 0x74
+    assert len(bench.frames(router)) == 2
+
+
+def test_a_client_that_takes_zdo_requests_gets_them(
+    bench: XBeeAir, network: tuple[Module, Module]
+) -> None:
+    coordinator, router = network
+    bench.at(coordinator, b"AO", b"\x01")
+    bench.at(router, b"AO", b"\x03")
+    short = router.addressing.source16.to_bytes(2, "little")
+    assert zdo(bench, coordinator, router, 0x0005, b"\x07" + short) == []
+    (request,) = bench.frames(router)
+    assert request[11:] == b"\0\0\x00\x05\0\0\x01\x07" + short
+    assert len(zdo(bench, coordinator, router, 0x0002, b"\x07" + short)) == 1
+
+
+def test_network_reset_of_one_module_and_of_all(
+    bench: XBeeAir, network: tuple[Module, Module]
+) -> None:
+    coordinator, router = network
+    assert bench.at(router, b"NR", b"\x02") == b"\x03"
+    assert bench.at(router, b"NR", b"\x00") == b"\x00"
+    bench.run(200)
+    assert bench.frames(router) == [b"\x8a\x02"]
+    assert bench.frames(coordinator) == []
+    assert bench.at(router, b"NR", b"\x01") == b"\x00"
+    bench.run(300)
+    assert b"\x8a\x06" in bench.frames(coordinator)
+    assert b"\x8a\x02" in bench.frames(router)
+    plain = bench.settled(hardware="xbee3")
+    assert bench.at(plain, b"NR", b"\x00") == b"\x02"

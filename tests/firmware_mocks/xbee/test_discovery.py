@@ -1,0 +1,105 @@
+import pytest
+
+from firmware_mocks.xbee.module import Module
+from tests.firmware_mocks.bench import XBeeAir
+
+
+def long(module: Module) -> bytes:
+    return module.address.to_bytes(8, "big")
+
+
+def head(module: Module, my: int = 0xFFFE) -> bytes:
+    return b"\x97\x05" + module.address.to_bytes(8, "big") + my.to_bytes(2, "big")
+
+
+def ask(
+    bench: XBeeAir,
+    module: Module,
+    to: int,
+    command: bytes,
+    to16: int = 0xFFFE,
+    options: int = 2,
+    frame_id: int = 5,
+) -> list[bytes]:
+    head = bytes((0x17, frame_id)) + to.to_bytes(8, "big") + to16.to_bytes(2, "big")
+    return bench.ask(module, head + bytes((options,)) + command, 2000)
+
+
+ND = b"\x08\x01ND"
+
+
+HEAD = b"\x88\x01ND\x00"
+
+"""ND and DN: records, times, options, both as frames and as text."""
+
+
+def test_without_digis_header_there_is_no_discovery(bench: XBeeAir) -> None:
+    one = bench.settled(MM="2")
+    assert bench.ask(one, ND, 100) == [b"\x88\x01ND\x01"]
+
+
+def test_without_digis_header_it_cannot_be_sent(bench: XBeeAir) -> None:
+    one, two = bench.pair(MM="2")
+    assert ask(bench, one, two.address, b"NI")[0][-1] == 4
+
+
+@pytest.mark.parametrize("command", [b"ND", b"DN", b"CN"])
+def test_what_makes_no_sense_from_afar_is_an_error(bench: XBeeAir, command: bytes) -> None:
+    one, two = bench.pair()
+    assert ask(bench, one, two.address, command) == [head(two) + command + b"\x01"]
+
+
+def test_frame_id_0_is_obeyed_and_not_answered(bench: XBeeAir) -> None:
+    one, two = bench.pair()
+    assert ask(bench, one, two.address, b"NIquiet", frame_id=0) == []
+    assert bench.get(two, b"NI") == b"quiet"
+
+
+def test_a_long_search_outlives_the_command_mode_timeout(bench: XBeeAir) -> None:
+    one = bench.add(api_mode=0, NT="1E", CT="A")
+    bench.command_mode(one)
+    assert bench.type(one, "ATND\r", 3500) == "\r"
+    assert bench.type(one, "ATAP\r") == "0\r"
+
+
+@pytest.mark.parametrize(("kind", "option"), [("s1", b"\x01"), ("xbee3", b"\x02")])
+def test_the_asking_node_can_list_itself(bench: XBeeAir, kind: str, option: bytes) -> None:
+    one = bench.settled("one", hardware=kind, NT="5", my=1)
+    assert bench.ask(one, ND, 600) == [HEAD]
+    bench.at(one, b"NO", option)
+    assert bench.ask(one, ND, 600) == [HEAD + b"\x00\x01" + long(one) + b"\x00one\x00", HEAD]
+
+
+def test_other_firmwares_records(bench: XBeeAir) -> None:
+    one = bench.add(hardware="digimesh", NT="20")
+    two = bench.settled("two", hardware="digimesh", position=(1, 0, 0))
+    plain = b"\xff\xfe" + long(two) + b"two\x00\xff\xfe\x01\x00\xc1\x05\x10\x1e"
+    assert bench.ask(one, ND, 3300) == [HEAD + plain, HEAD]
+    bench.at(one, b"NO", b"\x05")
+    assert bench.ask(one, ND, 3300) == [HEAD + plain + b"\x00\x12\x00\x00\x28", HEAD]
+
+
+def test_in_command_mode_on_s1(bench: XBeeAir) -> None:
+    one = bench.add(hardware="s1", api_mode=0, NT="5")
+    two = bench.settled("two", hardware="s1", my=0x22, position=(1, 0, 0))
+    bench.command_mode(one)
+    fields = f"22\r{two.address >> 32:X}\r{two.address & 0xFFFFFFFF:X}\r28\rtwo\r"
+    assert bench.type(one, "ATND\r", 600) == fields + "\r" + "\r"
+    assert bench.type(one, "ATNDtwo\r", 600) == fields + "\r" + "\r"
+    assert bench.type(one, "ATNDthree\r", 600) == "ERROR\r"
+    two.switch_off()
+    assert bench.type(one, "ATND,AP\r", 600) == "\r0\r"
+
+
+def test_in_command_mode_on_digimesh_and_zigbee(bench: XBeeAir) -> None:
+    one = bench.add(hardware="digimesh", api_mode=0, NT="20")
+    two = bench.settled("two", hardware="digimesh", position=(1, 0, 0))
+    bench.command_mode(one)
+    address = f"{two.address >> 32:X}\r{two.address & 0xFFFFFFFF:X}\r"
+    assert bench.type(one, "ATND\r", 3300) == f"{address}28\rtwo\r1\r0\rC105\r101E\r\r\r"
+    coordinator = bench.add(hardware="zigbee", api_mode=0, CE="1", NT="20")
+    router = bench.settled("router", hardware="zigbee")
+    bench.command_mode(coordinator)
+    address = f"{router.address >> 32:X}\r{router.address & 0xFFFFFFFF:X}\r"
+    expected = f"{router.addressing.source16:X}\r{address}router\rFFFE\r1\r0\rC105\r101E\r\r\r"
+    assert bench.type(coordinator, "ATND\r", 3300) == expected
