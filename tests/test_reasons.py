@@ -92,7 +92,7 @@ def test_a_word_that_is_not_declared_is_an_error() -> None:
         lambda: PortError("?", reason="bad_luck"),  # type: ignore[arg-type]
         lambda: Flow().drop("bad_luck", 1),
         lambda: Refusal("bad_luck", "?"),
-        lambda: events.Refused(0, "bad_luck", "?"),
+        lambda: events.RefusedRequest(0, "bad_luck", "?"),
         lambda: events.Stop("bad_luck"),  # type: ignore[arg-type]
         lambda: wc2ec.Rejected(0, 0, 0, "bad_luck", "?"),
     ):

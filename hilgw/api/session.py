@@ -48,7 +48,7 @@ LEAVING = "packets leave with robot.step(), as many as its time carries"
 _UNENCODABLE = (ProtocolError, AttributeError, TypeError)
 
 
-class Link(Protocol):
+class SimulatorLink(Protocol):
     """A connection to the simulator, such as `hilgw.api.connection.Connection`.
 
     peer: the address of this program among the gateway's controllers.
@@ -93,7 +93,7 @@ class Session:
     simulator is hilgw; another one names its world.
     """
 
-    def __init__(self, connection: Link, version: str = NEWEST) -> None:
+    def __init__(self, connection: SimulatorLink, version: str = NEWEST) -> None:
         """Read the configuration.
 
         Raises:

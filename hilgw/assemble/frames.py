@@ -21,7 +21,7 @@ from hilgw.record.events import TIMES
 from hilgw.record.script import CONNECTED
 
 
-def decoders_of(head: Mapping[str, Any], where: str) -> dict[str, Decoder]:
+def decoders_of(head: Mapping[str, Any], where: str) -> dict[str, StationDecoder]:
     """Return the decoder of each station, by this head of a recording.
 
     Raises:
@@ -29,13 +29,13 @@ def decoders_of(head: Mapping[str, Any], where: str) -> dict[str, Decoder]:
     """
     loaded = load_text(str(head.get("configuration", "")), where, given(head))
     return {
-        name: Decoder(name, load(ADAPTERS, each.kind).session(each.settings, each.common))
+        name: StationDecoder(name, load(ADAPTERS, each.kind).session(each.settings, each.common))
         for name, each in loaded.config.adapters.items()
     }
 
 
 def with_frames(
-    events: Iterable[dict[str, Any]], decoders: Mapping[str, Decoder]
+    events: Iterable[dict[str, Any]], decoders: Mapping[str, StationDecoder]
 ) -> Iterator[dict[str, Any]]:
     """Yield these events, from the start on, each followed by its frames."""
     for event in events:
@@ -45,7 +45,7 @@ def with_frames(
                 yield from decoders[name].frames(event)
 
 
-class Decoder:
+class StationDecoder:
     """Decoder of the frames of one station's events. session: of its adapter, and new."""
 
     def __init__(self, name: str, session: Any) -> None:

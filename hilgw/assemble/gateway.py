@@ -47,7 +47,7 @@ from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.engine.station.receive_filter import ReceiveFilter
 from hilgw.engine.station.station import Station
-from hilgw.engine.station.station_watch import Traffic
+from hilgw.engine.station.station_watch import StationTraffic
 from hilgw.engine.supervisor import Supervisor
 from hilgw.errors import ConfigError, UsageError
 from hilgw.medium.airs import Airs
@@ -313,7 +313,7 @@ def _line_words(config: AdapterConfig) -> str:
 
 def _traffic(
     station: Station, port: Supervisor, *, is_answering: bool, acknowledges: bool
-) -> Traffic:
+) -> StationTraffic:
     """Return the traffic of a station.
 
     With `acknowledges`, delivered packets were received by the other end, which shows by that.
@@ -321,7 +321,7 @@ def _traffic(
     count = station.statistics.count
     received = count.inbound - count.dropped.total()
     has_echo = is_answering or count.dropped[PacketDropped.OWN_ECHO] > 0
-    return Traffic(
+    return StationTraffic(
         state=port.state,
         reason=port.reason,
         connections=port.ups,

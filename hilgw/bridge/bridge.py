@@ -26,14 +26,14 @@ from hilgw.engine.supervisor import Supervisor
 from hilgw.errors import PeerError
 from hilgw.framing.base import TURN_BYTES, Framing
 from hilgw.transports.base import LineSettings, Scheduler, Transport
-from hilgw.transports.tcp.listener import Limits, TcpListener
+from hilgw.transports.tcp.listener import ListenerLimits, TcpListener
 
 NAME = "port"  # the name of the port in messages
 STOP_S = 1.5
 # Listening begins after the first attempt to open the port has ended, or after this time: clients
 # then receive bytes of the device from the start.
 FIRST_TRY_S = 1.0
-LIMITS = Limits(
+LIMITS = ListenerLimits(
     # One more: Clients decides which connection ends for a new one.
     clients=MAX_CLIENTS + 1,
     per_address=MAX_CLIENTS + 1,

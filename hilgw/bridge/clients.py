@@ -43,7 +43,7 @@ DEAD_S = 1.5
 REFUSED_QUIET_NS = 1_000_000_000  # between two messages about refused clients
 
 
-class Client:
+class BridgeClient:
     """A connection."""
 
     def __init__(self, stream: Transport, peer: str, clients: Clients, *, telnet: bool) -> None:
@@ -164,15 +164,15 @@ class Clients:
         self._new_reframer = new_reframer
         self._inform = inform
         self._warn = warn
-        self._clients: tuple[Client, ...] = ()
-        self._waiting: dict[Client, _Waiting] = {}
+        self._clients: tuple[BridgeClient, ...] = ()
+        self._waiting: dict[BridgeClient, _Waiting] = {}
         self._look = Wakeup(scheduler, lambda _: self._look_at_waiting())
         self.paused = False  # not read, because the device does not accept their bytes
         self._idle_look = Wakeup(scheduler, lambda _: self._look_at_idle())
         self._refusal_ns: int | None = None
         self._telnet_warned = False
         self._offered_bytes = 0  # to clients; counted once while there is none
-        self._stale = StaleWatch[Client](
+        self._stale = StaleWatch[BridgeClient](
             scheduler, lambda: port.accepted_bytes, self._has_waiting, self._drop_stale
         )
 
@@ -186,12 +186,12 @@ class Clients:
 
     # --- coming and going -------------------------------------------------------------------------
 
-    def add(self, stream: Transport, peer: str, *, telnet: bool = False) -> Client | None:
+    def add(self, stream: Transport, peer: str, *, telnet: bool = False) -> BridgeClient | None:
         """Add a client; return None if it was refused.
 
         With `telnet` the stream handles telnet, so that a negotiation is expected.
         """
-        client = Client(stream, peer, self, telnet=telnet)
+        client = BridgeClient(stream, peer, self, telnet=telnet)
         reason = self._no_room(client.address)
         if reason:
             self._refuse(client, reason)
@@ -234,7 +234,7 @@ class Clients:
             return f"{MAX_CLIENTS} clients are connected"
         return ""
 
-    def _refuse(self, client: Client, reason: str) -> None:
+    def _refuse(self, client: BridgeClient, reason: str) -> None:
         self.refused += 1
         client.stream.close()
         now = self.scheduler.now()
@@ -242,7 +242,7 @@ class Clients:
             self._refusal_ns = now
             self._warn(f"client {client.peer} refused: {reason}")
 
-    def refuse_telnet(self, client: Client, size: int) -> None:
+    def refuse_telnet(self, client: BridgeClient, size: int) -> None:
         """Disconnect a client that starts with a negotiation: the device must not get it."""
         self.port.drop_held(size, BridgeDropped.TELNET, client)
         self._remove(client, "it uses telnet", BridgeDropped.CLIENT_GONE)
@@ -259,18 +259,18 @@ class Clients:
         for look in (self._look, self._idle_look):
             look.set(None)
 
-    def _close_stream(self, client: Client, reason: str) -> None:
+    def _close_stream(self, client: BridgeClient, reason: str) -> None:
         stream = client.stream
         stream.close()
         self.from_port.take_back(stream.unsent, reason)
         client.to_tcp.take_back(stream.unsent, reason)
         self._drop_unread(client, stream.unread + client.drop_opening())
 
-    def _drop_unread(self, client: Client, size: int) -> None:
+    def _drop_unread(self, client: BridgeClient, size: int) -> None:
         if size:
             self.port.drop_held(size, BridgeDropped.WRITER_GONE, client)
 
-    def _lose(self, client: Client, error: PortError) -> None:
+    def _lose(self, client: BridgeClient, error: PortError) -> None:
         """Remove a client whose connection was lost, or that does not read its replies.
 
         A connection is lost if it was reset, or broke after the client had ended its direction.
@@ -283,7 +283,9 @@ class Clients:
         else:
             self._remove(client, error.what)
 
-    def _remove(self, client: Client, why: str, reason: str = BridgeDropped.CLIENT_GONE) -> None:
+    def _remove(
+        self, client: BridgeClient, why: str, reason: str = BridgeDropped.CLIENT_GONE
+    ) -> None:
         if client not in self._clients:
             return
         self._close_stream(client, reason)
@@ -302,11 +304,11 @@ class Clients:
         for client in self._clients:
             client.writes = client in chosen
 
-    def _end(self, client: Client) -> None:
+    def _end(self, client: BridgeClient) -> None:
         client.ended = True
         self._stale.watch(client)
 
-    def _finish(self, client: Client) -> None:
+    def _finish(self, client: BridgeClient) -> None:
         """Note that the client closed its sending direction; it may still expect an answer."""
         if client.finished:
             return
@@ -319,7 +321,7 @@ class Clients:
         self._elect()
         self._disconnect_when_idle(client, -1)
 
-    def _disconnect_when_idle(self, client: Client, sent_bytes: int) -> None:
+    def _disconnect_when_idle(self, client: BridgeClient, sent_bytes: int) -> None:
         if client.to_tcp.sent_bytes == sent_bytes and not client.stream.pending:
             self._remove(client, "it had finished sending")
         elif client in self._clients:
@@ -329,7 +331,7 @@ class Clients:
                 lambda: self._disconnect_when_idle(client, sent),
             )
 
-    def _disconnect_a_finished_one(self, clients: Iterable[Client]) -> bool:
+    def _disconnect_a_finished_one(self, clients: Iterable[BridgeClient]) -> bool:
         for client in clients:
             if client.finished:
                 self._remove(client, "it had finished sending")
@@ -338,12 +340,12 @@ class Clients:
 
     # --- clients that are gone, or idle -----------------------------------------------------------
 
-    def _has_waiting(self, client: Client) -> bool:
+    def _has_waiting(self, client: BridgeClient) -> bool:
         """Return True if the device has not accepted all that this client has sent."""
         unread = client.ended and not client.finished and client in self._clients
         return unread or self.port.waiting_from(client) > 0
 
-    def _drop_stale(self, client: Client) -> None:
+    def _drop_stale(self, client: BridgeClient) -> None:
         before = self.to_port.dropped[BridgeDropped.WRITER_GONE]
         if client in self._clients and not client.finished:
             self._drop_unread(client, client.stream.discard_received())
@@ -392,14 +394,14 @@ class Clients:
             if stream.pending > HIGH_WATER_BYTES and client not in self._waiting:
                 self._wait_for(client)
 
-    def _wait_for(self, client: Client) -> None:
+    def _wait_for(self, client: BridgeClient) -> None:
         now = self.scheduler.now()
         self._waiting[client] = _Waiting(client.stream.pending, now)
         self.port.hold()
         if self._look.at is None:
             self._look.set(now + LOOK_NS)
 
-    def _stop_waiting(self, client: Client) -> None:
+    def _stop_waiting(self, client: BridgeClient) -> None:
         if self._waiting.pop(client, None) is not None and not self._waiting:
             self.port.release()
 
@@ -418,7 +420,7 @@ class Clients:
         if self._waiting:
             self._look.set(now + LOOK_NS)
 
-    def _disconnect_slow(self, client: Client, refused_bytes: int) -> None:
+    def _disconnect_slow(self, client: BridgeClient, refused_bytes: int) -> None:
         lost = client.stream.pending + refused_bytes
         self.slow += 1
         if refused_bytes:

@@ -102,7 +102,7 @@ class ProtocolFailure:
 
 
 @record
-class Refused:
+class RefusedRequest:
     """A request of the peer or of the control loop was refused.
 
     reason: declared as a RequestReason. moves: it would have moved the motor of this index, which
@@ -326,7 +326,7 @@ Event = (
     | Stop
     | StopSent
     | ProtocolFailure
-    | Refused
+    | RefusedRequest
     | Notice
     | Registered
     | SensorValue

@@ -299,7 +299,7 @@ class Tuned(NamedTuple):
     channel: int
 
 
-class Delivered(NamedTuple):
+class DeliveredCopies(NamedTuple):
     """Copies that went to the controller."""
 
     device: str
@@ -313,7 +313,7 @@ class Lost(NamedTuple):
     copies: tuple[Copy, ...]
 
 
-ProxyEvent = Sent | Enabled | Tuned | Delivered | Lost | Notice
+ProxyEvent = Sent | Enabled | Tuned | DeliveredCopies | Lost | Notice
 """What passes through a proxy and concerns the devices that the configuration names."""
 Passed = tuple[bytes, "Sequence[ProxyEvent]"]
 """Bytes for the other end, and what they mean for the named devices."""

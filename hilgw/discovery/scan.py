@@ -31,7 +31,7 @@ SEARCH_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundDevice:
     """Hardware that answered. problem: what must be fixed before it can be used."""
 
     port: str
@@ -125,7 +125,7 @@ async def scan_port(
     usb: tuple[int, int] | None = None,
     rates: tuple[int, ...] = (),
     network: bool = True,
-) -> AsyncIterator[Try | Found]:
+) -> AsyncIterator[Try | FoundDevice]:
     """Yield each try before it starts, and the hardware found, which ends the scan.
 
     The likeliest rate of each adapter comes before the second of any. With `rates`, only these are
@@ -165,7 +165,7 @@ async def _probe(
     rate: int,
     scheduler: Scheduler,
     network: bool,
-) -> Found | None:
+) -> FoundDevice | None:
     common = StationSettings(port=port, baudRate=rate)
     transport = await open_serial(port, LineSettings(baudRate=rate), scheduler)
     run = _Run(adapter.session(settings, common), transport, scheduler)
@@ -176,13 +176,13 @@ async def _probe(
         except TimeoutError:
             return None
         if isinstance(result, MismatchError):
-            return Found(port, adapter.kind, rate, problem=str(result))
+            return FoundDevice(port, adapter.kind, rate, problem=str(result))
         if isinstance(result, HilgwError):
             return None
         if network and isinstance(run.session, NetworkSession):
             run.search()
             await asyncio.wait({run.searched}, timeout=SEARCH_S)
-        return Found(port, adapter.kind, rate, result.identity, nodes=tuple(run.nodes))
+        return FoundDevice(port, adapter.kind, rate, result.identity, nodes=tuple(run.nodes))
     finally:
         run.close()
         await transport.wait_closed()

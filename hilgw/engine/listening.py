@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hilgw.errors import PortError
-from hilgw.transports.tcp.listener import ClientHandler, Limits, Listen, Listener, TcpListener
+from hilgw.transports.tcp.listener import (
+    ClientHandler,
+    Listen,
+    Listener,
+    ListenerLimits,
+    TcpListener,
+)
 
 if TYPE_CHECKING:
     import ssl
@@ -54,7 +60,7 @@ class Listening:
         return self._number if self._listener is None else self._listener.port
 
     async def open(
-        self, on_client: ClientHandler, limits: Limits, notify: Callable[[str], None]
+        self, on_client: ClientHandler, limits: ListenerLimits, notify: Callable[[str], None]
     ) -> None:
         """Start to listen.
 

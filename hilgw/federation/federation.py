@@ -240,7 +240,7 @@ class Federation(NetworkView):
                     self._roster.gone(member)
                 return
             with self._refusing:
-                state = wire.decode_json(wire.State, data)
+                state = wire.decode_json(wire.GatewayState, data)
                 is_there |= state.id == wire.id_text(member.id) and not state.leaving
 
         member.doubted_ns = self._timer.now()
@@ -327,7 +327,7 @@ class Federation(NetworkView):
             self._ask_state(member)
 
     def _ask_state(self, member: Member) -> None:
-        other: wire.State | None = None
+        other: wire.GatewayState | None = None
 
         def answered(data: bytes | None, asked: int, got: int) -> None:
             nonlocal other
@@ -339,7 +339,7 @@ class Federation(NetworkView):
                     self._roster.other(member, int(other.id, 16))
             else:
                 with self._refusing:
-                    state = wire.decode_json(wire.State, data)
+                    state = wire.decode_json(wire.GatewayState, data)
                     self._learn(member, state)
                     if not state.leaving and wire.id_text(int(state.id, 16)) == state.id:
                         other = other or state
@@ -357,7 +357,7 @@ class Federation(NetworkView):
         member = self.members.get(key.rpartition("/")[2])
         if member is None:
             return
-        state = wire.decode_json(wire.State, payload)
+        state = wire.decode_json(wire.GatewayState, payload)
         if state.id != wire.id_text(member.id):
             return
         if not state.leaving:
@@ -369,7 +369,7 @@ class Federation(NetworkView):
         elif member.neighbour.state is not State.CLOSED:
             self._part(member, state)
 
-    def _learn(self, member: Member, state: wire.State) -> None:
+    def _learn(self, member: Member, state: wire.GatewayState) -> None:
         before = member.state
         if state.id != wire.id_text(member.id) or not member.is_live or state.leaving:
             return
@@ -381,7 +381,7 @@ class Federation(NetworkView):
         self._poses.want(member.name, state.unknown)
         self._show()
 
-    def _part(self, member: Member, state: wire.State) -> None:
+    def _part(self, member: Member, state: wire.GatewayState) -> None:
         member.last_state = None
         with suppress(ValueError):
             member.settle(state.acknowledged.get(wire.id_text(self.id), {}))

@@ -50,9 +50,9 @@ class Member:
         self.id = key.id
         self.version = key.version
         self.neighbour = neighbour
-        self.state: wire.State | None = None
+        self.state: wire.GatewayState | None = None
         self.is_stale = False
-        self.last_state: wire.State | None = None
+        self.last_state: wire.GatewayState | None = None
         self.is_live = True
         self.came_ns = self.left_ns = self.learned_ns = now
         self.outgoing: dict[str, OutStream] = {}
@@ -244,7 +244,11 @@ class Member:
 
     def status(self) -> dict[str, Any]:
         """Return the counts, with its state and the link to it."""
-        offset, trip, state = self.offset_ns, self.round_trip_ns, self.state or wire.State("")
+        offset, trip, state = (
+            self.offset_ns,
+            self.round_trip_ns,
+            self.state or wire.GatewayState(""),
+        )
         return {
             "state": str(self.neighbour.state),
             "reason": self.neighbour.reason or self.full,

@@ -109,7 +109,7 @@ class NetworkView(Federated):
 
     def parts(self) -> Iterator[str]:
         for name, member in self.members.items():
-            state = member.state or wire.State("")
+            state = member.state or wire.GatewayState("")
             devices = [f"{robot}.{each}" for robot, its in state.robots.items() for each in its]
             yield from (f"{each}@{name}" for each in (*devices, *state.listeners, *TYPES))
 

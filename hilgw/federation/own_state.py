@@ -36,7 +36,7 @@ class OwnState:
     ) -> None:
         self._gateway, self._airs, self._poses = gateway, airs, poses
         self._keys, self._members, self._uptime_ms = keys, members, uptime_ms
-        self.newest = wire.State(wire.id_text(id), __version__)
+        self.newest = wire.GatewayState(wire.id_text(id), __version__)
         self._subscribed: set[str] = set()
         self._is_announcing = False
         self._session: ZenohSession | None = None
@@ -91,7 +91,7 @@ class OwnState:
             session.withdraw(key)
         self._subscribed = wanted
 
-    def _made(self, *, revision: int | None = None, leaving: bool = False) -> wire.State:
+    def _made(self, *, revision: int | None = None, leaving: bool = False) -> wire.GatewayState:
         gateway = self._gateway
         listeners = {
             each.name: wire.ListenerState(
@@ -103,7 +103,7 @@ class OwnState:
             for each in gateway.medium.listeners
             if not each.is_neighbour
         }
-        return wire.State(
+        return wire.GatewayState(
             id=self.newest.id,
             hilgw=__version__,
             uptime_ms=self._uptime_ms(),
@@ -120,5 +120,5 @@ class OwnState:
         )
 
 
-def _published(state: wire.State) -> tuple[Any, ...]:
+def _published(state: wire.GatewayState) -> tuple[Any, ...]:
     return state.listeners, state.unknown, state.robots

@@ -69,7 +69,7 @@ def topic(source: str, type: str, channel: int, namespace: str = NAMESPACE) -> s
 
 
 @dataclass(frozen=True)
-class Node:
+class Ros2Node:
     """The node of one gateway.
 
     domain: ROS_DOMAIN_ID. session: the Zenoh id of its session as text, `str(session.zid())`. name:
@@ -97,7 +97,7 @@ class Publisher:
     `ros2 topic list`. gid: identifies it in its messages.
     """
 
-    def __init__(self, node: Node, topic: str, id: int) -> None:
+    def __init__(self, node: Ros2Node, topic: str, id: int) -> None:
         self.node = node
         self.topic = topic
         self.key = f"{node.domain}/{topic.strip('/')}/{TYPE}/{TYPE_HASH}"
@@ -120,7 +120,7 @@ class Publisher:
         return _ATTACHMENT.pack(sequence, wall_ns, _GID_SIZE, self.gid)
 
 
-def _token(node: Node, id: int, kind: str, *more: str) -> str:
+def _token(node: Ros2Node, id: int, kind: str, *more: str) -> str:
     part_of = node.session, str(node.id), str(id), kind, "%", _mangled(node.namespace)
     return "/".join(("@ros2_lv", str(node.domain), *part_of, node.name, *more))
 
@@ -139,7 +139,7 @@ class Ros2Topics(Observer):
         self.left_out = 0
         self._session = session
         self._namespace = f"/{config.namespace}"
-        self._node = Node(config.domain, session.id, name(gateway), self._namespace)
+        self._node = Ros2Node(config.domain, session.id, name(gateway), self._namespace)
         self._publishers: dict[tuple[str, str, int], tuple[Publisher, int]] = {}
         session.live(self._node.token)
 

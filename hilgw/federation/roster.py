@@ -132,7 +132,7 @@ class Namesakes:
         Raises:
           Malformed, ValueError: the answer is invalid.
         """
-        other = wire.decode_json(wire.State, answer)
+        other = wire.decode_json(wire.GatewayState, answer)
         id = int(other.id, 16)
         return id in self.ids and self.is_first(id, other.uptime_ms, asked, got)
 

@@ -12,7 +12,7 @@ from hilgw.config.model import FederationConfig
 from hilgw.federation import wire
 from hilgw.federation.session import SOURCE_PLACE
 from hilgw.federation.settings import zenoh_settings
-from hilgw.federation.wire import MemberKey, State
+from hilgw.federation.wire import GatewayState, MemberKey
 from hilgw.protocols.gateway.messages import keys_of
 from hilgw.units import ns_to_ms
 
@@ -101,7 +101,7 @@ class _Answer:
 
 
 def _found(network: str, key: MemberKey, state: _Answer, link: _Answer) -> Found:
-    id, trips_ms, known = wire.id_text(key.id), list[float](), wire.State("")
+    id, trips_ms, known = wire.id_text(key.id), list[float](), wire.GatewayState("")
     for data, _ in state.all():
         known = _state(data, id) or known
     for data, got_ns in link.all():
@@ -124,9 +124,9 @@ def _found(network: str, key: MemberKey, state: _Answer, link: _Answer) -> Found
     }
 
 
-def _state(data: bytes, id: str) -> State | None:
+def _state(data: bytes, id: str) -> GatewayState | None:
     try:
-        state = wire.decode_json(wire.State, data)
+        state = wire.decode_json(wire.GatewayState, data)
     except wire.Malformed:
         return None
     return state if state.id == id else None

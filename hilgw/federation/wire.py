@@ -256,7 +256,7 @@ class ListenerState:
 
 
 @record
-class State:
+class GatewayState:
     """The state of a gateway.
 
     revision: a later state has a larger one. unknown: objects whose poses it wants. uptime_ms:

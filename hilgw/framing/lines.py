@@ -79,7 +79,7 @@ class LineSplitter:
         return b""
 
 
-class Lines(Delimited):
+class LineFraming(Delimited):
     """Refuses a packet that contains the terminator or is empty; skips empty lines.
 
     Without a terminator in the settings a CR before the LF belongs to the line end, so a packet
@@ -137,4 +137,4 @@ class Lines(Delimited):
         return payload if len(payload) <= self.max_payload else FrameDropped.TOO_LONG
 
 
-FRAMING: FramingClass = Lines
+FRAMING: FramingClass = LineFraming

@@ -53,7 +53,7 @@ IGNORED = (
 PRIORITY = -10
 
 
-class Port:
+class GuardedPort:
     """A connection to the body of this name.
 
     is_line: a line, perhaps behind a serial server. stop: what stops its motors; empty while none
@@ -126,7 +126,7 @@ class Guardian:
         self._shared = shared
         self._guardian_s = guardian_s
         self._seen_at = seen_at
-        self._ports: dict[int, Port] = {}
+        self._ports: dict[int, GuardedPort] = {}
         self._data = b""
         self._descriptors: list[int] = []
         self._pid = _peer(gateway)
@@ -189,7 +189,7 @@ class Guardian:
                 self._shared[self._seen_at] = number
             elif kind in (PORT, LINE):
                 fd = self._descriptors.pop(0)
-                self._ports[number] = Port(fd, body.decode(), is_line=kind == LINE)
+                self._ports[number] = GuardedPort(fd, body.decode(), is_line=kind == LINE)
             elif kind == STOP and number in self._ports:
                 self._ports[number].stop = body
             elif kind == DROP:

@@ -22,7 +22,7 @@ LONGEST_ANSWER = 256  # bytes, with what the device was sending before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class DialogueStep:
     """A step at which the script waits up to `timeout_s` for an answer, `tries` times in all."""
 
     timeout_s: float = 1.0
@@ -35,14 +35,14 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Pause(Step):
+class Pause(DialogueStep):
     """A step at which the script waits this long; received bytes are not an answer."""
 
     timeout_s: float
 
 
 @dataclass(frozen=True, slots=True)
-class AskLine(Step):
+class AskLine(DialogueStep):
     """A question whose answer is a line of text.
 
     text: the bytes to send; b"": only listen. answer, refusal: patterns of the lines that answer
@@ -58,7 +58,7 @@ class AskLine(Step):
         return len(self.text) + LONGEST_ANSWER
 
 
-Script = Generator[Step | EventT, AnswerT | None, ResultT]
+Script = Generator[DialogueStep | EventT, AnswerT | None, ResultT]
 LineScript = Script[EventT, re.Match[bytes], ResultT]
 
 
@@ -84,7 +84,7 @@ class Dialogue(Generic[EventT, AnswerT, ResultT]):
     def __init__(
         self,
         script: Script[EventT, AnswerT, ResultT],
-        ask: Callable[[Step, int], EventT | None],
+        ask: Callable[[DialogueStep, int], EventT | None],
         fail: Callable[[HilgwError], EventT],
         byte_ns: int = 0,
     ) -> None:
@@ -93,7 +93,7 @@ class Dialogue(Generic[EventT, AnswerT, ResultT]):
         self._fail = fail
         self._byte_ns = byte_ns
         self._attempts = 0
-        self.step: Step | None = None
+        self.step: DialogueStep | None = None
         self.deadline: int | None = None
         self.over = False
         self.result: ResultT | None = None
@@ -123,12 +123,12 @@ class Dialogue(Generic[EventT, AnswerT, ResultT]):
                 self.over = True
                 return [*events, self._fail(error)]
             answer = None
-            if isinstance(step, Step):
+            if isinstance(step, DialogueStep):
                 self.step, self._attempts = step, 0
                 return events + self._attempt(step, now)
             events.append(step)
 
-    def _attempt(self, step: Step, now: int) -> list[EventT]:
+    def _attempt(self, step: DialogueStep, now: int) -> list[EventT]:
         self._attempts += 1
         self.deadline = now + max(s_to_ns(step.timeout_s), step.line_bytes * self._byte_ns)
         question = self._ask(step, self._attempts)
@@ -162,14 +162,14 @@ class LineDialogue(Dialogue[EventT, re.Match[bytes], ResultT]):
             return None
         return self.answer(match, now)
 
-    def _question(self, step: Step, attempt: int) -> EventT | None:
+    def _question(self, step: DialogueStep, attempt: int) -> EventT | None:
         if attempt == 1:
             self.other = b""
         self.repeated |= attempt > 1
         return self._write(step.text) if isinstance(step, AskLine) and step.text else None
 
 
-def match_line(step: Step | None, line: bytes) -> re.Match[bytes] | None:
+def match_line(step: DialogueStep | None, line: bytes) -> re.Match[bytes] | None:
     """Return the match of a line that answers this step, or None."""
     if not isinstance(step, AskLine):
         return None

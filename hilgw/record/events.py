@@ -27,10 +27,10 @@ from hilgw.forms import decode, hints_of
 from hilgw.record.pcapng import (
     INBOUND,
     OUTBOUND,
+    CapturedPacket,
     Interface,
-    Packet,
+    PcapngSection,
     RecordingError,
-    Section,
     encode,
     encode_packet,
 )
@@ -81,7 +81,7 @@ class Writer:
         """Return the start of a file: each one that follows by rotation has it, too."""
         self._numbers.clear()
         blocks = [
-            encode(Section(COMMENT, application, os)),
+            encode(PcapngSection(COMMENT, application, os)),
             encode(Interface(USER0, "medium", "packets between Emitters and Receivers")),
             encode(Interface(USER1, "events", "other events, in JSON")),
             *(self._line(part) for part in self._parts),
@@ -154,7 +154,7 @@ class Writer:
         return encode(Interface(RTAC_SERIAL, part))
 
 
-class Decoder:
+class BlockDecoder:
     """The events of the blocks of a recording.
 
     They are dicts with the keys of the control socket's events, and with their times.
@@ -168,13 +168,13 @@ class Decoder:
         self._epoch_ns = 0
         self._clock = (0, 0)  # mono_ns and wall_ns at time_ns 0
 
-    def decode(self, block: Section | Interface | Packet) -> dict[str, Any] | None:
+    def decode(self, block: PcapngSection | Interface | CapturedPacket) -> dict[str, Any] | None:
         """Return the event of a block; None for one without an event.
 
         Raises:
           RecordingError: no recording has such a block.
         """
-        if isinstance(block, Section):
+        if isinstance(block, PcapngSection):
             self._interfaces = []
             if not block.comment.startswith(COMMENT):  # mergecap adds the names of its files
                 raise self._foreign("is a capture file, but not a recording of hilgw")
@@ -204,7 +204,7 @@ class Decoder:
         event["wall_s"] = (wall_ns + time_ns) / 1e9
         return event
 
-    def _event(self, block: Packet) -> dict[str, Any]:
+    def _event(self, block: CapturedPacket) -> dict[str, Any]:
         of = self._interfaces[block.interface]
         if of.link == RTAC_SERIAL:
             # The flags of a packet, which have the direction, too, are lost in some tools.

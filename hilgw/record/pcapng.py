@@ -34,7 +34,7 @@ class RecordingError(HilgwError):
 
 
 @record
-class Section:
+class PcapngSection:
     """The head of a file or of a part of it. comment: the first one, as written."""
 
     comment: str = ""
@@ -59,7 +59,7 @@ class Interface:
 
 
 @record
-class Packet:
+class CapturedPacket:
     """A packet.
 
     interface: its number in the section. time_ns: since 1970. direction: INBOUND, OUTBOUND or 0.
@@ -73,12 +73,12 @@ class Packet:
     comment: bytes = b""
 
 
-Block = Section | Interface | Packet
+Block = PcapngSection | Interface | CapturedPacket
 
 
 def encode(block: Block) -> bytes:
     """Return the bytes of a block; an `Interface` has times in nanoseconds."""
-    if isinstance(block, Packet):
+    if isinstance(block, CapturedPacket):
         return encode_packet(
             block.interface, block.time_ns, block.data, block.direction, block.comment
         )
@@ -101,7 +101,7 @@ def encode(block: Block) -> bytes:
 def encode_packet(
     interface: int, time_ns: int, data: bytes, direction: int = 0, comment: bytes = b""
 ) -> bytes:
-    """Return the bytes of a `Packet`; without an object of it, as there are many."""
+    """Return the bytes of a `CapturedPacket`; without an object of it, as there are many."""
     size = len(data)
     options = _FLAGS[direction] if direction else b""
     if comment:
@@ -230,7 +230,7 @@ class Reader:
             options = self._read_options(body, 20 + size + (-size % 4))
             flags = options.get(EPB_FLAGS, b"\0\0\0\0")
             direction = int(struct.unpack(order + "I", flags)[0]) & 3
-            return Packet(number, time_ns, data, direction, options.get(COMMENT, b""))
+            return CapturedPacket(number, time_ns, data, direction, options.get(COMMENT, b""))
         if kind == INTERFACE:
             link = int(struct.unpack_from(order + "H", body)[0])
             options = self._read_options(body, 8)
@@ -249,7 +249,7 @@ class Reader:
             self.interfaces.clear()
             options = self._read_options(body, 16)
             codes = (COMMENT, SHB_APPLICATION, SHB_OS, SHB_HARDWARE)
-            return Section(*(_text(options, code) for code in codes))
+            return PcapngSection(*(_text(options, code) for code in codes))
         return None
 
     def _read_options(self, body: bytes, position: int) -> dict[int, bytes]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from hilgw.events.fields import LAST_NS
-from hilgw.record.events import CLOCK, HEAD, Decoder
+from hilgw.record.events import CLOCK, HEAD, BlockDecoder
 from hilgw.record.pcapng import Reader, RecordingError, resync
 
 SEARCHED = 256 * 1024
@@ -41,7 +41,7 @@ class Recording:
             raise self._unreadable(error) from error
 
     def _head(self, file: BinaryIO) -> dict[str, Any]:
-        reader, decoder = Reader(file.read, str(self.path)), Decoder(str(self.path))
+        reader, decoder = Reader(file.read, str(self.path)), BlockDecoder(str(self.path))
         for block in reader:
             decoder.decode(block)
             if decoder.head:
@@ -75,7 +75,7 @@ class Recording:
     def _events(
         self, file: BinaryIO, from_s: float, to_s: float | None
     ) -> Iterator[dict[str, Any]]:
-        reader, decoder = Reader(file.read, str(self.path)), Decoder(str(self.path))
+        reader, decoder = Reader(file.read, str(self.path)), BlockDecoder(str(self.path))
         begin_ns: int | None = None
         for block in reader:
             event = decoder.decode(block)

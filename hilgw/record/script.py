@@ -40,7 +40,7 @@ BYTES = {"sent": Kind.SENT, "received": Kind.RECEIVED}
 
 
 @record
-class Step:
+class ScriptStep:
     """A step, at this time of the gateway's clock."""
 
     kind: Kind
@@ -56,7 +56,7 @@ class Script:
     the run ended; hilgw need not send later frames again, such as a stop.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[ScriptStep, ...]
     opened: int
     begin_ns: int
     end_ns: int
@@ -131,22 +131,22 @@ def _scripts(path: Path, _changed_ns: int, _size: int) -> Mapping[str, Script]:
     return {name: Script(*_steps(passed), *times) for name, passed in lines.items()}
 
 
-def _steps(passed: list[Passed]) -> tuple[tuple[Step, ...], int]:
+def _steps(passed: list[Passed]) -> tuple[tuple[ScriptStep, ...], int]:
     """Return the steps of a line, and how many lead to its first `up`.
 
     Bytes are reported a little later than a state of the port of the same time, which they may have
     caused.
     """
-    steps: list[Step] = []
+    steps: list[ScriptStep] = []
     is_open, is_connected, up_ns = False, False, -1
     for now, is_state, word, more in sorted(passed, key=itemgetter(0)):
         opens = not is_state or word == "opening" or word in CONNECTED
         is_last = bool(steps) and not is_open and not is_state and steps[-1].time_ns == now
         if opens and not is_open and not is_last:
-            steps.append(Step(Kind.OPENED, now))
+            steps.append(ScriptStep(Kind.OPENED, now))
             is_open, is_connected = True, False
         if not is_state and more and word in BYTES:
-            steps.insert(len(steps) - is_last, Step(BYTES[word], now, more))
+            steps.insert(len(steps) - is_last, ScriptStep(BYTES[word], now, more))
         elif is_state and opens:
             is_connected = word in CONNECTED
         elif is_state and is_open and word != "closed":
@@ -154,6 +154,6 @@ def _steps(passed: list[Passed]) -> tuple[tuple[Step, ...], int]:
             if not is_connected and steps[-1].kind is Kind.OPENED:
                 steps.pop()  # it did not open, or listens
             else:
-                steps.append(Step(Kind.LOST if more == "lost" else Kind.CLOSED, now))
+                steps.append(ScriptStep(Kind.LOST if more == "lost" else Kind.CLOSED, now))
         up_ns = now if word == "up" and up_ns < 0 else up_ns
     return tuple(steps), sum(step.time_ns <= up_ns for step in steps)

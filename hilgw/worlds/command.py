@@ -50,11 +50,11 @@ def run(args: argparse.Namespace) -> None:
 def _imported(file: str, *, controllers: bool) -> str:
     from hilgw.config.source.document import MAX_VALUES
     from hilgw.config.source.text import MAX_BYTES
-    from hilgw.worlds.configuration import Limits, configuration
+    from hilgw.worlds.configuration import ConfigurationLimits, configuration
     from hilgw.worlds.parser import parse
 
     with loading.without_collection():
-        limits = Limits(MAX_BYTES, MAX_VALUES)
+        limits = ConfigurationLimits(MAX_BYTES, MAX_VALUES)
         return configuration(parse(_read(file), file), file, limits, controllers=controllers)
 
 

@@ -20,7 +20,7 @@ from hilgw.devices.properties import (
 from hilgw.errors import ConfigError, printable, quoted
 from hilgw.worlds.fields import FROM_WORLD, settings_of
 from hilgw.worlds.frames import NO_ROTATION, Rotation, Vector
-from hilgw.worlds.nodes import Node, Text, World
+from hilgw.worlds.nodes import Text, World, WorldNode
 from hilgw.worlds.protos import BODIES, devices_of
 from hilgw.worlds.survey import (
     NO_SCALE,
@@ -59,7 +59,7 @@ _CONE_OF_OLD: Rotation = (0.0, 1.0, 0.0, -math.pi / 2)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ConfigurationLimits:
     """Limits of a configuration: its bytes, and its values; a line has one value, or a list."""
 
     max_bytes: int
@@ -67,7 +67,7 @@ class Limits:
 
 
 def configuration(
-    world: World, file: str, limits: Limits | None = None, *, controllers: bool = False
+    world: World, file: str, limits: ConfigurationLimits | None = None, *, controllers: bool = False
 ) -> str:
     """Return YAML text with comments that name what a configuration cannot express.
 
@@ -83,7 +83,7 @@ def configuration(
 
 class _Writer:
     def __init__(
-        self, world: World, file: str, limits: Limits | None, *, controllers: bool
+        self, world: World, file: str, limits: ConfigurationLimits | None, *, controllers: bool
     ) -> None:
         self._controllers = controllers
         self._file = file
@@ -279,7 +279,7 @@ class _Writer:
             yield f"    attached_to: {text(owner)}"
 
 
-def _settings_of(node: Node) -> dict[str, object]:
+def _settings_of(node: WorldNode) -> dict[str, object]:
     settings: dict[str, object] = {"kind": "webots", "listen": LISTEN}
     if node.flag("synchronization") is False:
         settings["synchronization"] = False
@@ -311,7 +311,7 @@ def _mapping(indent: int, key: str, lines: list[str]) -> Iterator[str]:
     yield from lines
 
 
-def _hidden(indent: int, kind: str, nodes: list[Node], world: World) -> Iterator[str]:
+def _hidden(indent: int, kind: str, nodes: list[WorldNode], world: World) -> Iterator[str]:
     url = f" ({world.protos[kind]})" if kind in world.protos else ""
     yield _note(indent, f"PROTO {kind} hides its nodes{url}")
     for first in range(0, len(nodes), _NAMED_IN_LINE):
@@ -325,7 +325,7 @@ def _hidden(indent: int, kind: str, nodes: list[Node], world: World) -> Iterator
         )
 
 
-def _given(node: Node) -> str:
+def _given(node: WorldNode) -> str:
     given, size = [], 0
     for name, values in node.fields.items():
         if name in _PLAIN_FIELDS or not values:

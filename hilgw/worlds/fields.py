@@ -12,7 +12,7 @@ from typing import Any
 from hilgw.devices.fields import EmitterFields, ReceiverFields, is_allowed, normalise
 from hilgw.devices.properties import FIELDS
 from hilgw.errors import ConfigError, quoted
-from hilgw.worlds.nodes import Node, Parameter
+from hilgw.worlds.nodes import Parameter, WorldNode
 from hilgw.worlds.survey import SceneDevice
 
 Settings = dict[str, Any]
@@ -75,7 +75,7 @@ def _normalised(fields: Any, settings: Settings, notes: list[str]) -> Settings:
     return {name: getattr(made, name) for name in settings}
 
 
-def _allow_channel(node: Node, settings: Settings, notes: list[str]) -> None:
+def _allow_channel(node: WorldNode, settings: Settings, notes: list[str]) -> None:
     allowed = settings["allowedChannels"]
     if allowed and settings["channel"] not in allowed:
         given = settings["channel"]
@@ -83,7 +83,7 @@ def _allow_channel(node: Node, settings: Settings, notes: list[str]) -> None:
         notes.append(f"channel {given} is not in allowedChannels, Webots takes {allowed[0]}")
 
 
-def _value(node: Node, declared: Any, notes: list[str]) -> Any:
+def _value(node: WorldNode, declared: Any, notes: list[str]) -> Any:
     name, default = declared.name, declared.default
     values = node.fields.get(name)
     if values is None:
@@ -102,7 +102,7 @@ def _value(node: Node, declared: Any, notes: list[str]) -> Any:
     return _number(name, number, declared, notes)
 
 
-def _text(node: Node, declared: Any, notes: list[str]) -> str:
+def _text(node: WorldNode, declared: Any, notes: list[str]) -> str:
     name, default, choices = declared.name, str(declared.default), declared.metadata["choices"]
     text = node.text(name)
     if text is None:
@@ -114,7 +114,7 @@ def _text(node: Node, declared: Any, notes: list[str]) -> str:
     return text
 
 
-def _list(node: Node, declared: Any, notes: list[str]) -> Any:
+def _list(node: WorldNode, declared: Any, notes: list[str]) -> Any:
     name, default, numbers = declared.name, declared.default, node.numbers(declared.name)
     if name in node.partial:
         notes.append(f"{name} has too many values, the first {len(numbers)} are used")

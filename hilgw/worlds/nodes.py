@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(slots=True, eq=False)
-class Node:
+class WorldNode:
     """A node, or a PROTO instance.
 
     kind: its type. label: its DEF name, or "". line: of the file, from 1. fields: name -> values:
@@ -44,9 +44,9 @@ class Node:
         values = self.fields.get(name, ())
         return values[0] if len(values) == 1 and isinstance(values[0], bool) else None
 
-    def nodes(self, name: str) -> list[Node]:
+    def nodes(self, name: str) -> list[WorldNode]:
         """Return the nodes of the field, in order."""
-        return [each for each in self.fields.get(name, ()) if isinstance(each, Node)]
+        return [each for each in self.fields.get(name, ()) if isinstance(each, WorldNode)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Parameter:
     name: str
 
 
-Value = float | bool | Text | Node | Parameter | None
+Value = float | bool | Text | WorldNode | Parameter | None
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ class World:
 
     version: str
     protos: dict[str, str] = field(default_factory=dict)
-    nodes: list[Node] = field(default_factory=list)
+    nodes: list[WorldNode] = field(default_factory=list)
     unknown: list[tuple[int, str]] = field(default_factory=list)
 
 

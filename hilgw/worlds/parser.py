@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, cast
 
 from hilgw.errors import ConfigError, printable, quoted
-from hilgw.worlds.nodes import Node, Parameter, Text, Value, World
+from hilgw.worlds.nodes import Parameter, Text, Value, World, WorldNode
 
 MAX_BYTES = 16 << 20
 """The largest world file that is read."""
@@ -43,7 +43,7 @@ class Token(NamedTuple):
     offset: int
 
 
-class Source:
+class WorldSource:
     """The text of a world file."""
 
     def __init__(self, data: bytes, file: str) -> None:
@@ -141,7 +141,7 @@ def parse(data: bytes, file: str) -> World:
     Raises:
       ConfigError: it is not a world file; `where` is file:line:column.
     """
-    return _Parser(Source(data, file)).world()
+    return _Parser(WorldSource(data, file)).world()
 
 
 @dataclass(slots=True)
@@ -152,7 +152,7 @@ class _Open:
     the values are in [ ].
     """
 
-    node: Node
+    node: WorldNode
     offset: int
     name: str = ""
     values: list[Value] | None = None
@@ -160,13 +160,13 @@ class _Open:
 
 
 class _Parser:
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: WorldSource) -> None:
         self._source = source
         self._tokens: Iterator[Token] = source.tokens()
         self._world = World(source.version)
-        self._labels: dict[str, Node] = {}
+        self._labels: dict[str, WorldNode] = {}
         self._open: list[_Open] = []
-        self._open_nodes: set[Node] = set()
+        self._open_nodes: set[WorldNode] = set()
 
     def world(self) -> World:
         for token in self._tokens:
@@ -258,7 +258,7 @@ class _Parser:
         if len(numbers) > room:
             opened.node.partial.add(opened.name)
 
-    def _node(self, values: list[Value] | list[Node], token: Token) -> None:
+    def _node(self, values: list[Value] | list[WorldNode], token: Token) -> None:
         label = ""
         if token.text == "USE":
             name = self._expect(WORD, "the name of a node")
@@ -273,14 +273,14 @@ class _Parser:
         if brace.kind != SIGN or brace.text != "{":
             problem = f"{quoted(token.text)} is not a value, and not a node without {{"
             raise self._error(token, problem, "put a text in quotes, or write { after a node")
-        node = Node(token.text, self._source.line(token.offset), label)
+        node = WorldNode(token.text, self._source.line(token.offset), label)
         values.append(node)
         if label:
             self._labels[label] = node
         self._open.append(_Open(node, token.offset))
         self._open_nodes.add(node)
 
-    def _use(self, values: list[Value] | list[Node], name: Token) -> None:
+    def _use(self, values: list[Value] | list[WorldNode], name: Token) -> None:
         node = self._labels.get(name.text)
         if node is None:
             self._world.unknown.append((self._source.line(name.offset), name.text))

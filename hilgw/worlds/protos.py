@@ -7,7 +7,7 @@ from typing import Any
 
 from hilgw.devices.fields import CHANNEL_MAX
 from hilgw.devices.properties import MOST_PIXELS
-from hilgw.worlds.nodes import Node
+from hilgw.worlds.nodes import WorldNode
 
 BODIES = {
     "E-puck": "{kind: epuck, port: /dev/rfcomm0}",
@@ -54,7 +54,7 @@ _DEVICES: dict[str, dict[str, dict[str, Any]]] = {
 }
 
 
-def devices_of(node: Node) -> dict[str, dict[str, Any]]:
+def devices_of(node: WorldNode) -> dict[str, dict[str, Any]]:
     """Return the devices of a model as under `devices:`; none for an unknown PROTO."""
     devices = {name: dict(each) for name, each in _DEVICES.get(node.kind, {}).items()}
     for name, settings in devices.items():

@@ -20,9 +20,9 @@ from hilgw.worlds.nodes import (
     ROBOT_FOLDER,
     ROBOTS,
     SCALED_UNTIL,
-    Node,
     Parameter,
     World,
+    WorldNode,
 )
 
 MAX_VISITS = 200_000
@@ -49,7 +49,7 @@ class Axis:
 class SceneDevice:
     """A device of a robot."""
 
-    node: Node
+    node: WorldNode
     name: str
     frame: Frame
     axis: Axis | None
@@ -63,12 +63,12 @@ class SceneRobot:
     it. notes: properties that a configuration cannot express.
     """
 
-    node: Node
+    node: WorldNode
     frame: Frame
     is_proto: bool
     url: str = ""
     devices: list[SceneDevice] = field(default_factory=list)
-    hidden: list[Node] = field(default_factory=list)
+    hidden: list[WorldNode] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     axes: int = 0
 
@@ -87,8 +87,8 @@ class SceneRobot:
 class Bounds:
     """The boundingObject of a solid, in the frame of the solid."""
 
-    solid: Node
-    shapes: list[Node]
+    solid: WorldNode
+    shapes: list[WorldNode]
     frame: Frame
     robot: SceneRobot | None
 
@@ -101,7 +101,7 @@ class Work:
         self._visits = 0
         self._values = 0
 
-    def spend(self, node: Node) -> None:
+    def spend(self, node: WorldNode) -> None:
         """Count one more use of a node.
 
         Raises ConfigError, `where` as file:line:column.
@@ -113,7 +113,7 @@ class Work:
         if self._values > MAX_VALUES:
             raise self._error(node, f"nodes with more than {MAX_VALUES} values")
 
-    def _error(self, node: Node, problem: str) -> ConfigError:
+    def _error(self, node: WorldNode, problem: str) -> ConfigError:
         return ConfigError(problem, where=f"{self._file}:{node.line}:1", fix="USE fewer nodes")
 
 
@@ -126,14 +126,14 @@ class WorldScene:
     """
 
     robots: list[SceneRobot] = field(default_factory=list)
-    hidden: dict[str, list[Node]] = field(default_factory=dict)
+    hidden: dict[str, list[WorldNode]] = field(default_factory=dict)
     bounds: list[Bounds] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class _Visit:
-    node: Node
+    node: WorldNode
     frame: Frame
     robot: SceneRobot | None
     axis: Axis | None = None
@@ -186,7 +186,7 @@ class _Surveyor:
         yield from self._below(node, frame, robot, is_proto)
 
     def _below(
-        self, node: Node, frame: Frame, robot: SceneRobot | None, is_proto: bool
+        self, node: WorldNode, frame: Frame, robot: SceneRobot | None, is_proto: bool
     ) -> Iterator[_Visit]:
         kind = JOINTS.get(node.kind)
         for name in node.fields if is_proto else (*AXES, *BELOW):
@@ -200,7 +200,7 @@ class _Surveyor:
             if any(isinstance(value, Parameter) for value in node.fields.get(name, ())):
                 self._note(robot, f"line {node.line}: {name} IS a parameter, its value is hidden")
 
-    def _axis(self, node: Node, name: str, kind: str, robot: SceneRobot) -> Axis:
+    def _axis(self, node: WorldNode, name: str, kind: str, robot: SceneRobot) -> Axis:
         robot.axes += 1
         position = 0.0
         for parameters in node.nodes(AXES[name]):
@@ -250,23 +250,23 @@ class _Surveyor:
         (self._scene if robot is None else robot).notes.append(note)
 
 
-def pose_of(node: Node, frame: Frame) -> Frame | None:
+def pose_of(node: WorldNode, frame: Frame) -> Frame | None:
     """Return the frame of a node in a frame; None if it is not finite."""
     scale = _vector(node, "scale", NO_SCALE) if node.kind == "Transform" else NO_SCALE
     inner = _child(node, frame, scale)
     return inner if inner.is_finite else None
 
 
-def _child(node: Node, frame: Frame, scale: Vector) -> Frame:
+def _child(node: WorldNode, frame: Frame, scale: Vector) -> Frame:
     return frame.child(_vector(node, "translation", (0.0, 0.0, 0.0)), _rotation(node), scale)
 
 
-def _vector(node: Node, name: str, default: Vector) -> Vector:
+def _vector(node: WorldNode, name: str, default: Vector) -> Vector:
     values = node.numbers(name)
     return (values[0], values[1], values[2]) if len(values) == 3 else default
 
 
-def _rotation(node: Node) -> Rotation:
+def _rotation(node: WorldNode) -> Rotation:
     values = node.numbers("rotation")
     return (values[0], values[1], values[2], values[3]) if len(values) == 4 else NO_ROTATION
 
@@ -314,7 +314,7 @@ def shapes_of(bounds: Bounds, upright: int, work: Work) -> tuple[list[Shape], li
     return shapes, notes
 
 
-def _geometries(bounds: Bounds, notes: list[str], work: Work) -> Iterator[tuple[Node, Frame]]:
+def _geometries(bounds: Bounds, notes: list[str], work: Work) -> Iterator[tuple[WorldNode, Frame]]:
     waiting = [(node, bounds.frame) for node in reversed(bounds.shapes)]
     for _ in range(MAX_SHAPES):
         if not waiting:
@@ -335,7 +335,7 @@ def _geometries(bounds: Bounds, notes: list[str], work: Work) -> Iterator[tuple[
     notes.append(f"line {bounds.solid.line}: more than {MAX_SHAPES} shapes, the rest is left out")
 
 
-def _shape(node: Node, frame: Frame, upright: int, notes: list[str]) -> Shape | str:
+def _shape(node: WorldNode, frame: Frame, upright: int, notes: list[str]) -> Shape | str:
     if node.kind not in KNOWN:
         return f"PROTO {node.kind} hides its shape, it is not among the obstacles"
     if node.kind not in _DIMENSIONS:
@@ -354,7 +354,7 @@ def _shape(node: Node, frame: Frame, upright: int, notes: list[str]) -> Shape | 
     return Shape(node.kind.lower(), dimensions, frame)
 
 
-def _dimension(node: Node, name: str, notes: list[str]) -> tuple[float, ...]:
+def _dimension(node: WorldNode, name: str, notes: list[str]) -> tuple[float, ...]:
     """Return the field, or Webots' replacement: WbBox, WbCylinder, WbFieldChecker."""
     default = _DEFAULTS[name]
     given = node.numbers(name) if name in node.fields else default

@@ -16,7 +16,7 @@ def commanded(session: Any, command: control.Command, now: int) -> list[control.
     outcome, events = session.command(command, now)
     if not isinstance(outcome, Refusal):
         return list(events)
-    return [*events, control.Refused(command.index, outcome.reason, outcome.text)]
+    return [*events, control.RefusedRequest(command.index, outcome.reason, outcome.text)]
 
 
 class BodyBench(BodyLine):

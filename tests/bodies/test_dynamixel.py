@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 
 from firmware_mocks.dynamixel import packets as mock_packets
 from hilgw.bodies.dynamixel import BODY, DynamixelSettings
-from hilgw.bodies.dynamixel.packet import LONGEST, PING, Dynamixel, Status, StatusReader
+from hilgw.bodies.dynamixel.packet import LONGEST, PING, Dynamixel, ServoAnswer, StatusReader
 from hilgw.bodies.dynamixel.settings import ServoSettings
 from hilgw.control.events import (
     Connected,
@@ -25,7 +25,7 @@ from hilgw.control.events import (
     MotorFeedback,
     Notice,
     ProtocolFailure,
-    Refused,
+    RefusedRequest,
     StopReason,
 )
 from hilgw.devices.kinds import MotorLimits
@@ -103,7 +103,7 @@ def test_instructions_of_the_manual(made: bytes, data: str) -> None:
 def test_the_status_of_the_manual() -> None:
     """e-manual, Protocol 2.0, Ping: status of model 1030, firmware 38."""
     data = bytes.fromhex("ff ff fd 00 01 07 00 55 00 06 04 26 65 5d")
-    assert StatusReader(SERVOS).feed(data) == [Status(1, 0, False, b"\x06\x04\x26")]
+    assert StatusReader(SERVOS).feed(data) == [ServoAnswer(1, 0, False, b"\x06\x04\x26")]
 
 
 @given(
@@ -127,7 +127,7 @@ def test_status_packets_in_any_chunks(
         found += reader.feed(data[:size])
         data = data[size:]
     assert found == [
-        Status(number, error & 0x7F, error >= 0x80, rest + b"\xff\xff\xfd" + rest)
+        ServoAnswer(number, error & 0x7F, error >= 0x80, rest + b"\xff\xff\xfd" + rest)
         for number, error, rest in sent
     ]
 
@@ -146,7 +146,7 @@ def test_a_good_packet_is_found_after_a_damaged_one() -> None:
         damaged[bit // 8] ^= 1 << bit % 8
         reader = StatusReader(SERVOS)
         found = reader.feed(bytes(damaged) + good + good + bytes(LONGEST))
-        assert found[-1] == Status(3, 0, False, b"\1\2"), bit
+        assert found[-1] == ServoAnswer(3, 0, False, b"\1\2"), bit
 
 
 # --- the handshake -------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ def test_a_model_with_current_gets_goal_current() -> None:
 def test_a_position_beyond_the_servos_limits_is_refused() -> None:
     line = up()
     (refused,) = line.command(LEFT, "position", 4.0)
-    assert isinstance(refused, Refused) and refused.reason == "out_of_range"
+    assert isinstance(refused, RefusedRequest) and refused.reason == "out_of_range"
     line = up(motors={"arm": ServoSettings(id=1, multi_turn=True)})
     line.enable("arm sensor")
     line.command("arm", "position", 10.0)
@@ -202,7 +202,7 @@ def test_torque_feedback() -> None:
 def test_torque_control_and_gains_are_refused() -> None:
     line = up()
     (refused,) = line.command(LEFT, "torque", 0.5)
-    assert isinstance(refused, Refused) and refused.reason == "not_settable"
+    assert isinstance(refused, RefusedRequest) and refused.reason == "not_settable"
 
 
 # --- stops ---------------------------------------------------------------------------------------
@@ -349,7 +349,7 @@ def test_a_hardware_error_is_a_fault_with_its_name() -> None:
     texts = [event.text for event in line.found(Notice)]
     assert f"'{LEFT}': hardware error: overheating" in texts
     (refused,) = line.command(LEFT, "velocity", 1.0)
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, RefusedRequest)
 
 
 def test_a_silent_bus_is_gone_and_comes_back_at_rest() -> None:

@@ -12,7 +12,7 @@ from hilgw.control.events import (
     Disconnected,
     HardwareFault,
     Notice,
-    Refused,
+    RefusedRequest,
     StopReason,
 )
 from tests.bodies.bench import BodyBench
@@ -130,9 +130,9 @@ def test_velocity_0_is_never_refused_and_writes_goals_only(
     servo = line.mock.servos[1]
     assert servo.moves and (servo.torque, servo.table[MODE]) == (1, 3 if control[0] == "p" else 1)
     (refused, *_) = line.command(LEFT, "velocity", 1.0) if error else [None]
-    assert isinstance(refused, Refused) is bool(error)
+    assert isinstance(refused, RefusedRequest) is bool(error)
     line.written.clear()
-    assert not any(isinstance(event, Refused) for event in STILL[still](line))
+    assert not any(isinstance(event, RefusedRequest) for event in STILL[still](line))
     line.run(30)
     assert stands(line)
     assert written_to(bytes(line.written)) <= {104, 116}
@@ -160,7 +160,7 @@ def test_velocity_0_of_a_motor_that_was_not_commanded_is_a_command_like_others()
     line.run(50)
     line.written.clear()
     (refused,) = line.command(LEFT, "velocity", 0.0)
-    assert isinstance(refused, Refused) and refused.reason == "not_settable"
+    assert isinstance(refused, RefusedRequest) and refused.reason == "not_settable"
     line.run(100)
     assert written_to(bytes(line.written)) == set()
 
@@ -356,7 +356,9 @@ def test_a_stop_holds_and_the_servos_come_back(on_loss: str, events: list[Any]) 
     assert stands(line, 300)
     assert line.session.faults() == []
     for name in (LEFT, RIGHT):
-        assert not any(isinstance(event, Refused) for event in line.command(name, "velocity", 1.0))
+        assert not any(
+            isinstance(event, RefusedRequest) for event in line.command(name, "velocity", 1.0)
+        )
     line.run(300)
     assert all(servo.moves for servo in line.mock.servos.values())
     line.handle(line.session.stop(StopReason.ENDED, line.now).events)

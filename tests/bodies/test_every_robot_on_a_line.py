@@ -89,7 +89,9 @@ def test_a_robot_that_is_off_or_at_another_rate_is_not_there(
     assert not line.found(control.Connected) and not line.found(control.ProtocolFailure)
     assert {event.text for event in line.found(control.Notice)} <= SILENT[one]
     refused = line.command(LEFT, "velocity", 1.0)
-    assert [event.reason for event in refused if isinstance(event, control.Refused)] == ["down"]
+    assert [event.reason for event in refused if isinstance(event, control.RefusedRequest)] == [
+        "down"
+    ]
     if line.cut:
         line.cut = False
         line.run(2_500)
@@ -112,7 +114,7 @@ def test_velocity_control_alone_moves_nothing(one: Wheeled) -> None:
 def test_what_the_robot_cannot_do_is_refused(one: Wheeled, field: str) -> None:
     line = one.robot.up()
     (refused,) = line.command(LEFT, field, 1.0)
-    assert isinstance(refused, control.Refused) and refused.reason == "not_settable"
+    assert isinstance(refused, control.RefusedRequest) and refused.reason == "not_settable"
     line.run(50)
     assert one.speeds(line.mock) == (0, 0)
 

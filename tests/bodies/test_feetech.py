@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hilgw.bodies.feetech.packet import PING, Feetech, Status, StatusReader
+from hilgw.bodies.feetech.packet import PING, Feetech, ServoAnswer, StatusReader
 from hilgw.bodies.feetech.settings import ServoSettings
 from hilgw.control.events import (
     Connected,
@@ -15,7 +15,7 @@ from hilgw.control.events import (
     MotorFeedback,
     Notice,
     ProtocolFailure,
-    Refused,
+    RefusedRequest,
     StopReason,
 )
 from tests.bodies.bench import BodyBench, LateLine
@@ -93,7 +93,7 @@ def test_what_an_adapter_echoes_is_dropped() -> None:
     reader = StatusReader(SERVOS)
     data = echo + answer + echo + answer
     found = [each for byte in data for each in reader.feed(bytes((byte,)))]
-    assert found == 2 * [Status(7, 0, True, bytes(6))]
+    assert found == 2 * [ServoAnswer(7, 0, True, bytes(6))]
 
 
 # --- motors and sensors ---------------------------------------------------------------------------
@@ -155,7 +155,7 @@ def test_a_reversed_servo_with_another_zero_and_its_load() -> None:
 def test_a_position_beyond_the_servos_limits_is_refused() -> None:
     line = up({"registers": "1:9:232, 1:10:3, 1:11:184, 1:12:11"}, **ARM)  # 1000 to 3000
     (refused,) = line.command("arm", "position", 2.0)
-    assert isinstance(refused, Refused) and "beyond the servo's limits" in refused.text
+    assert isinstance(refused, RefusedRequest) and "beyond the servo's limits" in refused.text
 
 
 # --- who it is ------------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ def test_a_servo_of_many_turns() -> None:
     line.run(5_000)
     assert line.values()["arm sensor"] == pytest.approx(-20.0, abs=0.01)
     (refused,) = line.command("arm", "position", 60.0)  # 9.5 turns: bit 15 is the sign
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, RefusedRequest)
 
 
 @pytest.mark.parametrize(("on_loss", "holds"), [("hold", True), ("release", False)])
@@ -332,7 +332,7 @@ def test_an_error_of_a_servo_is_named_and_a_stop_still_works(
     line.run(100)
     assert {each.index for each in line.found(HardwareFault)} == {0, 2}
     assert f"'{LEFT}': hardware error: {words}" in {each.text for each in line.found(Notice)}
-    assert any(isinstance(each, Refused) for each in line.command(LEFT, "velocity", 1.0))
+    assert any(isinstance(each, RefusedRequest) for each in line.command(LEFT, "velocity", 1.0))
     stopped(line)
     line.run(5)
     assert stands(line) and line.mock.servos[1].torque is not limp

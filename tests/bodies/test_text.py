@@ -11,10 +11,10 @@ from firmware_mocks.base import Mock
 from hilgw.bodies.text import BODY
 from hilgw.bodies.text.motors import written
 from hilgw.bodies.text.settings import (
+    DeclaredMotion,
+    DeclaredRequest,
     LedLine,
     Line,
-    Motion,
-    Request,
     TextBodySettings,
     TextMotor,
     TextSensor,
@@ -27,7 +27,7 @@ from hilgw.control.events import (
     MotorCommand,
     Notice,
     ProtocolFailure,
-    Refused,
+    RefusedRequest,
     SensorValue,
     StopReason,
     Write,
@@ -48,9 +48,9 @@ def minimal(**changes: Any) -> TextBodySettings:
         "port": "/dev/x",
         "setup": (Step(send="V", expect="v(?P<identity>.*)", timeout_s=0.2),),
         "motors": {"m": TextMotor(scale=10)},
-        "commands": (Motion(send="M{m}", expect="m"),),
+        "commands": (DeclaredMotion(send="M{m}", expect="m"),),
         "stop": (Line(send="M0", expect="m"),),
-        "requests": (Request(send="S", expect="s(?P<a>.*)"),),
+        "requests": (DeclaredRequest(send="S", expect="s(?P<a>.*)"),),
         "sensors": {"a": TextSensor()},
         **changes,
     }
@@ -141,7 +141,7 @@ def test_another_robot_is_a_failure_and_a_dead_line_is_a_hint() -> None:
     }
     assert not dead.found(Connected)
     (refused,) = dead.command(LEFT, "velocity", 1.0)
-    assert isinstance(refused, Refused) and refused.reason == "down"
+    assert isinstance(refused, RefusedRequest) and refused.reason == "down"
     dead.cut = False
     dead.run(2_500)
     assert dead.found(Connected)
@@ -212,7 +212,7 @@ def test_a_stop_reaches_a_line_that_is_still_on_its_way() -> None:
     hand = Hand(
         minimal(
             motors={"m": TextMotor(kind="linear", mode="position", text=" X{}")},
-            commands=(Motion(send="J{m}", expect="ok"),),
+            commands=(DeclaredMotion(send="J{m}", expect="ok"),),
             stop=(Line(send="!", realtime=True),),
         )
     )
@@ -227,7 +227,7 @@ def test_a_stop_reaches_a_line_that_is_still_on_its_way() -> None:
 def test_a_line_that_was_refused_or_lost_may_move_a_motor_all_the_same() -> None:
     """A refused line stops it, and so does velocity 0; a controller may repeat itself."""
     motors = {"m": TextMotor(kind="linear", mode="position", text=" X{}")}
-    jog = (Motion(send="J{m}", expect="ok", failed="no"),)
+    jog = (DeclaredMotion(send="J{m}", expect="ok", failed="no"),)
     for answer, between in ((b"no\r\n", b"!"), (b"", b"")):
         hand = Hand(minimal(motors=motors, commands=jog, stop=(Line(send="!", realtime=True),)))
         hand.move(3.0, "position")
@@ -247,7 +247,10 @@ def test_a_stop_that_was_lost_is_repeated_before_the_motions_that_followed_it() 
     hand = Hand(
         minimal(
             motors={"m": TextMotor(), "n": TextMotor()},
-            commands=(Motion(send="M{m}", expect="m"), Motion(send="N{n}", expect="n")),
+            commands=(
+                DeclaredMotion(send="M{m}", expect="m"),
+                DeclaredMotion(send="N{n}", expect="n"),
+            ),
             stop=(Line(send="STOP", expect="s"),),
             requests=(),
             sensors={},
@@ -268,7 +271,7 @@ def test_a_stop_that_was_lost_is_repeated_before_the_motions_that_followed_it() 
 
 def test_the_stop_of_one_line_lets_the_others_go_on() -> None:
     motors = {name: TextMotor(mode="position", text=f" {name}{{}}") for name in "mn"}
-    commands = tuple(Motion(send=f"J{{{name}}}", expect="ok") for name in "mn")
+    commands = tuple(DeclaredMotion(send=f"J{{{name}}}", expect="ok") for name in "mn")
     stop = (Line(send="!", realtime=True),)
     hand = Hand(minimal(motors=motors, commands=commands, stop=stop, window=2))
     hand.give(MotorCommand(1, "position", 7.0))
@@ -295,12 +298,12 @@ def test_a_stop_that_is_never_acknowledged_is_reported() -> None:
 
 def test_limits_hold_before_a_velocity_was_set_and_numbers_are_bounded() -> None:
     motors = {"m": TextMotor(mode="position", scale=1000)}
-    motion = (Motion(send="M{m} F{velocity}", expect="m"),)
+    motion = (DeclaredMotion(send="M{m} F{velocity}", expect="m"),)
     limits = {"m": MotorLimits(max_velocity=2.0)}
     hand = Hand(minimal(motors=motors, commands=motion, limits=limits))
     for value in (1e300, 1e308, -1e13):
         hand.move(value, "position")
-    refused = [event.reason for event in hand.of(Refused)]
+    refused = [event.reason for event in hand.of(RefusedRequest)]
     assert refused == ["out_of_range"] * 3 and hand.sent() == b""
     hand.move(1.0, "position")
     assert hand.sent() == b"M1000 F2\r\n"
@@ -310,7 +313,7 @@ def test_an_error_is_refused_with_its_text() -> None:
     line = GCODE.up(limits={})
     line.command(X, "position", 9.0)
     line.run(50)
-    (refused,) = line.found(Refused)
+    (refused,) = line.found(RefusedRequest)
     assert (refused.index, refused.reason) == (line.index(X), "failed")
     assert refused.text == "'x motor', 'y motor', 'z motor': the robot answered 'error:15'"
     line.command(X, "position", 0.01)
@@ -318,7 +321,7 @@ def test_an_error_is_refused_with_its_text() -> None:
     line.command(X, "position", 9.0)
     line.command(Y, "position", 0.02)
     line.run(20)
-    assert line.found(Refused) and place(line)[0] == 10
+    assert line.found(RefusedRequest) and place(line)[0] == 10
 
 
 def test_an_alarm_or_a_reset_needs_the_setup_again() -> None:
@@ -341,7 +344,7 @@ def test_an_alarm_or_a_reset_needs_the_setup_again() -> None:
 def test_a_position_motor_has_no_velocity_mode() -> None:
     line = GCODE.up()
     (refused,) = line.command(X, "position", math.inf)
-    assert isinstance(refused, Refused) and refused.reason == "not_settable"
+    assert isinstance(refused, RefusedRequest) and refused.reason == "not_settable"
 
 
 # --- lines ----------------------------------------------------------------------------------------
@@ -359,7 +362,7 @@ def test_the_window_counts_lines_or_bytes(
     window: dict[str, int], first: bytes, second: bytes
 ) -> None:
     """Motors go first, then the sensors in their order."""
-    requests = tuple(Request(send=each, expect=f"{each}(?P<{each}>.*)") for each in "abc")
+    requests = tuple(DeclaredRequest(send=each, expect=f"{each}(?P<{each}>.*)") for each in "abc")
     sensors = {each: TextSensor() for each in "abc"}
     hand = Hand(minimal(requests=requests, sensors=sensors, period_ms=100, **window))
     for index in (1, 2, 3):
@@ -448,14 +451,16 @@ def test_values_that_are_none_are_dropped_with_their_reason() -> None:
         hand.emit(b"s" + text + b"\r\n")
     values = [event.value for event in hand.of(SensorValue)]
     assert values == [1.5, -20.0]
-    reasons = [event.reason for event in hand.of(Refused)]
+    reasons = [event.reason for event in hand.of(RefusedRequest)]
     assert reasons == ["no_number"] * 6
 
 
 def test_scale_table_hex_counter_and_vector() -> None:
     hand = Hand(
         minimal(
-            requests=(Request(send="S", expect="s(?P<a>[^,]*),(?P<b>.*),(?P<c>.*),(?P<d>.*)"),),
+            requests=(
+                DeclaredRequest(send="S", expect="s(?P<a>[^,]*),(?P<b>.*),(?P<c>.*),(?P<d>.*)"),
+            ),
             sensors={
                 "a": TextSensor(scale=0.1, offset=1, table=((1.0, 0.0, 0.0), (11.0, 100.0, 0.0))),
                 "b": TextSensor(hex=True),
@@ -476,12 +481,12 @@ def test_scale_table_hex_counter_and_vector() -> None:
         *((1, 0.0), (2, 16.0), (3, 2040.0), (4, (-1.0, 10.0, 20.0))),
         *((1, 100.0), (2, 1.0), (3, 1980.0), (4, (1e9, 1.0, 990.0))),
     ]
-    assert len(hand.of(Refused)) == 1  # b is ff for the vector
+    assert len(hand.of(RefusedRequest)) == 1  # b is ff for the vector
 
 
 def test_fixed_lines_wait_for_the_position_of_every_motor() -> None:
     motors = {name: TextMotor(mode="position", decimals=1) for name in ("a", "b")}
-    commands = (Motion(send="P{a},{b}", expect="p"),)
+    commands = (DeclaredMotion(send="P{a},{b}", expect="p"),)
     hand = Hand(minimal(motors=motors, commands=commands, requests=(), sensors={}))
     hand.move(1.0, "position")
     assert hand.sent() == b""
@@ -509,7 +514,7 @@ def test_an_led_that_was_lost_is_set_again() -> None:
 
 @given(st.lists(st.binary(max_size=80) | st.sampled_from([b"n,1", b"s5\r\n", b"m\r\n"])))
 def test_hostile_bytes_of_a_robot_give_finite_values_alone(parts: list[bytes]) -> None:
-    hand = Hand(minimal(period_ms=10, requests=(Request(send="S", expect="s?(?P<a>.*)"),)))
+    hand = Hand(minimal(period_ms=10, requests=(DeclaredRequest(send="S", expect="s?(?P<a>.*)"),)))
     hand.session.switch(1, None, hand.now)
     for part in parts:
         hand.move(1.0)
@@ -538,9 +543,13 @@ def test_numbers_are_written_plainly(number: float, decimals: int) -> None:
         ({"setup": (Step(send="V"),)}, "setup", "a dead line would look alive"),
         ({"setup": (Step(send="V", expect="("),)}, "setup.0.expect", "regular expression"),
         ({"commands": ()}, "motors.m", "is in no line"),
-        ({"commands": (Motion(send="M{m}{n}"),)}, "commands.0.send", "{n} is not a motor"),
-        ({"commands": (Motion(send="M{m}{velocity}"),)}, "commands.0.send", "moves none"),
-        ({"commands": (Motion(send="M{m}"), Motion(send="{m}"))}, "motors.m", "in 2 lines"),
+        ({"commands": (DeclaredMotion(send="M{m}{n}"),)}, "commands.0.send", "{n} is not a motor"),
+        ({"commands": (DeclaredMotion(send="M{m}{velocity}"),)}, "commands.0.send", "moves none"),
+        (
+            {"commands": (DeclaredMotion(send="M{m}"), DeclaredMotion(send="{m}"))},
+            "motors.m",
+            "in 2 lines",
+        ),
         ({"motors": {"m": TextMotor(text="X")}}, "motors.m.text", "must contain {}"),
         ({"motors": {"m": TextMotor(scale=0)}}, "motors.m.scale", "the same"),
         ({"motors": {"m": TextMotor(smallest=1, offset=0)}}, "motors.m", "velocity 0"),
@@ -549,7 +558,7 @@ def test_numbers_are_written_plainly(number: float, decimals: int) -> None:
         ({"sensors": {"a": TextSensor(node="Gyro")}}, "sensors.a.group", "needs 3 groups"),
         ({"sensors": {"a": TextSensor(motor="m")}}, "sensors.a.motor", "not a motor with"),
         ({"sensors": {"a": TextSensor(type="sound")}}, "sensors.a.type", "no type"),
-        ({"requests": (Request(send="S"),)}, "requests.0.expect", "is empty"),
+        ({"requests": (DeclaredRequest(send="S"),)}, "requests.0.expect", "is empty"),
         ({"stop": (Line(send="M0\r\n"),)}, "stop.0.send", "contains the line end"),
         ({"stop": (Line(send="☃"),)}, "stop.0.send", "not one byte"),
         ({"line_end": ""}, "line_end", "is empty"),
@@ -569,7 +578,7 @@ def test_a_rate_of_a_position_motor_needs_the_velocity_in_its_line() -> None:
     motors = {"m": TextMotor(mode="position")}
     made = minimal(limits=limits, motors=motors)
     assert [error[0] for error in BODY.check(made)] == ["limits.m.rate"]
-    motion = Motion(send="M{m} F{velocity}", velocity_scale=10, expect="m")
+    motion = DeclaredMotion(send="M{m} F{velocity}", velocity_scale=10, expect="m")
     hand = Hand(minimal(limits=limits, motors=motors, commands=(motion,)))
     hand.move(3.0, "position")
     assert hand.sent() == b"M3 F5\r\n"
@@ -628,7 +637,7 @@ def test_lines_that_come_unasked_have_values_and_are_a_sign_of_life() -> None:
     hand.emit(b"D 7\r\nB 8\r\nD x\r\n")
     values = hand.of(SensorValue)
     assert values == [SensorValue(1, 7.0), SensorValue(2, 4.0)]
-    assert hand.of(Refused)
+    assert hand.of(RefusedRequest)
     for _ in range(40):
         hand.run(100)
         hand.emit(b"D 1\r\n")
@@ -667,7 +676,7 @@ def test_an_encoder_that_starts_at_0(wraps: int) -> None:
 def test_velocity_0_of_one_servo_does_not_stop_the_others_in_its_line() -> None:
     servo = TextMotor(mode="position", scale=100)
     settings = minimal(
-        motors={"m": servo, "n": servo}, commands=(Motion(send="S{m},{n}", expect="m"),)
+        motors={"m": servo, "n": servo}, commands=(DeclaredMotion(send="S{m},{n}", expect="m"),)
     )
     hand = Hand(settings)
     for index, value in ((0, 1.0), (1, 2.0)):

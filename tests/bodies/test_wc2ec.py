@@ -25,7 +25,7 @@ from hilgw.control.events import (
     PacketOut,
     ProtocolFailure,
     ReceiverSettings,
-    Refused,
+    RefusedRequest,
     Registered,
     SensorValue,
     Write,
@@ -87,7 +87,7 @@ def sent(events: list[Event]) -> list[Message]:
 
 
 def reasons(events: list[Event]) -> list[str]:
-    return [event.reason for event in events if isinstance(event, Refused)]
+    return [event.reason for event in events if isinstance(event, RefusedRequest)]
 
 
 # --- from the robot -------------------------------------------------------------------------------

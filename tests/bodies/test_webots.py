@@ -50,7 +50,7 @@ def bytes_of(events: list[control.Event]) -> bytes:
 
 
 def reasons(events: list[control.Event]) -> list[str]:
-    return [event.reason for event in events if isinstance(event, control.Refused)]
+    return [event.reason for event in events if isinstance(event, control.RefusedRequest)]
 
 
 def running(**fields: Any) -> Any:

@@ -10,7 +10,7 @@ from serial.tools import list_ports as library
 
 from hilgw.adapters.base import SearchableAdapter
 from hilgw.discovery import scan
-from hilgw.discovery.scan import Found, Try
+from hilgw.discovery.scan import FoundDevice, Try
 from hilgw.plugins import ADAPTERS, find
 from hilgw.transports.serial import port as serial_port
 from hilgw.transports.serial.port import PortInfo
@@ -22,11 +22,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The ports asked, in order; an XBee answers the second try on each."""
     ports: list[str] = []
 
-    async def answer(port: str, *_: Any, **__: Any) -> AsyncIterator[Try | Found]:
+    async def answer(port: str, *_: Any, **__: Any) -> AsyncIterator[Try | FoundDevice]:
         ports.append(port)
         yield Try(port, "xbee", 9600, 1, 3)
         yield Try(port, "xbee", 9600, 2, 3, "API mode 2")
-        yield Found(port, "xbee", 9600, "XBee 3")
+        yield FoundDevice(port, "xbee", 9600, "XBee 3")
 
     monkeypatch.setattr(scan, "scan_port", answer)
     return ports

@@ -17,7 +17,7 @@ from hilgw.control.events import (
     PacketOut,
     ProtocolFailure,
     ReceiverSettings,
-    Refused,
+    RefusedRequest,
     SensorSwitch,
     Stop,
     Write,
@@ -62,7 +62,7 @@ def sent(events: list[Event]) -> list[wc2ec.Message]:
 
 
 def reasons(events: list[Event]) -> list[str]:
-    return [event.reason for event in events if isinstance(event, Refused)]
+    return [event.reason for event in events if isinstance(event, RefusedRequest)]
 
 
 # --- what the controller receives

@@ -13,7 +13,7 @@ from hilgw.bodies.dynamixel import BODY as DYNAMIXEL, DynamixelSettings
 from hilgw.bodies.epuck import BODY as EPUCK, EPuckSettings
 from hilgw.bodies.feetech import BODY as FEETECH, FeetechSettings
 from hilgw.bodies.text import BODY as TEXT
-from hilgw.bodies.text.settings import Motion, Request, TextBodySettings, TextSensor
+from hilgw.bodies.text.settings import DeclaredMotion, DeclaredRequest, TextBodySettings, TextSensor
 from hilgw.config.load import load_text
 from hilgw.control.events import Connected
 from hilgw.plugins import new_air
@@ -87,7 +87,7 @@ def test_every_key_of_the_tables_exists() -> None:
     keys = {key for cell in first for key in re.findall(r"`(\w+)", cell)}
     known = {
         field
-        for part in (TextBodySettings, TextSensor, Motion, Request)
+        for part in (TextBodySettings, TextSensor, DeclaredMotion, DeclaredRequest)
         for field in part.__dataclass_fields__
     }
     assert keys - {"mode"} <= known and len(keys) > 12

@@ -243,7 +243,7 @@ def test_what_another_program_puts_is_counted_and_has_no_effect(lab: Any) -> Non
             for key in ("state/b", "sent/b", "pose/b/sender"):
                 other.put(f"{base}/{key}", data, attachment=data)
         other.put(f"{base}/state/b", b"x" * 3_000_000)
-        leaving = wire.State(f"{ids['b']:016x}", revision=1 << 60, leaving=True)
+        leaving = wire.GatewayState(f"{ids['b']:016x}", revision=1 << 60, leaving=True)
         other.put(f"{base}/state/b", wire.encode_json(leaving))
         query = wire.LinkQuery("b", f"{ids['b']:016x}", {"radio": 1 << 40})
         for data in (wire.encode_json(query), b"{", b"x" * 100_000):

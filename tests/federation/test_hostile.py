@@ -79,9 +79,9 @@ def states_that_a_gateway_has_not(bench: Lab, other: FakeSession) -> None:
     for name in ("desk", "field"):
         id = wire.id_text(bench[name].federation.id)
         for state in (
-            wire.State(id, uptime_ms=1 << 60, revision=1 << 60),
-            wire.State("0" * 16, uptime_ms=1 << 60, revision=1 << 60),
-            wire.State(id, revision=1 << 61, leaving=True, acknowledged={"x": {}}),
+            wire.GatewayState(id, uptime_ms=1 << 60, revision=1 << 60),
+            wire.GatewayState("0" * 16, uptime_ms=1 << 60, revision=1 << 60),
+            wire.GatewayState(id, revision=1 << 61, leaving=True, acknowledged={"x": {}}),
         ):
             other.put(f"hilgw/lab/state/{name}", wire.encode_json(state))
         other.put(f"hilgw/lab/state/{name}", b"{" * 3_000_000)
@@ -131,7 +131,7 @@ async def test_a_false_last_state_does_not_settle_what_is_lost_later(bench: Lab,
     field, desk = bench["field"], bench["desk"]
     false = {wire.id_text(desk.federation.id): {"radio": (1 << 50, 1 << 50)}}
     id = wire.id_text(field.federation.id)
-    state = wire.State(id, revision=1 << 61, leaving=True, acknowledged=false)
+    state = wire.GatewayState(id, revision=1 << 61, leaving=True, acknowledged=false)
     other.put("hilgw/lab/state/field", wire.encode_json(state))
     await bench.run()
     desk.send(b"lost")
@@ -348,7 +348,7 @@ async def test_what_others_send_takes_bounded_memory(bench: Lab, /) -> None:
             for key in (f"packet/{name}/radio/1", f"packet/probe/radio/{index}"):
                 other.put(f"hilgw/lab/{key}", b"x", head)
             other.put(KEY, b"x", head + wire.trailer(index, 0, [(index, index)]))
-            state = wire.State(id, padding, robots={padding: [name]})
+            state = wire.GatewayState(id, padding, robots={padding: [name]})
             other.put(f"hilgw/lab/state/{name}", wire.encode_json(state))
             sent = wire.AirSent("air", f"x.{name}", padding, NS_PER_S, 0)
             other.put(f"hilgw/lab/sent/{name}", padding.encode(), wire.encode_json(sent))
@@ -422,7 +422,7 @@ async def test_thousands_of_false_tokens_and_answers(bench: Lab, /, early: bool)
     others = [FakeSession(bench.network, bench.clock.now) for _ in range(3)]
     for index, other in enumerate(others):
         await other.open()
-        false = wire.encode_json(wire.State(wire.id_text(index), revision=1 << 40))
+        false = wire.encode_json(wire.GatewayState(wire.id_text(index), revision=1 << 40))
         for name in bench.nodes:
             if not early:
                 reply = lambda query, false=false: query.reply("", lambda: false)  # noqa: E731

@@ -26,8 +26,8 @@ from hilgw.devices.fields import TYPES
 from hilgw.federation.ros2 import (
     FIRST_SEQUENCE,
     LONGEST_TOPIC,
-    Node,
     Publisher,
+    Ros2Node,
     name,
     topic,
 )
@@ -37,7 +37,7 @@ from tests.e2e.running import HOST, free_port
 from tests.federation.ros2_library import ARRAY, DEFINITION, HASH, MESSAGE, PARTS, ros2_library
 
 SESSION = "8b20917502ee955ac4476e0266340d5c"
-TALKER = Publisher(Node(0, SESSION, "talker", "/"), "/chatter", 10)
+TALKER = Publisher(Ros2Node(0, SESSION, "talker", "/"), "/chatter", 10)
 ALL_BYTES = bytes(range(256))
 
 
@@ -64,7 +64,7 @@ def test_the_token_of_its_design_page() -> None:
     ],
 )
 def test_gid(node: str, size: int, gid: str) -> None:
-    publisher = Publisher(Node(0, SESSION, node), "/hilgw/rover/emitter/radio_1", 3)
+    publisher = Publisher(Ros2Node(0, SESSION, node), "/hilgw/rover/emitter/radio_1", 3)
     assert (len(publisher.token), publisher.gid.hex()) == (size, gid)
 
 
@@ -137,7 +137,7 @@ def test_type_hash_is_that_of_the_definition() -> None:
 def test_keys_are_those_of_another_library(
     domain: int, source: str, namespace: str, ids: tuple[int, int]
 ) -> None:
-    node = Node(domain, SESSION, name(source), namespace, ids[0])
+    node = Ros2Node(domain, SESSION, name(source), namespace, ids[0])
     publisher = Publisher(node, topic(source, "radio", 1, namespace), ids[1])
     dds = utils.ros2_to_dds_type(MESSAGE)
     theirs = NodeEntity(domain, SESSION, ids[0], node.name, namespace)
@@ -190,7 +190,7 @@ def test_a_subscriber_receives_the_message_and_finds_the_topic(sessions: tuple[A
     session, theirs = sessions
     messages: list[Any] = []
     samples: list[Any] = []
-    node = Node(0, str(session.zid()), "bench")
+    node = Ros2Node(0, str(session.zid()), "bench")
     ours = Publisher(node, topic("rover.emitter", "radio", 1), 1)
     tokens = [session.liveliness().declare_token(key) for key in (node.token, ours.token)]
     subscriber = sdk.ROS2Subscriber(

@@ -62,7 +62,9 @@ def found(network: Network, name: str = "*") -> list[dict[str, Any]]:
 
 def test_gateways_with_what_they_have_and_both_of_one_name(network: Network) -> None:
     listeners = {"xbee0": wire.ListenerState("radio", [5], "air")}
-    state = wire.State(wire.id_text(ID), "1.2", listeners=listeners, robots={"rover": ["tx"]})
+    state = wire.GatewayState(
+        wire.id_text(ID), "1.2", listeners=listeners, robots={"rover": ["tx"]}
+    )
     network.member("bench")
     network.member("bench", OTHER)  # the state below is not of it
     network.answer("state", "bench", wire.encode_json(state))

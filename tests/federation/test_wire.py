@@ -38,12 +38,19 @@ LISTENERS = st.builds(
 )
 MESSAGES = st.one_of(
     HEADS,
-    st.builds(wire.State, id=TEXTS, listeners=st.dictionaries(TEXTS, LISTENERS, max_size=3)),
+    st.builds(wire.GatewayState, id=TEXTS, listeners=st.dictionaries(TEXTS, LISTENERS, max_size=3)),
     st.builds(wire.LinkAnswer, id=TEXTS, received_ns=COUNTS, sent_ns=COUNTS, streams=STREAMS),
     st.builds(wire.AirSent, air=TEXTS, station=TEXTS, air_time_ns=st.integers(0, 10**12)),
     st.builds(wire.PoseMessage, object=TEXTS, position=st.tuples(NUMBERS, NUMBERS, NUMBERS)),
 )
-KINDS = (wire.Head, wire.State, wire.LinkQuery, wire.LinkAnswer, wire.AirSent, wire.PoseMessage)
+KINDS = (
+    wire.Head,
+    wire.GatewayState,
+    wire.LinkQuery,
+    wire.LinkAnswer,
+    wire.AirSent,
+    wire.PoseMessage,
+)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
@@ -156,11 +163,14 @@ def test_hostile_heads(head: bytes) -> None:
 @pytest.mark.parametrize(
     ("kind", "text"),
     [
-        (wire.State, "{}"),
-        (wire.State, '{"id": "a", "uptime_ms": -1}'),
-        (wire.State, '{"id": "a", "revision": 4611686018427387904}'),
-        (wire.State, '{"id": "a", "listeners": {"\\u001b": {"type": "radio"}}}'),
-        (wire.State, '{"id": "a", "listeners": {"a": {"type": "radio", "channels": [1.5]}}}'),
+        (wire.GatewayState, "{}"),
+        (wire.GatewayState, '{"id": "a", "uptime_ms": -1}'),
+        (wire.GatewayState, '{"id": "a", "revision": 4611686018427387904}'),
+        (wire.GatewayState, '{"id": "a", "listeners": {"\\u001b": {"type": "radio"}}}'),
+        (
+            wire.GatewayState,
+            '{"id": "a", "listeners": {"a": {"type": "radio", "channels": [1.5]}}}',
+        ),
         (wire.LinkAnswer, '{"id": "a", "received_ns": 1, "sent_ns": ' + "9" * 100 + "}"),
         (wire.LinkAnswer, '{"id": "a", "received_ns": 1, "sent_ns": 1, "streams": {"radio": [1]}}'),
         (wire.LinkQuery, '{"name": "a/b", "id": "a"}'),
@@ -176,7 +186,7 @@ def test_hostile_messages(kind: type[Any], text: str) -> None:
 
 def test_messages_are_not_longer_than_their_limit() -> None:
     with pytest.raises(wire.Malformed, match="too long"):
-        wire.decode_json(wire.State, b" " * wire.LONGEST_STATE + b"{}")
+        wire.decode_json(wire.GatewayState, b" " * wire.LONGEST_STATE + b"{}")
 
 
 @pytest.mark.parametrize("rest", [b"", b"\1", b"\1" * 16, b"\1" * 18, b"\2" + bytes(16)])

@@ -8,11 +8,11 @@ from hypothesis import given, strategies as st
 
 from hilgw.errors import ConfigError, FrameError
 from hilgw.framing import create
-from hilgw.framing.lines import Lines, LineSplitter, LinesSettings
+from hilgw.framing.lines import LineFraming, LineSplitter, LinesSettings
 
 
-def lines(terminator: str, max_payload: int = 8) -> Lines:
-    return Lines(LinesSettings(terminator=terminator, max_payload=max_payload))
+def lines(terminator: str, max_payload: int = 8) -> LineFraming:
+    return LineFraming(LinesSettings(terminator=terminator, max_payload=max_payload))
 
 
 def test_the_longest_line_with_half_its_terminator_is_not_too_long() -> None:
@@ -41,7 +41,7 @@ def test_terminators_that_end_nothing(terminator: str) -> None:
 
 
 def test_without_a_terminator_both_line_ends_are_taken_and_lf_is_sent() -> None:
-    framing = Lines(LinesSettings(max_payload=8))
+    framing = LineFraming(LinesSettings(max_payload=8))
     assert framing.encode(b"a\rb") == b"a\rb\n"
     chunks = (b"one\r", b"\ntwo\n\r\n\nthr", b"ee\r\r\n12345678\r\n123456789\n123456789\r\n")
     found = [line for chunk in chunks for line in framing.feed(chunk)]

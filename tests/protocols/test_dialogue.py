@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from hilgw.errors import HilgwError, PeerError
-from hilgw.protocols.dialogue import AskLine, Dialogue, LineScript, Pause, Step, match_line
+from hilgw.protocols.dialogue import AskLine, Dialogue, DialogueStep, LineScript, Pause, match_line
 
 SECOND = 1_000_000_000
 OK = re.compile(rb"OK\Z")
@@ -25,7 +25,7 @@ class Failure:
 Out = Sent | Failure | str
 
 
-def ask(step: Step, attempt: int) -> Out | None:
+def ask(step: DialogueStep, attempt: int) -> Out | None:
     return Sent(step.text, attempt) if isinstance(step, AskLine) and step.text else None
 
 

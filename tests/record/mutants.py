@@ -20,7 +20,7 @@ from hilgw.cli.main import main
 from hilgw.errors import HilgwError
 from hilgw.events.kinds import KINDS
 from hilgw.record.events import MEDIUM, RTAC_SERIAL, Writer
-from hilgw.record.pcapng import Block, Interface, Packet, Reader, encode
+from hilgw.record.pcapng import Block, CapturedPacket, Interface, Reader, encode
 from hilgw.record.recording import Recording
 from hilgw.web.pages import overview
 from hilgw.web.pages.drawing import drawing_of
@@ -91,7 +91,7 @@ def mutant(recordings: Sequence[list[Block]], draw: random.Random) -> bytes:
 
 
 def _packets(blocks: list[Block]) -> list[int]:
-    return [at for at, each in enumerate(blocks) if isinstance(each, Packet)]
+    return [at for at, each in enumerate(blocks) if isinstance(each, CapturedPacket)]
 
 
 def _order(blocks: list[Block], draw: random.Random) -> None:
@@ -110,7 +110,7 @@ def _interface(blocks: list[Block], draw: random.Random) -> None:
 
 def _packet(blocks: list[Block], draw: random.Random) -> None:
     at = draw.choice(_packets(blocks) or [0])
-    if not isinstance(found := blocks[at], Packet):
+    if not isinstance(found := blocks[at], CapturedPacket):
         return
     changes: dict[str, Any] = {
         "interface": draw.randrange(6),
@@ -133,7 +133,7 @@ def _json(blocks: list[Block], draw: random.Random) -> None:
 
 def _change(blocks: list[Block], places: list[int], draw: random.Random) -> None:
     """Changes a value of the JSON of one of these blocks."""
-    if not places or not isinstance(found := blocks[at := draw.choice(places)], Packet):
+    if not places or not isinstance(found := blocks[at := draw.choice(places)], CapturedPacket):
         return
     text = found.comment if found.interface == MEDIUM else found.data
     try:

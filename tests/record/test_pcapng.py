@@ -13,11 +13,11 @@ from hilgw.record.pcapng import (
     LONGEST,
     OUTBOUND,
     Block,
+    CapturedPacket,
     Interface,
-    Packet,
+    PcapngSection,
     Reader,
     RecordingError,
-    Section,
     encode,
     resync,
 )
@@ -25,14 +25,14 @@ from hilgw.record.pcapng import (
 TEXTS = st.text(max_size=40).filter(lambda text: "\0" not in text)
 TIMES = st.integers(0, 2**63)
 PACKETS = st.builds(
-    Packet,
+    CapturedPacket,
     st.just(0),
     TIMES,
     st.binary(max_size=70),
     st.sampled_from([0, INBOUND, OUTBOUND]),
     st.binary(max_size=30),
 )
-START = encode(Section("a test")) + encode(Interface(147, "medium"))
+START = encode(PcapngSection("a test")) + encode(Interface(147, "medium"))
 
 
 def read(data: bytes) -> list[Block]:
@@ -40,8 +40,12 @@ def read(data: bytes) -> list[Block]:
 
 
 @given(TEXTS, TEXTS, st.lists(PACKETS, max_size=5))
-def test_what_is_written_is_read(comment: str, name: str, packets: list[Packet]) -> None:
-    blocks = [Section(comment, "hilgw", "Linux", "arm"), Interface(250, name, "uart"), *packets]
+def test_what_is_written_is_read(comment: str, name: str, packets: list[CapturedPacket]) -> None:
+    blocks = [
+        PcapngSection(comment, "hilgw", "Linux", "arm"),
+        Interface(250, name, "uart"),
+        *packets,
+    ]
     data = b"".join(map(encode, blocks))
     assert len(data) % 4 == 0
     assert read(data) == blocks
@@ -61,9 +65,9 @@ def test_other_tools_files_are_read() -> None:
     data += block(5, bytes(12))
     data += block(6, struct.pack(">IIIII", 0, 0, 7, 1, 1) + b"x\0\0\0" + first + second)
     section, interface, packet = read(data)
-    assert section == Section()
+    assert section == PcapngSection()
     assert interface == Interface(147, "", "", 1000, 100 * 10**9)
-    assert packet == Packet(0, 100 * 10**9 + 7000, b"x", 0, b"one ")
+    assert packet == CapturedPacket(0, 100 * 10**9 + 7000, b"x", 0, b"one ")
 
 
 @pytest.mark.parametrize(
@@ -75,7 +79,7 @@ def test_other_tools_files_are_read() -> None:
         (START + struct.pack("<III", 6, LONGEST + 4, 0), f"a block of {LONGEST + 4} bytes"),
         (START + struct.pack("<III", 6, 8, 0), "a block of 8 bytes"),
         (START + struct.pack("<IIII", 6, 16, 0, 12), "the two lengths of a block differ"),
-        (START + encode(Packet(1, 0, b"")), "a block of kind 6 is not valid"),
+        (START + encode(CapturedPacket(1, 0, b"")), "a block of kind 6 is not valid"),
     ],
 )
 def test_what_is_damaged_is_named(data: bytes, what: str) -> None:
@@ -85,7 +89,7 @@ def test_what_is_damaged_is_named(data: bytes, what: str) -> None:
 
 
 @given(st.lists(PACKETS, min_size=5, max_size=8), st.integers(0, 3), st.binary(max_size=50))
-def test_a_place_to_begin_is_found(packets: list[Packet], cut: int, noise: bytes) -> None:
+def test_a_place_to_begin_is_found(packets: list[CapturedPacket], cut: int, noise: bytes) -> None:
     """From anywhere within the first packet: the next one, or one after it."""
     lines = [encode(packet) for packet in packets]
     data = lines[0][4 * cut + 4 :] + b"".join(lines[1:])
@@ -97,7 +101,7 @@ def test_a_place_to_begin_is_found(packets: list[Packet], cut: int, noise: bytes
 
 
 def test_a_file_that_was_cut_is_read_up_to_there() -> None:
-    packets = [Packet(0, each, bytes([each])) for each in range(3)]
+    packets = [CapturedPacket(0, each, bytes([each])) for each in range(3)]
     data = START + b"".join(map(encode, packets))
     for length in range(len(START), len(data)):
         reader = Reader(io.BytesIO(data[:length]).read, "a.pcapng")
@@ -112,11 +116,11 @@ def test_tshark_reads_it(tmp_path: Path) -> None:
     path = tmp_path / "a.pcapng"
     line = struct.pack(">IIBBH", 1, 2, 1, 0, 0) + b"\xff\0hello"
     blocks = [
-        Section("a test", "hilgw 1", "Linux", "arm"),
+        PcapngSection("a test", "hilgw 1", "Linux", "arm"),
         Interface(147, "medium", "all packets"),
         Interface(250, "uart0"),
-        Packet(0, 1_700_000_000_123_456_789, b"ping", 0, b'{"source":"rover.tx"}'),
-        Packet(1, 1_700_000_001_000_000_001, line, OUTBOUND),
+        CapturedPacket(0, 1_700_000_000_123_456_789, b"ping", 0, b'{"source":"rover.tx"}'),
+        CapturedPacket(1, 1_700_000_001_000_000_001, line, OUTBOUND),
     ]
     path.write_bytes(b"".join(map(encode, blocks)))
     fields = ["frame.time_epoch", "frame.interface_name", "frame.comment", "frame.packet_flags"]

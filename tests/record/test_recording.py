@@ -7,7 +7,7 @@ import pytest
 
 from hilgw.record import recording
 from hilgw.record.events import Writer
-from hilgw.record.pcapng import RecordingError, Section, encode
+from hilgw.record.pcapng import PcapngSection, RecordingError, encode
 from hilgw.record.recording import Recording
 from tests.record import samples
 from tests.view.samples import recorded
@@ -105,7 +105,7 @@ def test_what_is_before_a_damaged_place_is_read(tmp_path: Path) -> None:
     [
         (b"adapters: {}", "is not a pcapng file"),
         (b"", "ends before its first event"),
-        (encode(Section("of a sniffer")), "is a capture file, but not a recording of hilgw"),
+        (encode(PcapngSection("of a sniffer")), "is a capture file, but not a recording of hilgw"),
         (BEGIN[:-4], "ends before its first event"),
         (BEGIN.replace(b'"version":1', b'"version":2'), "has version 2 of the format"),
         (

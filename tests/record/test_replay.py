@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hilgw.record.replay import PATIENCE_NS, Replay
-from hilgw.record.script import Kind, Script, Step, scripts_of
+from hilgw.record.script import Kind, Script, ScriptStep, scripts_of
 from tests.view.samples import recorded
 
 BEGIN, MS = 7 * 10**9, 1_000_000
@@ -18,7 +18,9 @@ SENT, RECEIVED, OPENED, LOST, CLOSED = Kind
 
 def script(*steps: tuple[Kind, int, bytes], end_ms: int = 10_000) -> Script:
     """A line that is open from its begin; times in ms."""
-    made = [Step(kind, BEGIN + at * MS, data) for kind, at, data in ((OPENED, 0, b""), *steps)]
+    made = [
+        ScriptStep(kind, BEGIN + at * MS, data) for kind, at, data in ((OPENED, 0, b""), *steps)
+    ]
     return Script(tuple(made), 1, BEGIN, BEGIN + end_ms * MS)
 
 

@@ -22,7 +22,7 @@ from hilgw.protocols.webots.errors import ProtocolError
 from hilgw.protocols.webots.handshake import decode_hello
 from hilgw.protocols.webots.requests import encode_request
 from hilgw.protocols.webots.robot_messages import RobotConfiguration
-from hilgw.record.events import Decoder, Writer
+from hilgw.record.events import BlockDecoder, Writer
 from hilgw.record.pcapng import Reader, RecordingError, resync
 from hilgw.security.access import Access, TokenCheck
 from hilgw.testing.sim import Clock
@@ -35,7 +35,9 @@ TOKEN = "t" * 32
 ACCESS = Access([("run", "admin", TOKEN)])
 VISITORS = Visitors(ACCESS, ["127.0.0.1"], [1, 2], local=True)
 HEADERS = {"host": "127.0.0.1:1", "origin": "http://127.0.0.1:1"}
-STATE = wire.State("00" * 8, listeners={"rx": wire.ListenerState("radio", [1])}, robots={"r": []})
+STATE = wire.GatewayState(
+    "00" * 8, listeners={"rx": wire.ListenerState("radio", [1])}, robots={"r": []}
+)
 QUERY = wire.LinkQuery("desk", "00" * 8, {"radio": 5})
 COUNTS = wire.NetworkCounts("desk", "00" * 8, {}, {}, [], {"field": {}})
 HEAD = wire.Head("rover.tx", owner="rover", position=(0.0, 1.0, 2.0))
@@ -53,7 +55,7 @@ DEVICES = (
 
 
 def _recording(data: bytes) -> None:
-    left, decoder = bytearray(data), Decoder("fuzz")
+    left, decoder = bytearray(data), BlockDecoder("fuzz")
 
     def read(size: int) -> bytes:
         taken = bytes(left[:size])
@@ -94,7 +96,7 @@ def _capture(data: bytes) -> None:
 
 
 def _state(data: bytes) -> None:
-    wire.decode_json(wire.State, data)
+    wire.decode_json(wire.GatewayState, data)
 
 
 def _link(data: bytes) -> None:

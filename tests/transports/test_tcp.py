@@ -19,7 +19,7 @@ from hilgw.errors import PortError
 from hilgw.transports import accepting
 from hilgw.transports.base import Transport
 from hilgw.transports.tcp import stream as tcp
-from hilgw.transports.tcp.listener import Limits, TcpListener
+from hilgw.transports.tcp.listener import ListenerLimits, TcpListener
 from hilgw.transports.tcp.stream import TcpStream, connect_tcp
 from tests.e2e.running import free_port
 from tests.transports.rig import (
@@ -32,7 +32,7 @@ from tests.transports.rig import (
 class Server:
     """A listener that keeps its clients."""
 
-    def __init__(self, host: str, limits: Limits) -> None:
+    def __init__(self, host: str, limits: ListenerLimits) -> None:
         self.listener = TcpListener(host, 0, self._accept, limits=limits)
         self.clients: list[Client] = []
         self.peers: list[str] = []
@@ -51,8 +51,10 @@ class Server:
 
 
 @asynccontextmanager
-async def serving(host: str = "127.0.0.1", limits: Limits | None = None) -> AsyncIterator[Server]:
-    server = Server(host, limits or Limits())
+async def serving(
+    host: str = "127.0.0.1", limits: ListenerLimits | None = None
+) -> AsyncIterator[Server]:
+    server = Server(host, limits or ListenerLimits())
     await server.listener.start()
     try:
         yield server
@@ -167,7 +169,7 @@ async def test_a_port_in_use() -> None:
 
 
 async def test_no_more_clients_than_allowed(path: str) -> None:
-    async with serving(limits=Limits(clients=3)) as server:
+    async with serving(limits=ListenerLimits(clients=3)) as server:
         peers = []
         for count in range(1, 6):
             peers.append(server.connect())
@@ -183,7 +185,7 @@ async def test_no_more_clients_than_allowed(path: str) -> None:
 
 
 async def test_a_client_replaces_the_oldest_where_that_is_asked_for(path: str) -> None:
-    async with serving(limits=Limits(clients=3, replaces=True)) as server:
+    async with serving(limits=ListenerLimits(clients=3, replaces=True)) as server:
         peers = []
         for count in range(1, 7):
             peers.append(server.connect())
@@ -202,7 +204,7 @@ async def test_a_client_replaces_the_oldest_where_that_is_asked_for(path: str) -
 
 
 async def test_one_address_does_not_take_all_places(path: str) -> None:
-    async with serving(limits=Limits(clients=10, per_address=2)) as server:
+    async with serving(limits=ListenerLimits(clients=10, per_address=2)) as server:
         peers = [server.connect() for _ in range(5)]
         await until(lambda: server.listener.refused == 3)
         peers.append(server.connect("127.0.0.2"))

@@ -11,7 +11,7 @@ import trustme
 
 from hilgw.errors import PortError
 from hilgw.transports import tls
-from hilgw.transports.tcp.listener import Limits, TcpListener
+from hilgw.transports.tcp.listener import ListenerLimits, TcpListener
 from hilgw.transports.tcp.stream import connect_tcp
 from hilgw.transports.tls import TlsStream
 from tests.transports.rig import ALL_VALUES, Client, until
@@ -42,7 +42,7 @@ async def serving(
             stream.read_bytes = read_bytes
         clients.append(Client(stream))
 
-    limits = Limits(tls_handshake_s=handshake_s)
+    limits = ListenerLimits(tls_handshake_s=handshake_s)
     listener = TcpListener("127.0.0.1", 0, accept, tls=server_side(), limits=limits)
     await listener.start()
     try:

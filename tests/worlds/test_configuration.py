@@ -13,7 +13,7 @@ from hilgw.config.model import GatewayConfig
 from hilgw.errors import ConfigError
 from hilgw.medium.pose import Pose
 from hilgw.worlds import parser, survey
-from hilgw.worlds.configuration import Limits, configuration
+from hilgw.worlds.configuration import ConfigurationLimits, configuration
 from hilgw.worlds.parser import parse
 from tests.work import all_calls
 
@@ -466,7 +466,9 @@ def work_of(body: str) -> tuple[int, str]:
 
     def make() -> None:
         try:
-            configuration(parse(data, "arena.wbt"), "arena.wbt", Limits(100_000, 5_000))
+            configuration(
+                parse(data, "arena.wbt"), "arena.wbt", ConfigurationLimits(100_000, 5_000)
+            )
         except ConfigError as error:
             problems.append(f"{error.where}: {error.what}; {error.fix}")
 

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hilgw.errors import ConfigError
-from hilgw.worlds.nodes import Node, Parameter, Text
+from hilgw.worlds.nodes import Parameter, Text, WorldNode
 from hilgw.worlds.parser import MAX_BYTES, MAX_DEPTH, MAX_NUMBERS, parse
 from tests.cases import cases
 
 HEADER = "#VRML_SIM R2025a utf8\n"
 
 
-def nodes(body: str) -> list[Node]:
+def nodes(body: str) -> list[WorldNode]:
     return parse((HEADER + body).encode(), "w.wbt").nodes
 
 

@@ -15,7 +15,7 @@ from hilgw.adapters.xbee.frames import AtResponse
 from hilgw.adapters.xbee.settings import XBeeSettings
 from hilgw.errors import MismatchError, PeerError
 from hilgw.protocols import dialogue
-from hilgw.protocols.dialogue import LONGEST_ANSWER, AskLine, Pause, Step
+from hilgw.protocols.dialogue import LONGEST_ANSWER, AskLine, DialogueStep, Pause
 
 FIND_TIMEOUT_S = 0.5
 TRIES = 3
@@ -33,7 +33,7 @@ _VALUE = re.compile(rb"\A(?:ERROR|[0-9A-Fa-f]{1,16})\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class AskAt(Step):
+class AskAt(DialogueStep):
     """An AT command in a frame; the answer is an AtResponse."""
 
     name: str
@@ -46,7 +46,7 @@ class AskAt(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class AwaitNetwork(Step):
+class AwaitNetwork(DialogueStep):
     """Wait until the module reports that it has joined or formed its network."""
 
     timeout_s: float

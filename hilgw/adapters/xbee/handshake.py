@@ -23,14 +23,14 @@ from hilgw.adapters.xbee.module import FIRMWARES, RAW_802, ZIGBEE, XBeeModule, h
 from hilgw.adapters.xbee.settings import ModuleChannel, XBeeSettings, normal_address
 from hilgw.errors import MismatchError, PeerError
 from hilgw.framing.lines import LineSplitter
-from hilgw.protocols.dialogue import AskLine, Dialogue, Step, match_line
+from hilgw.protocols.dialogue import AskLine, Dialogue, DialogueStep, match_line
 from hilgw.reasons import PacketRefused
 
 # --- registers of the module ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class RegisterValue:
     """A register's value and its width in bytes; any_set: any value except 0 is accepted."""
 
     value: int
@@ -50,26 +50,26 @@ class Wanted:
 
     read: list[str]
     optional: set[str] = field(default_factory=set)
-    wanted: dict[str, Value] = field(default_factory=dict)
+    wanted: dict[str, RegisterValue] = field(default_factory=dict)
 
 
 def wanted_registers(settings: XBeeSettings, common: StationSettings) -> Wanted:
     registers = _of_firmware(settings, common)
     wanted = registers.wanted
     if settings.pan_id is not None:
-        wanted["ID"] = Value(settings.pan_id, 2)
+        wanted["ID"] = RegisterValue(settings.pan_id, 2)
     if settings.extended_pan_id is not None:
-        wanted["ID"] = Value(settings.extended_pan_id, 8)
+        wanted["ID"] = RegisterValue(settings.extended_pan_id, 8)
     if settings.my_address is not None:
-        wanted["MY"] = Value(settings.my_address, 2)
+        wanted["MY"] = RegisterValue(settings.my_address, 2)
     if settings.endpoints is not None:
-        wanted["AO"] = Value(1, 1, any_set=True)
+        wanted["AO"] = RegisterValue(1, 1, any_set=True)
     if settings.api_mode == 0:
         high, low = divmod(int(normal_address(settings.destination), 16), 1 << 32)
-        wanted["DH"], wanted["DL"] = Value(high, 4), Value(low, 4)
+        wanted["DH"], wanted["DL"] = RegisterValue(high, 4), RegisterValue(low, 4)
         registers.read.extend(("DH", "DL"))
     if common.rtscts:
-        wanted["D7"] = wanted["D6"] = Value(1, 1)
+        wanted["D7"] = wanted["D6"] = RegisterValue(1, 1)
         registers.read.extend(("D7", "D6"))
     return registers
 
@@ -78,9 +78,9 @@ def _of_firmware(settings: XBeeSettings, common: StationSettings) -> Wanted:
     explicit = ["AO"] if settings.api_mode else []
     if settings.firmware == "zigbee":  # CH is the network's and read once it has been joined
         return Wanted(["ID", *explicit])
-    wanted: dict[str, Value] = {}
+    wanted: dict[str, RegisterValue] = {}
     if isinstance(settings.mapping, ModuleChannel):
-        wanted["CH"] = Value(common.channel, 1)
+        wanted["CH"] = RegisterValue(common.channel, 1)
     if settings.firmware == "digimesh":  # 900 MHz parts hop and have no CH
         return Wanted(["CH", "ID", *explicit], {"CH", "AO"}, wanted)
     return Wanted(["MY", "CH", "ID"], wanted=wanted)
@@ -315,7 +315,7 @@ class XBeeHandshake(Dialogue[Event, Answer, XBeeModule]):
         self._lines.feed(rest)
         return []
 
-    def _question(self, step: Step, attempt: int) -> Event | None:
+    def _question(self, step: DialogueStep, attempt: int) -> Event | None:
         self._lines.clear()
         if isinstance(step, AskLine):
             return Write(step.text)

@@ -26,7 +26,7 @@ from hilgw.protocols.webots.device_messages import (
     SetChannel,
     SetLed,
     SetSamplingPeriod,
-    Value,
+    ValueMessage,
     Values,
 )
 from hilgw.protocols.webots.queues import EmitterQueue, WaitingCommands
@@ -80,7 +80,7 @@ class SensorState(State):
             self.put(SetSamplingPeriod(self.tag, period))
 
     def apply(self, message: Any) -> None:
-        if isinstance(message, Value):
+        if isinstance(message, ValueMessage):
             self.value = message.value
         elif isinstance(message, Values | Quaternion):
             self.value = message.values
@@ -178,7 +178,7 @@ class MotorState(State):
             self.position = self.velocity = self.acceleration = self.available = math.nan
 
     def apply(self, message: Any) -> None:
-        if isinstance(message, Value):
+        if isinstance(message, ValueMessage):
             self.feedback = message.value
             return
         super().apply(message)

@@ -24,7 +24,7 @@ from hilgw.control.events import (
     MotorField,
     Outcome,
     PacketOut,
-    Refused,
+    RefusedRequest,
     StopReason,
     Write,
 )
@@ -202,10 +202,10 @@ def counted(counts: Counter[str], refusal: Refusal) -> Refusal:
     return refusal
 
 
-def refused(counts: Counter[str], index: int | None, reason: str, text: str) -> Refused:
+def refused(counts: Counter[str], index: int | None, reason: str, text: str) -> RefusedRequest:
     """Count a request that the session refuses, and return what it reports."""
     counts[f"refused_{reason}"] += 1
-    return Refused(index, reason, text)
+    return RefusedRequest(index, reason, text)
 
 
 class Phase(Enum):

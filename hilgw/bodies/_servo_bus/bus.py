@@ -5,17 +5,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hilgw.bodies._servo_bus.kind import ServoKind, Status
+from hilgw.bodies._servo_bus.kind import ServoAnswer, ServoKind
 from hilgw.control.exchange import Exchange, Question
 from hilgw.units import NS_PER_MS
 
-Answered = Callable[[Status, int], None]
+Answered = Callable[[ServoAnswer, int], None]
 STATUS_BYTES = 11  # without data, at most
 QUIET_NS = 100 * NS_PER_MS  # after a fence without an answer: no late one comes any more
 
 
 @dataclass(slots=True, eq=False)
-class Transaction(Question[Status]):
+class Transaction(Question[ServoAnswer]):
     """A request.
 
     numbers: the servos whose answers are missing. answered: called for each answer, with the time.
@@ -32,7 +32,7 @@ class Transaction(Question[Status]):
     def answer_bytes(self) -> int:
         return len(self.numbers) * (STATUS_BYTES + self.data_bytes)
 
-    def take(self, answer: Status) -> bool:
+    def take(self, answer: ServoAnswer) -> bool:
         if answer.number not in self.numbers:
             return False
         if len(answer.data) != self.data_bytes and (self.is_fence or not answer.error):
@@ -45,7 +45,7 @@ class Transaction(Question[Status]):
         return not self.numbers
 
 
-class Bus(Exchange[Transaction, Status]):
+class Bus(Exchange[Transaction, ServoAnswer]):
     """Requests in their order.
 
     lag_ns: the time of the last answers without their bytes. free_ns: when the line has carried all
@@ -109,7 +109,7 @@ class Bus(Exchange[Transaction, Status]):
                 self._alive = request.numbers[-1]  # one before it keeps the others waiting
         return lost
 
-    def take(self, answer: Status, now: int) -> tuple[Transaction, list[Transaction]] | None:
+    def take(self, answer: ServoAnswer, now: int) -> tuple[Transaction, list[Transaction]] | None:
         taken = super().take(answer, now)
         if taken is None:
             self.late(1, now)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from hilgw.bodies._servo_bus.bus import Bus, Transaction
-from hilgw.bodies._servo_bus.kind import ServoKind, Status
+from hilgw.bodies._servo_bus.kind import ServoAnswer, ServoKind
 from hilgw.bodies._servo_bus.servo import Servo
 
 Refused = Callable[[Servo, str, int], None]
@@ -105,7 +105,7 @@ class Goals:
         self._bus.add(Transaction(request, [servo.number], answered, vital=servo.number))
 
     def _written(
-        self, servo: Servo, register: int, amount: int, last: bool, status: Status, now: int
+        self, servo: Servo, register: int, amount: int, last: bool, status: ServoAnswer, now: int
     ) -> None:
         if not status.error:
             servo.written(register, amount, last=last)

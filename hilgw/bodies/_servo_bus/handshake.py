@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from hilgw.bodies._servo_bus.bus import Bus, Transaction
-from hilgw.bodies._servo_bus.kind import ServoKind, Status
+from hilgw.bodies._servo_bus.kind import ServoAnswer, ServoKind
 from hilgw.bodies._servo_bus.servo import Servo
 from hilgw.bodies._servo_bus.settings import HOLD
 from hilgw.control.events import ProtocolFailure
-from hilgw.protocols.dialogue import Dialogue, Script, Step
+from hilgw.protocols.dialogue import Dialogue, DialogueStep, Script
 
 
 @dataclass(frozen=True, slots=True)
-class Ask(Step):
+class Ask(DialogueStep):
     """A request to one servo, whose answer has this many data bytes. The bus limits the time."""
 
     servo: Servo
@@ -27,7 +27,7 @@ class Ask(Step):
     size: int
 
 
-class Handshake(Dialogue[Transaction | ProtocolFailure, Status, None]):
+class Handshake(Dialogue[Transaction | ProtocolFailure, ServoAnswer, None]):
     """models: of the servos that have answered.
 
     failure: a servo is another one than configured. setups: the first register of
@@ -70,11 +70,11 @@ class Handshake(Dialogue[Transaction | ProtocolFailure, Status, None]):
         if not self.over:
             self._put(self.answer(None, now))
 
-    def _transaction(self, step: Step, attempt: int) -> Transaction:
+    def _transaction(self, step: DialogueStep, attempt: int) -> Transaction:
         assert isinstance(step, Ask)
         return Transaction(step.request, [step.servo.number], self._answered, step.size)
 
-    def _answered(self, status: Status, now: int) -> None:
+    def _answered(self, status: ServoAnswer, now: int) -> None:
         self._put(self.answer(status, now))
 
     def _put(self, events: list[Transaction | ProtocolFailure]) -> None:
@@ -103,7 +103,7 @@ class Handshake(Dialogue[Transaction | ProtocolFailure, Status, None]):
     def _secured(self, servo: Servo) -> bytes:
         """Return the packets after which it stands, also when this computer stops if it can."""
 
-    def _questions(self) -> Script[Transaction | ProtocolFailure, Status, None]:
+    def _questions(self) -> Script[Transaction | ProtocolFailure, ServoAnswer, None]:
         """Ask all servos for their modes first: a wheel that still turns lets go soon."""
         kind, servos = self._kind, self._servos.values()
         for servo in servos:
@@ -149,7 +149,7 @@ class Handshake(Dialogue[Transaction | ProtocolFailure, Status, None]):
 
     def _release(
         self, servo: Servo, writes: Mapping[int, int]
-    ) -> Script[Transaction | ProtocolFailure, Status, None]:
+    ) -> Script[Transaction | ProtocolFailure, ServoAnswer, None]:
         """Let go with these writes; its torque stays unknown where one has failed."""
         for register, amount in writes.items():
             request = self._kind.write(servo.number, register, amount)

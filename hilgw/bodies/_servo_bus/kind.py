@@ -16,7 +16,7 @@ LONGEST = 256
 Span = tuple[int, int]  # an address, and the bytes from there on
 
 
-class Status(NamedTuple):
+class ServoAnswer(NamedTuple):
     """The answer of one servo. error: its number; alert: it has a hardware error."""
 
     number: int
@@ -99,7 +99,7 @@ class ServoKind(ABC):
         """Return the checksum of a packet, from its header on."""
 
     @abstractmethod
-    def status(self, data: bytes) -> Status | None:
+    def status(self, data: bytes) -> ServoAnswer | None:
         """Return what a whole packet reports; None: it is of another kind."""
 
     @abstractmethod
@@ -171,7 +171,7 @@ class StatusReader:
     def clear(self) -> None:
         self._buffer.clear()
 
-    def feed(self, data: bytes) -> list[Status]:
+    def feed(self, data: bytes) -> list[ServoAnswer]:
         self._buffer += data
         answers = []
         while (whole := self._next()) is not None:

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import product
 
 from hilgw.bodies._servo_bus.bus import Bus, Transaction
-from hilgw.bodies._servo_bus.kind import ServoKind, Status
+from hilgw.bodies._servo_bus.kind import ServoAnswer, ServoKind
 from hilgw.bodies._servo_bus.servo import Servo
 from hilgw.units import NS_PER_MS
 
@@ -79,7 +79,7 @@ class ReadBack:
             numbers.pop()
         return False
 
-    def _compare(self, register: int, status: Status, now: int) -> None:
+    def _compare(self, register: int, status: ServoAnswer, now: int) -> None:
         if not status.data:
             return
         servo, number = self._servos[status.number], status.data[0]
@@ -126,7 +126,7 @@ class Faults:
             return True
         return False
 
-    def read(self, servo: Servo, status: Status) -> bool:
+    def read(self, servo: Servo, status: ServoAnswer) -> bool:
         """Take the register of this servo; return whether its value has changed."""
         if not status.data or servo.number not in self._present:
             return False

@@ -13,7 +13,7 @@ from hilgw.bodies._common.session import Phase, RobotSession
 from hilgw.bodies._servo_bus.bus import Bus, Transaction
 from hilgw.bodies._servo_bus.goals import Goals
 from hilgw.bodies._servo_bus.handshake import Handshake
-from hilgw.bodies._servo_bus.kind import ServoKind, Status, StatusReader
+from hilgw.bodies._servo_bus.kind import ServoAnswer, ServoKind, StatusReader
 from hilgw.bodies._servo_bus.read_back import CYCLE_NS, Faults, ReadBack
 from hilgw.bodies._servo_bus.servo import Servo
 from hilgw.bodies._servo_bus.settings import devices_of, servos_of
@@ -124,7 +124,7 @@ class ServoBusSession(RobotSession):
             self._proceed(now)
         return self._flush(now)
 
-    def _take(self, servo: Servo, status: Status, now: int) -> None:
+    def _take(self, servo: Servo, status: ServoAnswer, now: int) -> None:
         """Note that a servo is there if it answers in time: one that is late leaves us blind."""
         taken = self._bus.take(status, now)
         if taken is None:
@@ -292,7 +292,7 @@ class ServoBusSession(RobotSession):
                 if servo in self._faults:
                     self._ask_error(servo)
 
-    def _position(self, status: Status, now: int) -> None:
+    def _position(self, status: ServoAnswer, now: int) -> None:
         servo = self._by_number[status.number]
         if status.error:
             return
@@ -320,7 +320,7 @@ class ServoBusSession(RobotSession):
         request = self._kind.read(servo.number, self._kind.hardware_error, 1)
         self._bus.add(Transaction(request, [servo.number], self._hardware_error, 1))
 
-    def _hardware_error(self, status: Status, now: int) -> None:
+    def _hardware_error(self, status: ServoAnswer, now: int) -> None:
         servo = self._by_number[status.number]
         if self._faults.read(servo, status):
             self._events.append(Notice(self._faults.words(servo), once=False))

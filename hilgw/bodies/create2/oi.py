@@ -23,7 +23,7 @@ OVERCURRENT, MODE = 14, 35
 LEFT_ENCODER, RIGHT_ENCODER = 43, 44
 
 
-class Source(NamedTuple):
+class SensorField(NamedTuple):
     """A number in a sensor packet. bit: of a packet of flags, -1 for the whole packet."""
 
     packet: int
@@ -40,41 +40,41 @@ SIZES = {
     for packet in range(7, 59)
 }
 SIGNED = {23, 24}
-SOURCES: dict[str, Source] = {
-    "bump_right": Source(7, 0),
-    "bump_left": Source(7, 1),
-    "wheel_drop_right": Source(7, 2),
-    "wheel_drop_left": Source(7, 3),
-    "wall": Source(8),
-    "cliff_left": Source(9),
-    "cliff_front_left": Source(10),
-    "cliff_front_right": Source(11),
-    "cliff_right": Source(12),
-    "virtual_wall": Source(13),
-    "dirt": Source(15),
-    "infrared": Source(17),
-    "infrared_left": Source(52),
-    "infrared_right": Source(53),
-    "buttons": Source(18),
-    "charging_state": Source(21),
-    "voltage": Source(22),
-    "current": Source(23),
-    "temperature": Source(24),
-    "battery_charge": Source(25),
-    "battery_capacity": Source(26),
-    "wall_signal": Source(27),
-    "cliff_left_signal": Source(28),
-    "cliff_front_left_signal": Source(29),
-    "cliff_front_right_signal": Source(30),
-    "cliff_right_signal": Source(31),
-    "home_base": Source(34, 1),
-    "light_bump_left": Source(46),
-    "light_bump_front_left": Source(47),
-    "light_bump_center_left": Source(48),
-    "light_bump_center_right": Source(49),
-    "light_bump_front_right": Source(50),
-    "light_bump_right": Source(51),
-    "stasis": Source(58, 0),
+SOURCES: dict[str, SensorField] = {
+    "bump_right": SensorField(7, 0),
+    "bump_left": SensorField(7, 1),
+    "wheel_drop_right": SensorField(7, 2),
+    "wheel_drop_left": SensorField(7, 3),
+    "wall": SensorField(8),
+    "cliff_left": SensorField(9),
+    "cliff_front_left": SensorField(10),
+    "cliff_front_right": SensorField(11),
+    "cliff_right": SensorField(12),
+    "virtual_wall": SensorField(13),
+    "dirt": SensorField(15),
+    "infrared": SensorField(17),
+    "infrared_left": SensorField(52),
+    "infrared_right": SensorField(53),
+    "buttons": SensorField(18),
+    "charging_state": SensorField(21),
+    "voltage": SensorField(22),
+    "current": SensorField(23),
+    "temperature": SensorField(24),
+    "battery_charge": SensorField(25),
+    "battery_capacity": SensorField(26),
+    "wall_signal": SensorField(27),
+    "cliff_left_signal": SensorField(28),
+    "cliff_front_left_signal": SensorField(29),
+    "cliff_front_right_signal": SensorField(30),
+    "cliff_right_signal": SensorField(31),
+    "home_base": SensorField(34, 1),
+    "light_bump_left": SensorField(46),
+    "light_bump_front_left": SensorField(47),
+    "light_bump_center_left": SensorField(48),
+    "light_bump_center_right": SensorField(49),
+    "light_bump_front_right": SensorField(50),
+    "light_bump_right": SensorField(51),
+    "stasis": SensorField(58, 0),
 }
 
 

@@ -34,7 +34,7 @@ from hilgw.control.odometer import Odometer
 from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import Device, Value
 from hilgw.devices.lookup import look_up
-from hilgw.protocols.dialogue import Dialogue, Pause, Script, Step
+from hilgw.protocols.dialogue import Dialogue, DialogueStep, Pause, Script
 from hilgw.units import NS_PER_MS, NS_PER_S, earliest, s_to_ns
 
 # After Start, which ends every motion, the robot may still send what it was asked for before.
@@ -52,13 +52,13 @@ Frame = dict[int, int]  # the values of its packets
 
 
 @dataclass(frozen=True, slots=True)
-class Ask(Step):
+class Ask(DialogueStep):
     """A question in bytes, which a frame of the stream answers."""
 
     data: bytes
 
 
-def _question(step: Step, attempt: int) -> Event | None:
+def _question(step: DialogueStep, attempt: int) -> Event | None:
     return Write(step.data) if isinstance(step, Ask) else None
 
 
@@ -89,12 +89,12 @@ class Create2Session(WheeledSession):
 
     def _bind_sensors(self) -> None:
         sensors = sensors_of(self._settings)
-        self._sources: dict[int, oi.Source] = {}
+        self._sources: dict[int, oi.SensorField] = {}
         self._tables = {}
         encoders = {LEFT_POSITION: oi.LEFT_ENCODER, RIGHT_POSITION: oi.RIGHT_ENCODER}
         for device in self.devices:
             if device.name in encoders:
-                self._sources[device.index] = oi.Source(encoders[device.name])
+                self._sources[device.index] = oi.SensorField(encoders[device.name])
                 self._odometers[device.index] = Odometer(0x10000, start=0)
             elif device.name in sensors:
                 sensor = sensors[device.name]
@@ -243,7 +243,7 @@ class Create2Session(WheeledSession):
     def faults(self) -> list[str]:
         return [_words(name) for name, bit in OVERCURRENTS.items() if bit & self._overcurrent]
 
-    def _value(self, index: int, source: oi.Source, raw: int) -> Value:
+    def _value(self, index: int, source: oi.SensorField, raw: int) -> Value:
         if index in self._odometers:
             return self._odometers[index].read(raw) * self._rad_per_count
         number = raw if source.bit < 0 else raw >> source.bit & 1

@@ -11,8 +11,8 @@ from hilgw.bodies._servo_bus.kind import (
     LONGEST as LONGEST,
     PING as PING,
     Series,
+    ServoAnswer as ServoAnswer,
     ServoKind,
-    Status as Status,
     StatusReader as StatusReader,
 )
 from hilgw.framing.crc import named
@@ -84,11 +84,11 @@ class Dynamixel(ServoKind):
         data = self.header + bytes((number,)) + (len(body) + 2).to_bytes(2, "little") + body
         return data + self.checksum(data)
 
-    def status(self, data: bytes) -> Status | None:
+    def status(self, data: bytes) -> ServoAnswer | None:
         if data[7] != STATUS or len(data) < self.status_bytes:
             return None
         rest = data[8:-2].replace(b"\xff\xff\xfd\xfd", b"\xff\xff\xfd")
-        return Status(data[4], rest[0] & 0x7F, bool(rest[0] & ALERT), rest[1:])
+        return ServoAnswer(data[4], rest[0] & 0x7F, bool(rest[0] & ALERT), rest[1:])
 
     def value(self, register: int, amount: int) -> bytes:
         size = self.sizes[register]

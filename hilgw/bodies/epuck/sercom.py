@@ -173,7 +173,7 @@ def acceleration(raw: tuple[int, ...], model: str) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SercomAnswer:
     """What a robot answered. selector: None where it was not answered."""
 
     version: str
@@ -191,7 +191,7 @@ class Found:
 
 def handshake(
     seen: deque[bytes], answer_s: float, *, at_first: bool
-) -> LineScript[Event, Found | None]:
+) -> LineScript[Event, SercomAnswer | None]:
     """Stop the robot, and ask for its identity.
 
     None: it is silent, or what comes is not text.
@@ -214,7 +214,7 @@ def handshake(
     if (yield AskLine(QUIET, QUIET_ANSWER, timeout_s=line_s, tries=TRIES)) is None:
         return None
     yield Pause(SETTLE_S)
-    return Found(
+    return SercomAnswer(
         printable(asked[1]),
         "" if hardware is None else printable(hardware[1]),
         None if selector is None else int(selector[1]),
@@ -260,7 +260,7 @@ class Fence(Question[bytes]):
 
 
 @dataclass(slots=True, eq=False)
-class Request(Question[bytes]):
+class SercomRequest(Question[bytes]):
     """A request that was written.
 
     letters: its commands that are answered, the speeds last. speeds: those that the robot has then.

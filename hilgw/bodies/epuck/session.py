@@ -13,7 +13,7 @@ from typing import Any
 from hilgw.bodies._common.session import Phase
 from hilgw.bodies._common.wheels import WheeledSession
 from hilgw.bodies.epuck import sercom
-from hilgw.bodies.epuck.sercom import Fence, Found, Numbers, Request, handshake
+from hilgw.bodies.epuck.sercom import Fence, Numbers, SercomAnswer, SercomRequest, handshake
 from hilgw.bodies.epuck.settings import (
     LEDS,
     MOTORS,
@@ -58,7 +58,7 @@ class EPuckSession(WheeledSession):
         self._settings = settings
         self._byte_ns = 10 * NS_PER_S // settings.baudRate
         times = self._byte_ns, ms_to_ns(settings.answer_ms), s_to_ns(sercom.SETTLE_S)
-        self._exchange: Exchange[Request | Fence, bytes] = Exchange(self.counts, *times)
+        self._exchange: Exchange[SercomRequest | Fence, bytes] = Exchange(self.counts, *times)
         self._period_ns = ms_to_ns(settings.period_ms)
         self._silence_ns = s_to_ns(settings.silence_s)
         self._dialogue: LineDialogue[Event, Any] | None = None
@@ -71,7 +71,7 @@ class EPuckSession(WheeledSession):
         self._lines = LineSplitter(sercom.LINE_ENDS, sercom.LONGEST_LINE, keeps_tail=True)
         self._lines_seen: deque[bytes] = deque(maxlen=8)  # lines in a handshake
         self._unasked = b""  # the end of what came without a request
-        self._found: Found | None = None
+        self._found: SercomAnswer | None = None
         self._ground_values = sercom.GROUND_VALUES[0]
         self._forget()
 
@@ -124,7 +124,7 @@ class EPuckSession(WheeledSession):
             return self._follow(self._dialogue.expire(now), now)
         for lost in self._exchange.end_late(now):
             is_check = self._phase is Phase.CHECK
-            if is_check and isinstance(lost, Request) and lost.count_ground():
+            if is_check and isinstance(lost, SercomRequest) and lost.count_ground():
                 self._exchange.clear()  # whole: its size was not known, and the robot is silent
                 return self._answered(lost, now)
             return self._missed(now)
@@ -168,7 +168,7 @@ class EPuckSession(WheeledSession):
         if events and isinstance(events[-1], ProtocolFailure):
             self._phase = Phase.CLOSED
             return events
-        if isinstance(result, Found):
+        if isinstance(result, SercomAnswer):
             self._found, self._phase = result, Phase.CHECK
             self._at_first = False
             self._sent, self._shown = (0, 0), dict.fromkeys(self._lights, 0)
@@ -200,7 +200,7 @@ class EPuckSession(WheeledSession):
     def _begin_exchange(self, letters: str, indices: list[int], now: int) -> list[Event]:
         request = self._changes() + sercom.ask(letters)
         ground_values, echo = self._ground_values, self._has_echo
-        question = Request(request, letters, self._sent, indices, ground_values, echo)
+        question = SercomRequest(request, letters, self._sent, indices, ground_values, echo)
         self._exchange.asked(question, now)
         self._begun_ns = now
         # A controller that has just commanded does so again after its step: wait for that.
@@ -231,7 +231,7 @@ class EPuckSession(WheeledSession):
     def _ask_if_due(self, now: int) -> list[Event]:
         return self._ask(now) if now >= max(self._due_ns, self._exchange.silent_ns) else []
 
-    def _answered(self, exchange: Request, now: int) -> list[Event]:
+    def _answered(self, exchange: SercomRequest, now: int) -> list[Event]:
         values = exchange.values()
         if values is None:
             self.counts["damaged"] += 1
@@ -260,7 +260,7 @@ class EPuckSession(WheeledSession):
             events.append(Notice(EPUCK2_ADVICE))
         return events
 
-    def _too_slow(self, exchange: Request) -> Event:
+    def _too_slow(self, exchange: SercomRequest) -> Event:
         count = len(exchange.request) + exchange.answer_bytes
         period = self._settings.period_ms
         return Notice(

@@ -17,8 +17,8 @@ from hilgw.bodies._servo_bus.kind import (
     LONGEST as LONGEST,
     PING as PING,
     Series,
+    ServoAnswer as ServoAnswer,
     ServoKind,
-    Status as Status,
     StatusReader as StatusReader,
 )
 
@@ -82,12 +82,12 @@ class Feetech(ServoKind):
         data = self.header + bytes((number, len(parameters) + 2, instruction)) + parameters
         return data + self.checksum(data)
 
-    def status(self, data: bytes) -> Status | None:
+    def status(self, data: bytes) -> ServoAnswer | None:
         """Return the answer. Its error byte is the state of the servo: no answer is a refusal."""
         number, error, rest = data[2], data[4], data[5:-1]
         if number == BROADCAST or len(rest) in ECHOES:
             return None
-        return Status(number, 0, error != 0, rest)
+        return ServoAnswer(number, 0, error != 0, rest)
 
     def value(self, register: int, amount: int) -> bytes:
         """Return a number with its sign in bit 15."""

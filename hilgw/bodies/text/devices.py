@@ -4,7 +4,12 @@ import math
 from collections.abc import Mapping
 
 from hilgw.bodies.text.lines import Sendable, number_of, sendable
-from hilgw.bodies.text.settings import Request, TextBodySettings, TextSensor, groups_of_sensor
+from hilgw.bodies.text.settings import (
+    DeclaredRequest,
+    TextBodySettings,
+    TextSensor,
+    groups_of_sensor,
+)
 from hilgw.control.odometer import Odometer
 from hilgw.devices.kinds import Device, Devices, Value
 from hilgw.devices.lookup import look_up
@@ -55,7 +60,7 @@ class RequestLine:
     """A line that asks for sensors. due_ns: when it is sent next, if one of them is enabled."""
 
     def __init__(
-        self, settings: Request, sensors: list[Sensor], end: bytes, failed: str, own_ns: int
+        self, settings: DeclaredRequest, sensors: list[Sensor], end: bytes, failed: str, own_ns: int
     ) -> None:
         self.line: Sendable = sendable(settings, end, failed)
         self.data = self.line.filled({})

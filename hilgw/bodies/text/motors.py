@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from enum import Enum
 
 from hilgw.bodies.text.lines import PLACEHOLDER, Sendable, sendable
-from hilgw.bodies.text.settings import Motion, TextBodySettings, TextMotor
+from hilgw.bodies.text.settings import DeclaredMotion, TextBodySettings, TextMotor
 from hilgw.control.events import Command, MotorCommand, MotorField, MotorSettings
 from hilgw.control.limits import Slew
 from hilgw.devices.kinds import Device, Devices, Refusal
@@ -16,7 +16,7 @@ VELOCITY = "velocity"  # the placeholder
 LARGEST_NUMBER = 1e15  # on a line
 
 
-class Motor(Slew):
+class SlewingMotor(Slew):
     """value: a velocity in rad/s or m/s; with position control the largest.
 
     target: the position that was commanded since the last stop, None without one. sent: how its
@@ -121,7 +121,9 @@ class MotionLine:
     obeyed them.
     """
 
-    def __init__(self, settings: Motion, motors: dict[str, Motor], end: bytes, failed: str) -> None:
+    def __init__(
+        self, settings: DeclaredMotion, motors: dict[str, SlewingMotor], end: bytes, failed: str
+    ) -> None:
         self.line: Sendable = sendable(settings, end, failed, fills=True)
         names = PLACEHOLDER.findall(settings.send)
         self.motors = [motors[name] for name in names if name in motors]
@@ -189,11 +191,11 @@ class Motions:
     def __init__(
         self, settings: TextBodySettings, devices: Devices, end: bytes, zeros: Mapping[str, float]
     ) -> None:
-        named: dict[str, Motor] = {}
+        named: dict[str, SlewingMotor] = {}
         for name, motor_settings in settings.motors.items():
             device = devices.by_name(name)
             assert device is not None
-            named[name] = Motor(device, motor_settings, zeros)
+            named[name] = SlewingMotor(device, motor_settings, zeros)
         self.motors = {motor.device.index: motor for motor in named.values()}
         self.stops = [sendable(each, end, settings.failed) for each in settings.stop]
         self.lines = [MotionLine(each, named, end, settings.failed) for each in settings.commands]
@@ -204,13 +206,13 @@ class Motions:
 
     # --- motions ------------------------------------------------------------------------------
 
-    def command(self, motor: Motor, command: Command, now: int) -> Refusal | None:
+    def command(self, motor: SlewingMotor, command: Command, now: int) -> Refusal | None:
         refusal = motor.command(command, now)
         if refusal is None:
             self._wait(self.line_of[motor.device.index])
         return refusal
 
-    def hold(self, motor: Motor) -> None:
+    def hold(self, motor: SlewingMotor) -> None:
         """Stop one motor: its line is sent with velocity 0.
 
         Or the stop, which holds a position, and then the line again for its other motors.

@@ -11,7 +11,7 @@ from hilgw.bodies._common.missing import ACCELERATION, AVAILABLE, GAINS
 from hilgw.bodies._common.session import Phase, RobotSession
 from hilgw.bodies.text.lines import SHOWN, number_of, shown, splitter, to_bytes
 from hilgw.bodies.text.settings import WORK, TextBodySettings, devices_of
-from hilgw.bodies.text.traffic import Traffic
+from hilgw.bodies.text.traffic import LineTraffic
 from hilgw.control.events import (
     Command,
     Connected,
@@ -42,7 +42,7 @@ class TextBodySession(RobotSession):
     def __init__(self, settings: TextBodySettings) -> None:
         super().__init__(settings, devices_of(settings))
         self._settings = settings
-        self._traffic = Traffic(settings, self.devices, self._always_on, self.counts)
+        self._traffic = LineTraffic(settings, self.devices, self._always_on, self.counts)
         self._reader = splitter(self._traffic.end, settings.longest_line)
         self._setup = Setup(settings, self._traffic)
         self._restarted, self._ignored = (
@@ -227,7 +227,7 @@ class Setup(LineDialogue[Event, str | None]):
     work zero, by motor.
     """
 
-    def __init__(self, settings: TextBodySettings, traffic: Traffic) -> None:
+    def __init__(self, settings: TextBodySettings, traffic: LineTraffic) -> None:
         byte_ns = LineSettings(settings.baudRate).duration_ns(1)
         super().__init__(self._steps(), Write, ProtocolFailure, byte_ns)
         self._settings = settings

@@ -65,7 +65,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Motion(Line):
+class DeclaredMotion(Line):
     """A line that moves motors: {NAME} is the number of the motor of that name.
 
     {velocity} is the smallest velocity of the motors with position control that it moves.
@@ -82,7 +82,7 @@ class Motion(Line):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request(Line):
+class DeclaredRequest(Line):
     """A line that asks for sensors: the groups of `expect` are their numbers."""
 
     answer_bytes: int = setting(
@@ -227,7 +227,9 @@ class TextBodySettings(RobotSettings):
         choices=("machine", WORK),
     )
     motors: dict[str, TextMotor] = setting("device name -> motor", default_factory=dict)
-    commands: tuple[Motion, ...] = setting("lines that move the motors: each is in one of them", ())
+    commands: tuple[DeclaredMotion, ...] = setting(
+        "lines that move the motors: each is in one of them", ()
+    )
     stop: tuple[Line, ...] = setting(
         "lines that stop all motors, in whatever they do; needed where there are motors", ()
     )
@@ -238,7 +240,7 @@ class TextBodySettings(RobotSettings):
         ge=1,
         le=10,
     )
-    requests: tuple[Request, ...] = setting(
+    requests: tuple[DeclaredRequest, ...] = setting(
         "lines that ask for sensors, in this order; one without an enabled sensor is not sent", ()
     )
     unasked: tuple[Unasked, ...] = setting(

@@ -32,7 +32,7 @@ class TextRobotRefused(RequestReason):
     NO_NUMBER = "no_number", "an answer of the robot has no finite number for a sensor"
 
 
-class Traffic:
+class LineTraffic:
     """end: of a line.
 
     exchange: nothing but a stop is written in its silence. counts: those of the session.

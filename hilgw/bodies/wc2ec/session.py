@@ -73,7 +73,7 @@ class Wc2ecBodySession(MotorSession):
         line = LineSettings(settings.baudRate)
         self._silence_ns = line.patience_ns(wc2ec.LONGEST_FRAME, settings.silence_s)
         layouts = wc2ec.Layouts(version, types=settings.wc2ec_types, extensions=settings.extensions)
-        self._link = wc2ec.Link(wc2ec.Side.WEBOTS, layouts, framing, self._silence_ns)
+        self._link = wc2ec.Wc2ecLink(wc2ec.Side.WEBOTS, layouts, framing, self._silence_ns)
         self._types: dict[int, int] = {}
         self._motors = Motors(original_peer=settings.original_peer)
         self._registrations = Registrations(None if framing is None else line)

@@ -22,7 +22,7 @@ from hilgw.protocols.webots.device_messages import (
 )
 
 
-class Motor:
+class WebotsMotor:
     """One motor. velocity: as commanded last, which a stop does not change."""
 
     def __init__(self, device: Device, configuration: MotorConfiguration) -> None:

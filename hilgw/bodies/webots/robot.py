@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from hilgw.bodies.webots.motors import Motor
+from hilgw.bodies.webots.motors import WebotsMotor
 from hilgw.bodies.webots.settings import LONGEST_STEP_MS, WebotsBodySettings
 from hilgw.control.events import (
     BrakeDamping,
@@ -55,6 +55,7 @@ from hilgw.protocols.webots.device_messages import (
     BrakeCommand,
     DistanceSensorConfiguration,
     EmitterConfiguration,
+    EmitterSend,
     GpsConfiguration,
     GpsValues,
     InertialUnitConfiguration,
@@ -63,7 +64,6 @@ from hilgw.protocols.webots.device_messages import (
     Quaternion,
     Receive,
     ReceiverConfiguration,
-    Send,
     SetChannel,
     SetFeedbackPeriod,
     SetForce,
@@ -73,7 +73,7 @@ from hilgw.protocols.webots.device_messages import (
     SetVelocity,
     TableConfiguration,
     TouchSensorConfiguration,
-    Value,
+    ValueMessage,
     Values,
 )
 from hilgw.protocols.webots.errors import ProtocolError, WebotsRefused
@@ -95,7 +95,7 @@ class WebotsRobot:
     def __init__(self, settings: WebotsBodySettings, version: str) -> None:
         self.devices = Devices()
         self.codec = Codec(version)
-        self.motors: dict[int, Motor] = {}
+        self.motors: dict[int, WebotsMotor] = {}
         self.emitters: dict[int, EmitterQueue] = {}
         self.step_ms = 0
         self.time_s = 0.0
@@ -166,7 +166,7 @@ class WebotsRobot:
         self.devices.add(device)
         match message:
             case MotorConfiguration() if device.role == MOTOR:
-                self.motors[index] = Motor(device, message)
+                self.motors[index] = WebotsMotor(device, message)
             case EmitterConfiguration():
                 queue = EmitterQueue(message.tag, cap_bytes=CAP_BYTES, cap_packets=CAP_PACKETS)
                 queue.follow(message)
@@ -195,7 +195,7 @@ class WebotsRobot:
         match message:
             case Time(time):
                 self.time_s = time
-            case Value(tag, value):
+            case ValueMessage(tag, value):
                 index = tag - 1
                 if index in self.motors:
                     return MotorFeedback(index, value)
@@ -249,7 +249,7 @@ class WebotsRobot:
         """
         return [each for motor in self.motors.values() for each in motor.stopping()]
 
-    def leaving(self, step_ms: int) -> list[Send]:
+    def leaving(self, step_ms: int) -> list[EmitterSend]:
         """Return the packets that leave with a request of a step of this duration."""
         room, packets = REQUEST_BYTES, []
         for emitter in self.emitters.values():

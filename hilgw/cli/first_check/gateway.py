@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 from hilgw.api import Robot
 from hilgw.api.connection import Closed, Connection
 from hilgw.api.session import Session
-from hilgw.cli.first_check.motors import Motor
+from hilgw.cli.first_check.motors import CheckedMotor
 from hilgw.client import Gateway as Running
 from hilgw.client.arming import arm, disarm
 from hilgw.client.control_paths import live_sockets
@@ -59,7 +59,7 @@ class GatewayRobot:
     the gateway does not confirm.
     """
 
-    motors: Sequence[Motor] = ()
+    motors: Sequence[CheckedMotor] = ()
 
     def __init__(self, name: str, settings: Any, command: Sequence[str]) -> None:
         """Create it with the settings of its body.
@@ -163,14 +163,14 @@ class GatewayRobot:
         with redirect_stderr(StringIO()):
             return self._api.step() >= 0
 
-    def drive(self, motor: Motor, velocity: float, position: float = math.inf) -> None:
+    def drive(self, motor: CheckedMotor, velocity: float, position: float = math.inf) -> None:
         """Drive the motor with the next step."""
         assert self._api is not None
         device = self._api.devices[motor.name]
         device.setPosition(position)
         device.setVelocity(velocity)
 
-    def position(self, motor: Motor) -> float | None:
+    def position(self, motor: CheckedMotor) -> float | None:
         """Return what its sensor reports; None: nothing."""
         assert self._api is not None
         value = self._api.devices[motor.sensor].getValue() if motor.sensor else math.nan
@@ -202,7 +202,7 @@ class GatewayRobot:
             self._api.close()
             self._api = None
 
-    def _motor(self, device: Any) -> Motor:
+    def _motor(self, device: Any) -> CheckedMotor:
         """Return the motor with the lesser of the limits of the gateway and of the file."""
         limits: MotorLimits = self._settings.limits.get(device.name, NO_LIMITS)
         low, high = limits.bounds("position")
@@ -215,7 +215,7 @@ class GatewayRobot:
         sensor = device.position_sensor
         if sensor is not None:
             sensor.enable(int(self._api.basic_time_step) if self._api else 0)
-        return Motor(
+        return CheckedMotor(
             device.name,
             "m" if device.type == device.LINEAR else "rad",
             max(slowest, -device.max_velocity),

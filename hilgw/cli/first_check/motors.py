@@ -20,7 +20,7 @@ class Leg(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Motor:
+class CheckedMotor:
     """A motor with its limits.
 
     slowest, fastest: its limits of velocity. unit: rad or m; positions: its limits where it is

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from hilgw.cli.first_check.motors import Leg, Motor
+from hilgw.cli.first_check.motors import CheckedMotor, Leg
 from hilgw.cli.first_check.results import Result, Verdict
 from hilgw.errors import HilgwError
 
@@ -31,13 +31,13 @@ GO, SKIP = "\n", "s"
 NO_ROOM = "its limits leave no room in this direction, or it reports no position"
 
 
-class Step(NamedTuple):
+class CheckStep(NamedTuple):
     """A motion of one motor. during: what is tested while it moves; None: nothing."""
 
     name: str
     expected: str
     question: str
-    motor: Motor
+    motor: CheckedMotor
     sign: int
     during: Callable[[Result], object] | None = None
 
@@ -67,7 +67,7 @@ class FirstCheck:
             self._person.show(str(result))
             yield result
 
-    def _steps(self) -> Iterator[Step]:
+    def _steps(self) -> Iterator[CheckStep]:
         motors = self._robot.motors
         for motor in motors:
             way = "turns for half a second"
@@ -76,7 +76,7 @@ class FirstCheck:
             for sign, word in ((1, "positive"), (-1, "negative")):
                 question = f"Did {motor.name} move in its {word} direction, and stop?"
                 expected = f"{motor.name} {way}, slowly, in its {word} direction, and stops"
-                yield Step(f"{motor.name}, {word}", expected, question, motor, sign)
+                yield CheckStep(f"{motor.name}, {word}", expected, question, motor, sign)
         endless = (motor for motor in motors if motor.positions is None)
         motor = next(endless, motors[0])  # one that is seen for longest
         turns, port = f"{motor.name} moves slowly;", self._robot.port
@@ -98,7 +98,7 @@ class FirstCheck:
         sign = 1 if motor.velocity(1) else -1
         # A mock is in the process that is frozen, and has no cable.
         for name, expected, during in tests[:1] if self._robot.is_mock else tests:
-            yield Step(
+            yield CheckStep(
                 name,
                 expected,
                 f"Did {motor.name} do that, and does it stand still now?",
@@ -109,7 +109,7 @@ class FirstCheck:
 
     # --- one step -----------------------------------------------------------------------------
 
-    def _run(self, step: Step, result: Result) -> None:
+    def _run(self, step: CheckStep, result: Result) -> None:
         robot, person = self._robot, self._person
         person.show(f"\n{step.name}\n  expected: {step.expected}")
         if person.ask("ENTER starts it, and any key stops it; s: skip", GO + SKIP) == SKIP:
@@ -131,7 +131,7 @@ class FirstCheck:
         person.show(f"  {result.sensed() or 'no position sensor'}")
         return self._ask(step.question, result)
 
-    def _first_position(self, motor: Motor) -> float | None:
+    def _first_position(self, motor: CheckedMotor) -> float | None:
         """Return what its sensor reports before the motion.
 
         A slow robot or machine has SENSE_S for the first value. None: nothing.
@@ -143,7 +143,7 @@ class FirstCheck:
                 break
         return position
 
-    def _move(self, step: Step, legs: Sequence[Leg], result: Result) -> None:
+    def _move(self, step: CheckStep, legs: Sequence[Leg], result: Result) -> None:
         """Arm for this motion; disarm at its end, however it ends, which the gateway confirms.
 
         A refused command fails the step.
@@ -178,7 +178,7 @@ class FirstCheck:
                 return False
         return True
 
-    def _stands_still(self, motor: Motor, velocity: float, result: Result) -> None:
+    def _stands_still(self, motor: CheckedMotor, velocity: float, result: Result) -> None:
         """Check that the motor's sensor, if it has one, does not change any more after a stop."""
         robot, began = self._robot, self._robot.now()
         since, reference = began, robot.position(motor)
@@ -196,7 +196,7 @@ class FirstCheck:
             result.measured["stands still, ms"] = (since - began) * 1000
         return None
 
-    def _judge_way(self, step: Step, leg: Leg, result: Result) -> None:
+    def _judge_way(self, step: CheckStep, leg: Leg, result: Result) -> None:
         before, after, *_, last = result.positions
         if before is None or after is None or last is None:
             return result.fail("its sensor reports nothing")
@@ -234,7 +234,7 @@ class FirstCheck:
             result.fail("the gateway woke up, and did not treat the robot as lost")
         self._is_back_disarmed(result)
 
-    def _unplug(self, motor: Motor, result: Result) -> None:
+    def _unplug(self, motor: CheckedMotor, result: Result) -> None:
         """Find out whether the robot drives on alone, which is a fault where it has a watchdog."""
         robot, person = self._robot, self._person
         before = robot.link()

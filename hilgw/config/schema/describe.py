@@ -14,7 +14,7 @@ _WORDS: dict[Any, str] = {str: "text", int: "whole number", float: "number", boo
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Row:
+class SettingRow:
     """A setting: its key (dotted below its part), its allowed values, and its meaning."""
 
     key: str
@@ -40,10 +40,10 @@ class Row:
         return f"{self.doc} [{about}]" if about else self.doc
 
 
-def rows(part: type[Any], prefix: str = "", *, deep: bool = True) -> list[Row]:
+def rows(part: type[Any], prefix: str = "", *, deep: bool = True) -> list[SettingRow]:
     """Return all settings of a dataclass; if `deep`, also those of nested ones, below their key."""
     hints = get_type_hints(part)
-    table: list[Row] = []
+    table: list[SettingRow] = []
     for field in dataclasses.fields(part):
         hint = hints[field.name]
         if is_tag(hint):
@@ -55,9 +55,9 @@ def rows(part: type[Any], prefix: str = "", *, deep: bool = True) -> list[Row]:
     return table
 
 
-def _row(key: str, hint: Any, field: dataclasses.Field[Any]) -> Row:
+def _row(key: str, hint: Any, field: dataclasses.Field[Any]) -> SettingRow:
     metadata = field.metadata
-    return Row(
+    return SettingRow(
         key=key,
         type=" or ".join(map(str, metadata.get("choices", ()))) or type_in_words(hint),
         default=_default(field),
@@ -67,13 +67,13 @@ def _row(key: str, hint: Any, field: dataclasses.Field[Any]) -> Row:
     )
 
 
-def _inner(key: str, hint: Any) -> Iterator[Row]:
+def _inner(key: str, hint: Any) -> Iterator[SettingRow]:
     members: tuple[Any, ...] = get_args(hint) if _is_union(hint) else (hint,)
     classes: list[Any] = [member for member in members if dataclasses.is_dataclass(member)]
     if len(classes) > 1:
         tag, by_name = tags(tuple(classes))
         for name, member in by_name.items():
-            yield Row(f"{key}.{tag}: {name}", "", "", "", "", summary_of(member))
+            yield SettingRow(f"{key}.{tag}: {name}", "", "", "", "", summary_of(member))
             yield from rows(member, f"{key}.")
         return
     for member in classes:

@@ -27,7 +27,7 @@ from hilgw.config.source.syntax import (
     has_bare_braces,
     without_space,
 )
-from hilgw.config.source.text import Lines
+from hilgw.config.source.text import LinePositions
 from hilgw.errors import quoted
 
 HAS_LIBYAML = yaml.__with_libyaml__
@@ -115,7 +115,7 @@ def compose(text: str, file: str) -> Document:
 def compose_with(text: str, file: str, *, fast: bool) -> Document:
     """Compose the nodes of a document, with libyaml if `fast`."""
     document = Document(file)
-    lines = Lines(text, file)
+    lines = LinePositions(text, file)
     loader = _Loader(_libyaml(text) if fast else _Parser(text))
     try:
         root = loader.get_single_node()
@@ -133,7 +133,9 @@ def compose_with(text: str, file: str, *, fast: bool) -> Document:
     return document
 
 
-def _explained(error: Exception, loader: _Loader, lines: Lines) -> tuple[Position, Path, str, str]:
+def _explained(
+    error: Exception, loader: _Loader, lines: LinePositions
+) -> tuple[Position, Path, str, str]:
     if not isinstance(error, yaml.MarkedYAMLError):  # an escape "\\UFFFFFFFF", an endless %YAML
         position = lines.position(loader.index())
         return position, (), "not valid YAML", "write another number or character"
@@ -275,7 +277,10 @@ class _Loader(Composer):
 
 class _Reader:
     def __init__(
-        self, document: Document, lines: Lines, beyond: dict[yaml.Node, tuple[str, str, bool]]
+        self,
+        document: Document,
+        lines: LinePositions,
+        beyond: dict[yaml.Node, tuple[str, str, bool]],
     ) -> None:
         self._document = document
         self._lines = lines

@@ -20,7 +20,7 @@ _WIDE_BOMS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, cod
 _FIX = "save it as UTF-8 text"
 
 
-class Lines:
+class LinePositions:
     """Positions of offsets in a text. Lines end as in editors: LF, CR LF or CR."""
 
     def __init__(self, text: str, file: str) -> None:
@@ -74,7 +74,7 @@ def decode(data: bytes, file: str) -> str:
         text = data.decode()
     except UnicodeDecodeError as error:
         before = data[: error.start].decode()
-        position = Lines(before, file).position(len(before))
+        position = LinePositions(before, file).position(len(before))
         problem = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
         raise ConfigErrors([Diagnostic.at(position, (), problem, _FIX)]) from None
     check_text(text, file)
@@ -84,7 +84,7 @@ def decode(data: bytes, file: str) -> str:
 def check_text(text: str, file: str) -> None:
     """Raise ConfigErrors for characters that no text file has."""
     if strange := NOT_TEXT.search(text):
-        position = Lines(text, file).position(strange.start())
+        position = LinePositions(text, file).position(strange.start())
         problem = f"character U+{ord(strange[0]):04X} is not allowed in a text file"
         raise ConfigErrors([Diagnostic.at(position, (), problem, "delete it, or " + _FIX)])
 

@@ -20,7 +20,7 @@ from hilgw.control.events import (
     PacketOut,
     ProtocolFailure,
     ReceiverSettings,
-    Refused,
+    RefusedRequest,
     SensorSwitch,
     Stop,
     StopReason,
@@ -34,13 +34,12 @@ from hilgw.protocols.wc2ec import (
     LONGEST_FRAME,
     MOST_DEVICES,
     ORIGINAL,
-    Command,
+    CommandByte,
     DisableSensor,
     EnableSensor,
     Error,
     Failure,
     Layouts,
-    Link,
     Message,
     PacketData,
     RegisterSensor,
@@ -52,6 +51,7 @@ from hilgw.protocols.wc2ec import (
     SetReceiver,
     SetValue,
     Side,
+    Wc2ecLink,
     Wc2ecRefused,
     describe,
     encode_signal,
@@ -156,7 +156,7 @@ REGISTER_S = 1.0
 """On a serial line, registrations are repeated at this period until a good frame comes; on a slow
 line the first ones leave before."""
 _FIELDS = {str(each): each for each in MotorField}
-_MOVE = (Command.SET_VALUE, Command.SET_SENSOR)  # the commands that move a motor
+_MOVE = (CommandByte.SET_VALUE, CommandByte.SET_SENSOR)  # the commands that move a motor
 
 
 class Wc2ecControllerSession:
@@ -175,7 +175,7 @@ class Wc2ecControllerSession:
         layouts = Layouts(version, types=settings.wc2ec_types, extensions=settings.extensions)
         self._line = LineSettings(settings.baudRate)
         silence_ns = self._line.patience_ns(LONGEST_FRAME, settings.silence_s)
-        self._link = Link(Side.EXTERNAL, layouts, framing, silence_ns)
+        self._link = Wc2ecLink(Side.EXTERNAL, layouts, framing, silence_ns)
         self._numbers: dict[int, int] = {}
         self._with_value: dict[int, int] = {}  # of the devices whose value WC2EC carries
         self._sampling = Sampling()
@@ -232,18 +232,20 @@ class Wc2ecControllerSession:
             return []
         if known is not None:
             text = f"index {device.index} is '{known.name}', not '{device.name}'"
-            return [self._count(Refused(device.index, Wc2ecRefused.INDEX_TAKEN, text))]
+            return [self._count(RefusedRequest(device.index, Wc2ecRefused.INDEX_TAKEN, text))]
         try:
             number = self._link.layouts.numbers.number(device.kind)
             data = self._link.wrap(RegisterSensor(number, device.index, device.name.encode()))
         except HilgwError as error:
-            return [self._count(Refused(device.index, RequestRefused.UNSENDABLE, error.what))]
+            return [
+                self._count(RefusedRequest(device.index, RequestRefused.UNSENDABLE, error.what))
+            ]
         if device.index >= MOST_DEVICES:
             text = f"WC2EC carries at most {MOST_DEVICES} devices; '{device.name}' is left out"
-            return [self._count(Refused(device.index, Wc2ecRefused.TOO_MANY, text))]
+            return [self._count(RefusedRequest(device.index, Wc2ecRefused.TOO_MANY, text))]
         self.devices.add(device)
         self._numbers[device.index] = number
-        if (Command.SENSOR_DATA, device.kind) in ORIGINAL:
+        if (CommandByte.SENSOR_DATA, device.kind) in ORIGINAL:
             self._with_value[device.index] = number
         self._link.kinds[device.index] = device.kind
         return [Write(data)] if self._link.is_open else []
@@ -272,7 +274,7 @@ class Wc2ecControllerSession:
                 events.append(self._count(self._cannot_report(index)))
             elif not math.isfinite(value):
                 text = f"device {index} shows {value}"
-                events.append(self._count(Refused(index, RequestRefused.NOT_FINITE, text)))
+                events.append(self._count(RefusedRequest(index, RequestRefused.NOT_FINITE, text)))
             elif is_open and is_due(index, now):
                 data.append(self._link.wrap_value(number, index, value))
         if data:
@@ -280,13 +282,13 @@ class Wc2ecControllerSession:
             events.append(Write(b"".join(data)))
         return events
 
-    def _cannot_report(self, index: int) -> Refused:
+    def _cannot_report(self, index: int) -> RefusedRequest:
         device = self.devices.by_index(index)
         if device is None:
             text = f"no device {index} in this control loop"
-            return Refused(index, RequestRefused.UNKNOWN_DEVICE, text)
+            return RefusedRequest(index, RequestRefused.UNKNOWN_DEVICE, text)
         text = f"WC2EC cannot carry values of {device.kind} '{device.name}'"
-        return Refused(index, RequestRefused.UNSENDABLE, text)
+        return RefusedRequest(index, RequestRefused.UNSENDABLE, text)
 
     def feedback(self, index: int, value: float, now: int) -> list[Event]:
         """Return no events: WC2EC carries no feedback, and its controllers cannot ask for it."""
@@ -296,15 +298,21 @@ class Wc2ecControllerSession:
         index = packet.index
         number = self._numbers.get(index)
         if number is None or not self._link.is_open:
-            return [self._count(Refused(index, RequestRefused.DOWN, "no controller is connected"))]
+            return [
+                self._count(
+                    RefusedRequest(index, RequestRefused.DOWN, "no controller is connected")
+                )
+            ]
         if not self._settings.extensions:
-            return [self._count(Refused(index, Wc2ecRefused.NO_EXTENSIONS, "extensions are off"))]
+            return [
+                self._count(RefusedRequest(index, Wc2ecRefused.NO_EXTENSIONS, "extensions are off"))
+            ]
         signal = encode_signal(packet.signal_strength, packet.direction)
         message = PacketData(number, index, packet.channel, *signal, packet.data)
         try:
             data = self._link.wrap(message)
         except FrameError as error:
-            return [self._count(Refused(index, RequestRefused.UNSENDABLE, error.what))]
+            return [self._count(RefusedRequest(index, RequestRefused.UNSENDABLE, error.what))]
         self.counts["packets_in"] += 1
         return [Write(data)]
 
@@ -362,8 +370,8 @@ class Wc2ecControllerSession:
     def _refuse(self, command: int, number: int, index: int, refusal: Refusal) -> list[Event]:
         device = self.devices.by_index(index)
         moves = command in _MOVE and device is not None and device.role == MOTOR
-        refused = self._count(Refused(index, refusal.reason, refusal.text, moves))
-        if command == Command.ERROR:
+        refused = self._count(RefusedRequest(index, refusal.reason, refusal.text, moves))
+        if command == CommandByte.ERROR:
             return [refused]  # the echo of our own Error: an answer would repeat forever
         return [refused, Write(self._link.wrap(Error(number, index)))]
 
@@ -391,6 +399,6 @@ class Wc2ecControllerSession:
         self.counts[f"stop_{reason}"] += 1
         return Stop(reason)
 
-    def _count(self, refused: Refused) -> Refused:
+    def _count(self, refused: RefusedRequest) -> RefusedRequest:
         self.counts[f"refused_{refused.reason}"] += 1
         return refused

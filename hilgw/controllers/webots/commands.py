@@ -11,7 +11,7 @@ from hilgw.control.events import (
     Notice,
     PacketOut,
     ReceiverSettings,
-    Refused,
+    RefusedRequest,
     SensorSwitch,
 )
 from hilgw.controllers.webots.configuration import TagTable, fields_of
@@ -23,8 +23,8 @@ from hilgw.protocols.webots.codec import Command, Message
 from hilgw.protocols.webots.device_messages import (
     AssociatedDevice,
     BrakeCommand,
+    EmitterSend,
     GetAssociatedDevice,
-    Send,
     SetChannel,
     SetFeedbackPeriod,
     SetLed,
@@ -95,7 +95,7 @@ class DeviceCommands:
             case SetFeedbackPeriod(_, period):
                 self._sensors.feedback_grid.switch(tag, period, time_ns)
                 return [FeedbackSwitch(index, float(period))]
-            case Send(_, channel, range_m, data):
+            case EmitterSend(_, channel, range_m, data):
                 return self._send(tag, device, channel, range_m, data)
             case SetChannel(_, channel) if device.kind == RECEIVER:
                 receiver = self._sensors.receivers.by_tag[tag]
@@ -116,7 +116,11 @@ class DeviceCommands:
     ) -> list[Event]:
         index = device.index
         if math.isnan(range_m):  # libController lets it pass; no distance is within it
-            return [Refused(index, RequestRefused.NAN, f"range of Emitter '{device.name}' is NaN")]
+            return [
+                RefusedRequest(
+                    index, RequestRefused.NAN, f"range of Emitter '{device.name}' is NaN"
+                )
+            ]
         own, known = self._ranges[tag]
         if range_m == known:
             return [PacketOut(index, channel, data)]

@@ -24,7 +24,7 @@ from hilgw.control.events import (
     PacketIn,
     PacketOut,
     ProtocolFailure,
-    Refused,
+    RefusedRequest,
     StepRequest,
     Stop,
     StopReason,
@@ -474,7 +474,7 @@ class WebotsControllerSession:
             name = _COUNTED.get(type(event))
             if name is not None:
                 counts[name] += 1
-            elif isinstance(event, Refused):
+            elif isinstance(event, RefusedRequest):
                 counts[f"refused_{event.reason}"] += 1
 
     def _gone(self, reason: str) -> list[Event]:
@@ -485,6 +485,6 @@ class WebotsControllerSession:
         self.counts["stop_disconnected"] += 1
         return [Stop(StopReason.DISCONNECTED), Disconnected(reason)]
 
-    def _refuse(self, index: int, reason: str, text: str) -> Refused:
+    def _refuse(self, index: int, reason: str, text: str) -> RefusedRequest:
         self.counts[f"refused_{reason}"] += 1
-        return Refused(index, reason, text)
+        return RefusedRequest(index, reason, text)

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from hilgw.controllers.base import (
-    Delivered,
+    DeliveredCopies,
     Enabled,
     Lost,
     Notice,
@@ -25,8 +25,8 @@ from hilgw.medium.packet import Copy
 from hilgw.protocols.webots.answers import encode_answer
 from hilgw.protocols.webots.codec import MESSAGE_HEAD, QUIT, Codec, Message
 from hilgw.protocols.webots.device_messages import (
+    EmitterSend,
     ReceiverConfiguration,
-    Send,
     SetChannel,
     SetSamplingPeriod,
 )
@@ -168,7 +168,7 @@ class WebotsProxySession:
         name = self._names[tag]
         for command in self._codec.decode_commands(block):
             match command:
-                case Send():
+                case EmitterSend():
                     self._events.append(Sent(name, command.channel, command.range, command.data))
                 case SetSamplingPeriod():
                     self._enable(tag, name, command.period)
@@ -219,7 +219,7 @@ class WebotsProxySession:
                 for copy in copies:
                     signal = copy.direction, copy.signal_strength
                     received.append(held.message(tag, *signal, copy.packet.data))
-                self._events.append(Delivered(self._names[tag], tuple(copies)))
+                self._events.append(DeliveredCopies(self._names[tag], tuple(copies)))
         return self._codec.encode_messages(received) if received else b""
 
     def _ended(self, messages: bytes) -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from hilgw.control.events import Event, Notice, ProtocolFailure, Refused
+from hilgw.control.events import Event, Notice, ProtocolFailure, RefusedRequest
 from hilgw.engine.control_loop.watchdog import Watchdog
 from hilgw.engine.observer import Observer
 from hilgw.engine.reporting.statistics import ControlLoopStatistics, NoticeFilter
@@ -27,7 +27,7 @@ class Notices:
     def show(self, name: str, event: Event) -> None:
         """Show an event of the link of this name: refusals, notices and failures, no others."""
         match event:
-            case Refused(_, reason, text):
+            case RefusedRequest(_, reason, text):
                 self._observer.refused(name, reason, text)
             case Notice(text, once):
                 if self._filter.is_due(text, once):

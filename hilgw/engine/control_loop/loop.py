@@ -34,7 +34,7 @@ from hilgw.control.events import (
     PacketOut,
     ProtocolFailure,
     ReceiverSettings,
-    Refused,
+    RefusedRequest,
     Registered,
     SensorSwitch,
     SensorValue,
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     Handlers = Mapping[type[Any], Callable[[Any, int], None]]
 
 # These events of a controller are no signs of life.
-_SHOW_NO_LIFE = frozenset((Connected, Disconnected, Refused, Stop))
+_SHOW_NO_LIFE = frozenset((Connected, Disconnected, RefusedRequest, Stop))
 
 
 class ControlLoop(PeerListener):
@@ -287,7 +287,7 @@ class ControlLoop(PeerListener):
             MotorCommand: self._command,
             MotorSettings: self._command,
             MotorPid: self._command,
-            Refused: self._refused,
+            RefusedRequest: self._refused,
             SensorSwitch: requests.switch,
             FeedbackSwitch: requests.switch,
             LedValue: requests.set_value,
@@ -317,7 +317,7 @@ class ControlLoop(PeerListener):
         if isinstance(outcome, Refusal) and outcome.reason != RequestRefused.ENDED:
             self._requests.report_fault(command.index)
 
-    def _refused(self, event: Refused, now: int) -> None:
+    def _refused(self, event: RefusedRequest, now: int) -> None:
         self._context.notices.show(self._controller.name, event)
         if event.moves and event.index is not None:
             self._bodies.active.refuse_motion(event.index, event.reason, now)

@@ -12,7 +12,7 @@ from hilgw.control.events import (
     Outcome,
     PacketIn,
     PacketOut,
-    Refused,
+    RefusedRequest,
 )
 from hilgw.control.modes import RobotMode
 from hilgw.control.safety import SafetyState
@@ -96,7 +96,7 @@ class _NoBodySession:
 
     def tune(self, request: PacketOut | DeviceSettings, now: int) -> list[Event]:
         self.counts[f"refused_{_NO_BODY.reason}"] += 1
-        return [Refused(request.index, _NO_BODY.reason, _NO_BODY.text)]
+        return [RefusedRequest(request.index, _NO_BODY.reason, _NO_BODY.text)]
 
     send = tune
 

@@ -12,7 +12,7 @@ from hilgw.engine.control_socket.handover import Handover
 from hilgw.engine.control_socket.look_server import (
     IDLE_S,
     MAX_CLIENTS,
-    Client,
+    LookClient,
     LookServer,
     suggestions,
 )
@@ -97,7 +97,7 @@ class ControlServer(LookServer):
     def _loops(self) -> ControlLoops:
         return self._gateway.control_loops
 
-    def _at_end(self, client: Client) -> Any:
+    def _at_end(self, client: LookClient) -> Any:
         """End the client's lease, and return what its holder reads.
 
         The motors have been stopped before.
@@ -107,7 +107,7 @@ class ControlServer(LookServer):
         client.lease.end(StopReason.ENDED)
         return self._end_of(client.lease)
 
-    def _left(self, client: Client) -> None:
+    def _left(self, client: LookClient) -> None:
         super()._left(client)
         if client.lease is not None:
             client.lease.end(StopReason.LEASE_ENDED)
@@ -123,30 +123,30 @@ class ControlServer(LookServer):
 
     # --- the scene and its devices ----------------------------------------------------------------
 
-    def _send_packet(self, request: requests.Send, client: Client) -> Answer:
+    def _send_packet(self, request: requests.Send, client: LookClient) -> Answer:
         return _done(self._gateway.send(request.station, request.data, request.channel))
 
-    def _place(self, request: requests.Place, client: Client) -> Done:
+    def _place(self, request: requests.Place, client: LookClient) -> Done:
         position, rotation = request.position, request.rotation or NO_ROTATION
         pose = None if position is None else Pose.from_axis_angle(position, rotation)
         self._gateway.place(request.object, pose)
         return Done()
 
-    def _pose(self, request: requests.Pose, client: Client) -> requests.PoseFound:
+    def _pose(self, request: requests.Pose, client: LookClient) -> requests.PoseFound:
         pose = self._gateway.pose_of(request.object)
         if pose is None:
             return requests.PoseFound(None, None)
         return requests.PoseFound(pose.position, pose.rows)
 
-    def _set(self, request: requests.Set, client: Client) -> Answer:
+    def _set(self, request: requests.Set, client: LookClient) -> Answer:
         return _done(self._gateway.set(request.device, request.channel, request.range))
 
-    def _note(self, request: requests.Note, client: Client) -> Done:
+    def _note(self, request: requests.Note, client: LookClient) -> Done:
         self._gateway.observer.notice(NOTE, request.text)
         return Done()
 
     async def _release_port(
-        self, request: requests.ReleasePort, client: Client
+        self, request: requests.ReleasePort, client: LookClient
     ) -> requests.PortReleased:
         for each in self._clients.values():
             other = each.handover
@@ -161,7 +161,7 @@ class ControlServer(LookServer):
             client.handover = None
             raise
 
-    async def _network(self, request: requests.Network, client: Client) -> requests.NetworkMade:
+    async def _network(self, request: requests.Network, client: LookClient) -> requests.NetworkMade:
         federation = self._gateway.federation
         if federation is None:
             fix = "add `federation:` to its file"
@@ -169,7 +169,7 @@ class ControlServer(LookServer):
         before = await federation.network()
         return requests.NetworkMade(added_up(before, await federation.network()))
 
-    async def _command(self, request: requests.Command, client: Client) -> requests.RemoteValue:
+    async def _command(self, request: requests.Command, client: LookClient) -> requests.RemoteValue:
         name = request.name
         answer = await self._gateway.command(request.station, request.address, name, request.value)
         if answer.problem:
@@ -178,30 +178,30 @@ class ControlServer(LookServer):
 
     # --- robots -----------------------------------------------------------------------------------
 
-    def _charge(self, request: requests.Charge, client: Client) -> Done:
+    def _charge(self, request: requests.Charge, client: LookClient) -> Done:
         self._loops[request.robot].steps.charge(request.energy_j)
         return Done()
 
-    def _key(self, request: requests.Key, client: Client) -> Done:
+    def _key(self, request: requests.Key, client: LookClient) -> Done:
         self._loops[request.robot].steps.press(request.keys, s_to_ns(request.hold_s))
         return Done()
 
-    def _say(self, request: requests.Say, client: Client) -> Done:
+    def _say(self, request: requests.Say, client: LookClient) -> Done:
         self._loops[request.robot].steps.say(request.text)
         return Done()
 
-    def _mode(self, request: requests.Mode, client: Client) -> requests.RobotState:
+    def _mode(self, request: requests.Mode, client: LookClient) -> requests.RobotState:
         modes = self._loops[request.robot].modes
         if request.mode is not None:
             modes.switch(RobotMode(request.mode))
         return requests.RobotState(request.robot, modes.mode, modes.states())
 
-    async def _arm(self, request: requests.Arm, client: Client) -> requests.MayMove:
+    async def _arm(self, request: requests.Arm, client: LookClient) -> requests.MayMove:
         armable = await self._armable(request)
         self._loops.arm(*armable.robots, accepted=request.accept_positions)
         return armable
 
-    async def _hold(self, request: requests.Hold, client: Client) -> requests.MayMove:
+    async def _hold(self, request: requests.Hold, client: LookClient) -> requests.MayMove:
         armable = await self._armable(request)
         if client.lease is not None:
             raise UsageError("this connection holds robots already")
@@ -226,11 +226,11 @@ class ControlServer(LookServer):
         robots = [each for each in robots if each not in down] or robots
         return requests.MayMove(robots, self._loops.notes(*robots), down)
 
-    def _renew(self, request: requests.Renew, client: Client) -> requests.LeaseState:
+    def _renew(self, request: requests.Renew, client: LookClient) -> requests.LeaseState:
         lease = _lease_of(client)
         return requests.LeaseState() if lease.renew() is None else self._end_of(lease)
 
-    def _end_hold(self, request: requests.EndHold, client: Client) -> requests.LeaseState:
+    def _end_hold(self, request: requests.EndHold, client: LookClient) -> requests.LeaseState:
         lease = _lease_of(client)
         lease.end(StopReason.LEASE_ENDED)
         return self._end_of(lease)
@@ -243,7 +243,7 @@ class ControlServer(LookServer):
         not_sent = dict.fromkeys(lease.not_sent, BODY_DOWN)
         return requests.LeaseState(reason, text, lease.robots, not_sent)
 
-    async def _disarm(self, request: requests.Disarm, client: Client) -> Any:
+    async def _disarm(self, request: requests.Disarm, client: LookClient) -> Any:
         """Disarm those of these robots that are here (all: all).
 
         The answer follows when the stops have left.
@@ -268,7 +268,7 @@ def _done(refused: str | None) -> Answer:
     return {"refused": refused} if refused else Done()
 
 
-def _lease_of(client: Client) -> Lease:
+def _lease_of(client: LookClient) -> Lease:
     if client.lease is None:
         raise UsageError("this connection holds no robot")
     return client.lease

@@ -47,7 +47,7 @@ SUGGESTED = 4  # unknown names of one request that get a suggestion each
 
 
 @dataclass(slots=True)
-class Client:
+class LookClient:
     """A connection to the control socket.
 
     lease: of the robots that it holds armed. subscriber: that gets events. handover: of the port
@@ -116,7 +116,7 @@ class Watched:
         return ()
 
 
-Handler = Callable[[Any, Client], Any]
+Handler = Callable[[Any, LookClient], Any]
 """Does what a request asks, and returns its answer or an awaitable of it: the answer's dataclass,
 or a dictionary where it has keys of its own, such as `refused`. Raises HilgwError."""
 
@@ -142,7 +142,7 @@ class LookServer:
         self._shown = shown
         self._config = config
         self._listener = ControlListener(self._admit, path, group=group, suffix=self.suffix)
-        self._clients: dict[asyncio.Task[None], Client] = {}
+        self._clients: dict[asyncio.Task[None], LookClient] = {}
         self._refused = 0
         self._turn = asyncio.Lock()
         self.handlers: dict[type[Any], Handler] = {
@@ -203,10 +203,10 @@ class LookServer:
                     client.connection.send(self._line(last))
         await asyncio.gather(*self._clients, return_exceptions=True)
 
-    def _at_end(self, client: Client) -> Any:
+    def _at_end(self, client: LookClient) -> Any:
         """Return the last message for this client, if there is one."""
 
-    def _left(self, client: Client) -> None:
+    def _left(self, client: LookClient) -> None:
         if client.subscriber is not None:
             self.subscriptions.remove(client.subscriber)
 
@@ -225,12 +225,12 @@ class LookServer:
             silent[0].cancel()
             silent[1].yields = False
         is_extra = len(self._clients) >= MAX_CLIENTS
-        client = Client(connection, is_extra, yields=is_extra)
+        client = LookClient(connection, is_extra, yields=is_extra)
         task = asyncio.get_running_loop().create_task(self._serve(client))
         self._clients[task] = client
         task.add_done_callback(lambda task: self._clients.pop(task).connection.close())
 
-    async def _serve(self, client: Client) -> None:
+    async def _serve(self, client: LookClient) -> None:
         received = bytearray()
         try:
             while line := await self._next_line(client, received):
@@ -244,7 +244,7 @@ class LookServer:
         finally:
             self._left(client)
 
-    async def _next_line(self, client: Client, received: bytearray) -> bytes:
+    async def _next_line(self, client: LookClient, received: bytearray) -> bytes:
         """Return the client's next line.
 
         One that reads events, or has a port, may have no further request for long.
@@ -255,7 +255,7 @@ class LookServer:
             return await line
         return await in_real_time(line, STOP_S if client.is_extra else IDLE_S)
 
-    async def _send(self, client: Client, line: bytes) -> None:
+    async def _send(self, client: LookClient, line: bytes) -> None:
         if client.subscriber is None:
             loop = asyncio.get_running_loop()
             await in_real_time(loop.sock_sendall(client.connection, line), IDLE_S)
@@ -270,7 +270,7 @@ class LookServer:
         config = {"config": self._config} if self._config else {}
         return encode({**keys, "version": VERSION, **config})
 
-    async def _answer(self, line: bytes, client: Client) -> Any:
+    async def _answer(self, line: bytes, client: LookClient) -> Any:
         try:
             if line is TOO_LONG:
                 text = f"not a valid request: longer than {LINE_BYTES} bytes"
@@ -297,7 +297,7 @@ class LookServer:
 
     # --- requests ---------------------------------------------------------------------------------
 
-    def _find(self, request: requests.Find, client: Client) -> requests.Found:
+    def _find(self, request: requests.Find, client: LookClient) -> requests.Found:
         known = dict.fromkeys(self._shown.names(request.kind))
         names = dict.fromkeys(request.names)
         unknown = [name for name in names if name not in known]
@@ -307,7 +307,7 @@ class LookServer:
         present = [name for name in names if name not in missing]
         return requests.Found(present, suggestions(unknown, known))
 
-    def _watch(self, request: requests.Watch, client: Client) -> requests.Done:
+    def _watch(self, request: requests.Watch, client: LookClient) -> requests.Done:
         """Send the client the events that it chooses, instead of those of its last request."""
         missing, parts = set(request.names), iter(self._shown.names("part"))
         while missing and (part := next(parts, None)) is not None:  # no further than needed

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from hilgw.controllers.base import (
-    Delivered,
+    DeliveredCopies,
     Enabled,
     Lost,
     Notice,
@@ -126,7 +126,7 @@ class ProxiedRobot:
                     self._receivers[device].enable(period_ms)
                 case Tuned(device, channel):
                     self._receivers[device].tune(channel)
-                case Delivered(device, copies):
+                case DeliveredCopies(device, copies):
                     self.counts["packets_in"] += len(copies)
                     self._receivers[device].delivered(copies)
                 case Lost(device, copies):

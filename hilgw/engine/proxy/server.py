@@ -19,12 +19,12 @@ from hilgw.protocols.webots.errors import ProtocolError
 from hilgw.protocols.webots.handshake import Acknowledgement, decode_acknowledgement, encode_hello
 from hilgw.reasons import RequestRefused
 from hilgw.transports.base import Transport
-from hilgw.transports.tcp.listener import Limits
+from hilgw.transports.tcp.listener import ListenerLimits
 
 OnTaken = Callable[[Handshake, ProxiedRobot, Transport, bytes], None]
 
 # A controller in a debugger reads nothing for minutes.
-LIMITS = Limits(write_bytes=WRITE_LIMIT_BYTES, silent_ms=0)
+LIMITS = ListenerLimits(write_bytes=WRITE_LIMIT_BYTES, silent_ms=0)
 MOST_REPORTED = 100
 STOP_S = 0.5  # for controllers to leave when the gateway ends
 

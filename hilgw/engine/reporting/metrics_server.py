@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from hilgw.errors import PortError
 from hilgw.protocols.gateway.metrics import CONTENT_TYPE
 from hilgw.reasons import RequestRefused
-from hilgw.transports.tcp.listener import Limits
+from hilgw.transports.tcp.listener import ListenerLimits
 from hilgw.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 REQUEST_BYTES = 8192
 DEADLINE_NS = 5 * NS_PER_S  # a connection is closed then, whatever it does
-LIMITS = Limits(clients=16, replaces=True, write_bytes=16 * 1024 * 1024)
+LIMITS = ListenerLimits(clients=16, replaces=True, write_bytes=16 * 1024 * 1024)
 _REQUEST = re.compile(rb"(\S+) ([^\s?]+)(?:\?\S*)? HTTP/1\.\d\r\n")
 _TOKEN = re.compile(rb"\r\nauthorization:[ \t]*bearer +(\S+)[ \t]*\r\n", re.IGNORECASE)
 

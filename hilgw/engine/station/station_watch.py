@@ -21,7 +21,7 @@ MANY = 5  # packets out: those of one that sends each second
 
 
 @record
-class Traffic:
+class StationTraffic:
     """What a station has done so far.
 
     state, reason: of its port. connections: how often that was up. delivered, unacknowledged:
@@ -43,7 +43,7 @@ class Traffic:
         return self.delivered + self.unacknowledged
 
 
-NOTHING = Traffic(State.CLOSED, "", 0, 0, 0, 0, 0, 0)
+NOTHING = StationTraffic(State.CLOSED, "", 0, 0, 0, 0, 0, 0)
 
 
 class StationWatch:
@@ -54,10 +54,12 @@ class StationWatch:
         self._waits_since: int | None = None
         self._shown_ns = 0
         self._before, self._before_ns = NOTHING, 0  # of the last look
-        self._first: Traffic | None = None  # of this connection, before its first packet had left
+        self._first: StationTraffic | None = (
+            None  # of this connection, before its first packet had left
+        )
         self._first_ns = 0
 
-    def look(self, now: int, traffic: Traffic, *, is_listening: bool) -> str:
+    def look(self, now: int, traffic: StationTraffic, *, is_listening: bool) -> str:
         """Return the line for the user; mostly empty.
 
         is_listening: something waits for its packets.
@@ -70,7 +72,7 @@ class StationWatch:
         self._before, self._before_ns = traffic, now
         return text
 
-    def _waiting(self, now: int, traffic: Traffic) -> str:
+    def _waiting(self, now: int, traffic: StationTraffic) -> str:
         """Return the line about a port that is down while packets wait for it.
 
         Reported again and again.
@@ -83,7 +85,7 @@ class StationWatch:
         why = of_port({"state": traffic.state, "reason": traffic.reason})
         return f"queued {traffic.queued}, sent {traffic.sent}: waits for its port ({why})"
 
-    def _unanswered(self, now: int, traffic: Traffic, *, is_listening: bool) -> str:
+    def _unanswered(self, now: int, traffic: StationTraffic, *, is_listening: bool) -> str:
         """Return the line about many packets sent and nothing back, once for each connection.
 
         Bytes that are no packet are reported by the session.
@@ -116,7 +118,9 @@ class StationWatches:
     def __init__(self, scheduler: Scheduler, observer: Observer) -> None:
         self._scheduler = scheduler
         self._observer = observer
-        self._stations: dict[str, tuple[StationWatch, Callable[[], Traffic], Callable[[], bool]]]
+        self._stations: dict[
+            str, tuple[StationWatch, Callable[[], StationTraffic], Callable[[], bool]]
+        ]
         self._stations = {}
         self._wakeup = Wakeup(scheduler, lambda _: self._look())
 
@@ -124,7 +128,7 @@ class StationWatches:
         self,
         name: str,
         causes: str,
-        traffic: Callable[[], Traffic],
+        traffic: Callable[[], StationTraffic],
         is_listening: Callable[[], bool],
     ) -> None:
         self._stations[name] = StationWatch(causes), traffic, is_listening

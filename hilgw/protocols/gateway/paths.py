@@ -39,7 +39,7 @@ def is_live(path: Path, connect: Callable[[str], None]) -> bool:
     return True
 
 
-class Status(Protocol):
+class FileStatus(Protocol):
     """The part of `os.stat_result` that is used."""
 
     @property
@@ -48,7 +48,7 @@ class Status(Protocol):
     def st_mode(self) -> int: ...
 
 
-StatusOf = Callable[[Path], Status]
+StatusOf = Callable[[Path], FileStatus]
 """Asks the file system, as `Path.stat`. Raises OSError."""
 
 

@@ -15,9 +15,9 @@ from hilgw.protocols.wc2ec.codec import (
 )
 from hilgw.protocols.wc2ec.describe import describe, in_words, readable
 from hilgw.protocols.wc2ec.layout import LONGEST_PACKET, MOST_DEVICES, ORIGINAL, Layouts, Numbers
-from hilgw.protocols.wc2ec.link import LONGEST_FRAME, Link
+from hilgw.protocols.wc2ec.link import LONGEST_FRAME, Wc2ecLink
 from hilgw.protocols.wc2ec.messages import (
-    Command,
+    CommandByte,
     DisableSensor,
     EnableSensor,
     Error,
@@ -43,14 +43,13 @@ __all__ = [
     "LONGEST_PACKET",
     "MOST_DEVICES",
     "ORIGINAL",
-    "Command",
+    "CommandByte",
     "Decoder",
     "DisableSensor",
     "EnableSensor",
     "Error",
     "Failure",
     "Layouts",
-    "Link",
     "Message",
     "Numbers",
     "PacketData",
@@ -65,6 +64,7 @@ __all__ = [
     "SetReceiver",
     "SetValue",
     "Side",
+    "Wc2ecLink",
     "Wc2ecRefused",
     "decode_signal",
     "describe",

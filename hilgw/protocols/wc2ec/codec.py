@@ -19,7 +19,7 @@ from hilgw.protocols.wc2ec.layout import (
     Layouts,
 )
 from hilgw.protocols.wc2ec.messages import (
-    Command,
+    CommandByte,
     Failure,
     Message,
     PacketData,
@@ -40,7 +40,7 @@ from hilgw.reasons import RequestRefused
 
 TAIL_BYTES = 256
 
-_COMMANDS = frozenset(map(int, Command))
+_COMMANDS = frozenset(map(int, CommandByte))
 _INCOMPLETE = 0
 _VALUE_BYTES = HEADER_BYTES + 8
 
@@ -74,7 +74,7 @@ def encode(message: Sent) -> bytes:
 
 def encode_value(number: int, index: int, value: float) -> bytes:
     """Return SensorData of a finite value, without a message object: the fast form of `encode`."""
-    return _VALUE.pack(Command.SENSOR_DATA, number, index, value)
+    return _VALUE.pack(CommandByte.SENSOR_DATA, number, index, value)
 
 
 def _encode(message: Sent) -> bytes:
@@ -218,7 +218,7 @@ class Decoder:
         if command in BODILESS:
             return HEADER_BYTES
         body = start + HEADER_BYTES
-        if command == Command.REGISTER_SENSOR:
+        if command == CommandByte.REGISTER_SENSOR:
             return HEADER_BYTES + 1 + buffer[body] if end > body else _INCOMPLETE
         if end < start + 2:
             return _INCOMPLETE
@@ -262,7 +262,7 @@ class Decoder:
             text = f"command {command} is not valid in this direction"
             return Rejected(command, number, index, Wc2ecRefused.WRONG_HALF, text)
         body = start + HEADER_BYTES
-        if command == Command.REGISTER_SENSOR:
+        if command == CommandByte.REGISTER_SENSOR:
             return self._read_name(number, index, bytes(buffer[body + 1 : start + size]))
         kind = self._kind(number, index)
         if kind is None:
@@ -284,7 +284,7 @@ class Decoder:
     def _read_name(self, number: int, index: int, name: bytes) -> Message:
         if b"\0" in name:
             text = f"the name of device {index} contains a NUL: {name[:40]!r}"
-            return Rejected(Command.REGISTER_SENSOR, number, index, Wc2ecRefused.BAD_NAME, text)
+            return Rejected(CommandByte.REGISTER_SENSOR, number, index, Wc2ecRefused.BAD_NAME, text)
         if self.kinds is not None:
             self.kinds[index] = self._layouts.numbers.kind(number)
         return RegisterSensor(number, index, name)

@@ -3,7 +3,7 @@
 from hilgw.protocols.wc2ec.codec import Decoder
 from hilgw.protocols.wc2ec.layout import FORMS, Layouts, Numbers
 from hilgw.protocols.wc2ec.messages import (
-    Command,
+    CommandByte,
     Failure,
     Message,
     PacketData,
@@ -20,13 +20,13 @@ from hilgw.protocols.wc2ec.messages import (
 )
 
 _VERBS: dict[int, str] = {
-    Command.REGISTER_SENSOR: "registerSensor",
-    Command.SENSOR_DATA: "sensorData",
-    Command.ERROR: "Error",
-    Command.ENABLE_SENSOR: "enableSensor",
-    Command.DISABLE_SENSOR: "disableSensor",
-    Command.SET_VALUE: "setValue",
-    Command.SET_SENSOR: "setSensor",
+    CommandByte.REGISTER_SENSOR: "registerSensor",
+    CommandByte.SENSOR_DATA: "sensorData",
+    CommandByte.ERROR: "Error",
+    CommandByte.ENABLE_SENSOR: "enableSensor",
+    CommandByte.DISABLE_SENSOR: "disableSensor",
+    CommandByte.SET_VALUE: "setValue",
+    CommandByte.SET_SENSOR: "setSensor",
 }
 """The terms of the WC2EC document."""
 

@@ -16,7 +16,7 @@ from hilgw.devices.kinds import (
 )
 from hilgw.errors import ConfigError, PeerError
 from hilgw.protocols.wc2ec.messages import (
-    Command,
+    CommandByte,
     DisableSensor,
     EnableSensor,
     Error,
@@ -54,32 +54,32 @@ class Layout(NamedTuple):
 _ONE = struct.Struct("<d")
 _FOUR = struct.Struct("<dddd")
 ORIGINAL: dict[tuple[int, str], Layout] = {
-    (Command.SENSOR_DATA, DISTANCE_SENSOR): Layout(_ONE, SensorData),
-    (Command.SENSOR_DATA, LINEAR_MOTOR): Layout(_ONE, SensorData),
-    (Command.SENSOR_DATA, ROTATIONAL_MOTOR): Layout(_ONE, SensorData),
-    (Command.SET_VALUE, LINEAR_MOTOR): Layout(_ONE, SetValue),
-    (Command.SET_VALUE, ROTATIONAL_MOTOR): Layout(_ONE, SetValue),
-    (Command.SET_SENSOR, DISTANCE_SENSOR): Layout(_ONE, SetPeriod),
-    (Command.SET_SENSOR, LINEAR_MOTOR): Layout(_FOUR, SetMotor),
-    (Command.SET_SENSOR, ROTATIONAL_MOTOR): Layout(_FOUR, SetMotor),
+    (CommandByte.SENSOR_DATA, DISTANCE_SENSOR): Layout(_ONE, SensorData),
+    (CommandByte.SENSOR_DATA, LINEAR_MOTOR): Layout(_ONE, SensorData),
+    (CommandByte.SENSOR_DATA, ROTATIONAL_MOTOR): Layout(_ONE, SensorData),
+    (CommandByte.SET_VALUE, LINEAR_MOTOR): Layout(_ONE, SetValue),
+    (CommandByte.SET_VALUE, ROTATIONAL_MOTOR): Layout(_ONE, SetValue),
+    (CommandByte.SET_SENSOR, DISTANCE_SENSOR): Layout(_ONE, SetPeriod),
+    (CommandByte.SET_SENSOR, LINEAR_MOTOR): Layout(_FOUR, SetMotor),
+    (CommandByte.SET_SENSOR, ROTATIONAL_MOTOR): Layout(_FOUR, SetMotor),
 }
 EXTENSION: dict[tuple[int, str], Layout] = {
-    (Command.SENSOR_DATA, RECEIVER): Layout(struct.Struct("<iddddI"), PacketData, counted=True),
-    (Command.SET_VALUE, EMITTER): Layout(struct.Struct("<iI"), SendPacket, counted=True),
-    (Command.SET_SENSOR, EMITTER): Layout(struct.Struct("<id"), SetEmitter),
-    (Command.SET_SENSOR, RECEIVER): Layout(struct.Struct("<ii"), SetReceiver),
+    (CommandByte.SENSOR_DATA, RECEIVER): Layout(struct.Struct("<iddddI"), PacketData, counted=True),
+    (CommandByte.SET_VALUE, EMITTER): Layout(struct.Struct("<iI"), SendPacket, counted=True),
+    (CommandByte.SET_SENSOR, EMITTER): Layout(struct.Struct("<id"), SetEmitter),
+    (CommandByte.SET_SENSOR, RECEIVER): Layout(struct.Struct("<ii"), SetReceiver),
 }
 BODILESS: dict[int, type[Error | EnableSensor | DisableSensor]] = {
-    Command.ERROR: Error,
-    Command.ENABLE_SENSOR: EnableSensor,
-    Command.DISABLE_SENSOR: DisableSensor,
+    CommandByte.ERROR: Error,
+    CommandByte.ENABLE_SENSOR: EnableSensor,
+    CommandByte.DISABLE_SENSOR: DisableSensor,
 }
 FORMS: dict[Callable[..., Sent], tuple[int, struct.Struct]] = {
     layout.message: (command, layout.body)
     for (command, _), layout in (ORIGINAL | EXTENSION).items()
 }
 """The command and the body of each message. The body of a registration is a name."""
-for _command, _message in (*BODILESS.items(), (Command.REGISTER_SENSOR, RegisterSensor)):
+for _command, _message in (*BODILESS.items(), (CommandByte.REGISTER_SENSOR, RegisterSensor)):
     FORMS[_message] = _command, struct.Struct("")
 
 _UNNAMED = re.compile(r"node (\d{1,3})")

@@ -14,7 +14,7 @@ from hilgw.reasons import RequestRefused
 LONGEST_FRAME = 64  # bytes on a line, but of packets and of long names
 
 
-class Link:
+class Wc2ecLink:
     """A connection to one peer.
 
     side: of the peer. framing: None on TCP. alive: a valid frame was received within `silence_ns`

@@ -24,7 +24,7 @@ class Wc2ecRefused(RequestReason):
     UNKNOWN_POSITION = "unknown_position", "the motor has not reported the position it needs"
 
 
-class Command(IntEnum):
+class CommandByte(IntEnum):
     """Byte 0. 0..127 come from the Webots controller, 128..255 from the external controller."""
 
     REGISTER_SENSOR = 0

@@ -142,7 +142,7 @@ class CameraConfiguration(OfDevice):
 
 
 @record
-class Value(OfDevice):
+class ValueMessage(OfDevice):
     """The value of a sensor of one number, or the force feedback of a motor.
 
     The sensors: DistanceSensor, LightSensor, PositionSensor, TouchSensor (bumper, force).
@@ -237,7 +237,7 @@ class SetRange(OfDevice):
 
 
 @record
-class Send(OfDevice):
+class EmitterSend(OfDevice):
     """One packet of an Emitter, with its channel and range as they were at `send`."""
 
     channel: int
@@ -360,7 +360,7 @@ DeviceMessage = (
     | InertialUnitConfiguration
     | TouchSensorConfiguration
     | CameraConfiguration
-    | Value
+    | ValueMessage
     | Values
     | GpsValues
     | Quaternion
@@ -373,7 +373,7 @@ DeviceMessage = (
     | SetRange
 )
 DeviceCommand = (
-    Send
+    EmitterSend
     | SetChannel
     | SetRange
     | SetSamplingPeriod

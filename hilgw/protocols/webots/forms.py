@@ -52,7 +52,7 @@ Forms = dict[int, Form]
 
 _ASSOCIATED = Form(device.AssociatedDevice, (SHORT,))
 _GET_ASSOCIATED = Form(device.GetAssociatedDevice, (SHORT,))
-_VALUE = Form(device.Value, (DOUBLE,))
+_VALUE = Form(device.ValueMessage, (DOUBLE,))
 _VALUES = Form(device.Values, (VECTOR,))
 _TABLE = Form(device.TableConfiguration, (ROWS,))
 _JOINT = Form(device.JointConfiguration, (INT,))
@@ -162,7 +162,7 @@ COMMANDS: dict[str, Forms] = {
         81: Form(robot.WwiMessage, (DATA,)),
     },
     "Emitter": {
-        0: Form(device.Send, (INT, DOUBLE, DATA)),
+        0: Form(device.EmitterSend, (INT, DOUBLE, DATA)),
         1: Form(device.SetChannel, (INT,)),
         2: Form(device.SetRange, (DOUBLE,)),
     },

@@ -16,8 +16,8 @@ from hilgw.devices.fields import CAP_BYTES, CAP_PACKETS, UNLIMITED
 from hilgw.protocols.webots.codec import Command, Message
 from hilgw.protocols.webots.device_messages import (
     EmitterConfiguration,
+    EmitterSend,
     Receive,
-    Send,
     SetAllowedChannels,
     SetBufferSize,
     SetChannel,
@@ -92,7 +92,7 @@ class EmitterQueue:
         self._tag = tag
         self._byte_rate = self._max_range = -1.0
         self._cap_bytes, self._cap_packets = cap_bytes, cap_packets
-        self._waiting: deque[Send] = deque()
+        self._waiting: deque[EmitterSend] = deque()
         self._used = 0
         self._credit = 0.0
 
@@ -111,7 +111,7 @@ class EmitterQueue:
             return False
         if not waiting:
             self._credit = 0.0
-        waiting.append(Send(self._tag, channel, self.range, data))
+        waiting.append(EmitterSend(self._tag, channel, self.range, data))
         self._used += len(data)
         return True
 
@@ -140,7 +140,7 @@ class EmitterQueue:
             case SetAllowedChannels(_, channels):
                 self.allowed = channels
 
-    def leave(self, step_ms: int, room: float = math.inf) -> list[Send]:
+    def leave(self, step_ms: int, room: float = math.inf) -> list[EmitterSend]:
         """Return the packets that leave with the request of a step of this duration.
 
         They have at most `room` bytes.

@@ -6,7 +6,7 @@ from typing import Any
 from hilgw.cli.output.summary import divergence_table
 from hilgw.cli.output.text import cut, one_line, table
 from hilgw.events.words import reason_counts
-from hilgw.record.twin.links import Link
+from hilgw.record.twin.links import TwinLink
 
 COLUMNS, LONGEST = 80, 30
 ROWS = (
@@ -16,7 +16,7 @@ ROWS = (
 )
 
 
-def link_lines(links: Sequence[tuple[Link, Mapping[str, Any]]]) -> Iterator[str]:
+def link_lines(links: Sequence[tuple[TwinLink, Mapping[str, Any]]]) -> Iterator[str]:
     """Yield a table of each link, and the nodes with the fields that would fit."""
     for link, twin in links:
         measured, both = twin["measured"], (twin["measured"], twin["predicted"])

@@ -17,7 +17,7 @@ from typing import Any
 from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import EmitterFields
 from hilgw.devices.steps import StepClock
-from hilgw.record.twin.links import Link, Row
+from hilgw.record.twin.links import LinkRow, TwinLink
 from hilgw.units import NS_PER_MS, ns_to_ms
 from hilgw.worlds.yaml_text import comment
 
@@ -31,7 +31,7 @@ NO_PLACE = "the positions of both ends are not in the recording"
 Named = dict[str, Any]
 
 
-def twin_of(link: Link, given: EmitterFields | None, step_ms: int, at_1m_dbm: float) -> Named:
+def twin_of(link: TwinLink, given: EmitterFields | None, step_ms: int, at_1m_dbm: float) -> Named:
     """Return the twin of a link as JSON.
 
     `given` has the Emitter's fields, if the source is an Emitter.
@@ -77,7 +77,7 @@ def twin_of(link: Link, given: EmitterFields | None, step_ms: int, at_1m_dbm: fl
     }
 
 
-def _measured(link: Link) -> Named:
+def _measured(link: TwinLink) -> Named:
     rows, lost = link.rows, [row.lost for row in link.rows]
     return {
         "packets": len(rows),
@@ -93,7 +93,7 @@ def _measured(link: Link) -> Named:
     }
 
 
-def _delays_ms(rows: list[Row], fields: EmitterFields, step_ms: int) -> list[Any]:
+def _delays_ms(rows: list[LinkRow], fields: EmitterFields, step_ms: int) -> list[Any]:
     steps = StepClock(0, step_ms * NS_PER_MS)
     emitter, accepted, left = Emitter(fields, steps=steps), list[int](), list[Any]()
     for place, row in enumerate(rows):
@@ -118,7 +118,7 @@ def spread(values: Iterable[float | None]) -> dict[str, float] | None:
 # --- the fields that would fit --------------------------------------------------------------------
 
 
-def _fit_rate(link: Link, byte_size: int, fit: Named, unknown: Named) -> None:
+def _fit_rate(link: TwinLink, byte_size: int, fit: Named, unknown: Named) -> None:
     """Fit baudRate and latency_ms to the delays.
 
     baudRate is the slope, by least squares, of the median delay of each size, of packets that
@@ -155,7 +155,7 @@ def _is_slope(sizes: list[int], delays: list[float]) -> bool:
     return alike > LEAST_SLOPE * math.sqrt(max(0.0, 1 - alike * alike) / max(1, len(sizes) - 2))
 
 
-def _fit_range(link: Link, fit: Named, unknown: Named) -> None:
+def _fit_range(link: TwinLink, fit: Named, unknown: Named) -> None:
     """Fit `range`: beyond it most packets are lost, within it most arrive."""
     pairs = sorted((r.distance_m, r.lost) for r in link.rows if r.distance_m is not None and
                    r.lost is not None)  # fmt: skip
@@ -171,7 +171,7 @@ def _fit_range(link: Link, fit: Named, unknown: Named) -> None:
         unknown["range"] = f"from {near:.3g} to {far:.3g} m the loss does not pass 50 %"
 
 
-def _fit_signal(link: Link, fit: Named, unknown: Named) -> None:
+def _fit_signal(link: TwinLink, fit: Named, unknown: Named) -> None:
     """Fit signalStrengthNoise: the scatter around 1 / distance^2, whose scale is rssi_at_1m_dbm."""
     received = [row for row in link.rows if row.rssi_dbm is not None]
     ratios = [10 ** (row.rssi_dbm / 10) * row.distance_m**2 for row in received if row.distance_m]  # type: ignore[operator]
@@ -187,7 +187,7 @@ def _fit_signal(link: Link, fit: Named, unknown: Named) -> None:
 # --- ready to paste -------------------------------------------------------------------------------
 
 
-def _nodes(link: Link, fields: EmitterFields, fit: Named, unknown: Named) -> str:
+def _nodes(link: TwinLink, fields: EmitterFields, fit: Named, unknown: Named) -> str:
     both = [f'  type "{link.type}"', f"  channel {link.channel}", f"  byteSize {fields.byteSize}"]
     notes = [f"{name}: {unknown[name]}" for name in ("baudRate", "latency_ms", "range")
              if name in unknown]  # fmt: skip

@@ -26,7 +26,7 @@ _NUMBER = re.compile(rb"\d+$")
 
 
 @dataclass(slots=True)
-class Packet:
+class StationPacket:
     """A packet that a station sent.
 
     down: the ports that were not up; at: the positions of the stations. came: delay in ms and RSSI
@@ -40,7 +40,7 @@ class Packet:
     came: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)
 
 
-class Row(NamedTuple):
+class LinkRow(NamedTuple):
     """A packet. lost: None if the recording ends too early to know.
 
     The others are None if they are not known.
@@ -54,7 +54,7 @@ class Row(NamedTuple):
     rssi_dbm: float | None
 
 
-class Link(NamedTuple):
+class TwinLink(NamedTuple):
     """A link.
 
     source: the sender of these packets, an Emitter or a station. out, into: the stations; the same
@@ -67,7 +67,7 @@ class Link(NamedTuple):
     into: str
     channel: int
     type: str
-    rows: list[Row]
+    rows: list[LinkRow]
     left_out: int
     refused: Mapping[str, int]
 
@@ -92,8 +92,8 @@ class Links:
         for name, pose in poses.items():
             self._place(name, pose)
         self._down: frozenset[str] = frozenset()
-        self._sent: dict[str, list[Packet]] = defaultdict(list)
-        self._waiting: dict[tuple[str, str, bytes], list[Packet]] = defaultdict(list)
+        self._sent: dict[str, list[StationPacket]] = defaultdict(list)
+        self._waiting: dict[tuple[str, str, bytes], list[StationPacket]] = defaultdict(list)
         self._refused: dict[str, Counter[str]] = defaultdict(Counter)
         self._end_ns = self._count = 0
 
@@ -128,13 +128,13 @@ class Links:
             self._match(self._waiting.get(key, []), event)
         for out in event["received_by"]:
             if out in self._mounts and not self.is_full:
-                packet = Packet(event, len(data), self._down, self._at)
+                packet = StationPacket(event, len(data), self._down, self._at)
                 self._count += 1
                 self._sent[out].append(packet)
                 for key in ((out, "payload", data), (out, "asked", asked)):
                     self._waiting[key] = [*self._waiting[key][1 - MOST_EQUAL :], packet]
 
-    def _match(self, waiting: list[Packet], event: Mapping[str, Any]) -> None:
+    def _match(self, waiting: list[StationPacket], event: Mapping[str, Any]) -> None:
         """Match the newest packet that fits; it is certain if it is the only one."""
         into, now, rssi = event["source"], event["time_ns"], event["rssi_dbm"]
         free = [
@@ -145,7 +145,7 @@ class Links:
             is_known = rssi is not None and abs(rssi) <= STRONGEST_DBM
             free[-1].came[into] = delay_ms, rssi if is_known else None
 
-    def found(self) -> Iterator[Link]:
+    def found(self) -> Iterator[TwinLink]:
         """Yield the links on which a packet came in."""
         for out, sent in self._sent.items():
             came = dict.fromkeys(into for packet in sent for into in packet.came)
@@ -156,10 +156,10 @@ class Links:
                     if any(into in packet.came for packet in packets):
                         last, rows = packets[-1].event, self._rows(packets, out, into)
                         left_out = len(ours) - len(packets)
-                        yield Link(source, out, into, last["channel"], last["type"], rows,
+                        yield TwinLink(source, out, into, last["channel"], last["type"], rows,
                                    left_out, self._refused[out])  # fmt: skip
 
-    def _rows(self, packets: list[Packet], out: str, into: str) -> list[Row]:
+    def _rows(self, packets: list[StationPacket], out: str, into: str) -> list[LinkRow]:
         none = (None, None)
         known = [delay for p in packets if (delay := p.came.get(into, none)[0]) is not None]
         wait_ns = min(LONGEST_NS, 2e6 * max(known, default=math.inf))
@@ -170,7 +170,7 @@ class Links:
             one, other = packet.at.get(out), packet.at.get(into)
             apart = math.dist(one, other) if one and other and out != into else None
             lost = False if into in packet.came else None if now > self._end_ns - wait_ns else True
-            rows.append(Row(now, packet.size, delay_ms, lost, apart, rssi))
+            rows.append(LinkRow(now, packet.size, delay_ms, lost, apart, rssi))
         return rows
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hilgw.record.plot import figure_of, save, shown
-from hilgw.record.twin.links import Link
+from hilgw.record.twin.links import TwinLink
 
 MOST_ROWS = 24  # further ones are left out
 GROUPS = 20
@@ -16,7 +16,7 @@ Panel = tuple[str, str, Sequence[Any], Sequence[Any], Sequence[Any]]
 
 
 def draw(
-    path: Path, links: Sequence[tuple[Link, Any]], shadows: Mapping[str, Any], begin_ns: int
+    path: Path, links: Sequence[tuple[TwinLink, Any]], shadows: Mapping[str, Any], begin_ns: int
 ) -> None:
     """Draw the picture.
 
@@ -36,7 +36,7 @@ def draw(
     save(figure, path)
 
 
-def _of_link(link: Link, twin: Mapping[str, Any], begin_ns: int) -> Iterator[Panel]:
+def _of_link(link: TwinLink, twin: Mapping[str, Any], begin_ns: int) -> Iterator[Panel]:
     rows, loss = link.rows, twin["predicted"]["loss"]
     time = ("time (s)", [(row.time_ns - begin_ns) / 1e9 for row in rows])
     sizes, apart = [row.size for row in rows], [row.distance_m for row in rows]

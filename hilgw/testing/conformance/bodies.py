@@ -31,7 +31,7 @@ from hilgw.control.events import (
     MotorField,
     PacketOut,
     ProtocolFailure,
-    Refused,
+    RefusedRequest,
     StopReason,
     Write,
 )
@@ -239,7 +239,9 @@ class BodyConformance:
             session.tune(LedValue(NO_DEVICE, 1), now),
         ):
             expected = "one Refused event, and no bytes"
-            require([*map(type, events)] == [Refused], "requests to no device", events, expected)
+            require(
+                [*map(type, events)] == [RefusedRequest], "requests to no device", events, expected
+            )
         line.handle(session.stop(StopReason.SILENCE, now).events)
 
     def test_limits_reach_the_motors(self) -> None:

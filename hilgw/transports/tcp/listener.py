@@ -25,7 +25,7 @@ ClientHandler = Callable[[Transport, str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ListenerLimits:
     """Limits of the connections of one listener.
 
     clients, per_address: how many it accepts. replaces: a further one takes the place of the
@@ -84,7 +84,7 @@ class TcpListener:
         port: int,
         on_client: ClientHandler,
         loopback_only: bool = True,
-        limits: Limits = Limits(),
+        limits: ListenerLimits = ListenerLimits(),
         *,
         tls: ssl.SSLContext | None = None,
     ) -> None:

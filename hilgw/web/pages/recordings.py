@@ -123,7 +123,7 @@ def add_download(app: Starlette, bench: Bench) -> None:
 def build(page: Page) -> None:
     from nicegui import ui
 
-    top, cards, shown = content(), ui.element("div"), dict[str, Section]()
+    top, cards, shown = content(), ui.element("div"), dict[str, GatewaySection]()
     with ui.element("section").classes("gateway") as below:
         files = scrolling("Files")
 
@@ -132,7 +132,7 @@ def build(page: Page) -> None:
         top.set_content(general(list(gateways.values()), page.bench.problem))
         views = {key: view for key, view in gateways.items() if folder_of(view)}
         with cards:
-            page.sections(shown, views, Section)
+            page.sections(shown, views, GatewaySection)
         folders: dict[str, list[GatewayView]] = {}
         for view in views.values():
             folders.setdefault(os.path.realpath(folder_of(view)), []).append(view)
@@ -143,7 +143,7 @@ def build(page: Page) -> None:
     page.refresh(update, FILES_S)
 
 
-class Section:
+class GatewaySection:
     """A gateway on the page. Only for a visitor who may, there are its controls."""
 
     def __init__(self, page: Page, view: GatewayView) -> None:

@@ -37,7 +37,7 @@ ESCAPES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|.)?")
 def build(page: Page) -> None:
     from nicegui import ui  # the HTML of the page needs no server
 
-    query, shown = ui.context.client.request.query_params, list[Robot]()
+    query, shown = ui.context.client.request.query_params, list[RobotPanel]()
     with ui.element("section").classes("gateway"):
         top = content()
         with ui.element("div").classes("tools"):
@@ -58,7 +58,7 @@ def build(page: Page) -> None:
         elif not shown or shown[0].key != chosen.value:
             place.clear()
             with place:
-                shown[:] = [Robot(page, chosen.value)]
+                shown[:] = [RobotPanel(page, chosen.value)]
         for robot in shown:
             robot.update()
 
@@ -77,7 +77,7 @@ def robots_of(gateways: Mapping[str, GatewayView]) -> dict[tuple[str, str], str]
     }
 
 
-class Robot:
+class RobotPanel:
     """What the page shows of one robot. Only for a visitor who may, there is what it is to do."""
 
     def __init__(self, page: Page, key: tuple[str, str]) -> None:

@@ -66,9 +66,9 @@ def test_an_unknown_device_is_none(robot: Robot, capsys: pytest.CaptureFixture[s
 
 
 SENSORS = {
-    "ds": (messages.Value(TAG["ds"], 7.5), "value", 7.5),
-    "encoder": (messages.Value(TAG["encoder"], -1.5), "value", -1.5),
-    "light": (messages.Value(TAG["light"], 3.0), "value", 3.0),
+    "ds": (messages.ValueMessage(TAG["ds"], 7.5), "value", 7.5),
+    "encoder": (messages.ValueMessage(TAG["encoder"], -1.5), "value", -1.5),
+    "light": (messages.ValueMessage(TAG["light"], 3.0), "value", 3.0),
     "acc": (messages.Values(TAG["acc"], (1.0, 2.0, 3.0)), "value", [1.0, 2.0, 3.0]),
     "gyro": (messages.Values(TAG["gyro"], (1.0, 2.0, 3.0)), "value", [1.0, 2.0, 3.0]),
     "compass": (messages.Values(TAG["compass"], (0.0, 1.0, 0.0)), "value", [0.0, 1.0, 0.0]),
@@ -82,7 +82,7 @@ SENSORS = {
         "quaternion",
         [0.0, 0.0, 0.6, 0.8],
     ),
-    "bumper": (messages.Value(TAG["bumper"], 1.0), "value", 1.0),
+    "bumper": (messages.ValueMessage(TAG["bumper"], 1.0), "value", 1.0),
     "force": (messages.Values(TAG["force"], (1.0, 2.0, 3.0)), "values", [1.0, 2.0, 3.0]),
 }
 
@@ -187,7 +187,7 @@ def test_a_motor_has_its_fields_and_targets(simulator: Simulator, robot: Robot) 
     motor.setVelocity(99)  # not clipped
     assert motor.getVelocity() == 99
     motor.enableForceFeedback(32)
-    simulator.answers = [[messages.Value(2, 0.125)]]
+    simulator.answers = [[messages.ValueMessage(2, 0.125)]]
     robot.step(32)
     assert motor.getForceFeedback() == motor.getTorqueFeedback() == 0.125
 

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from hilgw.cli.first_check.motors import Motor
+from hilgw.cli.first_check.motors import CheckedMotor
 from hilgw.cli.first_check.results import Result
 from hilgw.cli.first_check.steps import FirstCheck
 from hilgw.errors import PeerError
 
 STEP_S = 0.032
-LEFT = Motor("left", "rad", -8.0, 8.0, sensor="left encoder")
-RIGHT = Motor("right", "rad", -8.0, 8.0)
-ARM = Motor("arm", "rad", -2.0, 2.0, (-1.0, 1.0), "arm angle")
+LEFT = CheckedMotor("left", "rad", -8.0, 8.0, sensor="left encoder")
+RIGHT = CheckedMotor("right", "rad", -8.0, 8.0)
+ARM = CheckedMotor("arm", "rad", -2.0, 2.0, (-1.0, 1.0), "arm angle")
 
 
 @dataclass
@@ -23,7 +23,7 @@ class FakeRobot:
     sign: of its wiring; speed: of its motors, as a share of what is commanded. senses_at: when its
     sensors report first."""
 
-    motors: tuple[Motor, ...] = (LEFT, RIGHT)
+    motors: tuple[CheckedMotor, ...] = (LEFT, RIGHT)
     is_mock: bool = False
     has_watchdog: bool = False
     port: str = "/dev/ttyUSB7"
@@ -65,7 +65,7 @@ class FakeRobot:
         self.pause(STEP_S)
         return not self.link()[1]
 
-    def drive(self, motor: Motor, velocity: float, position: float = math.inf) -> None:
+    def drive(self, motor: CheckedMotor, velocity: float, position: float = math.inf) -> None:
         self.log.append(f"drive {motor.name}")
         self.fastest = max(self.fastest, abs(velocity))
         if self.refuses:
@@ -73,7 +73,7 @@ class FakeRobot:
         elif self.armed:
             self.goals[motor.name] = velocity, position
 
-    def position(self, motor: Motor) -> float | None:
+    def position(self, motor: CheckedMotor) -> float | None:
         return self.at[motor.name] if motor.sensor and self.time >= self.senses_at else None
 
     def arm(self) -> None:

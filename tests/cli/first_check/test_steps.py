@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hilgw.cli.first_check.motors import Motor
+from hilgw.cli.first_check.motors import CheckedMotor
 from hilgw.cli.first_check.results import Verdict
 from hilgw.errors import PeerError
 from tests.cli.first_check.fakes import ARM, LEFT, RIGHT, FakeRobot, Script, check
@@ -193,11 +193,11 @@ def test_a_servo_moves_by_five_degrees_and_back() -> None:
         (ARM, 1.0, 1, None),
         (ARM, 1.0, -1, 1.0 - math.radians(5)),
         (ARM, None, 1, None),
-        (Motor("axis", "m", -0.1, 0.1, (0.0, 0.2)), 0.1, 1, 0.105),
+        (CheckedMotor("axis", "m", -0.1, 0.1, (0.0, 0.2)), 0.1, 1, 0.105),
     ],
 )
 def test_the_target_is_within_the_limits(
-    motor: Motor, start: float | None, sign: int, target: float | None
+    motor: CheckedMotor, start: float | None, sign: int, target: float | None
 ) -> None:
     for slowly in (False, True):
         legs = motor.legs(sign, start, slowly=slowly)
@@ -208,13 +208,13 @@ def test_the_target_is_within_the_limits(
 
 
 def test_a_motor_that_turns_one_way_only() -> None:
-    fan = Motor("fan", "rad", 0.0, 5.0)
+    fan = CheckedMotor("fan", "rad", 0.0, 5.0)
     assert fan.velocity(1) == pytest.approx(0.5) and fan.velocity(-1) == 0
     robot = FakeRobot(motors=(fan,))
     results = check(robot)
     assert results["fan, negative"].verdict is Verdict.NOT_TESTED
     assert results["stop"].verdict is Verdict.PASSED
-    slow = Motor("slow", "rad", -0.1, 5.0)
+    slow = CheckedMotor("slow", "rad", -0.1, 5.0)
     assert slow.velocity(-1) == pytest.approx(-0.1)  # never beyond a limit
 
 
@@ -222,7 +222,7 @@ def test_a_servo_that_stays_where_it_went_fails() -> None:
     robot = FakeRobot(motors=(ARM,))
     drive = robot.drive
 
-    def once(motor: Motor, velocity: float, position: float = math.inf) -> None:
+    def once(motor: CheckedMotor, velocity: float, position: float = math.inf) -> None:
         if robot.at["arm"] == 0:
             drive(motor, velocity, position)
 

@@ -102,7 +102,7 @@ def others(events: list[control.Event]) -> list[control.Event]:
 
 
 def reasons(events: list[control.Event]) -> list[str]:
-    return [event.reason for event in events if isinstance(event, control.Refused)]
+    return [event.reason for event in events if isinstance(event, control.RefusedRequest)]
 
 
 class Run:
@@ -263,7 +263,7 @@ def test_devices_that_cannot_be_registered() -> None:
     for fields in (CameraFields(), None):  # as a body in Webots may have it
         camera = Device(name="eye", kind="Camera", index=30, fields=fields)
         (refused,) = run.session.register(camera)
-        assert isinstance(refused, control.Refused) and refused.reason == "unsupported"
+        assert isinstance(refused, control.RefusedRequest) and refused.reason == "unsupported"
         assert "eye: {node: Camera, absent: blank, width: 64, height: 64}" in refused.text
     assert reasons(run.session.register(Device(name="x", kind="LED", index=0))) == ["index_taken"]
     assert run.session.register(DEVICES[0]) == []

@@ -18,9 +18,9 @@ from hilgw.protocols.webots.answers import IMMEDIATE, Answer, AnswerReader, Imag
 from hilgw.protocols.webots.codec import Codec
 from hilgw.protocols.webots.device_messages import (
     EmitterConfiguration,
+    EmitterSend,
     Receive,
     ReceiverConfiguration,
-    Send,
     SetChannel,
     SetSamplingPeriod,
 )
@@ -136,7 +136,7 @@ def test_pixels_do_not_wait_for_their_image() -> None:
     assert made.from_webots(data[40_000:])[0] == data[40_000:]
 
 
-SENDS = [Send(TX, 3, 2.5, b"one"), Send(TX, -1, -1.0, b"two")]
+SENDS = [EmitterSend(TX, 3, 2.5, b"one"), EmitterSend(TX, -1, -1.0, b"two")]
 OTHERS = [(0, b"\x23\0\0"), (1, b"\x01\x40\0")]
 
 
@@ -178,7 +178,7 @@ def test_a_packet_is_the_last_chunk_of_the_next_step() -> None:
     (plain,) = answers(data)
     assert passed == with_chunk(data, receive(b"pong"))
     assert answer.images == plain.images and answer.delay == 0
-    assert events == [base.Delivered("rx", (copy,))]
+    assert events == [base.DeliveredCopies("rx", (copy,))]
     assert made.from_controller(STEP) == (STEP, ())
     assert made.from_webots(EMPTY) == (EMPTY, ())
 
@@ -263,7 +263,7 @@ def test_random_schedules_are_those_of_webots(lengths: list[int]) -> None:
             _, events = made.from_webots(EMPTY)
             while not world.basic_step():
                 pass
-            delivered = [each for each in events if isinstance(each, base.Delivered)]
+            delivered = [each for each in events if isinstance(each, base.DeliveredCopies)]
             received = [copy.packet.data for each in delivered for copy in each.copies]
             assert received == receiver.queue, (seed, number)
             receiver.queue.clear()
@@ -275,7 +275,7 @@ def test_the_longest_step_costs_no_more_than_a_short_one() -> None:
     made.from_webots(EMPTY)
     made.hold("rx", copy := packet())
     made.from_controller(encode_request(2**32 - 1))
-    assert made.from_webots(EMPTY)[1][-1] == base.Delivered("rx", (copy,))
+    assert made.from_webots(EMPTY)[1][-1] == base.DeliveredCopies("rx", (copy,))
 
 
 def test_the_queue_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

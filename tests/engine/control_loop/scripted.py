@@ -104,7 +104,7 @@ class ScriptedBody(ScriptedSession):
 
     def tune(self, settings: Any, now: int) -> list[control.Event]:
         if settings.index not in self.devices:
-            return [control.Refused(settings.index, "unknown_device", "?")]
+            return [control.RefusedRequest(settings.index, "unknown_device", "?")]
         return self.record("tune", settings)
 
     def can_stop(self, index: int, mode: Mode) -> bool:

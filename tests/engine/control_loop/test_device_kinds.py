@@ -218,7 +218,7 @@ def test_events_have_the_indices_of_the_table() -> None:
         control.HardwareFault(3),
         control.HardwareFault(7),
         control.StopSent(),
-        control.Refused(7, "nan", "?"),
+        control.RefusedRequest(7, "nan", "?"),
         control.Write(b"w"),
     )
     assert session.receive(b"?", 0) == [
@@ -233,7 +233,7 @@ def test_events_have_the_indices_of_the_table() -> None:
             None
         ),  # of a device that the controller does not know: it stops all the same
         control.StopSent(),
-        control.Refused(None, "nan", "?"),
+        control.RefusedRequest(None, "nan", "?"),
         control.Write(b"w"),
     ]
 
@@ -271,7 +271,7 @@ def test_a_device_that_the_body_does_not_have_is_refused() -> None:
         session.send(control.PacketOut(7, 2, b"p"), 0),
         session.tune(control.LedValue(5, 1), 0),
     ):
-        assert [type(event) for event in events] == [control.Refused]
+        assert [type(event) for event in events] == [control.RefusedRequest]
     assert session.switch(7, 32.0, 0) == []
     assert not session.can_stop(3, Mode.VELOCITY)
     assert calls == []

@@ -309,7 +309,7 @@ async def test_what_a_gateway_wrote_before_it_died_is_discarded(guardian: Guardi
     guardian.demand()
     seen: list[int] = []
 
-    class Slow(process.Port):
+    class Slow(process.GuardedPort):
         def discard(self) -> None:
             seen.append(self.fd)
 
@@ -336,7 +336,7 @@ def test_a_slow_uart_gets_the_time_for_what_is_in_its_fifo(
     now = 0.0
     unsent: list[int] = []
 
-    class Uart(process.Port):
+    class Uart(process.GuardedPort):
         def left(self) -> int:
             unsent[:] = [max(0, 24 - 16 * int(now / 0.033))]
             return unsent[0]
@@ -887,6 +887,6 @@ async def test_the_end_of_the_gateway_in_order_is_the_end_of_the_guardian(
 def test_a_port_that_is_closed_leaves_no_descriptor(is_line: bool) -> None:
     ours, theirs = os.openpty() if is_line else map(socket.socket.detach, socket.socketpair())
     before = len([*Path("/proc/self/fd").iterdir()])
-    process.Port(theirs).close()
+    process.GuardedPort(theirs).close()
     assert len([*Path("/proc/self/fd").iterdir()]) == before - 1
     os.close(ours)

@@ -13,7 +13,7 @@ from hilgw.control.events import (
     MotorCommand,
     MotorPid,
     MotorSettings,
-    Refused,
+    RefusedRequest,
     SensorSwitch,
     SensorValue,
     Stop,
@@ -487,7 +487,7 @@ def test_a_command_that_the_first_body_refuses_stops_the_motor_of_the_shadow_too
 
 @pytest.mark.parametrize(
     "refused",
-    [MotorCommand(0, "velocity", math.nan), Refused(0, "nan", "?", moves=True)],
+    [MotorCommand(0, "velocity", math.nan), RefusedRequest(0, "nan", "?", moves=True)],
     ids=["in the loop", "in the session of the controller"],
 )
 def test_nan_stops_the_motor_of_a_real_shadow_and_no_simulated_one(refused: Event) -> None:

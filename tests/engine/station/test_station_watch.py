@@ -6,14 +6,16 @@ from typing import Any
 import pytest
 
 from hilgw.engine.observer import State
-from hilgw.engine.station.station_watch import StationWatch, StationWatches, Traffic
+from hilgw.engine.station.station_watch import StationTraffic, StationWatch, StationWatches
 from hilgw.testing.sim import Clock, Recorder
 
 S = 1_000_000_000
-QUIET = Traffic(State.UP, "", 1, queued=0, delivered=0, unacknowledged=0, received=0, received_ns=0)
+QUIET = StationTraffic(
+    State.UP, "", 1, queued=0, delivered=0, unacknowledged=0, received=0, received_ns=0
+)
 
 
-def looks(*traffic: Traffic, is_listening: bool = True) -> list[str]:
+def looks(*traffic: StationTraffic, is_listening: bool = True) -> list[str]:
     """The lines of looks once a second, at this traffic."""
     watch = StationWatch("the baud rate (9600)")
     lines = [
@@ -23,7 +25,7 @@ def looks(*traffic: Traffic, is_listening: bool = True) -> list[str]:
     return [line for line in lines if line]
 
 
-def sending(seconds: int, **more: Any) -> list[Traffic]:
+def sending(seconds: int, **more: Any) -> list[StationTraffic]:
     """Two packets a second."""
     return [replace(QUIET, delivered=2 * second, **more) for second in range(seconds)]
 

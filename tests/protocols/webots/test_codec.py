@@ -58,17 +58,17 @@ MESSAGES: list[tuple[Message, str]] = [
     (device.MotorConfiguration(3, 0, 0.0, 1.0, 2.0, -1.0, 0.5, 1.0, 0.0, 2.0, 0.0, 1.0, -1.0, (4,)),
      f"0300 00 00000000 {ZERO}{ONE}{TWO}{MINUS_ONE}{HALF}{ONE}{ZERO}{TWO}{ZERO}{ONE}{MINUS_ONE}"
      "01000000 0400"),
-    (device.Value(3, 0.5), f"0300 05 {HALF}"),
+    (device.ValueMessage(3, 0.5), f"0300 05 {HALF}"),
     (device.AssociatedDevice(3, 6), "0300 08 0600"),
     (device.AssociatedDevice(4, 0), "0400 08 0000"),
     (device.DistanceSensorConfiguration(5, 3, 0.0, 1.0, 0.5, ROW),
      f"0500 00 03000000 {ZERO}{ONE}{HALF} {ROW_BYTES}"),
-    (device.Value(5, 2.0), f"0500 32 {TWO}"),
+    (device.ValueMessage(5, 2.0), f"0500 32 {TWO}"),
     (device.JointConfiguration(6, 1), "0600 00 01000000"),
-    (device.Value(6, 1.0), f"0600 01 {ONE}"),
+    (device.ValueMessage(6, 1.0), f"0600 01 {ONE}"),
     (device.AssociatedDevice(6, 3), "0600 02 0300"),
     (device.TableConfiguration(8, ROW), f"0800 00 {ROW_BYTES}"),
-    (device.Value(8, 1.0), f"0800 37 {ONE}"),
+    (device.ValueMessage(8, 1.0), f"0800 37 {ONE}"),
     (device.TableConfiguration(9), "0900 00 00000000"),
     (device.Values(9, (0.0, 1.0, 2.0)), f"0900 33 {ZERO}{ONE}{TWO}"),
     (device.Values(10, (0.0, 1.0, 2.0)), f"0a00 35 {ZERO}{ONE}{TWO}"),
@@ -79,7 +79,7 @@ MESSAGES: list[tuple[Message, str]] = [
     (device.InertialUnitConfiguration(13, -1.0, "ENU"), f"0d00 00 {MINUS_ONE} 454e5500"),
     (device.Quaternion(13, (0.0, 1.0, 2.0, 0.5)), f"0d00 36 {ZERO}{ONE}{TWO}{HALF}"),
     (device.TouchSensorConfiguration(14, 2, ROW), f"0e00 00 02000000 {ROW_BYTES}"),
-    (device.Value(14, 1.0), f"0e00 28 {ONE}"),
+    (device.ValueMessage(14, 1.0), f"0e00 28 {ONE}"),
     (device.Values(14, (0.0, 1.0, 2.0)), f"0e00 29 {ZERO}{ONE}{TWO}"),
     (device.JointConfiguration(15, 0), "0f00 00 00000000"),
     (device.AssociatedDevice(15, 3), "0f00 04 0300"),
@@ -128,7 +128,7 @@ COMMANDS: list[tuple[Command, str]] = [
     (robot.JoystickAutoCenteringGain(0.5), f"2b {HALF}"),
     (robot.JoystickResistanceGain(0.5), f"2c {HALF}"),
     (robot.JoystickForceAxis(1), "2d 01000000"),
-    (device.Send(1, -1, 2.0, b"hi"), f"00 ffffffff {TWO} 02000000 6869"),
+    (device.EmitterSend(1, -1, 2.0, b"hi"), f"00 ffffffff {TWO} 02000000 6869"),
     (device.SetChannel(1, 4), "01 04000000"),
     (device.SetRange(1, 2.0), f"02 {TWO}"),
     (device.SetSamplingPeriod(2, 64), "01 4000"),
@@ -305,9 +305,9 @@ def test_hostile_commands(tag: int, data: str, what: str) -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        device.Value(1, 1.0),  # an Emitter has none
-        device.Value(7, 1.0),  # nothing is ever sent to an LED
-        device.Value(99, 1.0),
+        device.ValueMessage(1, 1.0),  # an Emitter has none
+        device.ValueMessage(7, 1.0),  # nothing is ever sent to an LED
+        device.ValueMessage(99, 1.0),
         device.Values(16, (0.0, 0.0, 0.0)),
         device.AssociatedDevice(3, 65536),
         robot.SimulationMode(2**31),

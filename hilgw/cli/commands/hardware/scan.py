@@ -13,7 +13,7 @@ from hilgw.errors import PeerError, PortError, UsageError
 
 if TYPE_CHECKING:
     from hilgw.adapters.base import SearchableAdapter
-    from hilgw.discovery.scan import Found
+    from hilgw.discovery.scan import FoundDevice
 
 
 COMMANDS = {
@@ -68,12 +68,12 @@ def run(args: argparse.Namespace) -> None:
         )
 
 
-async def _scan(args: argparse.Namespace) -> list[Found]:
+async def _scan(args: argparse.Namespace) -> list[FoundDevice]:
     import asyncio
 
     from hilgw.engine.event_loop.scheduler import Timer
 
-    hardware: list[Found] = []
+    hardware: list[FoundDevice] = []
     timer = Timer(asyncio.get_running_loop())
     try:
         ports = _ports(args.ports)
@@ -92,7 +92,7 @@ async def _scan(args: argparse.Namespace) -> list[Found]:
 
 async def _scan_port(
     args: argparse.Namespace, port: str, usb: tuple[int, int] | None, timer: Any, place: str
-) -> list[Found]:
+) -> list[FoundDevice]:
     from hilgw.discovery.scan import Try, scan_port
 
     steps = scan_port(
@@ -114,7 +114,7 @@ async def _scan_port(
     return hardware
 
 
-def _show(answer: Found) -> None:
+def _show(answer: FoundDevice) -> None:
     print(f"{answer.port}: {answer.kind} at {answer.baudRate}: {answer.identity or answer.problem}")
     for node in answer.nodes:
         rssi = "" if node.rssi_dbm is None else f"{node.rssi_dbm} dBm"

@@ -14,7 +14,7 @@ from hilgw.control.events import (
     MotorCommand,
     MotorField,
     MotorHeld,
-    Refused,
+    RefusedRequest,
     Registered,
     SensorSwitch,
     StopSent,
@@ -179,7 +179,7 @@ class BodyEnd(PeerListener):
             self._records.set(command, now, waits=False)
             self.safety.commanded(command, now)
         elif isinstance(outcome, Refusal):
-            refused = Refused(command.index, outcome.reason, outcome.text)
+            refused = RefusedRequest(command.index, outcome.reason, outcome.text)
             self._context.notices.show(link.name, refused)
             if mode is not None:
                 self.stop_motor(command.index, now)

@@ -20,7 +20,7 @@ from hilgw.control.events import (
     MotorPid,
     MotorSettings,
     PacketIn,
-    Refused,
+    RefusedRequest,
     Registered,
     SensorValue,
 )
@@ -133,7 +133,7 @@ class RenumberedSession:
         own = self._to_body.get(request.index)
         if own is None:
             refusal = _unknown(request.index)
-            return [Refused(request.index, refusal.reason, refusal.text)]
+            return [RefusedRequest(request.index, refusal.reason, refusal.text)]
         return self._out(method(dataclasses.replace(request, index=own), now))
 
     # --- stops --------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ class RenumberedSession:
                 known = self._to_table.get(item.device.index)
                 if known is not None:
                     renumbered.append(Registered(dataclasses.replace(item.device, index=known)))
-            elif isinstance(item, Refused | HardwareFault) and item.index is not None:
+            elif isinstance(item, RefusedRequest | HardwareFault) and item.index is not None:
                 renumbered.append(dataclasses.replace(item, index=self._to_table.get(item.index)))
             elif not isinstance(item, _OF_A_DEVICE):
                 renumbered.append(item)

@@ -15,7 +15,7 @@ from hilgw.control.events import (
     LedValue,
     PacketOut,
     ReceiverSettings,
-    Refused,
+    RefusedRequest,
     SensorSwitch,
 )
 from hilgw.controllers.base import PeerSession
@@ -133,7 +133,7 @@ class Requests:
         if events is None:
             return
         body.handle(events, now)
-        if any(type(event) is Refused for event in events):
+        if any(type(event) is RefusedRequest for event in events):
             self.report_fault(index)
 
     def _answer_for_radio(self, index: int, reason: str | None) -> None:

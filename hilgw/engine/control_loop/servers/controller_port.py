@@ -14,7 +14,7 @@ from hilgw.engine.observer import State
 from hilgw.engine.supervisor import STALL_POLL_S, AttachedPort, StallDetector
 from hilgw.errors import AdapterError, HilgwError, PeerError
 from hilgw.reasons import RequestRefused
-from hilgw.transports.tcp.listener import Limits
+from hilgw.transports.tcp.listener import ListenerLimits
 from hilgw.units import s_to_ns
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class ControllerPort(AttachedPort, ABC):
 # that connects.
 HANDSHAKE_S = 2.0
 # A small buffer, as values that wait in the kernel become old; a step of 255 sensors has 2.8 kB.
-LIMITS = Limits(kernel_bytes=16384)
+LIMITS = ListenerLimits(kernel_bytes=16384)
 
 
 class TcpServer(ControllerPort):

@@ -29,7 +29,7 @@ from hilgw.protocols.webots.address import DEFAULT_PORT
 from hilgw.protocols.webots.handshake import Acknowledgement, Forbidden, encode_name
 from hilgw.protocols.webots.requests import PAUSE_S
 from hilgw.reasons import RequestRefused
-from hilgw.transports.tcp.listener import Limits
+from hilgw.transports.tcp.listener import ListenerLimits
 from hilgw.transports.tcp.stream import TcpStream
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 QUIT_S = 1.0
 # An answer may carry the packets of several full Receivers.
 ANSWER_BYTES = 64 * 1024 * 1024
-LIMITS = Limits(write_bytes=ANSWER_BYTES)
+LIMITS = ListenerLimits(write_bytes=ANSWER_BYTES)
 
 
 class Pause:
@@ -284,7 +284,7 @@ class WebotsServer:
         self,
         listening: Listening,
         on_stranger: Callable[[str, RequestRefused, str], None],
-        limits: Limits = LIMITS,
+        limits: ListenerLimits = LIMITS,
     ) -> None:
         self.listening = listening
         self._on_stranger = on_stranger
