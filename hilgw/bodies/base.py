@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from hilgw.control.forwarding import Forwarding
-from hilgw.control.safety import Mode
+from hilgw.control.safety import MotorMode
 from hilgw.control.session import LinkSession
 from hilgw.control.stop import StopPlan
 from hilgw.errors import ConfigError
@@ -60,7 +60,7 @@ class BodySession(LinkSession, Protocol):
         checked the value of an LED or a brake.
         """
 
-    def can_stop(self, index: int, mode: Mode | None) -> bool:
+    def can_stop(self, index: int, mode: MotorMode | None) -> bool:
         """Return whether a stop of this motor exists in this mode now.
 
         Otherwise the control loop refuses every command that selects the mode. None: as it is;
@@ -127,8 +127,8 @@ class EarlierSession:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._session, name)
 
-    def can_stop(self, index: int, mode: Mode | None) -> bool:
-        return self._session.stop_command(index, mode or Mode.VELOCITY) is not None
+    def can_stop(self, index: int, mode: MotorMode | None) -> bool:
+        return self._session.stop_command(index, mode or MotorMode.VELOCITY) is not None
 
     def stop(self, reason: StopReason, now: int) -> StopPlan:
         commands, copies = tuple(self._session.stop_commands()), self._session.stop_copies

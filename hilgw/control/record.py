@@ -8,7 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from hilgw.control.events import Command, MotorCommand, MotorField, MotorPid, MotorSettings
-from hilgw.control.safety import Mode, mode_of
+from hilgw.control.safety import MotorMode, mode_of
 from hilgw.units import NS_PER_MS
 
 REFRESH_NS = 100 * NS_PER_MS
@@ -51,7 +51,7 @@ class MotorRecord:
 
     sets: dict[str, Set] = field(default_factory=dict)
     is_held: bool = False
-    prepared: tuple[Mode | None, ...] = ()
+    prepared: tuple[MotorMode | None, ...] = ()
 
     def take(self, kind: str) -> Set | None:
         """Return the command of this kind that waits: it is written now, or void."""
@@ -113,11 +113,11 @@ class MotorRecords:
         """
         holding = [each.command for each in self._sets() if each.stops == self.stops]
         modes = [(command, mode_of(command)) for command in holding]
-        placed = {command.index for command, mode in modes if mode is Mode.POSITION}
+        placed = {command.index for command, mode in modes if mode is MotorMode.POSITION}
         return [
             command
             for command, mode in modes
-            if mode is None or (mode is Mode.VELOCITY and command.index not in placed)
+            if mode is None or (mode is MotorMode.VELOCITY and command.index not in placed)
         ]
 
     def _sets(self) -> list[Set]:

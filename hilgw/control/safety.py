@@ -143,7 +143,7 @@ class SafetyState:
         return self._alive_ns + self.timeout_ns if watched else None
 
 
-class Mode(StrEnum):
+class MotorMode(StrEnum):
     """What a motor follows.
 
     A finite position, a velocity (position +infinity), or a force or torque.
@@ -155,18 +155,18 @@ class Mode(StrEnum):
 
 
 _SELECTS = {
-    MotorField.POSITION: Mode.POSITION,
-    MotorField.VELOCITY: Mode.VELOCITY,
-    MotorField.FORCE: Mode.FORCE,
-    MotorField.TORQUE: Mode.FORCE,
+    MotorField.POSITION: MotorMode.POSITION,
+    MotorField.VELOCITY: MotorMode.VELOCITY,
+    MotorField.FORCE: MotorMode.FORCE,
+    MotorField.TORQUE: MotorMode.FORCE,
 }
 
 
-def mode_of(command: Command) -> Mode | None:
+def mode_of(command: Command) -> MotorMode | None:
     """Return the mode that this command selects; None: it leaves the mode as it is."""
     if isinstance(command, MotorCommand):
         mode = _SELECTS.get(command.field)
-        return _mode_at(command.value) if mode is Mode.POSITION else mode
+        return _mode_at(command.value) if mode is MotorMode.POSITION else mode
     return None if isinstance(command, MotorPid) else _mode_at(command.position)
 
 
@@ -177,8 +177,8 @@ def stands_still(command: Command) -> bool:
     return isinstance(command, MotorSettings) and command.velocity == 0
 
 
-def _mode_at(position: float) -> Mode:
-    return Mode.VELOCITY if position == math.inf else Mode.POSITION
+def _mode_at(position: float) -> MotorMode:
+    return MotorMode.VELOCITY if position == math.inf else MotorMode.POSITION
 
 
 def default_command(device: Device, reported: float | None) -> MotorCommand | None:

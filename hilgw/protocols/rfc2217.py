@@ -132,7 +132,7 @@ class ModemBits:
         return code
 
 
-class _State(Enum):
+class _OptionState(Enum):
     DATA = auto()
     COMMAND = auto()  # after an IAC
     OPTION = auto()  # after WILL, WONT, DO, DONT
@@ -156,7 +156,7 @@ class Telnet(ABC):
     def __init__(self) -> None:
         self.malformed = 0
         self.negotiated = False
-        self._state = _State.DATA
+        self._state = _OptionState.DATA
         self._verb = 0
         self._payload = bytearray()
         self._oversized = False
@@ -172,21 +172,21 @@ class Telnet(ABC):
     @property
     def is_at_rest(self) -> bool:
         """True if no command is incomplete: the next bytes may be data."""
-        return self._state is _State.DATA
+        return self._state is _OptionState.DATA
 
     # --- from the peer ----------------------------------------------------------------------------
 
     def feed(self, data: bytes) -> list[Event]:
         """Take any piece of the stream; commands may be split anywhere."""
-        if self._state is _State.DATA and IAC not in data:
+        if self._state is _OptionState.DATA and IAC not in data:
             return [Data(data)] if data else []
         events: list[Event] = []
         plain = bytearray()
         position = 0
         while position < len(data):
-            if self._state is _State.DATA:
+            if self._state is _OptionState.DATA:
                 position = self._take_plain(data, position, plain)
-            elif self._state is _State.SUBNEGOTIATION:
+            elif self._state is _OptionState.SUBNEGOTIATION:
                 position = self._take_payload(data, position)
             else:
                 taken = self._take_byte(data[position], plain)
@@ -203,7 +203,7 @@ class Telnet(ABC):
         if end > position:
             plain += data[position:end].replace(b"\xff\xff", b"\xff")
         if end < len(data):  # an IAC that no second one follows here
-            self._state = _State.COMMAND
+            self._state = _OptionState.COMMAND
             end += 1
         return end
 
@@ -212,7 +212,7 @@ class Telnet(ABC):
         self._extend(data[position:] if end < 0 else data[position:end])
         if end < 0:
             return len(data)
-        self._state = _State.SUBNEGOTIATION_COMMAND
+        self._state = _OptionState.SUBNEGOTIATION_COMMAND
         return end + 1
 
     def _extend(self, piece: bytes) -> None:
@@ -221,13 +221,13 @@ class Telnet(ABC):
         self._payload += piece[:room]
 
     def _take_byte(self, byte: int, plain: bytearray) -> list[Event]:
-        state, self._state = self._state, _State.DATA
-        if state is _State.OPTION:
+        state, self._state = self._state, _OptionState.DATA
+        if state is _OptionState.OPTION:
             return self._negotiate(self._verb, byte)
-        if state is _State.SUBNEGOTIATION_COMMAND:
+        if state is _OptionState.SUBNEGOTIATION_COMMAND:
             if byte == IAC:
                 self._extend(b"\xff")
-                self._state = _State.SUBNEGOTIATION
+                self._state = _OptionState.SUBNEGOTIATION
                 return []
             if byte == SE:
                 return self._end_subnegotiation()
@@ -235,11 +235,11 @@ class Telnet(ABC):
         if byte == IAC:
             plain.append(IAC)
         elif byte in (WILL, WONT, DO, DONT):
-            self._verb, self._state = byte, _State.OPTION
+            self._verb, self._state = byte, _OptionState.OPTION
         elif byte == SB:
             self._payload.clear()
             self._oversized = False
-            self._state = _State.SUBNEGOTIATION
+            self._state = _OptionState.SUBNEGOTIATION
         elif byte == BREAK:
             return [SendBreak()]
         return []  # the other commands (NOP, AYT, ...) mean nothing to a serial port

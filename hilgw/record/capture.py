@@ -9,7 +9,7 @@ from typing import Any
 from hilgw.control.events import StopReason
 from hilgw.framing import create, parse
 from hilgw.record.events import Writer
-from hilgw.record.script import Kind, Script
+from hilgw.record.script import Script, StepKind
 from hilgw.record.story import Story
 from hilgw.units import NS_PER_MS, NS_PER_S
 
@@ -146,12 +146,12 @@ def firmware_module(
     elf, machine, file = of
     answers = Answers(framing, changes=changes)
     for step in script.steps:
-        if step.kind is Kind.RECEIVED:
+        if step.kind is StepKind.RECEIVED:
             answers.feed(step.data, step.time_ns)
     times = [
         f"    ({(each.time_ns - script.begin_ns) / NS_PER_S:.3f}, {_literal(each.data)}),"
         for each in script.steps
-        if each.kind is Kind.SENT
+        if each.kind is StepKind.SENT
     ]
     lines = [
         f'"""What hilgw sent in {_plain(file)}, to firmware on an emulated board.',

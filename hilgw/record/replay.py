@@ -9,7 +9,7 @@ next frame. Pure.
 from bisect import bisect_left
 from collections.abc import Callable
 
-from hilgw.record.script import Kind, Script
+from hilgw.record.script import Script, StepKind
 from hilgw.units import NS_PER_S, earliest
 
 PATIENCE_NS = 2 * NS_PER_S
@@ -47,7 +47,7 @@ class Replay:
         self.length_ns = script.end_ns - script.begin_ns
         self.matched = self.departures = self.after_end = 0
         self._script, self._steps, self._on_departure = script, script.steps, on_departure
-        self._sent = [at for at, step in enumerate(self._steps) if step.kind is Kind.SENT]
+        self._sent = [at for at, step in enumerate(self._steps) if step.kind is StepKind.SENT]
         self._frames = [compared(self._steps[at].data) for at in self._sent]
         self.frames = len(self._sent)
         self._frame = self._done = 0  # the next one that hilgw sends; how much of it has come
@@ -93,7 +93,7 @@ class Replay:
         """End a connection; the rest of its steps is not played."""
         was_closing, self._is_open, self.closing = self.closing, False, False
         self._out.clear()
-        ends = (Kind.LOST, Kind.CLOSED)
+        ends = (StepKind.LOST, StepKind.CLOSED)
         rest = () if was_closing or self._missing else range(self._step, len(self._steps))
         if (end := next((at for at in rest if self._steps[at].kind in ends), None)) is not None:
             self._pass(end, now)
@@ -197,19 +197,19 @@ class Replay:
         if self._step == len(self._steps) or not self._is_open:
             return None
         step = self._steps[self._step]
-        if self._step in self._passed or step.kind is Kind.OPENED:
+        if self._step in self._passed or step.kind is StepKind.OPENED:
             return max(self._now, self._passed.get(self._step, 0))
         due = self._now + max(0, step.time_ns - self._time_ns)
-        waits = step.kind is Kind.CLOSED or (step.kind is Kind.SENT and not self._is_late)
+        waits = step.kind is StepKind.CLOSED or (step.kind is StepKind.SENT and not self._is_late)
         return due + PATIENCE_NS if waits else due
 
     def _play(self, now: int) -> None:
         step = self._steps[self._step]
-        if step.kind is Kind.RECEIVED:
+        if step.kind is StepKind.RECEIVED:
             self._out, self._wake = bytearray(step.data), now
-        elif step.kind in (Kind.LOST, Kind.CLOSED):
+        elif step.kind in (StepKind.LOST, StepKind.CLOSED):
             self.closing, self._is_open = True, False
-        elif step.kind is Kind.SENT and self._step not in self._passed:
+        elif step.kind is StepKind.SENT and self._step not in self._passed:
             if not self._is_late and not self._is_of_end(self._step):
                 self._depart(step.data, b"")
             self._is_late, self._passed_over = True, step.data

@@ -22,7 +22,7 @@ NEVER_NS = 1 << 64
 CONNECTED = ("handshake", "up", "stalled")
 
 
-class Kind(Enum):
+class StepKind(Enum):
     """The kind of a step.
 
     SENT: by hilgw. RECEIVED: from the device. OPENED: a connection starts. LOST: the device ends
@@ -36,14 +36,14 @@ class Kind(Enum):
     CLOSED = auto()
 
 
-BYTES = {"sent": Kind.SENT, "received": Kind.RECEIVED}
+BYTES = {"sent": StepKind.SENT, "received": StepKind.RECEIVED}
 
 
 @record
 class ScriptStep:
     """A step, at this time of the gateway's clock."""
 
-    kind: Kind
+    kind: StepKind
     time_ns: int
     data: bytes = b""
 
@@ -143,7 +143,7 @@ def _steps(passed: list[Passed]) -> tuple[tuple[ScriptStep, ...], int]:
         opens = not is_state or word == "opening" or word in CONNECTED
         is_last = bool(steps) and not is_open and not is_state and steps[-1].time_ns == now
         if opens and not is_open and not is_last:
-            steps.append(ScriptStep(Kind.OPENED, now))
+            steps.append(ScriptStep(StepKind.OPENED, now))
             is_open, is_connected = True, False
         if not is_state and more and word in BYTES:
             steps.insert(len(steps) - is_last, ScriptStep(BYTES[word], now, more))
@@ -151,9 +151,9 @@ def _steps(passed: list[Passed]) -> tuple[tuple[ScriptStep, ...], int]:
             is_connected = word in CONNECTED
         elif is_state and is_open and word != "closed":
             is_open = False
-            if not is_connected and steps[-1].kind is Kind.OPENED:
+            if not is_connected and steps[-1].kind is StepKind.OPENED:
                 steps.pop()  # it did not open, or listens
             else:
-                steps.append(ScriptStep(Kind.LOST if more == "lost" else Kind.CLOSED, now))
+                steps.append(ScriptStep(StepKind.LOST if more == "lost" else StepKind.CLOSED, now))
         up_ns = now if word == "up" and up_ns < 0 else up_ns
     return tuple(steps), sum(step.time_ns <= up_ns for step in steps)

@@ -141,7 +141,7 @@ def parse(data: bytes, file: str) -> World:
     Raises:
       ConfigError: it is not a world file; `where` is file:line:column.
     """
-    return _Parser(WorldSource(data, file)).world()
+    return _WorldParser(WorldSource(data, file)).world()
 
 
 @dataclass(slots=True)
@@ -159,7 +159,7 @@ class _Open:
     brackets: bool = False
 
 
-class _Parser:
+class _WorldParser:
     def __init__(self, source: WorldSource) -> None:
         self._source = source
         self._tokens: Iterator[Token] = source.tokens()

@@ -6,7 +6,7 @@ from typing import Any
 from hilgw.bodies.create2 import Create2Body, Create2Settings
 from hilgw.bodies.create2.session import Create2Session
 from hilgw.control.events import Command, Event, MotorCommand, StopReason, Write
-from hilgw.control.safety import Mode
+from hilgw.control.safety import MotorMode
 from hilgw.framing.base import Framing
 from tests.bodies import test_every_body
 
@@ -24,7 +24,7 @@ class SessionOfVersion1:
             raise AttributeError(name)
         return getattr(self._session, name)
 
-    def stop_command(self, index: int, mode: Mode) -> Command | None:
+    def stop_command(self, index: int, mode: MotorMode) -> Command | None:
         return next((each for each in self.stop_commands() if each.index == index), None)
 
     def stop_commands(self) -> list[Command]:

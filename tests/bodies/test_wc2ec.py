@@ -30,7 +30,7 @@ from hilgw.control.events import (
     SensorValue,
     Write,
 )
-from hilgw.control.safety import Mode
+from hilgw.control.safety import MotorMode
 from hilgw.devices.kinds import MotorLimits
 from hilgw.errors import ConfigError
 from hilgw.framing import create
@@ -280,18 +280,18 @@ def test_a_linear_motor_without_a_default_holds() -> None:
 
 def test_each_mode_of_a_motor_has_a_stop_or_cannot_be_selected() -> None:
     for session in (robot(), robot(original_peer=True)):
-        assert all(session.can_stop(1, mode) for mode in Mode)
-        assert not session.can_stop(3, Mode.POSITION)  # where it is, is unknown
-    assert robot().can_stop(3, Mode.VELOCITY)
-    assert not robot(original_peer=True).can_stop(3, Mode.VELOCITY)
+        assert all(session.can_stop(1, mode) for mode in MotorMode)
+        assert not session.can_stop(3, MotorMode.POSITION)  # where it is, is unknown
+    assert robot().can_stop(3, MotorMode.VELOCITY)
+    assert not robot(original_peer=True).can_stop(3, MotorMode.VELOCITY)
     for session in (robot(), robot(original_peer=True)):
         session.receive(raw(SensorData(46, 3, 0.3)), 0)
-        assert all(session.can_stop(3, mode) for mode in Mode)
+        assert all(session.can_stop(3, mode) for mode in MotorMode)
         hold = session.stop_motor(3, 0)
         assert hold.commands == (MotorCommand(3, "position", 0.3),)
         assert sent(hold.events) == [SetValue(46, 3, 0.3)]
     session = robot(original_peer=True, default_position={"lift": 0.1})
-    assert all(session.can_stop(3, mode) for mode in Mode)
+    assert all(session.can_stop(3, mode) for mode in MotorMode)
     assert sent(session.stop_motor(3, 0).events) == [SetValue(46, 3, 0.1)]
 
 

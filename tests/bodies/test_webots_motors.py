@@ -19,7 +19,7 @@ from hilgw.control.events import (
     StopSent,
 )
 from hilgw.control.limits import check_command
-from hilgw.control.safety import Mode
+from hilgw.control.safety import MotorMode
 from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import MotorLimits
 from tests.bodies.bench import commanded
@@ -201,6 +201,6 @@ TestEveryMotorStops.settings = cases(1, stateful_step_count=20)
 def test_every_mode_of_every_motor_has_its_stop() -> None:
     bench = Bench().start()
     for name in MOTORS:
-        for mode in Mode:
+        for mode in MotorMode:
             assert bench.session.can_stop(bench.index(name), mode)
-    assert not bench.session.can_stop(bench.index("ds"), Mode.VELOCITY)
+    assert not bench.session.can_stop(bench.index("ds"), MotorMode.VELOCITY)

@@ -7,7 +7,7 @@ import pytest
 from hilgw.control.events import Command, MotorCommand, MotorPid, MotorSettings, StopReason
 from hilgw.control.forwarding import Forwarding
 from hilgw.control.modes import differing, is_same
-from hilgw.control.safety import Mode, SafetyState, default_command, mode_of, stands_still
+from hilgw.control.safety import MotorMode, SafetyState, default_command, mode_of, stands_still
 from hilgw.control.safety_settings import SafetySettings
 from hilgw.devices.fields import CHANNEL_MAX
 from hilgw.devices.kinds import Device
@@ -83,20 +83,20 @@ def test_defaults_stop_wheels_and_send_lifts_home_or_hold_them() -> None:
 @pytest.mark.parametrize(
     ("command", "mode", "stops"),
     [
-        (MotorCommand(1, "position", 0.0), Mode.POSITION, False),
-        (MotorCommand(1, "position", math.inf), Mode.VELOCITY, False),
-        (MotorSettings(1, 0.5, 1.0, -1.0, 1.0), Mode.POSITION, False),
-        (MotorSettings(1, math.inf, 1.0, -1.0, 1.0), Mode.VELOCITY, False),
-        (MotorSettings(1, 0.5, 0.0, -1.0, 1.0), Mode.POSITION, True),
-        (MotorCommand(1, "velocity", 2.0), Mode.VELOCITY, False),
-        (MotorCommand(1, "velocity", 0.0), Mode.VELOCITY, True),
-        (MotorCommand(1, "torque", 0.0), Mode.FORCE, False),
+        (MotorCommand(1, "position", 0.0), MotorMode.POSITION, False),
+        (MotorCommand(1, "position", math.inf), MotorMode.VELOCITY, False),
+        (MotorSettings(1, 0.5, 1.0, -1.0, 1.0), MotorMode.POSITION, False),
+        (MotorSettings(1, math.inf, 1.0, -1.0, 1.0), MotorMode.VELOCITY, False),
+        (MotorSettings(1, 0.5, 0.0, -1.0, 1.0), MotorMode.POSITION, True),
+        (MotorCommand(1, "velocity", 2.0), MotorMode.VELOCITY, False),
+        (MotorCommand(1, "velocity", 0.0), MotorMode.VELOCITY, True),
+        (MotorCommand(1, "torque", 0.0), MotorMode.FORCE, False),
         (MotorCommand(1, "acceleration", 0.0), None, False),
         (MotorPid(1, 1.0, 0.0, 0.0), None, False),
     ],
 )
 def test_a_command_selects_a_mode_and_velocity_0_is_a_stop(
-    command: Command, mode: Mode | None, stops: bool
+    command: Command, mode: MotorMode | None, stops: bool
 ) -> None:
     assert (mode_of(command), stands_still(command)) == (mode, stops)
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hilgw.record.replay import PATIENCE_NS, Replay
-from hilgw.record.script import Kind, Script, ScriptStep, scripts_of
+from hilgw.record.script import Script, ScriptStep, StepKind, scripts_of
 from tests.view.samples import recorded
 
 BEGIN, MS = 7 * 10**9, 1_000_000
-SENT, RECEIVED, OPENED, LOST, CLOSED = Kind
+SENT, RECEIVED, OPENED, LOST, CLOSED = StepKind
 
 
-def script(*steps: tuple[Kind, int, bytes], end_ms: int = 10_000) -> Script:
+def script(*steps: tuple[StepKind, int, bytes], end_ms: int = 10_000) -> Script:
     """A line that is open from its begin; times in ms."""
     made = [
         ScriptStep(kind, BEGIN + at * MS, data) for kind, at, data in ((OPENED, 0, b""), *steps)
@@ -142,7 +142,7 @@ def test_a_replay_from_a_time_on_begins_with_the_setup() -> None:
 
 
 steps = st.lists(
-    st.tuples(st.sampled_from(Kind), st.integers(-5, 4_000), st.binary(min_size=1, max_size=3)),
+    st.tuples(st.sampled_from(StepKind), st.integers(-5, 4_000), st.binary(min_size=1, max_size=3)),
     max_size=12,
 )
 acts = st.lists(st.one_of(st.binary(max_size=4), st.booleans(), st.integers(0, 3_000)), max_size=12)
@@ -150,7 +150,7 @@ acts = st.lists(st.one_of(st.binary(max_size=4), st.booleans(), st.integers(0, 3
 
 @given(of=steps, acts=acts)
 def test_any_recording_is_played_to_its_end(
-    of: list[tuple[Kind, int, bytes]], acts: list[bytes | bool | int]
+    of: list[tuple[StepKind, int, bytes]], acts: list[bytes | bool | int]
 ) -> None:
     """Steps in any order and at any times, and a hilgw that sends and connects as it wants."""
     bench, now = ReplayedLine(script(*of)), 0

@@ -29,7 +29,7 @@ from hilgw.control.events import (
     Write,
 )
 from hilgw.control.odometer import Odometer
-from hilgw.control.safety import Mode
+from hilgw.control.safety import MotorMode
 from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import (
     LED,
@@ -283,7 +283,7 @@ class RobotSession(MotorSession):
     def command(self, command: Command, now: int) -> tuple[Outcome, list[Event]]:
         return super().command(without_default_velocity(command), now)
 
-    def can_stop(self, index: int, mode: Mode | None) -> bool:
+    def can_stop(self, index: int, mode: MotorMode | None) -> bool:
         return self._has_motor(index)
 
     # --- other devices ------------------------------------------------------------------------

@@ -31,7 +31,7 @@ from hilgw.control.events import (
     StopReason,
     Write,
 )
-from hilgw.control.safety import Mode
+from hilgw.control.safety import MotorMode
 from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import Device, Refusal
 from hilgw.reasons import RequestRefused
@@ -345,14 +345,14 @@ class ServoBusSession(RobotSession):
         self._stopped.discard(command.index)
         return self._flush(now)
 
-    def can_stop(self, index: int, mode: Mode | None) -> bool:
+    def can_stop(self, index: int, mode: MotorMode | None) -> bool:
         """Return whether velocity 0, or holding the present position, stops it.
 
         One without torque moves freely.
         """
         if mode is None:
             return index in self._servos and self._servos[index].stop_command() is not None
-        if mode is Mode.POSITION and index in self._servos:
+        if mode is MotorMode.POSITION and index in self._servos:
             return self._servos[index].hold_command() is not None
         return super().can_stop(index, mode)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hilgw.bodies._common.missing import DEFAULT_AVAILABLE
 from hilgw.control.events import Command, MotorCommand, MotorPid, MotorSettings
 from hilgw.control.limits import Slew, check_settings
-from hilgw.control.safety import Mode, default_command, mode_of
+from hilgw.control.safety import MotorMode, default_command, mode_of
 from hilgw.devices.kinds import KINDS, LINEAR_MOTOR, Device, Refusal
 from hilgw.protocols.wc2ec import Sent, SetMotor, SetValue, Wc2ecRefused
 from hilgw.reasons import RequestRefused
@@ -69,7 +69,7 @@ class Motors:
         if isinstance(command, MotorSettings):
             settings = [command.position, command.velocity, command.acceleration, command.available]
             return self._all(motor, settings, now)
-        if isinstance(command, MotorPid) or mode_of(command) is Mode.FORCE:
+        if isinstance(command, MotorPid) or mode_of(command) is MotorMode.FORCE:
             what = "gains" if isinstance(command, MotorPid) else command.field
             return Refusal(RequestRefused.NOT_SETTABLE, f"'{device.name}': WC2EC cannot set {what}")
         setting = list(KINDS[device.kind].quantity).index(command.field)
@@ -85,14 +85,16 @@ class Motors:
         # The settings that were added have not been checked with this one.
         return check_settings(device, tuple(settings)) or self._all(motor, settings, now)
 
-    def stop_command(self, index: int, mode: Mode | None, reported: float | None) -> Command | None:
+    def stop_command(
+        self, index: int, mode: MotorMode | None, reported: float | None
+    ) -> Command | None:
         """Return the command that stops this motor in this mode.
 
         reported: the last position that a linear motor reported. None: there is none.
         """
         motor = self._motors[index]
         default = default_command(motor.device, reported)
-        if default is not None or mode is Mode.POSITION or self._original_peer:
+        if default is not None or mode is MotorMode.POSITION or self._original_peer:
             return default
         return MotorSettings(index, math.inf, 0.0, motor.settings[2], motor.settings[3])
 
@@ -112,7 +114,7 @@ class Motors:
         motor = self._motors.get(index)
         if motor is None:
             return None
-        mode = Mode.VELOCITY if motor.settings[0] == math.inf else Mode.POSITION
+        mode = MotorMode.VELOCITY if motor.settings[0] == math.inf else MotorMode.POSITION
         return self.stop_command(index, mode, reported)
 
     def message(self, command: Command) -> SetValue | SetMotor:

@@ -31,7 +31,7 @@ from hilgw.control.events import (
     Write,
 )
 from hilgw.control.limits import check_settings
-from hilgw.control.safety import SAG_M, Mode
+from hilgw.control.safety import SAG_M, MotorMode
 from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import (
     DISTANCE_SENSOR,
@@ -153,7 +153,7 @@ class Wc2ecBodySession(MotorSession):
             self._held.pop(command.index, None)
         return events
 
-    def can_stop(self, index: int, mode: Mode | None) -> bool:
+    def can_stop(self, index: int, mode: MotorMode | None) -> bool:
         return self._motors.stop_command(index, mode, self._resting().get(index)) is not None
 
     def _halt(self, reason: StopReason, now: int) -> StopPlan:

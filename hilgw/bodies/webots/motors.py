@@ -8,7 +8,7 @@ import math
 
 from hilgw.control.events import Command, MotorCommand, MotorField, MotorPid, MotorSettings
 from hilgw.control.limits import Slew
-from hilgw.control.safety import Mode, mode_of
+from hilgw.control.safety import MotorMode, mode_of
 from hilgw.devices.kinds import LINEAR_MOTOR, Device
 from hilgw.protocols.webots import codec
 from hilgw.protocols.webots.device_messages import (
@@ -28,7 +28,7 @@ class WebotsMotor:
     def __init__(self, device: Device, configuration: MotorConfiguration) -> None:
         self.device = device
         self._tag = configuration.tag
-        self._mode = Mode.POSITION
+        self._mode = MotorMode.POSITION
         fastest = device.limits.bounds("velocity")[1]
         own = _finite(configuration.targetVelocity)
         self._velocity = min(own, fastest)
@@ -109,14 +109,14 @@ class WebotsMotor:
         Changes nothing.
         """
         stop: list[codec.Command] = [SetVelocity(self._tag, 0.0)]
-        return [SetPosition(self._tag, math.inf), *stop] if self._mode is Mode.FORCE else stop
+        return [SetPosition(self._tag, math.inf), *stop] if self._mode is MotorMode.FORCE else stop
 
     def stop(self) -> Command:
         index = self.device.index
         command: Command = MotorCommand(index, MotorField.VELOCITY, 0.0)
-        if self._mode is Mode.FORCE:
+        if self._mode is MotorMode.FORCE:
             command = MotorSettings(index, math.inf, 0.0, self._acceleration, self._available)
-            self._mode = Mode.VELOCITY
+            self._mode = MotorMode.VELOCITY
         self._is_stopped = True
         if not self._linear:
             self._slew.settle(0.0)

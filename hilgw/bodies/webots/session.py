@@ -27,7 +27,7 @@ from hilgw.control.events import (
     StopSent,
     Write,
 )
-from hilgw.control.safety import Mode
+from hilgw.control.safety import MotorMode
 from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import MOTOR, Device, Refusal
 from hilgw.errors import PortError, quoted
@@ -271,7 +271,7 @@ class WebotsBodySession(MotorSession):
             return []
         return unfit(device, "is not a motor that Webots configured")
 
-    def can_stop(self, index: int, mode: Mode | None) -> bool:
+    def can_stop(self, index: int, mode: MotorMode | None) -> bool:
         """Return whether velocity 0 stops it, as it does a motor of Webots in every mode."""
         return self._has_motor(index)
 

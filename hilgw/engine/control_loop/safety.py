@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from hilgw.control.events import Command, Event, LedValue
-    from hilgw.control.safety import Mode
+    from hilgw.control.safety import MotorMode
     from hilgw.engine.control_loop.context import LoopContext
     from hilgw.engine.control_loop.parts import LoopBody, LoopController
     from hilgw.transports.base import Transport
@@ -86,7 +86,7 @@ class Safety:
 
     # --- commands -----------------------------------------------------------------------------
 
-    def check(self, command: Command, mode: Mode | None, now: int) -> Refusal | None:
+    def check(self, command: Command, mode: MotorMode | None, now: int) -> Refusal | None:
         """Check one motor command immediately before its session gets it; None: allowed.
 
         mode: the one that it selects.
@@ -257,11 +257,11 @@ class Safety:
         self.state.alive(self._on_clock(now) - silent_ns)
         self._deadline.set(self.state.deadline())
 
-    def is_prepared(self, index: int, mode: Mode | None) -> bool:
+    def is_prepared(self, index: int, mode: MotorMode | None) -> bool:
         """Return whether the stop that this command needs is ready; each mode may have its own."""
         return self.state.moving and self.records.motors[index].prepared == (mode,)
 
-    def prepare(self, index: int, mode: Mode | None) -> bool:
+    def prepare(self, index: int, mode: MotorMode | None) -> bool:
         """Before a motor command that the session has accepted is written: has its stop ready.
 
         False where the guardian could not take it. May raise what the session raises.

@@ -8,7 +8,7 @@ from typing import Any
 
 from hilgw.control import events as control
 from hilgw.control.modes import RobotMode
-from hilgw.control.safety import Mode, SafetyState
+from hilgw.control.safety import MotorMode, SafetyState
 from hilgw.control.safety_settings import SafetySettings
 from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import Device, Devices, Refusal
@@ -107,8 +107,8 @@ class ScriptedBody(ScriptedSession):
             return [control.RefusedRequest(settings.index, "unknown_device", "?")]
         return self.record("tune", settings)
 
-    def can_stop(self, index: int, mode: Mode) -> bool:
-        return mode is not Mode.FORCE or self.stops_force
+    def can_stop(self, index: int, mode: MotorMode) -> bool:
+        return mode is not MotorMode.FORCE or self.stops_force
 
     def leave(self, now: int) -> list[control.Event]:
         return []

@@ -15,7 +15,7 @@ from hilgw.control.events import (
     SensorValue,
     StopReason,
 )
-from hilgw.control.safety import Mode
+from hilgw.control.safety import MotorMode
 from hilgw.devices.kinds import Device, MotorLimits
 from hilgw.devices.properties import (
     DeviceFields,
@@ -250,7 +250,7 @@ def test_requests_reach_the_body_in_its_own_indices() -> None:
         ("send", control.PacketOut(5, 2, b"p")),
         ("tune", control.LedValue(3, 1)),
     ]
-    assert session.can_stop(0, Mode.VELOCITY)
+    assert session.can_stop(0, MotorMode.VELOCITY)
     calls.clear()
     plan = session.stop_motor(0, 0)
     assert calls == [("body", "stop_motor", 3)]
@@ -273,7 +273,7 @@ def test_a_device_that_the_body_does_not_have_is_refused() -> None:
     ):
         assert [type(event) for event in events] == [control.RefusedRequest]
     assert session.switch(7, 32.0, 0) == []
-    assert not session.can_stop(3, Mode.VELOCITY)
+    assert not session.can_stop(3, MotorMode.VELOCITY)
     assert calls == []
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hilgw.control.events import Command, Event, Outcome
-    from hilgw.control.safety import Mode
+    from hilgw.control.safety import MotorMode
     from hilgw.devices.kinds import Device
     from hilgw.engine.control_loop.context import LoopContext
     from hilgw.engine.control_loop.parts import LoopBody, LoopController
@@ -161,7 +161,12 @@ class BodyEnd(PeerListener):
         return self._handle(command, mode, outcome, events, now)
 
     def _handle(
-        self, command: Command, mode: Mode | None, outcome: Outcome, events: list[Event], now: int
+        self,
+        command: Command,
+        mode: MotorMode | None,
+        outcome: Outcome,
+        events: list[Event],
+        now: int,
     ) -> Outcome:
         link = self.link
         if outcome is Accepted.SENT and not self.safety.is_prepared(command.index, mode):

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         PacketOut,
         StopReason,
     )
-    from hilgw.control.safety import Mode
+    from hilgw.control.safety import MotorMode
     from hilgw.devices.kinds import Device
 
 _OF_A_DEVICE = (
@@ -138,7 +138,7 @@ class RenumberedSession:
 
     # --- stops --------------------------------------------------------------------------------
 
-    def can_stop(self, index: int, mode: Mode | None) -> bool:
+    def can_stop(self, index: int, mode: MotorMode | None) -> bool:
         own = self._to_body.get(index)
         return own is not None and self._session.can_stop(own, mode)
 
