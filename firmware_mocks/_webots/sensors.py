@@ -15,7 +15,6 @@ GRAVITY = 9.81
 
 
 def table(*rows: Vector) -> bytes:
-    """Return a lookup table."""
     return struct.pack("<i", len(rows)) + b"".join(doubles(*row) for row in rows)
 
 

@@ -95,7 +95,6 @@ class Robot(Rover[Settings]):
         self.answer(BANNER)
 
     def command_encoders(self, left: int, right: int) -> None:
-        """Execute command P."""
         if not self.settings.ignores_zero:
             self.set_encoders(left, right)
 

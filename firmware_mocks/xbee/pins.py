@@ -135,6 +135,5 @@ class Pins:
 
 
 def digital_sample(levels: Mapping[int, bool]) -> Sample:
-    """Sample digital lines alone."""
     mask = sum(1 << bit for bit in levels)
     return Sample(mask, sum(1 << bit for bit, high in levels.items() if high), {})
