@@ -92,6 +92,58 @@ def session(endpoint: str, mode: str = "client", **more: Any) -> Any:
     return zenoh.open(config)
 
 
+def test_a_second_gateway_of_one_name_ends_and_the_first_one_goes_on(lab: Any) -> None:
+    connect = [f"tcp/{HOST}:{port}" for port in lab.ports.values()]
+    with nodes({"name": "b", "connect": connect}) as (second,):
+        assert second.process.wait(60) == 4
+        assert second.process.stderr is not None
+        text = second.process.stderr.read()
+        assert text == (
+            "federation: another gateway of this network has the name 'b'; give this one "
+            "another name in `federation`\n"
+        )
+    b = lab.nodes["b"]
+    assert b.process.poll() is None
+    before = [delivered(lab.nodes[name], "b") for name in "ac"]
+    wait_until(
+        lambda: all(delivered(lab.nodes[n], "b") > c for n, c in zip("ac", before, strict=True))
+    )
+    lab.check()
+
+
+def test_what_another_program_puts_is_counted_and_has_no_effect(lab: Any) -> None:
+    a, id = lab.nodes["a"], lab.nodes["a"].ask("counts")["summary"]
+    ids = {
+        name: int(each["id"], 16) for name, each in lab.nodes["c"].ask("counts")["gateways"].items()
+    }
+    base = "hilgw/lab"
+    with session(f"tcp/{HOST}:{lab.ports['a']}") as other:
+        for number in (0, 1 << 31, 1 << 63):
+            more = wire.trailer(ids["b"], 0, [(ids["a"], number)])
+            other.put(f"{base}/packet/b/radio/5", b"forged", attachment=more)
+        for data in (b"", b"\0\1", b"{" * 4000, b"\xff" * 40):
+            other.put(f"{base}/packet/b/radio/5", b"x", attachment=data)
+            for key in ("state/b", "sent/b", "pose/b/sender"):
+                other.put(f"{base}/{key}", data, attachment=data)
+        other.put(f"{base}/state/b", b"x" * 3_000_000)
+        leaving = wire.GatewayState(f"{ids['b']:016x}", revision=1 << 60, leaving=True)
+        other.put(f"{base}/state/b", wire.encode_json(leaving))
+        query = wire.LinkQuery("b", f"{ids['b']:016x}", {"radio": 1 << 40})
+        for data in (wire.encode_json(query), b"{", b"x" * 100_000):
+            list(other.get(f"{base}/link/a", payload=data, timeout=5.0))
+        tokens = [
+            other.liveliness().declare_token(f"{base}/member/{name}/{number:016x}/1")
+            for name in ("a", "b", "c")
+            for number in range(50)
+        ]
+        counted = a.ask("counts")["summary"]
+        wait_until(lambda: a.ask("counts")["summary"]["outside"]["dropped"].get("malformed", 0) > 4)
+        lab.check()
+        del tokens, counted, id
+    assert all(each.process.poll() is None for each in lab.nodes.values())
+    lab.check()
+
+
 def test_at_the_end_the_counts_of_all_add_up(lab: Any) -> None:
     """Last of those that share the gateways: all end by themselves."""
     total = lab.check()
@@ -207,55 +259,3 @@ def test_an_address_that_another_program_uses_is_a_clear_error() -> None:
             text = node.process.stderr.read()
     assert text.startswith("federation: ")
     assert "check the endpoints" in text
-
-
-def test_a_second_gateway_of_one_name_ends_and_the_first_one_goes_on(lab: Any) -> None:
-    connect = [f"tcp/{HOST}:{port}" for port in lab.ports.values()]
-    with nodes({"name": "b", "connect": connect}) as (second,):
-        assert second.process.wait(60) == 4
-        assert second.process.stderr is not None
-        text = second.process.stderr.read()
-        assert text == (
-            "federation: another gateway of this network has the name 'b'; give this one "
-            "another name in `federation`\n"
-        )
-    b = lab.nodes["b"]
-    assert b.process.poll() is None
-    before = [delivered(lab.nodes[name], "b") for name in "ac"]
-    wait_until(
-        lambda: all(delivered(lab.nodes[n], "b") > c for n, c in zip("ac", before, strict=True))
-    )
-    lab.check()
-
-
-def test_what_another_program_puts_is_counted_and_has_no_effect(lab: Any) -> None:
-    a, id = lab.nodes["a"], lab.nodes["a"].ask("counts")["summary"]
-    ids = {
-        name: int(each["id"], 16) for name, each in lab.nodes["c"].ask("counts")["gateways"].items()
-    }
-    base = "hilgw/lab"
-    with session(f"tcp/{HOST}:{lab.ports['a']}") as other:
-        for number in (0, 1 << 31, 1 << 63):
-            more = wire.trailer(ids["b"], 0, [(ids["a"], number)])
-            other.put(f"{base}/packet/b/radio/5", b"forged", attachment=more)
-        for data in (b"", b"\0\1", b"{" * 4000, b"\xff" * 40):
-            other.put(f"{base}/packet/b/radio/5", b"x", attachment=data)
-            for key in ("state/b", "sent/b", "pose/b/sender"):
-                other.put(f"{base}/{key}", data, attachment=data)
-        other.put(f"{base}/state/b", b"x" * 3_000_000)
-        leaving = wire.GatewayState(f"{ids['b']:016x}", revision=1 << 60, leaving=True)
-        other.put(f"{base}/state/b", wire.encode_json(leaving))
-        query = wire.LinkQuery("b", f"{ids['b']:016x}", {"radio": 1 << 40})
-        for data in (wire.encode_json(query), b"{", b"x" * 100_000):
-            list(other.get(f"{base}/link/a", payload=data, timeout=5.0))
-        tokens = [
-            other.liveliness().declare_token(f"{base}/member/{name}/{number:016x}/1")
-            for name in ("a", "b", "c")
-            for number in range(50)
-        ]
-        counted = a.ask("counts")["summary"]
-        wait_until(lambda: a.ask("counts")["summary"]["outside"]["dropped"].get("malformed", 0) > 4)
-        lab.check()
-        del tokens, counted, id
-    assert all(each.process.poll() is None for each in lab.nodes.values())
-    lab.check()

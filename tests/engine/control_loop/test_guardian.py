@@ -347,7 +347,7 @@ def test_a_slow_uart_gets_the_time_for_what_is_in_its_fifo(
 
     monkeypatch.setattr(process.time, "monotonic", lambda: now)
     monkeypatch.setattr(process.time, "sleep", pause)
-    monkeypatch.setattr(process, "Port", Uart)
+    monkeypatch.setattr(process, "GuardedPort", Uart)
     gateway, theirs = socket.socketpair()
     with theirs:
         theirs.setblocking(False)
