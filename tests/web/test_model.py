@@ -76,3 +76,27 @@ def test_a_gateway_that_sends_nothing_is_silent_within_a_second_and_is_up_when_i
     assert seen.state(900 * NS_PER_MS) == SILENT
     seen.take(packet(), NS_PER_S)
     assert seen.state(NS_PER_S) == UP
+
+
+def test_the_rate_is_that_of_the_last_second_and_names_what_was_left_out() -> None:
+    seen = view()
+    for _ in range(2000):
+        seen.take(packet(), NS_PER_S)
+    seen.take({"event": "left_out", "sampled": {"packet": 3000}, "slow": 7}, NS_PER_S + 1)
+    assert seen.rate("packet", 2 * NS_PER_S) == (2000, 5000)
+    assert seen.slow.value(2 * NS_PER_S) == 7
+    assert seen.rate("packet", 3 * NS_PER_S) == (0, 0)
+
+
+def test_losses_are_those_of_the_status_with_the_newest_event_that_was_seen() -> None:
+    seen = view()
+    late = packet(5, lost="range")
+    for event in (packet(1, lost="range"), late, packet(6)):
+        seen.take(event, 0)
+    seen.take({"event": "refused", "name": "xbee0", "reason": "full", "text": ""}, 0)
+    assert seen.losses() == []
+    seen.set_status({"losses": {"not_received": {"range": 70}, "dropped": {"old": 1}}}, 0)
+    assert [tuple(each) for each in seen.losses()] == [
+        ("not_received", "range", 70, late),
+        ("dropped", "old", 1, None),
+    ]

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from hilgw.units import NS_PER_MS, NS_PER_S
 from hilgw.view.gateway import SERIES_NS, GatewayView
-from hilgw.view.series import POINTS, Points, of_event
+from hilgw.view.series import POINTS, Points, of_event, of_status
 from hilgw.web.model import Bench
 from hilgw.web.pages.plots import DRAWN, MOST_CURVES, MOST_LISTED, MOST_NEEDED, Plots, to_csv
 from tests.record.samples import COMMAND, PACKET, VALUE
@@ -268,3 +268,27 @@ def test_csv_is_read_back_and_nothing_in_it_is_a_formula(curves: list[Any]) -> N
         for text, before in ((row[0], name), (row[2], unit)):
             assert not text.startswith(("=", "+", "-", "@", "\t", "\r"))
             assert text.removeprefix("'") == before.removeprefix("'")
+
+
+def test_the_series_of_a_status_and_those_of_the_time_between_two() -> None:
+    before, now = status(0, 1.0, fast=7), status(2 * NS_PER_S, 2.0, fast=106, slow=1)
+    first = {each.name: each.value for each in of_status(before, {})}
+    found = {each.name: (each.value, each.unit) for each in of_status(now, before)}
+    assert found == {
+        "xbee0: packets/s in": (2.0, "1/s"),
+        "xbee0: packets/s out": (2.0, "1/s"),
+        "xbee0: bytes/s in": (2.0, "B/s"),
+        "xbee0: bytes/s out": (2.0, "B/s"),
+        "xbee0: queue": (3, "packets"),
+        "rover.tx: queue": (1, "packets"),
+        "gateway: real-time factor": (1.0, "x"),
+        "rover.body: real-time factor": (0.5, "x"),
+        "latency line xbee0 p50": (1.0, "ms"),
+        "latency line xbee0 p99": (1.0, "ms"),
+    }
+    assert first.keys() == found.keys()
+    assert first["gateway: real-time factor"] is first["latency line xbee0 p50"] is None
+    slow = {each.name: each.value for each in of_status(status(3, slow=200), before)}
+    assert slow["latency line xbee0 p99"] == math.inf
+    assert slow["rover.body: real-time factor"] is None  # the world was reset
+    assert not list(of_status({}, {}))  # of an older gateway
