@@ -5,7 +5,6 @@ Nothing of the gateway could: before the guardian they drove on for ever. The ti
 """
 
 import importlib.util
-import os
 import re
 import signal
 import subprocess
@@ -133,31 +132,6 @@ def test_all_robots_stop_when_the_gateway_is_killed(bench: ModuleType, tmp_path:
 
 
 def test_all_robots_stop_when_the_gateway_is_frozen_and_stand_when_it_goes_on(
-    bench: ModuleType, tmp_path: Path
-) -> None:
-    with fleet(bench, tmp_path) as gateway:
-        gateway.process.send_signal(signal.SIGSTOP)
-        all_stop(gateway)
-        for controller in gateway.controllers:  # commands that wait for it
-            controller.send(*(set_value(index, 2.0) for index in (0, 1, 2, 3, 4)))
-        gateway.process.send_signal(signal.SIGCONT)
-        gateway.until(lambda: gateway.output.count("safety stop: hilgw was frozen") >= 5)
-        all_stop(gateway)
-        gateway.process.send_signal(signal.SIGINT)
-        assert gateway.process.wait(DEADLINE_S) == 7, gateway.output
-        assert not any(robot.moves() for robot in gateway.robots.values())
-
-
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
-def test_all_robots_stop_when_the_gateway_is_gone(
-    bench: ModuleType, tmp_path: Path, number: int
-) -> None:
-    with fleet(bench, tmp_path) as gateway:
-        os.kill(gateway.process.pid, number)
-        all_stop(gateway)
-
-
-def test_a_frozen_gateway_that_goes_on_moves_nothing_until_it_is_armed(
     bench: ModuleType, tmp_path: Path
 ) -> None:
     with fleet(bench, tmp_path) as gateway:

@@ -267,36 +267,3 @@ def test_a_gateway_that_freezes_or_whose_robot_is_down_fails_the_controller(
     finally:
         bench.gateway.process.send_signal(signal.SIGCONT)
         bench.gateway.stop()
-
-
-def test_a_gateway_that_freezes_fails_the_controller_and_stops_the_robot_when_it_goes_on(
-    tmp_path_factory: pytest.TempPathFactory, firmware_mock: Any, impatient: Built
-) -> None:
-    """The whole process is stopped: none of its threads runs."""
-    robot = firmware_mock("create2", width=20, depth=20)
-    bench = Bench(tmp_path_factory.mktemp("p"), robot, impatient, late_s=1.0)
-    try:
-        with bench.host:
-            bench.drive()
-            bench.gateway.process.send_signal(signal.SIGSTOP)
-            bench.host.step()  # returns all the same
-            assert bench.host.has_failed
-            assert "does not answer" in bench.host.text()
-            bench.gateway.process.send_signal(signal.SIGCONT)
-            bench.wait_for_stop("motors stopped: hilgw itself was late")
-            bench.drive()
-    finally:
-        bench.gateway.process.send_signal(signal.SIGCONT)
-        bench.gateway.stop()
-
-
-def test_a_velocity_moves_nothing_in_position_control(bench: Bench) -> None:
-    host = bench.host
-    host.emit(f"target {host.tags[LEFT]} 1.5")
-    assert host.start()
-    host.motor(VELOCITY, LEFT, 3.0)
-    host.step(3)
-    assert bench.speed == (0, 0)
-    host.motor(POSITION, LEFT, math.inf)
-    host.step()
-    wait_until(lambda: bench.speed == (93, 0), what="velocity control")

@@ -79,18 +79,6 @@ def test_other_firmwares_records(bench: XBeeAir) -> None:
     assert bench.ask(one, ND, 3300) == [HEAD + plain + b"\x00\x12\x00\x00\x28", HEAD]
 
 
-def test_in_command_mode_on_s1(bench: XBeeAir) -> None:
-    one = bench.add(hardware="s1", api_mode=0, NT="5")
-    two = bench.settled("two", hardware="s1", my=0x22, position=(1, 0, 0))
-    bench.command_mode(one)
-    fields = f"22\r{two.address >> 32:X}\r{two.address & 0xFFFFFFFF:X}\r28\rtwo\r"
-    assert bench.type(one, "ATND\r", 600) == fields + "\r" + "\r"
-    assert bench.type(one, "ATNDtwo\r", 600) == fields + "\r" + "\r"
-    assert bench.type(one, "ATNDthree\r", 600) == "ERROR\r"
-    two.switch_off()
-    assert bench.type(one, "ATND,AP\r", 600) == "\r0\r"
-
-
 def test_in_command_mode_on_digimesh_and_zigbee(bench: XBeeAir) -> None:
     one = bench.add(hardware="digimesh", api_mode=0, NT="20")
     two = bench.settled("two", hardware="digimesh", position=(1, 0, 0))
