@@ -204,3 +204,18 @@ def test_every_mode_of_every_motor_has_its_stop() -> None:
         for mode in MotorMode:
             assert bench.session.can_stop(bench.index(name), mode)
     assert not bench.session.can_stop(bench.index("ds"), MotorMode.VELOCITY)
+
+
+@pytest.mark.parametrize("field", ["force", "torque"])
+def test_a_force_of_an_earlier_connection_ends_with_the_first_stop_of_the_next_one(
+    field: str,
+) -> None:
+    """The new session does not know it: the motor accelerated for ever."""
+    bench = Bench().start()
+    bench.session.command(MotorCommand(bench.index("left"), field, 1.0), bench.now)
+    bench.step(3)
+    assert bench.device("left").velocity > 0
+    bench.disconnect()
+    bench.start()
+    bench.step(40)
+    assert bench.device("left").velocity == 0.0

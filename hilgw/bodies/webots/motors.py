@@ -28,7 +28,8 @@ class WebotsMotor:
     def __init__(self, device: Device, configuration: MotorConfiguration) -> None:
         self.device = device
         self._tag = configuration.tag
-        self._mode = MotorMode.POSITION
+        # None: a connection before this one may have left the motor under a force.
+        self._mode: MotorMode | None = None
         fastest = device.limits.bounds("velocity")[1]
         own = _finite(configuration.targetVelocity)
         self._velocity = min(own, fastest)
@@ -109,12 +110,16 @@ class WebotsMotor:
         Changes nothing.
         """
         stop: list[codec.Command] = [SetVelocity(self._tag, 0.0)]
-        return [SetPosition(self._tag, math.inf), *stop] if self._mode is MotorMode.FORCE else stop
+        return [SetPosition(self._tag, math.inf), *stop] if self._may_be_forced else stop
+
+    @property
+    def _may_be_forced(self) -> bool:
+        return self._mode in (None, MotorMode.FORCE)
 
     def stop(self) -> Command:
         index = self.device.index
         command: Command = MotorCommand(index, MotorField.VELOCITY, 0.0)
-        if self._mode is MotorMode.FORCE:
+        if self._may_be_forced:
             command = MotorSettings(index, math.inf, 0.0, self._acceleration, self._available)
             self._mode = MotorMode.VELOCITY
         self._is_stopped = True
