@@ -377,7 +377,7 @@ def add_federation(ports: Ports, federation: FederationConfig, airs: Airs) -> No
     from hilgw.federation.federation import Federation
     from hilgw.federation.network import NAME
     from hilgw.federation.settings import zenoh_settings
-    from hilgw.federation.shared_airs import SharedAirs
+    from hilgw.federation.shared import SharedAirs
 
     local = [
         name

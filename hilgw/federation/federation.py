@@ -20,7 +20,7 @@ from hilgw.federation.own_state import OwnState
 from hilgw.federation.refused import TLS, refusal
 from hilgw.federation.roster import Namesakes, Roster
 from hilgw.federation.session import Query, ZenohSession
-from hilgw.federation.shared_poses import SharedPoses
+from hilgw.federation.shared import SharedAirs, SharedPoses
 from hilgw.reasons import PacketRefused
 from hilgw.transports.wakeup import Wakeup
 from hilgw.units import NS_PER_MS, NS_PER_S
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from hilgw.config.model import FederationConfig
     from hilgw.engine.gateway import Gateway
-    from hilgw.federation.shared_airs import SharedAirs
 
 TICK_NS = 100 * NS_PER_MS
 IDLE_NS = NS_PER_S  # between two queries of a link where no packet waits to be confirmed

@@ -11,7 +11,7 @@ from hilgw.errors import ConfigError
 from hilgw.federation import wire
 from hilgw.federation.member import Member
 from hilgw.federation.outgoing import LONGEST_PACKET
-from hilgw.federation.shared_airs import SharedAirs
+from hilgw.federation.shared import SharedAirs
 from hilgw.federation.wire import PacketKey
 from hilgw.medium.packet import Packet
 from hilgw.medium.pose import Pose

@@ -8,7 +8,7 @@ from hilgw.engine.neighbour import Outlet
 from hilgw.federation import wire
 from hilgw.federation.member import Member
 from hilgw.federation.session import ZenohSession
-from hilgw.federation.shared_airs import SharedAirs
+from hilgw.federation.shared import SharedAirs
 from hilgw.medium.medium import Medium
 from hilgw.medium.packet import BROADCAST, Copy
 from hilgw.reasons import PacketRefused, RefusedReason

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from hilgw.engine.gateway import Gateway
     from hilgw.federation.member import Member
     from hilgw.federation.session import Query, ZenohSession
-    from hilgw.federation.shared_airs import SharedAirs
-    from hilgw.federation.shared_poses import SharedPoses
+    from hilgw.federation.shared import SharedAirs, SharedPoses
 
 
 class OwnState:

@@ -21,7 +21,7 @@ from hilgw.engine.robot.schedule import Schedule
 from hilgw.engine.scene import Scene
 from hilgw.federation import federation as module, wire
 from hilgw.federation.federation import Federation
-from hilgw.federation.shared_airs import SharedAirs
+from hilgw.federation.shared import SharedAirs
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.listeners import Listener

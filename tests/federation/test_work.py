@@ -7,7 +7,7 @@ from hilgw.engine.neighbour import Neighbour
 from hilgw.engine.observer import Observers
 from hilgw.federation.member import Member
 from hilgw.federation.outgoing import LONGEST_LIGHT, MOST_LIGHT, Outgoing
-from hilgw.federation.shared_airs import SharedAirs
+from hilgw.federation.shared import SharedAirs
 from hilgw.federation.wire import Keys, MemberKey, decode_trailer
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
