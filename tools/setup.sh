@@ -1,6 +1,6 @@
 # Sourced by tools/run and tools/test: makes .venv with what $1 ("" or "[test]") needs, once.
 # PYTHON=python3.13 selects another Python, which gets a .venv-3.13 of its own.
-# $here is the checkout, $started the folder of the user.
+# Callers are in the checkout: $here. $started is the folder of the user, where it is known.
 # As root it installs missing programs with apt; otherwise it prints the command that installs them.
 
 say() { printf '%s\n' "$*" >&2; }
@@ -13,6 +13,7 @@ install_debian() { # packages...; false without root or apt-get
     DEBIAN_FRONTEND=noninteractive apt-get install -y -q "$@" >/dev/null
 }
 
+here=$PWD
 python=${PYTHON:-python3}
 venv=.venv
 if [ -n "${PYTHON:-}" ]; then
@@ -66,7 +67,7 @@ setup() { # extras
 
 hint() { # how to use hilgw without tools/run; nothing where it is on the path
     [ "$(command -v hilgw || :)" != "$here/$venv/bin/hilgw" ] || return 0
-    if [ "$started" = "$here" ]; then folder=; else folder=$here/; fi
+    if [ "${started-}" = "$here" ]; then folder=; else folder=$here/; fi
     case $folder in *[!A-Za-z0-9/._-]*) folder="'$folder'" ;; esac
     printf 'source %s%s/bin/activate   (from now on: hilgw)\n' "$folder" "$venv"
 }

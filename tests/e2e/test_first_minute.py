@@ -66,8 +66,21 @@ def test_tools_test_ends_with_the_hint(tmp_path: Path) -> None:
     ],
 )
 def test_which_arguments_are_options_alone(line: str, expected: bool) -> None:
-    script = '. tools/setup.sh; here=$PWD; only_options "$@"'
+    script = '. tools/setup.sh; only_options "$@"'
     done = subprocess.run(
         ["sh", "-c", script, "sh", *line.split()], cwd=ROOT, env=environment(ROOT), check=False
     )
     assert (done.returncode == 0) is expected
+
+
+def test_a_tool_ends_with_the_hint_without_the_folder_of_its_user(tmp_path: Path) -> None:
+    """tools/docs, tools/soak and tools/bench/all, too, end well after the first set-up."""
+    done = subprocess.run(
+        ["sh", "-euc", ". tools/setup.sh; hint"],
+        cwd=ROOT,
+        env=environment(ROOT, PATH="/usr/bin:/bin"),
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert Path(activated(done.stdout.strip(), tmp_path)).is_relative_to(ROOT)
