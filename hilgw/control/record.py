@@ -31,13 +31,14 @@ class Set:
     """A command that holds.
 
     order: of all that were set. stops: how often the robot was stopped before; one of before the
-    last stop is void. waits: it is not written yet.
+    last stop is void. waits: it is not written yet. is_lacking: the robot has nothing of it.
     """
 
     command: Command
     order: int
     stops: int
     waits: bool
+    is_lacking: bool = False
 
 
 @dataclass(slots=True)
@@ -95,15 +96,17 @@ class MotorRecords:
         return replaced
 
     def dropped(self, command: Command) -> None:
-        """Forget what the robot has nothing of, and what was set before it."""
-        self.motors[command.index].sets.pop(kind_of(command), None)
+        """Keep what the robot has nothing of: it may hold for another body."""
+        self._order += 1
+        kept = Set(command, self._order, self.stops, waits=False, is_lacking=True)
+        self.motors[command.index].sets[kind_of(command)] = kept
 
     def refresh(self, now: int) -> list[Command]:
         """Return what was written since the last stop, oldest set first, each REFRESH_NS."""
         if now - self._written_ns < REFRESH_NS:
             return []
         self._written_ns = now
-        return [each.command for each in self._sets() if not each.waits]
+        return [each.command for each in self._sets() if not (each.waits or each.is_lacking)]
 
     def carry(self) -> list[Command]:
         """Return what also holds for a body that takes this one's place.

@@ -108,10 +108,14 @@ def test_another_body_gets_the_newest_velocities_limits_and_gains_and_no_positio
     assert records.carry() == [VELOCITY, GAINS, ACCELERATION, OTHER]
 
 
-def test_a_command_of_which_the_robot_has_nothing_ends_the_one_before() -> None:
+def test_a_command_of_which_the_robot_has_nothing_ends_the_one_before_and_waits_for_a_body() -> None:
     records = written(ACCELERATION, VELOCITY)
-    records.dropped(MotorCommand(0, MotorField.ACCELERATION, 9.0))
-    assert records.refresh(REFRESH_NS) == [VELOCITY]
+    lacking = MotorCommand(0, MotorField.ACCELERATION, 9.0)
+    records.dropped(lacking)
+    assert records.refresh(REFRESH_NS) == [VELOCITY] and not records.has_waiting(0)
+    assert records.carry() == [VELOCITY, lacking]
+    records.set(WHOLE, 0, waits=False)
+    assert records.carry() == [WHOLE]
 
 
 # --- counters that wrap around: their totals across the end of the range, and after a gap ---------

@@ -74,6 +74,7 @@ class ScriptedBody(ScriptedSession):
     `stops_force` is false. hardware_faults: those that it has now."""
 
     stops_force = True
+    lacks: tuple[type, ...] = ()  # the commands of which the robot has nothing
     hardware_faults: list[str] = []
 
     @cached_property
@@ -90,6 +91,8 @@ class ScriptedBody(ScriptedSession):
     ) -> tuple[control.Outcome, list[control.Event]]:
         if command.index not in self.devices:
             return Refusal("unknown_device", "?"), []
+        if isinstance(command, self.lacks):
+            return control.Accepted.DROPPED, []
         self.commanded.add(command.index)
         return control.Accepted.SENT, self.record("command", command)
 

@@ -25,7 +25,7 @@ from hilgw.devices.kinds import Device, MotorLimits
 from hilgw.devices.properties import LedFields
 from hilgw.errors import HilgwError, PeerError
 from hilgw.testing.sim import FakeTransport
-from tests.engine.control_loop.scripted import ScriptedLoop
+from tests.engine.control_loop.scripted import ScriptedBody, ScriptedLoop
 
 SIMULATION, REMOTE, SHADOW = RobotMode
 WHEEL = Device(name="wheel", kind="RotationalMotor", index=0, limits=MotorLimits(max_velocity=5))
@@ -143,6 +143,20 @@ def test_what_is_carried_is_what_libcontroller_sends_again(
     run.calls.clear()
     run.loop.modes.switch(REMOTE)
     assert of(run, "remote") == [("command", command) for command in carried]
+
+
+def test_what_a_body_has_nothing_of_is_carried_to_one_that_has_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    free = Device(name="wheel", kind="RotationalMotor", index=0)
+    run = ScriptedLoop((free,), remote=(free,))
+    with monkeypatch.context() as patch:
+        patch.setattr(ScriptedBody, "lacks", (MotorPid,))
+        run.controller_sends(FORWARD, *TUNED)
+    assert run.loop.report()["commands_dropped"] == 1
+    run.calls.clear()
+    run.loop.modes.switch(REMOTE)
+    assert of(run, "remote") == [("command", command) for command in (FORWARD, *TUNED)]
 
 
 def test_leds_shine_on_the_body_that_is_taken() -> None:
