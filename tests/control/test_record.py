@@ -108,7 +108,7 @@ def test_another_body_gets_the_newest_velocities_limits_and_gains_and_no_positio
     assert records.carry() == [VELOCITY, GAINS, ACCELERATION, OTHER]
 
 
-def test_a_command_of_which_the_robot_has_nothing_ends_the_one_before_and_waits_for_a_body() -> None:
+def test_a_command_of_which_the_robot_has_nothing_ends_the_one_before_and_is_carried() -> None:
     records = written(ACCELERATION, VELOCITY)
     lacking = MotorCommand(0, MotorField.ACCELERATION, 9.0)
     records.dropped(lacking)
