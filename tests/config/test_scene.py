@@ -86,7 +86,7 @@ FAR = b"0,rover,0,0,2e9,0,0,0,1\n"
         ("/dev/zero", b"", "this is not a file"),
         ('"a\\0b"', b"", "has no NUL"),
     ],
-    ids=str,
+    ids=lambda value: str(value)[:60],
 )
 def test_a_file_that_holds_none(tmp_path: Path, path: str, content: bytes, reported: str) -> None:
     (tmp_path / "c.yaml").write_text(FILE.replace("poses.csv", path))

@@ -24,6 +24,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from urllib.parse import urljoin
 
 from table import Row, show_all
 from watch import Measured, Running, cpu_s, percentiles
@@ -49,7 +50,7 @@ def cpu_of(pids: list[int]) -> float:
 
 def press(url: str, action: str) -> float:
     """Press STOP ALL, as the page at this URL does, whose form has this action; return seconds."""
-    request = urllib.request.Request(action, b"")
+    request = urllib.request.Request(urljoin(url, action), b"")
     request.add_header("Origin", "/".join(url.split("/")[:3]))
     begin_s = time.monotonic()
     with urllib.request.urlopen(request) as answer:
