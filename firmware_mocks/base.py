@@ -22,29 +22,34 @@ class Timers:
 
     def __init__(self) -> None:
         self._due: dict[str, tuple[int, Action]] = {}
+        self._first: int | None = None  # of all; None: not looked for since a change
 
     def start(self, name: str, when: int, action: Action) -> None:
         self._due[name] = (when, action)
+        self._first = None
 
     def stop(self, name: str) -> None:
-        self._due.pop(name, None)
+        if self._due.pop(name, None) is not None:
+            self._first = None
 
     def clear(self) -> None:
         self._due.clear()
+        self._first = None
 
     def __contains__(self, name: str) -> bool:
         return name in self._due
 
     def next(self) -> int | None:
-        return min(self._due.values(), key=_TIME)[0] if self._due else None
+        if self._first is None and self._due:
+            self._first = min(self._due.values(), key=_TIME)[0]
+        return self._first
 
     def run(self, now: int) -> None:
         """Run the actions due by `now`, in order of time."""
-        while self._due:
-            name, (when, action) = min(self._due.items(), key=lambda item: item[1][0])
-            if when > now:
-                return
-            del self._due[name]
+        while (first := self.next()) is not None and first <= now:
+            name = min(self._due, key=lambda name: self._due[name][0])
+            _, action = self._due[name]
+            self.stop(name)
             action(now)
 
 

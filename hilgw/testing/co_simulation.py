@@ -77,8 +77,11 @@ class Side:
 
     def next_deadline(self) -> int | None:
         """Return when something happens by itself."""
-        parts = (part for part in (self.session, self.mock) if part is not None)
-        return earliest(*(part.next_deadline() for part in parts))
+        session, mock = self.session, self.mock
+        return earliest(
+            None if session is None else session.next_deadline(),
+            None if mock is None else mock.next_deadline(),
+        )
 
     def of(self, kind: type[Any]) -> list[Any]:
         """Return the events of this kind."""
