@@ -35,7 +35,7 @@ from hilgw.control.safety import MotorMode
 from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import Device, Refusal
 from hilgw.reasons import RequestRefused
-from hilgw.units import NS_PER_S, ms_to_ns, s_to_ns
+from hilgw.units import NS_PER_S, earliest, ms_to_ns, s_to_ns
 
 PATIENCE_NS = NS_PER_S  # between two handshakes
 LATE = (
@@ -135,9 +135,9 @@ class ServoBusSession(RobotSession):
     def next_deadline(self) -> int | None:
         if self._phase is Phase.CLOSED:
             return None
-        dues = [self._due_ns, *(servo.next_deadline() for servo in self._servos.values())]
-        dues.append(self._bus.next_deadline() if self._bus.waiting else self._wake_ns)
-        return min(due for due in dues if due is not None)
+        wake_ns = self._bus.next_deadline() if self._bus.waiting else self._wake_ns
+        servos = [servo.next_deadline() for servo in self._servos.values()]
+        return earliest(self._due_ns, wake_ns, *servos)
 
     def expire(self, now: int) -> list[Event]:
         if self._phase is Phase.CLOSED:
