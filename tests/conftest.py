@@ -36,7 +36,10 @@ settings.load_profile("suite")
 
 def draw_the_same_in_each_process() -> None:
     """Hypothesis also draws constants of the modules that were imported so far: these depend on the
-    tests that ran before in the same process. From here on it finds none."""
+    tests that ran before in the same process. From here on it finds none.
+
+    No public setting turns them off, and with all modules imported, each edit would change cases.
+    """
     try:
         providers = import_module("hypothesis.internal.conjecture.providers")
     except ModuleNotFoundError:

@@ -40,13 +40,6 @@ def record(device: Device, arrived: list[tuple[float, int]]) -> int:
 BULK = ALL_VALUES * 1024
 
 
-@pytest.fixture
-def device(tmp_path: Path) -> Iterator[Device]:
-    device = Device(tmp_path / "tty")
-    yield device
-    device.close()
-
-
 class Bridge(Gateway):
     """A bridge in the background, ready, on a port it chose itself."""
 

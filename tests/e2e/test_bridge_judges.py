@@ -18,13 +18,6 @@ GGA = b"GPGGA,092204.999,4250.5589,S,14718.5084,E,1,04,24.4,19.7,M,,,,0000"
 RMC = b"GPRMC,092204.999,A,4250.5589,S,14718.5084,E,0.00,89.68,211126,,,A"
 
 
-@pytest.fixture
-def device(tmp_path: Path) -> Iterator[Device]:
-    device = Device(tmp_path / "tty")
-    yield device
-    device.close()
-
-
 @contextmanager
 def running(work: Callable[[], object]) -> Iterator[None]:
     """Does the work again and again in a thread."""

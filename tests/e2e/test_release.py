@@ -27,13 +27,6 @@ PROGRAM = [sys.executable, "-c", READS]
 
 
 @pytest.fixture
-def device(tmp_path: Path) -> Iterator[Device]:
-    device = Device(tmp_path / "tty")
-    yield device
-    device.close()
-
-
-@pytest.fixture
 def gateway(tmp_path: Path, device: Device) -> Iterator[Gateway]:
     config = tmp_path / "gateway.yaml"
     config.write_text(
