@@ -103,10 +103,10 @@ class WebotsControllerSession:
         self.counts: Counter[str] = Counter()
         self.local = local
         self.image_files: Mapping[str, str] = {}
-        self._table = TagTable(robot, version)
+        self._tags, self._is_stale = TagTable(robot, version), False
         self._robot = RobotState(robot.name, robot.customData, battery or Battery())
         self._sensors = Sensors()
-        self._commands = DeviceCommands(self._table, self._sensors)
+        self._commands = DeviceCommands(self._tags, self._sensors)
         self._reader = RequestReader()
         self._state = _State.CLOSED
         self._waiting: Request | None = None  # the request that has no answer yet
@@ -127,7 +127,7 @@ class WebotsControllerSession:
         self._owed = 0
         self._steps_before = self.counts["steps"]
         self._robot.reset()
-        self._assign_tags()
+        self._is_stale = True
         return [Connected("Webots controller")]
 
     def close(self) -> list[Event]:
@@ -178,7 +178,7 @@ class WebotsControllerSession:
         return [self._write(0, messages)] if messages else []
 
     def describe(self, data: bytes, *, received: bool) -> str:
-        return describe(data, self._table.codec, received=received, local=self.local)
+        return describe(data, self._tags.codec, received=received, local=self.local)
 
     # --- from the control loop ----------------------------------------------------------------
 
@@ -193,24 +193,29 @@ class WebotsControllerSession:
         if known is not None:
             text = f"index {device.index} is '{known.name}', not '{device.name}'"
             return [self._refuse(device.index, WebotsRefused.INDEX_TAKEN, text)]
-        refusal = self._table.refusal(device, self.devices)
+        refusal = self._tags.refusal(device, self.devices)
         if refusal is not None:
             return [self._refuse(device.index, *refusal)]
         self.devices.add(device)
         if self._state in (_State.RUNNING, _State.QUITTING):
             text = f"'{device.name}' is new: the controller learns of it when it connects again"
             return [Notice(text)]
-        self._assign_tags()
+        self._is_stale = True
         return []
 
     def forget(self) -> None:
         self.devices.clear()
-        self._assign_tags()
+        self._is_stale = True
 
-    def _assign_tags(self) -> None:
-        self._table.assign(self.devices)
-        self._sensors.reset(self._table.devices)
-        self._commands.reset()
+    @property
+    def _table(self) -> TagTable:
+        """The tags of the present devices: those that came one by one get theirs together."""
+        if self._is_stale:
+            self._is_stale = False
+            self._tags.assign(self.devices)
+            self._sensors.reset(self._tags.devices)
+            self._commands.reset()
+        return self._tags
 
     def forget_values(self) -> None:
         self._sensors.forget_values()
@@ -218,9 +223,9 @@ class WebotsControllerSession:
 
     def report(self, values: Iterable[tuple[int, Value]], now: int) -> list[Event]:
         """Keep values of sensors, (index, value) each, until they are due."""
-        events: list[Event] = []
+        events, tags = list[Event](), self._table.tags
         for index, value in values:
-            tag = self._table.tags.get(index)
+            tag = tags.get(index)
             if index == self._robot.battery_index:
                 self._robot.battery.measure(value)
             if tag is None:
@@ -361,7 +366,7 @@ class WebotsControllerSession:
         return [Write(encode_answer(max(0, delay_ms), data, images, local=self.local))]
 
     def images(self) -> dict[str, bytes]:
-        return self._sensors.cameras.images()
+        return self._sensors.cameras.images() if self._table.devices else {}
 
     def quit(self) -> list[Event]:
         """End the controller before the connection closes: its next step() returns -1.
