@@ -14,6 +14,7 @@ from hilgw.engine.lines import Lines
 from hilgw.engine.neighbour import Federated, Neighbour
 from hilgw.engine.observer import Direction, FrameEvent, Observers
 from hilgw.engine.recording.event_stream import Newest, placed, state_of
+from hilgw.engine.reporting.parts import Parts, whole
 from hilgw.engine.reporting.port_history import PortHistory
 from hilgw.engine.robot.ports import EmitterPort
 from hilgw.engine.simulated.clock import SimulatedClock
@@ -376,7 +377,7 @@ class Gateway:
     def _parts(self) -> Iterable[str]:
         loops = self.control_loops
         yield from (*self.robots, *loops, *self.sendable(), *self.settable(), *self.scene.objects)
-        yield from (f"{robot}.{name}" for robot in loops for name in loops[robot].devices())
+        yield from (f"{robot}.{name}" for robot in loops for name in [*loops[robot].devices()])
         yield from (*self.supervisors, *(child.name for child in self.children))
         yield from (COMMAND_SOURCE, "mocap", "estop")
         if self.federation is not None:
@@ -438,7 +439,7 @@ class Gateway:
             for name, count in ((n, each.statistics.count) for n, each in self.stations.items())
         }
         for robot in self.control_loops:
-            packets |= self.control_loops[robot].state()["messages"]
+            packets |= self.control_loops[robot].messages()
         if self.federation is not None:
             packets |= self.federation.packets()
         return {
@@ -464,32 +465,37 @@ class Gateway:
 
         Those of a replay lack the speed, which is the machine's: the same run has the same report.
         """
-        now, violations = self.timer.now(), self.ledger.violations()
+        return whole(self.report_parts().items())
+
+    def report_parts(self) -> dict[str, Any]:
+        """Return the same, with `Parts`. All that the ledger counts is of one instant."""
+        now, violations, counts = self.timer.now(), self.ledger.violations(), self.ledger.as_dict()
         begin = now if self._started_ns is None else self._started_ns
-        latency: dict[str, Any] = {}
-        for robot in self.robots.values():
-            for emitter in robot.emitters.values():
-                latency[emitter.name] = {"hop": "queued", **emitter.latency.as_dict()}
-            for receiver in robot.receivers.values():
-                latency[receiver.name] = {"hop": "sampled", **receiver.latency.as_dict()}
-        counts = self.ledger.as_dict()
-        replays = {name: each.report() for name, each in self.replays.items()}
         for name, station in self.stations.items():
-            latency[name] = {"hop": "sent", **station.statistics.latency.as_dict()}
             count = counts["stations"][name]
             if count["delivered"] != count["accepted"]:
                 count["left_from"] = dict(station.statistics.left)
+        replays, loops = {n: e.report() for n, e in self.replays.items()}, self.control_loops
         return {
             "version": REPORT_VERSION,
             "duration_s": round(ns_to_s(now - begin), 3),
             **({"speed": self._speed.report()} if self._speed and not self.replays else {}),
             **counts,
             "ledger": {"adds_up": not violations, "violations": violations},
-            "latency": latency,
-            "ports": {name: each.report() for name, each in self.supervisors.items()},
-            "robots": {name: robot.summary() for name, robot in self.robots.items()},
-            "control_loops": self.control_loops.report(),
+            "latency": self._latencies(),
+            "ports": ((name, each.report()) for name, each in list(self.supervisors.items())),
+            "robots": ((name, robot.summary()) for name, robot in self.robots.items()),
+            "control_loops": ((name, iter(loops[name].report_parts().items())) for name in loops),
             **({"mocap": self.mocap.report()} if self.mocap is not None else {}),
             **({"replays": replays} if replays else {}),
             **{name: report() for name, report in self.reports.items()},
         }
+
+    def _latencies(self) -> Parts:
+        for robot in self.robots.values():
+            for emitter in robot.emitters.values():
+                yield emitter.name, {"hop": "queued", **emitter.latency.as_dict()}
+            for receiver in robot.receivers.values():
+                yield receiver.name, {"hop": "sampled", **receiver.latency.as_dict()}
+        for name, station in self.stations.items():
+            yield name, {"hop": "sent", **station.statistics.latency.as_dict()}

@@ -251,6 +251,7 @@ async def _serve(
 def _recordings(gateway: Gateway, args: argparse.Namespace, config: GatewayConfig) -> Recordings:
     from hilgw.config.model import RecordConfig
     from hilgw.engine.recording.recordings import Recordings
+    from hilgw.engine.reporting.parts import whole
     from hilgw.engine.reporting.status import layout_of
 
     def head() -> dict[str, Any]:
@@ -266,7 +267,7 @@ def _recordings(gateway: Gateway, args: argparse.Namespace, config: GatewayConfi
             "webots": config.release,
             "seed": config.medium.seed,
             "speed": config.speed,
-            **layout_of(gateway),
+            **whole(layout_of(gateway).items()),
         }
 
     settings = config.record or RecordConfig(at_start=False)

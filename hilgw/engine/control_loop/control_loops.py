@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from hilgw.control.events import StopReason
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
@@ -286,6 +286,3 @@ class ControlLoops:
             if latched := next(filter(None, (each.state.latched for each in loop.safeties)), None):
                 problem = f"safety stop latched: {latched.replace('_', ' ')}"
                 raise SafetyError(problem, where=name, fix="the report lists every stop")
-
-    def report(self) -> dict[str, Any]:
-        return {name: loop.report() for name, loop in self._loops.items()}

@@ -55,8 +55,15 @@ from hilgw.engine.control_loop.devices.registration import Registration
 from hilgw.engine.control_loop.devices.requests import Requests
 from hilgw.engine.control_loop.peer_link import PeerListener
 from hilgw.engine.control_loop.presence import Presence
-from hilgw.engine.control_loop.report import StatusTimer, mode_report, report_of, state_of
+from hilgw.engine.control_loop.report import (
+    StatusTimer,
+    messages_of,
+    mode_report,
+    report_of,
+    state_of,
+)
 from hilgw.engine.observer import CommandEvent, ValueEvent
+from hilgw.engine.reporting.parts import whole
 from hilgw.errors import PeerError, SafetyError
 from hilgw.reasons import RequestRefused
 
@@ -180,6 +187,10 @@ class ControlLoop(PeerListener):
     def state(self) -> dict[str, Any]:
         """Return the present state, for `hilgw status`."""
         return state_of(self._bodies, self._controller, self.presence)
+
+    def messages(self) -> dict[str, tuple[int, int]]:
+        """Return the values and commands that each of its links has received and sent."""
+        return messages_of(self._bodies, self._controller)
 
     def newest(self) -> Iterator[CommandEvent | ValueEvent]:
         """Yield the newest command of each motor of each body, and the newest value of each sensor.
@@ -467,6 +478,10 @@ class ControlLoop(PeerListener):
 
     def report(self) -> dict[str, Any]:
         """Return the control loop for `--report`."""
+        return whole(self.report_parts().items())
+
+    def report_parts(self) -> dict[str, Any]:
+        """Return the same, with `Parts`."""
         report = report_of(
             self._bodies.link, self._controller, self.statistics, self.safety, self._forwarder
         )

@@ -36,18 +36,19 @@ def report_of(
     safety: Safety,
     forwarder: Forwarder,
 ) -> dict[str, Any]:
-    """Return the report, in plain JSON types and without NaN."""
+    """Return the report, in plain JSON types and `Parts`, and without NaN."""
     links = {"body": body, "controller": controller}
     counts = {
         end: dict(link.session.counts)
         | {f"frames_{reason}": count for reason, count in link.dropped.items()}
         for end, link in links.items()
     }
+    motors, units = statistics.last_motors().items(), dict[str, Any]()
     return {
         **{end: None if link.is_absent else link.identity for end, link in links.items()},
-        "sensors": finite(statistics.named_values()),
-        "units": statistics.units(),
-        "motors": finite(statistics.last_motors()),
+        "sensors": ((name, finite(value)) for name, value in statistics.named_values(units)),
+        "units": (each for of in [units] for each in of.items()),  # once all sensors are made
+        "motors": ((name, finite(each)) for name, each in motors),
         **dict(statistics.counts),
         "refused": merged(
             statistics.refused,
@@ -102,12 +103,11 @@ def _body(end: BodyEnd) -> dict[str, Any]:
 def state_of(bodies: BodyEnds, controller: PeerLink[Any], presence: Presence) -> dict[str, Any]:
     """Return the present state, for `hilgw status`.
 
-    down: the bodies that get commands and are not there. messages: values and commands that each
-    link has received and sent.
+    down: the bodies that get commands and are not there.
     """
     safety, statistics = bodies.safety.state, bodies.safety.statistics
     ends = {end.link.name.rpartition(".")[2]: end for end in bodies if not end.link.is_absent}
-    absence, counts, late = presence.absence(), statistics.counts, statistics.lateness.as_dict()
+    absence, late = presence.absence(), statistics.lateness.as_dict()
     return {
         "armed": safety.armed,
         "latched": safety.latched,
@@ -119,13 +119,17 @@ def state_of(bodies: BodyEnds, controller: PeerLink[Any], presence: Presence) ->
         ],
         "controller": {"runs": not absence, "text": absence},
         "late_steps": late,
-        "messages": {
-            bodies.link.name: (counts["values_in"], counts["commands_out"]),
-            controller.name: (
-                counts["commands_in"],
-                counts["values_in"] - counts["values_superseded"],
-            ),
-        },
+        "messages": messages_of(bodies, controller),
+    }
+
+
+def messages_of(bodies: BodyEnds, controller: PeerLink[Any]) -> dict[str, tuple[int, int]]:
+    """Return the values and commands that each link has received and sent."""
+    counts = bodies.safety.statistics.counts
+    values = counts["values_in"] - counts["values_superseded"]
+    return {
+        bodies.link.name: (counts["values_in"], counts["commands_out"]),
+        controller.name: (counts["commands_in"], values),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hilgw.control.events import StopReason
@@ -16,6 +16,7 @@ from hilgw.engine.control_socket.look_server import (
     LookServer,
     suggestions,
 )
+from hilgw.engine.reporting.parts import whole
 from hilgw.engine.reporting.status import status_of, status_steps
 from hilgw.errors import HilgwError, PeerError, UsageError, printable, quoted
 from hilgw.events.kinds import Status
@@ -74,7 +75,14 @@ class ControlServer(LookServer):
             requests.ReleasePort: self._release_port,
             requests.Note: self._note,
             requests.Network: self._network,
-            requests.Status: lambda request, client: requests.StatusMade(self.status()),
+            requests.Status: lambda request, client: {
+                "ok": True,
+                "status": iter(self._status().items()),
+            },
+            requests.Report: lambda request, client: {
+                "ok": True,
+                "report": iter(gateway.report_parts().items()),
+            },
         }
         if recordings is not None:
             self.handlers |= {
@@ -84,6 +92,9 @@ class ControlServer(LookServer):
 
     def status(self) -> dict[str, Any]:
         """Return the answer to `status`."""
+        return whole(self._status().items())
+
+    def _status(self) -> dict[str, Any]:
         return status_of(self._gateway, self._config, len(self._clients)) | self._recording()
 
     def _recording(self) -> dict[str, Any]:
@@ -114,12 +125,13 @@ class ControlServer(LookServer):
         if client.handover is not None:
             client.handover.end()
 
-    def _unknown(self, names: Sequence[str], known: Container[str]) -> list[str]:
-        """Return the unknown names. A robot whose devices are not registered yet may have any."""
+    async def _unknown(self, kind: str, names: Sequence[str]) -> tuple[list[str], list[str]]:
+        """See LookServer. A robot whose devices are not registered yet may have any."""
+        unknown, known = await super()._unknown(kind, names)
         tables = {robot: iter(self._loops[robot].devices()) for robot in self._loops}
         empty = {robot for robot, devices in tables.items() if next(devices, None) is None}
-        unknown = super()._unknown(names, known)
-        return [name for name in unknown if name.partition(".")[0] not in empty]
+        empty = empty if kind == "part" else set()
+        return [name for name in unknown if name.partition(".")[0] not in empty], known
 
     # --- the scene and its devices ----------------------------------------------------------------
 

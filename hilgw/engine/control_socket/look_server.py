@@ -8,11 +8,12 @@ authentication. `hilgw bridge` and `hilgw mock` serve no more than this.
 import asyncio
 import os
 import socket
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import isawaitable
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -27,6 +28,7 @@ from hilgw.engine.control_socket.subscriptions import (
     Subscriptions,
 )
 from hilgw.engine.observer import Observers
+from hilgw.engine.reporting.parts import TOGETHER, texts
 from hilgw.engine.simulated.event_loop import in_real_time
 from hilgw.errors import HilgwError, PeerError, UsageError, known_here, quoted, suggest
 from hilgw.events.kinds import LIVE, Cell, Status
@@ -43,6 +45,7 @@ URGENT = (b'"disarm"', b'"renew"', b'"end_hold"')  # in a request that waits for
 READ_BYTES = 65536
 CROWDED = "too many connections to the gateway"
 TOO_LONG = b"too long\n"  # instead of a line
+COMPARED = 500  # names in one turn of the event loop
 SUGGESTED = 4  # unknown names of one request that get a suggestion each
 
 
@@ -197,10 +200,10 @@ class LookServer:
             task.cancel()
             last = self._at_end(client)
             if last and client.subscriber is not None:  # the one writer of its connection
-                client.subscriber.put(self._line(last), 2 * BUFFER_BYTES)
+                client.subscriber.put(b"".join(self._texts(last)), 2 * BUFFER_BYTES)
             elif last:
                 with suppress(OSError):  # it left, or reads nothing
-                    client.connection.send(self._line(last))
+                    client.connection.send(b"".join(self._texts(last)))
         await asyncio.gather(*self._clients, return_exceptions=True)
 
     def _at_end(self, client: LookClient) -> Any:
@@ -235,7 +238,7 @@ class LookServer:
         try:
             while line := await self._next_line(client, received):
                 client.yields = False
-                await self._send(client, self._line(await self._answer(line, client)))
+                await self._send(client, await self._answer(line, client))
                 if client.is_extra:
                     break
                 await asyncio.sleep(0)  # many requests may have come at once: others have a turn
@@ -255,7 +258,12 @@ class LookServer:
             return await line
         return await in_real_time(line, STOP_S if client.is_extra else IDLE_S)
 
-    async def _send(self, client: LookClient, line: bytes) -> None:
+    async def _send(self, client: LookClient, answer: Any) -> None:
+        line = bytearray()
+        for number, text in enumerate(self._texts(answer), 1):
+            line += text
+            if number % TOGETHER == 0:
+                await self._next_turn()
         if client.subscriber is None:
             loop = asyncio.get_running_loop()
             await in_real_time(loop.sock_sendall(client.connection, line), IDLE_S)
@@ -264,11 +272,12 @@ class LookServer:
         else:
             raise TimeoutError  # it reads neither its events nor its answers
 
-    def _line(self, answer: Any) -> bytes:
-        """Return the line of an answer, which names its gateway."""
+    def _texts(self, answer: Any) -> Iterator[bytes]:
+        """Yield the line of an answer, which names its gateway, part by part."""
         keys = answer if isinstance(answer, dict) else {"ok": True, **keys_of(answer)}
         config = {"config": self._config} if self._config else {}
-        return encode({**keys, "version": VERSION, **config})
+        yield from map(str.encode, texts({**keys, "version": VERSION, **config}.items()))
+        yield b"\n"
 
     async def _answer(self, line: bytes, client: LookClient) -> Any:
         try:
@@ -276,8 +285,7 @@ class LookServer:
                 text = f"not a valid request: longer than {LINE_BYTES} bytes"
                 raise UsageError(text, fix="send less in one request")
             if not (client.is_extra or any(word in line for word in URGENT)):
-                async with self._turn:  # one that asks without end delays no other by more
-                    await asyncio.sleep(0)
+                await self._next_turn()  # one that asks without end delays no other by more
             request = requests.decode_request(line)
             if client.is_extra and not isinstance(request, requests.Disarm | requests.Identify):
                 self._refused += 1
@@ -297,24 +305,16 @@ class LookServer:
 
     # --- requests ---------------------------------------------------------------------------------
 
-    def _find(self, request: requests.Find, client: LookClient) -> requests.Found:
-        known = dict.fromkeys(self._shown.names(request.kind))
-        names = dict.fromkeys(request.names)
-        unknown = [name for name in names if name not in known]
-        if request.kind == "part":
-            unknown = self._unknown(unknown, known)
+    async def _find(self, request: requests.Find, client: LookClient) -> requests.Found:
+        unknown, known = await self._unknown(request.kind, request.names)
         missing = set(unknown)
-        present = [name for name in names if name not in missing]
+        present = [name for name in dict.fromkeys(request.names) if name not in missing]
         return requests.Found(present, suggestions(unknown, known))
 
-    def _watch(self, request: requests.Watch, client: LookClient) -> requests.Done:
+    async def _watch(self, request: requests.Watch, client: LookClient) -> requests.Done:
         """Send the client the events that it chooses, instead of those of its last request."""
-        missing, parts = set(request.names), iter(self._shown.names("part"))
-        while missing and (part := next(parts, None)) is not None:  # no further than needed
-            missing.discard(part)
-        known = dict.fromkeys(self._shown.names("part")) if missing else {}
-        named = [name for name in request.names if name in missing]
-        if unknown := self._unknown(named, known):
+        unknown, known = await self._unknown("part", request.names)
+        if unknown:
             text = f"nothing here has the name {quoted(unknown[0])}"
             raise HilgwError(text, fix=suggest(unknown[0], known))
         names, kinds = frozenset(request.names), frozenset(request.kinds or LIVE)
@@ -329,8 +329,20 @@ class LookServer:
             loop.call_soon(self.subscriptions.show, client.subscriber, self._shown.states())
         return requests.Done()
 
-    def _unknown(self, names: Sequence[str], known: Container[str]) -> list[str]:
-        return [name for name in names if name not in known]
+    async def _unknown(self, kind: str, names: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Return the unknown ones of these names, and some of the known ones."""
+        missing, known, parts = dict.fromkeys(names), list[str](), iter(self._shown.names(kind))
+        while missing and (some := list(islice(parts, COMPARED))):
+            known = known or some  # more are not compared
+            for name in some:
+                missing.pop(name, None)
+            await self._next_turn()
+        return list(missing), known
+
+    async def _next_turn(self) -> None:
+        """Let others have their turn: of all that is made in turns, one goes on in each."""
+        async with self._turn:
+            await asyncio.sleep(0)
 
 
 def suggestions(unknown: Sequence[str], known: Iterable[str]) -> str:

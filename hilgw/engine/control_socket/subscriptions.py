@@ -121,7 +121,7 @@ class Subscriber:
         """Begin a new window, in which nothing has passed yet."""
         self._passed.clear()
 
-    def put(self, line: bytes, room: int = BUFFER_BYTES) -> bool:
+    def put(self, line: bytes | bytearray, room: int = BUFFER_BYTES) -> bool:
         """Queue the line for `send_soon`, or until enough of them wait.
 
         False: it is lost, as too much waits. room: for what waits, in bytes; a line that is alone

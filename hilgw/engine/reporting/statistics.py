@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any, TypeVar
 
@@ -213,23 +213,16 @@ class ControlLoopStatistics:
             past_motors=_without(self.past_motors, self.motors),
         )
 
-    def named_values(self) -> dict[str, Any]:
-        """Return the last value of each sensor: a number, or its numbers by name."""
-        return {
-            name: {one.field: one.value for one in readings(value, self.devices.get(name))}
-            if isinstance(value, tuple)
-            else value
-            for name, value in (self.past_sensors | self.sensors).items()
-        }
+    def named_values(self, units: dict[str, str | dict[str, str]]) -> Iterator[tuple[str, Any]]:
+        """Yield the last value of each sensor: a number, or its numbers by name.
 
-    def units(self) -> dict[str, str | dict[str, str]]:
-        """Return the units of the same numbers; those without one are left out."""
-        found: dict[str, str | dict[str, str]] = {}
+        units: gets the units of the same numbers; those without one are left out.
+        """
         for name, value in (self.past_sensors | self.sensors).items():
-            numbers = readings(value, self.devices.get(name))
-            if units := {one.field: one.unit for one in numbers if one.unit}:
-                found[name] = units if isinstance(value, tuple) else numbers[0].unit
-        return found
+            numbers, has_names = readings(value, self.devices.get(name)), isinstance(value, tuple)
+            if found := {one.field: one.unit for one in numbers if one.unit}:
+                units[name] = found if has_names else numbers[0].unit
+            yield name, {one.field: one.value for one in numbers} if has_names else value
 
 
 V = TypeVar("V")
@@ -297,13 +290,8 @@ def merged(*counts: Mapping[str, int]) -> dict[str, int]:
     return dict(sorted(total.items()))
 
 
-def finite(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values for JSON: a number that is not finite is null."""
-    return {
-        name: finite(value) if isinstance(value, Mapping) else _finite(value)
-        for name, value in values.items()
-    }
-
-
-def _finite(value: Any) -> Any:
+def finite(value: float | Mapping[str, float]) -> Any:
+    """Return a number, or numbers by name, for JSON: one that is not finite is null."""
+    if isinstance(value, Mapping):
+        return {name: finite(each) for name, each in value.items()}
     return value if isfinite(value) else None

@@ -175,7 +175,7 @@ def test_a_work_zero_may_be_set_in_the_run() -> None:
     robot.run(3_000)
     robot.mock.receive(b"G92 X0\n", robot.loop.scheduler.now())
     robot.run(1_000)
-    assert robot.loop.loop.statistics.named_values()["x sensor"] == 0
+    assert dict(robot.loop.loop.statistics.named_values({}))["x sensor"] == 0
     assert robot.loop.safety.armed
     go(robot, 0.01)
     robot.run(2_000)
@@ -236,7 +236,7 @@ def test_the_wheels_of_a_create_go_on_from_where_they_were() -> None:
         command = MotorCommand(motor.index, MotorField.VELOCITY, 6.0)
         robot.loop.loop.events([command], robot.loop.scheduler.now())
     robot.run(2_200)
-    angle = robot.loop.loop.statistics.named_values()["left wheel sensor"]
+    angle = dict(robot.loop.loop.statistics.named_values({}))["left wheel sensor"]
     assert angle > 10
 
     def boot() -> None:
@@ -244,7 +244,7 @@ def test_the_wheels_of_a_create_go_on_from_where_they_were() -> None:
         robot.mock.reset(robot.loop.scheduler.now())
 
     restarted(robot, boot)
-    assert robot.loop.loop.statistics.named_values()["left wheel sensor"] == pytest.approx(
+    assert dict(robot.loop.loop.statistics.named_values({}))["left wheel sensor"] == pytest.approx(
         angle, abs=1
     )
     robot.loop.loop.arm()

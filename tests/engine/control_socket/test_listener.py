@@ -30,7 +30,7 @@ class Gateway:
     def __init__(self) -> None:
         self.control_loops = ControlLoops(Clock())
 
-    def report(self) -> dict[str, Any]:
+    def report_parts(self) -> dict[str, Any]:
         return {"filler": "x" * 1_000_000}
 
 

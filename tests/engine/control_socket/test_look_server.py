@@ -2,16 +2,28 @@
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+
+import pytest
 
 from hilgw.client.connection import line_of
-from hilgw.engine.control_socket.look_server import LookServer, Watched
+from hilgw.engine.control_socket.look_server import COMPARED, LookServer, Watched
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.observer import Observers
-from hilgw.protocols.gateway.requests import REQUESTS, Disarm, Find, Identify, Report, Watch
+from hilgw.engine.reporting.parts import TOGETHER
+from hilgw.protocols.gateway.requests import (
+    REQUESTS,
+    Disarm,
+    Find,
+    Identify,
+    Report,
+    Request,
+    Watch,
+)
 
 SHOWN = ("identify", "find", "watch", "report")
 
@@ -114,7 +126,46 @@ async def test_the_name_of_a_robot_is_found_without_those_of_all_devices(tmp_pat
     async with watched(tmp_path, parts=parts) as (reader, writer):
         writer.write(line_of(Watch(names=["rover"])))
         assert json.loads(await reader.readline())["ok"] is True
-    assert named == ["rover"]
+    assert len(named) == COMPARED
+
+
+@pytest.mark.parametrize("request_", [Find("part", ["none"]), Watch(names=["none"])])
+async def test_the_names_of_many_devices_are_compared_in_turns(
+    tmp_path: Path, request_: Request[Any]
+) -> None:
+    turn, turns = 0, Counter[int]()
+
+    def parts() -> Iterator[str]:
+        for name in range(5 * COMPARED):
+            turns[turn] += 1
+            yield str(name)
+
+    async with watched(tmp_path, parts=parts) as (reader, writer):
+        writer.write(line_of(request_))
+        answer = asyncio.ensure_future(reader.readline())
+        while not answer.done():
+            turn += 1
+            await asyncio.sleep(0)
+        assert "known here: 0, 1" in json.loads(await answer).get("error", "known here: 0, 1")
+    assert [*turns.values()] == [COMPARED] * 5
+
+
+async def test_a_long_answer_is_written_in_turns(tmp_path: Path) -> None:
+    turn, turns = 0, Counter[int]()
+
+    def values() -> Iterator[tuple[str, Any]]:
+        for name in range(5 * TOGETHER):
+            turns[turn] += 1
+            yield str(name), name
+
+    async with watched(tmp_path, lambda: cast(dict[str, Any], values())) as (reader, writer):
+        writer.write(line_of(Report()))
+        answer = asyncio.ensure_future(reader.readline())
+        while not answer.done():
+            turn += 1
+            await asyncio.sleep(0)
+        assert json.loads(await answer)["report"] == {str(n): n for n in range(5 * TOGETHER)}
+    assert max(turns.values()) == TOGETHER
 
 
 def test_an_unknown_name_is_refused(tmp_path: Path) -> None:

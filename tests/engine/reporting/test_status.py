@@ -13,7 +13,8 @@ from hilgw.cli.output.text import Style
 from hilgw.config.load import load_text
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import State
-from hilgw.engine.reporting.status import TOGETHER, make_in_turns, status_of, status_steps
+from hilgw.engine.reporting.parts import TOGETHER, whole
+from hilgw.engine.reporting.status import make_in_turns, status_of as parts_of, status_steps
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.events.kinds import Status
 from hilgw.medium.airs import Airs
@@ -45,6 +46,10 @@ robots:
     controller: {kind: beacon, emitter: tx, receiver: rx, period_ms: 3600000, payload: "-"}
 adapters: {xb: {kind: uart, port: ./none, channel: 3}}
 """
+
+
+def status_of(gateway: Gateway, config: str, clients: int) -> dict[str, Any]:
+    return whole(parts_of(gateway, config, clients).items())
 
 
 class Simulated:
