@@ -17,12 +17,13 @@ start of the recording has the time of day.
 import json
 import math
 import struct
+from functools import lru_cache
 from typing import Any, NoReturn
 
 from hilgw.errors import UsageError
 from hilgw.events.fields import FORMS, LAST_NS
 from hilgw.events.kinds import FIELDS, KINDS, Delivered, Packet as PacketEvent, Placed, Value
-from hilgw.events.wire import json_around_data
+from hilgw.events.wire import DATA_AT, json_around_data
 from hilgw.forms import decode, hints_of
 from hilgw.record.pcapng import (
     INBOUND,
@@ -44,6 +45,7 @@ _RTAC = struct.Struct(">IIBBH")  # seconds, microseconds, event, state of the li
 _RTAC_EVENTS = {OUTBOUND: 1, INBOUND: 2}  # DATA_TX_START, DATA_RX_START
 _DIRECTIONS = {_RTAC_EVENTS[INBOUND]: "received", _RTAC_EVENTS[OUTBOUND]: "sent"}
 MOST_ITEMS = 10_000  # of a list: no device has as many numbers
+_DATA_AT = DATA_AT[PacketEvent]
 _JSON = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 TIMES = ("mono_ns", "time_ns", "wall_s")
 LONGEST_COMMENT = 0xFFFF
@@ -110,25 +112,15 @@ class Writer:
         A `missed` that is longer than a comment can be is left out, and `missed_count` is its
         length.
         """
-        comment = _JSON(event).encode()
-        if len(comment) > LONGEST_COMMENT:
-            short = {**event, "missed": {}, "missed_count": len(event["missed"])}
-            short["received_by"] = event["received_by"][:1000]
-            comment = _JSON(short).encode()
-        return encode_packet(MEDIUM, self._epoch_ns + time_ns, data, 0, comment)
+        return encode_packet(MEDIUM, self._epoch_ns + time_ns, data, 0, _comment(event))
 
     # The fields of a packet are mostly as before, but for its bytes. values: see
     # `json_around_data`.
 
     def packet_of(self, time_ns: int, values: tuple[Any, ...]) -> bytes:
         """Return a packet, see `packet`."""
-        before, after = json_around_data(PacketEvent, values)
-        comment = f'{{"event":"packet",{before[:-1]}{after}}}'.encode()
-        if len(comment) > LONGEST_COMMENT:
-            event = {"event": "packet", **dict(zip(FIELDS[PacketEvent], values, strict=True))}
-            event["missed"] = dict(event["missed"])
-            return self.packet(time_ns, event.pop("data"), event)
-        return encode_packet(MEDIUM, self._epoch_ns + time_ns, values[3], 0, comment)
+        comment = _comment_of(values[:_DATA_AT] + values[_DATA_AT + 1 :])
+        return encode_packet(MEDIUM, self._epoch_ns + time_ns, values[_DATA_AT], 0, comment)
 
     def delivered(self, time_ns: int, values: tuple[Any, ...]) -> bytes:
         """Return a delivery, see `event`."""
@@ -152,6 +144,22 @@ class Writer:
         self._parts[part] = None
         self._numbers[part] = FIRST_LINE + len(self._numbers)
         return encode(Interface(RTAC_SERIAL, part))
+
+
+@lru_cache(1024)
+def _comment_of(values: tuple[Any, ...]) -> bytes:
+    names = [name for name in FIELDS[PacketEvent] if name != "data"]
+    event = {"event": "packet", **dict(zip(names, values, strict=True))}
+    return _comment({**event, "missed": dict(event["missed"])})
+
+
+def _comment(event: dict[str, Any]) -> bytes:
+    comment = _JSON(event).encode()
+    if len(comment) > LONGEST_COMMENT:
+        short = {**event, "missed": {}, "missed_count": len(event["missed"])}
+        short["received_by"] = event["received_by"][:1000]
+        comment = _JSON(short).encode()
+    return comment
 
 
 class BlockDecoder:

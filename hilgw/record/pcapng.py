@@ -7,6 +7,7 @@ read, as Wireshark's tools write them. Pure: a file is bytes, or read through a 
 
 import struct
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 from hilgw.errors import HilgwError
 from hilgw.records import record
@@ -124,6 +125,7 @@ def _options(*options: tuple[int, bytes]) -> bytes:
     return b"".join(_option(code, value) for code, value in options if value) + b"\0\0\0\0"
 
 
+@lru_cache(256)
 def _option(code: int, value: bytes) -> bytes:
     """Return an option, cut to the longest size: whole characters of UTF-8 remain."""
     if len(value) > 0xFFFF:

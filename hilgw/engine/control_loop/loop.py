@@ -55,13 +55,7 @@ from hilgw.engine.control_loop.devices.registration import Registration
 from hilgw.engine.control_loop.devices.requests import Requests
 from hilgw.engine.control_loop.peer_link import PeerListener
 from hilgw.engine.control_loop.presence import Presence
-from hilgw.engine.control_loop.report import (
-    StatusTimer,
-    messages_of,
-    mode_report,
-    report_of,
-    state_of,
-)
+from hilgw.engine.control_loop.report import StatusTimer, mode_report, report_of, state_of
 from hilgw.engine.observer import CommandEvent, ValueEvent
 from hilgw.engine.reporting.parts import whole
 from hilgw.errors import PeerError, SafetyError
@@ -186,11 +180,16 @@ class ControlLoop(PeerListener):
 
     def state(self) -> dict[str, Any]:
         """Return the present state, for `hilgw status`."""
-        return state_of(self._bodies, self._controller, self.presence)
+        return state_of(self._bodies, self.presence) | {"messages": self.messages()}
 
     def messages(self) -> dict[str, tuple[int, int]]:
         """Return the values and commands that each of its links has received and sent."""
-        return messages_of(self._bodies, self._controller)
+        counts = self.safety.statistics.counts
+        values = counts["values_in"] - counts["values_superseded"]
+        return {
+            self._bodies.link.name: (counts["values_in"], counts["commands_out"]),
+            self._controller.name: (counts["commands_in"], values),
+        }
 
     def newest(self) -> Iterator[CommandEvent | ValueEvent]:
         """Yield the newest command of each motor of each body, and the newest value of each sensor.

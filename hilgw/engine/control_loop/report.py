@@ -100,7 +100,7 @@ def _body(end: BodyEnd) -> dict[str, Any]:
     }
 
 
-def state_of(bodies: BodyEnds, controller: PeerLink[Any], presence: Presence) -> dict[str, Any]:
+def state_of(bodies: BodyEnds, presence: Presence) -> dict[str, Any]:
     """Return the present state, for `hilgw status`.
 
     down: the bodies that get commands and are not there.
@@ -119,17 +119,6 @@ def state_of(bodies: BodyEnds, controller: PeerLink[Any], presence: Presence) ->
         ],
         "controller": {"runs": not absence, "text": absence},
         "late_steps": late,
-        "messages": messages_of(bodies, controller),
-    }
-
-
-def messages_of(bodies: BodyEnds, controller: PeerLink[Any]) -> dict[str, tuple[int, int]]:
-    """Return the values and commands that each link has received and sent."""
-    counts = bodies.safety.statistics.counts
-    values = counts["values_in"] - counts["values_superseded"]
-    return {
-        bodies.link.name: (counts["values_in"], counts["commands_out"]),
-        controller.name: (counts["commands_in"], values),
     }
 
 

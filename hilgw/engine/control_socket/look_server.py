@@ -8,7 +8,7 @@ authentication. `hilgw bridge` and `hilgw mock` serve no more than this.
 import asyncio
 import os
 import socket
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -345,12 +345,11 @@ class LookServer:
             await asyncio.sleep(0)
 
 
-def suggestions(unknown: Sequence[str], known: Iterable[str]) -> str:
+def suggestions(unknown: Sequence[str], known: Collection[str]) -> str:
     """Return the fix for these names; of many, without comparing each with all that are known."""
-    names = list(known)
     if len(unknown) > SUGGESTED:
-        return known_here(names)
-    return "; ".join(dict.fromkeys(suggest(name, names) for name in unknown))
+        return known_here(known)
+    return "; ".join(dict.fromkeys(suggest(name, known) for name in unknown))
 
 
 async def _read_line(connection: socket.socket, received: bytearray) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any
 from hilgw import __version__
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import State
-from hilgw.engine.reporting.latency import BOUNDS_S, Latency
+from hilgw.engine.reporting.latency import BOUNDS_S
 from hilgw.engine.reporting.parts import TOGETHER, Parts, fill
 from hilgw.engine.robot.ports import EmitterPort
 from hilgw.events.kinds import Status
@@ -70,16 +70,15 @@ def _changing(gateway: Gateway) -> dict[str, Any]:
         "clocks_s": chain([("gateway", now_s)], clocks),
         "ranges": ((each.name, each.emitter.range) for each in _emitters(gateway)),
         "latency_bounds_s": BOUNDS_S,
-        "latency": ((hop, _histograms(named)) for hop, named in gateway.hops().items()),
+        "latency": (
+            (hop, ((name, each.histogram()) for name, each in named.items()))
+            for hop, named in gateway.hops().items()
+        ),
     }
 
 
 def _emitters(gateway: Gateway) -> Iterator[EmitterPort]:
     return (each for robot in gateway.robots.values() for each in robot.emitters.values())
-
-
-def _histograms(named: dict[str, Latency]) -> Parts:
-    return ((name, each.histogram()) for name, each in named.items())
 
 
 def layout_of(gateway: Gateway) -> dict[str, Any]:
