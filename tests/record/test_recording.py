@@ -2,10 +2,11 @@
 that was cut or damaged, and from one of strangers."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hilgw.record import recording
+from hilgw.record import events as record_events, recording
 from hilgw.record.events import Writer
 from hilgw.record.pcapng import PcapngSection, RecordingError, encode
 from hilgw.record.recording import Recording
@@ -20,6 +21,27 @@ PACKET = samples.PACKET | {"received_by": ["uart0"], "missed": {"far": "out of r
 NOTE = {"event": "notice", "source": "uart0", "text": "ä"}
 LINE = {"event": "bytes", "part": "uart0", "direction": "sent", "data": "00ff"}
 BEGIN = Writer({"configuration": "robots: {}"}, [], EPOCH).begin(0)
+
+
+def test_the_comment_of_packets_that_differ_in_their_bytes_is_made_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def values(channel: int, data: bytes) -> tuple[Any, ...]:
+        return "ant.tx", channel, "radio", data, ("rx",), "", (("far", "range"),), None
+
+    writer, made = Writer({}, [], EPOCH), list[dict[str, Any]]()
+    comment = record_events._comment
+    monkeypatch.setattr(
+        record_events, "_comment", lambda event: made.append(event) or comment(event)
+    )  # type: ignore[func-returns-value]
+    for data in (b"", b"a", b"bc"):
+        event = {
+            "event": "packet", "source": "ant.tx", "channel": 77, "type": "radio",
+            "received_by": ["rx"], "not_received": "", "missed": {"far": "range"}, "rssi_dbm": None,
+        }  # fmt: skip
+        assert writer.packet_of(5, values(77, data)) == writer.packet(5, data, event)
+    writer.packet_of(5, values(78, b""))
+    assert len([each for each in made if type(each["received_by"]) is tuple]) == 2
 
 
 def test_simulated_time_does_not_jump_back_to_the_clock(tmp_path: Path) -> None:

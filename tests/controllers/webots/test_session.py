@@ -27,6 +27,7 @@ from hilgw.protocols.webots.codec import Codec
 from hilgw.protocols.webots.device_messages import Receive
 from hilgw.protocols.webots.requests import LEAVE, encode_request, without_leave
 from hilgw.protocols.webots.robot_messages import RobotConfiguration
+from tests import work
 
 MS = 1_000_000
 INF, NAN = math.inf, math.nan
@@ -256,6 +257,24 @@ def test_on_a_local_socket_the_image_is_a_file() -> None:
     run.session.image_files = {"eye": "/tmp/eye"}
     message = struct.pack("<HBi", 1, 8, len(BLACK)) + b"/tmp/eye\0"
     assert run.step(64, ENABLE_EYE).endswith(message)
+
+
+def test_each_of_many_devices_costs_as_much_as_each_of_few() -> None:
+    counts = {}
+    for many in (20, 200):
+        session = WebotsControllerSession(ROBOT)
+        devices = [
+            Device(name=f"ds{index}", kind="DistanceSensor", index=index) for index in range(many)
+        ]
+
+        def register(
+            session: WebotsControllerSession = session, devices: list[Device] = devices
+        ) -> None:
+            assert [event for each in devices for event in session.register(each)] == []
+            assert session.report([(0, 1.0), (len(devices) - 1, 2.0)], 0) == []
+
+        counts[many] = work.instructions(register)
+    assert counts[200] < 11 * counts[20]
 
 
 def test_devices_that_cannot_be_registered() -> None:
