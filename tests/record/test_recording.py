@@ -2,14 +2,14 @@
 that was cut or damaged, and from one of strangers."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from hilgw.record import events as record_events, recording
+from hilgw.record import recording
 from hilgw.record.events import Writer
 from hilgw.record.pcapng import PcapngSection, RecordingError, encode
 from hilgw.record.recording import Recording
+from tests import work
 from tests.record import samples
 from tests.view.samples import recorded
 
@@ -23,25 +23,23 @@ LINE = {"event": "bytes", "part": "uart0", "direction": "sent", "data": "00ff"}
 BEGIN = Writer({"configuration": "robots: {}"}, [], EPOCH).begin(0)
 
 
-def test_the_comment_of_packets_that_differ_in_their_bytes_is_made_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def values(channel: int, data: bytes) -> tuple[Any, ...]:
-        return "ant.tx", channel, "radio", data, ("rx",), "", (("far", "range"),), None
+def test_the_comment_of_packets_that_differ_in_their_bytes_is_made_once() -> None:
+    writer = Writer({}, [], EPOCH)
 
-    writer, made = Writer({}, [], EPOCH), list[dict[str, Any]]()
-    comment = record_events._comment
-    monkeypatch.setattr(
-        record_events, "_comment", lambda event: made.append(event) or comment(event)
-    )  # type: ignore[func-returns-value]
-    for data in (b"", b"a", b"bc"):
-        event = {
-            "event": "packet", "source": "ant.tx", "channel": 77, "type": "radio",
-            "received_by": ["rx"], "not_received": "", "missed": {"far": "range"}, "rssi_dbm": None,
-        }  # fmt: skip
-        assert writer.packet_of(5, values(77, data)) == writer.packet(5, data, event)
-    writer.packet_of(5, values(78, b""))
-    assert len([each for each in made if type(each["received_by"]) is tuple]) == 2
+    def write(channel: int) -> None:
+        for data in (b"", b"a", b"bc"):
+            values = ("ant.tx", channel, "radio", data, ("rx",), "", (("far", "range"),), None)
+            assert writer.packet_of(5, values) == writer.packet(
+                5, data, event | {"channel": channel}
+            )
+
+    event = {
+        "event": "packet", "source": "ant.tx", "channel": 0, "type": "radio",
+        "received_by": ["rx"], "not_received": "", "missed": {"far": "range"}, "rssi_dbm": None,
+    }  # fmt: skip
+    assert work.calls(lambda: write(77))["events._comment"] == 1 + 3
+    assert work.calls(lambda: write(77))["events._comment"] == 3
+    assert work.calls(lambda: write(78))["events._comment"] == 1 + 3
 
 
 def test_simulated_time_does_not_jump_back_to_the_clock(tmp_path: Path) -> None:
