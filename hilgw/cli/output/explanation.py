@@ -217,19 +217,10 @@ class _Page:
 
 
 def _place(connection: Connection) -> list[str]:
-    lines = {
-        "port": [connection.address],
-        "connect": [connection.address],
-        "listen": [f"listens on {connection.address}"],
-        "local": [connection.address],
-        "program": [_program(connection)],
-        "inside": ["in the gateway"],
-    }[connection.way]
-    return [*lines, f"mock {connection.mock}"] if connection.mock else lines
-
-
-def _program(connection: Connection) -> str:
-    return connection.address.rpartition("/")[2]
+    words = {"listen": f"listens on {connection.address}", "inside": "in the gateway"}
+    words |= {"program": connection.address.rpartition("/")[2]}
+    mock = [f"mock {connection.mock}"] if connection.mock else []
+    return [words.get(connection.way, connection.address), *mock]
 
 
 def _loop_words(robot: Facts) -> list[str]:
@@ -250,26 +241,20 @@ def _controller(controller: Facts) -> str:
     connection, behind = controller["connection"], controller["behind"]
     step_ms, period_ms, only = controller["step_ms"], controller["period_ms"], controller["only"]
     place = {
-        "program": f": {_program(connection)}",
-        "listen": f"; it connects to {connection.address}",
-        "local": f"; it connects to {connection.address}",
+        "program": f": {_place(connection)[0]}",
         "port": f"; on {connection.address}",
         "inside": "",
-    }[connection.way]
+    }.get(connection.way, f"; it connects to {connection.address}")
     return joined(
         [
             f"{controller['kind']}: {controller['summary']}{place}{_line_words(connection)}",
             "" if step_ms is None else f"steps of {step_ms} ms",
             "" if period_ms is None else f"every {period_ms:g} ms",
-            "" if behind is None else f"its robot is in Webots, {behind.address}{_here(behind)}",
+            "" if behind is None else f"its robot is in Webots, {' - '.join(_place(behind))}",
             f"real hardware only: {', '.join(only)}" if only else "",
             _mock(connection),
         ]
     )
-
-
-def _here(behind: Connection) -> str:
-    return f" (here the mock {behind.mock})" if behind.mock else ""
 
 
 def _mock(connection: Connection) -> str:

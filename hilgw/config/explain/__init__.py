@@ -3,7 +3,6 @@
 These are facts for people and programs. Nothing is opened.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 from hilgw import plugins
@@ -13,9 +12,7 @@ from hilgw.config.explain.robots import Connection, Facts, line_facts, robot_fac
 from hilgw.config.line_rates import notices
 from hilgw.config.load import Loaded
 from hilgw.config.model import (
-    AdapterConfig,
     AirConfig,
-    EstopConfig,
     FederationConfig,
     GatewayConfig,
 )
@@ -30,7 +27,7 @@ def explain(loaded: Loaded) -> Facts:
     speed: a factor, or "max"; step_ms: the basic time step of the medium, None: packets leave at
     any time. tokens: name -> role, for clients on other hosts.
     """
-    config = loaded.config
+    config, estop = loaded.config, loaded.config.estop
     return {
         "backend": config.backend,
         "real": config.real,
@@ -40,7 +37,8 @@ def explain(loaded: Loaded) -> Facts:
         "mocap": None if config.medium.mocap is None else config.medium.mocap.listen,
         "tokens": {name: token.role for name, token in config.access.tokens.items()},
         "tls": config.access.tls is not None,
-        "estop": None if config.estop is None else _estop(config, config.estop),
+        "estop": estop
+        and {"port": str(estop.port), "line": estop.line, "mock": is_estop_mocked(config)},
         "obstacles": list(config.obstacles),
         "federation": None if config.federation is None else _federation(config.federation),
         "robots": [robot_facts(config, name) for name in config.robots],
@@ -50,10 +48,6 @@ def explain(loaded: Loaded) -> Facts:
         "notices": list(notices(config)),
         "warnings": loaded.warnings,
     }
-
-
-def _estop(config: GatewayConfig, estop: EstopConfig) -> Facts:
-    return {"port": str(estop.port), "line": estop.line, "mock": is_estop_mocked(config)}
 
 
 def _federation(config: FederationConfig) -> Facts:
@@ -135,18 +129,16 @@ def meetings_of(config: GatewayConfig) -> list[Facts]:
         for name, fields in robot_config.radios.items()
     ]
     places = dict.fromkeys([(fields.type, fields.channel) for _, fields in radios])
-    places |= dict.fromkeys(_places_of_hardware(config.adapters))
+    places |= dict.fromkeys(
+        (plugins.load(plugins.ADAPTERS, adapter.kind).type, adapter.common.channel)
+        for adapter in config.adapters.values()
+    )
     with_channel = {type_ for type_, channel in places if channel != BROADCAST}
     return [
         _meeting(config, type_, channel, radios)
         for type_, channel in places
         if channel != BROADCAST or type_ not in with_channel
     ]
-
-
-def _places_of_hardware(adapters: dict[str, AdapterConfig]) -> Iterator[tuple[str, int]]:
-    for adapter in adapters.values():
-        yield plugins.load(plugins.ADAPTERS, adapter.kind).type, adapter.common.channel
 
 
 def _meeting(

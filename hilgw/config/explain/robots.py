@@ -22,7 +22,6 @@ from hilgw.config.queries import (
     world_name,
 )
 from hilgw.control.events import StopReason
-from hilgw.control.line_load import LineLoad
 from hilgw.control.parts import (
     Connects,
     HasBattery,
@@ -157,7 +156,7 @@ def _connection(settings: object, mock: str | None) -> Connection:
 def _body(config: GatewayConfig, name: str, key: str) -> Facts:
     """Describe the body under this key of the file.
 
-    load: what the line carries in each period. registers: the robot reports its devices when it
+    registers: the robot reports its devices when it
     connects, and `devices` has those that the configuration limits.
     """
     robot = config.robots[name]
@@ -169,12 +168,19 @@ def _body(config: GatewayConfig, name: str, key: str) -> Facts:
     stepped = stepped_of(robot.controller) is not None
     safety = SafetyState(robot.safety, simulated=simulated, stepped=stepped)
     mock = body.mock(part.settings, config.release).name if mocked else None
+    load = body.line_load(part.settings)
     return {
         "key": key,
         "kind": part.kind,
         "summary": body.summary,
         "connection": _connection(part.settings, mock),
-        "load": _load(body.line_load(part.settings)),
+        "load": load
+        and {
+            "period_ms": load.period_ns / NS_PER_MS,
+            "needed_bytes": load.needed,
+            "possible_bytes": load.possible,
+            "each_device": load.each_device,
+        },
         "devices": devices or list(_limited(body, part)),
         "registers": not devices,
         "safety": {
@@ -191,17 +197,6 @@ def _body(config: GatewayConfig, name: str, key: str) -> Facts:
     }
 
 
-def _load(load: LineLoad | None) -> Facts | None:
-    if load is None:
-        return None
-    return {
-        "period_ms": load.period_ns / NS_PER_MS,
-        "needed_bytes": load.needed,
-        "possible_bytes": load.possible,
-        "each_device": load.each_device,
-    }
-
-
 # --- devices --------------------------------------------------------------------------------------
 
 
@@ -212,68 +207,41 @@ def _devices(body: Any, part: PartConfig, version: str) -> list[Facts]:
 
 
 def _device(device: Device) -> Facts:
-    bounds: list[Facts] = []
-    if device.role == MOTOR:
-        bounds = [*_limits(device.limits, _units(device)), *_own(device)]
-    reports = [quantity.unit for quantity in device.reports]
-    return _device_facts(device, device.kind, reports, bounds)
-
-
-def _device_facts(
-    device: Device, node: str, reports: Sequence[str], bounds: Sequence[Facts]
-) -> Facts:
-    """Describe a device of this kind of node, "motor" where the robot reports which one it is.
-
-    `reports` has the unit of each number that it reports; of such a motor it is not known.
-    """
+    """Describe a device. reports: the unit of each number that it reports."""
+    units = [quantity.unit for quantity in KINDS[device.kind].settings]
+    limits = dict(zip(LIMITED, units, strict=True)) if device.role == MOTOR else {}
     return {
         "name": device.name,
-        "node": node,
+        "node": device.kind,
         "role": device.role,
-        "reports": reports,
-        "bounds": bounds,
+        "reports": [quantity.unit for quantity in device.reports],
+        "bounds": list(_bounds(device, limits)),
         "rate": device.limits.rate,
         "default_position": device.default,
     }
 
 
-def _units(device: Device) -> dict[str, str]:
-    units = [quantity.unit for quantity in KINDS[device.kind].settings]
-    return dict(zip(LIMITED, units, strict=True))
-
-
-def _limits(limits: MotorLimits, units: dict[str, str]) -> Iterator[Facts]:
-    for quantity, unit in units.items():
-        low, high = limits.bounds(quantity)
-        if (low, high) != NO_BOUNDS:
-            yield _bound(quantity, unit, low, high, "configuration")
-
-
-def _own(device: Device) -> Iterator[Facts]:
-    fields = device.fields
-    if not isinstance(fields, RotationalMotorFields | LinearMotorFields):
-        return
-    fastest = fields.maxVelocity
-    own = {
-        "position": (fields.minPosition, fields.maxPosition),
-        "velocity": (-fastest, fastest),
-    }
-    units = _units(device)
-    for quantity, (low, high) in own.items():
-        if device.limits.bounds(quantity) == NO_BOUNDS and low < high:
-            yield _bound(quantity, units[quantity], low, high, "device")
-
-
-def _bound(quantity: str, unit: str, low: float, high: float, by: str) -> Facts:
-    """Return one limit; None where it has none.
+def _bounds(device: Device, units: Mapping[str, str]) -> Iterator[Facts]:
+    """Yield the limits of a motor; of one, None where it has none.
 
     `by` sets it: "configuration" refuses values beyond, "device" is what the robot can do.
     """
-    finite = [value if math.isfinite(value) else None for value in (low, high)]
-    return {"quantity": quantity, "unit": unit, "low": finite[0], "high": finite[1], "by": by}
+    own, fields = dict[str, tuple[float, float]](), device.fields
+    if isinstance(fields, RotationalMotorFields | LinearMotorFields):
+        own["position"] = fields.minPosition, fields.maxPosition
+        own["velocity"] = -fields.maxVelocity, fields.maxVelocity
+    given = {each: device.limits.bounds(each) for each in units}
+    given = {each: bounds for each, bounds in given.items() if bounds != NO_BOUNDS}
+    for quantity, ends in {**given, **own, **given}.items():
+        low, high = (value if math.isfinite(value) else None for value in ends)
+        by = "configuration" if quantity in given else "device"
+        if by == "configuration" or ends[0] < ends[1]:
+            unit = units[quantity]
+            yield {"quantity": quantity, "unit": unit, "low": low, "high": high, "by": by}
 
 
 def _limited(body: Any, part: PartConfig) -> Iterator[Facts]:
+    """Yield the motors that the configuration limits; the robot reports which nodes they are."""
     limits: dict[str, MotorLimits] = part.settings.limits
     defaults: Mapping[str, float] = body.default_positions(part.settings)
     for index, name in enumerate(dict.fromkeys((*limits, *defaults))):
@@ -281,7 +249,8 @@ def _limited(body: Any, part: PartConfig) -> Iterator[Facts]:
         device = Device(
             name=name, kind=ROTATIONAL_MOTOR, index=index, limits=motor, default=default
         )
-        yield _device_facts(device, MOTOR, (), list(_limits(motor, UNITS_OF_ANY)))
+        any_motor = {"node": MOTOR, "reports": (), "bounds": list(_bounds(device, UNITS_OF_ANY))}
+        yield _device(device) | any_motor
 
 
 def _other_devices(robot: RobotConfig) -> Iterator[Facts]:
