@@ -6,7 +6,7 @@ Memory is bounded. Times are `mono_ns` of the machine.
 import math
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -135,13 +135,15 @@ def of_status(status: Event, before: Event) -> Iterator[Reading]:
     for hop, parts in status.get("latency", {}).items():
         for part, histogram in parts.items():
             old = before.get("latency", {}).get(hop, {}).get(part, histogram)
-            total, bounds = (
-                histogram["count"] - old["count"],
-                [*status["latency_bounds_s"], math.inf],
-            )
-            counts = [
-                new - past for new, past in zip(histogram["buckets"], old["buckets"], strict=False)
-            ]
+            pairs = zip(histogram["buckets"], old["buckets"], strict=False)
+            count, buckets = histogram["count"] - old["count"], [new - past for new, past in pairs]
             for word, share in (("p50", 0.5), ("p99", 0.99)):
-                ms = bounds[bisect_left(counts, share * total)] * 1e3 if total > 0 else None
+                bound_s = at_most(status["latency_bounds_s"], buckets, share * count)
+                ms = bound_s * 1e3 if count > 0 else None
                 yield Reading(f"latency {hop} {part} {word}", ms, "ms")
+
+
+def at_most(bounds_s: Sequence[float], buckets: Sequence[int], durations: float) -> float:
+    """Return the bound that so many durations do not exceed; infinity: more than all bounds."""
+    pairs = zip(bounds_s, buckets, strict=False)
+    return next((bound for bound, count in pairs if count >= durations), math.inf)

@@ -36,17 +36,15 @@ def in_words(
     """
     page = _Page(facts, width, glyphs)
     lines = page.wrapped(f"{printable(name)}: {_head(config)}", "", len(INDENT))
-    for robot in facts["robots"]:
-        lines += ["", *page.robot(robot)]
-    for meeting in facts["meetings"]:
-        lines += ["", *page.meeting(meeting)]
-    for adapter in facts["adapters"]:
-        lines += ["", *page.adapter(adapter)]
-    for air in facts["airs"]:
-        if not air["adapters"]:
-            lines += ["", *page.wrapped(f"air {_air(air)}", "")]
-    if config.federation is not None:
-        lines += ["", *page.federation(config.federation)]
+    parts = [
+        *map(page.robot, facts["robots"]),
+        *map(page.meeting, facts["meetings"]),
+        *map(page.adapter, facts["adapters"]),
+        *(page.wrapped(f"air {_air(air)}", "") for air in facts["airs"] if not air["adapters"]),
+        *([] if config.federation is None else [page.federation(config.federation)]),
+    ]
+    for part in parts:
+        lines += ["", *part]
     notes = [*facts["notices"], *map(str, facts["warnings"])]
     if notes:
         lines += ["", "to note"]
@@ -106,17 +104,16 @@ class _Page:
         yield f"robot {robot['name']}"
         for line in self._loop(robot):
             yield f"{INDENT}{line}"
-        if robot["controller"] is not None:
-            yield from self._rows([("controller", _controller(robot["controller"]))])
-        if robot["mode"] is not None:
-            text = f"{robot['mode']} at the start; `hilgw mode {robot['name']}` changes it"
-            yield from self._rows([("mode", text)])
+        controller, mode = robot["controller"], robot["mode"]
+        rows = [("controller", _controller(controller))] if controller is not None else []
+        if mode is not None:
+            rows.append(("mode", f"{mode} at the start; `hilgw mode {robot['name']}` changes it"))
         for body in robot["bodies"]:
-            yield from self._rows(_body(body, robot))
-            yield from self._rows(_devices(body["devices"]))
-            yield from self._rows(("forwards", text) for text in body["forwards"])
-        yield from self._rows(_devices(robot["other_devices"]))
-        yield from self._rows((each["name"], _radio(each)) for each in robot["radios"])
+            rows += [*_body(body, robot), *_devices(body["devices"])]
+            rows += [("forwards", text) for text in body["forwards"]]
+        rows += _devices(robot["other_devices"])
+        rows += [(each["name"], _radio(each)) for each in robot["radios"]]
+        yield from self._rows(rows)
         yield from self._stops(robot["stops"])
 
     def _loop(self, robot: Facts) -> list[str]:
@@ -176,7 +173,7 @@ class _Page:
             [
                 ("kind", joined([kind, f"moves with {moves}" if moves else ""])),
                 ("port", " - ".join(_place(port))),
-                ("line", _line(port.line)),
+                ("line", _line(port.line) or "none"),
                 ("channel", joined([channel, f"mapping {mapping}" if mapping else ""])),
                 ("packets", joined(packets)),
                 ("air", _air(self._airs[adapter["air"]], adapter["name"])),
@@ -239,6 +236,7 @@ def _loop_words(robot: Facts) -> list[str]:
 
 def _controller(controller: Facts) -> str:
     connection, behind = controller["connection"], controller["behind"]
+    line = _line(connection.line)
     step_ms, period_ms, only = controller["step_ms"], controller["period_ms"], controller["only"]
     place = {
         "program": f": {_place(connection)[0]}",
@@ -247,7 +245,7 @@ def _controller(controller: Facts) -> str:
     }.get(connection.way, f"; it connects to {connection.address}")
     return joined(
         [
-            f"{controller['kind']}: {controller['summary']}{place}{_line_words(connection)}",
+            joined([f"{controller['kind']}: {controller['summary']}{place}", line], ", "),
             "" if step_ms is None else f"steps of {step_ms} ms",
             "" if period_ms is None else f"every {period_ms:g} ms",
             "" if behind is None else f"its robot is in Webots, {' - '.join(_place(behind))}",
@@ -263,7 +261,7 @@ def _mock(connection: Connection) -> str:
 
 def _body(body: Facts, robot: Facts) -> Iterator[tuple[str, str]]:
     connection, safety, stop = body["connection"], body["safety"], body["stop"]
-    place = f"{connection.address}{_line_words(connection)}"
+    place = joined([connection.address, _line(connection.line)], ", ")
     kind = f"{body['kind']}: {body['summary']}"
     yield body["key"], joined([kind, place, _mock(connection)])
     if (load := body["load"]) is not None:
@@ -351,13 +349,9 @@ def _when(rule: Facts) -> str:
     return f"after {rule['after_s']:g} s" if rule["after_s"] else "at once"
 
 
-def _line_words(connection: Connection) -> str:
-    return "" if connection.line is None else f", {_line(connection.line)}"
-
-
 def _line(line: Facts | None) -> str:
     if line is None:
-        return "none"
+        return ""
     return (
         f"{line['baud_rate']} bit/s {line['format']}: {line['byte_bits']} bits a byte, "
         f"{line['bytes_per_s']:.6g} bytes/s"

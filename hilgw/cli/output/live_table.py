@@ -8,7 +8,7 @@ from hilgw.cli.output.event_lines import Event, in_words
 from hilgw.cli.output.text import Style, cut, hanging, one_line
 from hilgw.events.kinds import BAD, ROWS, name_of, row_of, severity
 from hilgw.events.numbers import APPLIED
-from hilgw.events.words import joined, listing, span
+from hilgw.events.words import joined, listing, of_port, span
 from hilgw.units import NS_PER_MS, NS_PER_S
 from hilgw.view.cells import Cells
 
@@ -120,13 +120,12 @@ class LiveTable:
     def _states(self, width: int) -> list[str]:
         words = []
         ports = self._cells.newest["port"]
-        for name in sorted(ports, key=lambda name: ports[name]["state"] == "up"):
-            state, why = ports[name]["state"], ports[name]["reason"]
-            if state == "up":
+        for name, event in sorted(ports.items(), key=lambda each: each[1]["state"] == "up"):
+            if event["state"] == "up":
                 listeners = [*self._cells.newest["link"].get(name, {}).get("listeners", ())]
-                why = f"listeners {listing(listeners, LISTENERS)}" if listeners else ""
-            colour = self._style.good if state == "up" else self._style.bad
-            words.append(f"{name}\xa0{colour(one_line(f'{state}: {why}' if why else state))}")
+                some = f"listeners {listing(listeners, LISTENERS)}" if listeners else ""
+                event = {**event, "reason": some}
+            words.append(f"{name}\xa0{self._style.of(severity(event), one_line(of_port(event)))}")
         armed, modes = self._cells.newest["armed"], self._cells.newest["mode"]
         robots = self._cells.newest["status"].get("", {"status": {"robots": {}}})["status"][
             "robots"

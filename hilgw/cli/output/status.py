@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping
 
-from hilgw.cli.output.summary import UNKNOWN, divergence_words
+from hilgw.cli.output.summary import UNKNOWN, divergence_words, times
 from hilgw.devices.kinds import MOTOR, Device
 from hilgw.engine.observer import ControlLoopStatus
 from hilgw.engine.reporting.statistics import DIGITS, motion, motions, numbers_of, readings
-from hilgw.events.words import amounts
+from hilgw.events.words import amounts, joined
 
 DEVICES_SHOWN = 8
 _APPLIED = "applied: "
@@ -32,13 +32,11 @@ def full_status(status: ControlLoopStatus) -> str:
         before + _few(motors, noun) if motors else idle,
         sensors,
         _rates(status),
+        times("sensor to motor", status.latency.as_dict(), digits=2),
     ]
-    if status.latency.count:
-        p50, p99 = (status.latency.percentile_ns(share) or 0 for share in (50, 99))
-        parts.append(f"sensor to motor p50 {p50 / 1e6:.2f} ms, p99 {p99 / 1e6:.2f} ms")
     if status.divergences:
         parts.append("shadow " + _few(divergence_words(status.divergences), "sensor"))
-    return " | ".join(parts)
+    return joined(parts, " | ")
 
 
 def short_status(status: ControlLoopStatus, width: int) -> str:

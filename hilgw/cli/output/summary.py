@@ -33,7 +33,7 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
             + (f", refused {reason_counts(count['refused'])}" if count["refused"] else "")
             + (f", queued {count['queued']}" if count["queued"] else "")
             + ("" if _never_up(count, port) else _expired(count))
-            + (f"; {times}" if (times := _times(latency.get("hop", ""), latency)) else "")
+            + (f"; {way}" if (way := times(latency.get("hop", ""), latency)) else "")
             + _received_by(report, name)
         )
     if mocap := report.get("mocap"):
@@ -124,8 +124,8 @@ def control_loop_lines(loops: Mapping[str, Any]) -> list[str]:
             f"controller ended as hilgw was late: {late}" if late else "",
             f"refused {reason_counts(refused)}" if refused else "",
         ]
-        times = _times("sensor to motor", loop["sensor_to_motor"], digits=2)
-        text = joined([joined(counts, ", "), times])
+        way = times("sensor to motor", loop["sensor_to_motor"], digits=2)
+        text = joined([joined(counts, ", "), way])
         lines.append(f"  {name:<14} {text}")
         if loop["stops"]:
             latched = f"; LATCHED: {in_words(loop['latched'])}" if loop["latched"] else ""
@@ -138,7 +138,8 @@ def control_loop_lines(loops: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _times(of: str, latency: Mapping[str, Any], digits: int = 1) -> str:
+def times(of: str, latency: Mapping[str, Any], digits: int = 1) -> str:
+    """Return the percentiles of a latency, as of `Latency.as_dict`; "" without a sample."""
     if not latency.get("count"):
         return ""
     words = {"p50": "p50_ms", "p99": "p99_ms", "max": "max_ms"}

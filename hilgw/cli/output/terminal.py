@@ -235,16 +235,17 @@ class Terminal(EventStream):
 
     def _reached(self, listeners: Sequence[str]) -> str:
         shown = MANY if self._verbose else NAMES_SHOWN
-        waiting = {each: self._ports[each] for each in listeners if each in self._ports}
-        waiting = {name: state for name, state in waiting.items() if state is not State.UP}
-        there = [each for each in listeners if each not in waiting]
-        words = [self._style.dim("  -> ") + listing(there, shown)] if there else []
-        starts = [name for name, state in waiting.items() if state is State.HANDSHAKE]
-        down = [name for name in waiting if name not in starts]
-        for names, why in ((down, "port down"), (starts, "handshake")):
-            if names:
-                words.append(self._style.bad(f"  waits for {listing(names, shown)} ({why})"))
-        return "".join(words)
+        states = {each: self._ports.get(each, State.UP) for each in listeners}
+        there = [name for name, state in states.items() if state is State.UP]
+        text = self._style.dim("  -> ") + listing(there, shown) if there else ""
+        waiting = {
+            name: "handshake" if state is State.HANDSHAKE else "port down"
+            for name, state in states.items()
+            if state is not State.UP
+        }
+        return text + (
+            self._style.bad(f"  waits for {by_reason(waiting, shown)}") if waiting else ""
+        )
 
     def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
         """Show the status of a control loop.

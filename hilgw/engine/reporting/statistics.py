@@ -9,8 +9,10 @@ from typing import Any, TypeVar
 
 from hilgw.control.events import Command, MotorCommand, MotorSettings
 from hilgw.devices.kinds import Device, Value, unit_of
-from hilgw.engine.observer import ControlLoopStatus, Observer
+from hilgw.engine.observer import ControlLoopStatus, Observer, ValueEvent
+from hilgw.engine.recording.event_stream import state_of
 from hilgw.engine.reporting.latency import Latency
+from hilgw.events.kinds import plain
 from hilgw.events.numbers import FORCES, Number, of_value
 from hilgw.events.words import amounts
 from hilgw.medium.ledger import StationCount
@@ -264,10 +266,7 @@ def numbers_of(settings: Mapping[str, float], device: Device | None) -> list[Num
 
 def readings(value: Value, device: Device | None) -> list[Number]:
     """Return the numbers of a sensor with their names and units."""
-    reports = () if device is None else device.reports
-    names, units = [each.name for each in reports], [each.unit for each in reports]
-    values = list(value) if isinstance(value, tuple) else value
-    return of_value({"value": values, "fields": names, "units": units})
+    return of_value(plain(state_of(ValueEvent("", "", value, 0), device)))
 
 
 def refusals(counts: Mapping[str, int]) -> dict[str, int]:

@@ -4,6 +4,7 @@ https://prometheus.io/docs/instrumenting/exposition_formats/
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 _LATENCY = "hilgw_latency_seconds"
@@ -32,10 +33,6 @@ def _gateways(value: Callable[[Status], Any]) -> Samples:
         ({"gateway": name}, value(each))
         for name, each in status.get("federation", {}).get("gateways", {}).items()
     ]
-
-
-def _counted(key: str) -> Samples:
-    return _gateways(lambda each: each[key])
 
 
 FAMILIES: tuple[tuple[str, str, str, Samples], ...] = (
@@ -110,7 +107,7 @@ FAMILIES: tuple[tuple[str, str, str, Samples], ...] = (
         _gateways(lambda each: each["state"] == "up"),
     ),
     *(
-        (f"hilgw_link_{counted}_packets{total}", kind, text, _counted(counted))
+        (f"hilgw_link_{counted}_packets{total}", kind, text, _gateways(itemgetter(counted)))
         for counted, total, kind, text in (
             ("sent", "_total", "counter", "To the other gateway."),
             ("delivered", "_total", "counter", "To the other gateway, which has confirmed them."),
@@ -127,7 +124,7 @@ FAMILIES: tuple[tuple[str, str, str, Samples], ...] = (
     ),
     (
         *("hilgw_link_clock_offset_seconds", "gauge", "This clock minus that of the other one."),
-        _counted("clock_offset_s"),
+        _gateways(itemgetter("clock_offset_s")),
     ),
 )
 

@@ -1,5 +1,6 @@
 """The page Overview: all gateways with the states of their parts, rates, losses and latencies."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
@@ -8,6 +9,7 @@ from hilgw import reasons
 from hilgw.events.kinds import BAD, PORTS, severity
 from hilgw.events.words import in_words as words
 from hilgw.view.gateway import GONE, NO_TOPOLOGY, UP, GatewayView
+from hilgw.view.series import at_most as at_most_s
 from hilgw.web.content import content, scrolling
 from hilgw.web.markup import Markup, age, element, joined, state, table
 from hilgw.web.page import Page
@@ -170,7 +172,7 @@ def _robots(view: GatewayView, now: int) -> Markup:
     for name in view.status["robots"]:
         robot = robot_of(view, name)
         stop = view.newest["stopped"].get(name)
-        last = "" if stop is None else f"{words(stop['reason'])}, {_since(stop, now)} ago"
+        last = "" if stop is None else f"{words(stop['reason'])}, {age(now - stop['mono_ns'])} ago"
         link = urlencode({"gateway": view.key, "robot": name})
         rows.append(
             (
@@ -220,20 +222,19 @@ def _neighbours(view: GatewayView, now: int) -> Markup:
             name,
             state(f"{event['state']} {event['reason']}".strip(), severity(event)),
             *(event["counts"].get(key, "") for key in COUNTED),
-            *(milliseconds(event[key]) for key in ("p50_ms", "p99_ms", "round_trip_ms")),
+            *(
+                "" if event[key] is None else f"{event[key]:.3g} ms"
+                for key in ("p50_ms", "p99_ms", "round_trip_ms")
+            ),
             "" if (offset := event["clock_offset_s"]) is None else f"{offset:+.6f} s",
             ", ".join(event["robots"]),
             ", ".join(f"{each} ({type})" for each, type in event["listeners"].items()),
-            _since(event, now),
+            age(now - event["mono_ns"]),
         )
         for name, event in view.newest["link"].items()
     ]
     head = ("other gateway", "state", *COUNTED, "p50", "p99", "round trip", "clock offset")
     return table("Other gateways", (*head, "robots", "listeners", "age"), rows)
-
-
-def milliseconds(value: float | None) -> str:
-    return "" if value is None else f"{value:.3g} ms"
 
 
 def _losses(view: GatewayView, now: int) -> Markup:
@@ -242,7 +243,7 @@ def _losses(view: GatewayView, now: int) -> Markup:
             words(loss.reason),
             loss.packets,
             words(loss.kind),
-            "" if loss.last is None else f"{_since(loss.last, now)} ago",
+            "" if loss.last is None else f"{age(now - loss.last['mono_ns'])} ago",
             meaning(loss.kind, loss.reason),
         )
         for loss in view.losses()
@@ -278,14 +279,8 @@ def _latencies(view: GatewayView, now: int) -> Markup:
 
 def at_most(bounds: list[float], histogram: Mapping[str, Any], share: float) -> str:
     """Return the bound that this share of the durations does not exceed."""
-    for bound, count in zip(bounds, histogram["buckets"], strict=False):
-        if count >= share * histogram["count"]:
-            return f"{bound * 1e3:g} ms"
-    return f"more than {bounds[-1]:g} s"
-
-
-def _since(event: Mapping[str, Any], now: int) -> str:
-    return age(now - event["mono_ns"])
+    bound_s = at_most_s(bounds, histogram["buckets"], share * histogram["count"])
+    return f"{bound_s * 1e3:g} ms" if bound_s < math.inf else f"more than {bounds[-1]:g} s"
 
 
 TABLES = {

@@ -212,7 +212,7 @@ def test_a_loop_is_shown_in_one_line() -> None:
     shown.control_loop("cab", status())
     assert shown.joined.endswith(
         "cab left 5 rad/s, lift position 0.1 m velocity 0.2 m/s | ds0 0.25, ds1 1.25 | "
-        "150 values/s, 100 commands/s | sensor to motor p50 1.50 ms, p99 1.50 ms"
+        "150 values/s, 100 commands/s | sensor to motor in p50 1.50 ms, p99 1.50 ms, max 1.50 ms"
     )
     first, *others = shown.text.splitlines()
     assert others and max(map(len, (first, *others))) <= 80
@@ -319,11 +319,13 @@ def test_an_arrow_leads_only_to_what_may_leave() -> None:
     shown.transmitted(packet(), ["arduino", "xb0"], None, dict)
     shown.state("arduino", State.WAITING, "no such device")
     shown.transmitted(packet(), ["arduino"], None, dict)
+    shown.transmitted(packet(), ["arduino", "xb0"], None, dict)
     ways = [line.split("1 B")[1].strip() for line in shown.text.splitlines() if "1 B" in line]
     assert ways == [
         "-> a.rx  waits for arduino (port down)",
         "-> arduino  waits for xb0 (handshake)",
         "waits for arduino (port down)",
+        "waits for arduino (port down); xb0 (handshake)",
     ]
 
 
