@@ -11,8 +11,10 @@ import pytest
 
 from hilgw.cli.output.event_lines import CSV_COLUMNS, csv_rows, in_words
 from hilgw.cli.output.live_table import LiveTable
+from hilgw.cli.output.terminal import Terminal
 from hilgw.cli.output.text import Style
 from hilgw.client.gateway import Event
+from hilgw.engine.recording.event_stream import OBSERVED
 from hilgw.events.kinds import (
     BAD,
     DRAWN,
@@ -22,6 +24,7 @@ from hilgw.events.kinds import (
     NAMED,
     ROWS,
     TRACES,
+    is_lost,
     name_of,
     names_of,
     numbers,
@@ -29,11 +32,21 @@ from hilgw.events.kinds import (
     words,
 )
 from hilgw.record import convert
+from hilgw.record.commands import diff
+from hilgw.record.compare import compare
 from hilgw.record.events import TIMES
+from hilgw.record.plot import rows_of
 from hilgw.record.recording import Recording
 from hilgw.record.writer import Files, Report, Settings
+from hilgw.view.gateway import GatewayView
+from hilgw.web import live
 from hilgw.web.model import Bench
+from hilgw.web.pages import overview, robot
+from hilgw.web.pages.drawing import drawing_of
+from hilgw.web.pages.packets import Filter
 from hilgw.web.pages.robot import stop_log
+from hilgw.web.pages.traffic import Traffic
+from hilgw.web.recorded import Recorded
 from tests.view.samples import CLASSES, recorded, sample
 
 NOW = 3 * 10**9
@@ -133,6 +146,85 @@ def test_the_page_keeps_it(kind: str) -> None:
     html = stop_log(view, name_of(event))
     assert bool(html) is (kind in LOGGED - {"output"})
     assert not html or (words(event) in html and is_plain(html))
+
+
+def pages_of(view: GatewayView, name: str) -> list[str]:
+    """What the pages show of one part."""
+    traffic, drawn = Traffic(), drawing_of(view, NOW)
+    traffic.update([view], Filter(), paused=False)
+    tables = (robot.sensors(view, name, NOW), robot.motors(view, name, NOW))
+    logs = (robot.output(view, name), stop_log(view, name), traffic.packets(), traffic.frames())
+    return [*overview.parts(view, NOW).values(), *tables, *logs, repr(drawn)]
+
+
+@every
+def test_a_page_shows_it_and_asks_for_it(kind: str) -> None:
+    event, shown = sample(kind), list[list[str]]()
+    none = {"ports": {}, "robots": {}, "latency_bounds_s": [1.0], "latency": {}}
+    for events in ([], [event]):
+        view = Bench(lambda: NOW).opened("/run/1.sock", "/lab/arm.yaml", 11)
+        view.set_status(none, NOW)
+        for each in events:
+            view.take(each, NOW - 10**9)  # so that a rate has a second that is over
+        view.received(NOW)
+        shown.append(pages_of(view, event.get("robot", name_of(event))))
+    is_shown = kind not in ("bytes", "delivered", "recording_lost")  # delivered: of its packet
+    assert (shown[0] != shown[1]) is is_shown
+    assert not is_shown or kind in live.KINDS | {"frame"}  # what the page Traffic needs, too
+
+
+@every
+def test_the_page_of_a_recording_has_what_a_live_page_has(kind: str, tmp_path: Path) -> None:
+    event, views = sample(kind), list[GatewayView]()
+    shown = Recorded(recorded(tmp_path / "run.pcapng", event))
+    shown.read()
+    shown.seek(shown.end_ns)
+    shown.follow()
+    views += [*shown.bench.gateways.values(), GatewayView("", "", 0, NOW)]
+    views[1].take(event, NOW)
+    first, second = (
+        [
+            {key: each for key, each in found.items() if key not in TIMES}
+            for ring in (view.packets, view.traces, view.log)
+            for found in [*ring.since(0), *(e for n in view.newest.values() for e in n.values())]
+        ]
+        for view in views
+    )
+    assert first == second
+
+
+@every
+def test_the_terminal_and_the_log_show_it(kind: str) -> None:
+    event = sample(kind)
+    for is_log in (False, True):
+        out = io.StringIO()
+        terminal = Terminal(out, verbose=True, is_log=is_log, clock=lambda: 0.0)
+        is_taken = OBSERVED.get(kind) in terminal.observed
+        assert is_taken is (kind in (LOGGED | TRACES | {"packet"}) - {"frame", "mode"})
+        if is_taken:
+            assert kind == "port" or terminal.takers(CLASSES[kind])
+            terminal.emit(True, CLASSES[kind](*(event[key] for key in FIELDS[CLASSES[kind]])))
+            assert words(event) in " ".join(out.getvalue().split("\n"))
+
+
+@every
+def test_a_picture_has_its_numbers_and_losses(kind: str) -> None:
+    event = sample(kind)
+    rows = rows_of([event], [])
+    assert bool(rows) is (kind in DRAWN or kind == "packet" or is_lost(event))
+    if kind in DRAWN:
+        assert [*rows[name_of(event)].curves] == [one.name for one in numbers(event)]
+
+
+@every
+def test_a_difference_of_it_is_shown(kind: str, tmp_path: Path) -> None:
+    with_it = Recording(recorded(tmp_path / "first.pcapng", sample(kind)))
+    without = Recording(recorded(tmp_path / "second.pcapng"))
+    found = compare(with_it, without).differences
+    assert bool(found) is (kind not in ("link", "status"))  # these are measured
+    for each in found:
+        assert each.stream.startswith(kind)
+        assert is_plain(diff._shown(each.first, None)) and diff._shown(None, 1) == "nothing more"
 
 
 @every
