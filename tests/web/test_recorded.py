@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from hilgw.errors import AdapterError
 from hilgw.events.kinds import FIELDS, NAMED, NAMES
@@ -24,6 +24,7 @@ from hilgw.web.pages import overview, recordings, robot
 from hilgw.web.pages.drawing import drawing_of
 from hilgw.web.pages.plots import Plots
 from hilgw.web.recorded import LEAST_NS, Events, Recorded
+from tests.cases import cases
 from tests.record.samples import COMMAND, PACKET, VALUE
 from tests.view.samples import sample
 
@@ -168,7 +169,7 @@ CELL = st.tuples(
 )
 
 
-@settings(max_examples=15)
+@cases(0.6)
 @given(
     events=st.lists(CELL, min_size=8, max_size=20), jumps=st.lists(st.integers(0, 99), max_size=3)
 )
