@@ -1,0 +1,278 @@
+"""The bounds, rates and cells of a view of a gateway, to the last byte and nanosecond."""
+
+from typing import Any
+
+import pytest
+
+from hilgw.units import NS_PER_MS, NS_PER_S
+from hilgw.view.cells import Cells
+from hilgw.view.gateway import GONE, REFUSED, SILENT, UP, GatewayView, PerSecond, Ring
+from hilgw.view.series import POINTS, Points, of_event, of_status
+from tests.view.samples import sample
+
+
+def view() -> GatewayView:
+    return GatewayView("/run/1.sock", "/lab/arm.yaml", 1, 0)
+
+
+# --- bounds ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("event", "size"),
+    [
+        ({"event": "x" * 36}, 100),
+        ({"event": "x" * 36, "channel": 5}, 100),
+        ({"event": "x", "received_by": ["a", "b"]}, 64 + 1 + 2 * 32),
+        ({"event": "x", "missed": {"a": "range"}, "data": "00"}, 64 + 1 + 32 + 2),
+    ],
+)
+def test_a_ring_is_bounded_by_the_size_of_its_events(event: dict[str, Any], size: int) -> None:
+    for most_bytes, kept in ((3 * size, 3), (3 * size - 1, 2), (size - 1, 0)):
+        ring = Ring(99, most_bytes)
+        for _ in range(5):
+            ring.add(event)
+        assert (ring.since(0), ring.end) == ([event] * kept, 5)
+
+
+def test_a_ring_has_the_newest_events_by_their_numbers() -> None:
+    ring = Ring(3, 1000)
+    for number in range(5):
+        ring.add({"event": "x", "number": number})
+    for since, numbers in ((0, [2, 3, 4]), (2, [2, 3, 4]), (3, [3, 4]), (4, [4]), (5, []), (9, [])):
+        assert [each["number"] for each in ring.since(since)] == numbers
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "most_bytes"),
+    [("packets", 2000, 4 << 20), ("traces", 2000, 4 << 20), ("log", 1000, 1 << 20)],
+)
+def test_the_rings_of_a_gateway_keep_so_many(name: str, most: int, most_bytes: int) -> None:
+    for length, times, kept in (
+        (0, most + 1, most),
+        (most_bytes // 4 - 64, 4, 4),
+        (most_bytes // 4 - 63, 4, 3),
+    ):
+        ring: Ring = getattr(view(), name)
+        for _ in range(times):
+            ring.add({"event": "x" * length})
+        assert len(ring.since(0)) == kept
+
+
+# --- times ----------------------------------------------------------------------------------------
+
+
+def test_a_gateway_is_silent_after_600_ms_and_is_here_again_with_a_message() -> None:
+    seen = view()
+    seen.received(5)
+    assert seen.state(5 + 600 * NS_PER_MS) == UP
+    assert seen.state(6 + 600 * NS_PER_MS) == SILENT
+    for ended in (GONE, REFUSED):
+        seen.end(ended, "why")
+        assert (seen.state(NS_PER_S), seen.why) == (ended, "why")
+        seen.received(NS_PER_S)
+        assert (seen.state(NS_PER_S), seen.why) == (UP, "")
+
+
+def test_a_rate_is_that_of_the_last_whole_second() -> None:
+    counted = PerSecond()
+    for at_s, count, shown in (
+        (1, 2, {1: 0, 2: 2, 3: 0}),
+        (1.5, 1, {1: 0, 2: 3, 3: 0}),
+        (2, 5, {2: 3, 2.9: 3, 3: 5, 4: 0}),
+        (9, 1, {9: 0, 10: 1, 11: 0}),
+    ):
+        counted.add(int(at_s * NS_PER_S), count)
+        assert {at: counted.value(int(at * NS_PER_S)) for at in shown} == shown
+    assert counted.total == 9
+
+
+def test_events_without_a_time_are_of_the_start_and_others_have_the_time_of_day() -> None:
+    seen = view()
+    seen.series["r: ds"] = Points("")
+    event = sample("value", robot="r", device="ds", value=1.0, fields=[], units=[])
+    seen.take({key: each for key, each in event.items() if key not in ("mono_ns", "wall_s")}, 0)
+    assert (seen.wall_ns, seen.series["r: ds"].kept) == (0, [(0, 1.0)])
+    seen.take(event, 0)
+    assert seen.wall_ns == 1000 * NS_PER_S
+
+
+def test_a_state_that_is_repeated_is_no_new_event_and_is_logged_once() -> None:
+    seen, armed = view(), sample("armed", mono_ns=5)
+    seen.take(armed | {"since_ns": 5}, 0)
+    assert (seen.shown["armed"].total, len(seen.log.since(0))) == (0, 1)
+    seen.take(armed | {"since_ns": 5}, 0)
+    assert len(seen.log.since(0)) == 1
+    seen.take(armed, 0)
+    assert (seen.shown["armed"].total, len(seen.log.since(0))) == (1, 2)
+    seen.take(armed | {"since_ns": 6, "mono_ns": 6}, 0)
+    assert (seen.shown["armed"].total, len(seen.log.since(0))) == (1, 3)
+
+
+def test_what_was_left_out_is_counted_by_kind() -> None:
+    seen = view()
+    seen.take(sample("left_out", sampled={"packet": 4, "unknown": 5}, slow=6), NS_PER_S)
+    assert seen.rate("packet", 2 * NS_PER_S) == (0, 4)
+    assert seen.slow.value(2 * NS_PER_S) == 6
+
+
+def test_a_status_keeps_what_the_one_before_had_and_its_own_time() -> None:
+    seen = view()
+    seen.set_status({"ports": {}, "pid": 3}, 7)
+    assert (seen.status_ns, seen.message_ns) == (7, 7)
+    seen.take(sample("status", mono_ns=2), 9)
+    assert (seen.status["pid"], seen.status_ns, seen.message_ns) == (3, 2, 9)
+    assert "robot" in seen.status["robots"]
+
+
+def test_a_view_that_begins_anew_has_no_events_but_its_name_and_its_series() -> None:
+    seen = view()
+    seen.restarts, seen.series["a"] = 2, Points("m")
+    seen.series["a"].add(1, 2.0)
+    for kind in ("packet", "armed", "port", "status", "refused"):
+        seen.take(sample(kind), 3)
+    seen.begin_anew()
+    assert seen == GatewayView(
+        *("/run/1.sock", "/lab/arm.yaml", 1, 3, 2),
+        **{key: getattr(seen, key) for key in ("series", "wall_ns", "shown", "left_out", "slow")},
+        **{key: getattr(seen, key) for key in ("packets", "traces", "log")},
+    )
+    assert seen.series["a"].kept == seen.packets.since(0) == seen.log.since(0) == []
+    assert (seen.wall_ns, seen.title) == (1000 * NS_PER_S, "arm")
+    assert GatewayView("/run/1.sock", "", 1, 0).title == "1.sock"
+
+
+# --- cells ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("robot", "body", "mode", "port"),
+    [
+        ("r", "", None, "r.body"),
+        ("r", "", "simulation", "r.body"),
+        ("r", "", "remote", "r.remote"),
+        ("r", "body", "remote", "r.body"),
+        ("r", "remote", "shadow", "r.remote"),
+        ("r.remote", "", "shadow", "r.remote"),
+    ],
+)
+def test_a_command_is_of_the_port_of_its_body(
+    robot: str, body: str, mode: str | None, port: str
+) -> None:
+    cells = Cells()
+    if mode is not None:
+        cells.fold(sample("mode", robot="r", mode=mode))
+    assert cells.port_of(sample("command", robot=robot, body=body)) == port
+
+
+def test_an_end_is_lost_after_an_event_until_there_is_a_newer_one() -> None:
+    cells = Cells()
+    command = sample("command", robot="r", body="")
+    for state, at, lost in (("up", 1, set()), ("waiting", 5, {4, 5}), ("up", 9, {4, 5})):
+        cells.fold(sample("port", name="r.body", state=state, mono_ns=at))
+        assert {time for time in (4, 5, 6) if cells.is_lost(command | {"mono_ns": time})} == lost
+    assert cells.is_lost(sample("port", name="r.body", mono_ns=5))
+    assert not cells.is_lost(sample("port", name="r.remote", mono_ns=0))
+
+
+def test_a_motor_stands_since_the_stop_after_its_last_accepted_command() -> None:
+    cells = Cells()
+    command = sample("command", robot="r", body="", device="m", outcome="sent", reason="")
+
+    def stop_ns(event: dict[str, Any]) -> int | None:
+        cells.fold(event)
+        stop = cells.stop_of(cells.newest["command"]["r.m"])
+        return None if stop is None else stop["mono_ns"]
+
+    refused = command | {"outcome": "refused", "reason": "late"}
+    assert stop_ns(refused | {"mono_ns": 1}) is None
+    assert cells.newest["command"]["r.m"]["accepted_ns"] == 0
+    assert stop_ns(command | {"mono_ns": 5}) is None
+    assert stop_ns(sample("stopped", robot="other", mono_ns=9)) is None
+    assert stop_ns(sample("stopped", robot="r", mono_ns=5)) == 5
+    assert stop_ns(refused | {"mono_ns": 7}) == 5
+    assert stop_ns(refused | {"mono_ns": 8}) == 5
+    assert stop_ns(command | {"mono_ns": 9}) is None
+
+
+def test_a_range_is_that_of_single_finite_numbers_that_were_not_only_applied() -> None:
+    cells = Cells()
+    for number in (3.0, 1.0, "nan", 2.0, [9.0, 9.0]):
+        cells.fold(sample("value", robot="r", device="ds", value=number, fields=[], units=[]))
+    cells.fold(sample("command", given={"velocity": 4.0}, applied={"velocity": 9.0}))
+    name = "robot.remote.device"
+    assert cells.ranges == {("value", "r.ds"): (1.0, 3.0), ("command", name): (4.0, 4.0)}
+
+
+# --- series ---------------------------------------------------------------------------------------
+
+
+def test_points_are_those_since_a_time_with_the_one_before_it() -> None:
+    points = Points("m")
+    assert points.since(5) == []
+    for time in (10, 20, 30):
+        points.add(time, time / 10)
+    for begin, times in ((0, [10, 20, 30]), (20, [10, 20, 30]), (21, [20, 30]), (99, [30])):
+        assert [time for time, _ in points.since(begin)] == times
+    points.clear()
+    assert points.kept == []
+
+
+def test_ten_thousand_points_are_kept_by_their_times() -> None:
+    points = Points("")
+    for time in range(10_000):
+        points.add(time, time)
+    assert POINTS == 10_000 and points.kept == [(time, time) for time in range(10_000)]
+    points.add(10_000, 5.0)
+    assert [points.kept[0], points.kept[-1]] == [(1, 1), (10_000, 5.0)]
+
+
+def test_thinned_points_are_the_least_and_the_greatest_of_each_group() -> None:
+    points = Points("")
+    for time, value in enumerate((5, 1, 9, 5, 9, 5, 5, 1, 5, 5, 9, 1, 1, 2, 3, 4)):
+        points.add(time, value)
+    assert points.since(0, 16) == points.kept
+    assert [time for time, _ in points.since(0, 10)] == [1, 2, 4, 7, 10, 11, 12, 15]
+    assert [time for time, _ in points.since(7, 6)] == [6, 7, 10, 11, 12, 15]  # the same groups
+
+
+@pytest.mark.parametrize(
+    ("passed", "simulated_s", "factor"),
+    [(2, 0.5, 0.25), (2, 0.0, 0.0), (0.5, 1.0, 2.0), (2, -1.0, None), (0, 1.0, None)],
+)
+def test_the_real_time_factor_is_that_of_the_time_between_two_states(
+    passed: float, simulated_s: float, factor: float | None
+) -> None:
+    now = {"mono_ns": int(passed * NS_PER_S) + 3, "clocks_s": {"r": 5 + simulated_s}}
+    (found,) = of_status(now, {"mono_ns": 3, "clocks_s": {"r": 5.0}})
+    assert found.value == factor
+
+
+@pytest.mark.parametrize(
+    ("buckets", "count", "p50_ms", "p99_ms"),
+    [
+        ([1, 1], 1, 1.0, 1.0),
+        ([0, 1], 1, 2.0, 2.0),
+        ([1, 1], 2, 1.0, float("inf")),
+        ([0, 0], 0, None, None),
+        ([1, 1, 1, 2], 2, 1.0, float("inf")),  # of a recording: more than it has bounds
+    ],
+)
+def test_latencies_are_at_most_the_bound_that_the_share_does_not_exceed(
+    buckets: list[int], count: int, p50_ms: float | None, p99_ms: float | None
+) -> None:
+    before = {"latency": {"line": {"uart0": {"count": 5, "buckets": [5] * len(buckets)}}}}
+    measured = {"count": count + 5, "buckets": [5 + each for each in buckets]}
+    now = {"latency_bounds_s": [0.001, 0.002], "latency": {"line": {"uart0": measured}}}
+    found = [each.value for each in of_status(now, before)]
+    assert found == [p50_ms, p99_ms]
+
+
+def test_a_number_that_is_alone_has_the_name_of_its_device_and_settings_have_roles() -> None:
+    event = sample("command", body="", given={"velocity": 1.0}, applied={"velocity": 2.0})
+    assert [(each.name, each.value) for each in of_event(event, {})] == [
+        ("robot: device velocity (commanded)", 1.0),
+        ("robot: device velocity (applied)", 2.0),
+    ]
+    (placed, *_) = of_event(sample("placed", name="box"), {})
+    assert (placed.name, placed.unit) == ("box: x", "m")
