@@ -109,6 +109,15 @@ def test_a_state_that_is_repeated_is_no_new_event_and_is_logged_once() -> None:
     assert (seen.shown["armed"].total, len(seen.log.since(0))) == (1, 3)
 
 
+def test_a_new_view_has_no_times_and_a_series_that_no_page_shows_is_kept_for_3_s() -> None:
+    seen = view()
+    assert seen.restarts == seen.status_ns == seen.wall_ns == seen.slow.total == 0
+    seen.series["a"] = Points("m")
+    for at, kept in ((3 * NS_PER_S, ["a"]), (3 * NS_PER_S + 1, [])):
+        seen.set_status({}, at)
+        assert [*seen.series] == kept
+
+
 def test_what_was_left_out_is_counted_by_kind() -> None:
     seen = view()
     seen.take(sample("left_out", sampled={"packet": 4, "unknown": 5}, slow=6), NS_PER_S)
