@@ -97,7 +97,7 @@ def test_events_without_a_time_are_of_the_start_and_others_have_the_time_of_day(
     assert seen.wall_ns == 1000 * NS_PER_S
 
 
-def test_a_state_that_is_repeated_is_no_new_event_and_is_logged_once() -> None:
+def test_a_repeated_state_is_not_a_new_event_and_is_logged_once() -> None:
     seen, armed = view(), sample("armed", mono_ns=5)
     seen.take(armed | {"since_ns": 5}, 0)
     assert (seen.shown["armed"].total, len(seen.log.since(0))) == (0, 1)
@@ -127,8 +127,10 @@ def test_what_was_left_out_is_counted_by_kind() -> None:
 
 def test_a_status_keeps_what_the_one_before_had_and_its_own_time() -> None:
     seen = view()
-    seen.set_status({"ports": {}, "pid": 3}, 7)
+    seen.series["uart0: queue"] = Points("packets")
+    seen.set_status({"ports": {}, "pid": 3, "queues": {"uart0": 4}}, 7)
     assert (seen.status_ns, seen.message_ns) == (7, 7)
+    assert seen.series["uart0: queue"].kept == [(7, 4.0)]
     seen.take(sample("status", mono_ns=2), 9)
     assert (seen.status["pid"], seen.status_ns, seen.message_ns) == (3, 2, 9)
     assert "robot" in seen.status["robots"]
