@@ -9,7 +9,18 @@ from typing import Any
 
 from hilgw.cli.output.text import Style
 from hilgw.errors import printable
-from hilgw.events.words import FROM, TO, counted, in_words, joined, listing, reason_counts, way
+from hilgw.events.kinds import BAD, PORTS
+from hilgw.events.words import (
+    FROM,
+    TO,
+    counted,
+    in_words,
+    joined,
+    listing,
+    of_port,
+    reason_counts,
+    way,
+)
 
 Found = Mapping[str, Any]
 
@@ -35,12 +46,11 @@ def status_lines(status: Found, style: Style) -> Iterator[str]:
 
 
 def _gateway(name: str, gateway: Found, style: Style) -> Iterator[str]:
-    state, latency = gateway["state"], gateway["latency"]
-    colour = {"up": style.good, "failed": style.bad}.get(state, style.dim)
-    reason = f": {printable(gateway['reason'])}" if gateway["reason"] else ""
+    state, latency = printable(of_port(gateway)), gateway["latency"]
+    shown = style.of(PORTS.get(gateway["state"], BAD), state)
     clock = gateway["round_trip_ms"], gateway["clock_offset_s"]
     times = way(latency["p50_ms"], latency["p99_ms"], *clock)
-    yield f"    {printable(name)} {colour(state)}{reason}{'; ' * bool(times)}{times}"
+    yield f"    {printable(name)} {shown}{'; ' * bool(times)}{times}"
     yield f"      to it: {counted(gateway, TO)}"
     dropped = f", dropped {reason_counts(gateway['dropped'])}" if gateway["dropped"] else ""
     yield f"      from it: {counted(gateway, FROM)}{printable(dropped)}"

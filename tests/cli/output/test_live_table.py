@@ -5,10 +5,13 @@ from typing import Any
 
 import pytest
 
+from hilgw.cli.output.federation import status_lines
 from hilgw.cli.output.live_table import KEPT, LiveTable
 from hilgw.cli.output.text import Style
+from hilgw.events.kinds import BAD, PORTS
 from hilgw.events.words import FROM, TO
 from hilgw.units import NS_PER_MS, NS_PER_S
+from tests.cli.output.test_federation import federation, gateway
 
 NOW = 10 * NS_PER_S
 VELOCITY = {"units": {"velocity": "rad/s"}, "limits": {"velocity": [-6.0, 6.0]}}
@@ -186,6 +189,18 @@ def test_ports_and_robots_with_what_is_down_first() -> None:
     shown = table(*states, event("mode", robot="a", mode="shadow"))
     text = " ".join(" ".join(shown.screen(80, 24, NOW)[1:3]).split())
     assert text == "uart0 waiting: no such port xbee0 up a armed shadow b DISARMED"
+
+
+@pytest.mark.parametrize("state", [*PORTS, "failed", "stalled"])
+def test_a_state_has_the_colour_of_its_severity_in_watch_and_in_status(state: str) -> None:
+    style, separator = Style(True), " " if state == "released" else ": "
+    shown = style.of(PORTS.get(state, BAD), f"{state}{separator}why")
+    status = status_lines(federation(lab=gateway(state=state, reason="why")), style)
+    assert f" {shown}; " in [*status][1]
+    watched = "up" if state == "up" else f"{state}{separator}why"  # one that is up has no reason
+    expected = f"lab {style.of(PORTS.get(state, BAD), watched)}"
+    screen = table(port("lab", state, reason="why"), colours=True).screen(80, 24, NOW)
+    assert any(line.endswith(expected) for line in screen)
 
 
 @pytest.mark.parametrize("width", [30, 40, 46, 58, 72, 80, 200])
