@@ -11,6 +11,7 @@ from hilgw.config.load import load_text
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.neighbour import Neighbour
 from hilgw.engine.observer import State
+from hilgw.engine.reporting.parts import whole
 from hilgw.engine.reporting.status import status_of
 from hilgw.events.kinds import Link
 from hilgw.protocols.gateway.metrics import text_of
@@ -58,7 +59,7 @@ async def test_a_gateway_that_is_gone_or_refused_is_not_a_port_that_is_down() ->
     built, bench = await made()
     bench.leave(State.FAILED, "speaks version 2")
     assert bench not in built.required()
-    status = status_of(built, "f", 1)
+    status = whole(status_of(built, "f", 1).items())
     port = status["ports"]["gateway@bench"]
     assert (port["state"], port["down"]) == ("failed", False)
     assert (port["received_packets"], port["sent_packets"]) == (5, 7)
@@ -74,7 +75,7 @@ async def test_another_gateway_has_a_state_a_latency_and_names() -> None:
     assert (link.name, link.p50_ms, link.counts["dropped"]) == ("gateway@bench", 0.2123, 1)
     assert list(built.hops()["link"]) == ["bench"]
     assert {"gateway@bench", "rover.tx@bench", "radio@bench"} <= {*built.names("part")}
-    status = {**status_of(built, "f", 1), "control": "x"}
+    status = {**whole(status_of(built, "f", 1).items()), "control": "x"}
     shown = lines(status, Style(on=False))
     assert "  federation: sim in the network lab, 1 other gateway" in shown
     assert all(line.isprintable() and len(line) <= 120 for line in shown)

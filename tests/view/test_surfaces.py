@@ -224,7 +224,7 @@ def test_a_difference_of_it_is_shown(kind: str, tmp_path: Path) -> None:
     assert bool(found) is (kind not in ("link", "status"))  # these are measured
     for each in found:
         assert each.stream.startswith(kind)
-        assert is_plain(diff._shown(each.first, None)) and diff._shown(None, 1) == "nothing more"
+        assert is_plain(diff.shown(each.first, None)) and diff.shown(None, 1) == "nothing more"
 
 
 @every

@@ -34,8 +34,8 @@ def run(args: argparse.Namespace) -> int:
     for difference in comparison.differences[:SHOWN]:
         stream = one_line(difference.stream)
         print(f"{difference.time_s:.6f} s  {stream}: event {difference.number} differs")
-        print(f"  {args.first}: {_shown(difference.first, difference.second)}")
-        print(f"  {args.second}: {_shown(difference.second, difference.first)}")
+        print(f"  {args.first}: {shown(difference.first, difference.second)}")
+        print(f"  {args.second}: {shown(difference.second, difference.first)}")
     if len(comparison.differences) > SHOWN:
         print(f"... and {len(comparison.differences) - SHOWN} more streams differ")
     for stream, (ours, theirs) in comparison.counts.items():
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     return max(ends, DIFFERENT if comparison.differences else 0)
 
 
-def _shown(item: Any, other: Any) -> str:
+def shown(item: Any, other: Any) -> str:
     from hilgw.cli.output.text import one_line
     from hilgw.events.kinds import words
 
