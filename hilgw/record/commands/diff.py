@@ -55,7 +55,7 @@ def shown(item: Any, other: Any) -> str:
         return "nothing more"
     if isinstance(item, int):
         return f"byte 0x{item:02x}"
-    shown, differ = words(item), ""
-    if other is not None and words(other) == shown:
+    text, differ = words(item), ""
+    if other is not None and words(other) == text:
         differ = "".join(f"; {key} {one}" for key, one in item.items() if other.get(key) != one)
-    return one_line(shown + differ)
+    return one_line(text + differ)
