@@ -9,7 +9,6 @@ from typing import Any
 
 from hilgw.cli.output.text import Style
 from hilgw.errors import printable
-from hilgw.events.kinds import BAD, PORTS
 from hilgw.events.words import (
     FROM,
     TO,
@@ -46,6 +45,8 @@ def status_lines(status: Found, style: Style) -> Iterator[str]:
 
 
 def _gateway(name: str, gateway: Found, style: Style) -> Iterator[str]:
+    from hilgw.events.kinds import BAD, PORTS
+
     state, latency = printable(of_port(gateway)), gateway["latency"]
     shown = style.of(PORTS.get(gateway["state"], BAD), state)
     clock = gateway["round_trip_ms"], gateway["clock_offset_s"]
