@@ -39,7 +39,7 @@ class Room:
 
     @property
     def touching(self) -> bool:
-        """It is at a wall now."""
+        """True if it is at a wall now."""
         return self.beyond != (0.0, 0.0)
 
     def advance(self, way: float, turn: float) -> None:
@@ -90,7 +90,7 @@ class CartRoom(Room):
 
 @dataclass(frozen=True)
 class RoomParameters(Parameters):
-    """Of a robot in a room. A subclass has the size of its own."""
+    """Parameters of a robot in a room. A subclass has the size of its own."""
 
     position: tuple[float, float, float] = parameter(
         "x, y in metres from a corner of the room, and the heading in radians (default: the "

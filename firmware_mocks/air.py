@@ -28,11 +28,11 @@ class Radio(Protocol):
 
     @property
     def sensitivity_dbm(self) -> float:
-        """It does not receive weaker signals."""
+        """Weakest signal that it receives."""
 
     @property
     def band(self) -> Hashable:
-        """Its channel; radios with equal bands receive each other. None: off or asleep."""
+        """The channel; radios with equal bands receive each other. None: off or asleep."""
 
     def signal_received(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
         """Take a whole frame; return true when this radio acknowledges it."""
@@ -40,7 +40,7 @@ class Radio(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """One frame on the air.
+    """A frame on the air.
 
     power_at_1m_dbm: RSSI one metre away. The band stays busy for `answer_ns` after the frame, the
     time of an acknowledgement.

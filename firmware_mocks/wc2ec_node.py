@@ -28,7 +28,7 @@ SUMMARY = "a microcontroller that drives two wheels over WC2EC on a serial line"
 
 @dataclass(frozen=True)
 class LineParameters(Parameters):
-    """Its line, and how it watches it."""
+    """Parameters of the line, and of the watch over it."""
 
     watchdog_ns: int = parameter(
         "time without a good frame after which it stops the wheels",

@@ -227,7 +227,7 @@ class Simulator(Adjustable[Settings]):
 
     @property
     def closing(self) -> bool:
-        """Whether the only client's connection is to be closed."""
+        """True if the only client's connection is to be closed."""
         return self._only is not None and self._only.closing
 
     def receive(self, data: bytes, now: int) -> None:

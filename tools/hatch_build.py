@@ -1,4 +1,4 @@
-"""Of the build: links of the README as a package index needs them, and the project's addresses.
+"""Hook of the build: links of the README as an index needs them, and the project's addresses.
 
 An index shows the README without the files next to it. HILGW_URL names the public repository, and
 HILGW_REF a tag of it (default: v and the version): then each relative link is an address of that

@@ -11,7 +11,7 @@ from firmware_mocks._framing.crc import CrcField
 
 
 class Framing(ABC):
-    """One kind of framing.
+    """A kind of framing.
 
     idle: bytes that end any noise at the other end; sent once at power-up. pause_ns: silence
     after a frame. bad: frames (length framing: bytes) dropped. limit: the longest packet.

@@ -18,7 +18,7 @@ def doubles(*numbers: float) -> bytes:
 
 
 class Body:
-    """What the devices of a robot move and measure: its place in the room, and its motion."""
+    """Body that the devices of a robot move and measure: its place in the room, and its motion."""
 
     def __init__(self, room: CartRoom) -> None:
         self.room = room

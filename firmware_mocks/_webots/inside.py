@@ -33,7 +33,7 @@ def scripts(given: Any, robots: Mapping[str, Any]) -> dict[str, str]:
 
 
 class Inside:
-    """One controller. accept: makes the simulator's end of a new connection."""
+    """A controller. accept: makes the simulator's end of a new connection."""
 
     def __init__(
         self, robot: str, script: str, version: str, framing: str, accept: Callable[[int], Any]

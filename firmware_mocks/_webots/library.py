@@ -1,4 +1,4 @@
-"""What a controller's library keeps and puts on the wire (sections 2 and 3.1, 3.2).
+"""State of a controller's library, and its bytes on the wire (sections 2 and 3.1, 3.2).
 
 One request is built from everything that its program has asked for since the last one.
 """
@@ -56,7 +56,7 @@ class Packet:
 
 
 class Device:
-    """One device: its configuration, last values, queue, and the commands not sent yet.
+    """A device: its configuration, last values, queue, and the commands not sent yet.
 
     fields: the numbers of its configuration, in order. image: pixels of a camera.
     """

@@ -37,7 +37,7 @@ def channels(fields: Mapping[str, Any]) -> bytes:
 
 
 class _Radio:
-    """What an Emitter and a Receiver have in common."""
+    """Base of an Emitter and a Receiver."""
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
         self.medium = values.choice("type", fields["type"], MEDIA)

@@ -1,4 +1,4 @@
-"""One servo: its control table, its motion, its watchdog.
+"""A servo: its control table, its motion, its watchdog.
 
 Source: e-manual, XL430-W250, XM430-W350 and PH54-200-S500-R. The table is that of series X. A
 servo of series P has the same registers, those of the RAM from address 512 on: Torque Enable is
@@ -65,7 +65,7 @@ SERIES_P = (2000, 2020)
 
 
 class Servo:
-    """One servo.
+    """A servo.
 
     It is `tripped` when its bus watchdog has stopped it, and `resumes` the way to its old goal when
     that is cleared. It turns for `brown_out_ns` until its supply fails for a moment; 0: never.

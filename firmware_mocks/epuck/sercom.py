@@ -21,7 +21,7 @@ BODY_LED, FRONT_LED = 8, 9
 
 
 class Hardware(Protocol):
-    """What the firmware runs on. Speeds in steps/s, LEDs by number, encoders in steps."""
+    """The hardware under the firmware. Speeds in steps/s, LEDs by number, encoders in steps."""
 
     speeds: tuple[int, int]
     leds: dict[int, int]

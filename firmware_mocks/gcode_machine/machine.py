@@ -69,7 +69,7 @@ class Settings(Parameters):
 
     @property
     def sign(self) -> int:
-        """Of the machine positions."""
+        """Sign of the machine positions."""
         return 1 if self.corner == "min" else -1
 
 

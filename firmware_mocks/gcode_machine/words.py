@@ -1,4 +1,4 @@
-"""One line of G-code in words, and the modal state that lines leave behind.
+"""A line of G-code in words, and the modal state that lines leave behind.
 
 Source: Grbl wiki, "Commands" and "Interface". Lengths are in millimetres, feed in mm/min.
 """
@@ -44,7 +44,7 @@ class Modes:
 
     @property
     def work_zero(self) -> Point:
-        """Where the work coordinates are 0."""
+        """Position at which the work coordinates are 0."""
         (x, y, z), (dx, dy, dz) = self.offset, self.zero
         return x + dx, y + dy, z + dz
 
@@ -59,7 +59,7 @@ class Modes:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """What a line orders: the ends of its straight motions in mm, and a pause."""
+    """Orders of a line: the ends of its straight motions in mm, and a pause."""
 
     modes: Modes
     path: tuple[Point, ...] = ()

@@ -1,4 +1,4 @@
-"""One module: its SET pin, its UART and its radio."""
+"""A module: its SET pin, its UART and its radio."""
 
 from collections.abc import Hashable, Mapping
 from typing import Any

@@ -19,7 +19,7 @@ LONGEST_RAW = 1000
 
 @dataclass(frozen=True)
 class Key:
-    """One key.
+    """A key.
 
     `first` and `second` are its frame with the toggle bit 0 and 1 (the same where there is none);
     `again` is the frame while the key is held, None: the same; `sends` are the frames of a short

@@ -1,4 +1,4 @@
-"""One USB IR Toy: its modes and commands, and the emitters next to it.
+"""A USB IR Toy: its modes and commands, and the emitters next to it.
 
 Modes and commands follow the makers' pages and the firmware, version 22. Bytes in one packet
 behind a reset are lost.
@@ -33,7 +33,7 @@ class Mode(Enum):
 
 
 class Toy(Adjustable[Settings]):
-    """It powers up with the first call that has a time.
+    """A toy, which powers up with the first call that has a time.
 
     bootloads: starts of the bootloader, which only a power cycle ends.
     """

@@ -1,4 +1,4 @@
-"""One module: its commands, its sleep, and the packets of its radio."""
+"""A module: its commands, its sleep, and the packets of its radio."""
 
 import hashlib
 import re
@@ -27,7 +27,7 @@ RECEPTION_ERRORS = 12, 19, 11  # CRC, header, over time
 
 
 class Module(Mock):
-    """It powers up with the first call that has a time.
+    """A module, which powers up with the first call that has a time.
 
     overruns: bytes of commands lost. overflows: packets for the client lost. received: packets.
     damaged: those that it reported as damaged.

@@ -69,7 +69,7 @@ class Node(Adjustable[Settings]):
 
     @property
     def clear_to_send(self) -> bool:
-        """Its RTS, the client's CTS; always on without flow control."""
+        """The node's RTS, the client's CTS; always on without flow control."""
         return not self.settings.rtscts or len(self._input) <= self.settings.buffer // 2
 
     # --- power and time --------------------------------------------------------------------------

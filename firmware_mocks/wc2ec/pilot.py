@@ -25,7 +25,7 @@ def rounded(name: str, value: Any, low: float, high: float) -> int:
 
 @dataclass(frozen=True)
 class WheelParameters(Parameters):
-    """What the program drives by."""
+    """Parameters of the wheels."""
 
     sensors: list[str] = parameter(
         "names of the left, front and right distance sensor",

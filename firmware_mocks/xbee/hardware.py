@@ -22,7 +22,7 @@ def nominal_rate(value: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """One kind of module.
+    """A kind of module.
 
     family: the protocol it speaks. powers_dbm: by PL. rssi_dbm: weakest and strongest it can
     report. uart_buffer: bytes, each way. payload: bytes in one packet (802.15.4 other than S1:

@@ -1,4 +1,4 @@
-"""One XBee module: its parts wired together, its power, and the packets it receives."""
+"""An XBee module: its parts wired together, its power, and the packets it receives."""
 
 from collections.abc import Mapping
 from typing import Any

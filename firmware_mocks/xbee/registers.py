@@ -14,7 +14,7 @@ class BadValue(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """One AT parameter: a number of `size` bytes, or (kind "text", "key") up to `size` bytes.
+    """An AT parameter: a number of `size` bytes, or (kind "text", "key") up to `size` bytes.
 
     also: ranges of numbers allowed besides low..high. access: "rw", "r", or "w" for write-only.
     volatile: WR, RE and AC do not touch it; a restart brings the default back.

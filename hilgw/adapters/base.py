@@ -207,7 +207,7 @@ class Transmission:
 
 @record
 class CannotSend:
-    """This packet can never be sent. reason: a word for the ledger; text: for the user."""
+    """Error: this packet can never be sent. reason: a word for the ledger; text: for the user."""
 
     reason: str
     text: str

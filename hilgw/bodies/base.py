@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class BodySession(LinkSession, Protocol):
-    """One robot. `devices` are those it has registered.
+    """Session with a robot. `devices` are those it has registered.
 
     The session never stops motors by itself: after Disconnected or ProtocolFailure the control loop
     calls `stop`, which still writes while the connection is open.

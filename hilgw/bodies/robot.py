@@ -1,4 +1,4 @@
-"""What a body of another distribution builds on, besides `hilgw.bodies.base`.
+"""Parts that a body of another distribution builds on, besides `hilgw.bodies.base`.
 
 The settings and the session of a robot on a serial line, and of one with two wheels.
 """

@@ -1,4 +1,4 @@
-"""What the module of a command declares, as data: `COMMANDS`, the command or several by name."""
+"""Declaration of a module's commands, as data: `COMMANDS`, the command or several by name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Option:
 
 
 class Command:
-    """How a command is called: its help, what follows its options, and these.
+    """Syntax of a command: its help, what follows its options, and these.
 
     defaults: further values of its arguments; the other settings are those of argparse's
     `ArgumentParser`.

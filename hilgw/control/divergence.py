@@ -1,4 +1,4 @@
-"""How far the sensors of two bodies diverge, while both get the same commands.
+"""Divergence of the sensors of two bodies, while both get the same commands.
 
 Each number of a sensor is compared by itself. RMS is that of the differences between a value of the
 second body and the last one of the first, over the whole run. The delay is where the
@@ -69,7 +69,7 @@ class Divergence:
 
 
 class Series:
-    """One number of both bodies, in bounded memory."""
+    """A number of both bodies, in bounded memory."""
 
     def __init__(self) -> None:
         self._first: Samples = deque(maxlen=SAMPLES)

@@ -158,7 +158,7 @@ class MotorFeedback:
 
 
 class MotorField(StrEnum):
-    """One setting of a motor, under the name of its quantity (`hilgw.devices.kinds`).
+    """A setting of a motor, under the name of its quantity (`hilgw.devices.kinds`).
 
     A motor applies FORCE or TORQUE until it gets a position or a velocity.
     """
@@ -344,7 +344,7 @@ Event = (
 
 
 class Accepted(StrEnum):
-    """What becomes of a motor command that was not refused."""
+    """Outcomes of a motor command that was not refused."""
 
     SENT = "sent"
     """Its bytes leave now, or with the next request of the body's session."""

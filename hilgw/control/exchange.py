@@ -41,12 +41,12 @@ class Question(ABC, Generic[AnswerT]):
 
     @property
     def answer_bytes(self) -> int:
-        """How many bytes its answers have; 0: the longest answer takes `answer_ns`."""
+        """Number of bytes of its answers; 0: the longest answer takes `answer_ns`."""
         return 0
 
     @property
     def is_answered(self) -> bool:
-        """Whether all answers have come."""
+        """True if all answers have come."""
         return True
 
 

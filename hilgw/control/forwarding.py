@@ -1,4 +1,4 @@
-"""Which radios of a body are forwarded to the medium, and the other way."""
+"""Radios of a body that are forwarded to the medium, and the other way."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Whether a serial line carries what a body exchanges in one period."""
+"""Load of a serial line by what a body exchanges in one period."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from hilgw.units import NS_PER_S
 
 @dataclass(frozen=True, slots=True)
 class LineLoad:
-    """What a body exchanges in one period when everything is asked for.
+    """Bytes that a body exchanges in one period when everything is asked for.
 
     needed: bytes. idle_ns: time of the period in which the line is silent, between a request and
     its answer. each_device: `needed` is for one sensor, and for one motor the other way; how many
@@ -29,7 +29,7 @@ class LineLoad:
 
     @property
     def overload(self) -> str:
-        """What is wrong when the line does not carry these bytes in the period; empty: it does."""
+        """Problem where the line does not carry these bytes in the period; empty: it does."""
         if self.needed <= self.possible:
             return ""
         return (

@@ -1,4 +1,4 @@
-"""Which body of a robot the controller has: the simulated one, or the remote, real one.
+"""Modes of a robot: its controller has the simulated body, or the remote, real one.
 
 Webots reference manual, wb_robot_set_mode: WB_MODE_SIMULATION and WB_MODE_REMOTE_CONTROL. Shadow is
 hilgw's own.

@@ -1,4 +1,4 @@
-"""What a counter that wraps around has counted, such as the encoder of a wheel."""
+"""Distance from a counter that wraps around, such as the encoder of a wheel."""
 
 
 class Odometer:

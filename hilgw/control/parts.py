@@ -114,5 +114,5 @@ class HasBattery:
 
     @property
     def has_battery(self) -> bool:
-        """Whether one is declared."""
+        """True if one is declared."""
         return bool(self.battery or self.battery_sensor) or self.battery_j is not None

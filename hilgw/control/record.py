@@ -1,4 +1,4 @@
-"""What the motors of one body shall do: one record per motor, and the order of what was set.
+"""Commands that hold for the motors of one body: one record per motor, and the order of all.
 
 A record has the newest command of each kind that holds: those that were written to the robot, and
 those that wait until the line to it has room. A stop makes them void.
@@ -43,7 +43,7 @@ class Set:
 
 @dataclass(slots=True)
 class MotorRecord:
-    """One motor.
+    """Record of a motor.
 
     sets: the commands that hold, by what they set, and those that wait. is_held: it was stopped
     alone, and has got no command since. prepared: the mode for which its stop is ready; none since

@@ -144,7 +144,7 @@ class SafetyState:
 
 
 class MotorMode(StrEnum):
-    """What a motor follows.
+    """Quantity that a motor follows.
 
     A finite position, a velocity (position +infinity), or a force or torque.
     """

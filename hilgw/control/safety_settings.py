@@ -12,7 +12,7 @@ DEFAULT_GUARDIAN_MS = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SafetySettings:
-    """What stops the motors of one robot, besides a controller that disconnects."""
+    """Settings of what stops the motors of one robot, besides a controller that disconnects."""
 
     command_timeout_s: float | None = setting(
         "longest time without a motor command or another valid message of the controller while a "

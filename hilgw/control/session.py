@@ -1,4 +1,4 @@
-"""What the sessions at both ends of a control loop have in common."""
+"""Base of the sessions at both ends of a control loop."""
 
 from __future__ import annotations
 

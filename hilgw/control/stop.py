@@ -1,4 +1,4 @@
-"""What the session of a body makes of one stop."""
+"""Plan of a stop, which the session of a body makes."""
 
 from hilgw.control.events import Command, Event
 from hilgw.records import record

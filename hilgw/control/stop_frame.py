@@ -1,4 +1,4 @@
-"""What a body sends to stop its motors, for pages and for people."""
+"""Bytes that stop the motors of a body, for pages and for people."""
 
 from dataclasses import dataclass
 

@@ -29,7 +29,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """This machine, or a folder with the same layout (for tests).
+    """The machine, or a folder with the same layout (for tests).
 
     groups: the names of the groups of this process.
     """

@@ -25,7 +25,7 @@ def _always_there() -> object:
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """What a supervisor keeps open: a real port, a mock or a peer on TCP.
+    """A port that a supervisor keeps open: a real one, a mock or a peer on TCP.
 
     where: the port as the user reads it. open: opens the transport, raises PortError. identity:
     the device behind the path now (None: none), so that a wrong device is tried again once it was

@@ -102,7 +102,7 @@ class WholeMock(Mock, Protocol):
 
     @property
     def clear_to_send(self) -> bool:
-        """Whether the client of firmware with flow control may send now."""
+        """True if the client of firmware with flow control may send now."""
 
     def set_modem_line(self, name: str, on: bool, now: int) -> None:
         """Take a modem line of hardware with a pin on it: the client switched "dtr" or "rts"."""
@@ -143,7 +143,7 @@ def part_of(mock: Mock, name: str, default: Any = None) -> Any:
 
 
 class _HostedMock(Observable):
-    """One mock as the end of its line, and the device at the other side.
+    """A mock as the end of its line, and the device at the other side.
 
     line: rate and bits per byte of the port now. connection: of a network peer. has_flow: the
     firmware has flow control.

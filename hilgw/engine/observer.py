@@ -1,4 +1,4 @@
-"""One stream of events: what the engine reports to observers, such as the terminal, the log, tests.
+"""Stream of events, which the engine reports to observers, such as the terminal, the log, tests.
 
 An `Observer` overrides the events of interest. `Observers` is the fan-out that the whole engine
 reports to; observers are added to it and removed from it at any time.

@@ -51,7 +51,7 @@ class Passed:
 
 
 class PortListener:
-    """What the user of a port reports to the supervisor or the TCP server that keeps it open.
+    """Listener to the user of a port: the supervisor or the TCP server that keeps it open.
 
     A subclass overrides what concerns it; the other methods do nothing, as for a port that nothing
     keeps open yet.
@@ -64,7 +64,7 @@ class PortListener:
 
     @property
     def advice(self) -> str:
-        """What the user does to have a peer on it; empty where there can be none."""
+        """Advice to a user who misses a peer on it; empty where there can be none."""
         return ""
 
     def on_ready(self, identity: str) -> None:
@@ -104,7 +104,7 @@ class Supervised(Protocol):
 
 
 class ObservedPort(PortListener, ABC):
-    """What a gateway runs and reports: state and counts of one port, whatever keeps it open.
+    """A port that a gateway runs: its state and counts, whatever keeps it open.
 
     where: the port as the user reads it. was_up: at least once. opened, ups: how often.
     """
@@ -124,7 +124,7 @@ class ObservedPort(PortListener, ABC):
 
     @property
     def ready(self) -> bool:
-        """Whether the port is up; of a server, which stays up: whether a controller may connect."""
+        """True if the port is up; of a server, which stays up: if a controller may connect."""
         return self.was_up
 
     @property
@@ -134,12 +134,12 @@ class ObservedPort(PortListener, ABC):
 
     @property
     def peer(self) -> str:
-        """Where the controller that is connected to it came from; empty without one."""
+        """Address of the controller that is connected to it; empty without one."""
         return ""
 
     @property
     def advice(self) -> str:
-        """What the user does to have a peer on it."""
+        """Advice to a user who misses a peer on it."""
         return f"connect or reset the one on {self.where}"
 
     @abstractmethod
@@ -266,7 +266,7 @@ class Supervisor(AttachedPort):
 
     @property
     def ready(self) -> bool:
-        """Whether the port is up."""
+        """True if the port is up."""
         return self.state is State.UP
 
     async def run(

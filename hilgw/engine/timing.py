@@ -1,4 +1,4 @@
-"""When to act: at an event that is about to come."""
+"""Time to act: at an event that is about to come."""
 
 from __future__ import annotations
 

@@ -363,7 +363,7 @@ class LeftOut:
 
 @kind(role=STATE, words=lambda e: f"status of {len(e['status'].get('ports', ()))} ports")
 class Status(Cell):
-    """What changes of the status as in `hilgw status --json`, once a second.
+    """Changing part of the status, as in `hilgw status --json`, once a second.
 
     Also `ranges` of Emitters, in m.
     """

@@ -18,7 +18,7 @@ Arrival = tuple[int, Callable[..., None], tuple[Any, ...]]
 
 
 class Inbox:
-    """What arrives. lost: items that found the queue full.
+    """Queue of what arrives. lost: items that found the queue full.
 
     A descriptor of its own wakes the event loop, without a turn of asyncio's selector, which
     `call_soon_threadsafe` costs.

@@ -1,4 +1,4 @@
-"""What a gateway publishes of itself: its listeners, its robots, and the poses that it lacks."""
+"""State that a gateway publishes: its listeners, its robots, and the poses that it lacks."""
 
 from __future__ import annotations
 

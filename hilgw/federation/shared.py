@@ -1,4 +1,4 @@
-"""What several gateways have together: airs, and the poses of objects.
+"""Parts that several gateways share: airs, and the poses of objects.
 
 Airs with modules of several gateways: one module sends a packet, and no packet comes twice. The
 transmissions and receptions of other gateways' modules are known here, so that `Airs` recognises

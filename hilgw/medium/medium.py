@@ -37,7 +37,7 @@ class MediumObserver(Protocol):
 
     @property
     def transmitted(self) -> Transmitted | None:
-        """What is called with each packet; None: no observer takes them.
+        """Function that is called with each packet; None: no observer takes them.
 
         It gets the names of the listeners that receive the packet, the reason when there are none,
         and a function that returns the listeners on the channel that do not receive it, with their

@@ -1,4 +1,4 @@
-"""Who may connect to a listener: tokens with a role, TLS, and which addresses need them.
+"""Access to a listener: tokens with a role, TLS, and which addresses need them.
 
 A listener on a loopback address serves every program of this machine. On any other address a
 client presents a token, and the connection is inside TLS unless the configuration allows plain

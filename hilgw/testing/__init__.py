@@ -1,4 +1,4 @@
-"""For tests: the conformance classes of adapters and bodies, and fixtures for your own tests.
+"""Tools for tests: the conformance classes of adapters and bodies, and fixtures for your own.
 
 Imports are lazy, because pytest loads the plugin in each run.
 """

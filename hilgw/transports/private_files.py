@@ -1,4 +1,4 @@
-"""Which files other users of this machine can read: a token, or the private key of TLS."""
+"""Files that other users of this machine can read: a token, or the private key of TLS."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""When to act: at whichever deadline comes first."""
+"""Time to act: at whichever deadline comes first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may see the page, and who may act on it: Host, Origin, and the token of a visitor.
+"""Access to the page: who may see it and who may act, by Host, Origin, and a visitor's token.
 
 On a loopback address a visitor without a token may look. On any other address every visitor needs a
 token, as clients of a gateway do (`hilgw.security`). A visitor presents the token once, in the

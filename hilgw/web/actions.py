@@ -1,4 +1,4 @@
-"""What a visitor does to a gateway on a page: a request at a time, and its answer in words."""
+"""Actions of a visitor on a gateway: a request at a time, and its answer in words."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What all pages have: the way from one to the other, STOP ALL, who the visitor is.
+"""Frame of all pages: the way from one to the other, STOP ALL, who the visitor is.
 
 A page is a module of this room with `build(page)`; `PAGES` has its path and its name.
 """

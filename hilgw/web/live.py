@@ -34,7 +34,7 @@ MESSAGE_NS = 150 * NS_PER_MS
 
 
 class Live:
-    """One for all pages of a `Bench`."""
+    """Reader of live events, shared by all pages of a `Bench`."""
 
     acts = True  # its gateways take requests
 

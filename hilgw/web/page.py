@@ -17,7 +17,7 @@ SLOWER_S = 0.5  # of pages that show much
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What all pages share.
+    """Parts that all pages share.
 
     stop_port: where STOP ALL is. run_id: of this run, which it names. visitors: what each of them
     may do.
@@ -32,7 +32,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of one visitor. `build` of its module makes its elements."""
+    """A page of one visitor. `build` of its module makes its elements."""
 
     site: Site
     grant: Grant

@@ -1,4 +1,4 @@
-"""What STOP ALL answers, at its own port and below /stop/ at that of the page.
+"""Answers of STOP ALL, at its own port and below /stop/ at that of the page.
 
 A POST disarms all robots of all gateways of this user, as `hilgw disarm --all` does. Its answer
 names each gateway that did not confirm. A GET of `alive` names this run of `hilgw web`; any other

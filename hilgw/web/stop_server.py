@@ -36,7 +36,7 @@ START_S, SILENT_S = 30.0, 3.0  # without a beat: of a process that starts, of on
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One connection: a request and its answer."""
+    """A connection: a request and its answer."""
 
     server: StopServer
     timeout = REQUEST_S

@@ -174,6 +174,9 @@ NOT_IMPERATIVE = re.compile(
     r"(?:Whether|What|One|Of|Those|As|It|Its|That|The|A|An|Is|All|How|Where|When|Which|Who|No"
     r"|Each|Every|[A-Za-z]+(?<!s)s)\b"
 )
+FRAGMENT = re.compile(
+    r"(?:Whether|What|One|Of|Those|As|It|Its|That|How|Where|When|Which|Who|Why|For|In|With|None)\b"
+)
 VAGUE = {"each", "what", "found", "at"}
 MOST_VAGUE = 100
 
@@ -184,12 +187,16 @@ def _is_property(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 
 def not_imperative(file: Path) -> Iterator[str]:
-    """Yield name and first line of each function whose docstring is not in the imperative."""
+    """Yield name and first line of each docstring of a function that is not in the imperative.
+
+    Those of properties, classes and modules may be noun phrases, but no fragments.
+    """
     for node in nodes(file):
-        if isinstance(node, FUNCTIONS) and not _is_property(node):
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef, ast.Module)):
+            is_function = isinstance(node, FUNCTIONS) and not _is_property(node)
             first, *_ = (ast.get_docstring(node) or "").splitlines() or [""]
-            if NOT_IMPERATIVE.match(first):
-                yield f"{node.name}: {first}"
+            if (NOT_IMPERATIVE if is_function else FRAGMENT).match(first):
+                yield f"{getattr(node, 'name', 'module')}: {first}"
 
 
 def bound(scope: ast.AST) -> Iterator[str]:
@@ -237,7 +244,9 @@ def test_variables_are_named_after_what_they_hold() -> None:
 def test_fragments_and_vague_names_are_found(tmp_path: Path) -> None:
     file = tmp_path / "part.py"
     file.write_text(
+        "'What leaves.'\n"
         "class Port:\n"
+        "    'One port.'\n"
         "    @property\n"
         "    def name(self): 'The name.'\n"
         "    def open(self): 'Opens the port.'\n"
@@ -247,7 +256,9 @@ def test_fragments_and_vague_names_are_found(tmp_path: Path) -> None:
         "        def inner(): 'Its end.'\n"
     )
     assert sorted(not_imperative(file)) == [
+        "Port: One port.",
         "inner: Its end.",
+        "module: What leaves.",
         "open: Opens the port.",
         "read: What arrives.",
     ]

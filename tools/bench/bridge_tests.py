@@ -35,7 +35,7 @@ FRAMED = create("cobs-crc16").encode(pattern(60))
 
 @dataclass(frozen=True)
 class Test:
-    """One measurement: the arguments of the load, and the function that evaluates its numbers.
+    """A measurement: the arguments of the load, and the function that evaluates its numbers.
 
     `more` are the arguments after the packet.
     """

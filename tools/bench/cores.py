@@ -1,4 +1,4 @@
-"""Which cores the two ends of a benchmark use: one of them has a core of its own (Linux).
+"""Cores of the two ends of a benchmark: one of them has a core of its own (Linux).
 
 Two processes that the kernel puts on one core wake each other in a fraction of the time that it
 takes between cores. Where the kernel may choose, a figure says more about its choice than about the

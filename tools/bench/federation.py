@@ -62,7 +62,7 @@ ELSEWHERE = """
 
 
 class Process:
-    """One of federation_ends.py."""
+    """A process of federation_ends.py."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         self._child = subprocess.Popen(

@@ -34,7 +34,7 @@ def wait_for(condition: Callable[[], Any], name: str) -> None:
 
 
 class Node:
-    """One of federation_node.py. states: of the other gateways, and since when (monotonic, ns)."""
+    """A federation_node.py. states: of the other gateways, and since when (monotonic, ns)."""
 
     def __init__(self, name: str, **settings: Any) -> None:
         self.name = name

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a line costs without an observer, with one, and after it: write and read of 40 bytes.
+"""Cost of a line without an observer, with one, and after it: write and read of 40 bytes.
 
     python3 tools/bench/lines.py [--rounds 200]
 

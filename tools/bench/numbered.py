@@ -52,7 +52,7 @@ class Checker:
 
 
 class End:
-    """One end of one line: sends numbered frames, and checks those of the other end."""
+    """An end of a line: sends numbered frames, and checks those of the other end."""
 
     def __init__(self, line: int, to_other: int) -> None:
         self.checker = Checker(line)

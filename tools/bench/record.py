@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a recording costs a gateway, and how soon a large one is shown.
+"""Cost of a recording to a gateway, and the time until a large one is shown.
 
 A gateway with its mock in one process runs as fast as it can, with and without a recording, in
 turns: CPU time of that process for each frame; the process that writes is another one. Frames per

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a recording does to a gateway with 64 UART ports, at half the rate that it carries.
+"""Cost of a recording to a gateway with 64 UART ports, at half the rate that it carries.
 
 A process of its own is the gateway, in real time; the microcontrollers are mocks in it, and each
 port has an Emitter and a channel. First there are always some packets on the way to each port: what
@@ -55,7 +55,7 @@ def config() -> str:
 
 
 class Load:
-    """What one gateway is sent, and what arrives, since `begin`."""
+    """Load of one gateway: what it is sent, and what arrives, since `begin`."""
 
     def __init__(self, gateway: Any) -> None:
         self._gateway = gateway

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How many times real time shipped configurations reach at `--speed max`, on their mocks.
+"""Multiple of real time that shipped configurations reach at `--speed max`, on their mocks.
 
     python3 tools/bench/speed.py [--rounds 3] [--duration 60]
 

@@ -57,7 +57,7 @@ DEFECT, HANG = set_value(99, 66.0), set_value(98, 66.0)
 
 
 class Kind(NamedTuple):
-    """One kind of body. motors: the indices of its two motors."""
+    """A kind of body. motors: the indices of its two motors."""
 
     settings: str
     motors: tuple[int, int]

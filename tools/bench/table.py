@@ -1,11 +1,11 @@
-"""One row of the table of figures: the figure, the reference, and the goal."""
+"""A row of the table of figures: the figure, the reference, and the goal."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Row:
-    """One figure with its bound.
+    """A figure with its bound.
 
     The `value` is nearly always the ratio of our figure to the other one; `at_least` marks a lower
     bound. A row without a bound is for comparison only.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What subscribers of the control socket cost a gateway that passes 2,000 packets a second.
+"""Cost of subscribers of the control socket to a gateway that passes 2,000 packets a second.
 
 A process of its own is the gateway: packets go from one robot to another, ten at a time; in
 further runs through a line to a uart, and to an XBee, which are mocks in that process. A controller
@@ -247,7 +247,7 @@ def _started(words: list[str], env: dict[str, str] | None = None) -> subprocess.
 
 
 class Measured:
-    """One phase: share of a core, memory at its end, lateness of turns and of steps."""
+    """A phase: share of a core, memory at its end, lateness of turns and of steps."""
 
     def __init__(self, running: Running, seconds: float) -> None:
         pid = running.child.pid

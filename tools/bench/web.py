@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the page of `hilgw web` costs a gateway that passes 2,000 packets a second, and STOP ALL.
+"""Cost of the page of `hilgw web` to a gateway that passes 2,000 packets a second, and STOP ALL.
 
 A controller asks for steps of 8 ms, as in tools/bench/watch.py. In turns: without `hilgw web`;
 with it and three of its pages open in one Chromium; and with the same pages open on a program that
@@ -60,7 +60,7 @@ def press(url: str, action: str) -> float:
 
 
 class Round:
-    """One turn of each.
+    """A turn of each.
 
     `shares` are the cores that `hilgw web` and Chromium use, with the gateway and with the other
     program.

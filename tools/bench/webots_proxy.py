@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the proxy between a Webots controller and Webots costs, per step.
+"""Cost of the proxy between a Webots controller and Webots, per step.
 
 A controller in C (one sensor, one motor) steps against a bare blocking server, directly and through
 hilgw; both take turns. The client has a core of its own, as in webots.py. Prints steps/s of both,

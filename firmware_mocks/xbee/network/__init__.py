@@ -1,1 +1,1 @@
-"""What the module does in the air: addresses, packets, discovery, Zigbee."""
+"""The module in the air: addresses, packets, discovery, Zigbee."""

@@ -87,7 +87,7 @@ class Aggregation:
 
 
 class Discovery:
-    """One module's searches and its answers to others'. A new search ends the one before.
+    """Searches of a module and its answers to others'. A new search ends the one before.
 
     random: draws the delays of answers.
     """

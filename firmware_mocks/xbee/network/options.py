@@ -1,4 +1,4 @@
-"""What the firmware does with each bit of the transmit options (frames 00, 01, 10 and 11).
+"""Bits of the transmit options (frames 00, 01, 10 and 11), and what the firmware does with each.
 
 Source: Digi's user guides, the frame descriptions; and "Transmit options" of digi-xbee.
 """

@@ -1,1 +1,1 @@
-"""What the module does on its serial line: bytes, API frames, AT commands."""
+"""The module on its serial line: bytes, API frames, AT commands."""

@@ -31,7 +31,7 @@ class Status(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer to a command; ND gives several, all but one with last=False.
+    """An answer to a command; ND gives several, all but one with last=False.
 
     value: as frames carry it. text: as command mode prints it, None for a plain OK. text_only: it
     has no frame.
@@ -173,7 +173,7 @@ class RemoteResponse:
 
 
 class RemoteCommands:
-    """This module's commands to other modules, and theirs to this one."""
+    """Commands of the module to other modules, and theirs to it."""
 
     def __init__(
         self, settings: Settings, radio: Transceiver, line: SerialLine, commands: Commands

@@ -51,7 +51,7 @@ class FrameReader:
 
     @property
     def inside(self) -> bool:
-        """Whether the line is in the middle of a frame."""
+        """True if the line is in the middle of a frame."""
         return self._body is not None
 
     def abort(self) -> None:

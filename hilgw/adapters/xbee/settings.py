@@ -136,7 +136,7 @@ class XBeeSettings(Framed, HasMapping):
 
     @property
     def is_framed(self) -> bool:
-        """In transparent mode; API frames are the module's own."""
+        """True in transparent mode: API frames are the module's own."""
         return not self.api_mode
 
 

@@ -1,1 +1,1 @@
-"""What robots on a serial line share: their settings, the checks of these, and their session."""
+"""Parts that robots on a serial line share: settings, the checks of these, and the session."""

@@ -17,7 +17,7 @@ BITS_PER_BYTE = 10
 
 
 class SerialRobot(Body, Protocol):
-    """What holds for all these kinds: a robot with real motors, whose bytes need no framing."""
+    """Base of all these kinds: a robot with real motors, whose bytes need no framing."""
 
     Session: ClassVar[type[Any]]
 

@@ -1,4 +1,4 @@
-"""What the sessions of all bodies share, and what those of robots on a serial line share too.
+"""Bases of the sessions of all bodies, and of those of robots on a serial line.
 
 `MotorSession` refuses what the robot cannot do, and counts commands, stops and refusals. The bytes
 are those of the robot's own session.
@@ -68,7 +68,7 @@ class MotorSession(ABC):
     @property
     @abstractmethod
     def _can_stop(self) -> bool:
-        """Whether a stop may be written: also to a robot that has not answered yet."""
+        """True if a stop may be written: also to a robot that has not answered yet."""
 
     def _is_motor(self, device: Device) -> bool:
         return device.role == MOTOR
@@ -138,7 +138,7 @@ class MotorSession(ABC):
 
     @property
     def _copies(self) -> int:
-        """How often the control loop writes a stop: the robot acknowledges none."""
+        """Number of times the control loop writes a stop: the robot acknowledges none."""
         return STOP_COPIES
 
     def _at_rest(self, events: list[Event], *motors: int) -> StopPlan:
@@ -209,7 +209,7 @@ def refused(counts: Counter[str], index: int | None, reason: str, text: str) -> 
 
 
 class Phase(Enum):
-    """How far a session is with its robot. Not every robot has all of them."""
+    """Phases of a session with its robot. Not every robot has all of them."""
 
     CLOSED = "closed"
     QUIET = "quiet"  # the robot was stopped; what it still sends is dropped

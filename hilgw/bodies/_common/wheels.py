@@ -18,7 +18,7 @@ from hilgw.units import earliest
 
 
 class Wheel(Slew):
-    """One motor. value: its velocity in rad/s; 0 until a controller commands one."""
+    """A motor. value: its velocity in rad/s; 0 until a controller commands one."""
 
     def __init__(self, device: Device) -> None:
         super().__init__(device.limits.rate)

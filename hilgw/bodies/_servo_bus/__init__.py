@@ -1,1 +1,1 @@
-"""What bodies with servos on a half-duplex bus share: the bus, goals, stops, handshake, session."""
+"""Parts of bodies with servos on a half-duplex bus: bus, goals, stops, handshake, session."""

@@ -18,7 +18,7 @@ from hilgw.units import NS_PER_US, ms_to_ns
 
 
 class ServoBusBody(SerialRobot):
-    """What bodies with servos on a bus share."""
+    """Base of the bodies with servos on a bus."""
 
     Session: ClassVar[Any]
     goal_bytes: ClassVar[int] = 4  # of one goal

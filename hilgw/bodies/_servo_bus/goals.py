@@ -1,4 +1,4 @@
-"""What moves the servos: the newest goals, changes of mode, and stops."""
+"""Motion of the servos: the newest goals, changes of mode, and stops."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial

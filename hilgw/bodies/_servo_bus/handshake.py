@@ -47,7 +47,7 @@ class Handshake(Dialogue[Transaction | ProtocolFailure, ServoAnswer, None]):
 
     @property
     def is_complete(self) -> bool:
-        """Whether every servo stands.
+        """True if every servo stands.
 
         What was written for that has had no answer: it is read back next.
         """

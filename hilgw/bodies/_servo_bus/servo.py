@@ -1,4 +1,4 @@
-"""One servo of the body: units, its operating mode, and the registers that a command sets."""
+"""A servo of the body: units, its operating mode, and the registers that a command sets."""
 
 import math
 from abc import ABC, abstractmethod

@@ -15,7 +15,7 @@ HOLD = "hold"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServoSettings:
-    """One servo: a motor and its position sensor."""
+    """A servo: a motor and its position sensor."""
 
     id: int = setting("id of the servo", ge=0, le=252, example=1)
     sensor: str = setting(
@@ -42,7 +42,7 @@ class ServoSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServoBusSettings(RobotSettings):
-    """How often the servos are asked, and when one is lost."""
+    """Settings of the exchange: how often the servos are asked, and when one is lost."""
 
     DEFAULTS: ClassVar[Mapping[str, Any]] = {}
     period_ms: float = setting(

@@ -29,7 +29,7 @@ BAUD_RATES = (9600, 14400, 19200, 28800, 38400, 57600, 115200)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Create2Sensor:
-    """One sensor: a number of the robot's sensor packets under a Webots device name."""
+    """A sensor: a number of the robot's sensor packets under a Webots device name."""
 
     packet: str = setting(
         "number of the Open Interface; off: no such sensor", choices=[*SOURCES, OFF]

@@ -14,7 +14,7 @@ BAUD_RATES = (9600, 57600, 115200, 1_000_000, 2_000_000, 3_000_000, 4_000_000)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServoSettings(AnyServoSettings):
-    """One servo: a motor and its position sensor."""
+    """A servo: a motor and its position sensor."""
 
     series: str = setting("series of the servo: its registers and units", "X", choices=[*SERIES])
 

@@ -174,7 +174,7 @@ def acceleration(raw: tuple[int, ...], model: str) -> tuple[float, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SercomAnswer:
-    """What a robot answered. selector: None where it was not answered."""
+    """Answer of a robot. selector: None where it was not answered."""
 
     version: str
     hardware: str

@@ -318,7 +318,7 @@ class EPuckSession(WheeledSession):
 
     @property
     def _copies(self) -> int:
-        """None of a robot that is up: its speeds are set anew until it shows that it has them."""
+        """Zero for a robot that is up: its speeds are set anew until it shows that it has them."""
         return 0 if self._phase is Phase.UP else super()._copies
 
     def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:

@@ -30,7 +30,7 @@ EPUCK2 = "e-puck2"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EPuckSensor:
-    """One sensor of the robot."""
+    """A sensor of the robot."""
 
     present: bool = setting("false: no such device", True)
     table: LookupTable = setting(
@@ -90,7 +90,7 @@ LEDS = tuple(f"led{number}" for number in range(10))
 
 
 class Source(NamedTuple):
-    """Where a value is in an answer. place: of one number; -1: all numbers, a vector."""
+    """Place of a value in an answer. place: of one number; -1: all numbers, a vector."""
 
     letter: str
     place: int = -1

@@ -1,4 +1,4 @@
-"""What is wrong with the settings of a body `text`, beyond one field."""
+"""Checks of the settings of a body `text` that concern several fields."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator

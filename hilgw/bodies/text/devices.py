@@ -20,7 +20,7 @@ NO_END = 2.0**80  # span of a counter that does not wrap around
 
 
 class Sensor:
-    """One sensor. groups: those of the answer with its numbers. zeros: as of `Motor`."""
+    """A sensor. groups: those of the answer with its numbers. zeros: as of `Motor`."""
 
     def __init__(self, device: Device, settings: TextSensor, zeros: Mapping[str, float]) -> None:
         self.device = device

@@ -61,7 +61,7 @@ class SlewingMotor(Slew):
 
     @property
     def moves(self) -> bool:
-        """With position control: it has a position to go to, and may."""
+        """True if it has a position to go to, and may: position control."""
         return self.target is not None and self.value != 0 and not self.is_held
 
     def command(self, command: Command, now: int) -> Refusal | None:
@@ -108,7 +108,7 @@ class SlewingMotor(Slew):
 
 
 class Halted(Enum):
-    """Why a motion has no line now."""
+    """Reason why a motion has no line now."""
 
     INCOMPLETE = "a motor in it has no position yet"
     STOPPED = "none of its motors moves"

@@ -191,7 +191,7 @@ class TextBodySession(RobotSession):
 
     @property
     def _copies(self) -> int:
-        """None before it is up: the stop is written again when the setup has begun or ended."""
+        """Zero before it is up: the stop is written again when the setup has begun or ended."""
         return self._traffic.stop_copies if self._is_up else 0
 
     def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
@@ -274,7 +274,7 @@ class Setup(LineDialogue[Event, str | None]):
         return identity
 
     def _silence(self, step: Step, asked: AskLine) -> Event:
-        """Why a step has no answer.
+        """Reason why a step has no answer.
 
         Raises MismatchError when another robot answered; bytes that are no text are not an answer,
         but what another baud rate looks like.

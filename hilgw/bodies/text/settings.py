@@ -108,7 +108,7 @@ class LedLine(Line):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextMotor:
-    """One motor: how its number on the line is made from rad, rad/s, m or m/s."""
+    """A motor: how its number on the line is made from rad, rad/s, m or m/s."""
 
     kind: str = setting("kind of motor", "rotational", choices=("rotational", "linear"))
     mode: str = setting(
@@ -158,7 +158,7 @@ class TextMotor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextSensor:
-    """One sensor: the group of an answer that is its number."""
+    """A sensor: the group of an answer that is its number."""
 
     node: str = setting("Webots node", DISTANCE_SENSOR, choices=(*SCALARS, *VECTORS))
     group: str | tuple[str, ...] = setting(

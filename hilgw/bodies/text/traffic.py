@@ -122,7 +122,7 @@ class LineTraffic:
 
     @property
     def stop_copies(self) -> int:
-        """How often the control loop writes a stop.
+        """Number of times the control loop writes a stop.
 
         Not where all lines that stop a motor are answered, as those without an answer are written
         again here.
@@ -185,7 +185,7 @@ class LineTraffic:
 
     @property
     def is_stopping(self) -> bool:
-        """Whether a stop waits to be written again, or for its answer."""
+        """True if a stop waits to be written again, or for its answer."""
         return self.exchange.repeats_stop or self._awaits(_STOP)
 
     # --- time ---------------------------------------------------------------------------------

@@ -166,7 +166,7 @@ class Wc2ecBodySession(MotorSession):
 
     @property
     def _copies(self) -> int:
-        """None on TCP, which loses nothing."""
+        """Zero on TCP, which loses nothing."""
         return super()._copies if self._link.framed else 0
 
     def _halt_motor(self, index: int, now: int) -> StopPlan | None:

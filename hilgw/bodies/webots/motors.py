@@ -23,7 +23,7 @@ from hilgw.protocols.webots.device_messages import (
 
 
 class WebotsMotor:
-    """One motor. velocity: as commanded last, which a stop does not change."""
+    """A motor. velocity: as commanded last, which a stop does not change."""
 
     def __init__(self, device: Device, configuration: MotorConfiguration) -> None:
         self.device = device

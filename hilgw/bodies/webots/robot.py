@@ -259,7 +259,7 @@ class WebotsRobot:
         return packets
 
     def channel_refusal(self, index: int, channel: int) -> str | None:
-        """Why a Receiver may not listen to this channel; None when it may."""
+        """Reason why a Receiver may not listen to this channel; None when it may."""
         receiver = self._receivers.get(index)
         return channel_refusal(channel, () if receiver is None else receiver.allowedChannels)
 

@@ -35,7 +35,7 @@ examples:
 
 
 class GivenModule:
-    """One module of the command line.
+    """A module of the command line.
 
     option: link, listen or connect; empty: the one that fits its kind. address: the path or
     HOST:PORT given; empty: chosen here; None: no port, the module acts by itself.

@@ -53,7 +53,7 @@ def start_child(command: Sequence[str], output: BinaryIO) -> subprocess.Popen[by
 
 
 class GatewayRobot:
-    """One robot, with its gateway.
+    """A robot, with its gateway.
 
     Its motors are known once it is `ready`. Its methods raise HilgwError when it is not there, or
     the gateway does not confirm.

@@ -1,4 +1,4 @@
-"""What a configuration connects, at which rates, with which limits and stops.
+"""Facts of a configuration: what it connects, at which rates, with which limits and stops.
 
 These are facts for people and programs. Nothing is opened.
 """

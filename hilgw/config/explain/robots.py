@@ -54,7 +54,7 @@ NO_BOUNDS = (-math.inf, math.inf)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """How hilgw reaches a part.
+    """Connection to a part.
 
     way: "port" (opens it), "connect", "listen", "local" (a local socket), "program" (starts it),
     "inside" (it runs in the gateway). address: the port, the URL or the file. mock: the mock that

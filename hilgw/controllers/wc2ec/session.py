@@ -125,7 +125,7 @@ class _Period:
 
 
 class Sampling:
-    """Which values a controller wants, by device index.
+    """Values that a controller wants, by device index.
 
     Every step (at first), at a period from the request on, or none (WC2EC 128, 129, 131).
     """

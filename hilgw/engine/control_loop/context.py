@@ -1,4 +1,4 @@
-"""What all parts of one control loop share."""
+"""Context that all parts of one control loop share."""
 
 from dataclasses import dataclass, field
 

@@ -101,7 +101,7 @@ class EmergencyStop:
 
     @property
     def is_kept(self) -> bool:
-        """Whether the guardian would stop the body, whose motors stand still."""
+        """True if the guardian would stop the body, whose motors stand still."""
         return bool(self._kept)
 
     @property

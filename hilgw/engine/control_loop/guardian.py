@@ -62,7 +62,7 @@ END_S = 0.5
 
 
 class Guarded(Protocol):
-    """What the guardian protects: the safety of one real body. The event loop calls it."""
+    """Safety of one real body, which the guardian protects. The event loop calls it."""
 
     def guardian_acted(self) -> None:
         """Follow the guardian, which has stopped the motors: this process did not run."""
@@ -234,7 +234,7 @@ class Guardian:
 
 
 class GuardianProcess:
-    """One process, from its start to its end.
+    """A process of the guardian, from its start to its end.
 
     seen_at: where it shows the last beat. pidfd: -1 before its hello; from then on it can be ended
     without a stop. memory: a descriptor. on_end: its end, in the event loop; closes it.

@@ -80,7 +80,7 @@ _SHOW_NO_LIFE = frozenset((Connected, Disconnected, RefusedRequest, Stop))
 
 
 class ControlLoop(PeerListener):
-    """One robot's control loop.
+    """Control loop of a robot.
 
     `hilgw.engine.control_loop.parts` has what takes the place of an end that the robot lacks.
 
@@ -140,7 +140,7 @@ class ControlLoop(PeerListener):
 
     @property
     def is_complete(self) -> bool:
-        """Whether all devices are known: a controller may learn of them once only."""
+        """True if all devices are known: a controller may learn of them once only."""
         return self._registration.is_complete
 
     # --- start and end ------------------------------------------------------------------------
@@ -257,7 +257,7 @@ class ControlLoop(PeerListener):
 
     @property
     def disarms(self) -> int:
-        """How often a body was disarmed."""
+        """Number of times a body was disarmed."""
         return sum(safety.state.disarms for safety in self.safeties)
 
     def disarm(self, now: int, reason: StopReason = StopReason.DISARMED) -> list[str]:
@@ -272,7 +272,7 @@ class ControlLoop(PeerListener):
 
     @property
     def unconfirmed(self) -> dict[str, str]:
-        """Why the last stop is not known to have left, by the names of the links to its bodies."""
+        """Reasons why the last stop is not known to have left, by the names of the links."""
         whys = {end.link.name: end.safety.stops.unconfirmed for end in self._bodies}
         return {name: why for name, why in whys.items() if why}
 

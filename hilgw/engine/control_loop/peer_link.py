@@ -42,14 +42,14 @@ LONGEST_FRAME = 1024  # bytes of a line or frame of a robot or controller
 
 
 class PeerListener:
-    """What a control loop learns from the link to one of its peers.
+    """Listener to the link to a peer: the control loop.
 
     A subclass overrides the methods that it needs; the others do nothing.
     """
 
     @property
     def is_complete(self) -> bool:
-        """Whether all is known that a peer learns once only, when it connects."""
+        """True if all is known that a peer learns once only, when it connects."""
         return True
 
     def attached(self, transport: Transport) -> None:

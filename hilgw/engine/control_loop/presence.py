@@ -1,4 +1,4 @@
-"""Whether a robot's controller runs, and what the user can do where none does."""
+"""Presence of a robot's controller, and what the user can do where none runs."""
 
 from hilgw.engine.control_loop.context import LoopContext
 from hilgw.engine.control_loop.parts import LoopController

@@ -1,4 +1,4 @@
-"""When the steps of stepped controllers end: on one grid, which waits for no controller.
+"""Steps of stepped controllers, which end on one grid that waits for no controller.
 
 A step takes whole basic steps, as in Webots. It begins where the step before it ended, so a
 controller that computes for a part of its step keeps its period. One that asks too late misses step
@@ -48,7 +48,7 @@ class Stepping:
 
 
 class Sampler(Protocol):
-    """What a controller has enabled; see `hilgw.controllers.base.SteppedSession`."""
+    """Sensors that a controller has enabled; see `hilgw.controllers.base.SteppedSession`."""
 
     def next_sample(self) -> int | None: ...
 

@@ -60,12 +60,12 @@ class Stops:
 
     @property
     def is_over(self) -> bool:
-        """Whether the last stop has left with all its copies, or never will."""
+        """True if the last stop has left with all its copies, or never will."""
         return self._wakeup.at is None
 
     @property
     def is_leaving(self) -> bool:
-        """Whether the last stop may still leave, and has not yet."""
+        """True if the last stop may still leave, and has not yet."""
         return not self.is_over and not self._has_left()
 
     # --- stops ----------------------------------------------------------------------------------

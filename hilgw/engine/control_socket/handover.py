@@ -19,7 +19,7 @@ POLL_S = 0.005
 
 
 class Handover:
-    """One port that is released to a program, until `end`.
+    """A port that is released to a program, until `end`.
 
     HilgwError for a port that is unknown, or no device of this machine.
     """

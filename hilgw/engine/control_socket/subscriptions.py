@@ -142,7 +142,7 @@ class Subscriber:
 
     @property
     def has_room(self) -> bool:
-        """Whether it reads what it is sent, so that it may get more states."""
+        """True if it reads what it is sent, so that it may get more states."""
         return len(self._waiting) <= BUFFER_BYTES // 4
 
     def owe(self, state: Any, times: Times) -> None:

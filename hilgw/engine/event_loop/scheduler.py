@@ -28,7 +28,7 @@ Due = TypeVar("Due", bound=tuple[Any, ...])
 
 
 class Deadline:
-    """One callback that waits for its time. cancel() is O(1) and may be repeated."""
+    """A callback that waits for its time. cancel() is O(1) and may be repeated."""
 
     __slots__ = ("_timer", "callback", "when")
 

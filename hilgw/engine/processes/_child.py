@@ -1,4 +1,4 @@
-"""What a child process does before it becomes the program: it ends with its parent (Linux).
+"""First steps of a child process before it becomes the program: it ends with its parent (Linux).
 
 Called by path: PARENT SIGNAL PROGRAM [ARGUMENT...]; the signal is what the program gets then. The
 kernel keeps the request over the exec.

@@ -127,7 +127,7 @@ class Program:
 
 
 class ProgramState(StrEnum):
-    """What a program that hilgw starts does."""
+    """States of a program that hilgw starts."""
 
     RUNNING = "running"  # or about to, for the first time
     WAITING = "waiting"  # for its back-off, and for the body
@@ -135,7 +135,7 @@ class ProgramState(StrEnum):
 
 
 class Child:
-    """One supervised program, in a process group of its own.
+    """A supervised program, in a process group of its own.
 
     What it prints comes line by line to `Observer.output`, which limits the rate of what it shows.
     A program that prints without end waits; the gateway does not. state; reason: of one that does
@@ -173,7 +173,7 @@ class Child:
 
     @property
     def is_alive(self) -> bool:
-        """Whether its process runs."""
+        """True if its process runs."""
         return self._process is not None and self._process.returncode is None
 
     def dismissed(self) -> None:

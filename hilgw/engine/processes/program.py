@@ -65,7 +65,7 @@ def create(
 
 
 class _Shown(Observer):
-    """What the child reports. line: gets each line that the program prints."""
+    """Reports of the child. line: gets each line that the program prints."""
 
     def __init__(
         self, notify: Callable[[str, str], object], line: Callable[[str, str], object]

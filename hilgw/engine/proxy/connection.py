@@ -1,4 +1,4 @@
-"""One controller, and its connection to Webots: bytes both ways, and the end."""
+"""A controller and its connection to Webots: bytes both ways, and the end."""
 
 from __future__ import annotations
 

@@ -274,7 +274,7 @@ class PlainEvents(EventStream):
 
 
 class Recorder(PlainEvents):
-    """One recording: all events go to its process.
+    """A recording: all events go to its process.
 
     In simulated time the gateway waits for it.
 

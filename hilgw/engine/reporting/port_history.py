@@ -1,4 +1,4 @@
-"""What each port of a gateway did lately: since when it is in its state, its last loss, its rates.
+"""History of the ports of a gateway: since when one is in its state, its last loss, its rates.
 
 Ports and control loops keep counters, which are sampled once a second: a rate is the difference
 between now and a sample that is one to two seconds old, so nothing is computed for each byte.

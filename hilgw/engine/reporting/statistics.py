@@ -1,4 +1,4 @@
-"""What the engine counts: of a station, of a control loop, and between sources and listeners."""
+"""Counts of the engine: of a station, of a control loop, and between sources and listeners."""
 
 from __future__ import annotations
 

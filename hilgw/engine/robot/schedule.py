@@ -21,7 +21,7 @@ DEPARTURE, SAMPLE, STEP = 0, 1, 2
 
 
 class Entry:
-    """What one device does next. `act` gets the time it was set to."""
+    """The next action of a device. `act` gets the time it was set to."""
 
     __slots__ = ("_schedule", "act", "due", "number", "order")
 

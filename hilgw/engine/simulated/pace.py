@@ -1,4 +1,4 @@
-"""How fast simulated time advances.
+"""Pace of simulated time.
 
 A number of times as fast as real time, or as fast as the machine can; and the speed that was
 achieved. `Jumps`: when the clock may jump, and how far.
@@ -77,7 +77,7 @@ class Factor:
 
 
 class Hold:
-    """What one holder has of the `Holds`: simulated time stands still from begin() to release().
+    """A holder of the `Holds`: simulated time stands still from begin() to release().
 
     Both may be repeated. deadline_ns: in real time, of the hold that began last; 0: none.
     """

@@ -52,7 +52,7 @@ SILENT_FRAMES = 3  # frames in a row without an answer: the module counts as sta
 
 
 class Station:
-    """One adapter on the medium.
+    """An adapter on the medium.
 
     window: frames that may wait for their acknowledgement. listener: itself, for the medium. Its
     state goes to `supervisor`, and its frames to `taps`. A frame without a token counts as

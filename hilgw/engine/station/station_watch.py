@@ -1,4 +1,4 @@
-"""What the user should know of a station that has nothing to report.
+"""Notices on a station that has nothing to report.
 
 Its packets wait for a port, or go out and nothing comes back.
 """
@@ -22,7 +22,7 @@ MANY = 5  # packets out: those of one that sends each second
 
 @record
 class StationTraffic:
-    """What a station has done so far.
+    """Counts of what a station has done so far.
 
     state, reason: of its port. connections: how often that was up. delivered, unacknowledged:
     packets that have left. received: packets. received_ns: when bytes came last; 0 where they do

@@ -57,7 +57,7 @@ class Span(NamedTuple):
 
 @record
 class Answer:
-    """One answer. raw: its bytes as they came. spans: of its chunks in them."""
+    """An answer. raw: its bytes as they came. spans: of its chunks in them."""
 
     raw: bytes
     delay: int

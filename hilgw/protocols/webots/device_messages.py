@@ -176,7 +176,7 @@ class Quaternion(OfDevice):
 
 @record
 class Receive(OfDevice):
-    """One packet for a Receiver. channel: becomes the Receiver's own."""
+    """A packet for a Receiver. channel: becomes the Receiver's own."""
 
     channel: int
     direction: Triple
@@ -238,7 +238,7 @@ class SetRange(OfDevice):
 
 @record
 class EmitterSend(OfDevice):
-    """One packet of an Emitter, with its channel and range as they were at `send`."""
+    """A packet of an Emitter, with its channel and range as they were at `send`."""
 
     channel: int
     range: float

@@ -46,7 +46,7 @@ LONGEST_REASON = 90
 
 
 class Forbidden(StrEnum):
-    """Why a gateway forbids its robots to a controller, besides that another one has it.
+    """Reasons why a gateway forbids its robots to a controller, besides that another one has it.
 
     It follows FORBIDDEN a little later: libController has ended by then, hilgw's API reads it.
     """

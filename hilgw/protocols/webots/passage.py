@@ -1,4 +1,4 @@
-"""What Webots sends, passed on answer by answer, with a chunk added at the end of some of them.
+"""Answers of Webots, passed on one by one, with a chunk added at the end of some of them.
 
 A data chunk is passed on when it is complete, the pixels of an image as they come: an image of
 megabytes waits for nothing. All bytes of Webots stay as they are, but for the count of chunks and

@@ -43,7 +43,7 @@ class Block(NamedTuple):
 
 
 class Request(NamedTuple):
-    """One request. duration_ms: 0 for an immediate request. blocks: in the order of their tags."""
+    """A request. duration_ms: 0 for an immediate request. blocks: in the order of their tags."""
 
     duration_ms: int
     blocks: tuple[Block, ...] = ()

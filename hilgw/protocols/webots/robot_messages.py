@@ -11,7 +11,7 @@ CONSOLE_STDERR = 2
 
 
 class DeviceEntry(NamedTuple):
-    """One device in the configuration of the robot. node: its number in this version of Webots."""
+    """A device in the configuration of the robot. node: its number in this version of Webots."""
 
     node: int
     name: str
@@ -188,7 +188,7 @@ class ConsoleMessage:
 
 @record
 class BatterySamplingPeriod:
-    """In ms; 0: off."""
+    """Period in ms; 0: off."""
 
     period: int
 
@@ -205,21 +205,21 @@ class RemoteOff:
 
 @record
 class KeyboardSamplingPeriod:
-    """In ms; 0: off."""
+    """Period in ms; 0: off."""
 
     period: int
 
 
 @record
 class JoystickSamplingPeriod:
-    """In ms; 0: off. Every first request has it."""
+    """Period in ms; 0: off. Every first request has it."""
 
     period: int
 
 
 @record
 class MouseSamplingPeriod:
-    """In ms; 0: off."""
+    """Period in ms; 0: off."""
 
     period: int
 
@@ -238,14 +238,14 @@ class ClientExitNotify:
 
 @record
 class MouseEnable3dPosition:
-    """Whether the mouse reports its position in the world."""
+    """True: the mouse reports its position in the world."""
 
     enabled: bool
 
 
 @record
 class Pin:
-    """Whether the robot is pinned to the background."""
+    """True: the robot is pinned to the background."""
 
     pinned: bool
 
@@ -259,7 +259,7 @@ class JoystickForceFeedback:
 
 @record
 class JoystickForceFeedbackDuration:
-    """In s."""
+    """Duration in s."""
 
     duration: float
 

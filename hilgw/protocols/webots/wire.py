@@ -102,7 +102,7 @@ def encode_text(text: str) -> bytes:
 
 
 class Field(Protocol):
-    """One field of a message."""
+    """A field of a message."""
 
     def encode(self, value: Any) -> bytes: ...
     def decode(self, cursor: Cursor) -> Any: ...
@@ -110,7 +110,7 @@ class Field(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """One number."""
+    """A number."""
 
     form: struct.Struct
 

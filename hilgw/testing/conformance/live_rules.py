@@ -129,7 +129,7 @@ class LiveRules(PayloadRules):
 
 
 class LiveStation(StationUnderTest):
-    """One supervised station and its mock. Sets `changed` of the setup at each event."""
+    """A supervised station and its mock. Sets `changed` of the setup at each event."""
 
     def __init__(self, setup: LiveSetup, *, far: bool) -> None:
         subject, timer = setup.subject, setup.timer
@@ -169,7 +169,7 @@ class LiveStation(StationUnderTest):
 
 
 class LiveSetup:
-    """One or two stations. near: under test, with `faults` in its port. far: receives from it."""
+    """Setup of stations. near: under test, with `faults` in its port. far: receives from it."""
 
     faults: FaultyDevice
 

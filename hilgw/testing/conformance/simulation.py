@@ -82,7 +82,7 @@ class SimulatedPort(Pipe):
 
 
 class StationUnderTest(Observer):
-    """One station under test and its mock, which is not connected yet.
+    """A station under test and its mock, which is not connected yet.
 
     received: packets from the hardware. refusals: (reason, text) of refused packets, and of input
     that is not a valid packet.
@@ -190,7 +190,7 @@ class SimulatedStation(StationUnderTest, PortListener):
 
 
 class Simulation:
-    """One or two stations of a subject.
+    """Simulation of one or two stations of a subject.
 
     near: the station under test. far: the other station, or `near` itself where the mock echoes all
     packets. fields: of StationSettings.

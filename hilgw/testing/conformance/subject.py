@@ -18,7 +18,7 @@ SERIAL = "serial"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vector:
-    """One packet and its bytes on the line, from the data sheet or a capture.
+    """A packet and its bytes on the line, from the data sheet or a capture.
 
     sends: the bytes to the hardware for this packet, when it is the first one after the handshake.
     receives: the bytes from the hardware when this packet is received. wire: both. channel None:

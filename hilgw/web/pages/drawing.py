@@ -1,4 +1,4 @@
-"""What the page Scene draws of one gateway: objects, how far they send, and where packets arrived.
+"""Drawing of a gateway on Scene: objects, how far they send, and where packets arrived.
 
 A point of the plan is a complex number: metres to the right, and down, as seen from above.
 """
@@ -51,7 +51,7 @@ class Flight(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """What the plan shows.
+    """Content of the plan.
 
     up: the axis that points up; cone: the axis of a device that is that of its cone, and of a robot
     the direction that it faces. nowhere: objects whose pose is unknown, with their packets of the
@@ -71,7 +71,7 @@ class Drawing(NamedTuple):
 
     @property
     def labels(self) -> list[tuple[str, Vector, str]]:
-        """One label for each pair of objects, with a name: in the middle, why packets were lost."""
+        """Labels, one for each pair of objects: in the middle, why packets were lost."""
         texts: dict[frozenset[str], tuple[Vector, dict[str, None]]] = {}
         for (_, _, why), _, ((a, b, c), (x, y, z)), pair in self.flights:
             if why:

@@ -1,4 +1,4 @@
-"""What the page Traffic has of packets: those that a filter takes, and one through all hops.
+"""Packets of the page Traffic: those that a filter takes, and one through all hops.
 
 Events have no number of their packet: what became of it is found by source, bytes and time.
 """
@@ -24,7 +24,7 @@ SENT_BY_USER = "command"  # the source of `hilgw send STATION`
 
 
 class Capture(NamedTuple):
-    """What the page has of one gateway at an instant. end: the number of the next trace."""
+    """Packets of one gateway at an instant. end: the number of the next trace."""
 
     control: str
     status: Mapping[str, Any]
@@ -44,7 +44,7 @@ def capture(view: GatewayView) -> Capture:
 
 
 class Filter(NamedTuple):
-    """Which packets are shown.
+    """Filter of the packets to show.
 
     name: of a robot, a device or a station, or a part of it. kind: the type of packets.
     """
@@ -63,7 +63,7 @@ class Filter(NamedTuple):
 
 
 class Hop(NamedTuple):
-    """One hop of a packet.
+    """A hop of a packet.
 
     after_ns: since the packet passed the medium. usual: how long this hop takes here.
     """

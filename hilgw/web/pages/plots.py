@@ -51,7 +51,7 @@ LINE = {"lineStyle": {"color": "#8884"}}
 
 
 class Plots:
-    """What one page shows.
+    """Content of one page.
 
     names: of all series, with their shorter forms; none is ever removed. curves: those that are
     chosen, and `now`, their time; while it is paused, as they were then.

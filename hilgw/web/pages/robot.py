@@ -78,7 +78,7 @@ def robots_of(gateways: Mapping[str, GatewayView]) -> dict[tuple[str, str], str]
 
 
 class RobotPanel:
-    """What the page shows of one robot. Only for a visitor who may, there is what it is to do."""
+    """Panel of one robot. Only for a visitor who may, there is what it is to do."""
 
     def __init__(self, page: Page, key: tuple[str, str]) -> None:
         self.key, self._page = key, page

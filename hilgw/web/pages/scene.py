@@ -212,7 +212,7 @@ def _turned(pose: Pose, axis: int) -> Rows:
 
 
 class View:
-    """In the element that is open. box: what the plan shows. background: its colour."""
+    """View in the element that is open. box: what the plan shows. background: its colour."""
 
     def __init__(self, box: list[complex], background: str) -> None:
         from nicegui import ui

@@ -25,7 +25,7 @@ Row = tuple[Capture, Event]
 
 
 class Traffic:
-    """What one page shows: captures of all gateways; while it is paused, as they were."""
+    """Content of one page: captures of all gateways; while it is paused, as they were."""
 
     def __init__(self) -> None:
         self.captures: dict[str, Capture] = {}

@@ -1,4 +1,4 @@
-"""How a command loads a configuration: the options that change it, and the errors of the file."""
+"""Loading of a configuration: the options that change it, and the errors of the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One body of a control loop: its link, its safety, and whether it is there."""
+"""A body of a control loop: its link, its safety, and whether it is there."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _NO_GUARDIAN = Refusal(
 
 
 class BodyOwner(Protocol):
-    """What a body reports to its control loop."""
+    """Listener to a body: its control loop."""
 
     def from_body(self, end: BodyEnd, events: list[Event], now: int) -> None:
         """Take the events of the session of this body."""
@@ -212,7 +212,7 @@ class BodyEnd(PeerListener):
 
     @property
     def _may_move(self) -> bool:
-        """Whether a motor may move: where none may, an earlier stop has stopped all."""
+        """True if a motor may move: where none may, an earlier stop has stopped all."""
         return self.safety.state.armed and not self.safety.ending
 
     def refuse_motion(self, index: int, reason: str, now: int) -> None:

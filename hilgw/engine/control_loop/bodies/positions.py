@@ -1,4 +1,4 @@
-"""Where the motors of a body stand: one outside its limits, or with a lost zero, may not move.
+"""Positions of the motors of a body: one outside its limits, or with a lost zero, may not move.
 
 A first position outside comes from a setting inside the robot that hilgw does not know, such as
 another zero, or from a robot that was left there. Either way the limits do not protect it. A motor

@@ -31,7 +31,7 @@ from hilgw.transports.base import Handle, Transport
 
 
 class TokenCheck(Protocol):
-    """Whether the token of a connection lets it command robots."""
+    """Check of the token of a connection: may it command robots?"""
 
     def __call__(self, token: str | None, peer: str) -> RequestRefused | None: ...
 
@@ -51,7 +51,7 @@ TOKEN = re.compile("%3[Ff]token%3[Dd]")  # ?token=, as libController encodes it
 
 
 class Handshake:
-    """One connection until it has its robot, or is closed.
+    """A connection until it has its robot, or is closed.
 
     open_ones: the handshake is one of them until then. on_refused: called with the reason when the
     peer was too slow or is not a controller. on_request: called once, when the first request is
@@ -88,13 +88,13 @@ class Handshake:
 
     @property
     def token(self) -> str | None:
-        """What is behind ?token= in the name."""
+        """The text behind ?token= in the name."""
         tokens = TOKEN.split(self.name, 1)[1:]
         return unquote(tokens[0]) if tokens else None
 
     @property
     def has_asked(self) -> bool:
-        """Its first request is here: the peer waits for the answer, not for a word."""
+        """True if its first request is here: the peer waits for the answer, not for a word."""
         return bool(self.request)
 
     # --- what the peer is to do next --------------------------------------------------------------

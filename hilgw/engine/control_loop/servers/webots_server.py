@@ -1,4 +1,4 @@
-"""Where Webots controllers connect.
+"""Servers to which Webots controllers connect.
 
 One address for the controllers of several robots, by name, and the local socket of each robot. The
 proxies use the same server.

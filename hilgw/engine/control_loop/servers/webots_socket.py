@@ -28,7 +28,7 @@ _NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL
 
 
 class LocalSocket(ABC):
-    """Where the local controllers of one robot connect; on_client gets each connection."""
+    """Socket for the local controllers of one robot; on_client gets each connection."""
 
     def __init__(self, robot: str, on_client: ClientHandler) -> None:
         self._robot = robot
@@ -81,7 +81,7 @@ class LocalSocket(ABC):
 
 
 class PluginSocket(LocalSocket):
-    """For the remote-control plug-in of one robot."""
+    """Socket for the remote-control plug-in of one robot."""
 
     def open(self, instance: int) -> None:
         folder = control_folder()
@@ -91,7 +91,7 @@ class PluginSocket(LocalSocket):
 
 
 class WebotsSocket(LocalSocket):
-    """For libController, which looks in the folders of Webots."""
+    """Socket for libController, which looks in the folders of Webots."""
 
     def open(self, instance: int) -> None:
         folder = instances_of(os.environ) / str(instance)
