@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 Event = Mapping[str, Any]
-COMMANDED, REFUSED, APPLIED = "commanded", "refused", "applied"
+COMMANDED, REFUSED, APPLIED, MEASURED = "commanded", "refused", "applied", "measured"
 FORCES = ("force", "torque")
 MOTIONS = ("position", "velocity", *FORCES)
 
@@ -14,8 +14,8 @@ class Number(NamedTuple):
     """A number of an event.
 
     field: as Webots spells it: x, y, z of a vector, a setting of a motor. value: NaN if it is not a
-    number. role: of a setting: COMMANDED, REFUSED or APPLIED. limits: the lowest and the highest
-    value, if both are set.
+    number. role: of a setting: COMMANDED, REFUSED or APPLIED; MEASURED: the value of a motor, which
+    has the field of a setting. limits: the lowest and the highest value, if both are set.
     """
 
     field: str
@@ -53,7 +53,7 @@ def of_value(event: Event) -> list[Number]:
     names = [*fields, *(f"[{place}]" for place in range(len(fields), len(values)))]
     units = [*units, *[""] * len(values)]
     return [
-        Number(name, number(one), unit)
+        Number(name, number(one), unit, MEASURED if name in MOTIONS else "")
         for name, one, unit in zip(names, values, units, strict=False)
     ]
 

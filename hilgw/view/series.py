@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from hilgw.events.kinds import name_of, numbers
-from hilgw.events.numbers import APPLIED, COMMANDED, Number, number as number
+from hilgw.events.numbers import APPLIED, COMMANDED, MEASURED, Number, number as number
 from hilgw.units import NS_PER_S
 
 Event = Mapping[str, Any]
@@ -108,7 +108,7 @@ def of_event(event: Event, values: Mapping[str, Event]) -> Iterator[Reading]:
 
 
 def _suffix(one: Number, is_one_of_many: bool) -> str:
-    if one.role:
+    if one.role not in ("", MEASURED):
         return f" {one.field} ({APPLIED if one.role == APPLIED else COMMANDED})"
     dot = "" if one.field.startswith("[") else "."
     return f"{dot}{one.field}" if is_one_of_many else ""

@@ -21,6 +21,7 @@ from hilgw.events.kinds import (
 )
 from hilgw.events.numbers import Number, mode_of, number, of_pose
 from hilgw.events.words import escape, frame_line, sent_on, span, way
+from hilgw.view.series import of_event
 from tests.view.samples import sample
 
 
@@ -35,6 +36,15 @@ def test_a_vector_has_the_names_and_the_units_of_its_numbers() -> None:
     assert names(sample("value", value=[1, 2], fields=["x"], units=[])) == ["x", "[1]"]
     assert names(sample("value", value=5, fields=[], units=["m"])) == ["[0] (m)"]
     assert words(sample("value", value="nan", fields=["range"], units=["m"])) == "nan m"
+
+
+def test_what_a_motor_measures_is_not_what_it_was_commanded() -> None:
+    measured = sample("value", value=0.5, fields=["velocity"], units=["rad/s"])
+    units = {"velocity": "rad/s"}
+    given = sample("command", outcome="sent", given={"velocity": 2.0}, applied={}, units=units)
+    assert names(measured) == ["velocity measured (rad/s)"]
+    assert names(given) == ["velocity (rad/s)"]
+    assert [one.name for one in of_event(measured, {})] == ["robot: device"]
 
 
 @pytest.mark.parametrize("text", ["", "two", None, [], 10**400])
