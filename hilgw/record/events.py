@@ -206,7 +206,7 @@ class BlockDecoder:
             # Simulated time has no other times.
             self._clock = event["mono_ns"] - time_ns, int(event["wall_s"] * 1e9) - time_ns
         mono_ns, wall_ns = self._clock
-        if not (0 <= block.time_ns < LAST_NS and 0 <= wall_ns + time_ns < LAST_NS):
+        if max(time_ns, block.time_ns) >= LAST_NS or not 0 <= wall_ns + time_ns < LAST_NS:
             raise self._foreign("has a time before 1970 or after 2262")
         event["mono_ns"], event["time_ns"] = mono_ns + time_ns, time_ns
         event["wall_s"] = (wall_ns + time_ns) / 1e9

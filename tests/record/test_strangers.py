@@ -21,9 +21,9 @@ def block(text: str, time_ns: int = 10**18) -> bytes:
     return encode_packet(EVENTS, time_ns, text.encode())
 
 
-def strange_file(folder: Path, *blocks: bytes) -> Path:
+def strange_file(folder: Path, *blocks: bytes, epoch_ns: int = 10**18) -> Path:
     run = {"configuration": UART, "arguments": ["--set", "medium.seed=3"]}
-    return recorded(folder / "a.pcapng", *blocks, epoch_ns=10**18, **run)
+    return recorded(folder / "a.pcapng", *blocks, epoch_ns=epoch_ns, **run)
 
 
 STATUS = MORE["status"]["status"]
@@ -70,12 +70,15 @@ def test_the_fault_is_named(
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize("time_ns", [10**18 + 2**63, 2**64 - 1])
+@pytest.mark.parametrize(
+    ("time_ns", "epoch_ns"),
+    [(10**18 + 2**63, 10**18), (2**64 - 1, 10**18), (100, 10 - 2**63)],
+)
 def test_a_time_that_no_clock_shows_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], time_ns: int
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], time_ns: int, epoch_ns: int
 ) -> None:
     note = block('{"event": "notice", "source": "a", "text": ""}', time_ns=time_ns)
-    path = strange_file(tmp_path, note)
+    path = strange_file(tmp_path, note, epoch_ns=epoch_ns)
     assert main(["show", str(path)]) == 1
     assert "has a time before 1970 or after 2262" in capsys.readouterr().err
 
