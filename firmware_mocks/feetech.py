@@ -181,6 +181,7 @@ class Bus(Adjustable[Settings]):
         self.servos = {number: Servo(number) for number in settings.ids}
         self._input = bytearray()
         self._moved_ns = 0
+        self._fit()
 
     def _fit(self) -> None:
         for number, address, value in self.settings.registers:

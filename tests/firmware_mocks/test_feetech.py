@@ -74,3 +74,10 @@ def test_errors_and_registers(name: str, value: str, status: int, torque: bool) 
     made.advance(10 * MS)
     assert made.servos[1].torque is torque
     assert asked(made, packet(1, 1), 20 * MS).split()[-2] == f"{status:02x}"
+
+
+def test_registers_are_there_from_the_start_as_a_host_of_mocks_resets_nothing() -> None:
+    made = create("bus", new_air(), {"ids": "1, 2", "registers": "1:18:28"})
+    assert asked(made, packet(1, 2, 18, 1), MS) == "ff ff 01 03 00 1c df"
+    with pytest.raises(ValueError, match="there is no servo 9"):
+        create("bus", new_air(), {"ids": "1, 2", "registers": "9:18:28"})
