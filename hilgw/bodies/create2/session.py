@@ -95,7 +95,7 @@ class Create2Session(WheeledSession):
         for device in self.devices:
             if device.name in encoders:
                 self._sources[device.index] = oi.SensorField(encoders[device.name])
-                self._odometers[device.index] = Odometer(0x10000, start=0)
+                self._odometers.setdefault(device.index, Odometer(0x10000, start=0))
             elif device.name in sensors:
                 sensor = sensors[device.name]
                 self._sources[device.index] = oi.SOURCES[sensor.packet]

@@ -374,7 +374,7 @@ class Sensors:
     def reset(self) -> None:
         for index, source in self._sources.items():
             if source.letter == sercom.ENCODERS:
-                self._odometers[index] = Odometer(0x10000, start=0)
+                self._odometers.setdefault(index, Odometer(0x10000, start=0))
         self._next_ns = dict.fromkeys(self._always_on, 0)
         self._periods_ns = dict.fromkeys(self._always_on, 0)
 

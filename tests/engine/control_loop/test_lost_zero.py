@@ -8,6 +8,7 @@ import pytest
 from hilgw.bodies.create2 import Create2Settings
 from hilgw.bodies.dynamixel import DynamixelSettings
 from hilgw.bodies.dynamixel.settings import ServoSettings
+from hilgw.bodies.epuck import EPuckSettings
 from hilgw.bodies.feetech import FeetechSettings
 from hilgw.bodies.feetech.settings import ServoSettings as FeetechServo
 from hilgw.control.events import MotorCommand, MotorField, SensorSwitch
@@ -228,10 +229,14 @@ def test_a_lease_and_a_start_armed_have_the_same_confirmation() -> None:
     assert robot.loop.safety.armed
 
 
-def test_the_wheels_of_a_create_go_on_from_where_they_were() -> None:
-    """Its encoders begin anew: the angle neither jumps nor keeps the robot from being armed."""
-    settings = Create2Settings(port="/dev/x", always_on=("left wheel sensor",))
-    robot = OnMock("create2", settings, **REAL).start()
+@pytest.mark.parametrize("unplugged", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "kinds"), [("create2", Create2Settings), ("epuck", EPuckSettings)]
+)
+def test_wheels_go_on_from_where_they_were(kind: str, kinds: Any, *, unplugged: bool) -> None:
+    """The encoders begin anew: the angle neither jumps nor keeps the robot from being armed."""
+    settings = kinds(port="/dev/x", always_on=("left wheel sensor",))
+    robot = OnMock(kind, settings, **REAL).start()
     for motor in robot.motors:
         command = MotorCommand(motor.index, MotorField.VELOCITY, 6.0)
         robot.loop.loop.events([command], robot.loop.scheduler.now())
@@ -240,13 +245,18 @@ def test_the_wheels_of_a_create_go_on_from_where_they_were() -> None:
     assert angle > 10
 
     def boot() -> None:
-        robot.mock.floor.left_mm = robot.mock.floor.right_mm = 0.0
+        if unplugged:
+            robot.loop.robot_leaves()
+            robot.run(100)
+        if kind == "create2":
+            robot.mock.floor.left_mm = robot.mock.floor.right_mm = 0.0
         robot.mock.reset(robot.loop.scheduler.now())
+        if unplugged:
+            robot.loop.body.attach(robot.loop.robot)  # type: ignore[arg-type]
 
     restarted(robot, boot)
-    assert dict(robot.loop.loop.statistics.named_values({}))["left wheel sensor"] == pytest.approx(
-        angle, abs=1
-    )
+    again = dict(robot.loop.loop.statistics.named_values({}))["left wheel sensor"]
+    assert again == pytest.approx(angle, abs=1)
     robot.loop.loop.arm()
 
 
