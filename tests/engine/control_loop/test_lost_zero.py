@@ -252,7 +252,7 @@ def test_wheels_go_on_from_where_they_were(kind: str, kinds: Any, *, unplugged: 
             robot.mock.floor.left_mm = robot.mock.floor.right_mm = 0.0
         robot.mock.reset(robot.loop.scheduler.now())
         if unplugged:
-            robot.loop.body.attach(robot.loop.robot)  # type: ignore[arg-type]
+            robot.loop.body.attach(robot.loop.robot)
 
     restarted(robot, boot)
     again = dict(robot.loop.loop.statistics.named_values({}))["left wheel sensor"]
