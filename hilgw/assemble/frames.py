@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from hilgw.adapters.base import Transmission
-from hilgw.config.load import given, load_text
+from hilgw.config.load import recorded
 from hilgw.engine.observer import Direction
 from hilgw.engine.station.frame_tap import FrameTap
 from hilgw.errors import AdapterError
@@ -22,15 +22,15 @@ from hilgw.record.script import CONNECTED
 
 
 def decoders_of(head: Mapping[str, Any], where: str) -> dict[str, StationDecoder]:
-    """Return the decoder of each station, by this head of a recording.
+    """Return the decoder of each station, by this head of a recording from any machine.
 
     Raises:
       HilgwError: the configuration in the head is invalid.
     """
-    loaded = load_text(str(head.get("configuration", "")), where, given(head))
+    config = recorded({**head, "config": where})
     return {
         name: StationDecoder(name, load(ADAPTERS, each.kind).session(each.settings, each.common))
-        for name, each in loaded.config.adapters.items()
+        for name, each in config.adapters.items()
     }
 
 

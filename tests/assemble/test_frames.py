@@ -19,6 +19,7 @@ from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.record.recording import Recording
 from hilgw.record.writer import Settings
 from tests.assemble.test_replays import InProcess
+from tests.view.samples import recorded as made
 
 Shown = tuple[str, str, str, str]
 
@@ -77,3 +78,17 @@ def test_frames_are_those_of_the_run(
     for station in {each[0] for each in live}:
         those = [[each for each in all if each[0] == station] for all in (shown, live)]
         assert those[0] == those[1]
+
+
+def test_frames_of_a_run_on_another_machine_need_no_file_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.pcapng"
+    robot = "robots: {a: {body: {kind: wc2ec, connect: 'tcp://127.0.0.1:1', simulated: true}, "
+    text = f"version: 1\n{robot}controller: {{kind: python, file: of_that_machine.py}}}}}}\n"
+    uart = "adapters: {uart0: {kind: uart, port: /dev/null, framing: cobs}}\n"
+    shown = {"event": "bytes", "part": "uart0", "direction": "received", "data": "026100"}
+    ports = [{"event": "port", "name": "uart0", "state": "up", "reason": ""}]
+    made(path, *ports, shown, configuration=text + uart)
+    assert main(["show", str(path), "uart0", "--frames"]) == 0
+    assert "<- 02 61 00" in capsys.readouterr().out
