@@ -99,8 +99,8 @@ class Loss(NamedTuple):
 class GatewayView(Cells):
     """The state of one gateway.
 
-    key: the key of its control socket. why: the reason of a state that is not up. message_ns: when
-    its last message came; status_ns: when the last `status` came. shown, left_out: events of each
+    key: the key of its control socket. pid: 0: of a recording. why: the reason of a state that is
+    not up. message_ns: when its last message came; status_ns: when the last `status` came. shown, left_out: events of each
     kind that came, and that the gateway left out; slow: events of any kind that it left out for a
     slow reader. traces: outcomes of packets, and frames. series: the series that pages plot, by
     name. wall_ns: offset of its times to those since 1970. restarts: how often a gateway of this
@@ -132,8 +132,11 @@ class GatewayView(Cells):
         return Path(self.config).stem or Path(self.key).name
 
     def state(self, now: int) -> str:
-        """Return UP, SILENT, GONE, or REFUSED: it cannot be read, as it is of another version."""
-        if self.ended != UP or now - self.message_ns <= SILENT_NS:
+        """Return UP, SILENT, GONE, or REFUSED: it cannot be read, as it is of another version.
+
+        A recording is never silent: it has no process.
+        """
+        if self.ended != UP or not self.pid or now - self.message_ns <= SILENT_NS:
             return self.ended
         return SILENT
 

@@ -18,7 +18,7 @@ from hilgw.record.pcapng import RecordingError
 from hilgw.record.writer import Files, Settings
 from hilgw.testing.sim import wait_until
 from hilgw.units import NS_PER_MS, NS_PER_S
-from hilgw.view.gateway import UP, GatewayView
+from hilgw.view.gateway import SILENT_NS, UP, GatewayView
 from hilgw.web import recorded
 from hilgw.web.pages import overview, recordings, robot
 from hilgw.web.pages.drawing import drawing_of
@@ -245,6 +245,15 @@ def test_it_plays_at_its_speed_and_begins_again_at_its_end(tmp_path: Path) -> No
     shown.follow()
     assert shown.now() == BEGIN
     same(view, live(BEGIN), BEGIN)
+
+
+def test_a_recording_that_plays_fast_is_not_silent(tmp_path: Path) -> None:
+    shown, view, clock = opened(made(tmp_path))
+    shown.follow()
+    shown.play(True, 16.0)
+    clock.now += 50 * NS_PER_MS  # between two looks at the file
+    assert shown.now() - view.message_ns > SILENT_NS
+    assert view.state(shown.now()) == UP
 
 
 def test_a_series_has_the_points_of_the_window_also_when_nothing_plays(tmp_path: Path) -> None:

@@ -137,6 +137,13 @@ def test_a_motor_that_was_stopped_stands_and_one_of_a_lost_body_is_unknown(
     assert [row[1], row[5]][: len(cells)] == cells
 
 
+def test_the_motors_of_a_gateway_that_is_gone_or_silent_are_unknown() -> None:
+    view = view_of(command(), arm=ROBOT)
+    assert shown(motors(view, "arm", NOW + 10 * NS_PER_S))[1] == "unknown: gateway silent"
+    view.end("gone", "")
+    assert shown(motors(view, "arm", NOW))[1] == "unknown: gateway gone"
+
+
 def test_the_head_shows_that_no_controller_runs() -> None:
     text = "no controller runs: the program ended with exit code 0"
     html = head(view_of(arm=ROBOT | {"controller": {"runs": False, "text": text}}), "arm", NOW)

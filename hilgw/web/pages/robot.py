@@ -184,15 +184,12 @@ def sensors(view: GatewayView, name: str, now: int) -> Markup:
 
 def motors(view: GatewayView, name: str, now: int) -> Markup:
     """Return HTML of what each motor does, shall do and was given."""
-    rows = [
-        (device, *_motor(view, event, age(now - event["mono_ns"])))
-        for device, event in _of(view, "command", name)
-    ]
+    rows = [(device, *_motor(view, event, now)) for device, event in _of(view, "command", name)]
     head = ("motor", "now", "mode", "target", "speed", "applied", "", "limits", "age", "outcome")
     return table("Motors", (*head, "other settings"), rows)
 
 
-def _motor(view: GatewayView, event: Event, old: str) -> tuple[object, ...]:
+def _motor(view: GatewayView, event: Event, now: int) -> tuple[object, ...]:
     mode, stop, limits = mode_of(event), view.stop_of(event), event["limits"]
     known, applied = {**event["applied"], **event["given"]}, event["applied"].get(mode)
     if stop is not None:
@@ -200,14 +197,14 @@ def _motor(view: GatewayView, event: Event, old: str) -> tuple[object, ...]:
     refused = event["reason"] and f"refused: {words(event['reason'])}"
     others = known.keys() - {"position", "velocity", mode}
     return (
-        _motion(view, event, mode, applied, stop),
+        _motion(view, event, mode, applied, stop, now),
         mode,
         _with_unit(event, mode, known.get(mode)),
         _with_unit(event, "velocity", known.get("velocity")) if mode == "position" else "",
         _with_unit(event, mode, applied),
         _bar(applied, limits.get(mode)),
         _between(limits.get(mode)),
-        old,
+        age(now - event["mono_ns"]),
         state(refused, "bad") if refused else words(event["outcome"]),
         ", ".join(f"{each} {_with_unit(event, each, known[each])}" for each in sorted(others)),
     )
@@ -219,14 +216,16 @@ def _with_unit(event: Event, setting: str, value: Any) -> str:
     )
 
 
-def _motion(view: GatewayView, event: Event, mode: str, applied: Any, stop: Event | None) -> Markup:
+def _motion(
+    view: GatewayView, event: Event, mode: str, applied: Any, stop: Event | None, now: int
+) -> Markup:
     """Return whether it moves, as far as what it was sent shows that.
 
     One that goes to a position stands still when it is there.
     """
-    port = view.newest["port"].get(view.port_of(event), {"state": "up"})
-    if port["state"] != "up":
-        return state(f"unknown: body {port['state']}", "bad")
+    body = view.newest["port"].get(view.port_of(event), {"state": UP})["state"]
+    if (current := view.state(now)) != UP or body != UP:
+        return state(f"unknown: {f'body {body}' if current == UP else f'gateway {current}'}", "bad")
     if stop is not None:
         return state(f"standing: {words(stop['reason'])}")
     if applied is None:
