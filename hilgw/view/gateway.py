@@ -100,11 +100,11 @@ class GatewayView(Cells):
     """The state of one gateway.
 
     key: the key of its control socket. pid: 0: of a recording. why: the reason of a state that is
-    not up. message_ns: when its last message came; status_ns: when the last `status` came. shown, left_out: events of each
-    kind that came, and that the gateway left out; slow: events of any kind that it left out for a
-    slow reader. traces: outcomes of packets, and frames. series: the series that pages plot, by
-    name. wall_ns: offset of its times to those since 1970. restarts: how often a gateway of this
-    configuration replaced one that was gone.
+    not up. message_ns: when its last message came; status_ns: when the last `status` came. shown,
+    left_out: events of each kind that came, and that the gateway left out; slow: events of any kind
+    that it left out for a slow reader. traces: outcomes of packets, and frames. series: the series
+    that pages plot, by name. wall_ns: offset of its times to those since 1970. restarts: how often
+    a gateway of this configuration replaced one that was gone.
     """
 
     key: str
