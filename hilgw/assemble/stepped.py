@@ -94,7 +94,6 @@ class SteppedAssembly:
         reason: RequestRefused,
         text: str,
     ) -> None:
-        """Count and show a peer that names no robot of this address; no robot reports it."""
         counts[reason] += 1
         self._gateway.reports[listening.where] = lambda: {"refused": dict(counts)}
         self._gateway.observer.refused(listening.where, reason, f"{peer}: {text}")
@@ -112,10 +111,6 @@ class SteppedAssembly:
     def _add_program(
         self, loop: ControlLoop, link: PeerLink[Any], kind: ProgramController, settings: Any
     ) -> str:
-        """Add a private server and the child, which starts when the server listens.
-
-        The child alone has the token of the server.
-        """
         gateway = self._gateway
         token = secrets.token_urlsafe()
         access = Access([("program", "drive", token)])

@@ -309,7 +309,6 @@ class Clients:
         self._stale.watch(client)
 
     def _finish(self, client: BridgeClient) -> None:
-        """Note that the client closed its sending direction; it may still expect an answer."""
         if client.finished:
             return
         client.end_opening()
@@ -341,7 +340,6 @@ class Clients:
     # --- clients that are gone, or idle -----------------------------------------------------------
 
     def _has_waiting(self, client: BridgeClient) -> bool:
-        """Return True if the device has not accepted all that this client has sent."""
         unread = client.ended and not client.finished and client in self._clients
         return unread or self.port.waiting_from(client) > 0
 

@@ -180,7 +180,6 @@ def _settings(args: argparse.Namespace) -> BridgeSettings:
 
 
 def _address(option: str, text: str) -> tuple[str, int]:
-    """Return HOST and PORT; raise UsageError also for an address that other hosts can reach."""
     import socket
 
     from hilgw.transports.tcp.address import is_loopback

@@ -297,8 +297,6 @@ def _changes(row: list[float]) -> list[float]:
 
 
 class _Correlation:
-    """The correlation coefficient of two rows, one moved against the other."""
-
     def __init__(self, first: list[float], second: list[float]) -> None:
         mean1, mean2 = math.fsum(first) / len(first), math.fsum(second) / len(second)
         self._first = [value - mean1 for value in first]

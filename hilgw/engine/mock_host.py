@@ -325,7 +325,6 @@ class MockHost:
                 hosted.connection.hang_up()
 
     def _catch_up(self) -> None:
-        """Run all deadlines up to now, one after the other, each at its own time."""
         now = self._scheduler.now()
         for _ in range(STEPS):
             due = self._next_deadline()
@@ -354,7 +353,6 @@ class MockHost:
         hosted.line = line
 
     def _follow_flow(self, hosted: _HostedMock) -> None:
-        """Stall the port while firmware with flow control holds its client off."""
         if not hosted.has_flow or hosted.whole.clear_to_send == hosted.clear_to_send:
             return
         hosted.clear_to_send = not hosted.clear_to_send

@@ -196,7 +196,6 @@ class AttachedPort(ObservedPort):
         return self.supervised.identity
 
     def _may_restart(self, error: HilgwError) -> bool:
-        """Return whether the port opens again; enter FAILED when its session raised too often."""
         if self._faults <= FAULTS_ALLOWED:
             return True
         self._enter(State.FAILED, f"{error}; given up after {FAULTS_ALLOWED} restarts")

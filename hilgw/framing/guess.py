@@ -85,7 +85,6 @@ def _has_xbee_frame(data: bytes) -> bool:
 
 
 def _is_text(data: bytes) -> bool:
-    """Return whether nearly all of it is readable: ASCII or UTF-8."""
     text = data.decode("utf-8", "ignore").translate(dict.fromkeys(b"\t\r\n\x1b", " "))
     readable = "".join(filter(str.isprintable, text))
     return len(readable.encode()) >= _TEXT_SHARE * len(data)

@@ -69,7 +69,6 @@ class LineSplitter:
         return lines
 
     def _bounded(self, line: bytes) -> bytes:
-        """Return the line, or the kept part of one that is too long."""
         if self._keeps_tail:
             return line[-self._longest :]
         if not self._is_cut and len(line) <= self._longest:

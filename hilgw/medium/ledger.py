@@ -33,8 +33,6 @@ C = TypeVar("C")
 
 
 class _QueueCount:
-    """Counts of the packets or copies that enter one queue. queued: those in it now."""
-
     def __init__(self, name: str) -> None:
         self.name = name
         self.queued: Callable[[], int] = int  # 0 until it is set
@@ -210,8 +208,6 @@ class StationCount(_QueueCount):
 
 
 class _ByName(dict[str, C]):
-    """Counts by name, made when they are first asked for."""
-
     def __init__(self, make: Callable[[str], C]) -> None:
         super().__init__()
         self._make = make

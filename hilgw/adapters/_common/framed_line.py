@@ -253,8 +253,6 @@ class FramedLineSession(FramedLine):
 
 
 class _Echoes:
-    """Packets just sent, in order, whose local echo has not been received yet."""
-
     def __init__(self) -> None:
         self._expected: deque[tuple[bytes, int]] = deque(maxlen=ECHOES)
 

@@ -105,7 +105,6 @@ class ModuleSession(ABC, Generic[ModuleT]):
         """Return Ready and its consequences, after the handshake has found this module."""
 
     def _refuse_outstanding(self, reason: str) -> list[Event]:
-        """Refuse each packet that waits for an answer."""
         return []
 
     def open(self, now: int) -> list[Event]:
@@ -127,7 +126,6 @@ class ModuleSession(ABC, Generic[ModuleT]):
         return self._after_dialogue(self._dialogue.start(now), now)
 
     def _restart(self, reason: str, lost_by: str, now: int) -> list[Event]:
-        """Begin again: the module restarted, or its answers are out of step."""
         events = self._refuse_outstanding(lost_by)
         if self._ready:
             events.append(NotReady(reason))

@@ -195,7 +195,6 @@ def _require_values(wanted: dict[str, int], values: dict[str, int]) -> None:
 
 
 def _verify_held(settings: Hc12Settings, common: StationSettings) -> LineScript[Event, Hc12Module]:
-    """Read and compare while SET is held low by hand, and wait until it is released."""
     match = yield AskLine(b"AT", _OK, timeout_s=ANSWER_S, tries=TRIES)
     if match is None:
         yield Notice("no answer in command mode (is SET low?): " + _unverified(settings, common))

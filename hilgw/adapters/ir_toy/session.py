@@ -176,7 +176,6 @@ class IrToySession:
         return traits.period_us * (self._sends + 1) + again_us
 
     def _not_before(self, burst: Burst, now: int) -> int:
-        """Return when this burst may begin: after the last one, and not while a code comes in."""
         due = self._after_last(burst)
         busy_until = self._receiver.busy_until()
         if busy_until is None or busy_until <= now:

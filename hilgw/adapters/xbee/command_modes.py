@@ -135,7 +135,6 @@ class ApiCommands(Commands):
             )
 
     def _probe_command_mode(self) -> Script[None]:
-        """Try a module in transparent mode, after no answer to API frames."""
         yield Pause(GUARD_S)
         ok = yield AskLine(b"+++", _OK, timeout_s=COMMAND_OK_S)
         if ok is None:
@@ -180,7 +179,6 @@ class TextCommands(Commands):
             raise _api_mode_error(mode) if mode in (1, 2) else self._wrong_mode(mode)
 
     def _probe_frames(self) -> Script[None]:
-        """Try a module in API mode without command mode, after no answer to +++."""
         answer = yield AskAt("AP", timeout_s=FIND_TIMEOUT_S, tries=TRIES)
         if not isinstance(answer, AtResponse):
             raise self._no_answer()

@@ -23,8 +23,6 @@ from hilgw.protocols.webots.robot_messages import (
 
 
 class _Input(Sampled):
-    """An input that is enabled if made with a period other than 0. command: sets the period."""
-
     command: ClassVar[type[KeyboardSamplingPeriod | MouseSamplingPeriod | JoystickSamplingPeriod]]
     _period = 0
 

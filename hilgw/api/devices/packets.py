@@ -19,8 +19,6 @@ Message = bytes | bytearray | memoryview | str | list[Any] | tuple[Any, ...]
 
 
 class _Radio(Device):
-    """A device with a channel."""
-
     CHANNEL_BROADCAST = -1
     function: ClassVar[str]
     _state: EmitterState | ReceiverState

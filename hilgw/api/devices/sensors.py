@@ -18,8 +18,6 @@ class _Scalar(Sensor):
 
 
 class _Vector(Sensor):
-    """A sensor that reports several numbers."""
-
     def getValues(self) -> list[float]:
         return self._vector("get_values")
 
@@ -27,8 +25,6 @@ class _Vector(Sensor):
 
 
 class _Mapped(Sensor):
-    """A sensor with a lookup table."""
-
     def getLookupTable(self) -> list[float]:
         """Return the rows, one after the other: value, response, noise."""
         return [number for row in self._configured("lookupTable", ()) for number in row]

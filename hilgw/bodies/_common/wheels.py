@@ -112,6 +112,5 @@ class WheeledSession(RobotSession):
         return earliest(*(wheel.next_deadline() for wheel in self._wheels.values()))
 
     def _speed_up(self, now: int) -> bool:
-        """Change the velocities on their way to the commanded ones; return whether one changed."""
         changed = [wheel.expire(now) for wheel in self._wheels.values()]
         return any(value is not None for value in changed)

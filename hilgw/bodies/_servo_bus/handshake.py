@@ -78,7 +78,6 @@ class Handshake(Dialogue[Transaction | ProtocolFailure, ServoAnswer, None]):
         self._put(self.answer(status, now))
 
     def _put(self, events: list[Transaction | ProtocolFailure]) -> None:
-        """Put the requests before all others that wait."""
         for event in reversed(events):
             if isinstance(event, Transaction):
                 self._bus.add(event, first=True)

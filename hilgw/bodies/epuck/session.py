@@ -269,7 +269,6 @@ class EPuckSession(WheeledSession):
         )
 
     def _missed(self, now: int) -> list[Event]:
-        """Count an exchange without a valid answer, and resynchronise or give up."""
         self.counts["misses"] += 1
         if self._phase is Phase.CHECK:
             return [Notice("no answer to a binary request"), *self._begin(now)]
@@ -279,7 +278,6 @@ class EPuckSession(WheeledSession):
         return self._resync(now, has_missed=True)
 
     def _resync(self, now: int, *, has_missed: bool = False) -> list[Event]:
-        """Synchronise with the robot again; what it should do now is set again."""
         self.counts["resyncs"] += 1
         self._sent = self._speeds()
         self._unasked = b""

@@ -76,7 +76,6 @@ def _patterns(settings: TextBodySettings) -> Iterator[Problem]:
 
 
 def _texts(settings: TextBodySettings) -> Iterator[Problem]:
-    """Check what is sent: bytes, without a line end inside."""
     sent = [(f"setup.{at}.send", step.send) for at, step in enumerate(settings.setup)]
     sent += [(f"{path}.send", line.send) for path, line in _lines(settings)]
     sent += [(f"motors.{name}.text", motor.text) for name, motor in settings.motors.items()]

@@ -383,7 +383,6 @@ class LineTraffic:
         return lines
 
     def _asked_requests(self) -> list[RequestLine]:
-        """Return the requests with an enabled sensor whose last answer is not awaited."""
         return [each for each in self._requests.asked() if not self._awaits(each)]
 
     def _left(self, subject: object, data: bytes, now: int) -> list[Event]:

@@ -217,7 +217,6 @@ class Wc2ecBodySession(MotorSession):
         *,
         extension: bool = False,
     ) -> list[Event]:
-        """Write the message that `make` returns for the device and its type byte, or refuse."""
         device = self._find(index, now)
         if isinstance(device, Refusal):
             return self._answer(index, device)

@@ -225,7 +225,6 @@ class WebotsBodySession(MotorSession):
         self._ask(step_ms, [*self._robot.waiting.take(), *packets], events)
 
     def _ask(self, step_ms: int, commands: Iterable[codec.Command], events: list[Event]) -> None:
-        """Return the next request, and the report of a stop that leaves with it."""
         events.append(self._request(step_ms, commands))
         if self._is_stopping:
             events.append(StopSent())
@@ -235,7 +234,6 @@ class WebotsBodySession(MotorSession):
         return Write(encode_request(step_ms, self._robot.codec.encode_commands(commands)))
 
     def _end(self, text: str, where: str = "", fix: str = "") -> list[Event]:
-        """End the session of a simulator or world that is gone; the supervisor connects anew."""
         was_up = self._state in (_State.RUNNING, _State.GOODBYE)
         greeted = self._state is not _State.HELLO
         self._discard()

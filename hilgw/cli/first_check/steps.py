@@ -167,7 +167,6 @@ class FirstCheck:
             result.fail(f"a command was refused: {', '.join(more).replace('_', ' ')}")
 
     def _go_on(self, result: Result, seconds: float = 0) -> bool:
-        """Step for this long; return False, and fail the step, on a key or a lost robot."""
         end = self._robot.now() + seconds
         while self._robot.now() < end:
             if self._person.pressed():
@@ -179,7 +178,6 @@ class FirstCheck:
         return True
 
     def _stands_still(self, motor: CheckedMotor, velocity: float, result: Result) -> None:
-        """Check that the motor's sensor, if it has one, does not change any more after a stop."""
         robot, began = self._robot, self._robot.now()
         since, reference = began, robot.position(motor)
         while reference is not None and robot.now() - since < STILL_S:
@@ -221,7 +219,6 @@ class FirstCheck:
     # --- what is tested while a motor moves ---------------------------------------------------
 
     def _freeze(self, result: Result) -> None:
-        """Freeze the gateway until a key wakes it: then it stops the robot itself."""
         robot = self._robot
         before = robot.link()
         robot.freeze()
@@ -235,7 +232,6 @@ class FirstCheck:
         self._is_back_disarmed(result)
 
     def _unplug(self, motor: CheckedMotor, result: Result) -> None:
-        """Find out whether the robot drives on alone, which is a fault where it has a watchdog."""
         robot, person = self._robot, self._person
         before = robot.link()
         person.show("pull the cable now")

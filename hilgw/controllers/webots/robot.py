@@ -298,7 +298,6 @@ class RobotState:
         return events
 
     def _remote(self, on: bool) -> list[Event]:
-        """Stop this robot in remote mode, in which a plug-in moves another robot."""
         self.is_remote = on
         if not on:
             return [Notice("the controller drives this robot again", once=False)]

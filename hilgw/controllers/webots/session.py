@@ -466,7 +466,6 @@ class WebotsControllerSession:
             events.append(self._write(0, [Quit()]))
 
     def _fail(self, error: ProtocolError) -> list[Event]:
-        """Send QUIT and close the connection: the stream cannot be decoded."""
         self.counts["failures"] += 1
         last_bytes = self.quit()
         self._state = _State.LEFT

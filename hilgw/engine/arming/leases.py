@@ -94,7 +94,6 @@ class Lease:
             self.end(StopReason.LEASE_EXPIRED)
 
     def _look(self) -> None:
-        """End the lease when its time is over, or one of its robots was disarmed."""
         if self.ended is not None:
             return
         if self._end_ns is not None and self._clock.now() >= self._end_ns:

@@ -273,7 +273,6 @@ class LookServer:
             raise TimeoutError  # it reads neither its events nor its answers
 
     def _texts(self, answer: Any) -> Iterator[bytes]:
-        """Yield the line of an answer, which names its gateway, part by part."""
         keys = answer if isinstance(answer, dict) else {"ok": True, **keys_of(answer)}
         config = {"config": self._config} if self._config else {}
         yield from map(str.encode, texts({**keys, "version": VERSION, **config}.items()))

@@ -83,7 +83,6 @@ class Restarts:
         return Verdict(BACKOFF_S[min(self._failures, len(BACKOFF_S)) - 1])
 
     def _stays_down(self, code: int) -> Verdict | None:
-        """Return the verdict of an end after which it does not start again; else None."""
         if self._dismissed:
             if not self._latches:
                 return Verdict(None, "stays down: the body is real, with `latch: false`", _AGAIN)

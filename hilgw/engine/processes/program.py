@@ -65,8 +65,6 @@ def create(
 
 
 class _Shown(Observer):
-    """Reports of the child. line: gets each line that the program prints."""
-
     def __init__(
         self, notify: Callable[[str, str], object], line: Callable[[str, str], object]
     ) -> None:

@@ -72,7 +72,6 @@ class ProxyServer(ObservedPort):
             self._enter(State.CLOSED, "")
 
     async def _stop(self) -> None:
-        """Send QUIT to every controller; slow ones find it in their socket."""
         open_ones = list(self._connections)
         for connection in open_ones:
             connection.quit(PeerError("the gateway ends"))

@@ -343,7 +343,6 @@ class Recorder(PlainEvents):
         await self.process.stop()
 
     def _put_clock(self) -> None:
-        """Record once a second the other times of an instant, and what no event has."""
         now = self._clock.now()
         self._put((CLOCK, self._now(), now, time.time()))
         self._put_held()

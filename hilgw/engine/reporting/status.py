@@ -57,7 +57,6 @@ def make_in_turns(steps: StatusSteps, then: Callable[[Status], None]) -> None:
 
 
 def _changing(gateway: Gateway) -> dict[str, Any]:
-    """Return what changes, in parts: memory, ports, robots and so on."""
     loops, now_s = gateway.control_loops, ns_to_s(gateway.timer.now())
     clocks = (each for name in loops for each in loops[name].clocks_s().items())
     return {

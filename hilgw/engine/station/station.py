@@ -338,7 +338,6 @@ class Station:
                 self.statistics.refuse(lost, "not delivered")
 
     def _write(self, data: bytes, now: int) -> bool:
-        """Write the bytes; return whether the port took them."""
         if self._transport is None:
             return False
         try:

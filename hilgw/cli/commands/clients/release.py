@@ -112,7 +112,6 @@ def _use(words: list[str], path: str) -> int:
 
 
 def _outcome(name: str, ports: Callable[[], dict[str, Any]]) -> str:
-    """Wait some seconds for the port to be up again, and describe what happened."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ends this wait only
     start_s, port, state = time.monotonic(), {"reason": "the gateway does not answer"}, ""
     with suppress(PeerError):

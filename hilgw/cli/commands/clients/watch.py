@@ -166,7 +166,6 @@ def _capture(out: BinaryIO) -> Callable[[dict[str, Any]], None]:
 
 
 def _check_framed(gateway: Gateway, names: list[str]) -> None:
-    """Raise HilgwError for names that exist but have no frames: nothing would ever come."""
     from hilgw.protocols.gateway.requests import Find
 
     known, framed = (gateway.ask(Find(kind, names)).found for kind in ("part", "hardware station"))

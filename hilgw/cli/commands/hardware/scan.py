@@ -128,7 +128,6 @@ def _progress(text: str) -> None:
 
 
 def _ports(named: list[str]) -> list[tuple[str, tuple[int, int] | None]]:
-    """Return paths with USB ids, each device once; without names, all ports that are not open."""
     from hilgw.transports.serial import tty
     from hilgw.transports.serial.port import list_ports
 

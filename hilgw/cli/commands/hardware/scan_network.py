@@ -123,7 +123,6 @@ def _config(args: argparse.Namespace, file: str | None) -> FederationConfig:
 
 
 def _asked(args: argparse.Namespace) -> list[Found]:
-    """Ask the gateways of this user, each directly; then the others that they see."""
     from hilgw.cli.commands.clients.status import statuses
 
     ends = [each for each in statuses(args) if "federation" in each]
