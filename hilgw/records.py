@@ -3,8 +3,6 @@
 `dataclasses` compiles each method of each class, which was a third of a start.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, dataclass_transform

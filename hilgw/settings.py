@@ -4,8 +4,6 @@ Validation, the JSON Schema, `hilgw adapters`, the generated documentation and t
 are made from these declarations, so each setting is described once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, field
 from typing import Any, TypedDict, Unpack
@@ -76,7 +74,7 @@ class MockSpec:
             kept = {key: self.parameters[key] for key in PROGRAM_KEYS if key in self.parameters}
             object.__setattr__(self, "parameters", kept)
 
-    def on_line(self, baudRate: int) -> MockSpec:
+    def on_line(self, baudRate: int) -> "MockSpec":
         """Return the mock for a line of this rate; only a `program` needs it as a parameter."""
         if self.name != PROGRAM:
             return self

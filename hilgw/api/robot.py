@@ -1,7 +1,5 @@
 """The robot of this process."""
 
-from __future__ import annotations
-
 import os
 import sys
 from typing import Any, ClassVar
@@ -111,7 +109,7 @@ class Robot(OldNames):
     EVENT_MOUSE_CLICK, EVENT_MOUSE_MOVE, EVENT_KEYBOARD = 1, 2, 4
     EVENT_JOYSTICK_BUTTON, EVENT_JOYSTICK_AXIS, EVENT_JOYSTICK_POV = 8, 16, 32
     MODE_SIMULATION, MODE_CROSS_COMPILATION, MODE_REMOTE_CONTROL = range(3)
-    created: ClassVar[Robot | None] = None
+    created: ClassVar["Robot | None"] = None
 
     devices: dict[str, Any]
     keyboard: Keyboard

@@ -4,8 +4,6 @@ A session of each station, of the recorded configuration, gets the input of its 
 received bytes, the packets, the time. Its own output is ignored: that is in the recording.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -21,7 +19,7 @@ from hilgw.record.events import TIMES
 from hilgw.record.script import CONNECTED
 
 
-def decoders_of(head: Mapping[str, Any], where: str) -> dict[str, StationDecoder]:
+def decoders_of(head: Mapping[str, Any], where: str) -> "dict[str, StationDecoder]":
     """Return the decoder of each station, by this head of a recording from any machine.
 
     Raises:
@@ -35,7 +33,7 @@ def decoders_of(head: Mapping[str, Any], where: str) -> dict[str, StationDecoder
 
 
 def with_frames(
-    events: Iterable[dict[str, Any]], decoders: Mapping[str, StationDecoder]
+    events: Iterable[dict[str, Any]], decoders: "Mapping[str, StationDecoder]"
 ) -> Iterator[dict[str, Any]]:
     """Yield these events, from the start on, each followed by its frames."""
     for event in events:

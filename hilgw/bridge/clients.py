@@ -1,7 +1,5 @@
 """The TCP clients of a bridge: all receive, one writes, and a slow one does not stop the others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
@@ -46,7 +44,7 @@ REFUSED_QUIET_NS = 1_000_000_000  # between two messages about refused clients
 class BridgeClient:
     """A connection."""
 
-    def __init__(self, stream: Transport, peer: str, clients: Clients, *, telnet: bool) -> None:
+    def __init__(self, stream: Transport, peer: str, clients: "Clients", *, telnet: bool) -> None:
         self.stream = stream
         self.peer = peer
         self.writes = False

@@ -1,7 +1,5 @@
 """The options of `hilgw run`, declared once, and the text of `hilgw --help`: without a parser."""
 
-from __future__ import annotations
-
 from hilgw.cli.groups import EVERYDAY, GROUPS
 
 TYPE_CHECKING = False
@@ -47,7 +45,7 @@ EVERYDAY_OPTIONS = ("-c --config", "--backend", "--duration", "--arm", "--report
 WITH_VALUE = {name for names, metavar, _ in RUN if metavar for name in names.split()}
 
 
-def options_of_run(options: tuple[tuple[str, str, str], ...], **kinds: Any) -> list[Option]:
+def options_of_run(options: tuple[tuple[str, str, str], ...], **kinds: "Any") -> "list[Option]":
     """Return these options, without defaults, because they may precede or follow the command.
 
     `kinds` has the type of the value of an option, by its name.

@@ -1,7 +1,5 @@
 """A gateway as a service of systemd: what it reports to the service manager (sd_notify(3))."""
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import MutableMapping
@@ -23,7 +21,7 @@ class Service:
     time.
     """
 
-    def __init__(self, environment: MutableMapping[str, str], clock: Scheduler) -> None:
+    def __init__(self, environment: MutableMapping[str, str], clock: "Scheduler") -> None:
         path = environment.pop("NOTIFY_SOCKET", "")
         self._address = f"\0{path[1:]}" if path.startswith("@") else path
         pid = environment.pop("WATCHDOG_PID", str(os.getpid()))

@@ -3,8 +3,6 @@
 Imports nothing slow: it is imported before everything else.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -5,8 +5,6 @@ control loop passes each on to the other. `index` is the index of a device in th
 reports the event. Events carry no times.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from hilgw.devices.kinds import Device, Refusal, Value
@@ -87,7 +85,7 @@ class StopSent:
     """
 
     reason: StopReason | None = None
-    commands: tuple[Command, ...] = ()
+    commands: "tuple[Command, ...]" = ()
 
 
 @record

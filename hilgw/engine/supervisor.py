@@ -7,8 +7,6 @@ ends the gateway. Otherwise the supervisor always reconnects, and leaves a wrong
 its port goes away. A port that is lent to another program it leaves alone until it is back.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 from abc import ABC, abstractmethod
@@ -59,7 +57,7 @@ class PortListener:
     program: the peer, where hilgw starts it. passed: what its user reads and writes.
     """
 
-    program: Child | None = None
+    program: "Child | None" = None
     passed = Passed()  # of none
 
     @property

@@ -1,7 +1,5 @@
 """Samples of Zenoh's threads for the event loop: in order, from a bounded queue."""
 
-from __future__ import annotations
-
 import asyncio
 import ctypes
 import os

@@ -1,7 +1,5 @@
 """Another gateway of the federation: its state, the streams to and from it, its clock."""
 
-from __future__ import annotations
-
 from collections import Counter, deque
 from collections.abc import Mapping
 from itertools import islice
@@ -76,11 +74,11 @@ class Member:
         self.round_trip_ns: int | None = None
         self._clocks: deque[tuple[int, int]] = deque(maxlen=CLOCK_SAMPLES)
 
-    def out(self, type: str) -> OutStream:
+    def out(self, type: str) -> "OutStream":
         """Return the stream of this type to it."""
         return self.outgoing.setdefault(type, OutStream())
 
-    def into(self, type: str) -> InStream:
+    def into(self, type: str) -> "InStream":
         """Return the stream of this type from it."""
         return self.incoming.setdefault(type, InStream())
 

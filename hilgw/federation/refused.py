@@ -1,7 +1,5 @@
 """The reason why TLS refuses a connection to another gateway; Zenoh does not report it."""
 
-from __future__ import annotations
-
 import socket
 import ssl
 from contextlib import suppress
@@ -14,7 +12,7 @@ TLS = "tls/"  # begins an endpoint
 WAIT_S = 1.0  # also for the alert with which TLS 1.3 refuses a client after the handshake
 
 
-def refusal(config: FederationConfig) -> str:
+def refusal(config: "FederationConfig") -> str:
     """Return why TLS refuses a connection between this gateway and others.
 
     An end that connects finds the cause; one that listens finds the faults of its own certificate,

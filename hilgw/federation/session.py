@@ -5,8 +5,6 @@ bounded queue; the event loop gives way to it for some milliseconds, and never w
 event loop sends a lone packet itself, which Zenoh holds for 1 ms at most.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
@@ -45,7 +43,7 @@ OnReply = Callable[[bytes | None, int, int], None]
 class Query:
     """A query of another session. received_ns: monotonic time of its arrival."""
 
-    def __init__(self, session: ZenohSession, query: zenoh.Query) -> None:
+    def __init__(self, session: "ZenohSession", query: zenoh.Query) -> None:
         self.received_ns = monotonic_ns()
         self.payload = b"" if query.payload is None else query.payload.to_bytes()
         self._session = session

@@ -16,8 +16,6 @@ time it was sent i64 (ns of the sender's clock), and for each gateway that the p
 u64 and the number of the packet in the stream to it u64.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -224,7 +222,7 @@ def decode_trailer(data: bytes, own: int) -> tuple[int, int, int | None]:
     return sender, sent_ns, None
 
 
-def pose_of(message: Head | PoseMessage) -> Pose | None:
+def pose_of(message: "Head | PoseMessage") -> Pose | None:
     """Return the pose in a message; None if unknown, or raise ConfigError."""
     if message.position is None:
         return None

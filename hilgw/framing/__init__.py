@@ -1,7 +1,5 @@
 """Framings by name: packets on a byte stream. docs/framing.md describes each of them."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 from hilgw import plugins
@@ -29,7 +27,7 @@ SHORT_NAMES = (
 )
 
 
-def create(spec: Any) -> Framing:
+def create(spec: Any) -> "Framing":
     """Create a framing from a short name ("cobs-crc16", "gap:20ms") or a framing's settings.
 
     Raises:
@@ -59,6 +57,6 @@ def _unknown(name: str) -> ConfigError:
     return ConfigError(f"unknown framing '{name}'", fix=fix)
 
 
-def _framing_class(kind: str) -> FramingClass:
+def _framing_class(kind: str) -> "FramingClass":
     framing: FramingClass = plugins.load(plugins.FRAMINGS, kind)
     return framing

@@ -3,8 +3,6 @@
 A packet costs nothing for listeners on other channels and little for those far out of range.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter
@@ -163,7 +161,7 @@ class Listeners:
             return NotReceivedReason.NO_LISTENER
         return NotReceivedReason.CHANNEL
 
-    def _listening(self, packet: Packet) -> list[Bucket]:
+    def _listening(self, packet: Packet) -> "list[Bucket]":
         tuned = self._buckets.get((packet.type, packet.channel))
         if packet.channel == _EVERYONE:
             return [tuned] if tuned else []

@@ -1,7 +1,5 @@
 """Webots' rules for the listeners that receive a packet, and for the signal of each copy."""
 
-from __future__ import annotations
-
 import math
 
 from hilgw.medium.listeners import Listener
@@ -21,7 +19,7 @@ class OutOfRange(str):
     limit: float
 
     @classmethod
-    def of(cls, limit: float, distance: float) -> OutOfRange:
+    def of(cls, limit: float, distance: float) -> "OutOfRange":
         reason = cls(NotReceivedReason.RANGE.value)
         reason.limit, reason.distance = limit, distance
         return reason

@@ -6,8 +6,6 @@ RFC 856 (binary), RFC 1143 (negotiation without loops) and RFC 2217 (COM port co
 passes as it is; binary transmission is requested, and a peer that refuses it gets the same bytes.
 """
 
-from __future__ import annotations
-
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -120,7 +118,7 @@ class ModemBits:
     ri: bool
     cd: bool
 
-    def changes(self, before: ModemBits | None) -> int:
+    def changes(self, before: "ModemBits | None") -> int:
         """Return the octet: states in the upper half, changes in the lower.
 
         RI: its trailing edge.

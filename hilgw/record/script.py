@@ -1,7 +1,5 @@
 """The steps on each line of a recording, in the order in which a replay plays them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum, auto
@@ -62,7 +60,7 @@ class Script:
     end_ns: int
     ended_ns: int = NEVER_NS
 
-    def at(self, from_s: float) -> Script:
+    def at(self, from_s: float) -> "Script":
         """Return the script from this time on, after the steps up to the first `up`.
 
         A module is set up when its port opens.

@@ -1,7 +1,5 @@
 """The actions of hilgw and its programs in a run, without times, for assertions. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,7 +17,7 @@ class Story:
     parts: the parts that it plays.
     """
 
-    def __init__(self, recorded: Story | None = None) -> None:
+    def __init__(self, recorded: "Story | None" = None) -> None:
         self.packets: dict[str, list[bytes]] = {}
         self.commands: dict[str, list[str]] = {}
         self.departures: dict[str, list[str]] = {}

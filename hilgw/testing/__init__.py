@@ -3,8 +3,6 @@
 Imports are lazy, because pytest loads the plugin in each run.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:

@@ -3,8 +3,6 @@
 Time goes from deadline to deadline, so that seconds take milliseconds, and each run is the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -24,7 +22,7 @@ class Side:
     both ends write is lost.
     """
 
-    def __init__(self, world: CoSimulation, session: Any = None, mock: Any = None) -> None:
+    def __init__(self, world: "CoSimulation", session: Any = None, mock: Any = None) -> None:
         self.world = world
         self.session = session
         self.mock = mock

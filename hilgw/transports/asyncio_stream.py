@@ -1,7 +1,5 @@
 """Bytes over a transport of asyncio or pyserial-asyncio, where descriptors cannot be watched."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from typing import Any
@@ -30,7 +28,7 @@ class AsyncioStream(Transport, asyncio.Protocol):
         closes_later: bool = False,
         end: str = "the device hung up",
         describe: Callable[[OSError], str] = describe_loss,
-        on_made: Callable[[AsyncioStream], None] | None = None,
+        on_made: "Callable[[AsyncioStream], None] | None" = None,
     ) -> None:
         super().__init__(name)
         self.on_closed: Callable[[], object] | None = None

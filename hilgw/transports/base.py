@@ -3,8 +3,6 @@
 It has no knowledge of any protocol.
 """
 
-from __future__ import annotations
-
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable

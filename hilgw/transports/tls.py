@@ -4,8 +4,6 @@ The peer's records pass through an `ssl.SSLObject`; the stream below moves the b
 limits. RFC 8446, section 6.1: a close_notify ends the stream.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import Callable
@@ -34,7 +32,7 @@ class TlsStream(Transport):
         self,
         inner: Transport,
         context: ssl.SSLContext,
-        on_ready: Callable[[TlsStream], None],
+        on_ready: "Callable[[TlsStream], None]",
         on_failed: Callable[[PortError], None] = lambda error: None,
         *,
         server_hostname: str | None = None,

@@ -1,7 +1,5 @@
 """Time to act: at whichever deadline comes first."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,7 +13,7 @@ class Wakeup:
 
     __slots__ = ("_callback", "_handle", "_scheduler", "at")
 
-    def __init__(self, scheduler: Scheduler, callback: Callable[[int], None]) -> None:
+    def __init__(self, scheduler: "Scheduler", callback: "Callable[[int], None]") -> None:
         self.at: int | None = None  # ns
         self._callback = callback
         self._handle: Handle | None = None

@@ -1,7 +1,5 @@
 """`hilgw web`: the page, in a browser."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path
@@ -86,7 +84,7 @@ def run(args: argparse.Namespace) -> None:
     )
 
 
-def _recorded(path: Path) -> Recorded:
+def _recorded(path: Path) -> "Recorded":
     from hilgw.assemble.frames import decoders_of, with_frames
     from hilgw.record.recording import Recording
     from hilgw.web.recorded import Recorded

@@ -1,7 +1,5 @@
 """Serves the pages with NiceGUI, until a signal ends it."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import secrets
@@ -137,7 +135,7 @@ def _listening(settings: WebSettings) -> Iterator[tuple[bool, socket.socket, soc
         yield local, sockets[0], sockets[1]
 
 
-def _pages(site: Site) -> ASGIApp:
+def _pages(site: Site) -> "ASGIApp":
     from fastapi import FastAPI
     from nicegui import ui
 

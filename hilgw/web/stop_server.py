@@ -4,8 +4,6 @@ No slow client keeps others from it: a connection has REQUEST_S for its request,
 than MOST takes the place of the oldest whose request has not come.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -38,7 +36,7 @@ START_S, SILENT_S = 30.0, 3.0  # without a beat: of a process that starts, of on
 class Handler(BaseHTTPRequestHandler):
     """A connection: a request and its answer."""
 
-    server: StopServer
+    server: "StopServer"
     timeout = REQUEST_S
     protocol_version = "HTTP/1.0"
 

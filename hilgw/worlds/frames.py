@@ -1,7 +1,5 @@
 """Frames of nested nodes: translation, rotation and scale, as Webots composes them."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -27,7 +25,7 @@ class Frame:
     turn: Rows = _SAME
     scale: Vector = (1.0, 1.0, 1.0)
 
-    def child(self, translation: Vector, rotation: Rotation, scale: Vector) -> Frame:
+    def child(self, translation: Vector, rotation: Rotation, scale: Vector) -> "Frame":
         """Return the frame of a node in this one."""
         turn = _turn(rotation)
         x, y, z = _apply(self.linear, translation)
@@ -41,7 +39,7 @@ class Frame:
             (self.scale[0] * sx, self.scale[1] * sy, self.scale[2] * sz),
         )
 
-    def seen_from(self, other: Frame) -> tuple[Vector, Rotation]:
+    def seen_from(self, other: "Frame") -> tuple[Vector, Rotation]:
         """Return position and rotation of this frame in the rotated, unscaled frame of `other`."""
         x, y, z = (mine - its for mine, its in zip(self.position, other.position, strict=True))
         back = _transposed(other.turn)

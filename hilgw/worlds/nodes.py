@@ -1,7 +1,5 @@
 """The contents of a world file: nodes with fields, as written."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 
@@ -17,7 +15,7 @@ class WorldNode:
     kind: str
     line: int
     label: str = ""
-    fields: dict[str, list[Value]] = field(default_factory=dict)
+    fields: "dict[str, list[Value]]" = field(default_factory=dict)
     partial: set[str] = field(default_factory=set)
 
     @property
@@ -44,7 +42,7 @@ class WorldNode:
         values = self.fields.get(name, ())
         return values[0] if len(values) == 1 and isinstance(values[0], bool) else None
 
-    def nodes(self, name: str) -> list[WorldNode]:
+    def nodes(self, name: str) -> "list[WorldNode]":
         """Return the nodes of the field, in order."""
         return [each for each in self.fields.get(name, ()) if isinstance(each, WorldNode)]
 

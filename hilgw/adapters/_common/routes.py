@@ -5,8 +5,6 @@ bytes and the addresses of their sender into a channel and the packet's bytes. A
 as the module writes them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from hilgw.adapters.base import CannotSend, Dropped
@@ -29,7 +27,7 @@ def route_for(
     destination: str,
     to_all: str,
     normal: Callable[[str], str] = str,
-) -> Route:
+) -> "Route":
     """Return the route of a mapping; `normal` returns an address in the module's spelling."""
     if isinstance(mapping, ByHeader):
         return HeaderRoute(destination)

@@ -1,7 +1,5 @@
 """Digi XBee modules: 802.15.4, DigiMesh, Zigbee; API modes 1 and 2, and transparent mode."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hilgw.adapters.declaration import (
@@ -128,7 +126,7 @@ class XBeeAdapter:
     def check(self, settings: XBeeSettings, common: StationSettings) -> list[Problem]:
         return list(check(settings, common))
 
-    def session(self, settings: XBeeSettings, common: StationSettings) -> AdapterSession:
+    def session(self, settings: XBeeSettings, common: StationSettings) -> "AdapterSession":
         # Imported here: a check of a configuration needs no session.
         if settings.api_mode == 0:
             from hilgw.adapters.xbee.transparent import TransparentSession

@@ -3,8 +3,6 @@
 Source: Digi's user guides, "AT commands", "Command mode".
 """
 
-from __future__ import annotations
-
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -57,7 +55,7 @@ T = TypeVar("T")
 Script = dialogue.Script[Event, Answer, T]
 
 
-def commands_for(settings: XBeeSettings, common: StationSettings) -> Commands:
+def commands_for(settings: XBeeSettings, common: StationSettings) -> "Commands":
     return ApiCommands(settings, common) if settings.api_mode else TextCommands(settings, common)
 
 

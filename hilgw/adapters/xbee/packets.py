@@ -3,8 +3,6 @@
 Frames 00, 01, 80 and 81 with 802.15.4, 10, 11, 90 and 91 with the others.
 """
 
-from __future__ import annotations
-
 from hilgw.adapters._common.routes import Route, route_for
 from hilgw.adapters.base import Dropped, Received, StationSettings
 from hilgw.adapters.xbee import frames
@@ -51,7 +49,7 @@ def endpoints_of(settings: XBeeSettings) -> frames.Endpoints:
     return frames.Endpoints(chosen.source, chosen.destination, chosen.cluster, chosen.profile)
 
 
-def transmit_frames_for(settings: XBeeSettings, module: XBeeModule) -> TransmitFrames:
+def transmit_frames_for(settings: XBeeSettings, module: XBeeModule) -> "TransmitFrames":
     if module.protocol == RAW_802:
         return ShortFrames()
     return MeshFrames(endpoints_of(settings) if module.explicit else None)

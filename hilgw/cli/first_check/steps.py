@@ -3,8 +3,6 @@
 Pure: the robot and the person are arguments, and the robot's clock counts.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -45,7 +43,7 @@ class CheckStep(NamedTuple):
 class FirstCheck:
     """The steps, one after the other. The motors are armed for each motion alone."""
 
-    def __init__(self, robot: GatewayRobot, person: Person) -> None:
+    def __init__(self, robot: "GatewayRobot", person: "Person") -> None:
         self._robot, self._person = robot, person
 
     def results(self) -> Iterator[Result]:

@@ -4,8 +4,6 @@ A stopped terminal (Ctrl-S, a stalled ssh) or a pipe without a reader delays nei
 motors.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import stat
@@ -16,7 +14,7 @@ HELD_BYTES = 1 << 16
 PATIENCE_S = 0.3
 
 
-def console_writer(stream: TextIO) -> TextIO | ConsoleWriter:
+def console_writer(stream: TextIO) -> "TextIO | ConsoleWriter":
     """Return the stream itself when it never blocks (a file), else a ConsoleWriter on it."""
     try:
         number = stream.fileno()

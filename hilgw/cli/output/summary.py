@@ -1,7 +1,5 @@
 """The report of a run as a few lines of text, and the divergence of a shadow."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -153,7 +151,7 @@ UNKNOWN = "-"
 _HEADS = ("offset", "gain", "delay ms", "RMS", "n")
 
 
-def divergence_words(divergences: Mapping[str, Divergence]) -> list[str]:
+def divergence_words(divergences: "Mapping[str, Divergence]") -> list[str]:
     """Return the words for each sensor that has been compared.
 
     Each is such as "gps.x offset 0.01 gain 1.10 RMS 0.02 48 ms".

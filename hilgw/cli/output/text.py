@@ -1,7 +1,5 @@
 """Text of the command line: escaped bytes, durations, lists, colours."""
 
-from __future__ import annotations
-
 import argparse
 import math
 import os
@@ -158,7 +156,7 @@ def print_json(data: object) -> None:
     print(json.dumps(data, indent=2, default=dataclasses.asdict))
 
 
-def use_colour(stream: TextIO | ConsoleWriter) -> bool:
+def use_colour(stream: "TextIO | ConsoleWriter") -> bool:
     """Return whether to use colours: on a terminal that has them, without NO_COLOR."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 

@@ -1,7 +1,5 @@
 """Scripts that complete the command line in bash, zsh and fish; shtab writes them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hilgw.cli.groups import GROUPS

@@ -1,7 +1,5 @@
 """The manual page hilgw(1), in the macros of man(7)."""
 
-from __future__ import annotations
-
 import argparse
 import re
 

@@ -1,7 +1,5 @@
 """Checks of controllers and bodies: versions, mocks, addresses, proxies, programs, modes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
@@ -406,7 +404,7 @@ def _check_bodies(
             inspection.warn(remote, f"only `{role}` has: {', '.join(names)}")
 
 
-def _devices(part: PartConfig, version: str | None) -> list[Device]:
+def _devices(part: PartConfig, version: str | None) -> "list[Device]":
     """Return the devices that the settings alone decide; none if the robot reports its devices."""
     if version is None:
         return []

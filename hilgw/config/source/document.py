@@ -5,8 +5,6 @@ anchors, tags, merge keys, several documents) is an error, and so are words that
 differently; see scalars.py. All errors are collected; only a syntax error ends the document.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from dataclasses import dataclass, field
@@ -134,7 +132,7 @@ def compose_with(text: str, file: str, *, fast: bool) -> Document:
 
 
 def _explained(
-    error: Exception, loader: _Loader, lines: LinePositions
+    error: Exception, loader: "_Loader", lines: LinePositions
 ) -> tuple[Position, Path, str, str]:
     if not isinstance(error, yaml.MarkedYAMLError):  # an escape "\\UFFFFFFFF", an endless %YAML
         position = lines.position(loader.index())

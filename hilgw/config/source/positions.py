@@ -1,7 +1,5 @@
 """Source positions, diagnostics, and paths of keys."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -42,7 +40,7 @@ class Diagnostic:
     @classmethod
     def at(
         cls, position: Position, path: Path, message: str, fix: str = "", severity: str = ERROR
-    ) -> Diagnostic:
+    ) -> "Diagnostic":
         words = _on_one_line(message), _on_one_line(fix), severity
         return cls(printable(position.file), position.line, position.column, spell(path), *words)
 

@@ -1,7 +1,5 @@
 """Controller `webots`: an unmodified Webots controller connects to hilgw as it does to Webots."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hilgw.controllers.base import Role, SteppedController
@@ -48,7 +46,7 @@ class WebotsController(SteppedController):
         return MockSpec("webots_controller", {"webots": library} | settings.mock)
 
     def session(
-        self, settings: WebotsControllerSettings, version: str, framing: Framing | None = None
+        self, settings: WebotsControllerSettings, version: str, framing: "Framing | None" = None
     ) -> WebotsControllerSession:
         """Return a session for checks; raises ConfigError if this version's protocol is unknown."""
         return self.robot_session(settings, version, NAME, DEFAULT_STEP_MS)

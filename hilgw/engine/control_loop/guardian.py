@@ -15,8 +15,6 @@ A guardian that echoes no beat may be frozen, or waits for the processor: a seco
 ports, too. The first that echoes stays. Only where none does, the robots are stopped.
 """
 
-from __future__ import annotations
-
 import asyncio
 import mmap
 import os
@@ -161,7 +159,7 @@ class Guardian:
             self._file.close()
             self._file = None
 
-    def _ended(self, ended: GuardianProcess) -> None:
+    def _ended(self, ended: "GuardianProcess") -> None:
         """Follow the end of a process.
 
         Where it was the last one, so is what it protected.
@@ -245,7 +243,7 @@ class GuardianProcess:
         seen_at: int,
         memory: int,
         guardian_ms: int,
-        on_end: Callable[[GuardianProcess], None],
+        on_end: "Callable[[GuardianProcess], None]",
     ) -> None:
         self.seen_at = seen_at
         self.pidfd = -1

@@ -5,8 +5,6 @@ asyncio's own timer rounds up to whole milliseconds (epoll_wait), which is most 
 the same heap of deadlines runs on call_later of the event loop.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ctypes
 import heapq
@@ -33,7 +31,7 @@ class Deadline:
     __slots__ = ("_timer", "callback", "when")
 
     def __init__(
-        self, timer: Deadlines | None, when: int, callback: Callable[[], object] | None
+        self, timer: "Deadlines | None", when: int, callback: Callable[[], object] | None
     ) -> None:
         self._timer = timer  # None while no heap holds this deadline
         self.when = when
@@ -73,7 +71,7 @@ def _is_cancelled(entry: tuple[int, int, Deadline]) -> bool:
 class Deadlines(LazyHeap[tuple[int, int, Deadline]]):
     """The deadlines under a scheduler. A subclass with an alarm sets both of its fields."""
 
-    _alarm: _Alarm
+    _alarm: "_Alarm"
 
     def __init__(self) -> None:
         super().__init__(_is_cancelled)

@@ -3,8 +3,6 @@
 Such as the emulator of a board with its firmware. hilgw paces what it sends, and ends it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import os
@@ -56,7 +54,7 @@ def create(
     air: object,
     parameters: Mapping[str, Any],
     position: tuple[float, float, float] = (0.0, 0.0, 0.0),
-) -> ProgramMock:
+) -> "ProgramMock":
     """Make the mock; `attach` starts its program. Raises ValueError."""
     for key in parameters:
         if key not in PARAMETERS:

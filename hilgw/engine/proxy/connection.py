@@ -1,7 +1,5 @@
 """A controller and its connection to Webots: bytes both ways, and the end."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 
@@ -37,7 +35,7 @@ class ProxyConnection:
         controller: Transport,
         webots: Transport,
         robot: ProxiedRobot,
-        on_end: Callable[[ProxyConnection, HilgwError], None],
+        on_end: "Callable[[ProxyConnection, HilgwError], None]",
     ) -> None:
         self.robot = robot
         self.ended = asyncio.get_running_loop().create_future()

@@ -1,7 +1,5 @@
 """Counts of the engine: of a station, of a control loop, and between sources and listeners."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite
@@ -104,7 +102,7 @@ class ControlLoopStatistics:
     was the last before the body was lost.
     """
 
-    def __init__(self, of: ControlLoopStatistics | None = None) -> None:
+    def __init__(self, of: "ControlLoopStatistics | None" = None) -> None:
         """Create the statistics of one control loop. of: another one that has the same devices."""
         self.counts: Counter[str] = Counter(
             values_in=0, values_superseded=0, commands_in=0, commands_out=0

@@ -1,7 +1,5 @@
 """The Emitters and Receivers of a robot, on the medium."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable
@@ -156,7 +154,7 @@ class ReceiverPort:
         mount: Mount,
         schedule: Schedule,
         medium: Medium,
-        on_readable: Callable[[ReceiverPort], None],
+        on_readable: "Callable[[ReceiverPort], None]",
         observer: Observer,
     ) -> None:
         self.device = name

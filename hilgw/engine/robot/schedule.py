@@ -6,8 +6,6 @@ nor how late: a packet that departs at a step end is read at that step end, and 
 acts at a step end acts after it.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from heapq import heappop, heappush
@@ -25,7 +23,7 @@ class Entry:
 
     __slots__ = ("_schedule", "act", "due", "number", "order")
 
-    def __init__(self, schedule: Schedule, order: tuple[int, int], act: Callable[[int], None]):
+    def __init__(self, schedule: "Schedule", order: tuple[int, int], act: Callable[[int], None]):
         self._schedule = schedule
         self.order = order
         self.act = act

@@ -4,8 +4,6 @@ A number of times as fast as real time, or as fast as the machine can; and the s
 achieved. `Jumps`: when the clock may jump, and how far.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -84,7 +82,7 @@ class Hold:
 
     __slots__ = ("_holds", "deadline_ns", "holder", "longest_ns")
 
-    def __init__(self, holds: Holds, holder: str, longest_ns: int = 0) -> None:
+    def __init__(self, holds: "Holds", holder: str, longest_ns: int = 0) -> None:
         """Create a hold that has not begun.
 
         holder: its name, for the user. longest_ns: how long at most, in real time, this many

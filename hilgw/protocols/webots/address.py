@@ -6,8 +6,6 @@ controller.
 Source: Webots user guide, "Running Extern Robot Controllers"; libController R2025a.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from pathlib import Path

@@ -8,8 +8,6 @@ The data of all chunks together are i32 delay, then messages. An `Answer` keeps 
 that the proxy passes it on without decoding it.
 """
 
-from __future__ import annotations
-
 import re
 import struct
 from collections.abc import Iterable

@@ -4,8 +4,6 @@ Neither has a length: the kind of the device with the tag, and the command numbe
 `Codec` learns the kinds from the robot's configuration, whichever way it passes.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields

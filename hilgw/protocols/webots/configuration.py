@@ -4,8 +4,6 @@ The layout of the robot's C_CONFIGURE changed with R2023b.
 From R2023b on: name, version, supervisor, ... Before: supervisor, ..., time, name, and no version.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable
 

@@ -3,8 +3,6 @@
 Fields have Webots' names and units. One class serves all devices whose message has this form.
 """
 
-from __future__ import annotations
-
 from hilgw.records import record
 
 Triple = tuple[float, float, float]

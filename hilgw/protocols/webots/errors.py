@@ -1,7 +1,5 @@
 """The error of this protocol, and the reasons for refusals that only its sessions have."""
 
-from __future__ import annotations
-
 from hilgw.errors import PeerError
 from hilgw.reasons import RequestReason
 

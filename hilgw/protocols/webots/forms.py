@@ -4,8 +4,6 @@ Of libController's messages.h and the read and write functions of its devices, R
 R2023a differs in the configuration of the robot alone.
 """
 
-from __future__ import annotations
-
 import struct
 from typing import Any, NamedTuple
 

@@ -6,8 +6,6 @@ hello either: a name that arrives in parts has no visible end, so the glue reads
 robot, or until no more bytes come.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shlex

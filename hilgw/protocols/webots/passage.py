@@ -5,8 +5,6 @@ megabytes waits for nothing. All bytes of Webots stay as they are, but for the c
 the total of an answer that gets one more chunk.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from hilgw.protocols.webots.answers import (

@@ -6,8 +6,6 @@ Receiver for its sampling period.
 libController R2025a; WbReceiver.
 """
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from typing import Generic, TypeVar

@@ -7,8 +7,6 @@ The same on TCP and on a local socket. Blocks stay bytes, so that the proxy writ
 those that it does not decode as they came.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Commands and messages of the robot, which has tag 0: libController's messages.h, root device."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ Types and their lengths: numbers, text that ends with a NUL, bytes and lists aft
 Text is UTF-8; bytes that are not come back as they were (surrogateescape).
 """
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """Shared parts of commands on recordings: opening a file, and reporting a damaged end."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +18,7 @@ def recording(name: str) -> Option:
 FILE = recording("file")
 
 
-def opened(path: Path) -> Recording:
+def opened(path: Path) -> "Recording":
     """Return the recording in this file.
 
     Raises:
@@ -31,7 +29,7 @@ def opened(path: Path) -> Recording:
     return Recording(path)
 
 
-def report_end(recording: Recording) -> int:
+def report_end(recording: "Recording") -> int:
     """Print why the command did not reach the end of the file; return the exit code."""
     if recording.truncated:
         print(f"{recording.path}: ends within an event, as after a kill", file=sys.stderr)

@@ -1,7 +1,5 @@
 """Stations and their mocks, connected by lines, in simulated time: seconds take milliseconds."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -215,7 +213,7 @@ class Simulation:
         return guarded(add)
 
     @classmethod
-    def ready(cls, subject: Subject, *, pair: bool = False, **fields: Any) -> Simulation:
+    def ready(cls, subject: Subject, *, pair: bool = False, **fields: Any) -> "Simulation":
         """Return a simulation whose stations are all up."""
         simulation = cls(subject, pair=pair, **fields)
         simulation.await_ready()

@@ -1,7 +1,5 @@
 """Corrections to the behaviour of pyserial's port classes: mixins that precede them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from dataclasses import replace

@@ -4,8 +4,6 @@ The server sets the line. It has no descriptor that another process could write 
 sent twice.
 """
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from contextlib import suppress
@@ -25,7 +23,7 @@ CHUNK_BYTES = 1024  # that cannot be taken back once they are in the stream
 MOST_EARLY_BYTES = 16 * READ_BYTES
 
 
-async def open_rfc2217(url: str, line: LineSettings) -> Rfc2217Port:
+async def open_rfc2217(url: str, line: LineSettings) -> "Rfc2217Port":
     """Agree on the option and set the line of a new connection; raise PortError if that fails."""
     host, port = host_and_port(url)
     client = Client(_wanted(line), ign_set_control=url.endswith(IGN_SET_CONTROL))

@@ -4,8 +4,6 @@ Each connection is a pair of local sockets, so bytes that one end wrote are ther
 at once, as an event loop in simulated time needs it.
 """
 
-from __future__ import annotations
-
 import itertools
 import socket
 from typing import Any
@@ -28,7 +26,7 @@ class InProcessNetwork:
 
     def listen(
         self, host: str, port: int, on_client: ClientHandler, *_options: Any, **_more: Any
-    ) -> InProcessListener:
+    ) -> "InProcessListener":
         """Return a listener that is not started yet; the options of a real port have no effect."""
         return InProcessListener(self, host, port, on_client)
 

@@ -1,7 +1,5 @@
 """A serial line in memory: host and device in one process, at the rate of the line."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 
@@ -74,7 +72,7 @@ class Pipe(Observable):
     async def open(self, line: LineSettings | None = None) -> Transport:
         return self.connect(line)
 
-    def connect(self, line: LineSettings | None = None) -> PipeTransport:
+    def connect(self, line: LineSettings | None = None) -> "PipeTransport":
         """Return the client's end.
 
         Raises:
@@ -89,7 +87,7 @@ class Pipe(Observable):
         self._client = client = PipeTransport(self._scheduler, line, self, self._limit, soon)
         return client
 
-    def left(self, client: PipeTransport) -> None:
+    def left(self, client: "PipeTransport") -> None:
         if self._client is client:
             self._client = None
 

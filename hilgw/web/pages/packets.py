@@ -3,8 +3,6 @@
 Events have no number of their packet: what became of it is found by source, bytes and time.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -32,7 +30,7 @@ class Capture(NamedTuple):
     traces: list[Event]
     end: int
 
-    def followed(self, view: GatewayView) -> Capture:
+    def followed(self, view: GatewayView) -> "Capture":
         """Return the same packets, and what became of them since."""
         traces = [*self.traces, *view.traces.since(self.end)][:MOST_TRACES]
         return self._replace(traces=traces, end=view.traces.end)

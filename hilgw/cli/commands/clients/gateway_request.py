@@ -3,8 +3,6 @@
 Also the options of all commands that select the gateway.
 """
 
-from __future__ import annotations
-
 import argparse
 from typing import TYPE_CHECKING
 
@@ -116,7 +114,7 @@ def selected(args: argparse.Namespace) -> dict[str, str | None]:
     return {name: getattr(args, name, None) for name in ("control", "config")}
 
 
-def gateway_of(args: argparse.Namespace, kind: str, name: str) -> Gateway:
+def gateway_of(args: argparse.Namespace, kind: str, name: str) -> "Gateway":
     """Return the gateway that the options select, or that has this name.
 
     Args:

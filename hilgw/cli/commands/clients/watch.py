@@ -1,7 +1,5 @@
 """`hilgw watch`: what passes through a running gateway, as a live table or one line per event."""
 
-from __future__ import annotations
-
 import argparse
 import csv
 import json
@@ -165,7 +163,7 @@ def _capture(out: BinaryIO) -> Callable[[dict[str, Any]], None]:
     return write
 
 
-def _check_framed(gateway: Gateway, names: list[str]) -> None:
+def _check_framed(gateway: "Gateway", names: list[str]) -> None:
     from hilgw.protocols.gateway.requests import Find
 
     known, framed = (gateway.ask(Find(kind, names)).found for kind in ("part", "hardware station"))

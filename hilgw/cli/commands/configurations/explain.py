@@ -1,7 +1,5 @@
 """`hilgw explain CONFIG`: what a configuration connects, before anything is opened."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from typing import TYPE_CHECKING
@@ -62,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _print(file: str, config: GatewayConfig, facts: Facts) -> None:
+def _print(file: str, config: "GatewayConfig", facts: "Facts") -> None:
     import shutil
 
     from hilgw.cli.output.diagram import glyphs_of

@@ -1,7 +1,5 @@
 """`hilgw scan --network`: the gateways of a federation, and what they have."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Iterable, Iterator
@@ -98,7 +96,7 @@ def _surveyed(args: argparse.Namespace, file: str | None) -> list[Found]:
     return gateways
 
 
-def _config(args: argparse.Namespace, file: str | None) -> FederationConfig:
+def _config(args: argparse.Namespace, file: str | None) -> "FederationConfig":
     from hilgw.config.model import FederationConfig
     from hilgw.federation.wire import NAME
 
