@@ -51,7 +51,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     if len(rest) == 1 and getattr(args, "text", "") is None and not rest[0].startswith("-"):
         args.text = rest.pop()
     if rest:
-        _refuse(own, rest)
+        _refuse_unknown_options(own, rest)
+        own.error(f"too many arguments: {' '.join(rest)}")
     return args
 
 
@@ -132,11 +133,6 @@ def _meant_command(word: str) -> str:
         return f"; {_INSTEAD[word]}"
     near = nearest(word, [*COMMANDS, *plugins.names(plugins.COMMANDS), "--version"])
     return f"; did you mean {near}?" if near else "; hilgw --help --all lists the commands"
-
-
-def _refuse(own: argparse.ArgumentParser, rest: list[str]) -> NoReturn:
-    _refuse_unknown_options(own, rest)
-    own.error(f"too many arguments: {' '.join(rest)}")
 
 
 def _refuse_unknown_options(own: argparse.ArgumentParser, words: list[str]) -> None:

@@ -19,10 +19,6 @@ from hilgw.transports.base import BytesHandler, Transport
 STALL_S = 2.0
 
 
-def _always_there() -> object:
-    return True
-
-
 @dataclass(frozen=True, slots=True)
 class Port:
     """A port that a supervisor keeps open: a real one, a mock or a peer on TCP.
@@ -38,7 +34,7 @@ class Port:
 
     where: str
     open: Callable[[], Awaitable[Transport]]
-    identity: Callable[[], object | None] = _always_there
+    identity: Callable[[], object | None] = lambda: True  # always there
     boot_s: float = 0.0
     retry_s: float | None = None
     stall_s: float | None = STALL_S

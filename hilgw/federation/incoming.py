@@ -19,7 +19,6 @@ from hilgw.units import NS_PER_S
 
 OUTSIDE = "zenoh"  # the gateway of packets that another program on Zenoh sends
 OTHERS = "others"
-NOWHERE: frozenset[str] = frozenset()
 MOST_SOURCES = 1024  # names of sources from outside; further ones are counted together
 LONGEST_WAY_NS = NS_PER_S
 
@@ -165,7 +164,7 @@ class Incoming:
         packet_key, head = way.at, way.head
         source = self._source(head.source or packet_key.sender, gateway)
         air = self._airs.inside(head.air, gateway)
-        served = self._served_elsewhere(head) if head.served else NOWHERE
+        served = frozenset(air for air, name in head.served.items() if name != self._name)
         limits = head.range, head.aperture
         before = (
             packet_key.channel,
@@ -180,9 +179,6 @@ class Incoming:
         after = head.rssi_at_1m_dbm, head.rssi_uncertain, head.is_own, gateway, served
         way.fields = before, after
         return way.fields
-
-    def _served_elsewhere(self, head: wire.Head) -> frozenset[str]:
-        return frozenset(air for air, name in head.served.items() if name != self._name)
 
     def _source(self, device: str, gateway: str) -> str:
         """Return the device's name here, in bounded memory: the network may have many names."""

@@ -165,7 +165,15 @@ class RylrModule:
 
 def handshake(settings: RylrSettings, common: StationSettings) -> LineScript[Event, RylrModule]:
     """Find the module, check it, set it and verify its settings."""
-    yield from _find(common)
+    # The first AT may complete an unfinished command, and fail with it.
+    yield from answered(
+        AskLine(b"AT\r\n", OK, timeout_s=FIND_TIMEOUT_S, tries=FIND_TRIES),
+        PeerError(
+            "the module does not answer AT",
+            fix=f"check power, that TX and RX are not swapped, and that its IPR is "
+            f"{common.baudRate}",
+        ),
+    )
     version = yield from _read("VER", rb"[^\r\n]{1,64}")
     if OLDER in version:
         raise MismatchError(
@@ -208,18 +216,6 @@ def handshake(settings: RylrSettings, common: StationSettings) -> LineScript[Eve
         _number("NETWORKID", values),
         _number("BAND", values),
         _parameter(values["PARAMETER"]),
-    )
-
-
-def _find(common: StationSettings) -> LineScript[Event, None]:
-    # The first AT may complete an unfinished command, and fail with it.
-    yield from answered(
-        AskLine(b"AT\r\n", OK, timeout_s=FIND_TIMEOUT_S, tries=FIND_TRIES),
-        PeerError(
-            "the module does not answer AT",
-            fix=f"check power, that TX and RX are not swapped, and that its IPR is "
-            f"{common.baudRate}",
-        ),
     )
 
 

@@ -73,12 +73,9 @@ class TextDecoder(LineDecoder):
 def _received(groups: dict[str, bytes | None]) -> Item:
     digits = groups.get("hex")
     data = digits if digits is not None else groups.get("data")
-    source, rssi = _text(groups.get("source")), _number(groups.get("rssi"))
+    source = (groups.get("source") or b"").decode("latin-1").strip()
+    rssi = _number(groups.get("rssi"))
     return message(data or b"", source, rssi, is_hex=digits is not None)
-
-
-def _text(value: bytes | None) -> str:
-    return (value or b"").decode("latin-1").strip()
 
 
 def _number(value: bytes | None) -> float | None:

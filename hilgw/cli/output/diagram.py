@@ -46,7 +46,8 @@ def boxes(
 ) -> list[str]:
     """Return left and middle box, and the ends one below the other, no wider than `width`."""
     right = [line for end in ends for line in end.lines]
-    arrows = _arrows(glyphs)
+    line = glyphs.line
+    arrows = {"<->": f"<{line * 3}>", "->": f"{line * 4}>", "": " " * 5}
     room = width - 2 * len(arrows[""]) - 3 * BORDERS
     wanted = [_longest(left.lines), _longest(middle), _longest(right)]
     widths = _shared(room, wanted)
@@ -65,11 +66,6 @@ def boxes(
     beyond = [marks.get(row, arrows[""]) for row in range(height)]
     rows = zip(first, between, second, beyond, column, strict=True)
     return ["".join(row).rstrip() for row in rows]
-
-
-def _arrows(glyphs: Glyphs) -> dict[str, str]:
-    line = glyphs.line
-    return {"<->": f"<{line * 3}>", "->": f"{line * 4}>", "": " " * 5}
 
 
 def _stacked(

@@ -41,7 +41,9 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
             + (f", {reason_counts(counts)}" if counts else "")
         )
     for name, count in report.get("federation", {}).get("gateways", {}).items():
-        lines.append(f"  {name:<14} gateway: {_link(count)}")
+        dropped = f", dropped {reason_counts(count['dropped'])}" if count["dropped"] else ""
+        passed = f"{counted(count, TO)}; {counted(count, FROM)}"
+        lines.append(f"  {name:<14} gateway: {passed}{dropped}")
     for name, text in report["robots"].items():
         if text:
             lines.append(f"  {name:<14} {text}")
@@ -56,11 +58,6 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
     lines.append("  the ledger adds up" if ledger["adds_up"] else "  THE LEDGER DOES NOT ADD UP:")
     lines.extend(f"    {violation}" for violation in ledger["violations"])
     return lines
-
-
-def _link(count: Mapping[str, Any]) -> str:
-    dropped = f", dropped {reason_counts(count['dropped'])}" if count["dropped"] else ""
-    return f"{counted(count, TO)}; {counted(count, FROM)}{dropped}"
 
 
 def _taken(count: Mapping[str, Any], port: Mapping[str, Any] | None) -> str:

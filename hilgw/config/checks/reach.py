@@ -47,7 +47,8 @@ class _Devices:
 
 def _warning(fields: Radio, adapters: dict[str, AdapterConfig]) -> tuple[str, str]:
     problem = f"{fields.type}, channel {fields.channel}: reaches no hardware and no other robot"
-    hardware = {name: _type_of(adapter) for name, adapter in adapters.items()}
+    kinds = {name: plugins.load(plugins.ADAPTERS, each.kind) for name, each in adapters.items()}
+    hardware: dict[str, str] = {name: kind.type for name, kind in kinds.items()}
     same = [name for name, type_ in hardware.items() if type_ == fields.type]
     if same:
         return problem, f"{_listed(same)} of this type: other channels"
@@ -58,11 +59,6 @@ def _warning(fields: Radio, adapters: dict[str, AdapterConfig]) -> tuple[str, st
         )
         return problem, f"write type: {others[0]}" if len(others) == 1 else "write another type"
     return problem, "add an adapter, or a robot with a device of this type and channel"
-
-
-def _type_of(adapter: AdapterConfig) -> str:
-    type_: str = plugins.load(plugins.ADAPTERS, adapter.kind).type
-    return type_
 
 
 def _listed(names: list[str]) -> str:

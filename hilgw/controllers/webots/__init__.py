@@ -31,7 +31,19 @@ class WebotsController(SteppedController):
 
     def data_problems(self, settings: Any) -> list[Problem]:
         """Return problems of texts that the protocol cannot carry, and of the battery."""
-        return _text_problems(settings) + _battery_problems(settings)
+        texts = {
+            "model": settings.model,
+            "customData": settings.customData,
+            "battery_sensor": settings.battery_sensor,
+        }
+        return [
+            *(
+                (key, "the text has a NUL", "delete it")
+                for key, text in texts.items()
+                if "\0" in text
+            ),
+            *_battery_problems(settings),
+        ]
 
     def library(self, settings: Any, version: str) -> str:
         """Return the release of the controller's library; `version` is that of the file."""
@@ -69,15 +81,6 @@ class WebotsController(SteppedController):
             battery=_battery(settings),
             is_child=self.role is Role.PROGRAM,
         )
-
-
-def _text_problems(settings: Any) -> list[Problem]:
-    texts = {
-        "model": settings.model,
-        "customData": settings.customData,
-        "battery_sensor": settings.battery_sensor,
-    }
-    return [(key, "the text has a NUL", "delete it") for key, text in texts.items() if "\0" in text]
 
 
 def _battery_problems(settings: Any) -> list[Problem]:

@@ -162,7 +162,7 @@ class RobotState:
         """
         match command:
             case ConsoleMessage(stream, text):
-                return self._output(stream, text)
+                return self._show("stderr: " if stream == CONSOLE_STDERR else "", text)
             case SetCustomData(text):
                 self.custom_data = text
             case ClientExitNotify():
@@ -282,9 +282,6 @@ class RobotState:
             return []
         self.input_due_ns, self._awaited = None, NO_EVENT
         return [UserInputEvent(NO_EVENT)]
-
-    def _output(self, stream: int, text: str) -> list[Event]:
-        return self._show("stderr: " if stream == CONSOLE_STDERR else "", text)
 
     def _show(self, head: str, text: str) -> list[Event]:
         lines = text.splitlines()

@@ -64,17 +64,13 @@ class LazyHeap(Generic[Due]):
             self._void = 0
 
 
-def _is_cancelled(entry: tuple[int, int, Deadline]) -> bool:
-    return entry[2].callback is None
-
-
 class Deadlines(LazyHeap[tuple[int, int, Deadline]]):
     """The deadlines under a scheduler. A subclass with an alarm sets both of its fields."""
 
     _alarm: "_Alarm"
 
     def __init__(self) -> None:
-        super().__init__(_is_cancelled)
+        super().__init__(lambda entry: entry[2].callback is None)
         self._closed = False
         self._armed = _ALWAYS  # the time the alarm is set to; no deadline sets it to an earlier one
 

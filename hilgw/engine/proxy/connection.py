@@ -57,7 +57,7 @@ class ProxyConnection:
         webots.on_drained = controller.resume_reading
         controller.on_drained = webots.resume_reading
         controller.start(self.from_controller, self.controller_lost)
-        webots.start(self._from_webots, self._webots_lost)
+        webots.start(self._from_webots, lambda error: self.quit(PeerError(f"Webots: {error.what}")))
         self.from_controller(request)
         if early:
             self._from_webots(early)
@@ -124,9 +124,6 @@ class ProxyConnection:
         What it has sent before reaches Webots.
         """
         self._end(error)
-
-    def _webots_lost(self, error: HilgwError) -> None:
-        self.quit(PeerError(f"Webots: {error.what}"))
 
     def quit(self, error: HilgwError) -> None:
         """End the controller in order.

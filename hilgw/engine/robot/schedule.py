@@ -37,10 +37,6 @@ class Entry:
             self._schedule.moved(self, was is not None)
 
 
-def _is_void(entry: tuple[int, tuple[int, int], int, Entry]) -> bool:
-    return entry[2] != entry[3].number
-
-
 class Schedule(LazyHeap[tuple[int, tuple[int, int], int, Entry]]):
     """The schedule of all devices of one gateway."""
 
@@ -55,7 +51,7 @@ class Schedule(LazyHeap[tuple[int, tuple[int, int], int, Entry]]):
         advance(end): sets simulated time to `end` at once, where nothing else is due by then;
         returns whether it did.
         """
-        super().__init__(_is_void)
+        super().__init__(lambda entry: entry[2] != entry[3].number)
         self.steps = steps
         self.now = scheduler.now
         self._advance = advance

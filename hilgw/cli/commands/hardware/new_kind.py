@@ -115,8 +115,10 @@ def run(args: argparse.Namespace) -> None:
     files = (_of_checkout if inside else _of_distribution)(part, name, _mock_of(part, args.type))
     folders = (f"hilgw/{part.folder}", "firmware_mocks", f"tests/{part.folder}")
     _refuse_taken(root, [*files, *(f"{folder}/{name}" for folder in folders if inside)])
-    if not inside:
-        _refuse_installed(name, part)
+    if not inside and name in (*plugins.names(part.group), *plugins.names(plugins.MOCKS)):
+        raise UsageError(
+            f"{part.noun} or a mock {quoted(name)} is installed already", fix="choose another name"
+        )
     module, own_mock, config, test = list(files)[:4]
     words = {
         "name": name,
@@ -187,13 +189,6 @@ def _of_distribution(part: Part, name: str, mock: str) -> dict[str, str]:
         f"hilgw_{name}/__init__.py": "__init__.py",
         "pyproject.toml": "pyproject.toml",
     }
-
-
-def _refuse_installed(name: str, part: Part) -> None:
-    if name in plugins.names(part.group) or name in plugins.names(plugins.MOCKS):
-        raise UsageError(
-            f"{part.noun} or a mock {quoted(name)} is installed already", fix="choose another name"
-        )
 
 
 def _refuse_taken(root: Path, paths: Iterable[str]) -> None:
