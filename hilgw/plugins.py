@@ -6,8 +6,6 @@ distributions (hilgw.adapters; hilgw.mocks for firmware mocks). The module or pa
 and the shared modules of the package are not kinds. Each kind is imported when it is used.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 import sys
@@ -245,12 +243,12 @@ def _modules(group: Group, search_path: tuple[str, ...]) -> tuple[str, ...]:
     )
 
 
-def _points(group: Group) -> dict[str, EntryPoint]:
+def _points(group: Group) -> "dict[str, EntryPoint]":
     return _entry_points(group, tuple(sys.path)) if group.open else {}
 
 
 @functools.cache
-def _entry_points(group: Group, search_path: tuple[str, ...]) -> dict[str, EntryPoint]:
+def _entry_points(group: Group, search_path: tuple[str, ...]) -> "dict[str, EntryPoint]":
     """Read the files of every distribution, once for each search path."""
     from importlib.metadata import entry_points
 
@@ -268,7 +266,7 @@ def _of_module(group: Group, name: str) -> Loader:
     return loader
 
 
-def _of_entry_point(group: Group, point: EntryPoint) -> Loader:
+def _of_entry_point(group: Group, point: "EntryPoint") -> Loader:
     def loader() -> Any:
         try:
             part = point.load()

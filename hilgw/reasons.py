@@ -5,8 +5,6 @@ A kind of reasons is a class. The kinds that adapters and protocols extend (`Ref
 that several use are in `PacketRefused`, `PacketDropped` and `RequestRefused`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from enum import StrEnum
 
@@ -16,21 +14,21 @@ class Reason(StrEnum):
 
     doc: str
 
-    def __new__(cls, word: str, doc: str) -> Reason:
+    def __new__(cls, word: str, doc: str) -> "Reason":
         reason = str.__new__(cls, word)
         reason._value_ = word
         reason.doc = doc
         return reason
 
     @classmethod
-    def declared(cls) -> Iterator[Reason]:
+    def declared(cls) -> "Iterator[Reason]":
         """Yield the reasons of this kind, and those that its subclasses add."""
         yield from cls
         for more in cls.__subclasses__():
             yield from more.declared()
 
     @classmethod
-    def known(cls, word: str) -> Reason:
+    def known(cls, word: str) -> "Reason":
         """Return the reason of this kind for `word`.
 
         Raises:

@@ -65,12 +65,14 @@ class Connection:
         self.peer = peer
 
     def send(self, request: bytes) -> None:
+        """Send a request, or raise Closed."""
         try:
             self._socket.sendall(request)
         except OSError as error:
             raise Closed(error.strerror or str(error)) from None
 
     def receive(self) -> Answer:
+        """Wait for the next answer and return it, or raise Closed or ProtocolError."""
         reader = self._reader
         answer = reader.next()
         while answer is None:
@@ -89,15 +91,18 @@ class Connection:
         return answer
 
     def wait(self, wait_s: float) -> bool:
+        """Wait for bytes of the simulator; return True if there are some."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._socket, selectors.EVENT_READ)
             return bool(selector.select(wait_s))
 
     def limit(self, wait_s: float) -> None:
+        """Set the time after which a simulator that does not answer counts as closed."""
         self._end_s = time.monotonic() + wait_s
         self._socket.settimeout(wait_s)
 
     def leave(self) -> None:
+        """End the session and close the connection."""
         with suppress(OSError):  # the simulator has left first
             self._socket.sendall(LEAVE)
             self._socket.shutdown(socket.SHUT_RDWR)  # another thread may wait for an answer

@@ -7,10 +7,10 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from hilgw.api._errors import report
-from hilgw.api.connection import Closed
+from hilgw.api.connection import Closed, Connection
 from hilgw.api.devices.states import STATES, CameraState, EmitterState, State
 from hilgw.api.interrupts import Interrupts
 from hilgw.client.gateway import Gateway, gateway_of_controller
@@ -48,30 +48,6 @@ LEAVING = "packets leave with robot.step(), as many as its time carries"
 _UNENCODABLE = (ProtocolError, AttributeError, TypeError)
 
 
-class SimulatorLink(Protocol):
-    """A connection to the simulator, such as `hilgw.api.connection.Connection`.
-
-    peer: the address of this program among the gateway's controllers.
-    """
-
-    peer: str
-
-    def send(self, request: bytes) -> None:
-        """Send a request, or raise Closed."""
-
-    def receive(self) -> Answer:
-        """Wait for the next answer and return it, or raise Closed or ProtocolError."""
-
-    def wait(self, wait_s: float) -> bool:
-        """Wait for bytes of the simulator; return True if there are some."""
-
-    def limit(self, wait_s: float) -> None:
-        """Set the time after which a simulator that does not answer counts as closed."""
-
-    def leave(self) -> None:
-        """End the session and close the connection."""
-
-
 class Warnings:
     """Lines about the style of a program, each once."""
 
@@ -93,7 +69,7 @@ class Session:
     simulator is hilgw; another one names its world.
     """
 
-    def __init__(self, connection: SimulatorLink, version: str = NEWEST) -> None:
+    def __init__(self, connection: Connection, version: str = NEWEST) -> None:
         """Read the configuration.
 
         Raises:

@@ -1,7 +1,5 @@
 """Time to act: at an event that is about to come."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -19,10 +17,10 @@ class Expecting(Protocol):
 
     def expect_event(self) -> None: ...
 
-    def call_after_round(self, callback: Callable[[], object]) -> None: ...
+    def call_after_round(self, callback: "Callable[[], object]") -> None: ...
 
 
-def event_expectation(loop: AbstractEventLoop) -> Callable[[], None]:
+def event_expectation(loop: "AbstractEventLoop") -> "Callable[[], None]":
     """Return what to call where the next event is a few microseconds away.
 
     To sleep and to be woken would take longer: an event loop that can asks for events for a while

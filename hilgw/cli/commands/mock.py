@@ -1,7 +1,5 @@
 """`hilgw mock KIND`: firmware mocks on virtual ports or TCP, for any program."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import re
@@ -203,7 +201,7 @@ async def _serve(args: argparse.Namespace, modules: list[GivenModule]) -> int:
 
 
 async def _plug_in(
-    kind: str, host: MockHost, timer: Any, modules: list[GivenModule]
+    kind: str, host: "MockHost", timer: Any, modules: list[GivenModule]
 ) -> list[dict[str, Any]]:
     from hilgw.engine.mock_host import SERIAL, create_mock, part_of
 
@@ -230,7 +228,7 @@ async def _plug_in(
     return described
 
 
-async def _device(mock: Mock, module: GivenModule, index: int, timer: Any) -> DeviceSide:
+async def _device(mock: "Mock", module: GivenModule, index: int, timer: Any) -> "DeviceSide":
     from hilgw.engine.mock_host import RETRY_S, part_of
     from hilgw.transports.tcp.address import parse_address
     from hilgw.transports.tcp.device import TcpClientDevice, TcpListenerDevice, TcpServerDevice

@@ -1,7 +1,5 @@
 """The control socket of a running gateway; `hilgw.client` is its client."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -48,12 +46,12 @@ class ControlServer(LookServer):
 
     def __init__(
         self,
-        gateway: Gateway,
+        gateway: "Gateway",
         path: str | None = None,
         *,
         config: str = "",
         group: str | None = None,
-        recordings: Recordings | None = None,
+        recordings: "Recordings | None" = None,
     ) -> None:
         super().__init__(gateway, path, config=config, group=group)
         self._gateway, self._recordings = gateway, recordings
@@ -105,7 +103,7 @@ class ControlServer(LookServer):
         return status_steps(self._gateway, self._recording())
 
     @property
-    def _loops(self) -> ControlLoops:
+    def _loops(self) -> "ControlLoops":
         return self._gateway.control_loops
 
     def _at_end(self, client: LookClient) -> Any:

@@ -1,7 +1,5 @@
 """`hilgw capture2test FILE`: a recording as a test of pytest."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import re
@@ -98,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _of_firmware(args: argparse.Namespace, target: Path, recording: Recording) -> int:
+def _of_firmware(args: argparse.Namespace, target: Path, recording: "Recording") -> int:
     from hilgw.cli.output import files
     from hilgw.config.load import recorded
     from hilgw.record.capture import firmware_module
@@ -124,7 +122,7 @@ def _of_firmware(args: argparse.Namespace, target: Path, recording: Recording) -
     return 0
 
 
-def _framings(config: GatewayConfig) -> dict[str, str]:
+def _framings(config: "GatewayConfig") -> dict[str, str]:
     from hilgw.adapters._common.framing_settings import short_name_of
     from hilgw.adapters.declaration import Framed
     from hilgw.config.queries import is_on_line
@@ -144,7 +142,7 @@ def _framings(config: GatewayConfig) -> dict[str, str]:
     return {name: framing for name, framing in framings.items() if framing}
 
 
-def _demand_whole(recording: Recording, events: list[dict[str, Any]]) -> None:
+def _demand_whole(recording: "Recording", events: list[dict[str, Any]]) -> None:
     if recording.error is not None:
         raise recording.error
     states = {event["name"]: event["state"] for event in reversed(events) if "state" in event}

@@ -1,7 +1,5 @@
 """`hilgw twin FILE`: real links next to Webots' fields, and shadows, of a recording."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path
@@ -85,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     return report_end(recording)
 
 
-def _twins(recording: Recording, args: argparse.Namespace) -> tuple[Any, dict[str, Any], int]:
+def _twins(recording: "Recording", args: argparse.Namespace) -> tuple[Any, dict[str, Any], int]:
     from hilgw.config.load import recorded
     from hilgw.devices.fields import EmitterFields
     from hilgw.record.twin.fields import twin_of
@@ -111,7 +109,7 @@ def _twins(recording: Recording, args: argparse.Namespace) -> tuple[Any, dict[st
     return links, {name: each.sensors() for name, each in shadows.items()}, begin_ns
 
 
-def _links(config: GatewayConfig) -> Links:
+def _links(config: "GatewayConfig") -> "Links":
     from hilgw.config.scene import mount_of, pose_of
     from hilgw.medium.pose import IDENTITY
     from hilgw.record.twin.links import Links

@@ -1,7 +1,5 @@
 """A wrapper that checks all results of a session against the contract of `hilgw.adapters.base`."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable
@@ -47,9 +45,9 @@ P = ParamSpec("P")
 
 
 def _recorded(
-    method: Callable[Concatenate[WatchedSession, P], T],
-) -> Callable[Concatenate[WatchedSession, P], T]:
-    def recorded(session: WatchedSession, /, *given: P.args, **named: P.kwargs) -> T:
+    method: "Callable[Concatenate[WatchedSession, P], T]",
+) -> "Callable[Concatenate[WatchedSession, P], T]":
+    def recorded(session: "WatchedSession", /, *given: P.args, **named: P.kwargs) -> T:
         try:
             return method(session, *given, **named)
         except BrokenRule as rule:

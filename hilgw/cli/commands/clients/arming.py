@@ -1,7 +1,5 @@
 """`hilgw arm ROBOT...` lets the motors of robots move; `hilgw disarm ROBOT...` stops them."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import select
@@ -180,7 +178,7 @@ def _terminals(stack: ExitStack) -> select.poll:
     return poll
 
 
-def _show_start(held: Sequence[Holding], limit_s: float | None) -> None:
+def _show_start(held: "Sequence[Holding]", limit_s: float | None) -> None:
     at_most = "" if limit_s is None else f", for {limit_s:g} s at most"
     for holding in held:
         for robot in holding.robots:
@@ -193,7 +191,7 @@ def _show_start(held: Sequence[Holding], limit_s: float | None) -> None:
     _show("Ctrl-C disarms")
 
 
-def _release(held: Sequence[Holding], code: int, ended: dict[Holding, Ended]) -> int:
+def _release(held: "Sequence[Holding]", code: int, ended: "dict[Holding, Ended]") -> int:
     errors = [error for each in held for error in each.errors]
     for holding in held:
         try:

@@ -12,8 +12,6 @@ before it is gone, or has asked nothing for TURN_S. The time in the line is boun
 connection before it, of which an address has at most MOST_OF_ADDRESS.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections import deque
@@ -59,7 +57,7 @@ class Handshake:
     """
 
     def __init__(
-        self, stream: Transport, peer: str, open_ones: set[Handshake], on_refused: Refused
+        self, stream: Transport, peer: str, open_ones: "set[Handshake]", on_refused: Refused
     ) -> None:
         self.stream = stream
         self.peer = peer
@@ -99,7 +97,7 @@ class Handshake:
 
     # --- what the peer is to do next --------------------------------------------------------------
 
-    def read_line(self, names: Collection[str], on_line: Callable[[Handshake], None]) -> None:
+    def read_line(self, names: Collection[str], on_line: "Callable[[Handshake], None]") -> None:
         """Read the line that names the robot."""
         self._names, self._on_line = names, on_line
         self._own_time.run()
@@ -270,7 +268,7 @@ class Place(Protocol):
     """
 
     robot: str
-    line: WaitingLine
+    line: "WaitingLine"
 
     def word(self, first: Handshake) -> Acknowledgement | None:
         """Return CONNECTED: the place is free. Any other word: the answer to all who wait.
