@@ -17,7 +17,6 @@ from hilgw.protocols.gateway.requests import Request
 __all__ = ["RENEW_S", "Ended", "Holding", "take"]
 
 ANSWER_S = 4.0  # a gateway waits 2 s for a body that is on its way
-MOVES = "stop its robots by hand if they move"
 
 
 class Ended(NamedTuple):
@@ -91,7 +90,9 @@ class Holding:
 
     def _silent(self, why: str) -> PeerError:
         where = self.gateway.label or str(self.gateway.path)
-        return PeerError(f"{NOT_CONFIRMED}: {why}", where=where, fix=MOVES)
+        return PeerError(
+            f"{NOT_CONFIRMED}: {why}", where=where, fix="stop its robots by hand if they move"
+        )
 
 
 def take(

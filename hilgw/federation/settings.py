@@ -22,10 +22,6 @@ _MESSAGE = re.compile(r'"(.+?)"')  # in an error of Zenoh
 _FIX = "see Zenoh's DEFAULT_CONFIG.json5 for its settings"
 _SCOUTING = "scouting/multicast/enabled", "scouting/gossip/enabled"
 _REACHED_BY = ("listen/endpoints", "connect/endpoints", *_SCOUTING)
-_FIX_REACHED = (
-    "delete it and use tls/HOST:PORT in listen and connect, or write plaintext: true for a network "
-    "that you trust"
-)
 _RETRY = {"period_init_ms": 50, "period_max_ms": 500, "period_increase_factor": 2}
 
 
@@ -57,7 +53,12 @@ def check_settings(inspection: Inspection) -> None:
         changed = [key for key in _REACHED_BY if made.get_json(key) != before[key]]
         if changed and not config.plaintext:
             problem = f"others reach this gateway by {', '.join(changed)} of zenoh, without TLS"
-            inspection.error((*section, "zenoh"), problem, _FIX_REACHED)
+            inspection.error(
+                (*section, "zenoh"),
+                problem,
+                "delete it and use tls/HOST:PORT in listen and connect, or write plaintext: true "
+                "for a network that you trust",
+            )
 
 
 def _refused(made: zenoh.Config, config: FederationConfig) -> Iterator[tuple[Keys, str]]:

@@ -30,8 +30,6 @@ LIMIT = 1024
 _UNIQUE_DIGITS = 12
 _LONGEST = 4096  # bytes remembered as they are
 
-OnSent = Callable[[str, bytes, str, int, str | None, int], object]
-
 
 class Origin(Enum):
     """The sender of a received packet: another gateway or device.
@@ -120,7 +118,7 @@ class Airs:
 
     def __init__(self) -> None:
         self.travelled_ns: int | None = None
-        self.on_sent: OnSent | None = None
+        self.on_sent: Callable[[str, bytes, str, int, str | None, int], object] | None = None
         self.on_own: Callable[[], object] = lambda: None
         self._airs: dict[str, _Air] = {}
         self._ours: dict[str, int] = {}  # unique address -> how many of our modules have it

@@ -37,8 +37,6 @@ TRANSMIT_NS = 1_000 * NS_PER_MS  # in addition to the duration of the burst
 TRIES = 3
 LONGEST_TEXT = 256
 
-_FIX_PORT = "check that it is an IR Toy, reconnect it, and close other programs that use it"
-
 
 class Phase(Enum):
     CLOSED = "closed"
@@ -228,7 +226,13 @@ class SampleMode:
             return self._reset(now)
         instead = FirstFrame("ir_toy")
         instead.take(bytes(self._text), now)
-        failed = self._fail(PeerError("the IR Toy does not answer", fix=_FIX_PORT))
+        failed = self._fail(
+            PeerError(
+                "the IR Toy does not answer",
+                fix="check that it is an IR Toy, reconnect it, and close other programs that use "
+                "it",
+            )
+        )
         return [*notice(instead.give_up()), *failed]
 
     def restart(self, reason: str, now: int) -> list[Report]:

@@ -9,7 +9,6 @@ from hilgw.bodies._servo_bus.kind import ServoAnswer, ServoKind
 from hilgw.control.exchange import Exchange, Question
 from hilgw.units import NS_PER_MS
 
-Answered = Callable[[ServoAnswer, int], None]
 STATUS_BYTES = 11  # without data, at most
 QUIET_NS = 100 * NS_PER_MS  # after a fence without an answer: no late one comes any more
 
@@ -24,7 +23,7 @@ class Transaction(Question[ServoAnswer]):
     """
 
     numbers: list[int]
-    answered: Answered | None = None
+    answered: Callable[[ServoAnswer, int], None] | None = None
     data_bytes: int = 0
     vital: int | None = None
 

@@ -45,7 +45,6 @@ PATIENCE_S = 1.0  # without a good frame for this long, the handshake begins aga
 ASKED_AT_FIRST = (oi.MODE, 7, 21, 25, 26)
 WHEEL_DROP = 0b1100
 OVERCURRENTS = {RIGHT_MOTOR: 0b01000, LEFT_MOTOR: 0b10000}  # of packet 14
-OFF_ADVICE = "no answer: is the robot switched on (its light), and baudRate its own?"
 
 
 Frame = dict[int, int]  # the values of its packets
@@ -189,7 +188,7 @@ class Create2Session(WheeledSession):
 
     def _trouble(self) -> str:
         if not self._last:
-            return OFF_ADVICE
+            return "no answer: is the robot switched on (its light), and baudRate its own?"
         causes = []
         if self._last.get(7, 0) & WHEEL_DROP:
             causes.append("a wheel hangs in the air")

@@ -45,7 +45,6 @@ from hilgw.units import NS_PER_S, earliest, ms_to_ns, s_to_ns
 SILENT = "no answer: is the robot switched on, with sercom, and baudRate its own?"
 STRANGE = "no answer to V, only other bytes: is baudRate the robot's own?"
 LATE = "answers come later than answer_ms, and are dropped: raise it"
-EPUCK2_ADVICE = "the robot is an e-puck2: set model: e-puck2 for its speed and gyro"
 
 
 class EPuckSession(WheeledSession):
@@ -257,7 +256,9 @@ class EPuckSession(WheeledSession):
         settings = self._settings
         events: list[Event] = [Connected(f"{settings.model}: {self._found}")]
         if settings.model == "e-puck" and "version 2." in str(self._found).lower():
-            events.append(Notice(EPUCK2_ADVICE))
+            events.append(
+                Notice("the robot is an e-puck2: set model: e-puck2 for its speed and gyro")
+            )
         return events
 
     def _too_slow(self, exchange: SercomRequest) -> Event:

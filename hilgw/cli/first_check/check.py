@@ -24,7 +24,6 @@ from hilgw.errors import HilgwError, UsageError
 from hilgw.protocols.webots.codec import NEWEST
 
 SHOWN_BYTES = 1500  # of what the gateway printed, where it ends early
-NO_HARDWARE = "a mock: this tests the dialogue, and nothing of the hardware"
 
 
 def run(args: argparse.Namespace, config: GatewayConfig) -> int:
@@ -101,7 +100,9 @@ def _facts(robot: GatewayRobot, kind: str, date: str) -> dict[str, str]:
     return {
         "robot": robot.name,
         "date": date,
-        "body": f"{kind}, {NO_HARDWARE}" if robot.is_mock else kind,
+        "body": f"{kind}, a mock: this tests the dialogue, and nothing of the hardware"
+        if robot.is_mock
+        else kind,
         "port": robot.port,
         "USB ids": usb,
         "hilgw": __version__,

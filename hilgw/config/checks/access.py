@@ -16,7 +16,6 @@ from hilgw.transports.private_files import (
     mode_of,
 )
 
-_OTHERS = "other hosts reach this address, and could move the motors"
 _TOKEN = "?token=" + 32 * "x"  # as `hilgw token` makes it, behind the name of the robot
 
 
@@ -95,7 +94,9 @@ def _problems(access: AccessConfig, *, reads: bool) -> Iterator[tuple[str, str]]
     certified = access.tls is not None and access.tls.clients is not None and not access.tokens
     if not may and not certified:
         yield (
-            "other hosts reach this address" if reads else _OTHERS,
+            "other hosts reach this address"
+            if reads
+            else "other hosts reach this address, and could move the motors",
             "listen on 127.0.0.1, or write `access:` with a token (`hilgw token FILE` makes one)",
         )
     elif access.tls is None and not access.plaintext:

@@ -12,7 +12,6 @@ from hilgw.errors import quoted
 ENCRYPTED = ("tls", "quic")
 PROTOCOLS = ("tcp", "udp", "ws", *ENCRYPTED)
 LOCAL = ("unixsock-stream", "unixpipe", "serial", "vsock")  # they do not leave the machine
-_FORM = 'write PROTOCOL/HOST:PORT, e.g. "tcp/127.0.0.1:7447" or "tls/simulator.lab:7447"'
 _CERTIFICATE = ("listen_certificate", "listen_private_key")
 
 
@@ -81,7 +80,11 @@ def _check_endpoint(
     host = host.removeprefix("[").removesuffix("]")
     if protocol not in PROTOCOLS or not host or not port.isdecimal() or int(port) > 65535:
         known = "" if protocol in PROTOCOLS else f": Zenoh has no protocol {quoted(protocol)}"
-        inspection.error(path, f"{quoted(endpoint)} is not an endpoint{known}", _FORM)
+        inspection.error(
+            path,
+            f"{quoted(endpoint)} is not an endpoint{known}",
+            'write PROTOCOL/HOST:PORT, e.g. "tcp/127.0.0.1:7447" or "tls/simulator.lab:7447"',
+        )
     elif protocol in ENCRYPTED:
         if path[1] == "listen":
             _check_certificate(inspection, path, config)

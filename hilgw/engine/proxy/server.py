@@ -21,8 +21,6 @@ from hilgw.reasons import RequestRefused
 from hilgw.transports.base import Transport
 from hilgw.transports.tcp.listener import ListenerLimits
 
-OnTaken = Callable[[Handshake, ProxiedRobot, Transport, bytes], None]
-
 # A controller in a debugger reads nothing for minutes.
 LIMITS = ListenerLimits(write_bytes=WRITE_LIMIT_BYTES, silent_ms=0)
 MOST_REPORTED = 100
@@ -127,7 +125,7 @@ class ProxyPlace:
         self,
         robot: ProxiedRobot,
         lines: Lines,
-        on_taken: OnTaken,
+        on_taken: Callable[[Handshake, ProxiedRobot, Transport, bytes], None],
         on_refused: Callable[[str, str], None],
     ) -> None:
         self.robot = robot.world_name

@@ -17,7 +17,6 @@ from hilgw.web.pages.overview import at_most, meaning
 ANY_KIND = "all kinds"
 HOPS_NS = 10 * NS_PER_S  # what comes later is of another packet
 MOST_TRACES = 3 * PACKETS
-OR_LATER = "; this packet, or a later one that was on its way"
 SENT_BY_USER = "command"  # the source of `hilgw send STATION`
 
 
@@ -151,7 +150,10 @@ def _end(moment: Capture, packet: Event, name: str, hop: str, done: str) -> Hop:
         if 0 <= after <= HOPS_NS and is_refusal and not meaning("dropped", trace["reason"]):
             times = [each["mono_ns"] for each in moment.packets if name in each["received_by"]]
             later = any(begin < each <= begin + after for each in times)
-            text = _why("refused", trace["reason"], trace["text"]) + OR_LATER * later
+            text = (
+                _why("refused", trace["reason"], trace["text"])
+                + "; this packet, or a later one that was on its way" * later
+            )
             return Hop(hop, name, after, text, usual, lost=True)
     return Hop(hop, name, None, "nothing seen: it waits, or the report was left out", usual)
 

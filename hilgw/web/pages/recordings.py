@@ -36,7 +36,6 @@ DOWNLOAD = "/recordings/file"
 END = """(e) => { const b = e.target.closest("[data-name]");
 if (b) emit(b.dataset.name); }"""
 _SECRET = secrets.token_bytes(32)  # of this run
-NO_FILES = "Here are no recordings yet."
 
 
 class File(NamedTuple):
@@ -229,7 +228,7 @@ def files_in(folder: str, views: list[GatewayView], *, links: bool) -> Markup:
         rows.append((name, in_bytes(file.size), changed, "running" if is_running else ""))
     left = len(files) - MOST_FILES
     more = [element("p", f"{left} older ones are not shown", class_="dim")] if left > 0 else []
-    none = [] if rows else [element("p", NO_FILES, class_="dim")]
+    none = [] if rows else [element("p", "Here are no recordings yet.", class_="dim")]
     of = f"folder of {', '.join(view.title for view in views)}: "
     head = element("p", of, element("code", folder), class_="dim")
     return joined([head, table("Files", ("file", "size", "changed", ""), rows), *none, *more])

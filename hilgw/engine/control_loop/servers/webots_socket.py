@@ -21,7 +21,6 @@ from hilgw.errors import HilgwError
 from hilgw.protocols.webots.address import EXTERN, INSTANCES, instances_of, socket_path
 from hilgw.protocols.webots.handshake import encode_name
 
-FIX = "end the other gateway or Webots, or leave out ipc: true"
 PLUGIN = ".plugin"
 IMAGE = "snap.webots."  # as Webots names them
 _NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL
@@ -99,7 +98,11 @@ class WebotsSocket(LocalSocket):
         _make_folders(path.parent)
         # A dead one would make a controller without a name ask which robot it means.
         remove_dead(found for found in (folder / "ipc").glob(f"*/{EXTERN}") if found != path)
-        self._listen(path, "local socket of this robot", FIX)
+        self._listen(
+            path,
+            "local socket of this robot",
+            "end the other gateway or Webots, or leave out ipc: true",
+        )
 
     def close(self) -> None:
         """Remove the folders that are empty then, too."""
