@@ -185,8 +185,16 @@ def _connect_tcp(address: TcpAddress, environment: Mapping[str, str]) -> Connect
         acknowledged, more = _acknowledgement(connection)
         if acknowledged is Acknowledgement.FORBIDDEN:
             _forbid(address, decode_reason(more + _rest(connection)))
-        if acknowledged is Acknowledgement.FAILED and address.robot is None:
-            _name_robots(address, decode_robots(more + _rest(connection)))
+        if (
+            acknowledged is Acknowledgement.FAILED
+            and address.robot is None
+            and (names := decode_robots(more + _rest(connection)))
+        ):
+            raise PeerError(
+                f"the address names no robot; the gateway has {names}",
+                where=f"{address.host}:{address.port}",
+                fix="write one of them behind the port, such as tcp://HOST:PORT/ROBOT",
+            )
         _check(acknowledged, address)
         connection.settimeout(None)
     except BaseException:
@@ -265,15 +273,6 @@ def _forbid(address: TcpAddress, reason: Forbidden | None) -> None:
         raise PeerError(reason.text, where=where, fix=fix)
     problem = f"{_robot(address)} has a controller already, or this machine may not connect"
     raise PeerError(problem, where=where, fix="end the other controller")
-
-
-def _name_robots(address: TcpAddress, names: str) -> None:
-    if names:
-        raise PeerError(
-            f"the address names no robot; the gateway has {names}",
-            where=f"{address.host}:{address.port}",
-            fix="write one of them behind the port, such as tcp://HOST:PORT/ROBOT",
-        )
 
 
 def _robot(address: TcpAddress) -> str:

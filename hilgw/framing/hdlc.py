@@ -55,7 +55,9 @@ class Hdlc(Delimited):
         self.max_encoded += len(FLAG)
         self._controls = bytes(n for n in range(32) if settings.control_map >> n & 1)
         # The escape byte comes first: the other escape sequences contain it.
-        self._escaped = [(bytes([b]), _escape(b)) for b in (0x7D, 0x7E, *self._controls)]
+        self._escaped = [
+            (bytes([b]), bytes([0x7D, b ^ 0x20])) for b in (0x7D, 0x7E, *self._controls)
+        ]
 
     @staticmethod
     def parse(variant: str, argument: str) -> HdlcSettings:
@@ -75,19 +77,11 @@ class Hdlc(Delimited):
         if (len(frame) - len(frame.rstrip(ESCAPE))) % 2:  # the flag follows an escape byte
             return FrameDropped.ABORTED
         if ESCAPE in frame:
-            frame = _ESCAPED_BYTE.sub(_plain, frame)
+            frame = _ESCAPED_BYTE.sub(lambda pair: bytes([pair[1][0] ^ 0x20]), frame)
         return self._checksum.open(frame, self.max_payload, least=1)
 
 
 _ESCAPED_BYTE = re.compile(rb"\x7d(.)", re.DOTALL)
-
-
-def _escape(byte: int) -> bytes:
-    return bytes([0x7D, byte ^ 0x20])
-
-
-def _plain(escaped: re.Match[bytes]) -> bytes:
-    return bytes([escaped[1][0] ^ 0x20])
 
 
 FRAMING: FramingClass = Hdlc

@@ -54,8 +54,9 @@ class TlsStream(Transport):
         )
         self._paused = False
         self._continues = False  # a turn of reading is scheduled
-        self._most_s, self._begin_s = handshake_s, self._loop.time()
-        self._deadline = self._loop.call_later(handshake_s, self._handshake_late)
+        self._begin_s = self._loop.time()
+        late = f"no TLS handshake within {handshake_s:g} s"
+        self._deadline = self._loop.call_later(handshake_s, self._end, late)
         inner.on_drained = self._drained
         inner.start(self._ciphertext, self._inner_lost)
         self._shake_hands()
@@ -149,9 +150,6 @@ class TlsStream(Transport):
         if on_ready is not None and self._lost is None:
             on_ready(self)
             self._continue()
-
-    def _handshake_late(self) -> None:
-        self._end(f"no TLS handshake within {self._most_s:g} s")
 
     def _continue(self) -> None:
         if not self._continues:

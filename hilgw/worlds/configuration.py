@@ -353,7 +353,6 @@ def _version(header: str) -> tuple[str, str]:
 
 
 def _shared_axes(devices: list[SceneDevice]) -> set[int]:
-    """Return the axes with several devices: a motor with its position sensor or brake."""
     counts = Counter(device.axis.number for device in devices if device.axis is not None)
     return {number for number, count in counts.items() if count > 1}
 

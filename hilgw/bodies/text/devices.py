@@ -175,7 +175,11 @@ class Leds:
     def due(self) -> list[tuple[Sendable, bytes, str]]:
         """Return line, bytes and name of each LED that waits."""
         return [
-            (self._lines[name], self._lines[name].filled(_words(value)), name)
+            (
+                self._lines[name],
+                self._lines[name].filled({"value": str(value), "on": str(int(value != 0))}),
+                name,
+            )
             for name, value in self._waiting.items()
         ]
 
@@ -185,7 +189,3 @@ class Leds:
     def lost(self, name: str) -> None:
         """Send its line again, which was not answered."""
         self._waiting.setdefault(name, self._values[name])
-
-
-def _words(value: int) -> dict[str, str]:
-    return {"value": str(value), "on": str(int(value != 0))}

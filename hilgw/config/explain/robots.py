@@ -207,7 +207,6 @@ def _devices(body: Any, part: PartConfig, version: str) -> list[Facts]:
 
 
 def _device(device: Device) -> Facts:
-    """Describe a device. reports: the unit of each number that it reports."""
     units = [quantity.unit for quantity in KINDS[device.kind].settings]
     limits = dict(zip(LIMITED, units, strict=True)) if device.role == MOTOR else {}
     return {

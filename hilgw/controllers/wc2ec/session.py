@@ -379,13 +379,14 @@ class Wc2ecControllerSession:
 
     def _register_all(self, now: int) -> list[Event]:
         waits = self._link.framed and not self._link.alive
-        data = b"".join(self._link.wrap(self._registration(device)) for device in self.devices)
+        registrations = (
+            RegisterSensor(self._numbers[each.index], each.index, each.name.encode())
+            for each in self.devices
+        )
+        data = b"".join(map(self._link.wrap, registrations))
         pause_ns = self._line.patience_ns(2 * len(data), REGISTER_S)
         self._register_ns = now + pause_ns if waits else None
         return [Write(data)] if data else []
-
-    def _registration(self, device: Device) -> RegisterSensor:
-        return RegisterSensor(self._numbers[device.index], device.index, device.name.encode())
 
     def _check_silence(self, now: int) -> list[Event]:
         if not self._link.fell_silent(now):

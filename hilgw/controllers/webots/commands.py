@@ -132,7 +132,6 @@ _MOVES_NOTHING = frozenset((SetFeedbackPeriod, GetAssociatedDevice))
 
 
 def _split(commands: list[Command]) -> tuple[list[Command], list[Command]]:
-    """Return the commands of a motor that move it, and the others."""
     for command in commands:
         if type(command) in _MOVES_NOTHING:
             break

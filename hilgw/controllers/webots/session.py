@@ -396,7 +396,6 @@ class WebotsControllerSession:
         return encode_answer(0, self._table.codec.encode_messages([*messages, Quit()]))
 
     def _run_down(self, time_ns: int) -> list[Event]:
-        """Stop the robot and end the controller, as in Webots: the battery is empty."""
         self._time_ns = time_ns
         self.counts["stop_battery"] += 1
         error = PeerError(StopReason.BATTERY.doc, where=self._table.robot.name)

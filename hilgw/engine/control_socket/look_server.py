@@ -311,7 +311,6 @@ class LookServer:
         return requests.Found(present, suggestions(unknown, known))
 
     async def _watch(self, request: requests.Watch, client: LookClient) -> requests.Done:
-        """Send the client the events that it chooses, instead of those of its last request."""
         unknown, known = await self._unknown("part", request.names)
         if unknown:
             text = f"nothing here has the name {quoted(unknown[0])}"

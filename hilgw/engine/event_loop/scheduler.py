@@ -54,7 +54,6 @@ class LazyHeap(Generic[Due]):
         self._is_void = is_void
 
     def _forget(self) -> None:
-        """Count an entry that became void; remove the void ones when they are too many."""
         self._void += 1
         heap = self._heap
         if _COMPACT_FROM < self._void > len(heap) // 2:

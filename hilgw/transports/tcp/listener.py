@@ -218,14 +218,11 @@ class TcpListener:
             TlsStream(
                 stream,
                 self._tls,
-                self._secured,
+                lambda secured: self._on_client(secured, secured.name),
                 self._not_secured,
                 limit=self._limits.write_bytes,
                 handshake_s=self._limits.tls_handshake_s,
             )
-
-    def _secured(self, stream: TlsStream) -> None:
-        self._on_client(stream, stream.name)
 
     def _not_secured(self, error: PortError) -> None:
         self.refused += 1
