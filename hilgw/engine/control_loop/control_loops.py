@@ -43,7 +43,6 @@ class Interlock(Protocol):
 
     def demand_released(self) -> None:
         """Raise SafetyError while no robot may be armed."""
-        ...
 
 
 class ControlLoops:

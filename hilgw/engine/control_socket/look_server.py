@@ -80,18 +80,15 @@ class Shown(Protocol):
     def real_timer(self) -> Scheduler: ...
     def names(self, kind: str) -> Iterable[str]:
         """Return the names of one kind of `requests.NAMED`."""
-        ...
 
     def device_of(self, robot: str, name: str) -> Device | None:
         """Return the device of a robot; None while it is not known."""
-        ...
 
     def states(self) -> Iterable[Cell]:
         """Return the present states of all parts, as the events that have led to them.
 
         Each has `since_ns`.
         """
-        ...
 
     def report(self) -> dict[str, Any]: ...
 
