@@ -59,6 +59,10 @@ def decode(kind: type[T], given: Mapping[str, Any]) -> T:
 
 
 def _field(key: str, hint: Any, given: Mapping[str, Any]) -> Any:
+    """Return the value of this key as this type.
+
+    UsageError names the key and the allowed values.
+    """
     if key not in given:
         raise UsageError(f"{key} is missing: it must be {described(hint)}")
     try:

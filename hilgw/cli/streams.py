@@ -41,6 +41,7 @@ def discard_unwritten() -> None:
 
 
 def _null() -> int:
+    """Open /dev/null, or memory in its place where /dev is empty."""
     try:
         return os.open(os.devnull, os.O_RDWR)
     except FileNotFoundError:

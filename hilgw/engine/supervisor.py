@@ -358,6 +358,7 @@ class Supervisor(AttachedPort):
     async def _await_boot(
         self, transport: Transport, broken: asyncio.Future[HilgwError]
     ) -> HilgwError | None:
+        """Read and write nothing while the board starts; return the error when the port breaks."""
         self._discarded = 0
         self._enter(State.HANDSHAKE, f"{self.port.boot_s:g} s for the board to start")
         transport.start(self._receive, self.on_failed)
@@ -368,6 +369,7 @@ class Supervisor(AttachedPort):
         return broken.result() if done else None
 
     def _receive(self, data: bytes) -> None:
+        """Discard the bytes that come while the board starts, and pass on those after it."""
         if self._discarded is None:
             self.supervised.data_received(data)
         else:

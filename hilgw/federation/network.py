@@ -76,6 +76,7 @@ class NetworkView(Federated):
         return [e.name for e in self.members.values() if e.is_live and e.state is not None]
 
     def _compare_reach(self, member: Member, names: list[str]) -> None:
+        """Compare the gateways that a member reaches: this one must reach them, too."""
         here = {self._member_name, *(each.name for each in self.members.values() if each.is_live)}
         new = member.reaches(frozenset(names) - here) - self._named
         if new and len(self.members) + len(self._named) < MOST_MEMBERS:

@@ -145,6 +145,7 @@ class ServoKind(ABC):
     def _many(
         self, sync: int, bulk: int, register: int, size: int, blocks: Mapping[int, bytes]
     ) -> bytes:
+        """Return a sync instruction, or a bulk one where registers have different addresses."""
         length = size.to_bytes(self.width, "little")
         places = {number: self.place(number, register) + length for number in blocks}
         head, *others = set(places.values())

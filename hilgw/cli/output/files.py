@@ -154,6 +154,7 @@ def write_report(target: str | None, report: dict[str, Any]) -> None:
 
 
 def _expect_own(file: Path, is_own: Callable[[bytes], bool], noun: str) -> None:
+    """Raise HilgwError for a regular file with other content; an empty file may be replaced."""
     try:
         if not stat.S_ISREG(file.stat().st_mode):
             return

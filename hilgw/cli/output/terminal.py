@@ -303,6 +303,7 @@ class Terminal(EventStream):
 
 
 def _how(reasons: Sequence[str]) -> str:
+    """Return one reason in words; of several that are out of range, the distance of the nearest."""
     far = [each for each in reasons if isinstance(each, OutOfRange)]
     if not far:
         return in_words(reasons[0])

@@ -192,6 +192,7 @@ def _show_start(held: "Sequence[Holding]", limit_s: float | None) -> None:
 
 
 def _release(held: "Sequence[Holding]", code: int, ended: "dict[Holding, Ended]") -> int:
+    """End the leases that have not ended; report what is confirmed, and the rest as errors."""
     errors = [error for each in held for error in each.errors]
     for holding in held:
         try:

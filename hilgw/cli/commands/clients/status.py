@@ -130,6 +130,7 @@ def statuses(args: argparse.Namespace) -> list[Status]:
 
 
 def _status(path: Path) -> Status:
+    """Return the status; without an answer, `error` and the `program` that hangs."""
     from hilgw.client.control_paths import program_at
     from hilgw.client.control_socket import ASK_ALL_S
     from hilgw.client.gateway import Gateway

@@ -200,6 +200,7 @@ class Handshake:
             self._silence = call_in_real_time(self._loop, SILENCE_S, then)
 
     def _is_complete(self) -> bool:
+        """Return whether a robot has this name, and no robot a longer one that begins with it."""
         name = self.name
         longer = (each for each in self._names if each != name and each.startswith(name))
         return name in self._names and not any(longer)

@@ -346,6 +346,10 @@ class WebotsServer:
             place.line.join(handshake)
 
     def _find(self, name: str) -> Place | None:
+        """Return the place of the robot with an encoded name.
+
+        No name: of the only robot.
+        """
         if name:
             return self._places.get(name)
         return next(iter(self._places.values())) if len(self._places) == 1 else None

@@ -118,6 +118,7 @@ class WebotsSocket(LocalSocket):
 
 
 def _make_folders(folder: Path) -> None:
+    """Make the folders: the shared one as /tmp is, the others for this user alone."""
     try:
         if not INSTANCES.exists():
             INSTANCES.mkdir(exist_ok=True)
