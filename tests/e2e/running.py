@@ -108,6 +108,14 @@ def run_program(
     )
 
 
+def python(
+    cwd: Path, *arguments: str, path: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run Python to its end. path: a folder whose packages come before ours; None: `cwd`."""
+    packages = f"{path or cwd}{os.pathsep}{ROOT}"
+    return run_program(sys.executable, *arguments, cwd=cwd, PYTHONPATH=packages)
+
+
 def copy_checkout(target: Path, *folders: str) -> None:
     """Copies folders of the checkout, and what Python compiled of them."""
     for name in folders:

@@ -70,11 +70,13 @@ class Decoder:
 class BeepSession:
     """See `hilgw.adapters.base.Session`. Small methods, so that a defect is one of them."""
 
+    Decoder = Decoder
+
     def __init__(self, settings: Any, common: base.StationSettings) -> None:
         self.settings = settings
         self.common = common
         self.channels: frozenset[int] | None = self.listens_to()
-        self.decoder = Decoder()
+        self.decoder = self.Decoder()
         self.is_open = self.is_ready = False
         self.ask_at: int | None = None
         self.silent_at: int | None = None

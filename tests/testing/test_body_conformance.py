@@ -1,7 +1,7 @@
 """BodyConformance finds each defect of a body, by the rule that it breaks."""
 
 import dataclasses
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import pytest
@@ -9,7 +9,7 @@ import pytest
 from firmware_mocks import create2
 from hilgw.bodies.create2 import BODY, Create2Body, Create2Settings
 from hilgw.bodies.create2.session import Create2Session
-from hilgw.control.events import Command, Connected, Event, Outcome, StopReason, Write
+from hilgw.control.events import Command, Connected, Event, Outcome, Write
 from hilgw.control.stop import StopPlan
 from hilgw.control.stop_frame import StopFrame
 from hilgw.devices.kinds import MotorLimits
@@ -33,42 +33,6 @@ class OnCreate2(BodyConformance):
         return create2.create("robot", new_air(), spec.parameters)
 
 
-class StopsNothing(Create2Session):
-    def _halt(self, reason: StopReason, now: int) -> StopPlan:
-        return self._at_rest([])
-
-
-class StopsWithOtherBytes(Create2Session):
-    def _halt(self, reason: StopReason, now: int) -> StopPlan:
-        self._rest()
-        return self._at_rest([Write(b"\x91\0\0\0\0")])
-
-
-class ReportsNoStop(Create2Session):
-    def stop(self, reason: StopReason, now: int) -> StopPlan:
-        return dataclasses.replace(super().stop(reason, now), commands=())
-
-
-class StopsAtTheRate(Create2Session):
-    def _rest(self) -> None:
-        """The wheels keep what they were commanded, and speed up to it."""
-
-
-class StopsNoMotor(Create2Session):
-    def stop_motor(self, index: int, now: int) -> StopPlan | None:
-        return None
-
-
-class HasNoEmergencyStop(Create2Session):
-    def _stop_data(self) -> bytes:
-        return b""
-
-
-class AcceptsAtOnce(Create2Session):
-    def _takes_requests(self, now: int) -> bool:
-        return True
-
-
 class CountsNoRefusal(Create2Session):
     def command(self, command: Command, now: int) -> tuple[Outcome, list[Event]]:
         answer = super().command(command, now)
@@ -76,19 +40,9 @@ class CountsNoRefusal(Create2Session):
         return answer
 
 
-class EnablesAnything(Create2Session):
-    def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
-        return []
-
-
 class IgnoresLimits(Create2Session):
     def __init__(self, settings: Create2Settings) -> None:
         super().__init__(dataclasses.replace(settings, limits={}))
-
-
-class WaitsForever(Create2Session):
-    def next_deadline(self) -> int | None:
-        return None if self._is_up else super().next_deadline()
 
 
 class Remembers(Create2Session):
@@ -113,24 +67,39 @@ class RaisesOnNoise(Create2Session):
         return super().receive(data, now)
 
 
-class TakesNoiseForTheRobot(Create2Session):
-    def receive(self, data: bytes, now: int) -> list[Event]:
-        return [*super().receive(data, now), Connected("a robot")]
+def but(name: str, **members: Any) -> type[Create2Session]:
+    """Return the session of the body with these members instead of its own."""
+    return type(name, (Create2Session,), members)
 
 
-class ShowsRawBytes(Create2Session):
-    def describe(self, data: bytes, *, received: bool) -> str:
-        return data.decode("latin-1")
-
-
-class StopsAfterCommandsOnly(Create2Session):
-    def stop(self, reason: StopReason, now: int) -> StopPlan:
-        return super().stop(reason, now) if self.counts["commands"] else StopPlan([])
-
-
-class RepeatsNoStop(Create2Session):
-    def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
-        return []
+Own = Create2Session
+StopsNothing = but("StopsNothing", _halt=lambda self, reason, now: self._at_rest([]))
+StopsWithOtherBytes = but(
+    "StopsWithOtherBytes",
+    _halt=lambda self, *_: self._rest() or self._at_rest([Write(b"\x91\0\0\0\0")]),
+)
+ReportsNoStop = but(
+    "ReportsNoStop", stop=lambda self, *why: dataclasses.replace(Own.stop(self, *why), commands=())
+)
+# The wheels keep what they were commanded, and speed up to it.
+StopsAtTheRate = but("StopsAtTheRate", _rest=lambda self: None)
+StopsNoMotor = but("StopsNoMotor", stop_motor=lambda self, index, now: None)
+HasNoEmergencyStop = but("HasNoEmergencyStop", _stop_data=lambda self: b"")
+AcceptsAtOnce = but("AcceptsAtOnce", _takes_requests=lambda self, now: True)
+EnablesAnything = but("EnablesAnything", switch=lambda self, index, period_ms, now: [])
+WaitsForever = but(
+    "WaitsForever", next_deadline=lambda self: None if self._is_up else Own.next_deadline(self)
+)
+TakesNoiseForTheRobot = but(
+    "TakesNoiseForTheRobot",
+    receive=lambda self, data, now: [*Own.receive(self, data, now), Connected("a robot")],
+)
+ShowsRawBytes = but("ShowsRawBytes", describe=lambda self, data, *, received: data.decode("latin1"))
+StopsAfterCommandsOnly = but(
+    "StopsAfterCommandsOnly",
+    stop=lambda self, *why: Own.stop(self, *why) if self.counts["commands"] else StopPlan([]),
+)
+RepeatsNoStop = but("RepeatsNoStop", stop_again=lambda self, motors, now: [])
 
 
 DEFECTS: list[tuple[type[Create2Session], Callable[[BodyConformance], None]]] = [

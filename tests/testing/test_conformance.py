@@ -53,24 +53,6 @@ RULES = sorted(name for name in dir(OnBeep) if name.startswith("test_"))
 # --- defects of the session -----------------------------------------------------------------------
 
 
-class RssiStaysInThePacket(BeepSession):
-    def packet_received(self, body: bytes) -> list[base.Event]:
-        return [base.Received(body[:1] + body[2:], 7, -body[0])]
-
-
-class WrongChannelByte(BeepSession):
-    def channel_byte(self, packet: Packet) -> int:
-        return 8
-
-
-class DecoderOf(BeepSession):
-    decoder_class: type[Decoder]
-
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self.decoder = self.decoder_class()
-
-
 class ForgetsShortRests(Decoder):
     def feed(self, data: bytes) -> list[tuple[bytes, bytes]]:
         found = super().feed(data)
@@ -78,79 +60,14 @@ class ForgetsShortRests(Decoder):
         return found
 
 
-class ChunksAreFrames(DecoderOf):
-    decoder_class = ForgetsShortRests
-
-
-class Impatient(BeepSession):
-    def silence_after(self, now: int) -> int | None:
-        return now + 100_000
-
-
 class SkipsWholeFrame(Decoder):
     def after_false_start(self, at: int, end: int) -> int:
         return end
 
 
-class NoSecondLook(DecoderOf):
-    decoder_class = SkipsWholeFrame
-
-
-class Patient(BeepSession):
-    def silence_after(self, now: int) -> int | None:
-        return None
-
-
-class CountsNothing(BeepSession):
-    def count_bad(self, more: int = 0) -> list[base.Event]:
-        return []
-
-
 class NoCrc(Decoder):
     def holds(self, inner: bytes, crc: bytes) -> bool:
         return inner[:1] == b"R" or super().holds(inner, crc)
-
-
-class BelievesAnything(DecoderOf):
-    decoder_class = NoCrc
-
-
-class Trusting(BeepSession):
-    def handle(self, kind: bytes, body: bytes, now: int) -> list[base.Event]:
-        return super().handle(kind, body[: body[0] + 99], now)  # an empty body has no first byte
-
-
-class NotAList(BeepSession):
-    def receive(self, data: bytes, now: int) -> list[base.Event]:
-        return super().receive(data, now) or None  # type: ignore[return-value]
-
-
-class DescribesRaw(BeepSession):
-    def describe(self, data: bytes) -> str:
-        return f"frame {data.decode('latin-1')}"
-
-
-class DescribesWithItsOwnDecoder(BeepSession):
-    def describe(self, data: bytes) -> str:
-        return f"{len(self.decoder.feed(data))} frames"
-
-
-class Cuts(BeepSession):
-    def refusal(self, packet: Packet) -> base.CannotSend | None:
-        return super().refusal(packet) if len(packet.data) <= PAYLOAD else None
-
-    def payload(self, packet: Packet) -> bytes:
-        return packet.data[:PAYLOAD]
-
-
-class EatsXon(BeepSession):
-    def payload(self, packet: Packet) -> bytes:
-        return packet.data.replace(b"\x11", b"")
-
-
-class Repeats(BeepSession):
-    def take(self, frames: list[tuple[bytes, bytes]], now: int) -> list[base.Event]:
-        return super().take(frames + frames[-1:] if self.frame_id > 1 else frames, now)
 
 
 class HurriesAnswers(BeepSession):
@@ -161,28 +78,6 @@ class HurriesAnswers(BeepSession):
         if isinstance(answer, base.Transmission):
             self.outstanding[self.frame_id] = now + 200_000_000
         return answer
-
-
-class NeverGivesUp(BeepSession):
-    def next_deadline(self) -> int | None:
-        waits = (self.ask_at, self.silent_at)
-        return min((when for when in waits if when is not None), default=None)
-
-
-class SettlesTwice(BeepSession):
-    def settle(self, frame_id: int, status: int) -> list[base.Event]:
-        return super().settle(frame_id, status) * 2
-
-
-class LeavesTokens(BeepSession):
-    def lose(self, reason: str) -> list[base.Event]:
-        self.outstanding.clear()
-        return []
-
-
-class SendsTooEarly(BeepSession):
-    def send(self, packet: Packet, now: int) -> base.Transmission | base.CannotSend | None:
-        return super().send(packet, now) or base.Transmission(b"x")
 
 
 class StuckDeadline(BeepSession):
@@ -221,16 +116,6 @@ class KeepsALog(BeepSession):
         return super().take(frames, now)
 
 
-class RangeIsSent(BeepSession):
-    def payload(self, packet: Packet) -> bytes:
-        return packet.data if packet.range < 0 else packet.data[::-1]
-
-
-class OneChannelForAll(BeepSession):
-    def channel_byte(self, packet: Packet) -> int:
-        return 7
-
-
 class Shy(BeepSession):
     """Refuses what waited for it to be ready."""
 
@@ -248,11 +133,6 @@ class Shy(BeepSession):
         return super().send(packet, now)
 
 
-class TakesForeignChannels(BeepSession):
-    def refusal(self, packet: Packet) -> base.CannotSend | None:
-        return None
-
-
 class SlowToBegin(BeepSession):
     def handle(self, kind: bytes, body: bytes, now: int) -> list[base.Event]:
         if kind == b"I" and self.tries < 4:
@@ -263,6 +143,61 @@ class SlowToBegin(BeepSession):
 class Unfinished(BeepSession):
     def receive(self, data: bytes, now: int) -> list[base.Event]:
         raise NotImplementedError("hilgw/adapters/beep.py: turn the bytes into events")
+
+
+def but(name: str, **members: Any) -> type[BeepSession]:
+    """Return a sound session with these members instead of its own."""
+    return type(name, (BeepSession,), members)
+
+
+Own = BeepSession
+RssiStaysInThePacket = but(
+    "RssiStaysInThePacket",
+    packet_received=lambda self, body: [base.Received(body[:1] + body[2:], 7, -body[0])],
+)
+WrongChannelByte = but("WrongChannelByte", channel_byte=lambda self, packet: 8)
+OneChannelForAll = but("OneChannelForAll", channel_byte=lambda self, packet: 7)
+ChunksAreFrames = but("ChunksAreFrames", Decoder=ForgetsShortRests)
+NoSecondLook = but("NoSecondLook", Decoder=SkipsWholeFrame)
+BelievesAnything = but("BelievesAnything", Decoder=NoCrc)
+Impatient = but("Impatient", silence_after=lambda self, now: now + 100_000)
+Patient = but("Patient", silence_after=lambda self, now: None)
+CountsNothing = but("CountsNothing", count_bad=lambda self, more=0: [])
+Trusting = but(  # an empty body has no first byte
+    "Trusting",
+    handle=lambda self, kind, body, now: Own.handle(self, kind, body[: body[0] + 9], now),
+)
+NotAList = but("NotAList", receive=lambda self, data, now: Own.receive(self, data, now) or None)
+DescribesRaw = but("DescribesRaw", describe=lambda self, data: f"frame {data.decode('latin-1')}")
+DescribesWithItsOwnDecoder = but(
+    "DescribesWithItsOwnDecoder",
+    describe=lambda self, data: f"{len(self.decoder.feed(data))} frames",
+)
+Cuts = but(
+    "Cuts",
+    refusal=lambda self, packet: Own.refusal(self, packet) if len(packet.data) <= PAYLOAD else None,
+    payload=lambda self, packet: packet.data[:PAYLOAD],
+)
+EatsXon = but("EatsXon", payload=lambda self, packet: packet.data.replace(b"\x11", b""))
+RangeIsSent = but(
+    "RangeIsSent", payload=lambda self, packet: packet.data[:: 1 if packet.range < 0 else -1]
+)
+Repeats = but(
+    "Repeats",
+    take=lambda self, frames, now: Own.take(
+        self, frames + frames[-1:] if self.frame_id > 1 else frames, now
+    ),
+)
+NeverGivesUp = but(
+    "NeverGivesUp",
+    next_deadline=lambda self: min(filter(None, (self.ask_at, self.silent_at)), default=None),
+)
+SettlesTwice = but("SettlesTwice", settle=lambda self, *answer: Own.settle(self, *answer) * 2)
+LeavesTokens = but("LeavesTokens", lose=lambda self, reason: self.outstanding.clear() or [])
+SendsTooEarly = but(
+    "SendsTooEarly", send=lambda self, *given: Own.send(self, *given) or base.Transmission(b"x")
+)
+TakesForeignChannels = but("TakesForeignChannels", refusal=lambda self, packet: None)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.e2e.running import ROOT, environment
+from tests.e2e.running import ROOT, run_program
 
 pytestmark = pytest.mark.process
 
@@ -38,16 +38,8 @@ def in_ci(
     assert any("pip install" in each for each in installs)
     command = " && ".join(each for each in commands if each not in installs)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return subprocess.run(
-        command,
-        shell=True,
-        cwd=project,
-        env={**environment(project), "PATH": path, "PYTEST_ADDOPTS": options} | (more or {}),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    given = {"PATH": path, "PYTEST_ADDOPTS": options} | (more or {})
+    return run_program("sh", "-c", command, cwd=project, **given)
 
 
 def test_its_ci_passes(project: Path) -> None:
@@ -71,10 +63,7 @@ def test_its_ci_finds_a_bug_and_shows_the_frames(project: Path) -> None:
 def test_a_variable_that_is_not_set_is_named(project: Path, job: str) -> None:
     """On GitHub an unset variable is empty."""
     (install,) = [each for each in ci_commands(job) if "pip install" in each]
-    done = subprocess.run(
-        ["bash", "-e", "-c", install], cwd=project, env=environment(project, HILGW=""),
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = run_program("bash", "-e", "-c", install, cwd=project, HILGW="")
     assert done.returncode != 0
     assert "HILGW: set this variable of the repository" in done.stderr
     assert "Invalid requirement" not in done.stderr

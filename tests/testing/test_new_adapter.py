@@ -2,7 +2,6 @@
 
 import binascii
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hilgw.testing import AdapterConformance
-from tests.e2e.running import ROOT, copy_checkout, environment, in_process
+from tests.e2e.running import ROOT, copy_checkout, in_process, python
 
 NODE = "\nairs: {a: {nodes: {b: {mock: %s}}}}\nadapters"
 
@@ -115,20 +114,8 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def python(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=checkout,
-        env=environment(checkout, PYTHONPATH=f"{checkout}{os.pathsep}{ROOT}"),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-
-def new_adapter(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return python(checkout, "-m", "hilgw", "new-adapter", *arguments)
+def hilgw(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return python(folder, "-m", "hilgw", *arguments)
 
 
 def run_tests(checkout: Path, *more: str, test: str = TEST) -> str:
@@ -172,9 +159,19 @@ def lint(checkout: Path) -> str:
     return checked + python(checkout, "-m", "ruff", "format", "-q", "--diff", *files).stdout
 
 
+def delivered(folder: Path, config: str, station: str) -> int:
+    """Run this configuration in simulated time; return what the station delivered."""
+    options = ("--speed", "max", "--duration", "1500ms", "--report", "out.json")
+    gateway = hilgw(folder, "--config", config, *options)
+    assert gateway.returncode == 0, gateway.stdout + gateway.stderr
+    report = json.loads((folder / "out.json").read_text())
+    assert report["ledger"]["adds_up"]
+    return int(report["stations"][station]["delivered"])
+
+
 def test_from_four_files_to_an_adapter(checkout: Path) -> None:
     """Its tests list the missing parts, then pass."""
-    done = new_adapter(checkout, "buzz")
+    done = hilgw(checkout, "new-adapter", "buzz")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[:4] == [ADAPTER, MOCK, CONFIG, TEST]
     named = re.findall(r"^  (test_\w+)$", done.stdout, re.M)
@@ -206,12 +203,7 @@ def test_from_four_files_to_an_adapter(checkout: Path) -> None:
     assert " failed" not in filled, filled[-3000:]
     assert lint(checkout) == ""
 
-    options = ("--speed", "max", "--duration", "1500ms", "--report", "out.json")
-    gateway = python(checkout, "-m", "hilgw", "--config", CONFIG, *options)
-    assert gateway.returncode == 0, gateway.stdout + gateway.stderr
-    report = json.loads((checkout / "out.json").read_text())
-    assert report["ledger"]["adds_up"]
-    assert report["stations"]["buzz0"]["delivered"] >= 1
+    assert delivered(checkout, CONFIG, "buzz0") >= 1
     assert python(checkout, "tools/generate_docs").returncode == 0
     assert "one module is one channel" in (checkout / "docs/adapters/buzz.md").read_text()
 
@@ -228,12 +220,12 @@ MOCKS = 'broken-one = "hilgw_my_radio.missing"\nxbee = "hilgw_my_radio.mock"\n'
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Made outside a checkout, filled in and installed by pip; the folder with its packages."""
     folder = tmp_path_factory.mktemp("distribution")
-    assert python(folder, "-m", "hilgw", "new-adapter", "my_radio").returncode == 0
+    assert hilgw(folder, "new-adapter", "my_radio").returncode == 0
     made = folder / "hilgw-my-radio"
     files = {"my_radio.yaml", "pyproject.toml", MY_RADIO, MY_MOCK, MY_TEST}
     files.add("hilgw_my_radio/__init__.py")
     assert {file.relative_to(made).as_posix() for file in made.rglob("*.*")} == files
-    assert python(folder, "-m", "hilgw", "new-adapter", "my_radio").returncode == 2
+    assert hilgw(folder, "new-adapter", "my_radio").returncode == 2
     fill_in_adapter(made, MY_RADIO, MY_TEST)
     fill_in_mock(made, "transmit(buffer[start + 2 : end], now)", MY_MOCK)
     replace(made / "pyproject.toml", (ENTRY, ENTRY + MOCKS))
@@ -245,19 +237,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "site"
 
 
-def hilgw(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return python(site, "-m", "hilgw", *arguments)
-
-
 def test_a_gateway_and_the_kit_find_an_adapter_of_another_distribution(site: Path) -> None:
     filled = run_tests(site, "-k", "received or sent or sizes", test=MY_TEST)
     assert " failed" not in filled and " passed" in filled, filled[-3000:]
-    options = ("--speed", "max", "--duration", "1500ms", "--report", "out.json")
-    gateway = hilgw(site, "--config", "my_radio.yaml", *options)
-    assert gateway.returncode == 0, gateway.stdout + gateway.stderr
-    report = json.loads((site / "out.json").read_text())
-    assert report["ledger"]["adds_up"]
-    assert report["stations"]["my_radio0"]["delivered"] >= 1
+    assert delivered(site, "my_radio.yaml", "my_radio0") >= 1
     again = hilgw(site, "new-adapter", "my_radio", "--into", str(site.parent / "again"))
     assert "an adapter or a mock 'my_radio' is installed already" in again.stderr
 

@@ -1,7 +1,6 @@
 """`hilgw new-body`: four files whose test passes; installed as a distribution of its own, too."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -10,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.running import ROOT, copy_checkout, environment, in_process
+from tests.e2e.running import ROOT, copy_checkout, in_process, python
 
 pytestmark = pytest.mark.process
 
@@ -21,19 +20,6 @@ FILES = [
     "tests/bodies/test_trolley.py",
 ]
 SIMULATED = ("--speed", "max", "--duration", "3s", "--report", "out.json")
-
-
-def python(folder: Path, *arguments: str, path: Path | None = None) -> subprocess.CompletedProcess:
-    """path: has the packages, besides this project."""
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        env=environment(folder, PYTHONPATH=f"{path or folder}{os.pathsep}{ROOT}"),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
 
 
 def require_passed(done: subprocess.CompletedProcess) -> None:

@@ -1,14 +1,13 @@
 """The pytest plugin in separate runs: imports, cleanup, reports."""
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from hilgw.record.recording import Recording
-from tests.e2e.running import ROOT, environment
+from tests.e2e.running import ROOT, run_program
 
 pytestmark = pytest.mark.process
 
@@ -98,15 +97,8 @@ def test_nothing_is_left_by_these(before):
 def pytest_run(tmp_path: Path, text: str, *more: str) -> tuple[int, str]:
     """A run of pytest on one file, warnings are errors; exit code and output."""
     (tmp_path / "test_it.py").write_text(text)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", *more],
-        cwd=tmp_path,
-        env=environment(tmp_path),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    options = ["-q", "-p", "no:cacheprovider", "-W", "error", *more]
+    done = run_program(sys.executable, "-m", "pytest", *options, cwd=tmp_path)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -181,17 +173,9 @@ MISTYPED = {
 
 
 def test_a_mistyped_name_is_one_line_at_its_call(tmp_path: Path) -> None:
-    calls = enumerate(MISTYPED)
-    lines = [
-        f"def test_{number}(firmware_mock, gateway, virtual_port):\n    {call}"
-        for number, call in calls
-    ]
-    (tmp_path / "test_it.py").write_text("\n\n".join(lines))
-    command = [sys.executable, "-m", "pytest", "-q", "--color=no", "test_it.py"]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True
-    )
-    text = done.stdout
+    head = "def test_{}(firmware_mock, gateway, virtual_port):\n    {}"
+    calls = [head.format(number, call) for number, call in enumerate(MISTYPED)]
+    _, text = pytest_run(tmp_path, "\n\n".join(calls), "--color=no")
     assert f"{len(MISTYPED)} failed" in text
     for number, what in enumerate(MISTYPED.values()):
         failure = text.partition(f"test_{number} _")[2].partition("\n_____")[0]
