@@ -105,16 +105,14 @@ def peer(path: Path, answer: Answer) -> Iterator[list[dict[str, Any]]]:
                 thread.start()
                 threads.callback(thread.join)
 
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
-        listener.bind(str(path))
-        listener.listen()
+    with frozen(path) as listener:
         accepting = threading.Thread(target=accept)
         accepting.start()
         try:
             yield requests
         finally:
             stopping = True
-            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as last:
+            with socket.socket(socket.AF_UNIX) as last:
                 last.connect(str(path))
             accepting.join()
 
@@ -122,7 +120,7 @@ def peer(path: Path, answer: Answer) -> Iterator[list[dict[str, Any]]]:
 @contextmanager
 def frozen(path: Path) -> Iterator[socket.socket]:
     """The socket of a stopped process: the system accepts connections, and no program reads."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+    with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
         listener.listen()
         yield listener
@@ -130,5 +128,5 @@ def frozen(path: Path) -> Iterator[socket.socket]:
 
 def killed(path: Path) -> None:
     """The socket that a killed gateway leaves."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+    with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))

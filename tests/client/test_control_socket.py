@@ -3,7 +3,7 @@
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,41 +15,7 @@ from hilgw.engine.control_socket.listener import control_folder
 from hilgw.errors import HilgwError, PeerError, UsageError
 from hilgw.protocols.gateway import paths
 from hilgw.protocols.gateway.messages import ANSWER_BYTES, LINE_BYTES
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    return control_folder()
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Callable[[bytes], Path]]:
-    """A gateway that answers one request with these bytes, and closes."""
-    threads = []
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    path = tmp_path / "control"
-
-    def serve(answer: bytes) -> Path:
-        def run() -> None:
-            connection, _ = listener.accept()
-            with connection:
-                connection.recv(1000)
-                try:
-                    connection.sendall(answer)
-                except OSError:
-                    pass  # the client left
-
-        listener.bind(str(path))
-        listener.listen()
-        threads.append(threading.Thread(target=run))
-        threads[0].start()
-        return path
-
-    yield serve
-    for thread in threads:
-        thread.join(10)
-    listener.close()
+from tests.client.several import frozen, killed, peer
 
 
 def test_the_only_running_gateway_is_found(folder: Path) -> None:
@@ -58,12 +24,8 @@ def test_the_only_running_gateway_is_found(folder: Path) -> None:
         find_gateway(None)
     (folder / "no_number.sock").touch()
     (folder / f"{os.getpid()}.sock").touch()  # a process has this number, and no socket
-    with (
-        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as mine,
-        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other,
-    ):
-        mine.bind(str(folder / "999999999.sock"))  # of a container: no process has this number
-        mine.listen()
+    # Of a container: no process has this number.
+    with frozen(folder / "999999999.sock"), socket.socket(socket.AF_UNIX) as other:
         other.bind(str(folder / "1.sock"))
         assert find_gateway(None) == folder / "999999999.sock"
         other.listen()
@@ -72,9 +34,7 @@ def test_the_only_running_gateway_is_found(folder: Path) -> None:
 
 
 def test_a_refusal_is_read_although_the_request_was_not(tmp_path: Path) -> None:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
-        listener.bind(str(tmp_path / "full"))
-        listener.listen()
+    with frozen(tmp_path / "full") as listener:
 
         def refuse() -> None:
             connection, _ = listener.accept()
@@ -87,9 +47,16 @@ def test_a_refusal_is_read_although_the_request_was_not(tmp_path: Path) -> None:
         thread.join(10)
 
 
-def test_an_answer_in_pieces_is_put_together(server: Callable[[bytes], Path]) -> None:
+def answered(path: Path, answer: bytes) -> object:
+    """Ask a gateway there that answers with these bytes, and closes."""
+    with peer(path, lambda _: answer):
+        return ask(path, {})
+
+
+def test_an_answer_in_pieces_is_put_together(tmp_path: Path) -> None:
     text = "x" * (2 * LINE_BYTES)  # of many robots
-    assert ask(server(b'{"ok": "%s", "version": 2}\n' % text.encode()), {}) == {"ok": text}
+    answer = b'{"ok": "%s", "version": 2}\n' % text.encode()
+    assert answered(tmp_path / "control", answer) == {"ok": text}
 
 
 @pytest.mark.parametrize(
@@ -101,21 +68,16 @@ def test_an_answer_in_pieces_is_put_together(server: Callable[[bytes], Path]) ->
         (b"[]\n", "invalid answer"),
     ],
 )
-def test_an_invalid_answer_is_an_error(
-    answer: bytes, what: str, server: Callable[[bytes], Path]
-) -> None:
+def test_an_invalid_answer_is_an_error(answer: bytes, what: str, tmp_path: Path) -> None:
     with pytest.raises(PeerError, match=what):
-        ask(server(answer), {})
+        answered(tmp_path / "control", answer)
 
 
 def test_a_gateway_that_is_gone_or_hangs_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(PeerError, match="does not answer"):
         ask(tmp_path / "none", {})
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
-        listener.bind(str(tmp_path / "hangs"))
-        listener.listen()
-        with pytest.raises(PeerError, match="does not answer"):
-            ask(tmp_path / "hangs", {}, timeout_s=0.1)
+    with frozen(tmp_path / "hangs"), pytest.raises(PeerError, match="does not answer"):
+        ask(tmp_path / "hangs", {}, timeout_s=0.1)
 
 
 @pytest.fixture
@@ -124,36 +86,6 @@ def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     monkeypatch.setattr(paths, "SHARED", tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def give_away(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
-    """Makes a path look as if it belonged to another user."""
-    real, given = Path.stat, set()
-
-    def stat(path: Path, *, follow_symlinks: bool = True) -> os.stat_result:
-        status = real(path, follow_symlinks=follow_symlinks)
-        if path in given:
-            return os.stat_result([*status[:4], status.st_uid + 1, *status[5:]])
-        return status
-
-    monkeypatch.setattr(Path, "stat", stat)
-    return given.add
-
-
-@pytest.fixture
-def listen() -> Iterator[Callable[[Path], socket.socket]]:
-    listening = []
-
-    def listen(path: Path) -> socket.socket:
-        listening.append(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
-        listening[-1].bind(str(path))
-        listening[-1].listen()
-        return listening[-1]
-
-    yield listen
-    for each in listening:
-        each.close()
 
 
 def test_the_folder_is_private_or_refused(shared: Path) -> None:
@@ -166,37 +98,37 @@ def test_the_folder_is_private_or_refused(shared: Path) -> None:
             find()
 
 
+Owned = Callable[[dict[Path, int]], None]
+
+
 def test_a_runtime_folder_of_another_user_is_passed_by(
-    shared: Path,
-    give_away: Callable[[Path], None],
-    listen: Callable[[Path], socket.socket],
-    monkeypatch: pytest.MonkeyPatch,
+    shared: Path, owned_by: Owned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runtime = shared / "run"
     runtime.mkdir()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
-    give_away(runtime)
+    owned_by({runtime: os.getuid() + 1})
     folder = control_folder()
     assert folder == shared / f"hilgw-{os.getuid()}"
     assert not list(runtime.iterdir())  # a root of that user's session leaves nothing in it
-    listen(folder / "1.sock")
-    assert live_sockets() == [folder / "1.sock"]
+    with frozen(folder / "1.sock"):
+        assert live_sockets() == [folder / "1.sock"]
 
 
 def test_beside_a_shared_folder_of_another_user_a_new_one_is_made_and_found(
-    shared: Path, give_away: Callable[[Path], None], listen: Callable[[Path], socket.socket]
+    shared: Path, owned_by: Owned
 ) -> None:
     taken = shared / f"hilgw-{os.getuid()}"
     taken.mkdir(mode=0o755)
-    give_away(taken)
+    owned_by({taken: os.getuid() + 1})
     assert live_sockets() == []
     assert list(shared.iterdir()) == [taken]  # a client makes no folder
     folder = control_folder()
     assert folder.name.startswith(f"hilgw-{os.getuid()}-")
     assert folder.stat().st_mode & 0o777 == 0o700
     assert control_folder() == folder
-    listen(folder / "1.sock")
-    assert live_sockets() == [folder / "1.sock"]
+    with frozen(folder / "1.sock"):
+        assert live_sockets() == [folder / "1.sock"]
 
 
 def test_no_folder_at_all_is_an_error(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,16 +138,12 @@ def test_no_folder_at_all_is_an_error(shared: Path, monkeypatch: pytest.MonkeyPa
         control_folder()
 
 
-def test_a_socket_is_live_while_a_program_listens(
-    shared: Path, listen: Callable[[Path], socket.socket]
-) -> None:
+def test_a_socket_is_live_while_a_program_listens(shared: Path) -> None:
     folder = control_folder()
-    full = listen(folder / "full.sock")
-    full.listen(0)
-    waiting = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    waiting.connect(str(folder / "full.sock"))
-    listen(folder / "live.sock")
-    listen(folder / "dead.sock").close()
+    killed(folder / "dead.sock")
     (folder / "file.sock").touch()
-    with waiting:
-        assert live_sockets() == [folder / "full.sock", folder / "live.sock"]
+    with frozen(folder / "full.sock") as full, frozen(folder / "live.sock"):
+        full.listen(0)
+        with socket.socket(socket.AF_UNIX) as waiting:
+            waiting.connect(str(folder / "full.sock"))
+            assert live_sockets() == [folder / "full.sock", folder / "live.sock"]

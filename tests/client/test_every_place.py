@@ -1,7 +1,6 @@
 """Where a stop looks for gateways: in every place that any shell of this user may choose."""
 
 import os
-import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,14 +19,17 @@ from hilgw.view.gateway import UP
 from hilgw.web.live import Live
 from hilgw.web.model import Bench
 from hilgw.web.stop_answer import stop_all
-from tests.client.several import Running, running, with_robots
+from tests.client.several import Running, frozen, running, with_robots
 
+Owned = Callable[[dict[Path, int]], None]
 USER = os.getuid()
 PLACES = [f"sessions/{USER}/hilgw", f"tmp/hilgw-{USER}", f"tmp/hilgw-{USER}-x7", "services/lab"]
 
 
 @pytest.fixture
-def shell(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def shell(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, owned_by: Owned
+) -> Path:
     """A shell whose XDG_RUNTIME_DIR is SHELL/own, on a machine whose folders are in SHELL. A busy
     machine makes no gateway silent. The name of a test would leave no room for a socket's path."""
     tmp_path = tmp_path_factory.mktemp("s")
@@ -38,21 +40,8 @@ def shell(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(paths, "SERVICES", tmp_path / "services")
     monkeypatch.setattr(arming, "ASK_ALL_S", DEADLINE_S)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "own"))
-    owned_by(monkeypatch, {tmp_path / "services": 0})
+    owned_by({tmp_path / "services": 0})
     return tmp_path
-
-
-def owned_by(monkeypatch: pytest.MonkeyPatch, owners: dict[Path, int]) -> None:
-    """Makes these paths look as if they belonged to these users."""
-    real = Path.stat
-
-    def stat(path: Path, *, follow_symlinks: bool = True) -> os.stat_result:
-        status = real(path, follow_symlinks=follow_symlinks)
-        if path in owners:
-            return os.stat_result([*status[:4], owners[path], *status[5:]])
-        return status
-
-    monkeypatch.setattr(Path, "stat", stat)
 
 
 def made(folder: Path, mode: int = 0o700) -> Path:
@@ -155,14 +144,14 @@ def test_a_relative_runtime_folder_is_ignored(shell: Path, monkeypatch: pytest.M
 
 
 def test_folders_of_other_users_are_neither_trusted_nor_in_the_way(
-    shell: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    shell: Path, owned_by: Owned, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sessions, shared, more = (shell / place for place in PLACES[:3])
     link = shell / "tmp" / f"hilgw-{USER}-link"
     with gateway(sessions) as hostile, gateway(shared) as open_to_all, gateway(more) as mine:
         link.symlink_to(shared)
         shared.chmod(0o777)
-        owned_by(monkeypatch, {sessions: USER + 1, shared: USER + 1, link: USER + 1})
+        owned_by({sessions: USER + 1, shared: USER + 1, link: USER + 1})
         assert control_sockets() == [more / "g.sock"]
         assert main(["disarm", "--all"]) == 0
         assert (hostile.armed(), open_to_all.armed(), mine.armed()) == ({"g.cab"}, {"g.cab"}, set())
@@ -185,9 +174,7 @@ def test_an_own_folder_that_is_open_is_named_and_hides_no_other(
 
 def test_what_only_shows_is_found_in_its_own_shell(shell: Path) -> None:
     folder = made(shell / PLACES[0])
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(str(folder / "1.look"))
-        listening.listen()
+    with frozen(folder / "1.look"):
         assert live_sockets(paths.LOOK) == []
         assert live_sockets(paths.LOOK, everywhere=True) == [folder / "1.look"]
 

@@ -13,17 +13,10 @@ import pytest
 
 from hilgw.client import Gateway
 from hilgw.client.arming import disarm
-from hilgw.engine.control_socket.listener import control_folder
 from hilgw.engine.observer import ValueEvent
 from hilgw.errors import HilgwError, PeerError, UsageError
 from hilgw.testing.sim import DEADLINE_S, wait_until
 from tests.client.several import Running, peer, running, with_robots
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    return control_folder()
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ import pytest
 from hilgw.cli.main import main
 from hilgw.client import arming, control_socket
 from hilgw.client.gateway import gateway_with
-from hilgw.engine.control_socket.listener import control_folder
 from hilgw.errors import HilgwError, PeerError, UsageError
 from hilgw.testing.sim import DEADLINE_S
 from tests.client.several import Running, frozen, killed, peer, running, with_robots
@@ -21,13 +20,11 @@ from tests.client.several import Running, frozen, killed, peer, running, with_ro
 NOT_CONFIRMED = "stop NOT confirmed"
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The control folder. A busy machine makes no gateway silent."""
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine makes no gateway silent."""
     assert arming.ASK_ALL_S == 1.0
     limit_answers(monkeypatch, DEADLINE_S)
-    return control_folder()
 
 
 def limit_answers(monkeypatch: pytest.MonkeyPatch, limit_s: float) -> None:
@@ -149,7 +146,7 @@ def test_the_wait_for_a_frozen_gateway_ends(
     with frozen(folder / "a.sock"), frozen(folder / "full.sock") as full:
         full.listen(0)
         with peer(folder / "c.sock", drip):
-            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as waiting:
+            with socket.socket(socket.AF_UNIX) as waiting:
                 waiting.connect(str(folder / "full.sock"))
                 assert main(["disarm", "cab"]) == 5
             with pytest.raises(PeerError, match=r"no answer whether.*a\.sock.*; nothing was"):
@@ -212,8 +209,6 @@ backend: mock
 robots: {rover: {controller: {kind: webots, listen: "tcp://127.0.0.1:1"}}}
 adapters: {radio: {kind: uart, port: ./none, framing: slip}}
 """
-
-
 UNCONTROLLED = "bus: no controller runs: the configuration has none\n"
 
 
@@ -264,8 +259,6 @@ COMMANDS = [
     "key cab up",
     "say cab hello",
 ]
-
-
 GARBAGE = [b"", b"{", b'{"error": "unknown request"}\n', b'{"found": 1}']
 
 
