@@ -4,10 +4,16 @@ from typing import Any
 
 from hilgw.bridge.clients import Clients
 from hilgw.bridge.port import BridgePort
+from hilgw.protocols.rfc2217 import COM_PORT, IAC, SB, SE
 from hilgw.testing.sim import Clock, FakeTransport
 from hilgw.transports.base import LineSettings
 
 DIRECTIONS = ("to_serial", "to_tcp")
+
+
+def command(*octets: int) -> bytes:
+    """A command of RFC 2217."""
+    return bytes((IAC, SB, COM_PORT, *octets, IAC, SE))
 
 
 def violations(report: dict[str, Any]) -> list[str]:

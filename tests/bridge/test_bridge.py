@@ -1,6 +1,5 @@
 """The bridge: who reads, who writes, what is dropped and counted, and what trouble does to it."""
 
-import asyncio
 import random
 import socket
 import struct
@@ -15,7 +14,6 @@ from hilgw.errors import FrameError
 from hilgw.framing import create
 from hilgw.framing.length import Length, LengthSettings
 from hilgw.testing.sim import Clock, until
-from hilgw.transports.tcp.stream import TcpStream
 from tests.bridge.rig import ALL_VALUES, LOOPS, Client, Rig, run_bridge, run_bridge_on
 from tests.scenarios import scenario_of
 
@@ -34,16 +32,9 @@ async def test_all_values_pass_both_ways(rig: Rig, /) -> None:
     assert await rig.device_received(256) == ALL_VALUES
     rig.device.write(ALL_VALUES)
     await until(lambda: client.data == ALL_VALUES)
-    both = {
-        "received_bytes": 256,
-        "frames": 0,
-        "accepted_bytes": 256,
-        "sent_bytes": 256,
-        "queued_bytes": 0,
-        "dropped": {},
-    }
-    assert rig.report["to_serial"] == both
-    assert rig.report["to_tcp"] == both
+    both: dict[str, Any] = dict.fromkeys(("received_bytes", "accepted_bytes", "sent_bytes"), 256)
+    both |= {"frames": 0, "queued_bytes": 0, "dropped": {}}
+    assert rig.report["to_serial"] == rig.report["to_tcp"] == both
 
 
 @pytest.mark.wall_clock("the buffers of the kernel are filled")
@@ -328,31 +319,3 @@ def test_what_a_framing_gave_and_cannot_carry_again_is_counted() -> None:
     assert passed == b"abc"
     assert flow.frames == 3
     assert flow.dropped == {BridgeDropped.CANNOT_CARRY: 4}
-
-
-def test_a_pause_sets_no_timer_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    timers = 0
-
-    async def scenario(ours: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
-        call_at = loop.call_at
-
-        def counting(*arguments: Any, **more: Any) -> asyncio.TimerHandle:
-            nonlocal timers
-            timers += 1
-            return call_at(*arguments, **more)
-
-        stream = TcpStream(ours, "test")
-        stream.on_peer_ended = lambda: None
-        stream.start(lambda data: None, lambda error: None)
-        monkeypatch.setattr(loop, "call_at", counting)
-        for _ in range(1000):
-            stream.pause_reading()
-            stream.resume_reading()
-        stream.close()
-
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        with socket.create_connection(server.getsockname()), server.accept()[0] as ours:
-            ours.setblocking(False)
-            asyncio.run(scenario(ours))
-    assert timers == 1

@@ -1,7 +1,6 @@
 """The ledger of a bridge adds up at each look, for each client; its losses have their reasons."""
 
 import socket
-import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,16 +12,13 @@ from hilgw.bridge.backlog import TelnetQueue
 from hilgw.bridge.rfc2217 import Rfc2217Stream
 from hilgw.protocols import rfc2217
 from hilgw.testing.sim import FakeTransport, until
-from tests.bridge.bench import BridgeBench
+from tests.bridge.bench import BridgeBench, command
 from tests.bridge.rig import Rig, run_bridge_on
 from tests.bridge.test_rfc2217 import LineOfClients
 from tests.scenarios import scenario_of
+from tests.transports.rig import reset
 
 RFC2217 = ("127.0.0.1", 0)
-
-
-def command(*code: int) -> bytes:
-    return bytes((rfc2217.IAC, rfc2217.SB, rfc2217.COM_PORT, *code, rfc2217.IAC, rfc2217.SE))
 
 
 ASK_RATE = command(rfc2217.SET_BAUDRATE, 0, 0, 0, 0)  # the reply is as long
@@ -44,11 +40,6 @@ def send(connection: socket.socket, data: bytes) -> None:
         connection.send(data)
     except BlockingIOError:
         pass
-
-
-def reset(connection: socket.socket) -> None:
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    connection.close()
 
 
 @pytest.mark.parametrize("loop", ["direct", "asyncio"])

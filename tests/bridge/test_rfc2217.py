@@ -1,7 +1,6 @@
 """The RFC 2217 listener: pyserial's client judges, on a port that records what reaches it."""
 
 import socket
-import struct
 import time
 import warnings
 from collections.abc import Iterator
@@ -16,11 +15,12 @@ import serial.rfc2217
 from hilgw.bridge.line import BREAK_NS, RESTORE_LOOK_NS, PortLine
 from hilgw.bridge.port import HIGH_WATER_BYTES
 from hilgw.bridge.rfc2217 import Rfc2217Stream
-from hilgw.protocols.rfc2217 import COM_PORT, DO, IAC, SB, SE, WILL
+from hilgw.protocols.rfc2217 import COM_PORT, DO, IAC, WILL
 from hilgw.testing.sim import Clock, FakeTransport, wait_until
 from hilgw.transports.base import LineSettings
-from tests.bridge.bench import BridgeBench, violations
+from tests.bridge.bench import BridgeBench, command, violations
 from tests.bridge.served import RecordedPort, Served, served
+from tests.transports.rig import reset
 
 CONFIGURED = LineSettings(115200)
 
@@ -156,8 +156,7 @@ def test_a_raw_client_and_an_rfc_2217_client_share_the_port(bridge: Served) -> N
             port.write(b"\xffboth\xff")
             assert port.read(6) == b"\xffboth\xff"
             assert raw.recv(100) == b"\xffboth\xff"
-            # An end alone would keep its place for some time.
-            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            reset(raw)  # an end alone would keep its place for some time
 
 
 def test_a_raw_listener_sends_telnet_clients_to_the_other_one(bridge: Served) -> None:
@@ -183,10 +182,6 @@ def test_a_raw_client_at_this_address_is_named_and_what_it_loses_is_counted() ->
             assert report["clients"]["each"][0]["to_serial"]["dropped"] == {"swallowed_bytes": 7}
         (notice,) = [text for text in bridge.log.notices if "no telnet" in text]
         assert f"connect it to {bridge.bridge.where}" in notice
-
-
-def command(*octets: int) -> bytes:
-    return bytes((IAC, SB, COM_PORT, *octets, IAC, SE))
 
 
 def test_a_purge_and_a_reset_get_through_while_the_device_is_stuck() -> None:

@@ -11,7 +11,7 @@ from hilgw.errors import PortError
 from hilgw.transports.base import LineSettings
 from hilgw.transports.serial.port import DataPath, open_serial
 from tests.e2e.running import report_of
-from tests.transports.rig import ALL_VALUES, Client, run, with_timer
+from tests.transports.rig import ALL_VALUES, Client, refuses
 
 BITS = 10  # of a byte, 8N1
 PATHS: list[DataPath] = ["posix", "asyncio"]
@@ -34,45 +34,36 @@ def port(request: pytest.FixtureRequest) -> str:
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("baud_rate", [9600, 115200])
-def test_all_values_come_back_in_order(port: str, path: DataPath, baud_rate: int) -> None:
+async def test_all_values_come_back_in_order(
+    port: str, path: DataPath, baud_rate: int, timer: Timer
+) -> None:
     sent = ALL_VALUES + random.Random(1).randbytes(baud_rate // BITS)  # a second of it
-
-    async def scenario(timer: Timer) -> None:
-        client = Client(await open_serial(port, LineSettings(baud_rate), timer, path=path))
-        client.transport.write(b"\r\n" * 8)  # the messages of a device after opening are over
-        await client.received(16)
-        client.data.clear()
-        for start in range(0, len(sent), 1024):
-            client.transport.write(sent[start : start + 1024])
-            assert await client.received(start + len(sent[start : start + 1024]))
-        assert bytes(client.data) == sent
-        assert client.lost == []
-        await client.close()
-
-    run(with_timer(scenario), timeout_s=60)
+    client = Client(await open_serial(port, LineSettings(baud_rate), timer, path=path))
+    client.transport.write(b"\r\n" * 8)  # the messages of a device after opening are over
+    await client.received(16)
+    client.data.clear()
+    for start in range(0, len(sent), 1024):
+        client.transport.write(sent[start : start + 1024])
+        assert await client.received(start + len(sent[start : start + 1024]))
+    assert bytes(client.data) == sent
+    assert client.lost == []
+    await client.close()
 
 
-def test_a_port_is_opened_once(port: str) -> None:
-    async def scenario(timer: Timer) -> None:
-        client = Client(await open_serial(port, LineSettings(115200), timer))
-        with pytest.raises(PortError) as caught:
-            await open_serial(port, LineSettings(115200), timer)
-        assert caught.value.reason == PortError.BUSY
-        await client.close()
-        await Client(await open_serial(port, LineSettings(115200), timer)).close()
-
-    run(with_timer(scenario))
+async def test_a_port_is_opened_once(port: str, timer: Timer) -> None:
+    client = Client(await open_serial(port, LineSettings(115200), timer))
+    with refuses(PortError.BUSY):
+        await open_serial(port, LineSettings(115200), timer)
+    await client.close()
+    await Client(await open_serial(port, LineSettings(115200), timer)).close()
 
 
-def test_closing_does_not_wait_for_what_was_not_sent(port: str) -> None:
-    async def scenario(timer: Timer) -> None:
-        client = Client(await open_serial(port, LineSettings(1200), timer))
-        client.transport.write(bytes(4096))  # half a minute
-        begin = time.monotonic()
-        await client.close()
-        assert time.monotonic() - begin < 2
-
-    run(with_timer(scenario))
+async def test_closing_does_not_wait_for_what_was_not_sent(port: str, timer: Timer) -> None:
+    client = Client(await open_serial(port, LineSettings(1200), timer))
+    client.transport.write(bytes(4096))  # half a minute
+    begin = time.monotonic()
+    await client.close()
+    assert time.monotonic() - begin < 2
 
 
 def test_a_robot_receives_its_own_packets_through_the_gateway(port: str, tmp_path: Path) -> None:

@@ -4,37 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
-import gc
 import os
+import socket
+import struct
 import termios
 import threading
-from collections.abc import Awaitable, Callable, Coroutine
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-from hilgw.engine.event_loop.scheduler import Timer
+import pytest
+
 from hilgw.errors import PortError
 from hilgw.testing.sim import until
-from hilgw.transports.base import LineSettings, Transport
+from hilgw.transports.base import DeviceSide, LineSettings, Transport
 
 LINE = LineSettings(baudRate=115200)
 ALL_VALUES = bytes(range(256))
 
 
-def run(scenario: Callable[[], Coroutine[Any, Any, None]], timeout_s: float = 20) -> None:
-    """The scenario in a loop of its own; anything reported to the loop is a failure."""
-    reports: list[dict[str, Any]] = []
+def waiting(read: Callable[[int], bytes]) -> bytes:
+    """Return what a read that does not block finds."""
+    try:
+        return read(65536)
+    except BlockingIOError:
+        return b""
 
-    async def watched() -> None:
-        asyncio.get_running_loop().set_exception_handler(
-            lambda loop, report: reports.append(report)
-        )
-        async with asyncio.timeout(timeout_s):
-            await scenario()
 
-    asyncio.run(watched())
-    gc.collect(1)
-    assert not reports, reports
+def reset(connection: socket.socket) -> None:
+    """Close a connection without an end."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
 
 
 async def received_by(read: Callable[[], bytes], count: int) -> bytes:
@@ -47,6 +48,14 @@ async def received_by(read: Callable[[], bytes], count: int) -> bytes:
 
     await until(enough)
     return bytes(data)
+
+
+@contextmanager
+def refuses(reason: str) -> Iterator[pytest.ExceptionInfo[PortError]]:
+    """What is done here is refused with a PortError of this reason."""
+    with pytest.raises(PortError) as caught:
+        yield caught
+    assert caught.value.reason == reason
 
 
 async def turns(count: int = 10) -> None:
@@ -72,6 +81,21 @@ class Client:
     async def close(self) -> None:
         self.transport.close()
         await self.transport.wait_closed()
+
+
+class Device:
+    """Keeps what it receives on its side of a port, and when."""
+
+    def __init__(self, port: DeviceSide) -> None:
+        self.data = bytearray()
+        self.bauds: list[int | None] = []
+        self.last_at = 0.0
+        port.start(self._received)
+
+    def _received(self, data: bytes, baud: int | None) -> None:
+        self.last_at = time.monotonic()
+        self.data += data
+        self.bauds.append(baud)
 
 
 class Pty:
@@ -101,10 +125,7 @@ class Pty:
         fcntl.ioctl(self.slave, termios.TIOCNXCL)
 
     def read(self) -> bytes:
-        try:
-            return os.read(self.master, 65536)
-        except BlockingIOError:
-            return b""
+        return waiting(lambda size: os.read(self.master, size))
 
     async def received(self, count: int) -> bytes:
         return await received_by(self.read, count)
@@ -129,16 +150,3 @@ def call_threads() -> list[threading.Thread]:
     refused has one of its own, in Zenoh, to the end of the process."""
     ours = ("hilgw-call", "pySerial")
     return [each for each in threading.enumerate() if each.name.startswith(ours)]
-
-
-def with_timer(
-    scenario: Callable[[Timer], Awaitable[None]],
-) -> Callable[[], Coroutine[Any, Any, None]]:
-    async def wrapped() -> None:
-        timer = Timer(asyncio.get_running_loop())
-        try:
-            await scenario(timer)
-        finally:
-            timer.close()
-
-    return wrapped

@@ -14,7 +14,7 @@ from hilgw.transports import tls
 from hilgw.transports.tcp.listener import ListenerLimits, TcpListener
 from hilgw.transports.tcp.stream import connect_tcp
 from hilgw.transports.tls import TlsStream
-from tests.transports.rig import ALL_VALUES, Client, until
+from tests.transports.rig import ALL_VALUES, Client, refuses, turns, until
 
 AUTHORITY = trustme.CA()
 BULK = ALL_VALUES * 700  # 179,200 bytes: many records, below the limit of the write buffer
@@ -34,8 +34,10 @@ def client_side() -> ssl.SSLContext:
 
 @asynccontextmanager
 async def serving(
-    clients: list[Client], *, read_bytes: int = 0, handshake_s: float = tls.HANDSHAKE_S
-) -> AsyncIterator[TcpListener]:
+    *, read_bytes: int = 0, handshake_s: float = tls.HANDSHAKE_S
+) -> AsyncIterator[tuple[TcpListener, list[Client]]]:
+    clients: list[Client] = []
+
     def accept(stream: object, peer: str) -> None:
         assert isinstance(stream, TlsStream)
         if read_bytes:
@@ -46,19 +48,23 @@ async def serving(
     listener = TcpListener("127.0.0.1", 0, accept, tls=server_side(), limits=limits)
     await listener.start()
     try:
-        yield listener
+        yield listener, clients
     finally:
         listener.close()
         for client in clients:
             await client.close()
 
 
+async def foreign(listener: TcpListener) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A client that is not ours."""
+    return await asyncio.open_connection(
+        "127.0.0.1", listener.port, ssl=client_side(), server_hostname="127.0.0.1"
+    )
+
+
 async def test_a_foreign_client_exchanges_bytes_and_its_close_is_the_end() -> None:
-    clients: list[Client] = []
-    async with serving(clients, read_bytes=2048) as listener:
-        reader, writer = await asyncio.open_connection(
-            "127.0.0.1", listener.port, ssl=client_side(), server_hostname="127.0.0.1"
-        )
+    async with serving(read_bytes=2048) as (listener, clients):
+        reader, writer = await foreign(listener)
         writer.write(BULK)
         await until(lambda: bool(clients))
         assert await clients[0].received(len(BULK)) == BULK
@@ -74,11 +80,8 @@ async def test_a_foreign_client_exchanges_bytes_and_its_close_is_the_end() -> No
 
 
 async def test_no_read_passes_more_than_read_bytes_and_pausing_holds_the_rest() -> None:
-    clients: list[Client] = []
-    async with serving(clients, read_bytes=100) as listener:
-        _, writer = await asyncio.open_connection(
-            "127.0.0.1", listener.port, ssl=client_side(), server_hostname="127.0.0.1"
-        )
+    async with serving(read_bytes=100) as (listener, clients):
+        _, writer = await foreign(listener)
         await until(lambda: bool(clients))
         stream, sizes = clients[0].transport, list[int]()
         clients[0].data.clear()
@@ -92,8 +95,7 @@ async def test_no_read_passes_more_than_read_bytes_and_pausing_holds_the_rest() 
         stream.start(take, clients[0].lost.append)
         writer.write(ALL_VALUES * 4)
         await until(lambda: len(sizes) == 3)
-        for _ in range(50):
-            await asyncio.sleep(0)
+        await turns(50)
         assert sizes == [100, 100, 100] and stream.in_waiting > 0
         stream.resume_reading()
         assert await clients[0].received(1024) == ALL_VALUES * 4
@@ -102,8 +104,7 @@ async def test_no_read_passes_more_than_read_bytes_and_pausing_holds_the_rest() 
 
 
 async def test_our_client_and_our_server_and_a_close_is_seen_by_the_other_end() -> None:
-    clients: list[Client] = []
-    async with serving(clients) as listener:
+    async with serving() as (listener, clients):
         inner = await connect_tcp("127.0.0.1", listener.port)
         ready: list[TlsStream] = []
         TlsStream(inner, client_side(), ready.append, server_hostname="127.0.0.1")
@@ -119,8 +120,7 @@ async def test_our_client_and_our_server_and_a_close_is_seen_by_the_other_end() 
 
 @pytest.mark.parametrize("first", [b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\xff\xff" + bytes(99)])
 async def test_a_client_without_tls_is_closed_and_counted(first: bytes) -> None:
-    clients: list[Client] = []
-    async with serving(clients) as listener:
+    async with serving() as (listener, clients):
         reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
         writer.write(first)
         if first.startswith(b"\x16"):
@@ -136,8 +136,7 @@ async def test_a_client_without_tls_is_closed_and_counted(first: bytes) -> None:
 
 
 async def test_a_silent_client_is_closed_after_the_deadline() -> None:
-    clients: list[Client] = []
-    async with serving(clients, handshake_s=0.05) as listener:
+    async with serving(handshake_s=0.05) as (listener, clients):
         with socket.create_connection(("127.0.0.1", listener.port)) as silent:
             silent.setblocking(False)
             await until(lambda: listener.refused == 1)
@@ -145,34 +144,24 @@ async def test_a_silent_client_is_closed_after_the_deadline() -> None:
 
 
 async def test_a_certificate_that_the_client_does_not_trust_ends_both_ends() -> None:
-    clients: list[Client] = []
-    async with serving(clients) as listener:
+    async with serving() as (listener, clients):
         inner = await connect_tcp("127.0.0.1", listener.port)
         ready: list[TlsStream] = []
         failed: list[PortError] = []
-        TlsStream(
-            inner,
-            ssl.create_default_context(),
-            ready.append,
-            failed.append,
-            server_hostname="127.0.0.1",
-        )
+        stranger = ssl.create_default_context()
+        TlsStream(inner, stranger, ready.append, failed.append, server_hostname="127.0.0.1")
         await until(lambda: bool(failed))
         assert "CERTIFICATE_VERIFY_FAILED" in failed[0].what and not ready
         await until(lambda: listener.refused == 1 or any(each.lost for each in clients))
 
 
 async def test_a_full_write_buffer_refuses_the_whole_write_and_the_stream_goes_on() -> None:
-    clients: list[Client] = []
-    async with serving(clients) as listener:
-        _, writer = await asyncio.open_connection(
-            "127.0.0.1", listener.port, ssl=client_side(), server_hostname="127.0.0.1"
-        )
+    async with serving() as (listener, clients):
+        _, writer = await foreign(listener)
         await until(lambda: bool(clients))
         stream = clients[0].transport
-        with pytest.raises(PortError) as refused:
+        with refuses(PortError.FULL):
             stream.write(bytes(300_000))
-        assert refused.value.reason == PortError.FULL
         writer.write(b"still there")
         assert await clients[0].received(11) == b"still there"
         writer.close()
