@@ -205,9 +205,6 @@ def test_a_recording_of_strangers_ends_no_run(recorded: Any, tmp_path: Path) -> 
         assert report["ledger"]["adds_up"] and report["replays"]["uart0"]["frames"]
 
 
-# --- the file ---------------------------------------------------------------------------------
-
-
 def errors(tmp_path: Path, change: str, *, replay: ReplayOptions | None = None) -> list[str]:
     text = Path(found("create2")).read_text().replace("backend: mock ", "backend: real ")
     file = tmp_path / "create2.yaml"

@@ -72,9 +72,6 @@ def asked(
     return question
 
 
-# --- any line, any robot --------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Fate:
     """What becomes of one question: each of its answers comes so long after the one before it, or
@@ -160,9 +157,6 @@ def test_nor_in_a_window_of_several_questions(
     fates = [Fate((delay, delay, delay)) for delay in delays]
     for question in run(made(kind, window=3), iter(fates), stops, 1):
         assert set(question.got) <= {question.number}
-
-
-# --- single rules ---------------------------------------------------------------------------------
 
 
 def test_several_questions_wait_within_the_window() -> None:

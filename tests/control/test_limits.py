@@ -19,9 +19,6 @@ def reason(device: Device, name: str, value: float) -> str:
     return "" if refusal is None else refusal.reason
 
 
-# --- values ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("device", [WHEEL, LIFT])
 def test_nan_never_and_infinity_only_as_a_position(device: Device) -> None:
     for quantity in KINDS[device.kind].settings:
@@ -97,9 +94,6 @@ def test_whatever_is_let_through_is_within_the_limits(value: float, name: str) -
             "available_torque": (0, 5),
         }[name]
         assert low <= value <= high
-
-
-# --- rate -----------------------------------------------------------------------------------------
 
 
 def follow(slew: Slew, target: float, now: int) -> list[float]:

@@ -65,10 +65,6 @@ def reasons(events: list[Event]) -> list[str]:
     return [event.reason for event in events if isinstance(event, RefusedRequest)]
 
 
-# --- what the controller receives
-# ---------------------------------------------------------------------
-
-
 def test_a_late_device_is_registered_once_and_others_are_refused() -> None:
     session = server()
     late = Device(name="späť", kind="DistanceSensor", index=9)

@@ -221,9 +221,6 @@ def test_axes(version: str, cone: int, up: int) -> None:
     assert (cone_axis(version), upright_axis(version)) == (cone, up)
 
 
-# --- Webots' lookup tables ------------------------------------------------------------------------
-
-
 TABLE = ((0.0, 1000.0, 0.0), (0.1, 1000.0, 0.1), (0.2, 400.0, 0.1), (0.3, 50.0, 0.1))
 
 

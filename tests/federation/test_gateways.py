@@ -239,9 +239,6 @@ async def test_receivers_are_retuned_disabled_and_go_while_packets_come(bench: L
     assert field.ledger.as_dict()["medium"]["not_received"] == {"disabled": 1}
 
 
-# --- robots and airs ------------------------------------------------------------------------------
-
-
 @scenario_of(lab, "desk", "field", desk=["uart0"], field=["uart0"])
 async def test_a_line_of_its_own_is_not_an_air_of_another_gateway(bench: Lab, /) -> None:
     """Both gateways have an adapter uart0: what comes on one line goes out on the other one."""
@@ -299,9 +296,6 @@ async def test_two_modules_report_one_transmission_at_once(bench: Lab, /) -> Non
     assert sum(dropped) == 1
 
 
-# --- poses ----------------------------------------------------------------------------------------
-
-
 @scenario_of(lab, "desk", "field", "tower")
 async def test_the_pose_of_a_robot_comes_from_the_gateway_that_has_it(bench: Lab, /) -> None:
     here, there = bench["desk"], bench["field"]
@@ -322,9 +316,6 @@ async def test_the_pose_of_a_robot_comes_from_the_gateway_that_has_it(bench: Lab
     here.kill()
     await bench.run()
     assert there.scene.pose_of("rover") is None
-
-
-# --- gateways come and go -------------------------------------------------------------------------
 
 
 @scenario_of(lab, "desk", "field")

@@ -68,8 +68,6 @@ def test_gid(node: str, size: int, gid: str) -> None:
     assert (len(publisher.token), publisher.gid.hex()) == (size, gid)
 
 
-# --- names ----------------------------------------------------------------------------------------
-
 TOKEN = "[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*"  # of the article "Topic and Service name mapping"
 texts = st.text(max_size=20) | st.text("aQ_2d.-", max_size=12)
 channels = st.sampled_from([BROADCAST, 0, 1, 7, 2**31 - 1])

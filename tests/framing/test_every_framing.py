@@ -135,9 +135,6 @@ class Line:
             assert self.framing.next_deadline() is None
 
 
-# --- carrying ------------------------------------------------------------------------------------
-
-
 @every
 @FEW
 @given(payloads=st.lists(payload_bytes, max_size=6), cuts=st.sets(st.integers(0, 500), max_size=8))
@@ -180,9 +177,6 @@ def test_an_empty_packet_is_carried_or_refused(settings: Any) -> None:
         line.emit(b"")
         line.emit(b"x")
         assert line.received == [b"", b"x"]
-
-
-# --- noise ---------------------------------------------------------------------------------------
 
 
 def outcome(settings: Any, chunks: Iterable[bytes]) -> tuple[list[bytes], dict[str, int]]:

@@ -81,8 +81,6 @@ def test_unreadable_sync(sync: str) -> None:
         Length(replace(PLAIN, sync=sync))
 
 
-# --- bounded work -------------------------------------------------------------------------------
-
 layouts = st.builds(
     LengthSettings,
     sync=st.sampled_from(["AA", "00", "AA 55", "AA AA", "AA AA 01"]),

@@ -50,9 +50,6 @@ class TestBeep(OnBeep):
 RULES = sorted(name for name in dir(OnBeep) if name.startswith("test_"))
 
 
-# --- defects of the session -----------------------------------------------------------------------
-
-
 class ForgetsShortRests(Decoder):
     def feed(self, data: bytes) -> list[tuple[bytes, bytes]]:
         found = super().feed(data)
@@ -283,9 +280,6 @@ def test_a_broken_rule_names_the_attribute_that_relaxes_it(rule: str, attribute:
     assert last.startswith("  relax by: ") and attribute in last
     assert hasattr(OnBeep, attribute)
     assert "relax" not in str(BrokenRule("contract", "this", "that"))
-
-
-# --- defects of the rest --------------------------------------------------------------------------
 
 
 def limits(rates: tuple[int, ...] = RATES, *mapping: base.Mapped) -> base.Limits:

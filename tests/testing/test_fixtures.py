@@ -57,8 +57,6 @@ def opened() -> Iterator[Callable[..., serial.Serial]]:
 
 Opened = Callable[..., serial.Serial]
 
-# --- virtual_port ---------------------------------------------------------------------------------
-
 
 def test_the_test_is_the_device(virtual_port: VirtualPorts, opened: Opened) -> None:
     port = virtual_port(baudRate=9600)
@@ -136,9 +134,6 @@ def test_a_pair_is_a_cable(virtual_port: VirtualPorts, opened: Opened) -> None:
     assert one.read(4) == b"back"
 
 
-# --- firmware_mock and air ------------------------------------------------------------------------
-
-
 def test_a_module_answers_as_the_real_one(firmware_mock: FirmwareMocks, opened: Opened) -> None:
     module = firmware_mock("xbee", channel=12, baudRate=115200)
     program = opened(module.port)
@@ -182,9 +177,6 @@ def test_what_no_mock_supports_is_reported(firmware_mock: FirmwareMocks) -> None
         firmware_mock("xbee", channel=99)
     with pytest.raises(UsageError, match="connect"):
         firmware_mock("xbee", connect="127.0.0.1:1")
-
-
-# --- gateway --------------------------------------------------------------------------------------
 
 
 def test_a_shipped_configuration_runs(gateway: Gateways) -> None:

@@ -81,9 +81,6 @@ async def test_a_pty_has_no_modem_lines_ignores_breaks_and_purges(ends: Ends) ->
     assert stream.out_waiting == 0
 
 
-# --- taking back ----------------------------------------------------------------------------------
-
-
 async def test_bytes_that_the_kernel_has_not_accepted_are_taken_back(ends: Ends) -> None:
     stream, master = ends
     os.set_blocking(master, True)
@@ -108,9 +105,6 @@ async def test_a_pipe_gives_back_what_is_not_on_the_wire(timer: Timer) -> None:
     assert client.take_unsent() == b"abc"
     assert client.pending == 0
     assert client.discard_received() == client.in_waiting == client.out_waiting == 0
-
-
-# --- an end that is not read ----------------------------------------------------------------------
 
 
 class Paused:
@@ -186,9 +180,6 @@ async def test_what_a_peer_sent_before_its_reset_is_not_delivered_after_a_pause(
     assert paused.stream.unread == 5
 
 
-# --- What DTR and RTS are once a port is open -----------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("line", "system", "text"),
     [
@@ -210,9 +201,6 @@ async def test_what_a_peer_sent_before_its_reset_is_not_delivered_after_a_pause(
 )
 def test_modem_lines_in_words(line: dict[str, Any], system: str, text: str) -> None:
     assert describe_modem_lines(LineSettings(**line), system).startswith(text)
-
-
-# --- RS-485: set in the driver where supported, an error or a notice elsewhere --------------------
 
 
 @pytest.mark.parametrize(("mode", "on"), [("half-duplex", True), ("half-duplex-inverted", False)])

@@ -31,9 +31,6 @@ async def refused(kind: str, address: str, timer: Timer) -> PortError:
     return caught.value
 
 
-# --- who answers ----------------------------------------------------------------------------------
-
-
 async def test_no_byte_leaves_before_the_server_could_show_that_it_is_telnet(timer: Timer) -> None:
     async with serving(Peer(sends())) as server:
         client = Client(await opened("socket", server.address, timer))
@@ -151,9 +148,6 @@ async def test_ser2net_is_recognised(tmp_path: Path, timer: Timer) -> None:
     finally:
         os.close(master)
         os.close(slave)
-
-
-# --- the client of RFC 2217 -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("one_by_one", [False, True])

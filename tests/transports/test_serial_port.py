@@ -81,9 +81,6 @@ def change(pty: Pty, number: int, bits: int) -> None:
     termios.tcsetattr(pty.slave, termios.TCSANOW, attributes)
 
 
-# --- data ---------------------------------------------------------------------------------------
-
-
 async def test_a_break_is_not_a_signal_and_flow_control_by_bytes_is_never_on(
     path: DataPath, kind: str
 ) -> None:
@@ -157,9 +154,6 @@ async def test_a_wake_up_for_nothing_is_not_a_hang_up(
         assert await client.received(11) == b"still there"
         assert taken == [b"x"]
         await client.close()
-
-
-# --- a peer that does not take, or does strange things ------------------------------------------
 
 
 async def test_a_kernel_that_takes_nothing_is_not_asked_without_end(path: DataPath) -> None:
@@ -285,9 +279,6 @@ async def test_every_call_may_fail_at_any_time(
         pytest.fail(f"{call} is called without end")
 
 
-# --- opening ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("how", ["deadline", "cancel"])
 async def test_an_open_that_is_no_longer_awaited_leaves_nothing_open(
     path: DataPath, how: str, monkeypatch: pytest.MonkeyPatch
@@ -381,9 +372,6 @@ async def test_modem_lines_are_left_alone(
         ]
 
 
-# --- listing ports, and notices -----------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("number", "reason"),
     [
@@ -444,9 +432,6 @@ async def test_urls_that_only_pyserial_supports(allow_urls: bool, tmp_path: Path
         ):
             assert (await refusal(url, allow_urls=allow_urls)).reason == PortError.UNSUPPORTED
     assert not target.exists()
-
-
-# --- latency ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -92,9 +92,6 @@ async def test_no_delay_and_a_dead_peer_is_noticed_in_time(host: str, path: str)
         ours.close()
 
 
-# --- connecting -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "no.such.host.invalid", "a" * 70 + ".invalid", "\ud800", ""]
 )
@@ -132,9 +129,6 @@ async def test_the_next_address_is_tried(monkeypatch: pytest.MonkeyPatch) -> Non
 
         monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", two)
         (await connect_tcp("both", port)).close()
-
-
-# --- listening ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
@@ -227,9 +221,6 @@ async def test_closed_it_accepts_none_and_keeps_those_it_has(path: str) -> None:
                 server.connect()
             peer.sendall(b"still here")
             await client.received(10)
-
-
-# --- a network that fails -----------------------------------------------------------------------
 
 
 @pytest.mark.process

@@ -117,9 +117,6 @@ asyncio.run(main())
 """
 
 
-# --- its name -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["thesis.txt", "by-id", "live"])
 async def test_a_name_that_belongs_to_something_else_is_left_alone(
     name: str, tmp_path: Path, timer: Timer

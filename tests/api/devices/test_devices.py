@@ -139,9 +139,6 @@ def test_roll_pitch_yaw(simulator: Simulator, robot: Robot) -> None:
         assert imu.getRollPitchYaw() == pytest.approx(angles)
 
 
-# --- actuators ------------------------------------------------------------------------------------
-
-
 def test_motor_commands_are_in_order_one_of_each_kind(simulator: Simulator, robot: Robot) -> None:
     motor = robot.getDevice("wheel")
     motor.setControlPID(5, 1, 0.5)

@@ -46,9 +46,6 @@ def robot() -> Iterator[Callable[[Simulator], Bench]]:
         each.close()
 
 
-# --- Emitter ----------------------------------------------------------------------------------
-
-
 def test_e3_e4_errors_are_printed_and_send_nothing(
     robot: Callable[..., Bench], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -101,9 +98,6 @@ def test_numbers_that_do_not_fit_raise(robot: Callable[..., Bench]) -> None:
     _, _, tx = robot(emitter())
     with pytest.raises(struct.error):
         tx.send([1, 2.5])
-
-
-# --- Receiver ---------------------------------------------------------------------------------
 
 
 def test_r3_to_r7_an_empty_queue_is_harmless(
