@@ -79,16 +79,16 @@ def test_texts_are_not_numbers(robot: Robot, name: str) -> None:
 
 
 def test_arguments_of_several_values(robot: Robot) -> None:
-    with pytest.raises(ArgumentError):
-        robot.waitForUserInputEvent(4, 1.5)
-    with pytest.raises(ArgumentError):
-        robot.setMode("2")
-    with pytest.raises(TypeError):
-        robot.setMode(0, 5)
-    with pytest.raises(TypeError):
-        robot.getDevice("wheel").setControlPID(1.0, "0", 0.0)
-    with pytest.raises(TypeError):
-        Motor(5.0)
+    refused: list[tuple[type[Exception], Any, tuple[Any, ...]]] = [
+        (ArgumentError, robot.waitForUserInputEvent, (4, 1.5)),
+        (ArgumentError, robot.setMode, ("2",)),
+        (TypeError, robot.setMode, (0, 5)),
+        (TypeError, robot.getDevice("wheel").setControlPID, (1.0, "0", 0.0)),
+        (TypeError, Motor, (5.0,)),
+    ]
+    for error, call, given in refused:
+        with pytest.raises(error):
+            call(*given)
     assert robot.getDevice(5) is None
 
 

@@ -69,12 +69,9 @@ def test_local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         find(user)
     old, new = robots("1234", "a", "b%20c", age_s=50), robots("1235", "only")
     assert find(user) == LocalAddress(new / "ipc/only/extern")
-    assert find(user | {"WEBOTS_CONTROLLER_URL": "ipc://1234/a"}) == LocalAddress(
-        old / "ipc/a/extern"
-    )
-    assert find(user | {"WEBOTS_CONTROLLER_URL": "ipc://1234/b%20c"}) == LocalAddress(
-        old / "ipc/b%20c/extern"
-    )
+    for name in ("a", "b%20c"):
+        url = {"WEBOTS_CONTROLLER_URL": f"ipc://1234/{name}"}
+        assert find(user | url) == LocalAddress(old / f"ipc/{name}/extern")
     with pytest.raises(PeerError, match=r"several robots .* a, b c"):
         find(user | {"WEBOTS_CONTROLLER_URL": "ipc://1234"})
     with pytest.raises(NotReady, match="'nix' has no"):
@@ -138,10 +135,8 @@ def test_a_busy_or_loading_simulator_is_asked_again(capsys: pytest.CaptureFixtur
 
 
 def test_a_taken_robot_and_a_foreign_server_are_final() -> None:
-    for word, text in (
-        (b"FORBIDDEN", "has a controller already"),
-        (b"HTTP/1.1 4", "not an answer"),
-    ):
+    words = {b"FORBIDDEN": "has a controller already", b"HTTP/1.1 4": "not an answer"}
+    for word, text in words.items():
         with Server(answers(word, [])) as server, pytest.raises(PeerError, match=text):
             connect(server.url())
 
@@ -328,11 +323,10 @@ def test_an_unmodified_script_runs_and_leaves_in_order() -> None:
         while data := connection.recv(200):
             received.extend(data)
 
-    folder = MODULE_FOLDER
     with Server(simulate) as server:
         done = subprocess.run(
             [sys.executable, "-c", SCRIPT],
-            env=os.environ | server.url() | {"PYTHONPATH": str(folder)},
+            env=os.environ | server.url() | {"PYTHONPATH": str(MODULE_FOLDER)},
             capture_output=True,
             text=True,
             timeout=30,

@@ -44,7 +44,7 @@ def test_a_program_without_a_robot_is_named_once_while_it_runs() -> None:
 
 def test_a_program_with_a_robot_that_never_steps_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     reader, writer = os.pipe()
-    try:
+    with os.fdopen(reader):
         monkeypatch.setenv(exec_watch.VARIABLE, f"{os.getpid()}:{writer}")
         exec_watch.has_robot()
         robot = robot_of(Simulator([]))
@@ -52,8 +52,6 @@ def test_a_program_with_a_robot_that_never_steps_is_named(monkeypatch: pytest.Mo
         robot.step(32)
         robot.close()
         assert exec_watch.missing_part(reader, 0) == ""
-    finally:
-        os.close(reader)
 
 
 @pytest.mark.process
@@ -73,12 +71,9 @@ def test_no_other_program_is_named(program: str) -> None:
 
 def test_a_file_of_a_child_of_the_program_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
     reader, writer = os.pipe()
-    try:
+    with os.fdopen(reader), os.fdopen(writer, "w"):
         monkeypatch.setenv(exec_watch.VARIABLE, f"{os.getppid()}:{writer}")
         exec_watch.has_robot()
         exec_watch.has_stepped()
         os.fstat(writer)
         assert exec_watch.VARIABLE not in os.environ
-    finally:
-        os.close(reader)
-        os.close(writer)

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from hilgw.api import Robot
 from hilgw.protocols.webots.answers import Answer
-from tests.api.simulator import Simulator, robot_of
+from tests.api.simulator import Simulator
 
 
 class Interrupted(Simulator):
@@ -43,9 +44,8 @@ def simulator() -> Iterator[Interrupted]:
 
 
 def test_ctrl_c_within_a_step_waits_for_the_answer(
-    simulator: Interrupted, capsys: pytest.CaptureFixture[str]
+    simulator: Interrupted, robot: Robot, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    robot = robot_of(simulator)
     simulator.times = 1
     with pytest.raises(KeyboardInterrupt) as caught:
         robot.step(32)
@@ -56,23 +56,19 @@ def test_ctrl_c_within_a_step_waits_for_the_answer(
     assert simulator.unanswered == 1
     simulator.lost = True
     assert robot.step(32) == -1
-    robot.close()
 
 
 def test_another_error_keeps_its_traceback(
-    simulator: Interrupted, capsys: pytest.CaptureFixture[str]
+    simulator: Interrupted, robot: Robot, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    robot = robot_of(simulator)
     sys.excepthook(ValueError, ValueError("of the program"), None)
     assert "of the program" in capsys.readouterr().err
-    robot.close()
 
 
 @pytest.mark.parametrize(("times", "frozen"), [(2, False), (1, True)])
 def test_a_second_ctrl_c_or_a_silent_simulator_keeps_no_program(
-    times: int, frozen: bool, simulator: Interrupted
+    times: int, frozen: bool, simulator: Interrupted, robot: Robot
 ) -> None:
-    robot = robot_of(simulator)
     simulator.times, simulator.frozen = times, frozen
     with pytest.raises(KeyboardInterrupt):
         robot.step(32)
@@ -83,12 +79,11 @@ def test_a_second_ctrl_c_or_a_silent_simulator_keeps_no_program(
 
 
 def test_a_handler_of_the_program_that_raises_leaves_no_second_request(
-    simulator: Interrupted,
+    simulator: Interrupted, robot: Robot
 ) -> None:
     def leave(*_: object) -> None:
         raise SystemExit(0)
 
-    robot = robot_of(simulator)
     signal.signal(signal.SIGINT, leave)
     simulator.times = 1
     with pytest.raises(SystemExit):
@@ -98,8 +93,7 @@ def test_a_handler_of_the_program_that_raises_leaves_no_second_request(
     assert signal.getsignal(signal.SIGINT) is leave
 
 
-def test_between_steps_ctrl_c_is_python_s(simulator: Interrupted) -> None:
-    robot = robot_of(simulator)
+def test_between_steps_ctrl_c_is_python_s(simulator: Interrupted, robot: Robot) -> None:
     with pytest.raises(KeyboardInterrupt):
         simulator.press()
     robot.stepBegin(32)
@@ -110,8 +104,7 @@ def test_between_steps_ctrl_c_is_python_s(simulator: Interrupted) -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_ctrl_c_while_it_leaves_does_not_keep_it(simulator: Interrupted) -> None:
-    robot = robot_of(simulator)
+def test_ctrl_c_while_it_leaves_does_not_keep_it(simulator: Interrupted, robot: Robot) -> None:
     simulator.times = 1
     with pytest.raises(KeyboardInterrupt):
         robot.close()

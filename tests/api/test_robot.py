@@ -232,16 +232,13 @@ def test_a_wrong_value_is_an_error_of_its_call_or_a_line_but_never_of_a_step(
 ) -> None:
     """As libController, where no value ends the program."""
     simulator = Simulator(DEVICES)
-    rover = robot_of(simulator)
-    try:
+    with contextlib.closing(robot_of(simulator)) as rover:
         for number, value in enumerate(ODD, 1):
             with contextlib.suppress(TypeError, ValueError, OverflowError, ArgumentError):
                 method(rover, name)(value)
             rover.getDevice("tx").send(bytes([number]))
             assert rover.step(32) == 0
             assert [number] in [list(getattr(each, "data", b"")) for each in simulator.commands()]
-    finally:
-        rover.close()
 
 
 def test_old_names_do_what_their_successors_do(
@@ -249,8 +246,7 @@ def test_old_names_do_what_their_successors_do(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["brain.py", "--fast", "7"])
     simulator = Simulator(DEVICES)
-    robot = robot_of(simulator)
-    try:
+    with contextlib.closing(robot_of(simulator)) as robot:
         assert isinstance(robot.getServo("wheel"), Motor)
         assert robot.getServo("nothing") is None and robot.getMotor("wheel").name == "wheel"
         assert robot.getData() == "data" and robot.getType() == 34
@@ -270,8 +266,6 @@ def test_old_names_do_what_their_successors_do(
         assert keys == [code, Robot.KEYBOARD_UP, 0] and code & Robot.KEYBOARD_KEY == ord("B")
         robot.keyboardDisable()
         assert robot.keyboard.getSamplingPeriod() == 0
-    finally:
-        robot.close()
     errors = capsys.readouterr().err
     assert "Robot.getServo is deprecated, please use Robot.getDevice instead." in errors
     assert "Robot.keyboardGetKey is deprecated, please use Keyboard.getKey instead." in errors

@@ -6,7 +6,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -79,8 +79,8 @@ def test_without_a_gateway_the_pose_is_not_known(
 def test_all_functions_and_constants_answer_with_one_notice(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    robot: Any = Supervisor(Session(Simulator()))
-    try:
+    made: Any = Supervisor(Session(Simulator()))
+    with closing(made) as robot:
         here = robot.getSelf()
         field = here.getField("name")
         for owner, names in ((here, NODE), (field, FIELD)):
@@ -90,8 +90,6 @@ def test_all_functions_and_constants_answer_with_one_notice(
         assert field.value == "rover" and robot.simulationGetMode() is None
         assert (here.id, here.DEF, field.type, field.count) == (None,) * 4
         assert capsys.readouterr().err.count("\n") == 1
-    finally:
-        robot.close()
     constants: Any = Node
     assert (constants.NO_NODE, constants.ROBOT, constants.SOLID, constants.RADIO) == (0, 34, 80, 87)
     fields: Any = Field
@@ -143,10 +141,8 @@ def test_only_the_gateway_of_the_session_is_asked(
             own.close(), other.close()
 
     def ask(url: str) -> tuple[list[float], str]:
-        with ExitStack() as stack:
-            variables = {"WEBOTS_CONTROLLER_URL": f"{url}/rover", **os.environ}
-            robot = Supervisor(session := Session(connect(variables)))
-            stack.callback(robot.close)
+        variables = {"WEBOTS_CONTROLLER_URL": f"{url}/rover", **os.environ}
+        with closing(Supervisor(session := Session(connect(variables)))) as robot:
             position, problem = robot.getSelf().getPosition(), ""
             try:
                 mode = session.gateway.mode("rover").mode

@@ -1,7 +1,5 @@
 """RFC 2217: split anywhere, hostile or not; pyserial judges the same bytes in tests/bridge."""
 
-import itertools
-
 import pytest
 from hypothesis import given, strategies as st
 
@@ -29,6 +27,7 @@ from hilgw.protocols.rfc2217 import (
     escape,
 )
 from tests import work
+from tests.cases import pieces
 
 
 def command(*octets: int) -> bytes:
@@ -46,11 +45,6 @@ def joined(events: list[Event]) -> list[Event]:
         else:
             out.append(event)
     return out
-
-
-def pieces(data: bytes, cuts: list[int]) -> list[bytes]:
-    places = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
-    return [data[start:end] for start, end in itertools.pairwise(places)]
 
 
 REQUESTS: list[tuple[bytes, Event]] = [

@@ -1,6 +1,5 @@
 """The WC2EC codec against the documents, byte by byte, and with random bytes."""
 
-import itertools
 import math
 import struct
 
@@ -10,7 +9,7 @@ from hypothesis import example, given, strategies as st
 from firmware_mocks.wc2ec import wire as second_reading
 from hilgw.errors import ConfigError, FrameError, HilgwError
 from hilgw.protocols import wc2ec
-from tests.cases import cases
+from tests.cases import cases, pieces
 
 PLAIN = wc2ec.Layouts("R2020a")
 WITH_PACKETS = wc2ec.Layouts("R2020a", extensions=True)
@@ -347,11 +346,7 @@ cuts = st.lists(st.integers(0, 400), max_size=12)
 
 
 def feed_cut(decoder: wc2ec.Decoder, data: bytes, where: list[int]) -> list[wc2ec.Message]:
-    messages = []
-    edges = [0, *sorted(min(cut, len(data)) for cut in where), len(data)]
-    for start, end in itertools.pairwise(edges):
-        messages += decoder.feed(data[start:end])
-    return messages
+    return [message for piece in pieces(data, where) for message in decoder.feed(piece)]
 
 
 @given(

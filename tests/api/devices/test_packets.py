@@ -3,6 +3,7 @@
 import math
 import struct
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hilgw.api import Emitter, Receiver, Robot
 from hilgw.protocols.webots.device_messages import EmitterConfiguration, ReceiverConfiguration
 from tests.api.simulator import Simulator, robot_of
 
-Bench = tuple[Simulator, Robot, Any]
+Made = tuple[Simulator, Robot, Any]
 
 
 def emitter(
@@ -34,20 +35,18 @@ def receiver(buffer_size: int = 16, allowed: tuple[int, ...] = ()) -> Simulator:
 
 
 @pytest.fixture
-def robot() -> Iterator[Callable[[Simulator], Bench]]:
-    made: list[Robot] = []
+def robot() -> Iterator[Callable[[Simulator], Made]]:
+    with ExitStack() as robots:
 
-    def make(simulator: Simulator) -> Bench:
-        made.append(robot_of(simulator))
-        return simulator, made[-1], made[-1].getDeviceByIndex(0)
+        def make(simulator: Simulator) -> Made:
+            made = robots.enter_context(closing(robot_of(simulator)))
+            return simulator, made, made.getDeviceByIndex(0)
 
-    yield make
-    for each in made:
-        each.close()
+        yield make
 
 
 def test_e3_e4_errors_are_printed_and_send_nothing(
-    robot: Callable[..., Bench], capsys: pytest.CaptureFixture[str]
+    robot: Callable[..., Made], capsys: pytest.CaptureFixture[str]
 ) -> None:
     simulator, rover, tx = robot(emitter())
     assert tx.send(b"") == tx.send("") == 0
@@ -62,7 +61,7 @@ def test_e3_e4_errors_are_printed_and_send_nothing(
     assert "wb_emitter_send(): invalid device tag." in text
 
 
-def test_e5_a_buffer_without_a_limit_is_never_full(robot: Callable[..., Bench]) -> None:
+def test_e5_a_buffer_without_a_limit_is_never_full(robot: Callable[..., Made]) -> None:
     _, _, tx = robot(emitter(buffer_size=-1))
     assert [tx.send(bytes(100_000)) for _ in range(20)] == [1] * 20 and tx.getBufferSize() == -1
 
@@ -86,7 +85,7 @@ def test_e5_a_buffer_without_a_limit_is_never_full(robot: Callable[..., Bench]) 
     ],
 )
 def test_what_send_takes(
-    robot: Callable[..., Bench], message: Any, length: int | None, data: bytes | None
+    robot: Callable[..., Made], message: Any, length: int | None, data: bytes | None
 ) -> None:
     simulator, rover, tx = robot(emitter(buffer_size=-1))
     assert tx.send(message, length) == (data is not None)
@@ -94,14 +93,14 @@ def test_what_send_takes(
     assert [each.data for each in simulator.commands()] == ([] if data is None else [data])
 
 
-def test_numbers_that_do_not_fit_raise(robot: Callable[..., Bench]) -> None:
+def test_numbers_that_do_not_fit_raise(robot: Callable[..., Made]) -> None:
     _, _, tx = robot(emitter())
     with pytest.raises(struct.error):
         tx.send([1, 2.5])
 
 
 def test_r3_to_r7_an_empty_queue_is_harmless(
-    robot: Callable[..., Bench], capsys: pytest.CaptureFixture[str]
+    robot: Callable[..., Made], capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, _, rx = robot(receiver())
     assert rx.getBytes() == rx.data == b"" and rx.getString() == ""

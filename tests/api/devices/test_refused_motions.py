@@ -2,7 +2,7 @@
 
 import math
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -20,18 +20,16 @@ NAN, INF = math.nan, math.inf
 POSITION, VELOCITY, FORCE = 1, 2, 4  # the numbers of the commands on the wire
 
 
-def connected(world: str) -> tuple[Simulator, Robot]:
+def simulator_of(world: str) -> Simulator:
     limits = (0, -3.0, 3.0, 10.0, -1.0, 8.0, 10.0, 0.0, 0.0, INF, 0.0, 1.0)
     motor = ("RotationalMotor", "motor", lambda tag: MotorConfiguration(tag, *limits))
-    simulator = Simulator([motor], world=world)
-    return simulator, robot_of(simulator)
+    return Simulator([motor], world=world)
 
 
 @pytest.fixture
-def gateway() -> Iterator[tuple[Simulator, Robot]]:
-    simulator, robot = connected("")
-    yield simulator, robot
-    robot.close()
+def simulator() -> Simulator:
+    """A gateway."""
+    return simulator_of("")
 
 
 def passed_on(simulator: Simulator) -> list[tuple[int, float]]:
@@ -62,9 +60,8 @@ REFUSED: list[tuple[Call, int]] = [
 
 @pytest.mark.parametrize(("call", "number"), REFUSED)
 def test_a_gateway_learns_of_it(
-    call: Call, number: int, gateway: tuple[Simulator, Robot], capsys: pytest.CaptureFixture[str]
+    call: Call, number: int, simulator: Simulator, robot: Robot
 ) -> None:
-    simulator, robot = gateway
     motor = robot.getDevice("motor")
     motor.setPosition(INF)
     motor.setVelocity(2.0)
@@ -82,9 +79,8 @@ def test_a_gateway_learns_of_it(
 
 
 def test_of_several_in_one_step_the_last_valid_one_is_kept(
-    gateway: tuple[Simulator, Robot], capsys: pytest.CaptureFixture[str]
+    simulator: Simulator, robot: Robot, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    simulator, robot = gateway
     motor = robot.getDevice("motor")
     motor.setVelocity(NAN)
     motor.setVelocity(1.0)
@@ -107,8 +103,7 @@ def test_of_several_in_one_step_the_last_valid_one_is_kept(
         assert passed_on(simulator) == [(FORCE, value)]
 
 
-def test_limits_gains_and_other_devices_pass_nothing_on(gateway: tuple[Simulator, Robot]) -> None:
-    simulator, robot = gateway
+def test_limits_gains_and_other_devices_pass_nothing_on(simulator: Simulator, robot: Robot) -> None:
     motor = robot.getDevice("motor")
     motor.setAcceleration(NAN)
     motor.setAvailableForce(NAN)
@@ -122,7 +117,8 @@ def test_limits_gains_and_other_devices_pass_nothing_on(gateway: tuple[Simulator
 
 @pytest.mark.parametrize(("call", "number"), REFUSED)
 def test_webots_gets_what_its_own_library_sends(call: Call, number: int) -> None:
-    simulator, robot = connected("/project/worlds/w.wbt")
+    simulator = simulator_of("/project/worlds/w.wbt")
+    robot = robot_of(simulator)
     with suppress(TypeError):
         call(robot.getDevice("motor"))
     robot.step(32)
@@ -130,16 +126,16 @@ def test_webots_gets_what_its_own_library_sends(call: Call, number: int) -> None
     robot.close()
 
 
-def test_the_gateway_reads_it_as_a_motion_that_is_not_a_number() -> None:
+def test_the_gateway_reads_it_as_a_motion_that_is_not_a_number(
+    simulator: Simulator, robot: Robot
+) -> None:
     """Its own session of a Webots controller reads the requests of the API."""
-    robot = RobotConfiguration(name="rover", basicTimeStep=32.0)
-    session = WebotsControllerSession(robot)
+    session = WebotsControllerSession(RobotConfiguration(name="rover", basicTimeStep=32.0))
     session.register(Device(index=0, kind=ROTATIONAL_MOTOR, name="motor"))
-    simulator, program = connected("")
     session.open(0)
-    program.getDevice("motor").setVelocity(NAN)
-    program.step(32)
-    program.close()
+    robot.getDevice("motor").setVelocity(NAN)
+    robot.step(32)
+    robot.close()
     found = []
     for data in simulator.raw:
         found += session.receive(data, 0)

@@ -1,6 +1,5 @@
 """The session of a Webots controller: its bytes, and what a controller may do."""
 
-import itertools
 import math
 import struct
 from typing import Any
@@ -28,6 +27,7 @@ from hilgw.protocols.webots.device_messages import Receive
 from hilgw.protocols.webots.requests import LEAVE, encode_request, without_leave
 from hilgw.protocols.webots.robot_messages import RobotConfiguration
 from tests import work
+from tests.cases import pieces
 
 MS = 1_000_000
 INF, NAN = math.inf, math.nan
@@ -174,10 +174,7 @@ def test_the_configuration_of_another_version_and_of_a_later_controller() -> Non
 def test_requests_in_any_pieces(cuts: list[int]) -> None:
     run = running()
     data = request(32, block(DS, "01 2000"), block(LED, "01 07000000"))
-    places = sorted({0, len(data), *(cut % len(data) for cut in cuts)})
-    events: list[control.Event] = []
-    for begin, end in itertools.pairwise(places):
-        events += run.session.receive(data[begin:end], 0)
+    events = [event for piece in pieces(data, cuts) for event in run.session.receive(piece, 0)]
     assert events == [
         control.SensorSwitch(0, 32.0),
         control.LedValue(5, 7),
@@ -646,9 +643,9 @@ def test_garbage_stops_the_motors_and_ends_the_controller(data: bytes) -> None:
 
 
 @given(st.lists(st.binary(max_size=60) | st.sampled_from([STEP, EXIT, LEAVE, FIRST]), max_size=6))
-def test_any_bytes(pieces: list[bytes]) -> None:
+def test_any_bytes(given_: list[bytes]) -> None:
     run = running()
-    for piece in pieces:
+    for piece in given_:
         events = run.session.receive(piece, 0)
         if any(isinstance(event, control.ProtocolFailure) for event in events):
             assert control.Stop(control.StopReason.PROTOCOL) in events

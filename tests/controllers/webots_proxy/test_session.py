@@ -1,9 +1,8 @@
 """The proxy's session, byte for byte, with steps as in Webots."""
 
-import itertools
 import random
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -28,6 +27,7 @@ from hilgw.protocols.webots.errors import ProtocolError
 from hilgw.protocols.webots.requests import Block, encode_request
 from hilgw.protocols.webots.robot_messages import DeviceEntry, Quit, RobotConfiguration
 from hilgw.reasons import PacketRefused
+from tests.cases import pieces
 from tests.controllers.sampling_model import ModelReceiver, ModelWorld
 
 MS = 1_000_000
@@ -101,11 +101,6 @@ def with_chunk(answer: bytes, messages: bytes) -> bytes:
     return head + answer[6:] + struct.pack("<iB", len(messages), 0) + messages
 
 
-def split(data: bytes, cuts: Sequence[int]) -> list[bytes]:
-    places = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
-    return [data[a:b] for a, b in itertools.pairwise(places)]
-
-
 @given(st.integers(0, 2**16), st.lists(st.integers(0, 2**20), max_size=20))
 def test_unknown_devices_and_images_stay_as_they_are(seed: int, cuts: list[int]) -> None:
     noise = random.Random(seed)
@@ -122,9 +117,9 @@ def test_unknown_devices_and_images_stay_as_they_are(seed: int, cuts: list[int])
         answer = encode_answer(delay, messages, images)
         sent += request
         received += answer
-    parts = [made.from_controller(part) for part in split(sent, cuts)]
+    parts = [made.from_controller(part) for part in pieces(sent, cuts)]
     assert b"".join(data for data, _ in parts) == sent
-    parts = [made.from_webots(part) for part in split(received, cuts)]
+    parts = [made.from_webots(part) for part in pieces(received, cuts)]
     assert b"".join(data for data, _ in parts) == received
     assert not [event for _, events in parts for event in events]
 
@@ -149,7 +144,7 @@ def test_packets_of_an_emitter_are_copied_and_with_only_leave_the_request(
     without = encode_request(duration_ms, [*OTHERS, (5, b"unknown")])
     for only, passed in (([], request), (["tx"], without)):
         made = connected(only)
-        parts = [made.from_controller(part) for part in split(request + STEP, cuts)]
+        parts = [made.from_controller(part) for part in pieces(request + STEP, cuts)]
         assert b"".join(data for data, _ in parts) == passed + STEP
         assert [each for _, events in parts for each in events] == [
             base.Sent("tx", 3, 2.5, b"one"),

@@ -1,7 +1,6 @@
 """Handshake, requests and answers of Webots' protocol: the bytes of the wire, and hostile ones."""
 
 import hashlib
-import itertools
 import struct
 
 import pytest
@@ -26,6 +25,7 @@ from hilgw.protocols.webots.requests import (
     RequestReader,
     encode_request,
 )
+from tests.cases import pieces
 
 FIRST_REQUEST = bytes.fromhex("11000000 00000000 0000 03000000 230000")
 EXIT = bytes.fromhex("0f 00 00 00 00 00 00 00 00 00 01 00 00 00 26")
@@ -49,10 +49,9 @@ images = st.lists(
 
 def in_chunks(reader: RequestReader | AnswerReader, data: bytes, cuts: list[int]) -> list[object]:
     """All that `reader` returns for data that is split at these places."""
-    places = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
     found: list[object] = []
-    for begin, end in itertools.pairwise(places):
-        reader.feed(data[begin:end])
+    for piece in pieces(data, cuts):
+        reader.feed(piece)
         while (each := reader.next()) is not None:
             found.append(each)
     return found
@@ -177,9 +176,9 @@ def test_no_more_than_one_request_is_kept() -> None:
 
 
 @given(st.lists(st.binary(max_size=50), max_size=6))
-def test_any_bytes_as_requests(pieces: list[bytes]) -> None:
+def test_any_bytes_as_requests(given_: list[bytes]) -> None:
     reader = RequestReader(limit=100)
-    for piece in pieces:
+    for piece in given_:
         try:
             reader.feed(piece)
             while (each := reader.next()) is not None:
@@ -304,10 +303,10 @@ def test_impossible_local_answers(size: int) -> None:
 
 
 @given(st.lists(st.binary(max_size=60), max_size=6), st.booleans(), st.binary(max_size=30))
-def test_any_bytes_as_answers(pieces: list[bytes], local: bool, tail: bytes) -> None:
+def test_any_bytes_as_answers(given_: list[bytes], local: bool, tail: bytes) -> None:
     reader = AnswerReader(limit=100, local=local)
     head = b"\x02\0\x09\0\0\0\x04\0\0\0\0\0\0\0\0"
-    for piece in [*pieces, b"" if local else head, tail]:
+    for piece in [*given_, b"" if local else head, tail]:
         try:
             reader.feed(piece)
             while (answer := reader.next()) is not None:
