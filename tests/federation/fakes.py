@@ -247,6 +247,11 @@ class Node:
             self.federation = Federation(config, settings, self.gateway, self.shared_airs)
         self.task: asyncio.Task[None] | None = None
 
+    @property
+    def id(self) -> str:
+        """The ID of the gateway, as it is in keys and messages."""
+        return wire.id_text(self.federation.id)
+
     def start(self) -> None:
         self.task = asyncio.ensure_future(self.federation.run(lambda: None))
 

@@ -24,15 +24,20 @@ def summary(node: Node) -> dict[str, Any]:
     return node.federation.summary()
 
 
+async def stranger(bench: Lab) -> FakeSession:
+    """The session of another program."""
+    other = FakeSession(bench.network, bench.clock.now)
+    await other.open()
+    return other
+
+
 async def begin(bench: Lab) -> FakeSession:
     """The desk sends to the field; the session of another program."""
     bench["field"].listen("rx")
     await bench.begin()
     bench["desk"].send(b"first")
     await bench.run(2)
-    other = FakeSession(bench.network, bench.clock.now)
-    await other.open()
-    return other
+    return await stranger(bench)
 
 
 async def goes_on(bench: Lab, *more: bytes) -> None:
@@ -68,7 +73,7 @@ def numbers_that_no_packet_has(bench: Lab, other: FakeSession) -> None:
 
 
 def link_queries_with_wrong_counts(bench: Lab, other: FakeSession) -> None:
-    id = wire.id_text(bench["desk"].federation.id)
+    id = bench["desk"].id
     for sent in (0, 5, 1 << 40):
         query = wire.encode_json(wire.LinkQuery("desk", id, {"radio": sent, "nonsense": 5}))
         other.get("hilgw/lab/link/field", lambda query=query: query, lambda *given: None)
@@ -77,7 +82,7 @@ def link_queries_with_wrong_counts(bench: Lab, other: FakeSession) -> None:
 
 def states_that_a_gateway_has_not(bench: Lab, other: FakeSession) -> None:
     for name in ("desk", "field"):
-        id = wire.id_text(bench[name].federation.id)
+        id = bench[name].id
         for state in (
             wire.GatewayState(id, uptime_ms=1 << 60, revision=1 << 60),
             wire.GatewayState("0" * 16, uptime_ms=1 << 60, revision=1 << 60),
@@ -129,8 +134,8 @@ async def test_what_another_program_does_between_two_packets_is_counted(
 async def test_a_false_last_state_does_not_settle_what_is_lost_later(bench: Lab, /) -> None:
     other = await begin(bench)
     field, desk = bench["field"], bench["desk"]
-    false = {wire.id_text(desk.federation.id): {"radio": (1 << 50, 1 << 50)}}
-    id = wire.id_text(field.federation.id)
+    false = {desk.id: {"radio": (1 << 50, 1 << 50)}}
+    id = field.id
     state = wire.GatewayState(id, revision=1 << 61, leaving=True, acknowledged=false)
     other.put("hilgw/lab/state/field", wire.encode_json(state))
     await bench.run()
@@ -143,8 +148,7 @@ async def test_a_false_last_state_does_not_settle_what_is_lost_later(bench: Lab,
 
 @scenario_of(lab, "desk")
 async def test_a_gateway_is_found_behind_false_tokens_of_its_name(bench: Lab, /) -> None:
-    other = FakeSession(bench.network, bench.clock.now)
-    await other.open()
+    other = await stranger(bench)
     for id in range(5):
         other.live(f"hilgw/lab/member/field/{id:016x}/1")
     desk = bench["desk"]
@@ -162,8 +166,7 @@ async def test_a_gateway_is_found_behind_false_tokens_of_its_name(bench: Lab, /)
 @scenario_of(lab, "desk")
 async def test_a_gateway_of_another_version_is_named_behind_a_false_token(bench: Lab, /) -> None:
     """Neither answers a question of this version: the one that is not a false one has its turn."""
-    other = FakeSession(bench.network, bench.clock.now)
-    await other.open()
+    other = await stranger(bench)
     for id, version in ((1, wire.VERSION), (2, wire.VERSION + 1)):
         other.live(f"hilgw/lab/member/field/{wire.id_text(id)}/{version}")
     bench["desk"].start()
@@ -196,8 +199,7 @@ async def test_many_tokens_leave_room_for_gateways(bench: Lab, /) -> None:
 @scenario_of(lab, "desk", "field")
 async def test_answers_of_another_program_are_no_answers(bench: Lab, /) -> None:
     """It answers what is asked of the gateways, before they do."""
-    other = FakeSession(bench.network, bench.clock.now)
-    await other.open()
+    other = await stranger(bench)
     for kind in ("state", "link", "status"):
         for data in (b"", b"{}", b'{"id": "0000000000000000"}', b"[" * 5000):
             other.answer(
@@ -207,7 +209,7 @@ async def test_answers_of_another_program_are_no_answers(bench: Lab, /) -> None:
     asking = asyncio.ensure_future(bench["desk"].federation.network())
     await bench.settle()
     counts = await asking
-    assert counts["field"]["id"] == wire.id_text(bench["field"].federation.id)
+    assert counts["field"]["id"] == bench["field"].id
     await goes_on(bench)
 
 
@@ -226,7 +228,7 @@ async def test_false_answers_on_whom_a_gateway_reaches_print_a_bounded_number_of
         asked += wire.decode_json(wire.LinkQuery, query.payload).reaches
         for first in range(turn * 10, turn * 10 + 60, 10):  # more often than asked
             names = [f"x{number}" for number in range(first, first + 100)]
-            id = wire.id_text(bench["desk"].federation.id)
+            id = bench["desk"].id
             answer = wire.LinkAnswer(id, 0, 0, reaches=names)
             query.reply("", lambda answer=answer: wire.encode_json(answer))
 
@@ -300,14 +302,8 @@ async def test_extreme_numbers_do_nothing_to_the_medium(bench: Lab, /) -> None:
     extremes = (-1.7e308, -1e-320, 0.0, 1e-320, 1e9, 1.7e308)
     for value in extremes:
         for position in ((-1e9, 1e9, 0.0), (0.0, 0.0, 1e-320), (1e9, -1e9, 0.0)):
-            head = wire.Head(
-                source="a",
-                position=position,
-                range=value,
-                aperture=value,
-                rssi_dbm=value if value < 0 else None,
-                rssi_at_1m_dbm=-value,
-            )
+            rssi = {"rssi_dbm": value if value < 0 else None, "rssi_at_1m_dbm": -value}
+            head = wire.Head("a", position=position, range=value, aperture=value, **rssi)
             data = wire.encode_json(head)
             other.put("hilgw/lab/packet/probe/radio/2", b"x", data)
             other.put("hilgw/lab/packet/probe/infra-red/all", b"x", data)
@@ -419,9 +415,8 @@ async def test_thousands_of_false_tokens_and_answers(bench: Lab, /, early: bool)
     bench["desk"].listen("rx")
     if not early:
         await bench.begin()
-    others = [FakeSession(bench.network, bench.clock.now) for _ in range(3)]
+    others = [await stranger(bench) for _ in range(3)]
     for index, other in enumerate(others):
-        await other.open()
         false = wire.encode_json(wire.GatewayState(wire.id_text(index), revision=1 << 40))
         for name in bench.nodes:
             if not early:

@@ -37,26 +37,31 @@ int main(void) {
 """
 
 
+def output_of(*command: str | Path, cwd: Path | None = None) -> str:
+    """Return what a program prints that must exit with 0."""
+    done = subprocess.run([*map(str, command)], cwd=cwd, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def sizes_of(linked: Path) -> tuple[int, ...]:
+    """Return the bytes of text, data and bss of a program for an AVR."""
+    return tuple(map(int, output_of("avr-size", linked).splitlines()[1].split()[:3]))
+
+
 @pytest.mark.parametrize(
     "compiler", [pytest.param(name, marks=pytest.mark.judge(name)) for name in COMPILERS]
 )
 @pytest.mark.parametrize("level", ["-Os", "-O2"])
 def test_it_compiles_without_a_warning(compiler: str, level: str, tmp_path: Path) -> None:
     command = [compiler, *STRICT, level, *COMPILERS[compiler], "-c", str(LIBRARY)]
-    done = subprocess.run(
-        [*command, "-o", str(tmp_path / "node.o")], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert output_of(*command, "-o", tmp_path / "node.o") == ""
 
 
 @pytest.mark.judge("cppcheck")
 def test_cppcheck_finds_nothing() -> None:
     checks = "--enable=warning,style,performance,portability", "--std=c99", "--error-exitcode=1"
-    done = subprocess.run(
-        ["cppcheck", *checks, "-q", str(LIBRARY.parent), str(SOURCES / "examples")],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    assert output_of("cppcheck", *checks, "-q", LIBRARY.parent, SOURCES / "examples") == ""
 
 
 def test_it_needs_no_memory_but_its_own() -> None:
@@ -73,12 +78,8 @@ def test_its_size_on_an_atmega328p(tmp_path: Path) -> None:
     source, linked = tmp_path / "main.c", tmp_path / "main.elf"
     source.write_text(PACKETS)
     command = ["avr-gcc", *STRICT, *SMALL, "-mmcu=atmega328p", f"-I{LIBRARY.parent}"]
-    command += [str(source), str(LIBRARY), "-Wl,--gc-sections", "-o", str(linked)]
-    subprocess.run(command, check=True, capture_output=True)
-    done = subprocess.run(
-        ["avr-size", str(linked)], check=True, capture_output=True, text=True
-    ).stdout
-    text, data, bss = map(int, done.splitlines()[1].split()[:3])
+    output_of(*command, source, LIBRARY, "-Wl,--gc-sections", "-o", linked)
+    text, data, bss = sizes_of(linked)
     assert text + data <= 2048
     assert data + bss <= 64 + 64 + 34 + 200  # the buffers, and its own
 
@@ -89,16 +90,11 @@ def test_the_shipped_firmware_is_the_wall_follower(tmp_path: Path) -> None:
     """Byte by byte, where the compiler is the one that made it."""
 
     def image(file: Path) -> bytes:
-        subprocess.run(
-            ["arm-none-eabi-objcopy", "-O", "binary", str(file), str(tmp_path / "image")],
-            check=True,
-        )
+        output_of("arm-none-eabi-objcopy", "-O", "binary", file, tmp_path / "image")
         return (tmp_path / "image").read_bytes()
 
     shipped = SOURCES.parents[2] / "configs" / "wall_follower.elf"
-    version = subprocess.run(
-        ["arm-none-eabi-gcc", "-dumpversion"], check=True, capture_output=True, text=True
-    ).stdout.strip()
+    version = output_of("arm-none-eabi-gcc", "-dumpversion").strip()
     built = elf("wall_follower", "netduinoplus2")
     assert len(image(shipped)) > 3000
     if version == "12.2.1":
@@ -124,8 +120,7 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     for kind, compiler in (("c", ["avr-gcc", "-std=gnu11"]), ("cpp", ["avr-g++", "-std=gnu++11"])):
         files = sorted(map(str, (CORE / "cores" / "arduino").glob(f"*.{kind}")))
         more = ["-fno-exceptions", "-fpermissive", *OLD_COMPILER] if kind == "cpp" else []
-        command = [*compiler, *board, *more, "-w", "-c", *files]
-        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+        output_of(*compiler, *board, *more, "-w", "-c", *files, cwd=folder)
     return [*board, *sorted(map(str, folder.glob("*.o")))]
 
 
@@ -139,20 +134,12 @@ def test_a_sketch_compiles_and_fits(sketch: Path, core: list[str], tmp_path: Pat
     include, linked = f"-I{LIBRARY.parent}", tmp_path / "sketch.elf"
     options = [each for each in core if not each.endswith(".o")]
     objects = [each for each in core if each.endswith(".o")]
-    subprocess.run(
-        ["avr-gcc", *STRICT, *options, "-c", str(LIBRARY), "-o", str(library)], check=True
-    )
+    output_of("avr-gcc", *STRICT, *options, "-c", LIBRARY, "-o", library)
     warn = ["-std=gnu++11", "-fno-exceptions", "-Wall", "-Wextra", "-Werror"]
     warn += ["-Wno-missing-field-initializers"]
-    subprocess.run(
-        ["avr-g++", *warn, *options, include, str(source), str(library), *objects,
-         "-Wl,--gc-sections", "-o", str(linked)],
-        check=True,
-    )  # fmt: skip
-    done = subprocess.run(
-        ["avr-size", str(linked)], check=True, capture_output=True, text=True
-    ).stdout
-    text, data, bss = map(int, done.splitlines()[1].split()[:3])
+    command = ["avr-g++", *warn, *options, include, source, library, *objects]
+    output_of(*command, "-Wl,--gc-sections", "-o", linked)
+    text, data, bss = sizes_of(linked)
     assert text + data < 32256 // 3
     assert data + bss < 2048 // 2
 

@@ -25,11 +25,7 @@ class MediumBench:
         self.ledger = Ledger()
         self.notices: list[str] = []
         self.seen: list[tuple[bytes, list[str], str | None]] = []
-        self.medium = Medium(
-            self.ledger,
-            observer=self,
-            **settings,
-        )
+        self.medium = Medium(self.ledger, observer=self, **settings)
         self.received: list[tuple[str, Copy]] = []
         self.missed: dict[str, str] = {}  # of the last packet
 
@@ -55,12 +51,16 @@ class MediumBench:
         self.medium.attach(listener)
         return listener
 
+    def depart(self, source: str) -> None:
+        """Count a packet of this Emitter."""
+        count = self.ledger.emitter(source)
+        count.offer(None)
+        count.depart()
+
     def send(self, packet: Packet, pose: Pose | None = ORIGIN) -> list[str]:
         """Who received it, in order."""
         if packet.air is None:
-            count = self.ledger.emitter(packet.source)
-            count.offer(None)
-            count.depart()
+            self.depart(packet.source)
         else:
             self.ledger.station(packet.source).receive()
         before = len(self.received)
@@ -77,14 +77,8 @@ class MediumBench:
 
 
 def packet(**fields: Any) -> Packet:
-    usual: dict[str, Any] = {
-        "data": b"x",
-        "channel": 1,
-        "type": "radio",
-        "source": "a.tx",
-        "owner": "a",
-    }
-    return Packet(**(usual | fields))
+    usual = {"data": b"x", "channel": 1, "type": "radio", "source": "a.tx", "owner": "a"}
+    return Packet(**(usual | fields))  # type: ignore[arg-type]
 
 
 def facing(angle: float, position: Vector = (0.0, 0.0, 0.0), axis: str = "z") -> Pose:
@@ -258,17 +252,14 @@ def test_who_is_left_out(listener: dict[str, Any], sent: dict[str, Any], reason:
 
 def test_one_module_per_air_the_one_whose_mapping_fits_else_the_first_named() -> None:
     bench = MediumBench()
-
     bench.listener("first", air="x")
     bench.listener("second", air="x", channels=frozenset({1, 2}))
     bench.listener("third", air="x", channels=frozenset({2, 3}))
     bench.listener("other", air="y")
     bench.listener("rx", channels=None)
-    assert bench.send(packet(channel=0)) == ["first", "other", "rx"]
-    assert bench.send(packet(channel=1)) == ["second", "other", "rx"]
-    assert bench.send(packet(channel=2)) == ["second", "other", "rx"]
-    assert bench.send(packet(channel=3)) == ["third", "other", "rx"]
-    assert bench.send(packet(channel=-1)) == ["first", "other", "rx"]
+    chosen = {0: "first", 1: "second", 2: "second", 3: "third", -1: "first"}
+    for channel, module in chosen.items():
+        assert bench.send(packet(channel=channel)) == [module, "other", "rx"]
     bench.medium.place("second", Pose((99.0, 0.0, 0.0)))  # only those in range are candidates
     assert bench.send(packet(channel=2, range=5.0)) == ["third", "other", "rx"]
 
@@ -360,10 +351,8 @@ def test_noise_is_the_same_for_the_same_seed_whichever_else_listens() -> None:
 def test_an_unknown_position_is_reported_once() -> None:
     bench = MediumBench()
     bench.listener("rx", channels=ONE, pose=None)
-    bench.send(packet())
-    bench.send(packet())
-    bench.send(packet(), None)
-    bench.send(packet(), None)
+    for pose in (ORIGIN, ORIGIN, None, None):
+        bench.send(packet(), pose)
     assert [notice.split(":")[0] for notice in bench.notices] == ["rx", "a.tx"]
 
 
@@ -397,12 +386,9 @@ def test_two_that_answer_each_other_do_not_recurse_and_keep_their_order() -> Non
             count.deliver()
             order.append(copy.packet.data.decode())
             if len(order) < limit:
-                answer = packet(
-                    source=f"{name}.tx", owner=name, data=f"{name}{len(order)}".encode()
-                )
-                emitter = bench.ledger.emitter(answer.source)
-                emitter.offer(None)
-                emitter.depart()
+                data = f"{name}{len(order)}".encode()
+                answer = packet(source=f"{name}.tx", owner=name, data=data)
+                bench.depart(answer.source)
                 bench.medium.transmit(answer, ORIGIN)
                 assert bench.ledger.violations() == []
 
@@ -489,9 +475,7 @@ def test_a_packet_to_one_listener_alone_follows_its_channels_only() -> None:
     bench.listener("m1", channels=ONE, air="x", owner="a", pose=Pose((99.0, 0.0, 0.0)))
     bench.listener("rx", channels=ONE)
     for channel, reason in ((1, None), (-1, None), (2, "channel"), (1 << 31, "channel")):
-        count = bench.ledger.emitter("a.tx")
-        count.offer(None)
-        count.depart()
+        bench.depart("a.tx")
         assert bench.medium.send_to(packet(channel=channel, range=1.0), "m1") == reason
     assert [name for name, _ in bench.received] == ["m1", "m1"]
     assert bench.seen == [(b"x", ["m1"], None)] * 2 + [(b"x", [], "channel")] * 2

@@ -23,12 +23,17 @@ from hilgw.medium.pose import Pose, Vector
 PLACE = st.floats(-10, 10, allow_nan=False) | st.integers(-10, 10).map(float)
 POINT = st.tuples(PLACE, PLACE, PLACE)
 SIZE = st.sampled_from([0.01, 0.5, 1.0, 4.0, 30.0])
-SOLID = st.one_of(
-    st.builds(Sphere, SIZE),
-    st.builds(Box, st.tuples(SIZE, SIZE, SIZE)),
-    st.builds(Cylinder, SIZE, SIZE, st.integers(0, 2)),
-    st.builds(Capsule, SIZE, SIZE, st.integers(0, 2)),
-)
+
+
+def solids(size: st.SearchStrategy[float]) -> st.SearchStrategy[Solid]:
+    return st.one_of(
+        st.builds(Sphere, size),
+        st.builds(Box, st.tuples(size, size, size)),
+        st.builds(Cylinder, size, size, st.integers(0, 2)),
+        st.builds(Capsule, size, size, st.integers(0, 2)),
+    )
+
+
 POSE = st.builds(
     Pose.from_quaternion,
     POINT,
@@ -37,7 +42,7 @@ POSE = st.builds(
 
 
 @given(
-    st.lists(st.tuples(SOLID, POSE), max_size=12),
+    st.lists(st.tuples(solids(SIZE), POSE), max_size=12),
     st.lists(st.tuples(POINT, POINT), min_size=1, max_size=12),
     st.lists(POSE, max_size=3),
     st.integers(0, 2),
@@ -132,12 +137,7 @@ def test_settings_that_describe_nothing(settings: dict[str, Any], where: str) ->
 COORDINATE = st.floats(-3, 3, allow_nan=False)
 SPOT = st.tuples(COORDINATE, COORDINATE, COORDINATE)
 EXTENT = st.floats(0.05, 2)
-NEARBY = st.one_of(
-    st.builds(Sphere, EXTENT),
-    st.builds(Box, st.tuples(EXTENT, EXTENT, EXTENT)),
-    st.builds(Cylinder, EXTENT, EXTENT, st.integers(0, 2)),
-    st.builds(Capsule, EXTENT, EXTENT, st.integers(0, 2)),
-)
+NEARBY = solids(EXTENT)
 
 
 def outside(solid: Solid, point: Vector) -> float:

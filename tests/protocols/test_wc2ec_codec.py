@@ -2,6 +2,7 @@
 
 import math
 import struct
+from typing import Any
 
 import pytest
 from hypothesis import example, given, strategies as st
@@ -11,47 +12,42 @@ from hilgw.errors import ConfigError, FrameError, HilgwError
 from hilgw.protocols import wc2ec
 from tests.cases import cases, pieces
 
+WEBOTS, EXTERNAL = wc2ec.Side.WEBOTS, wc2ec.Side.EXTERNAL
 PLAIN = wc2ec.Layouts("R2020a")
 WITH_PACKETS = wc2ec.Layouts("R2020a", extensions=True)
 INF = math.inf
 
 # Header: command, type, id; f64 1.0 is 00 00 00 00 00 00 F0 3F, -1.0 ... F0 BF, +inf ... F0 7F.
 GOLDEN = [
-    (wc2ec.Side.WEBOTS, wc2ec.RegisterSensor(38, 2, b"ds"), "00 26 02 02 64 73"),
-    (wc2ec.Side.WEBOTS, wc2ec.RegisterSensor(38, 0, b""), "00 26 00 00"),
-    (wc2ec.Side.WEBOTS, wc2ec.SensorData(38, 2, 1.0), "01 26 02 00 00 00 00 00 00 f0 3f"),
-    (wc2ec.Side.WEBOTS, wc2ec.SensorData(46, 3, 0.5), "01 2e 03 00 00 00 00 00 00 e0 3f"),
-    (wc2ec.Side.WEBOTS, wc2ec.SensorData(53, 4, -2.0), "01 35 04 00 00 00 00 00 00 00 c0"),
-    (wc2ec.Side.WEBOTS, wc2ec.Error(53, 4), "7f 35 04"),
+    (WEBOTS, wc2ec.RegisterSensor(38, 2, b"ds"), "00 26 02 02 64 73"),
+    (WEBOTS, wc2ec.RegisterSensor(38, 0, b""), "00 26 00 00"),
+    (WEBOTS, wc2ec.SensorData(38, 2, 1.0), "01 26 02 00 00 00 00 00 00 f0 3f"),
+    (WEBOTS, wc2ec.SensorData(46, 3, 0.5), "01 2e 03 00 00 00 00 00 00 e0 3f"),
+    (WEBOTS, wc2ec.SensorData(53, 4, -2.0), "01 35 04 00 00 00 00 00 00 00 c0"),
+    (WEBOTS, wc2ec.Error(53, 4), "7f 35 04"),
     (
-        wc2ec.Side.WEBOTS,
+        WEBOTS,
         wc2ec.PacketData(52, 5, 3, 4.0, (1.0, 0.0, -1.0), b"hi"),
         "01 34 05 03 00 00 00 00 00 00 00 00 00 10 40 00 00 00 00 00 00 f0 3f"
         "00 00 00 00 00 00 00 00 00 00 00 00 00 00 f0 bf 02 00 00 00 68 69",
     ),
-    (wc2ec.Side.EXTERNAL, wc2ec.EnableSensor(38, 2), "80 26 02"),
-    (wc2ec.Side.EXTERNAL, wc2ec.DisableSensor(38, 2), "81 26 02"),
-    (wc2ec.Side.EXTERNAL, wc2ec.SetValue(53, 4, 1.0), "82 35 04 00 00 00 00 00 00 f0 3f"),
-    (wc2ec.Side.EXTERNAL, wc2ec.SetValue(46, 3, INF), "82 2e 03 00 00 00 00 00 00 f0 7f"),
+    (EXTERNAL, wc2ec.EnableSensor(38, 2), "80 26 02"),
+    (EXTERNAL, wc2ec.DisableSensor(38, 2), "81 26 02"),
+    (EXTERNAL, wc2ec.SetValue(53, 4, 1.0), "82 35 04 00 00 00 00 00 00 f0 3f"),
+    (EXTERNAL, wc2ec.SetValue(46, 3, INF), "82 2e 03 00 00 00 00 00 00 f0 7f"),
+    (EXTERNAL, wc2ec.SendPacket(39, 6, -1, b"\0"), "82 27 06 ff ff ff ff 01 00 00 00 00"),
+    (EXTERNAL, wc2ec.SetPeriod(38, 2, 32.0), "83 26 02 00 00 00 00 00 00 40 40"),
     (
-        wc2ec.Side.EXTERNAL,
-        wc2ec.SendPacket(39, 6, -1, b"\0"),
-        "82 27 06 ff ff ff ff 01 00 00 00 00",
-    ),
-    (wc2ec.Side.EXTERNAL, wc2ec.SetPeriod(38, 2, 32.0), "83 26 02 00 00 00 00 00 00 40 40"),
-    (
-        wc2ec.Side.EXTERNAL,
+        EXTERNAL,
         wc2ec.SetMotor(53, 4, INF, 1.0, -1.0, 10.0),
         "83 35 04 00 00 00 00 00 00 f0 7f 00 00 00 00 00 00 f0 3f"
         "00 00 00 00 00 00 f0 bf 00 00 00 00 00 00 24 40",
     ),
-    (
-        wc2ec.Side.EXTERNAL,
-        wc2ec.SetEmitter(39, 6, 7, -1.0),
-        "83 27 06 07 00 00 00 00 00 00 00 00 00 f0 bf",
-    ),
-    (wc2ec.Side.EXTERNAL, wc2ec.SetReceiver(52, 5, -1, 64), "83 34 05 ff ff ff ff 40 00 00 00"),
+    (EXTERNAL, wc2ec.SetEmitter(39, 6, 7, -1.0), "83 27 06 07 00 00 00 00 00 00 00 00 00 f0 bf"),
+    (EXTERNAL, wc2ec.SetReceiver(52, 5, -1, 64), "83 34 05 ff ff ff ff 40 00 00 00"),
 ]
+
+GOOD: dict[wc2ec.Side, Any] = {WEBOTS: wc2ec.Error(38, 1), EXTERNAL: wc2ec.EnableSensor(38, 1)}
 
 
 def decode(
@@ -92,8 +88,8 @@ def test_node_numbers_follow_the_version(
 
 def test_37_and_38_are_distance_sensors_under_r2020a_alone() -> None:
     data = struct.pack("<BBBd", 1, 37, 0, 2.5)
-    assert decode(wc2ec.Side.WEBOTS, data) == [wc2ec.SensorData(37, 0, 2.5)]
-    (failure,) = decode(wc2ec.Side.WEBOTS, data, wc2ec.Layouts("R2020b"))
+    assert decode(WEBOTS, data) == [wc2ec.SensorData(37, 0, 2.5)]
+    (failure,) = decode(WEBOTS, data, wc2ec.Layouts("R2020b"))
     assert isinstance(failure, wc2ec.Failure)
     assert "R2020b" in str(failure.error)  # the likely cause is named
 
@@ -108,10 +104,10 @@ def test_the_documents_numbers_replace_those_of_any_version(version: str) -> Non
     layouts = wc2ec.Layouts(version, types="document")
     for number in listed.values():
         data = struct.pack("<BBBd", 1, number, 0, 2.5)
-        assert decode(wc2ec.Side.WEBOTS, data, layouts) == [wc2ec.SensorData(number, 0, 2.5)]
+        assert decode(WEBOTS, data, layouts) == [wc2ec.SensorData(number, 0, 2.5)]
     own = wc2ec.Numbers(version).number("DistanceSensor")
     data = struct.pack("<BBBd", 1, own, 0, 2.5)
-    assert decode(wc2ec.Side.WEBOTS, data, layouts) == [wc2ec.SensorData(own, 0, 2.5)]
+    assert decode(WEBOTS, data, layouts) == [wc2ec.SensorData(own, 0, 2.5)]
 
 
 @pytest.mark.parametrize(
@@ -138,22 +134,22 @@ def test_other_devices_are_named_and_an_unknown_version_is_refused() -> None:
 # --- what ends a stream ---------------------------------------------------------------------------
 
 LOST = {
-    "reserved command of the Webots side": (wc2ec.Side.WEBOTS, "02"),
-    "last reserved command of the Webots side": (wc2ec.Side.WEBOTS, "7e"),
-    "reserved command of the external side": (wc2ec.Side.EXTERNAL, "84"),
-    "last reserved command": (wc2ec.Side.EXTERNAL, "ff"),
-    "sensorData of a camera": (wc2ec.Side.WEBOTS, "0122"),
-    "setValue of a distance sensor": (wc2ec.Side.EXTERNAL, "8226"),
-    "setSensor of a GPS": (wc2ec.Side.EXTERNAL, "8328"),
-    "wrong half, and of no known length": (wc2ec.Side.EXTERNAL, "0122"),
-    "packet of 65,537 bytes": (wc2ec.Side.EXTERNAL, "8227060000000001000100"),
-    "packet of 4 GiB": (wc2ec.Side.EXTERNAL, "82270600000000ffffffff"),
+    "reserved command of the Webots side": (WEBOTS, "02"),
+    "last reserved command of the Webots side": (WEBOTS, "7e"),
+    "reserved command of the external side": (EXTERNAL, "84"),
+    "last reserved command": (EXTERNAL, "ff"),
+    "sensorData of a camera": (WEBOTS, "0122"),
+    "setValue of a distance sensor": (EXTERNAL, "8226"),
+    "setSensor of a GPS": (EXTERNAL, "8328"),
+    "wrong half, and of no known length": (EXTERNAL, "0122"),
+    "packet of 65,537 bytes": (EXTERNAL, "8227060000000001000100"),
+    "packet of 4 GiB": (EXTERNAL, "82270600000000ffffffff"),
 }
 
 
 @pytest.mark.parametrize(("side", "data"), LOST.values(), ids=LOST)
 def test_the_stream_is_lost_at_once_and_for_good(side: wc2ec.Side, data: str) -> None:
-    good = wc2ec.Error(38, 1) if side == wc2ec.Side.WEBOTS else wc2ec.EnableSensor(38, 1)
+    good = GOOD[side]
     decoder = wc2ec.Decoder(side, WITH_PACKETS)
     raw = bytes.fromhex(data)
     first, failure = decoder.feed(wc2ec.encode(good) + raw)
@@ -166,14 +162,14 @@ def test_the_stream_is_lost_at_once_and_for_good(side: wc2ec.Side, data: str) ->
 
 @pytest.mark.parametrize("number", [39, 52])
 def test_packets_are_unknown_without_the_switch(number: int) -> None:
-    side, command = (wc2ec.Side.EXTERNAL, 130) if number == 39 else (wc2ec.Side.WEBOTS, 1)
+    side, command = (EXTERNAL, 130) if number == 39 else (WEBOTS, 1)
     (failure,) = decode(side, bytes((command, number)), PLAIN)
     assert isinstance(failure, wc2ec.Failure) and "extensions" in str(failure.error)
     assert decode(side, bytes((command, number)), WITH_PACKETS) == []
 
 
 def test_the_largest_packet_is_not_allocated_before_it_came() -> None:
-    decoder = wc2ec.Decoder(wc2ec.Side.EXTERNAL, WITH_PACKETS)
+    decoder = wc2ec.Decoder(EXTERNAL, WITH_PACKETS)
     head = bytes.fromhex("822706 00000000 00000100")
     assert decoder.feed(head) == []
     assert decoder.pending == len(head)
@@ -188,47 +184,35 @@ def f64(*values: float) -> bytes:
 
 
 REJECTED = {
-    "NaN value": (wc2ec.Side.EXTERNAL, b"\x82\x35\x04" + f64(math.nan), "nan"),
-    "-infinity": (wc2ec.Side.EXTERNAL, b"\x82\x35\x04" + f64(-INF), "infinite"),
-    "NaN reading": (wc2ec.Side.WEBOTS, b"\x01\x26\x02" + f64(math.nan), "nan"),
-    "infinite reading": (wc2ec.Side.WEBOTS, b"\x01\x26\x02" + f64(INF), "infinite"),
-    "infinite motor position read": (wc2ec.Side.WEBOTS, b"\x01\x2e\x02" + f64(INF), "infinite"),
-    "NaN position": (wc2ec.Side.EXTERNAL, b"\x83\x35\x04" + f64(math.nan, 1, -1, 1), "nan"),
-    "-infinite position": (wc2ec.Side.EXTERNAL, b"\x83\x35\x04" + f64(-INF, 1, -1, 1), "infinite"),
-    "infinite velocity": (wc2ec.Side.EXTERNAL, b"\x83\x35\x04" + f64(0, INF, -1, 1), "infinite"),
-    "infinite acceleration": (wc2ec.Side.EXTERNAL, b"\x83\x35\x04" + f64(0, 1, INF, 1), "infinite"),
-    "negative acceleration": (
-        wc2ec.Side.EXTERNAL,
-        b"\x83\x35\x04" + f64(0, 1, -2, 1),
-        "out_of_range",
-    ),
-    "infinite torque": (wc2ec.Side.EXTERNAL, b"\x83\x35\x04" + f64(0, 1, -1, INF), "infinite"),
-    "negative force": (wc2ec.Side.EXTERNAL, b"\x83\x2e\x04" + f64(0, 1, -1, -1), "out_of_range"),
-    "negative period": (wc2ec.Side.EXTERNAL, b"\x83\x26\x04" + f64(-1), "out_of_range"),
-    "channel -2": (
-        wc2ec.Side.EXTERNAL,
-        bytes.fromhex("822706 feffffff 01000000 00"),
-        "out_of_range",
-    ),
-    "empty packet": (
-        wc2ec.Side.EXTERNAL,
-        bytes.fromhex("822706 00000000 00000000"),
-        "empty_packet",
-    ),
-    "range -2": (wc2ec.Side.EXTERNAL, b"\x83\x27\x06\0\0\0\0" + f64(-2), "out_of_range"),
-    "NaN range": (wc2ec.Side.EXTERNAL, b"\x83\x27\x06\0\0\0\0" + f64(math.nan), "nan"),
-    "period -1": (wc2ec.Side.EXTERNAL, bytes.fromhex("833405 00000000 ffffffff"), "out_of_range"),
+    "NaN value": (EXTERNAL, b"\x82\x35\x04" + f64(math.nan), "nan"),
+    "-infinity": (EXTERNAL, b"\x82\x35\x04" + f64(-INF), "infinite"),
+    "NaN reading": (WEBOTS, b"\x01\x26\x02" + f64(math.nan), "nan"),
+    "infinite reading": (WEBOTS, b"\x01\x26\x02" + f64(INF), "infinite"),
+    "infinite motor position read": (WEBOTS, b"\x01\x2e\x02" + f64(INF), "infinite"),
+    "NaN position": (EXTERNAL, b"\x83\x35\x04" + f64(math.nan, 1, -1, 1), "nan"),
+    "-infinite position": (EXTERNAL, b"\x83\x35\x04" + f64(-INF, 1, -1, 1), "infinite"),
+    "infinite velocity": (EXTERNAL, b"\x83\x35\x04" + f64(0, INF, -1, 1), "infinite"),
+    "infinite acceleration": (EXTERNAL, b"\x83\x35\x04" + f64(0, 1, INF, 1), "infinite"),
+    "negative acceleration": (EXTERNAL, b"\x83\x35\x04" + f64(0, 1, -2, 1), "out_of_range"),
+    "infinite torque": (EXTERNAL, b"\x83\x35\x04" + f64(0, 1, -1, INF), "infinite"),
+    "negative force": (EXTERNAL, b"\x83\x2e\x04" + f64(0, 1, -1, -1), "out_of_range"),
+    "negative period": (EXTERNAL, b"\x83\x26\x04" + f64(-1), "out_of_range"),
+    "channel -2": (EXTERNAL, bytes.fromhex("822706 feffffff 01000000 00"), "out_of_range"),
+    "empty packet": (EXTERNAL, bytes.fromhex("822706 00000000 00000000"), "empty_packet"),
+    "range -2": (EXTERNAL, b"\x83\x27\x06\0\0\0\0" + f64(-2), "out_of_range"),
+    "NaN range": (EXTERNAL, b"\x83\x27\x06\0\0\0\0" + f64(math.nan), "nan"),
+    "period -1": (EXTERNAL, bytes.fromhex("833405 00000000 ffffffff"), "out_of_range"),
     "NaN strength": (
-        wc2ec.Side.WEBOTS,
+        WEBOTS,
         b"\x01\x34\x05\0\0\0\0" + f64(math.nan, 1, 0, 0) + b"\1\0\0\0x",
         "nan",
     ),
     "NaN direction": (
-        wc2ec.Side.WEBOTS,
+        WEBOTS,
         b"\x01\x34\x05\0\0\0\0" + f64(1, 0, 0, math.nan) + b"\1\0\0\0x",
         "nan",
     ),
-    "name with a NUL": (wc2ec.Side.WEBOTS, b"\0\x26\x02\3ds\0", "bad_name"),
+    "name with a NUL": (WEBOTS, b"\0\x26\x02\3ds\0", "bad_name"),
 }
 
 
@@ -236,7 +220,7 @@ REJECTED = {
 def test_bad_values_are_rejected_and_the_stream_goes_on(
     side: wc2ec.Side, data: bytes, reason: str
 ) -> None:
-    good = wc2ec.Error(38, 1) if side == wc2ec.Side.WEBOTS else wc2ec.EnableSensor(38, 1)
+    good = GOOD[side]
     rejected, followed = decode(side, data + wc2ec.encode(good))
     assert isinstance(rejected, wc2ec.Rejected) and rejected.reason == reason
     assert (rejected.command, rejected.type, rejected.index) == tuple(data[:3])
@@ -255,13 +239,12 @@ KINDS = {
 }
 
 
-def decoder_of(side: wc2ec.Side = wc2ec.Side.EXTERNAL) -> wc2ec.Decoder:
+def decoder_of(side: wc2ec.Side = EXTERNAL) -> wc2ec.Decoder:
     return wc2ec.Decoder(side, WITH_PACKETS, dict(KINDS))
 
 
 @pytest.mark.parametrize(
-    "data",
-    ["823503" + "00" * 8, "832602" + "00" * 8, "833500" + "00" * 32, "832704" + "00" * 12],
+    "data", ["823503" + "00" * 8, "832602" + "00" * 8, "833500" + "00" * 32, "832704" + "00" * 12]
 )
 def test_a_type_of_another_length_than_the_device_ends_the_stream(data: str) -> None:
     (failure,) = decoder_of().feed(bytes.fromhex(data))
@@ -269,7 +252,7 @@ def test_a_type_of_another_length_than_the_device_ends_the_stream(data: str) -> 
 
 
 def test_a_frame_holds_whole_messages() -> None:
-    decoder = wc2ec.Decoder(wc2ec.Side.WEBOTS, PLAIN)
+    decoder = wc2ec.Decoder(WEBOTS, PLAIN)
     assert decoder.feed(wc2ec.encode(wc2ec.Error(38, 1))) == [wc2ec.Error(38, 1)]
     assert decoder.end_frame() == []
     decoder.feed(wc2ec.encode(wc2ec.SensorData(38, 1, 1.0))[:-1])
@@ -341,7 +324,7 @@ FROM_EXTERNAL = st.one_of(
     st.builds(wc2ec.SetEmitter, st.just(39), indices, channels, positive | st.just(-1.0)),
     st.builds(wc2ec.SetReceiver, st.just(52), indices, channels, st.integers(0, 2**31 - 1)),
 )
-SENT = {wc2ec.Side.WEBOTS: FROM_WEBOTS, wc2ec.Side.EXTERNAL: FROM_EXTERNAL}
+SENT = {WEBOTS: FROM_WEBOTS, EXTERNAL: FROM_EXTERNAL}
 cuts = st.lists(st.integers(0, 400), max_size=12)
 
 
@@ -404,7 +387,7 @@ def consumed(messages: list[wc2ec.Message], data: bytes) -> int | None:
     st.booleans(),
     st.booleans(),
 )
-@example((wc2ec.Side.EXTERNAL, b"\x82\x27\x00\0\0\0\0\xff\xff\xff\xff"), [4, 9], True, True)
+@example((EXTERNAL, b"\x82\x27\x00\0\0\0\0\xff\xff\xff\xff"), [4, 9], True, True)
 def test_any_bytes_under_any_split_mean_the_same_or_our_own_error(
     stream: tuple[wc2ec.Side, bytes], where: list[int], extensions: bool, has_devices: bool
 ) -> None:
@@ -427,7 +410,7 @@ def test_any_bytes_under_any_split_mean_the_same_or_our_own_error(
 def test_no_accepted_command_ever_carries_nan() -> None:
     for body in (f64(math.nan), f64(INF), f64(-INF)):
         for number in range(256):
-            for message in decode(wc2ec.Side.EXTERNAL, bytes((130, number, 0)) + body):
+            for message in decode(EXTERNAL, bytes((130, number, 0)) + body):
                 value = getattr(message, "value", 0.0)
                 assert value == INF or math.isfinite(value)
 
@@ -438,7 +421,7 @@ def test_bytes_in_words() -> None:
         + wc2ec.encode(wc2ec.SensorData(38, 0, 2.5))
         + b"\x01"
     )
-    words = wc2ec.describe(data, wc2ec.Side.WEBOTS, PLAIN)
+    words = wc2ec.describe(data, WEBOTS, PLAIN)
     assert words == (
         "registerSensor DistanceSensor 0 = 'd\\x1b[s'; sensorData DistanceSensor 0 = 2.5; "
         "1 bytes of an incomplete message"
@@ -451,8 +434,8 @@ def test_bytes_in_words() -> None:
 def test_the_wrong_half_is_rejected_and_the_stream_goes_on(
     side: wc2ec.Side, message: wc2ec.Message, data: str
 ) -> None:
-    other = wc2ec.Side.EXTERNAL if side == wc2ec.Side.WEBOTS else wc2ec.Side.WEBOTS
-    good = wc2ec.Error(38, 1) if other == wc2ec.Side.WEBOTS else wc2ec.EnableSensor(38, 1)
+    other = EXTERNAL if side == WEBOTS else WEBOTS
+    good = GOOD[other]
     rejected, followed = decode(other, bytes.fromhex(data) + wc2ec.encode(good))
     assert isinstance(rejected, wc2ec.Rejected) and rejected.reason == "wrong_half"
     assert (rejected.type, rejected.index) == (message.type, message.index)  # type: ignore[union-attr]
