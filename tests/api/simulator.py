@@ -25,12 +25,11 @@ class Simulator:
     def __init__(
         self,
         devices: Iterable[tuple[str, str, Any]] = (),
-        version: str = "R2025a",
         world: str = "/project/worlds/w.wbt",
     ):
         """devices: kind, name, and a function that makes the configuration of the tag, or None.
         world: a gateway has none."""
-        self.codec = Codec(version)
+        self.codec = Codec("R2025a")
         self.requests: list[Request] = []
         self.raw: list[bytes] = []
         self.answers: list[list[Any]] = []
@@ -45,7 +44,7 @@ class Simulator:
         )
         configuration = RobotConfiguration(
             name="rover",
-            version=version,
+            version="R2025a",
             devices=entries,
             basicTimeStep=32.0,
             projectPath="/project",

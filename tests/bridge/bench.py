@@ -32,7 +32,9 @@ def _holds(ledger: dict[str, Any]) -> bool:
 class BridgeBench:
     """The clients of a bridge and its port, on a clock of the test."""
 
-    def __init__(self, rule: Any = "first", *, pace: bool = False, **more: Any) -> None:
+    def __init__(
+        self, rule: Any = "first", *, pace: bool = False, stalled: bool = False, **more: Any
+    ) -> None:
         self.scheduler = Clock()
         self.reported: list[str] = []
         self.warned: list[str] = []
@@ -51,6 +53,7 @@ class BridgeBench:
         )
         self.to_port, self.from_port = self.port.flow, self.clients.from_port
         self.device = FakeTransport()
+        self.device.stalled = stalled
         self.port.attach(self.device)
         self._number = 1000
 
@@ -65,10 +68,5 @@ class BridgeBench:
 
     @property
     def adds_up(self) -> bool:
-        return not violations(
-            {
-                "to_serial": self.port.report(),
-                "to_tcp": self.clients.report(),
-                "clients": {"each": self.clients.reports()},
-            }
-        )
+        ledgers = {"to_serial": self.port.report(), "to_tcp": self.clients.report()}
+        return not violations({**ledgers, "clients": {"each": self.clients.reports()}})

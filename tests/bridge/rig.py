@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 import tty
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -16,8 +17,8 @@ from hilgw.testing.sim import Recorder, until
 from hilgw.transports.base import LineSettings
 from hilgw.transports.serial.port import open_serial
 from tests.bridge.bench import violations
+from tests.transports.rig import received_by, waiting
 
-ALL_VALUES = bytes(range(256))
 LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
     "asyncio": asyncio.new_event_loop,
     "direct": DirectLoop,
@@ -47,10 +48,7 @@ class Device:
         self.master = -1
 
     def read(self) -> bytes:
-        try:
-            return os.read(self.master, 65536)
-        except BlockingIOError:
-            return b""
+        return waiting(lambda size: os.read(self.master, size))
 
     def write(self, data: bytes) -> int:
         """How much the line took."""
@@ -139,17 +137,12 @@ class Rig:
     async def listening(self) -> None:
         await until(lambda: any(text.startswith("listening") for text in self.log.lines))
 
-    async def client(
-        self, *, reading: bool = True, receive_bytes: int | None = None, source: str = "127.0.0.1"
-    ) -> Client:
+    async def client(self, *, reading: bool = True, receive_bytes: int | None = None) -> Client:
         """A client that the bridge has registered when this returns. receive_bytes: size of its
         buffer in the kernel, to make it slow."""
-        import socket
-
         count = self.report["clients"]["accepted"]
         connection = socket.socket()
         connection.setblocking(False)
-        connection.bind((source, 0))
         if receive_bytes is not None:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
         await asyncio.get_running_loop().sock_connect(connection, self.address)
@@ -162,12 +155,7 @@ class Rig:
 
     async def device_received(self, size: int) -> bytes:
         """The next `size` bytes at the device, exactly."""
-
-        def enough() -> bool:
-            self._received += self.device.read()
-            return len(self._received) >= size
-
-        await until(enough)
+        self._received += await received_by(self.device.read, size - len(self._received))
         data = bytes(self._received[:size])
         del self._received[:size]
         return data

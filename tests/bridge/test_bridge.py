@@ -14,8 +14,9 @@ from hilgw.errors import FrameError
 from hilgw.framing import create
 from hilgw.framing.length import Length, LengthSettings
 from hilgw.testing.sim import Clock, until
-from tests.bridge.rig import ALL_VALUES, LOOPS, Client, Rig, run_bridge, run_bridge_on
+from tests.bridge.rig import LOOPS, Client, Rig, run_bridge, run_bridge_on
 from tests.scenarios import scenario_of
+from tests.transports.rig import ALL_VALUES
 
 BULK = bytes(range(256)) * 2048
 

@@ -21,8 +21,7 @@ FULL = HIGH_WATER_BYTES + 1
 
 def test_after_an_end_the_bytes_are_delivered_as_long_as_the_device_accepts_some() -> None:
     """A slow device: a byte each second, for a minute."""
-    bench = BridgeBench()
-    bench.device.stalled = True
+    bench = BridgeBench(stalled=True)
     client = bench.client()
     client.send(b"x" * FULL)
     client.send(b"the last words")
@@ -43,8 +42,7 @@ def test_they_are_dropped_once_the_device_has_accepted_nothing_for_two_seconds(
     size: int, pace: bool
 ) -> None:
     """Waiting in the bridge, or unread in the kernel: the device gets none of them later."""
-    bench = BridgeBench(pace=pace)
-    bench.device.stalled = True
+    bench = BridgeBench(pace=pace, stalled=True)
     client = bench.client()
     client.send(bytes(size))
     bench.wait(SECOND // 10)
@@ -69,8 +67,7 @@ def test_they_are_dropped_once_the_device_has_accepted_nothing_for_two_seconds(
 
 
 def test_the_bytes_of_clients_that_stay_are_kept() -> None:
-    bench = BridgeBench("all")
-    bench.device.stalled = True
+    bench = BridgeBench("all", stalled=True)
     stays, leaves = bench.client(), bench.client()
     for _ in range(3):
         stays.send(b"stay")
@@ -86,8 +83,7 @@ def test_the_bytes_of_clients_that_stay_are_kept() -> None:
 
 @pytest.mark.parametrize("size", [10, FULL])
 def test_after_a_reset_its_bytes_are_dropped_at_once(size: int) -> None:
-    bench = BridgeBench("all")
-    bench.device.stalled = True
+    bench = BridgeBench("all", stalled=True)
     client, other = bench.client(), bench.client()
     other.send(b"other")
     client.send(bytes(size))
@@ -101,8 +97,7 @@ def test_after_a_reset_its_bytes_are_dropped_at_once(size: int) -> None:
 
 def test_a_reset_after_an_end_drops_nothing_yet() -> None:
     """The bridge caused it, by sending to a client that had closed its connection."""
-    bench = BridgeBench()
-    bench.device.stalled = True
+    bench = BridgeBench(stalled=True)
     client = bench.client()
     client.send(b"command")
     client.end()
@@ -168,8 +163,7 @@ def test_one_address_has_at_most_half_of_the_places() -> None:
 
 
 def test_clients_that_ended_while_the_device_is_stuck_make_room_after_two_seconds() -> None:
-    bench = BridgeBench()
-    bench.device.stalled = True
+    bench = BridgeBench(stalled=True)
     writer = bench.client("::1")
     writer.send(bytes(FULL))
     visitors = []
@@ -232,14 +226,6 @@ def test_one_negotiation_that_silence_follows_is_telnet_too() -> None:
     assert bench.adds_up
 
 
-class Silent(FakeTransport):
-    """A TCP connection from whose host nothing comes."""
-
-    def __init__(self, silent_s: float) -> None:
-        super().__init__()
-        self.silent_s = silent_s
-
-
 @pytest.mark.parametrize(
     ("rule", "silent_s", "host", "takes_place"),
     [
@@ -254,7 +240,8 @@ def test_a_new_connection_takes_the_place_of_the_dead_one_of_its_host(
 ) -> None:
     """The writer's place: not that of another client which waits for it."""
     bench = BridgeBench(rule)
-    dead, other, anew = Silent(silent_s), Silent(0.0), Silent(0.0)
+    dead, other, anew = FakeTransport(), FakeTransport(), FakeTransport()
+    dead.silent_s = silent_s
     bench.clients.add(dead, "10.0.0.1:1")
     bench.clients.add(other, "10.0.0.3:1")
     bench.clients.add(anew, f"{host}:2")

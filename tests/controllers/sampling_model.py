@@ -90,9 +90,9 @@ class ModelReceiver:
 class ModelWorld:
     """One robot: its devices by name, and the request of its controller."""
 
-    def __init__(self, basic_ms: int, devices: dict[str, Any], time_ms: int = 0) -> None:
+    def __init__(self, basic_ms: int, devices: dict[str, Any]) -> None:
         self.devices = devices
-        self.time_ms = time_ms
+        self.time_ms = 0
         self.written: set[str] = set()  # devices with a message in the last answer
         self._basic_ms = basic_ms
         self._asked_ms = self._step_ms = 0

@@ -299,9 +299,9 @@ class Node:
     def member(self, name: str) -> Any:
         return self.federation.members[name]
 
-    def counts(self, other: str, type: str = "radio") -> dict[str, Any]:
+    def counts(self, other: str) -> dict[str, Any]:
         """Of the copies for another gateway."""
-        return self.ledger.station(f"{type}@{other}").as_dict()
+        return self.ledger.station(f"radio@{other}").as_dict()
 
 
 class Lab:

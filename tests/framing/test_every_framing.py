@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from hilgw import plugins
 from hilgw.errors import FrameError
 from hilgw.framing import create
 from hilgw.framing.base import FrameDropped, Framing
@@ -20,10 +19,6 @@ from hilgw.framing.lines import LinesSettings
 from hilgw.framing.sir import Sir, SirSettings
 from hilgw.framing.slip import SlipSettings
 from tests.cases import cases
-
-SETTINGS = [
-    plugins.load(plugins.FRAMINGS, kind).Settings for kind in plugins.names(plugins.FRAMINGS)
-]
 
 MAX = 60
 NAMED = {

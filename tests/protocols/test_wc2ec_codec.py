@@ -239,15 +239,11 @@ KINDS = {
 }
 
 
-def decoder_of(side: wc2ec.Side = EXTERNAL) -> wc2ec.Decoder:
-    return wc2ec.Decoder(side, WITH_PACKETS, dict(KINDS))
-
-
 @pytest.mark.parametrize(
     "data", ["823503" + "00" * 8, "832602" + "00" * 8, "833500" + "00" * 32, "832704" + "00" * 12]
 )
 def test_a_type_of_another_length_than_the_device_ends_the_stream(data: str) -> None:
-    (failure,) = decoder_of().feed(bytes.fromhex(data))
+    (failure,) = wc2ec.Decoder(EXTERNAL, WITH_PACKETS, dict(KINDS)).feed(bytes.fromhex(data))
     assert isinstance(failure, wc2ec.Failure)
 
 

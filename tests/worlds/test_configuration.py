@@ -425,37 +425,26 @@ def test_a_world_that_uses_itself_billions_of_times_is_refused(
 
 def hostile(many: int) -> dict[str, str]:
     """Worlds that have something very often."""
+    group = "DEF B Group {{ children [ {} ] }} "
+    solids = "Solid { boundingObject USE B } " * many
+    numbers, large = "1 " * many * 8, "x" * 100_000
     return {
         "words": "Robot { " + "x 1 " * many * 12,
         "nodes": "Solid { } " * many * 2,
-        "numbers": "Group { children [ " + "1 " * many * 140 + "] }",
-        "shapes": "DEF B Group { children [ "
-        + "Box { } " * 500
-        + "] } "
-        + "Solid { boundingObject USE B } " * many,
-        "groups": "DEF B Group { children [ "
-        + "Group { } " * 500
-        + "] } "
-        + "Solid { boundingObject USE B } " * many,
+        "numbers": group.format("1 " * many * 140),
+        "shapes": group.format("Box { } " * 500) + solids,
+        "groups": group.format("Group { } " * 500) + solids,
         "used inside": "Group { children [ " * 900 + "DEF A Solid { } " + "USE A " * many * 6,
-        "values": "DEF P Group { children [ " + "1 " * many * 8 + "] } " + "USE P " * many,
-        "fields of a PROTO": "DEF P Thing { x [ "
-        + "1.25 " * many * 8
-        + '] controller "x" } '
-        + "USE P " * many,
-        "a long name": f'DEF S Solid {{ name "{"x" * 100_000}" boundingObject Box {{ }} }} '
+        "values": group.format(numbers) + "USE B " * many,
+        "fields of a PROTO": f'DEF P Thing {{ x [ {numbers}] controller "x" }} ' + "USE P " * many,
+        "a long name": f'DEF S Solid {{ name "{large}" boundingObject Box {{ }} }} '
         + "USE S " * many,
-        "long names of robots": f'DEF R Robot {{ name "{"x" * 100_000}" }} '
-        f'Robot {{ name "{"y" * 100_000}" children [ {"USE R " * many} ] }}',
-        "notes": "DEF E Emitter { allowedChannels [ "
-        + "-5.5 " * many * 8
-        + "] } "
+        "long names of robots": f'DEF R Robot {{ name "{large}" }} '
+        f'Robot {{ name "y{large}" children [ {"USE R " * many} ] }}',
+        "notes": f"DEF E Emitter {{ allowedChannels [ {'-5.5 ' * many * 8}] }} "
         + "Robot { children [ USE E ] } " * many,
-        "physics": "Solid { physics [ "
-        + "1 " * many * 8
-        + "] boundingObject Group { children [ "
-        + "Box { } " * many
-        + "] } }",
+        "physics": f"Solid {{ physics [ {numbers}] boundingObject "
+        f"Group {{ children [ {'Box { } ' * many}] }} }}",
     }
 
 

@@ -15,23 +15,11 @@ from tests.api.simulator import Simulator, robot_of
 Made = tuple[Simulator, Robot, Any]
 
 
-def emitter(
-    *,
-    buffer_size: int = 32,
-    rate: float = -1.0,
-    max_range: float = 5.0,
-    allowed: tuple[int, ...] = (3, 4, -1),
-) -> Simulator:
+def emitter(buffer_size: int = 32) -> Simulator:
     def make(tag: int) -> EmitterConfiguration:
-        return EmitterConfiguration(tag, buffer_size, 3, rate, 2.0, max_range, allowed)
+        return EmitterConfiguration(tag, buffer_size, 3, -1.0, 2.0, 5.0, (3, 4, -1))
 
     return Simulator([("Emitter", "tx", make)])
-
-
-def receiver(buffer_size: int = 16, allowed: tuple[int, ...] = ()) -> Simulator:
-    return Simulator(
-        [("Receiver", "rx", lambda tag: ReceiverConfiguration(tag, buffer_size, 7, allowed))]
-    )
 
 
 @pytest.fixture
@@ -102,7 +90,8 @@ def test_numbers_that_do_not_fit_raise(robot: Callable[..., Made]) -> None:
 def test_r3_to_r7_an_empty_queue_is_harmless(
     robot: Callable[..., Made], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _, _, rx = robot(receiver())
+    receiver = ("Receiver", "rx", lambda tag: ReceiverConfiguration(tag, 16, 7, ()))
+    _, _, rx = robot(Simulator([receiver]))
     assert rx.getBytes() == rx.data == b"" and rx.getString() == ""
     assert rx.getFloats() == rx.getInts() == rx.getBools() == ()
     assert math.isnan(rx.getSignalStrength())

@@ -2,7 +2,6 @@
 
 import re
 import time
-from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
@@ -12,7 +11,6 @@ from hilgw.protocols.text.backtracking import LONGEST_LINE
 from hilgw.protocols.text.patterns import Pattern, compiled, compiled_head, split_at_data
 from tests.cases import cases
 
-CONFIGS = Path(__file__).parents[3] / "configs"
 SECOND_AT_MOST = 0.2  # of a busy machine; 0.04 on a quiet one
 SIZES = (24, 48, 96, 256, LONGEST_LINE // 2, LONGEST_LINE)
 NESTED = ["(a+)+", "(?:a*b*)*x", r"(\d+,)*", "((a|b+)c)+", "(?i:(x+x+)+)y", "(a{2,}b)*", "(.*?,)+?"]
