@@ -23,9 +23,7 @@ class Simulator:
     peer = "memory"
 
     def __init__(
-        self,
-        devices: Iterable[tuple[str, str, Any]] = (),
-        world: str = "/project/worlds/w.wbt",
+        self, devices: Iterable[tuple[str, str, Any]] = (), world: str = "/project/worlds/w.wbt"
     ):
         """devices: kind, name, and a function that makes the configuration of the tag, or None.
         world: a gateway has none."""

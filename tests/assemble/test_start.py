@@ -25,8 +25,7 @@ NOT_FOR_BODIES_ON_LINES = re.compile(r"hilgw\..*(webots|proxy)|security|zenoh|fe
 
 @pytest.mark.process
 @pytest.mark.parametrize(
-    ("config", "unused"),
-    [("uart", NOT_FOR_STATIONS), ("wc2ec-serial", NOT_FOR_BODIES_ON_LINES)],
+    ("config", "unused"), [("uart", NOT_FOR_STATIONS), ("wc2ec-serial", NOT_FOR_BODIES_ON_LINES)]
 )
 def test_a_start_imports_no_module_of_parts_that_the_configuration_does_not_have(
     config: str, unused: re.Pattern[str]

@@ -5,6 +5,7 @@ import os
 import socket
 import tty
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -82,11 +83,9 @@ class Client:
         self._task = asyncio.create_task(self._read())
 
     async def _read(self) -> None:
-        try:
+        with suppress(ConnectionError):
             while data := await self.reader.read(65536):
                 self.data += data
-        except ConnectionError:
-            pass
         self.ended = True
 
     def send(self, data: bytes) -> None:

@@ -5,12 +5,7 @@ import pytest
 from hilgw.bridge import clients as bridge_clients
 from hilgw.bridge.backlog import STALE_NS
 from hilgw.bridge.bridge import LIMITS
-from hilgw.bridge.clients import (
-    HALF_CLOSED_NS,
-    MAX_CLIENTS,
-    MAX_PER_ADDRESS,
-    OPENING_NS,
-)
+from hilgw.bridge.clients import HALF_CLOSED_NS, MAX_CLIENTS, MAX_PER_ADDRESS, OPENING_NS
 from hilgw.bridge.port import HIGH_WATER_BYTES
 from hilgw.testing.sim import FakeTransport
 from tests.bridge.bench import BridgeBench

@@ -2,7 +2,7 @@
 
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -36,10 +36,8 @@ def silent_client(address: str) -> Iterator[socket.socket]:
 
 
 def send(connection: socket.socket, data: bytes) -> None:
-    try:
+    with suppress(BlockingIOError):
         connection.send(data)
-    except BlockingIOError:
-        pass
 
 
 @pytest.mark.parametrize("loop", ["direct", "asyncio"])

@@ -5,7 +5,7 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -89,10 +89,8 @@ def peer(path: Path, answer: Answer) -> Iterator[list[dict[str, Any]]]:
         with connection, connection.makefile("rb") as lines:
             if line := lines.readline():
                 requests.append(json.loads(line))
-                try:
+                with suppress(OSError):
                     connection.sendall(answer(requests[-1]))
-                except OSError:
-                    pass  # the client left
 
     def accept() -> None:
         with ExitStack() as threads:

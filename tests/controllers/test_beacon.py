@@ -37,16 +37,6 @@ def test_templates_are_checked() -> None:
     assert problems("plain") == []
     assert problems("{n:04d}!") == []
     assert problems("{n:>100} {{}}") == []
-    for payload in (
-        "{m}",
-        "{n",
-        "{}",
-        "{n.x}",
-        "{n:q}",
-        "",
-        "{n!z}",
-        "{n:c}",
-        "{n:1{m}}",
-    ):
+    for payload in ("{m}", "{n", "{}", "{n.x}", "{n:q}", "", "{n!z}", "{n:c}", "{n:1{m}}"):
         assert [path for path, _, _ in problems(payload)] == ["payload"], payload
     assert all("{{ for {, and }} for }" in problems(each)[0][1] for each in ("{m}", "a } b", "{n"))

@@ -112,11 +112,7 @@ def test_sensor_values_go_out_together_and_bad_ones_do_not() -> None:
     )
     assert sent(events) == [wc2ec.SensorData(38, 0, 1.5), wc2ec.SensorData(46, 2, 0.25)]
     assert len([event for event in events if isinstance(event, Write)]) == 1
-    assert sorted(reasons(events)) == [
-        *["not_finite"] * 2,
-        "unknown_device",
-        *["unsendable"] * 2,
-    ]
+    assert sorted(reasons(events)) == [*["not_finite"] * 2, "unknown_device", *["unsendable"] * 2]
     assert session.counts["values"] == 2
     assert session.report([], 0) == session.feedback(1, 1.0, 0) == []
 
@@ -201,8 +197,7 @@ def test_an_echo_of_our_own_errors_does_not_go_round_for_ever() -> None:
 
 
 @pytest.mark.parametrize(
-    "data",
-    ["84", "ff", "05", "8226", "8235030000000000000000", "822703", "8227030000000001000100"],
+    "data", ["84", "ff", "05", "8226", "8235030000000000000000", "822703", "8227030000000001000100"]
 )
 def test_a_lost_stream_stops_everything_and_takes_no_more(data: str) -> None:
     session = server(extensions="01000100" in data or "823503" in data)

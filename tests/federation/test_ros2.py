@@ -23,14 +23,7 @@ from zenoh_ros2_sdk.keyexpr import (
 from zenoh_ros2_sdk.qos import DEFAULT_QOS_PROFILE
 
 from hilgw.devices.fields import TYPES
-from hilgw.federation.ros2 import (
-    FIRST_SEQUENCE,
-    LONGEST_TOPIC,
-    Publisher,
-    Ros2Node,
-    name,
-    topic,
-)
+from hilgw.federation.ros2 import FIRST_SEQUENCE, LONGEST_TOPIC, Publisher, Ros2Node, name, topic
 from hilgw.medium.packet import BROADCAST
 from hilgw.testing.sim import wait_until
 from tests.e2e.running import HOST, free_port

@@ -195,26 +195,21 @@ def test_trailers_that_are_cut_off_or_of_another_version(rest: bytes) -> None:
         wire.decode_trailer(rest, OWN)
 
 
+NONE_OF_A_PACKET = ["radio/01", "radio/-1", "radio/4294967296", "radio/١", "sound/1"]
+NONE_OF_A_GATEWAY = ["bench/12/1", "bench/0123456789ABCDEF/1", "b!/0123456789abcdef/1"]
+
+
 @pytest.mark.parametrize(
-    "key",
+    ("read", "key"),
     [
-        "hilgw/lab/packet/bench/radio/01",
-        "hilgw/lab/packet/bench/radio/-1",
-        "hilgw/lab/packet/bench/radio/4294967296",
-        "hilgw/lab/packet/bench/radio/١",
-        "hilgw/lab/packet/bench/sound/1",
-        "hilgw/lab/packet/" + "x" * 65 + "/radio/1",
+        *((wire.packet_key, f"packet/bench/{end}") for end in NONE_OF_A_PACKET),
+        (wire.packet_key, f"packet/{'x' * 65}/radio/1"),
+        *((wire.member_key, f"member/{end}") for end in NONE_OF_A_GATEWAY),
     ],
 )
-def test_keys_that_are_none_of_a_packet(key: str) -> None:
+def test_keys_that_are_none_of_a_packet_or_a_gateway(read: Any, key: str) -> None:
     with pytest.raises(wire.Malformed):
-        wire.packet_key(key)
-
-
-@pytest.mark.parametrize("end", ["bench/12/1", "bench/0123456789ABCDEF/1", "b!/0123456789abcdef/1"])
-def test_tokens_that_are_none_of_a_gateway(end: str) -> None:
-    with pytest.raises(wire.Malformed):
-        wire.member_key(f"hilgw/lab/member/{end}")
+        read(f"hilgw/lab/{key}")
 
 
 @given(st.lists(LISTENERS, max_size=4))

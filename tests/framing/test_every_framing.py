@@ -52,15 +52,7 @@ NAMED = {
     "gap": GapSettings(max_payload=MAX),
 }
 # A leading delimiter, or a rescan, finds the frame: noise costs no valid frame.
-CLEAN_START = (
-    "cobs-leading",
-    "slip",
-    "slip-crc32",
-    "hdlc",
-    "hdlc-crc32",
-    "length",
-    "length-odd",
-)
+CLEAN_START = ("cobs-leading", "slip", "slip-crc32", "hdlc", "hdlc-crc32", "length", "length-odd")
 FEW = cases(0.6)
 # The same noise each time: one time in 65536 it forms a frame with a good CRC, rightly accepted.
 SHORT_RUNS = cases(0.6, stateful_step_count=20, derandomize=True)

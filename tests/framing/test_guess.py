@@ -33,8 +33,7 @@ def at_lower_rate(data: bytes, factor: int) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["cobs-crc16", "cobs-crc32", "slip-crc16", "slip-crc32", "hdlc", "hdlc-crc32", "length"],
+    "name", ["cobs-crc16", "cobs-crc32", "slip-crc16", "slip-crc32", "hdlc", "hdlc-crc32", "length"]
 )
 def test_one_frame_with_a_good_crc_names_its_framing(name: str) -> None:
     torn = framed(name, b"first", b"temp=20\r\n", bytes(range(40)))[3:]

@@ -122,10 +122,7 @@ def test_what_comes_later_is_another_transmission() -> None:
     assert not airs.is_duplicate("x", "b", None, b"hi", SKEW_NS + 1)
 
 
-@given(
-    st.lists(st.sampled_from([b"1", b"2"]), min_size=1, max_size=30),
-    st.data(),
-)
+@given(st.lists(st.sampled_from([b"1", b"2"]), min_size=1, max_size=30), st.data())
 def test_every_transmission_enters_once_if_a_module_received_it(
     transmissions: list[bytes], data: st.DataObject
 ) -> None:

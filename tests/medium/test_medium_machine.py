@@ -247,11 +247,7 @@ class Machine(RuleBasedStateMachine):
         return
 
     def transmitted(
-        self,
-        packet: Packet,
-        names: Sequence[str],
-        reason: NotReceivedReason | None,
-        missed: Missed,
+        self, packet: Packet, names: Sequence[str], reason: NotReceivedReason | None, missed: Missed
     ) -> None:
         assert self.current is not None
         assert packet is self.current[0]

@@ -4,6 +4,7 @@ import random
 import struct
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from hilgw.client.arming import Disarmed
@@ -101,10 +102,8 @@ def _state(data: bytes) -> None:
 
 def _link(data: bytes) -> None:
     for kind in (wire.LinkQuery, wire.LinkAnswer, wire.NetworkCounts, wire.AirSent):
-        try:
+        with suppress(wire.Malformed):
             wire.decode_json(kind, data)
-        except wire.Malformed:
-            pass
 
 
 def _packet(data: bytes) -> None:
@@ -112,14 +111,10 @@ def _packet(data: bytes) -> None:
     key, _, attachment = data.partition(b"\n")
     head, _, trailer = attachment.partition(b"\0")
     for read, given in ((wire.packet_key, key), (wire.member_key, key)):
-        try:
+        with suppress(wire.Malformed):
             read("hilgw/main/" + given.decode("latin-1"))
-        except wire.Malformed:
-            pass
-    try:
+    with suppress(wire.Malformed):
         wire.decode_head(head)
-    except wire.Malformed:
-        pass
     wire.decode_trailer(trailer, 7)
 
 

@@ -23,15 +23,7 @@ from hilgw.transports.base import LineSettings, Transport
 from hilgw.transports.serial import port as serial_port, quirks, tty
 from hilgw.transports.serial.port import DataPath, open_serial
 from tests.transports.faults import Call, Faults
-from tests.transports.rig import (
-    LINE,
-    Client,
-    Pty,
-    call_threads,
-    descriptors,
-    turns,
-    until,
-)
+from tests.transports.rig import LINE, Client, Pty, call_threads, descriptors, turns, until
 
 TIOCGEXCL = 0x80045440  # Linux
 

@@ -6,11 +6,7 @@ import pytest
 
 from hilgw.testing.sim import until
 from hilgw.transports.base import ConnectionSide, Transport
-from hilgw.transports.tcp.device import (
-    TcpClientDevice,
-    TcpListenerDevice,
-    TcpServerDevice,
-)
+from hilgw.transports.tcp.device import TcpClientDevice, TcpListenerDevice, TcpServerDevice
 from hilgw.transports.tcp.listener import TcpListener
 from hilgw.transports.tcp.stream import connect_tcp
 from tests.transports import rig

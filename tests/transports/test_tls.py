@@ -4,7 +4,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 import trustme
@@ -125,11 +125,9 @@ async def test_a_client_without_tls_is_closed_and_counted(first: bytes) -> None:
         writer.write(first)
         if first.startswith(b"\x16"):
             writer.write_eof()
-        try:
+        with suppress(ConnectionResetError):
             while await reader.read(1000):
                 pass
-        except ConnectionResetError:
-            pass
         await until(lambda: listener.refused == 1)
         assert not clients
         writer.close()

@@ -7,11 +7,7 @@ import pytest
 
 from hilgw.api import Camera, Robot
 from hilgw.protocols.webots.answers import Image
-from hilgw.protocols.webots.device_messages import (
-    CameraConfiguration,
-    ImageFile,
-    SetSamplingPeriod,
-)
+from hilgw.protocols.webots.device_messages import CameraConfiguration, ImageFile, SetSamplingPeriod
 from tests.api.simulator import Simulator
 
 PIXELS = bytes(range(24))  # 3 columns, 2 rows

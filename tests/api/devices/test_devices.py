@@ -165,10 +165,7 @@ def test_motor_commands_are_in_order_one_of_each_kind(simulator: Simulator, robo
     motor.setPosition(math.inf)
     motor.setVelocity(-1)
     robot.step(32)
-    assert simulator.commands() == [
-        messages.SetPosition(2, math.inf),
-        messages.SetVelocity(2, -1),
-    ]
+    assert simulator.commands() == [messages.SetPosition(2, math.inf), messages.SetVelocity(2, -1)]
 
 
 def test_a_motor_has_its_fields_and_targets(simulator: Simulator, robot: Robot) -> None:
