@@ -1,17 +1,23 @@
-"""The robot of the API: steps, requests byte by byte, its own data, and the end."""
+"""The robot of the API: steps, requests byte by byte, its own data, what it reports, the end."""
 
 import contextlib
 import math
 import sys
+import time
+from collections.abc import Iterator
 from ctypes import ArgumentError
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from hilgw import api
 from hilgw.api import Keyboard, Motor, Robot
+from hilgw.api.robot import Modes
 from hilgw.errors import PeerError
+from hilgw.protocols.gateway.paths import CONTROL
 from hilgw.protocols.webots import robot_messages
+from hilgw.protocols.webots.device_messages import EmitterConfiguration
 from tests.api.simulator import Simulator, robot_of
 from tests.api.test_arguments import DEVICES, method
 
@@ -269,3 +275,91 @@ def test_old_names_do_what_their_successors_do(
     errors = capsys.readouterr().err
     assert "Robot.getServo is deprecated, please use Robot.getDevice instead." in errors
     assert "Robot.keyboardGetKey is deprecated, please use Keyboard.getKey instead." in errors
+
+
+class FakeGateway:
+    """Answers requests about the mode of a robot; refuses them with `refusal`."""
+
+    def __init__(self) -> None:
+        self.current, self.refusal = "simulation", ""
+        self.requests: list[tuple[str, str | None]] = []
+
+    def mode(self, robot: str, mode: str | None = None) -> Any:
+        self.requests.append((robot, mode))
+        if self.refusal:
+            raise PeerError(self.refusal)
+        self.current = mode or self.current
+        return SimpleNamespace(mode=self.current)
+
+
+def test_the_mode_is_read_from_and_set_in_the_gateway(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(CONTROL, raising=False)
+    gateway = FakeGateway()
+    session: Any = SimpleNamespace(configuration=SimpleNamespace(name="rover"), gateway=gateway)
+    modes = Modes(session)
+    assert not modes.is_remote()
+    assert modes.set(remote=True) == ""
+    assert modes.is_remote()
+    gateway.current = "shadow"  # the program reads the simulated body
+    assert not modes.is_remote()
+    assert gateway.requests == [("rover", each) for each in (None, "remote", None, None)]
+    gateway.refusal = "the remote body is not connected"
+    assert modes.set(remote=True) == "the remote body is not connected"
+    assert not modes.is_remote()
+    asked = len(gateway.requests)
+    assert not modes.is_remote() and len(gateway.requests) == asked, "looked for once"
+
+
+@pytest.fixture
+def sender() -> Iterator[Robot]:
+    def make(tag: int) -> EmitterConfiguration:
+        return EmitterConfiguration(tag, -1, 3, -1.0, 2.0, 5.0, ())
+
+    with contextlib.closing(robot_of(Simulator([("Emitter", "tx", make)]))) as made:
+        yield made
+
+
+def test_a_step_beside_the_multiples_is_named_once(
+    sender: Robot, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for duration in (32, 64, 0, None):
+        sender.step(duration)
+    assert capsys.readouterr().err == ""
+    for duration in (50, 50, 10):
+        sender.step(duration)
+    line = (
+        "Warning: robot.step(50): a step of 50 ms takes 64 ms: "
+        "steps are multiples of the basic time step of 32 ms.\n"
+    )
+    assert capsys.readouterr().err == line
+
+
+def test_packets_that_no_step_sends(sender: Robot, capsys: pytest.CaptureFixture[str]) -> None:
+    tx = sender.getDevice("tx")
+    tx.send(b"1")
+    sender.step(32)
+    tx.send(b"2")
+    tx.send(b"3")
+    sender.close()
+    assert "Warning: 2 packets of 'tx' did not leave: packets leave" in capsys.readouterr().err
+
+
+def test_a_program_that_sends_and_does_not_step(
+    sender: Robot, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now_s[0])
+    tx = sender.getDevice("tx")
+    for _ in range(3):
+        tx.send(b"with a step")
+        sender.step(32)
+        now_s[0] += 10.0
+    tx.send(b"the first")
+    tx.send(b"soon")
+    assert capsys.readouterr().err == ""
+    for _ in range(2):
+        now_s[0] += 1.5
+        tx.send(b"late")
+    line = "Emitter.send() of 'tx' without a step: packets leave with robot.step()"
+    assert capsys.readouterr().err.count(line) == 1
+    sender.step(32)

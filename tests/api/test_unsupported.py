@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -33,16 +34,13 @@ def test_a_supervisor_is_a_robot_without_functions_of_a_supervisor(
 ) -> None:
     from hilgw.api.session import Session
 
-    robot = Supervisor(session=Session(Simulator()))
-    try:
+    with closing(Supervisor(session=Session(Simulator()))) as robot:
         assert Robot.created is robot and robot.step(32) == 0
         assert robot.getFromDef("ROVER") is None and robot.getRoot() is None
         assert robot.simulation_mode is None
         assert capsys.readouterr().err.count("have no effect without Webots") == 1
         with pytest.raises(AttributeError):
             robot.nothing  # noqa: B018
-    finally:
-        robot.close()
 
 
 @pytest.mark.process
@@ -55,17 +53,9 @@ def test_a_bare_python_runs_the_api() -> None:
         "pkgutil.iter_modules(hilgw.api.__path__)]; print(controller.Robot.__module__)"
     )
     package = Path(hilgw.api.__file__).parent
+    command = [sys.executable, *["-I", "-S", "-W", "error", "-c"], code]
     done = subprocess.run(
-        [
-            sys.executable,
-            *["-I", "-S", "-W", "error", "-c"],
-            code,
-            package / "path",
-            package.parents[1],
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
+        [*command, package / "path", package.parents[1]], capture_output=True, text=True
     )
     assert (done.stdout, done.stderr) == ("hilgw.api.robot\n", "")
 
