@@ -15,8 +15,9 @@ from hilgw.devices.kinds import Device
 from hilgw.devices.properties import RotationalMotorFields
 from hilgw.engine.listening import Listening
 from hilgw.engine.reporting.metrics_server import MetricsServer
-from hilgw.errors import ConfigError, HilgwError
+from hilgw.errors import ConfigError, UsageError
 from hilgw.federation import wire
+from hilgw.protocols.gateway.messages import VersionError
 from hilgw.protocols.gateway.requests import decode_request
 from hilgw.protocols.rfc2217 import Purge, Server as Rfc2217Server, Setting
 from hilgw.protocols.webots.errors import ProtocolError
@@ -195,7 +196,7 @@ READERS = {
             b'{"do":"arm","robots":["rover"],"all":false,"version":1}\n',
             b'{"do":"disarm","robots":["rover"]}\n',
         ),
-        (HilgwError, ValueError),
+        (UsageError, VersionError),
     ),
     "federation: states": Fuzzed(_state, (wire.encode_json(STATE),), (wire.Malformed,)),
     "federation: links": Fuzzed(_link, (wire.encode_json(QUERY), wire.encode_json(COUNTS))),

@@ -263,23 +263,21 @@ def test_it_is_listed_and_described_and_a_broken_mock_is_named(site: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("arguments", "reported"),
+    ("command", "code", "reported"),
     [
-        (["xbee"], "these files exist already: configs/xbee.yaml, hilgw/adapters/xbee/"),
-        (["My-Radio"], "is not a valid adapter name; write it like my_radio"),
-        (["class"], "is not a valid adapter name"),
-        (["x" * 41], "is not a valid adapter name"),
-        (
-            ["buzz", "--into", "pyproject.toml"],
-            "pyproject.toml/hilgw_buzz/adapter.py: cannot write: ",
-        ),
-        (["buzz", "--type", "sound"], "'sound' is not one of the choices"),
+        ("adapter xbee", 2, "these files exist already: configs/xbee.yaml, hilgw/adapters/xbee/"),
+        ("adapter My-Radio", 2, "is not a valid adapter name; write it like my_radio"),
+        ("adapter class", 2, "is not a valid adapter name"),
+        (f"adapter {'x' * 41}", 2, "is not a valid adapter name"),
+        ("adapter buzz --into pyproject.toml", 1, "toml/hilgw_buzz/adapter.py: cannot write: "),
+        ("adapter buzz --type sound", 2, "'sound' is not one of the choices"),
+        ("body create2", 2, "these files exist already: configs/create2.yaml, "),
+        ("body Rover", 2, "'Rover' is not a valid body name; write it like my_robot"),
     ],
 )
-def test_what_cannot_be_written_is_reported(arguments: list[str], reported: str) -> None:
-    code, _, error = in_process("new-adapter", *arguments, cwd=ROOT)
-    assert code in (1, 2)
-    assert reported in error
+def test_what_cannot_be_written_is_reported(command: str, code: int, reported: str) -> None:
+    found, _, error = in_process(*f"new-{command}".split(), cwd=ROOT)
+    assert found == code and reported in error
     assert not (ROOT / ADAPTER).exists()
 
 

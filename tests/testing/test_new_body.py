@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.running import ROOT, copy_checkout, in_process, python
+from tests.e2e.running import ROOT, copy_checkout, python
 
 pytestmark = pytest.mark.process
 
@@ -82,16 +82,3 @@ def test_a_gateway_loads_drives_and_stops_a_body_of_another_distribution(
         refused.stderr
     )
     assert "install a version of hilgw-trolley for this hilgw" in refused.stderr
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("create2", "these files exist already: configs/create2.yaml, "),
-        ("Rover", "'Rover' is not a valid body name; write it like my_robot"),
-    ],
-)
-def test_names_that_cannot_be_used(name: str, text: str) -> None:
-    code, _, error = in_process("new-body", name, cwd=ROOT)
-    assert code == 2
-    assert text in error

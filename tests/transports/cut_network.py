@@ -1,4 +1,4 @@
-"""Run by test_network_cut.py as root, in a network namespace of its own: a gateway's end and a
+"""Run by test_network_port.py as root, in a network namespace of its own: a gateway's end and a
 bridge with a device are in two namespaces. The network between them is slow (20 ms each way),
 loses 2 % of its packets, and is cut.
 

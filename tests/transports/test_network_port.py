@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import subprocess
+import sys
 import tty
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from hilgw.transports.base import LineSettings, Transport
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.tcp import stream
 from hilgw.transports.virtual.pty import VirtualPort
+from tests.e2e.running import ROOT
 from tests.transports.network_servers import AccessServer, Peer, sends, ser2net, serving
 from tests.transports.rig import ALL_VALUES, LINE, Client, refuses, until
 
@@ -288,3 +291,21 @@ async def test_an_answer_that_is_needed_is_named(timer: Timer) -> None:
     async with serving(AccessServer(silent={SET_BAUDRATE})) as server:
         error = await refused("rfc2217", server.address, timer)
         assert error.what == "the server does not answer SET-BAUDRATE"
+
+
+SOON_S = 5.0  # less than a second on an idle machine
+
+
+@pytest.mark.needs_root
+@pytest.mark.skipif(not Path("/dev/net/tun").exists(), reason="no /dev/net/tun")
+@pytest.mark.process
+@pytest.mark.wall_clock("cuts of the network, and the time-outs of TCP")
+@pytest.mark.parametrize(("kind", "cuts"), [("socket", ["3", "8"]), ("rfc2217", ["3", "20"])])
+def test_a_stop_arrives_soon_after_the_network_is_back(kind: str, cuts: list[str]) -> None:
+    """At the bridge the new connection is the writer at once, in the place of the dead one."""
+    script = ["unshare", "-n", sys.executable, "-m", "tests.transports.cut_network", kind, *cuts]
+    done = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    lines = done.stdout.splitlines()
+    after = dict(line.split() for line in lines if line.split()[:1] and line.split()[0] in cuts)
+    assert done.returncode == 0 and list(after) == cuts, done.stdout + done.stderr
+    assert all(float(each) < SOON_S for each in after.values()), after

@@ -89,12 +89,6 @@ def test_no_value_is_a_fault(value: Any, keys: dict[str, Any], do: str) -> None:
             decode_request(json.dumps(message).encode())
 
 
-@given(st.binary())
-def test_no_line_is_a_fault(line: bytes) -> None:
-    with suppress(UsageError, VersionError):
-        decode_request(line)
-
-
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
