@@ -1,24 +1,17 @@
 """The frames of a recording are those that `hilgw watch --frames` shows of the run."""
 
-import asyncio
-import re
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 
 from hilgw.assemble.frames import decoders_of, with_frames
-from hilgw.assemble.gateway import build
 from hilgw.cli.main import main
-from hilgw.config.load import load_text
 from hilgw.config.shipped import found
 from hilgw.engine.observer import FrameEvent, Observer
-from hilgw.engine.recording import recorder
-from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.record.recording import Recording
-from hilgw.record.writer import Settings
-from tests.assemble.test_replays import InProcess
+from tests.assemble.test_replays import run
+from tests.golden.running import links
 from tests.view.samples import recorded as made
 
 Shown = tuple[str, str, str, str]
@@ -35,26 +28,10 @@ class Seen(Observer):
 
 def recorded(config: str, path: Path) -> tuple[list[Shown], dict[str, Any]]:
     """The frames of a run of this configuration, and the head of its recording."""
-    text = re.sub(r",\s*link: [^,}]*", "", Path(found(config)).read_text())
-    sets = ["backend=loopback"]
-    loaded = load_text(text, config, sets, None, "max").config
-    head = {"configuration": text, "arguments": ["run", "--set", sets[0], f"--set={sets[0]}"]}
-    seen = Seen()
-
-    async def go() -> None:
-        gateway = build(loaded, asyncio.get_running_loop(), Observer())
-        gateway.observer.add(seen, ["frame"])
-        settings = Settings(str(path), head, list(gateway.supervisors), 0)
-        with patch.object(recorder, "RecordingProcess", InProcess):
-            made = recorder.Recorder(settings, gateway, lambda _: None)
-        made.begin()
-        await gateway.run(asyncio.Event(), 2.0)
-        await asyncio.sleep(0)
-        await made.stop()
-        gateway.close()
-
-    with asyncio.Runner(loop_factory=lambda: PacedLoop("max")) as runner:
-        runner.run(go())
+    path_of = found(config)
+    options = ["--set", "backend=loopback", *(f"--set={each}" for each in links(path_of))]
+    head = {"configuration": Path(path_of).read_text(), "arguments": ["run", *options]}
+    run(config, record=path, head=head, seen=(seen := Seen()), seconds=2.0)
     return seen.frames, head
 
 
@@ -64,10 +41,10 @@ def test_frames_are_those_of_the_run(
 ) -> None:
     path = tmp_path / "a.pcapng"
     live, head = recorded(config, path)
-    found = with_frames(Recording(path).events(), decoders_of(head, "a"))
+    events = with_frames(Recording(path).events(), decoders_of(head, "a"))
     shown = [
         (each["station"], each["direction"], each["data"], each["text"])
-        for each in found
+        for each in events
         if each["event"] == "frame"
     ]
     assert main(["show", str(path), live[0][0], "--frames"]) == 0

@@ -19,10 +19,10 @@ from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.errors import DepartureError
 from hilgw.record.writer import Event, Files, Settings
 from hilgw.units import NS_PER_S
+from tests.golden.running import links
 
 SECONDS = 1.4
 ROUNDS = 100
-NO_LINK = ["airs.lab.nodes.spare.link=null"]
 
 
 class Written(list[Event]):
@@ -59,14 +59,17 @@ def run(
     config: str, *, record: Path | None = None, replay: ReplayOptions | None = None, **more: Any
 ) -> tuple[dict[str, Any], list[str]]:
     """The report of a run as fast as it can, and its notices."""
-    overrides = more.get("overrides", NO_LINK if config == "xbee" else [])
-    loaded = load_config(found(config), overrides, more.get("backend", "loopback"), "max", replay)
+    given = more.get("overrides", links(found(config)))
+    loaded = load_config(found(config), given, more.get("backend", "loopback"), "max", replay)
     notices = Notices()
 
     async def go() -> dict[str, Any]:
         gateway = build(loaded.config, asyncio.get_running_loop(), notices)
+        if "seen" in more:
+            gateway.observer.add(more["seen"], ["frame"])
         if record is not None:
-            settings = Settings(str(record), {}, list(gateway.supervisors), 0)
+            head = more.get("head", {})
+            settings = Settings(str(record), head, list(gateway.supervisors), 0)
             with patch.object(recorder, "RecordingProcess", InProcess):
                 recording = recorder.Recorder(settings, gateway, lambda report: None)
             recording.begin()

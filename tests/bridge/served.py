@@ -1,9 +1,10 @@
 """A bridge in a thread of its own, on a recorded port: for clients that block, as pyserial's."""
 
+from __future__ import annotations
+
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -66,10 +67,11 @@ class RecordedPort(FakeTransport):
 
 
 class Served:
-    """The bridge, seen from outside of its thread."""
+    """A running bridge on this port, with both listeners, seen from outside of its thread."""
 
     def __init__(self, port: Transport | None = None) -> None:
         self.port = port or RecordedPort()
+        self._thread = threading.Thread(target=self._run)
         self.log = Recorder()
         self._ready = threading.Event()
         self._loop: asyncio.AbstractEventLoop
@@ -98,21 +100,20 @@ class Served:
         host, _, port = url.rpartition("/")[2].rpartition(":")
         return host, int(port)
 
-    def run(self, settings: dict[str, Any]) -> None:
+    def _run(self) -> None:
         with asyncio.Runner(loop_factory=DirectLoop) as runner:
-            runner.run(self._run(settings))
+            runner.run(self._serve())
 
-    async def _run(self, settings: dict[str, Any]) -> None:
+    async def _serve(self) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         timer = Timer(self._loop)
 
         async def open_port() -> Transport:
             return self.port
 
-        line = settings.pop("line", LineSettings(115200))
-        settings = {"rfc2217": ("127.0.0.1", 0), **settings}
+        here = ("127.0.0.1", 0)
         self.bridge = Bridge(
-            BridgeSettings("recorded", "127.0.0.1", 0, line, **settings),
+            BridgeSettings("recorded", *here, LineSettings(115200), rfc2217=here),
             timer,
             open_port=open_port,
             identity=lambda: 1,
@@ -136,22 +137,11 @@ class Served:
     def wait_for(self, condition: Callable[[], object]) -> None:
         asyncio.run_coroutine_threadsafe(until(condition), self._loop).result(60)
 
-    def stop(self) -> None:
-        self._loop.call_soon_threadsafe(self._stop.set)
-
-    def wait_ready(self) -> None:
+    def __enter__(self) -> Served:
+        self._thread.start()
         assert self._ready.wait(60)
+        return self
 
-
-@contextmanager
-def served(port: Transport | None = None, **settings: Any) -> Iterator[Served]:
-    """A running bridge on this port, with both listeners."""
-    bridge = Served(port)
-    thread = threading.Thread(target=bridge.run, args=(settings,))
-    thread.start()
-    try:
-        bridge.wait_ready()
-        yield bridge
-    finally:
-        bridge.stop()
-        thread.join(60)
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(60)

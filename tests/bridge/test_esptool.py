@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.bridge.served import RecordedPort, served
+from tests.bridge.served import RecordedPort, Served
 
 pytestmark = pytest.mark.process
 
@@ -63,7 +63,7 @@ def esptool(url: str, *arguments: str) -> Any:
 
 def test_it_resets_into_the_boot_loader_reads_and_starts_the_program() -> None:
     port = BootLoader()
-    with served(port) as bridge:
+    with Served(port) as bridge:
         done = esptool(bridge.url, "read_mem", "0x3ff00050")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0x3ff00050 = 0x07122007" in done.stdout

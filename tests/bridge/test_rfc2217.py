@@ -19,7 +19,7 @@ from hilgw.protocols.rfc2217 import COM_PORT, DO, IAC, WILL
 from hilgw.testing.sim import Clock, FakeTransport, wait_until
 from hilgw.transports.base import LineSettings
 from tests.bridge.bench import BridgeBench, command, violations
-from tests.bridge.served import RecordedPort, Served, served
+from tests.bridge.served import RecordedPort, Served
 from tests.transports.rig import reset
 
 CONFIGURED = LineSettings(115200)
@@ -42,7 +42,7 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[Served]:
-    with served() as bridge:
+    with Served() as bridge:
         yield bridge
 
 
@@ -170,7 +170,7 @@ def test_a_raw_listener_sends_telnet_clients_to_the_other_one(bridge: Served) ->
 
 
 def test_a_raw_client_at_this_address_is_named_and_what_it_loses_is_counted() -> None:
-    with served() as bridge:
+    with Served() as bridge:
         with socket.create_connection(bridge.address(bridge.url), 5) as raw:
             raw.sendall(b"\xff\xff\xfd\x00\x01")  # Dynamixel
             bridge.wait_for(lambda: bridge.calls == [("data", b"\xff\xfd\x00\x01")])
@@ -186,7 +186,7 @@ def test_a_raw_client_at_this_address_is_named_and_what_it_loses_is_counted() ->
 
 def test_a_purge_and_a_reset_get_through_while_the_device_is_stuck() -> None:
     port = RecordedPort()
-    with served(port) as bridge:
+    with Served(port) as bridge:
         bridge.ask(lambda: setattr(port, "stalled", True))
         with socket.create_connection(bridge.address(bridge.url), 5) as raw:
             raw.sendall(b"a" * (HIGH_WATER_BYTES + 1000))
@@ -205,7 +205,7 @@ def test_a_purge_and_a_reset_get_through_while_the_device_is_stuck() -> None:
 
 def test_what_a_client_that_left_has_written_still_arrives() -> None:
     port = RecordedPort()
-    with served(port) as bridge:
+    with Served(port) as bridge:
         bridge.ask(lambda: setattr(port, "stalled", True))
         raw = socket.create_connection(bridge.address(bridge.url), 5)
         greeting = bytes((IAC, WILL, COM_PORT))

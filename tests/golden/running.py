@@ -63,7 +63,7 @@ def run_config(
     {"plug": NAME} for the cable of a mock. speed: on the event loop that a gateway has
     at this speed, and without help of tests. terminal: begins with what the terminal shows.
     """
-    loaded = load_config(path, _links(path), "loopback", None if speed is None else str(speed))
+    loaded = load_config(path, links(path), "loopback", None if speed is None else str(speed))
     if speed is not None:
         loop = PacedLoop(loaded.config.speed)
         with asyncio.Runner(loop_factory=lambda: loop) as runner:
@@ -74,7 +74,7 @@ def run_config(
 
 
 @functools.cache
-def _links(path: str) -> list[str]:
+def links(path: str) -> list[str]:
     """No program opens the links of its nodes, and they would be ptys."""
     return [
         f'airs."{air}".nodes."{name}".link=null'

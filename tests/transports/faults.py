@@ -14,8 +14,9 @@ import termios
 import threading
 from collections import Counter
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, Literal
+
+import pytest
 
 Call = Literal["open", "read", "write", "ioctl"]
 
@@ -33,9 +34,8 @@ class Faults:
         self._fds: set[int] = set()
         self._failures: dict[str, tuple[range, int]] = {}
         self._longest: dict[str, int] = {}
-
         self._lock = threading.Lock()
-        self._saved: list[tuple[Any, str, Any]] = []
+        self._patch = pytest.MonkeyPatch()
 
     # --- the faults -------------------------------------------------------------------------------
 
@@ -69,18 +69,11 @@ class Faults:
             (termios, "tcgetattr", self._around(termios.tcgetattr, termios.error)),
             (termios, "tcsetattr", self._around(termios.tcsetattr, termios.error)),
         ):
-            self._saved.append((module, name, getattr(module, name)))
-            setattr(module, name, function)
+            self._patch.setattr(module, name, function)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        while self._saved:
-            setattr(*self._saved.pop())
+    def __exit__(self, *_: object) -> None:
+        self._patch.undo()
 
     def _check(self, call: str, kind: type[Exception]) -> None:
         with self._lock:

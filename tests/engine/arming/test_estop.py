@@ -30,7 +30,7 @@ from hilgw.testing.sim import DEADLINE_S, Recorder, until, wait_until
 from hilgw.transports.base import ModemState
 from hilgw.transports.serial import modem_line
 from hilgw.transports.serial.modem_line import ModemLine, open_modem_line
-from tests.bridge.served import RecordedPort, served
+from tests.bridge.served import RecordedPort, Served
 from tests.engine.control_loop.fakes import MS, Connection, FakeLoop
 from tests.engine.control_loop.running import GO, STOP
 
@@ -378,7 +378,7 @@ def test_a_switch_at_our_own_bridge_is_read_afresh_each_time(
     """Not as the bridge read it last, for its own notifications."""
     monkeypatch.setattr(bridge_line, "MODEM_PERIOD_NS", 3_600_000 * MS)
     port = RecordedPort()
-    with served(port) as bridge:
+    with Served(port) as bridge:
         line = open_modem_line(bridge.url, "dcd", allow_urls=True)
         try:
             for on in (True, False, True, False):
