@@ -13,11 +13,11 @@ from hilgw.config.load import load_config
 from hilgw.config.replays import ReplayOptions
 from hilgw.config.shipped import found
 from hilgw.config.source.positions import ConfigErrors
-from hilgw.engine.observer import Observer
 from hilgw.engine.recording import recorder
 from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.errors import DepartureError
 from hilgw.record.writer import Event, Files, Settings
+from hilgw.testing.sim import Recorder
 from hilgw.units import NS_PER_S
 from tests.golden.running import links
 
@@ -47,24 +47,16 @@ class InProcess:
         pass
 
 
-class Notices(Observer):
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-
-    def notice(self, source: str, text: str) -> None:
-        self.texts.append(f"{source}: {text}")
-
-
 def run(
     config: str, *, record: Path | None = None, replay: ReplayOptions | None = None, **more: Any
 ) -> tuple[dict[str, Any], list[str]]:
     """The report of a run as fast as it can, and its notices."""
     given = more.get("overrides", links(found(config)))
     loaded = load_config(found(config), given, more.get("backend", "loopback"), "max", replay)
-    notices = Notices()
+    log = Recorder()
 
     async def go() -> dict[str, Any]:
-        gateway = build(loaded.config, asyncio.get_running_loop(), notices)
+        gateway = build(loaded.config, asyncio.get_running_loop(), log)
         if "seen" in more:
             gateway.observer.add(more["seen"], ["frame"])
         if record is not None:
@@ -83,7 +75,7 @@ def run(
         return gateway.report()
 
     with asyncio.Runner(loop_factory=lambda: PacedLoop("max")) as runner:
-        return runner.run(go()), notices.texts
+        return runner.run(go()), log.notices
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +124,7 @@ def test_what_happens_at_the_end_of_a_run_is_of_the_run() -> None:
 
     async def go() -> tuple[int, int]:
         loop = asyncio.get_running_loop()
-        gateway = build(config, loop, Notices())
+        gateway = build(config, loop, Recorder())
         left, end_ns = ROUNDS, gateway.timer.now() + NS_PER_S
 
         def happen() -> None:

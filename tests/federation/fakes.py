@@ -28,7 +28,7 @@ from hilgw.medium.listeners import Listener
 from hilgw.medium.medium import Medium
 from hilgw.medium.packet import Copy, Packet
 from hilgw.medium.pose import Pose
-from hilgw.testing.sim import Clock
+from hilgw.testing.sim import Clock, Recorder
 from hilgw.units import NS_PER_MS
 
 TICK = 110 * NS_PER_MS
@@ -198,16 +198,6 @@ class FakeSession:
                 other.see(self, token, is_there=False)
 
 
-class Notices(Observer):
-    """Keeps the lines for the user."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def notice(self, source: str, text: str) -> None:
-        self.lines.append(text)
-
-
 class Node:
     """A gateway with nothing but a medium, and its federation. notices: lines for the user."""
 
@@ -229,8 +219,8 @@ class Node:
         self.airs = Airs()
         self.shared_airs = SharedAirs(self.airs, name, local, clock.now)
         self.got: dict[str, list[Copy]] = {}
-        observer = Notices()
-        self.notices = observer.lines
+        observer = Recorder()
+        self.notices = observer.notices
         self.gateway: Any = SimpleNamespace(
             lines=Lines(observer, clock.now),
             real_timer=clock,

@@ -14,9 +14,9 @@ import hilgw.federation.federation as module
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_text
 from hilgw.config.model import FederationConfig
-from hilgw.engine.observer import Observer
 from hilgw.errors import PortError
 from hilgw.federation.refused import refusal
+from hilgw.testing.sim import Recorder
 from tests.e2e.running import HOST, free_port
 
 pytestmark = [
@@ -58,15 +58,10 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-class Reasons(Observer):
-    """Keeps the newest state of the federation of a gateway."""
-
-    def __init__(self) -> None:
-        self.newest = ("", "")
-
-    def state(self, name: str, state: Any, reason: str) -> None:
-        if name == "federation":
-            self.newest = (str(state), reason)
+def newest(log: Recorder) -> tuple[str, str]:
+    """Return the newest state of the federation of a gateway, and its reason."""
+    states = [(str(state), reason) for name, state, reason in log.states if name == "federation"]
+    return states[-1] if states else ("", "")
 
 
 def settings(folder: Path, end: str, own: str | None, authority: str) -> dict[str, Any]:
@@ -97,7 +92,7 @@ def both(
         "connect": settings(folder, "connect", connects, authority),
     }
     ends["connect"]["transport"]["link"]["tls"] |= more
-    observers = [Reasons(), Reasons()]
+    observers = [Recorder(), Recorder()]
     found: list[tuple[str, str]] = []
 
     async def run() -> None:
@@ -111,11 +106,11 @@ def both(
             gateways.append(asyncio.ensure_future(gateway.run(stop)))
         with suppress(TimeoutError):
             async with asyncio.timeout(60):
-                while not all(wanted in each.newest[1] for each in observers):
+                while not all(wanted in newest(each)[1] for each in observers):
                     done = [each for each in gateways if each.done()]
                     assert not done, await done[0]
                     await asyncio.sleep(0.01)
-        found.extend(each.newest for each in observers)
+        found.extend(map(newest, observers))
         stop.set()
         await asyncio.gather(*gateways)
 
