@@ -7,7 +7,7 @@ sent and received, and looks at the ledger after each call.
 import math
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -192,18 +192,8 @@ class Machine(RuleBasedStateMachine):
     )
     def hardware_receives(self, name: str, channel: int, owner: str | None) -> None:
         self.ledger.station(name).receive()
-        self.transmit(
-            Packet(
-                data=self.words(6),
-                channel=channel,
-                type=TYPE,
-                source=name,
-                owner=owner,
-                air=MODULES[name],
-                sent_ns=self.now,
-            ),
-            1.0,
-        )
+        packet = Packet(self.words(6), channel, TYPE, name, owner, MODULES[name], sent_ns=self.now)
+        self.transmit(packet, 1.0)
 
     @rule(name=st.sampled_from(sorted(MODULES)))
     def hardware_sent(self, name: str) -> None:
@@ -222,21 +212,12 @@ class Machine(RuleBasedStateMachine):
         self.ledger.emitter(f"{robot.name}.tx").offer(reason)
 
     def depart(self, robot: Robot) -> None:
-        while (packet := robot.emitter.depart(self.now)) is not None:
-            assert packet.departed_ns <= self.now
-            self.ledger.emitter(f"{robot.name}.tx").depart()
-            self.transmit(
-                Packet(
-                    data=packet.data,
-                    channel=packet.channel,
-                    type=TYPE,
-                    source=f"{robot.name}.tx",
-                    owner=robot.name,
-                    range=packet.range,
-                    sent_ns=packet.departed_ns,
-                ),
-                robot.place,
-            )
+        source = f"{robot.name}.tx"
+        while (left := robot.emitter.depart(self.now)) is not None:
+            assert left.departed_ns <= self.now
+            self.ledger.emitter(source).depart()
+            packet = Packet(left.data, left.channel, TYPE, source, robot.name, range=left.range)
+            self.transmit(replace(packet, sent_ns=left.departed_ns), robot.place)
 
     def transmit(self, packet: Packet, place: float | None) -> None:
         self.current = (packet, place)

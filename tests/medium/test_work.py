@@ -42,14 +42,7 @@ class World:
         )
 
     def transmit(self, channel: int, range: float = 100.0) -> None:
-        packet = Packet(
-            data=b"x",
-            channel=channel,
-            type=self._type,
-            source="near0.tx",
-            owner="near0",
-            range=range,
-        )
+        packet = Packet(b"x", channel, self._type, "near0.tx", "near0", range=range)
         self.medium.transmit(packet, Pose())
 
 
