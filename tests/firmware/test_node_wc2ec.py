@@ -15,7 +15,7 @@ from tests.firmware.node import EMITTER, LINEAR, RECEIVER, ROTATIONAL, SENSOR, L
 
 pytestmark = [pytest.mark.process, pytest.mark.judge("gcc")]
 DEVICES = {"ds_front": SENSOR, "left": ROTATIONAL, "lift": LINEAR}
-TYPES = {SENSOR: 38, LINEAR: 46, ROTATIONAL: 53}  # of R2020a
+TYPES = {SENSOR: 38, LINEAR: 46, ROTATIONAL: 53, EMITTER: 39, RECEIVER: 52}  # of R2020a
 LARGEST = struct.unpack("<f", bytes.fromhex("FFFF7F7F"))[0]
 SMALLEST = 2.0**-126  # normal
 
@@ -28,11 +28,20 @@ def body(step_ms: int = 20) -> Robot:
     return Robot(Link(library(), "cobs-crc16", size=37), DEVICES, step_ms=step_ms)
 
 
+def registered(devices: dict[str, int] = DEVICES, first: int = 0) -> list[bytes]:
+    """Return the messages that register these devices. first: the number of the first one."""
+    return [
+        wire.registration(TYPES[kind], index, name.encode())
+        for index, (name, kind) in enumerate(devices.items(), first)
+    ]
+
+
+def framed(messages: list[bytes]) -> bytes:
+    return b"".join(map(cobs.frame, messages))
+
+
 def registrations() -> bytes:
-    return b"".join(
-        cobs.frame(wire.registration(TYPES[kind], index + 4, name.encode()))
-        for index, (name, kind) in enumerate(DEVICES.items())
-    )
+    return framed(registered(first=4))
 
 
 def sensor(value: float, index: int = 4) -> bytes:
@@ -162,7 +171,7 @@ def test_another_gateway_registers_other_numbers() -> None:
     assert [robot.poll(now) for now in range(501, 1500)] == [b""] * 999
     other = [wire.registration(53, 9, b"left"), wire.registration(46, 8, b"lift")]
     other.append(wire.registration(38, 7, b"ds_front"))
-    assert robot.poll(1500, b"".join(map(cobs.frame, other))) == motor(0, 9)
+    assert robot.poll(1500, framed(other)) == motor(0, 9)
 
 
 def test_without_motors_it_shows_that_it_is_there() -> None:
@@ -174,9 +183,7 @@ def test_without_motors_it_shows_that_it_is_there() -> None:
 
 def test_over_tcp_messages_have_no_frames() -> None:
     robot = controller("wc2ec")
-    messages = [
-        wire.registration(TYPES[k], i, n.encode()) for i, (n, k) in enumerate(DEVICES.items())
-    ]
+    messages = registered()
     messages.insert(1, wire.registration(1, 9, b"a name that is much longer than the buffer of it"))
     data = b"".join(messages) + wire.value(wire.SENSOR_DATA, 38, 0, 250)
     for byte in data:
@@ -194,10 +201,7 @@ def test_over_tcp_messages_have_no_frames() -> None:
 
 def test_it_registers_each_second_until_the_gateway_answers() -> None:
     robot = body()
-    expected = b"".join(
-        cobs.frame(wire.registration(TYPES[kind], index, name.encode()))
-        for index, (name, kind) in enumerate(DEVICES.items())
-    )
+    expected = framed(registered())
     sent = {now: data for now in range(5, 2500) if (data := robot.poll(now))}
     assert sent == {5: expected, 1005: expected, 2005: expected}
     robot.report("ds_front", 1)  # values do not delay registrations
@@ -251,7 +255,6 @@ def test_settings_of_motors_and_sensors() -> None:
 # --- Emitters and Receivers -----------------------------------------------------------------------
 
 RADIO = {"left": ROTATIONAL, "tx": EMITTER, "rx": RECEIVER, "ds_front": SENSOR}
-NUMBERS = TYPES | {EMITTER: 39, RECEIVER: 52}
 WIDE = 43 + 64 + 2  # the packet buffer that its header asks for
 SIGNAL = (0.25, 1.0, 0.0, -0.5)
 # Examples of docs/wc2ec-wire.md, for other devices:
@@ -260,18 +263,11 @@ SET_EMITTER = bytes.fromhex("83 27 01 07 00 00 00 00 00 00 00 00 00 f0 bf")
 SET_RECEIVER = bytes.fromhex("83 34 02 ff ff ff ff 20 00 00 00")
 
 
-def radio_registrations() -> list[bytes]:
-    return [
-        wire.registration(NUMBERS[kind], index, name.encode())
-        for index, (name, kind) in enumerate(RADIO.items())
-    ]
-
-
 def radio_controller(framing: str = "cobs-crc16", size: int = WIDE) -> Robot:
     """A controller that is ready."""
     robot = Robot(Link(library(), framing, size=size), RADIO)
-    messages = [*radio_registrations(), wire.value(wire.SENSOR_DATA, 38, 3, 1)]
-    robot.poll(0, b"".join(messages if framing == "wc2ec" else map(cobs.frame, messages)))
+    messages = [*registered(RADIO), wire.value(wire.SENSOR_DATA, 38, 3, 1)]
+    robot.poll(0, b"".join(messages) if framing == "wc2ec" else framed(messages))
     assert robot.ready
     return robot
 
@@ -279,7 +275,7 @@ def radio_controller(framing: str = "cobs-crc16", size: int = WIDE) -> Robot:
 def radio_body() -> Robot:
     """A body whose gateway is there."""
     robot = Robot(Link(library(), "cobs-crc16", size=WIDE), RADIO, step_ms=20)
-    assert robot.poll(1000) == b"".join(map(cobs.frame, radio_registrations()))
+    assert robot.poll(1000) == framed(registered(RADIO))
     robot.poll(1001, motor(0, 0))
     return robot
 
@@ -323,7 +319,7 @@ def test_a_controller_sends_packets_and_sets_its_radio() -> None:
 def test_a_controller_receives_packets_one_in_each_poll(framing: str) -> None:
     robot = radio_controller(framing)
     messages = [received(b"one"), received(bytes(64), -1), wire.value(wire.SENSOR_DATA, 38, 3, 5)]
-    robot.poll(1, b"".join(messages if framing == "wc2ec" else map(cobs.frame, messages)))
+    robot.poll(1, b"".join(messages) if framing == "wc2ec" else framed(messages))
     assert robot.news
     assert robot.packet == ("rx", 7, b"one", SIGNAL)
     robot.poll(2)
