@@ -10,8 +10,8 @@ from hypothesis import given, strategies as st
 from hilgw.bodies.webots.robot import REQUEST_BYTES
 from hilgw.control import events as control
 from hilgw.errors import PortError
-from tests.bodies.bench import commanded
-from tests.bodies.webots_bench import MS, Bench, body
+from tests.bodies.bench import MS, commanded
+from tests.bodies.webots_line import WebotsLine, body
 from tests.cases import cases
 
 HELLO = b"CTR\nRobot-Name: gateway"
@@ -149,22 +149,22 @@ def test_the_step_is_a_multiple_of_the_worlds(
 
 
 def test_a_robot_of_another_version_is_named() -> None:
-    bench = Bench(webots="R2023a")
+    bench = WebotsLine(webots="R2023a")
     bench.connect()
-    bench.step(3)
+    bench.steps(3)
     (failure,) = (event for event in bench.events if isinstance(event, control.ProtocolFailure))
     assert "is not a Robot" in failure.error.what or "cut off" in failure.error.what
 
 
 @pytest.mark.parametrize("version", ["R2025a", "R2024a", "R2023b", "R2023a"])
 def test_every_version_of_webots(version: str) -> None:
-    bench = Bench(body(version), webots=version).start()
+    bench = WebotsLine(body(version), webots=version).start()
     assert len(bench.session.devices) == 18
 
 
 def test_a_device_that_the_world_does_not_have_is_named() -> None:
     missing = body(to_medium={"ear": "tx"}, from_medium={"mouth": "rx"}, limits={"leg": {}})
-    bench = Bench(missing).start()
+    bench = WebotsLine(missing).start()
     texts = [event.text for event in bench.events if isinstance(event, control.Notice)]
     for words in ("Receiver 'ear'", "Emitter 'mouth'", "motor 'leg'"):
         assert any(words in text for text in texts), words
@@ -237,9 +237,9 @@ def test_a_field_that_changes_in_webots_holds() -> None:
 
 
 def test_every_sensor_reports_each_step() -> None:
-    bench = Bench().start()
+    bench = WebotsLine().start()
     bench.events.clear()
-    bench.step()
+    bench.steps()
     values = {e.index: e.value for e in bench.events if isinstance(e, control.SensorValue)}
     assert {bench.index(name) for name in ["ds", "light", "lift_at", "gps", "imu", "gyro"]} < set(
         values
@@ -255,7 +255,7 @@ def test_every_sensor_reports_each_step() -> None:
 
 
 def test_periods_indicators_brakes_and_radios_are_set() -> None:
-    bench = Bench().start()
+    bench = WebotsLine().start()
     session, index = bench.session, bench.index
     session.switch(index("ds"), 0, 0)
     session.switch(index("light"), 63.2, 0)
@@ -266,17 +266,17 @@ def test_periods_indicators_brakes_and_radios_are_set() -> None:
     session.tune(control.EmitterSettings(index("emitter"), 3, 2.5), 0)
     session.tune(control.ReceiverSettings(index("receiver"), 9, 64), 0)
     session.send(control.PacketOut(index("emitter"), 4, b"near"), 0)
-    bench.step(2)
+    bench.steps(2)
     device = bench.device
     assert (device("ds").period_ms, device("light").period_ms) == (0, 64)
     assert device("gyro").period_ms == 65535
     assert (device("led").value, device("brake").joint.damping) == (7, 0.5)
     assert (device("receiver").radio.channel, device("receiver").period_ms) == (9, 64)
     assert struct.pack("<Bid", 0, 4, 2.5) in bench.written
-    bench.step(2)
+    bench.steps(2)
     assert [e for e in bench.events if isinstance(e, control.MotorFeedback)]
     session.switch(index("ds"), None, 0)
-    bench.step(2)
+    bench.steps(2)
     assert device("ds").period_ms == 32
     for settings_ in (
         control.LedValue(index("ds"), 1),
@@ -294,7 +294,7 @@ def test_periods_indicators_brakes_and_radios_are_set() -> None:
     assert reasons(session.tune(control.EmitterSettings(index("emitter"), 1, math.nan), 0)) == [
         "not_allowed"
     ]
-    bench.step(3)
+    bench.steps(3)
     assert not [event for event in bench.events if isinstance(event, control.ProtocolFailure)]
 
 
