@@ -1,7 +1,7 @@
 """Webots' own behaviour, case by case, under the names of docs/semantics.md.
 
-Each case is a list of calls with what each gives back. A call is a word of `EmitterBench` or
-`ReceiverBench` below; `notes` returns, and clears, the notices of the device.
+Each case is a list of calls with what each gives back. A call is a word of `LoneEmitter` or
+`LoneReceiver` below; `notes` returns, and clears, the notices of the device.
 
 Knowingly different from Webots, and why:
 * E8: setRange(NaN) is refused; Webots lets it slip through, and no receiver is then in range.
@@ -33,8 +33,8 @@ def nan_like(value: Any) -> Any:
     return "nan" if isinstance(value, float) and math.isnan(value) else value
 
 
-class GoldenBench:
-    """What plays golden cases: their words are its methods, and sizes are packets.
+class GoldenDevice:
+    """A device that golden cases are played on: words are methods, sizes are packets.
 
     skips: words that it has not. left: the packets that left in the last step. one_range: Webots
     judges the packets of a step by the range of the last one.
@@ -81,7 +81,7 @@ class GoldenBench:
         return notices
 
 
-class LoneEmitter(GoldenBench):
+class LoneEmitter(GoldenDevice):
     """An Emitter and a clock that only `step` moves."""
 
     def __init__(self, **fields: Any) -> None:
@@ -117,7 +117,7 @@ class ReceivedCopy:
     packet: SentPacket
 
 
-class LoneReceiver(GoldenBench):
+class LoneReceiver(GoldenDevice):
     """A Receiver and a clock that only `step` moves."""
 
     def __init__(self, step_ms: int = 32, **fields: Any) -> None:

@@ -53,7 +53,7 @@ def impatient(tmp_path_factory: pytest.TempPathFactory) -> Built:
     return Built(tmp_path_factory.mktemp("plugin"), answer_ms=2_000)
 
 
-class Bench:
+class PluginBench:
     """A mock of the robot, a gateway, and the plug-in's host. speed: of the wheels in mm/s."""
 
     def __init__(
@@ -107,10 +107,10 @@ def bench(
     tmp_path_factory: pytest.TempPathFactory,
     firmware_mock: Any,
     built: Built,
-) -> Iterator[Bench]:
+) -> Iterator[PluginBench]:
     """A bench; a test may give it settings by an indirect parameter."""
     robot = firmware_mock("create2", width=20, depth=20)
-    bench = Bench(tmp_path_factory.mktemp("p"), robot, built, **getattr(request, "param", {}))
+    bench = PluginBench(tmp_path_factory.mktemp("p"), robot, built, **getattr(request, "param", {}))
     try:
         with bench.host:
             yield bench
@@ -118,7 +118,7 @@ def bench(
         bench.gateway.stop()
 
 
-def test_motors_move_and_the_values_have_webots_units(bench: Bench) -> None:
+def test_motors_move_and_the_values_have_webots_units(bench: PluginBench) -> None:
     host = bench.host
     host.emit(f"target {host.tags[LEFT]} 1.5")  # position control
     assert host.start()
@@ -157,7 +157,7 @@ def test_motors_move_and_the_values_have_webots_units(bench: Bench) -> None:
     assert text.count("camera_set_fov") == text.count("display_draw_line") == 1
 
 
-def test_a_second_controller_and_an_unknown_robot_are_refused(bench: Bench) -> None:
+def test_a_second_controller_and_an_unknown_robot_are_refused(bench: PluginBench) -> None:
     bench.drive()
     folder = bench.folder / "second"
     folder.mkdir()
@@ -170,7 +170,7 @@ def test_a_second_controller_and_an_unknown_robot_are_refused(bench: Bench) -> N
     assert not bench.host.has_failed and bench.speed == (93, 0)
 
 
-def test_back_to_simulation_stops_it_and_it_starts_again(bench: Bench) -> None:
+def test_back_to_simulation_stops_it_and_it_starts_again(bench: PluginBench) -> None:
     for _ in range(3):
         bench.drive()
         bench.host.ask("stop")
@@ -185,7 +185,7 @@ def test_back_to_simulation_stops_it_and_it_starts_again(bench: Bench) -> None:
 
 
 def test_a_paused_simulation_stops_the_robot_until_the_controller_commands_it(
-    bench: Bench,
+    bench: PluginBench,
 ) -> None:
     host = bench.host
     bench.drive()
@@ -201,7 +201,7 @@ def test_a_paused_simulation_stops_the_robot_until_the_controller_commands_it(
 
 
 @pytest.mark.parametrize("bench", [{"latch": True}], indirect=True)
-def test_the_controller_learns_that_the_robot_is_not_armed(bench: Bench) -> None:
+def test_the_controller_learns_that_the_robot_is_not_armed(bench: PluginBench) -> None:
     bench.drive()
     assert "is not armed" not in bench.host.text()
     bench.host.ask("stop")
@@ -217,7 +217,7 @@ def test_the_controller_learns_that_the_robot_is_not_armed(bench: Bench) -> None
 
 
 @pytest.mark.parametrize("bench", [{"timeout_s": 2.0}], indirect=True)
-def test_a_controller_that_freezes_or_dies_stops_the_robot(bench: Bench) -> None:
+def test_a_controller_that_freezes_or_dies_stops_the_robot(bench: PluginBench) -> None:
     bench.drive()
     bench.host.send(signal.SIGSTOP)
     bench.wait_for_stop("motors stopped: the controller sends no messages")
@@ -230,7 +230,7 @@ def test_a_controller_that_freezes_or_dies_stops_the_robot(bench: Bench) -> None
     bench.wait_for_stop("motors stopped: the controller disconnected")
 
 
-def test_a_gateway_that_dies_fails_the_controller_and_may_come_back(bench: Bench) -> None:
+def test_a_gateway_that_dies_fails_the_controller_and_may_come_back(bench: PluginBench) -> None:
     bench.drive()
     bench.gateway.stop(signal.SIGKILL)
     bench.host.step()
@@ -246,7 +246,7 @@ def test_a_gateway_that_freezes_or_whose_robot_is_down_fails_the_controller(
     """The whole process is stopped: none of its threads runs. Where the robot is down, a start
     leaves no connection: the controller may come again at once, and so may another."""
     robot = firmware_mock("create2", width=20, depth=20)
-    bench = Bench(tmp_path_factory.mktemp("p"), robot, impatient, late_s=1.0)
+    bench = PluginBench(tmp_path_factory.mktemp("p"), robot, impatient, late_s=1.0)
     try:
         with bench.host:
             bench.drive()

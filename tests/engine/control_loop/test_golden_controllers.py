@@ -29,7 +29,7 @@ from tests.devices.test_golden import (
     RECEIVER,
     RECEIVER_CASES,
     SILENT,
-    GoldenBench,
+    GoldenDevice,
     note,
 )
 from tests.engine.control_loop.test_webots_controllers import HELLO, Running
@@ -118,8 +118,8 @@ class Wire:
         self.running.__exit__(None, None, None)
 
 
-class ControllerBench(GoldenBench):
-    """What both kinds of controllers have."""
+class ProgrammedDevice(GoldenDevice):
+    """A device of a controller, of either kind."""
 
     one_range = True
 
@@ -156,7 +156,7 @@ class ControllerBench(GoldenBench):
         self.wire.close()
 
 
-class ApiProgram(ControllerBench):
+class ApiProgram(ProgrammedDevice):
     """A program with hilgw.api."""
 
     def __init__(self, wire: Wire, step_ms: int) -> None:
@@ -238,7 +238,7 @@ class ApiProgram(ControllerBench):
         super().close()
 
 
-class LibraryProgram(ControllerBench):
+class LibraryProgram(ProgrammedDevice):
     """The mock of libController: it has no error lines."""
 
     skips = frozenset({"notes", "period"})
@@ -301,7 +301,7 @@ class LibraryProgram(ControllerBench):
         return self._period
 
 
-PROGRAMS: dict[str, type[ControllerBench]] = {
+PROGRAMS: dict[str, type[ProgrammedDevice]] = {
     "api": ApiProgram,
     "library": LibraryProgram,
 }
@@ -309,19 +309,19 @@ PROGRAMS: dict[str, type[ControllerBench]] = {
 
 @pytest.fixture
 def play(tmp_path: Path) -> Iterator[Callable[..., None]]:
-    benches: list[ControllerBench] = []
+    played: list[ProgrammedDevice] = []
 
     def play(kind: str, case: Case, node: str, other: str) -> None:
         fields, script = case
         step_ms = 16 if ("step", 16) in [line[:2] for line in script] else 32
         wire = Wire(tmp_path, step_ms, {"node": node, **fields}, {"node": other, "channel": -1})
-        bench = PROGRAMS[kind](wire, step_ms)
-        benches.append(bench)
-        bench.play(script)
+        device = PROGRAMS[kind](wire, step_ms)
+        played.append(device)
+        device.play(script)
 
     yield play
-    for bench in benches:
-        bench.close()
+    for device in played:
+        device.close()
 
 
 # What libController does, and hilgw.api differently on purpose.

@@ -7,7 +7,7 @@ from hypothesis import example, given, strategies as st
 
 from hilgw.medium.pose import Pose
 from tests.cases import cases
-from tests.devices.test_golden import EMITTER_CASES, RECEIVER_CASES, GoldenBench, note
+from tests.devices.test_golden import EMITTER_CASES, RECEIVER_CASES, GoldenDevice, note
 from tests.engine.robot.stepped_gateway import MS, Script, SteppedGateway
 from tests.engine.robot.webots_model import (
     ModelEmitter,
@@ -152,7 +152,7 @@ def test_a_stepped_gateway_is_the_model(
 # --- golden cases ---------------------------------------------------------------------------------
 
 
-class SteppedDevice(GoldenBench):
+class SteppedDevice(GoldenDevice):
     """Robot `a` has the Emitter, robot `b` the Receiver; the clock moves from step end to step end,
     where the controllers act."""
 
