@@ -9,17 +9,15 @@ from typing import Any
 from hilgw.adapters import base
 from hilgw.control import events as control
 from hilgw.plugins import new_air
-from hilgw.units import NS_PER_MS, NS_PER_S, earliest
-
-STEPS = 10_000
-"""Deadlines at one instant: more are a deadline that does not advance."""
+from hilgw.testing.sim.event_loop import Clock
+from hilgw.units import NS_PER_MS, NS_PER_S, earliest, s_to_ns
 
 
 class Side:
     """A session and its mock on a line; or one of them alone, whose other end is the test.
 
-    events: all of the session but Write, in order. written: its bytes. cut: the line is dead; what
-    both ends write is lost.
+    events: all of the session but Write, in order. written: its bytes; writes: each Write with its
+    time. cut: the line is dead; what both ends write is lost.
     """
 
     def __init__(self, world: "CoSimulation", session: Any = None, mock: Any = None) -> None:
@@ -28,7 +26,12 @@ class Side:
         self.mock = mock
         self.events: list[Any] = []
         self.written = bytearray()
+        self.writes: list[tuple[int, bytes]] = []
         self.cut = False
+
+    @property
+    def now(self) -> int:
+        return self.world.now
 
     def handle(self, events: list[Any] | None) -> list[Any]:
         """Do what the session wants, and return the events but Write.
@@ -43,18 +46,19 @@ class Side:
             others.append(event)
             self.events.append(event)
             if isinstance(event, base.SetLine):
-                self.mock.set_modem_line(event.name, event.on, self.world.now)
+                self.mock.set_modem_line(event.name, event.on, self.now)
         return others
 
     def put(self, data: bytes) -> None:
         """Put bytes on the line to the mock."""
         self.written += data
-        if not self.cut:
-            self.mock.receive(data, self.world.now)
+        self.writes.append((self.now, data))
+        if self.mock is not None and not self.cut:
+            self.mock.receive(data, self.now)
 
     def step(self) -> None:
         """Do what is due now."""
-        now = self.world.now
+        now = self.now
         if self.mock is not None:
             self.mock.advance(now)
             self.collect()
@@ -65,13 +69,13 @@ class Side:
 
     def collect(self) -> None:
         """Take what the mock has written so far from it."""
-        while data := self.mock.take(self.world.now):
+        while data := self.mock.take(self.now):
             if not self.cut:
                 self.collected(data)
 
     def collected(self, data: bytes) -> None:
         """Give the session bytes of the mock; overridden where the test does."""
-        self.handle(self.session.receive(data, self.world.now))
+        self.handle(self.session.receive(data, self.now))
 
     def next_deadline(self) -> int | None:
         """Return when something happens by itself."""
@@ -87,12 +91,16 @@ class Side:
 
 
 class CoSimulation:
-    """Sides in one air, on one clock."""
+    """Sides in one air, and what else the clock calls: lines, and stations of a gateway."""
 
     def __init__(self, air: Any = None, now: int = NS_PER_S) -> None:
         self.air = air or new_air()
-        self.now = now
+        self.clock = Clock(now)
         self.sides: list[Side] = []
+
+    @property
+    def now(self) -> int:
+        return self.clock.time
 
     def start(self, side: Side) -> Side:
         """Power the mock up and open the session."""
@@ -108,19 +116,26 @@ class CoSimulation:
 
         What is due happens at its time.
         """
-        end, steps = self.now + round(seconds * NS_PER_S), 0
+        end = self.now + s_to_ns(seconds)
         while not until():
-            due = earliest(self.air.next_deadline(), *(side.next_deadline() for side in self.sides))
-            if due is None or due > end:
-                self.now = end
-                return False
-            steps = 0 if due > self.now else steps + 1
-            assert steps < STEPS, f"{STEPS} deadlines at {self.now} ns"
-            self.now = max(self.now, due)
-            self.air.advance(self.now)
-            for side in self.sides:
-                side.step()
+            if not self.step(end):
+                self._wake()
+                return bool(until())
         return True
+
+    def step(self, end: int) -> bool:
+        """Advance the time to the first deadline, or to `end`; return whether there was one."""
+        due = earliest(self.air.next_deadline(), *(side.next_deadline() for side in self.sides))
+        wake = None if due is None else self.clock.call_at(max(due, self.now), self._wake)
+        is_due = self.clock.step(end)
+        if wake is not None:
+            wake.cancel()
+        return is_due
+
+    def _wake(self) -> None:
+        self.air.advance(self.now)
+        for side in self.sides:
+            side.step()
 
 
 class BodyLine(Side):
@@ -133,10 +148,6 @@ class BodyLine(Side):
         self.on_line = on_line
         if on_line:
             mock.reset(self.now)
-
-    @property
-    def now(self) -> int:
-        return self.world.now
 
     def connect(self) -> None:
         """Open the connection; no time passes."""
@@ -151,10 +162,7 @@ class BodyLine(Side):
 
     def run(self, milliseconds: float, until: Callable[[], object] = lambda: False) -> bool:
         """Run both at their deadlines, for this long or until this holds; return if it holds."""
-        if self.world.run(milliseconds * NS_PER_MS / NS_PER_S, until):
-            return True
-        self.step()
-        return bool(until())
+        return self.world.run(milliseconds * NS_PER_MS / NS_PER_S, until)
 
     @property
     def is_connected(self) -> bool:

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from hilgw.adapters.base import Dropped, Event
+from hilgw.adapters.base import Dropped, Event, Write
+from hilgw.testing.co_simulation import CoSimulation, Side
 
 SECOND = 1_000_000_000
 
@@ -17,36 +18,30 @@ def dropped(events: list[Event]) -> list[str]:
     return [event.reason for event in of(Dropped, events)]
 
 
-class SessionBench:
-    """A session, its events, and time that goes from deadline to deadline, only on request."""
+class SessionBench(Side):
+    """A session in time that only passes on request. events: all, also what it writes."""
 
     def __init__(self, session: Any, now: int = 0) -> None:
-        self.session = session
-        self.now = now
-        self.events: list[Event] = []
+        super().__init__(CoSimulation(now=now), session)
+        self.world.sides.append(self)
 
-    def take(self, events: list[Event]) -> list[Event]:
+    def handle(self, events: list[Event] | None) -> list[Event]:
         """Do what the session wants; return all events that come of it."""
-        self.events += events
-        return events
+        before = len(self.events)
+        self.events += events or ()
+        for write in of(Write, events or []):
+            self.put(write.data)
+        return self.events[before:]
 
     def open(self) -> list[Event]:
-        return self.take(self.session.open(self.now))
+        return self.handle(self.session.open(self.now))
 
     def take_in(self, data: bytes) -> list[Event]:
         """Let the session receive this."""
-        return self.take(self.session.receive(data, self.now))
+        return self.handle(self.session.receive(data, self.now))
 
     def pass_time(self, seconds: float) -> list[Event]:
-        """Expire every deadline up to then, at its time."""
-        end = self.now + round(seconds * SECOND)
-        seen: list[Event] = []
-        while (due := self.session.next_deadline()) is not None and due <= end:
-            self.now = max(self.now, due)
-            seen += self.take(self.session.expire(self.now))
-        self.now = end
-        return seen
-
-    def of(self, kind: type[Any]) -> list[Any]:
-        """Return the events of this kind."""
-        return of(kind, self.events)
+        """Return the events of this time."""
+        before = len(self.events)
+        self.world.run(seconds)
+        return self.events[before:]

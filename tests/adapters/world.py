@@ -10,19 +10,11 @@ from hilgw.testing.co_simulation import CoSimulation
 
 
 class Side(co_simulation.Side):
-    """writes: of the session, each by itself."""
-
-    def __init__(self, world: CoSimulation, session: Any = None, mock: Any = None) -> None:
-        self.writes: list[bytes] = []
-        super().__init__(world, session, mock)
-
-    def put(self, data: bytes) -> None:
-        self.writes.append(data)
-        super().put(data)
+    """What a station does: packets for the session."""
 
     def transmit(self, packet: Packet) -> Any:
         """What the session makes of a packet; the bytes of a transmission go to the mock."""
-        sent = self.session.send(packet, self.world.now)
+        sent = self.session.send(packet, self.now)
         if isinstance(sent, Transmission):
             self.put(sent.data)
         return sent
@@ -34,13 +26,18 @@ class Side(co_simulation.Side):
 class World(CoSimulation):
     """Sides of one adapter. common: its station settings, unless `add` has others."""
 
-    def __init__(self, adapter: Any, **common: Any) -> None:
-        super().__init__()
+    side: type[Side] = Side
+
+    def __init__(self, adapter: Any, air: Any = None, **common: Any) -> None:
+        super().__init__(air)
         self.adapter = adapter
         self.common = {"port": "/dev/null", "channel": 12} | common
 
-    def add(self, mock: dict[str, Any] | None = None, **settings: Any) -> Side:
+    def add(self, mock: dict[str, Any] | None = None, **settings: Any) -> Any:
         """Start another side. mock: parameters in place of those that the adapter names."""
+        return self.start(self.make(mock, **settings))
+
+    def make(self, mock: dict[str, Any] | None = None, **settings: Any) -> Side:
         of_station = settings.keys() & {"baudRate", "channel", "parity"}
         common = StationSettings(**self.common | {each: settings.pop(each) for each in of_station})
         chosen = self.adapter.Settings(**settings)
@@ -49,6 +46,4 @@ class World(CoSimulation):
         made = load_mock(spec.name).create(
             f"m{len(self.sides)}", self.air, parameters, position=(0.0, 0.0, 0.0)
         )
-        side = Side(self, self.adapter.session(chosen, common), made)
-        self.start(side)
-        return side
+        return self.side(self, self.adapter.session(chosen, common), made)

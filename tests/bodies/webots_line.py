@@ -31,7 +31,7 @@ class WebotsLine(BodyBench):
         given = {"robots": "gateway", "devices": DEVICES, **simulator}
         mock = webots_simulator.create("webots", Air(), given)
         super().__init__(session or body(), mock, on_line=False)
-        self.world.now = 0  # as the mock's world, which would catch up
+        self.world.clock.time = 0  # as the mock's world, which would catch up
 
     def steps(self, count: int = 1) -> None:
         self.run(32 * count)

@@ -178,9 +178,9 @@ class MappingRules(CodecRules, PayloadRules):
         expected = f"5 packets of {size} B in {near.common.bufferSize} B"
         require(fit == 5, rule, f"{fit} packets queued", expected)
         near.open()
-        simulation.run_until(
-            lambda: near.station.queued == 0 and len(far.received) - seen >= 5,
+        simulation.run(
             self.ready_s + 5 * self.arrival_s,
+            lambda: near.station.queued == 0 and len(far.received) - seen >= 5,
         )
         got = [packet.data for packet in far.received[seen:]]
         require(got == packets[:5], rule, f"received {shown(got)}", shown(packets[:5]))

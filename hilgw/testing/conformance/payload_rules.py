@@ -71,9 +71,7 @@ class PayloadRules(Subject):
             for data in packets:
                 sender.send(data)
             limit = (self.arrival_s + max(map(len, packets)) * BYTE_S) * len(packets)
-            simulation.run_until(
-                partial(_all_arrived, sender, receiver, since + len(packets)), limit
-            )
+            simulation.run(limit, partial(_all_arrived, sender, receiver, since + len(packets)))
             simulation.run(self.pause_s + 1)
             got = [packet.data for packet in receiver.received[since:]]
             if got != packets:

@@ -17,6 +17,7 @@ from hilgw.medium.ledger import Ledger
 from hilgw.medium.packet import Copy, Packet
 from hilgw.medium.pose import Mount
 from hilgw.plugins import new_air
+from hilgw.testing.co_simulation import CoSimulation
 from hilgw.testing.conformance.broken_rule import BrokenRule, broken, location_of, require, shown
 from hilgw.testing.conformance.subject import Subject
 from hilgw.testing.conformance.watched_session import DEADLINES, UNFINISHED, WatchedSession
@@ -187,7 +188,7 @@ class SimulatedStation(StationUnderTest, PortListener):
             self._scheduler.call_at(self._scheduler.now() + REOPEN_NS, self.open)
 
 
-class Simulation:
+class Simulation(CoSimulation):
     """Simulation of one or two stations of a subject.
 
     near: the station under test. far: the other station, or `near` itself where the mock echoes all
@@ -195,7 +196,7 @@ class Simulation:
     """
 
     def __init__(self, subject: Subject, *, pair: bool = False, **fields: Any) -> None:
-        self.clock = Clock()
+        super().__init__()
         self.subject = subject
         self.host = MockHost(self.clock, new_air(seed=1))
         self.stations: list[SimulatedStation] = []
@@ -222,7 +223,7 @@ class Simulation:
     def await_ready(self) -> None:
         """Run until all stations are up."""
         limit = self.subject.ready_s
-        self.run_until(lambda: all(each.station.ready for each in self.stations), limit)
+        self.run(limit, lambda: all(each.station.ready for each in self.stations))
         for station in self.stations:
             require(
                 station.station.ready,
@@ -232,20 +233,12 @@ class Simulation:
                 "Ready, with the mock on the port",
             )
 
-    def run(self, seconds: float) -> None:
-        """Advance the time."""
-        self.run_until(lambda: False, seconds)
-
-    def run_until(self, holds: Callable[[], object], seconds: float) -> bool:
-        """Advance the time until the condition is true; return whether it is."""
-        end = self.clock.time + round(seconds * SECOND_NS)
-        while not holds():
-            if not guarded(lambda: self.clock.step(end)):
-                return bool(holds())
-            for station in self.stations:
-                if station.session.verdict is not None:
-                    raise station.session.verdict
-        return True
+    def step(self, end: int) -> bool:
+        is_due = guarded(lambda: super(Simulation, self).step(end))
+        for station in self.stations:
+            if station.session.verdict is not None:
+                raise station.session.verdict
+        return is_due
 
     def pass_on(
         self, data: bytes, channel: int | None = None, *, back: bool = False
@@ -254,14 +247,14 @@ class Simulation:
         sender, receiver = (self.far, self.near) if back else (self.near, self.far)
         before, refused = len(receiver.received), len(sender.refusals)
         guarded(lambda: sender.send(data, channel))
-        self.run_until(
+        self.run(
+            self.subject.arrival_s,
             lambda: (
                 len(sender.refusals) > refused
                 or (sender.station.queued == 0 and len(receiver.received) > before)
             ),
-            self.subject.arrival_s,
         )
-        self.run_until(lambda: sender.station.queued == 0, self.subject.arrival_s)
+        self.run(self.subject.arrival_s, lambda: sender.station.queued == 0)
         return receiver.received[before:]
 
 

@@ -56,13 +56,13 @@ class TroubleRules(CodecRules, PayloadRules):
 
         near.port.cut = cut
         self._traffic(simulation)
-        simulation.run_until(lambda: resets, self.arrival_s)
+        simulation.run(self.arrival_s, lambda: resets)
 
     def _reset_while_it_receives(self, simulation: Simulation) -> None:
         near = simulation.near
         written = len(near.port.written)
         self._traffic(simulation)
-        simulation.run_until(lambda: len(near.port.written) > written, self.arrival_s)
+        simulation.run(self.arrival_s, lambda: len(near.port.written) > written)
         near.port.clear()  # only some bytes of the frame on the line have arrived
         some = bytes(near.port.written[written : written + 3])
         guarded(lambda: near.mock.receive(some, simulation.clock.time))
@@ -94,9 +94,9 @@ class TroubleRules(CodecRules, PayloadRules):
         trouble(simulation)
         simulation.near.port.cut = None
         where = trouble.__name__.strip("_").replace("_", " ")
-        at_rest = simulation.run_until(
-            lambda: simulation.near.station.ready and simulation.near.station.queued == 0,
+        at_rest = simulation.run(
             max(self.ready_s, self.arrival_s) * 2,
+            lambda: simulation.near.station.ready and simulation.near.station.queued == 0,
         )
         require(
             at_rest,

@@ -51,7 +51,14 @@ def test_what_the_file_does_not_ask_for_is_not_written() -> None:
     bench = after(5, {"C": 12, "FU": 1, "P": 3})
     (ready,) = bench.of(base.Ready)
     assert "FU1, 9600 baud, +5 dBm" in ready.identity
-    assert bench.writes == [b"AT", b"AT+V", b"AT+RB", b"AT+RC", b"AT+RF", b"AT+RP"]
+    assert [text for _, text in bench.writes] == [
+        b"AT",
+        b"AT+V",
+        b"AT+RB",
+        b"AT+RC",
+        b"AT+RF",
+        b"AT+RP",
+    ]
 
 
 @pytest.mark.parametrize("spelling", ["plain", "2.3B", "module", "long"])
@@ -59,7 +66,7 @@ def test_what_differs_is_set_and_read_back(spelling: str) -> None:
     bench = after(5, {"spelling": spelling}, mode="FU1", power_dbm=8)
     (ready,) = bench.of(base.Ready)
     assert "channel 012 (437.8 MHz), FU1, 9600 baud, +8 dBm" in ready.identity
-    written = [text for text in bench.writes if text[3:4] in (b"C", b"P", b"F")]
+    written = [text for _, text in bench.writes if text[3:4] in (b"C", b"P", b"F")]
     assert written == [b"AT+C012", b"AT+P4"]
     assert [event.on for event in bench.of(base.SetLine)] == [False, True, False]
     assert (bench.mock.settings.channel, bench.mock.settings.power) == (12, 4)
@@ -86,7 +93,7 @@ def test_held_by_hand_it_only_verifies() -> None:
     bench = after(3, {"set": "low", "C": 12}, set_line="held")
     assert not bench.of(base.Ready)
     assert "release SET" in bench.of(base.Notice)[-1].text
-    assert not [text for text in bench.writes if text[3:4] not in (b"", b"R", b"V")]
+    assert not [text for _, text in bench.writes if text[3:4] not in (b"", b"R", b"V")]
     bench.mock.set("set", "high")
     bench.mock.reset(bench.world.now)
     bench.world.run(4)

@@ -282,7 +282,7 @@ def test_24h_never_goes_to_a_toy_that_has_not_reported_s01() -> None:
     bench = ToySession().up()
     bench.send(b"\4\10")
     bench.wait(60_000)
-    bench.take(bench.session.open(bench.now))
+    bench.handle(bench.session.open(bench.now))
     bench.wait(60_000)
     assert len(writes(bench.events)) > 8
     assert not any(b"\x24" in data for data in writes(bench.events))

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from firmware_mocks import ir_toy
 from firmware_mocks.air import Air
 from firmware_mocks.ir_toy.toy import Mode
 from hilgw.adapters import base
@@ -15,7 +14,6 @@ from hilgw.adapters.ir_toy import ADAPTER
 from hilgw.adapters.ir_toy.settings import ByAddress, Target
 from hilgw.medium.packet import Packet
 from hilgw.protocols.ir import CODECS
-from hilgw.testing.co_simulation import CoSimulation
 from hilgw.units import earliest
 from tests.adapters import world
 
@@ -26,11 +24,8 @@ SECOND = 1_000 * MS
 class Side(world.Side):
     """One session on one toy. delay_ns: of the line to the toy."""
 
-    def __init__(self, world: World, mock: dict[str, Any], **settings: Any) -> None:
-        channel = settings.pop("channel", 4)
-        common = base.StationSettings(port="/dev/null", baudRate=115200, channel=channel)
-        toy = ir_toy.create(f"toy{len(world.sides)}", world.air, mock)
-        super().__init__(world, ADAPTER.session(ADAPTER.Settings(**settings), common), toy)
+    def __init__(self, *parts: Any) -> None:
+        super().__init__(*parts)
         self.waiting: list[Packet] = []
         self.delay_ns = 0
         self._delayed: list[tuple[int, bytes]] = []
@@ -46,10 +41,10 @@ class Side(world.Side):
         if not self.delay_ns:
             super().put(data)
         else:
-            self._delayed.append((self.world.now + self.delay_ns, data))
+            self._delayed.append((self.now + self.delay_ns, data))
 
     def step(self) -> None:
-        while self._delayed and self._delayed[0][0] <= self.world.now:
+        while self._delayed and self._delayed[0][0] <= self.now:
             super().put(self._delayed.pop(0)[1])
         super().step()
 
@@ -84,13 +79,17 @@ class Side(world.Side):
         return counts
 
 
-class World(CoSimulation):
-    def __init__(self) -> None:
-        super().__init__(Air(seed=7))
+class World(world.World):
+    side = Side
 
-    def add(self, mock: dict[str, Any] | None = None, **settings: Any) -> Side:
-        side = Side(self, mock or {}, **settings)
-        self.start(side)
+    def __init__(self) -> None:
+        super().__init__(ADAPTER, Air(seed=7), baudRate=115200, channel=4)
+
+    def make(self, mock: dict[str, Any] | None = None, **settings: Any) -> Any:
+        return super().make({"ahead": 1} | (mock or {}), **settings)  # as hardware
+
+    def add(self, mock: dict[str, Any] | None = None, **settings: Any) -> Any:
+        side = super().add(mock, **settings)
         self.run(0.1)
         return side
 
@@ -154,7 +153,7 @@ def test_a_channel_is_an_address() -> None:
     one.send(b"a", 1)
     one.send(b"b", 2)
     world.run(0.3)
-    carriers = [data[1] for data in one.writes if data[:1] == b"\x06"]
+    carriers = [data[1] for _, data in one.writes if data[:1] == b"\x06"]
     assert carriers == [78, round(3_000_000 / 56_000) - 1]
     one.send(b"c", -1)
     world.run(1)
@@ -235,7 +234,7 @@ def test_a_host_too_slow_is_an_underrun() -> None:
 @pytest.mark.parametrize("tail", [b"", b"\x03", b"\x26\x03\x00\x20\x00", b"\x30\x01"])
 def test_a_toy_in_any_mode_is_brought_back(state: bytes, tail: bytes) -> None:
     world = World()
-    side = Side(world, {})
+    side = world.make()
     world.sides.append(side)
     for byte in (*state, *(tail if state == b"s" else b"")):
         side.mock.receive(bytes((byte,)), world.now)

@@ -46,7 +46,7 @@ def test_no_packet_is_lost_because_another_one_came_in_damaged() -> None:
     packets = [b"packet %d" % number for number in range(16)]
     for data in packets:
         near.send(data)
-    assert simulation.run_until(lambda: len(far.received) == len(packets), 30.0)
+    assert simulation.run(30.0, lambda: len(far.received) == len(packets))
     simulation.run(0.1)
     assert [each.data for each in far.received] == packets
     count = near.station.statistics.count

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hilgw.adapters.base import Event, Failed, StationSettings, Write
+from hilgw.adapters.base import Event, Failed, StationSettings
 from hilgw.adapters.xbee import ADAPTER
 from hilgw.medium.packet import Packet
 from tests.adapters.session_bench import SessionBench
@@ -122,23 +122,12 @@ class ModuleSession(SessionBench):
         self.common = StationSettings(**{"port": "/dev/null", "channel": channel} | (line or {}))
         self.module = fake or FakeModule(settings.get("api_mode", 1))
         super().__init__(ADAPTER.session(self.settings, self.common))
-        self.written: list[tuple[int, bytes]] = []
 
-    def take(self, events: list[Event]) -> list[Event]:
-        """Do what the session wants, let the module answer, until nothing more happens."""
-        seen = list(events)
-        queue = list(events)
-        while queue:
-            event = queue.pop(0)
-            if isinstance(event, Write):
-                self.written.append((self.now, event.data))
-                answer = self.module.answer(event.data)
-                if answer:
-                    more = self.session.receive(answer, self.now)
-                    seen += more
-                    queue += more
-        self.events += seen
-        return seen
+    def put(self, data: bytes) -> None:
+        """Let the module answer at once."""
+        super().put(data)
+        if answer := self.module.answer(data):
+            self.take_in(answer)
 
     def opened(self) -> ModuleSession:
         """Open the session; return this one."""
@@ -153,7 +142,7 @@ class ModuleSession(SessionBench):
     def ready(self) -> ModuleSession:
         self.open()
         self.events.clear()
-        self.written.clear()
+        self.writes.clear()
         return self
 
     def frames(self, *data: str) -> list[Event]:

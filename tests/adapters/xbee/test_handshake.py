@@ -105,10 +105,10 @@ def test_a_module_outside_api_mode_is_recognised_and_the_fix_named(mode: int, wo
     for part in ("9600 baud", "+++", "ATAP2", "ATWR", "ATCN", "XCTU"):
         assert part in error.fix
     assert bench.module.texts[-3:] == [b"+++", b"ATAP\r", b"ATCN\r"]
-    times = {wire: at for at, wire in bench.written}
-    last_frame = max(at for at, wire in bench.written if wire[:1] == b"\x7e")
+    times = {wire: at for at, wire in bench.writes}
+    last_frame = max(at for at, wire in bench.writes if wire[:1] == b"\x7e")
     assert times[b"+++"] - last_frame > SECOND  # the guard time before
-    assert all(b"WR" not in wire for _, wire in bench.written)
+    assert all(b"WR" not in wire for _, wire in bench.writes)
 
 
 class Mute(FakeModule):
@@ -175,7 +175,7 @@ def test_a_module_that_keeps_restarting_is_given_up() -> None:
         bench.frames(RESET)
     error = bench.failure()
     assert isinstance(error, PeerError) and "power supply" in error.fix
-    assert len(bench.written) < 10
+    assert len(bench.writes) < 10
 
 
 def test_answers_that_were_not_asked_for_change_nothing() -> None:
@@ -228,8 +228,8 @@ def test_nothing_is_written_in_the_guard_time_behind_plus_plus_plus() -> None:
     module = FakeModule(0).silenced()
     bench = ModuleSession(module).opened()
     bench.pass_time(30)
-    plus = next(at for at, wire in bench.written if wire == b"+++")
-    assert [wire for at, wire in bench.written if at >= plus] == [b"+++"]
+    plus = next(at for at, wire in bench.writes if wire == b"+++")
+    assert [wire for at, wire in bench.writes if at >= plus] == [b"+++"]
     assert bench.now - plus > SECOND
 
 

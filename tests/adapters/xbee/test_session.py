@@ -75,7 +75,7 @@ def test_frames_ahead_fit_the_modules_uart_buffer_and_its_room_comes_back(end: s
     elif end == "reset":
         bench.frames("8A00")
     else:
-        bench.take(bench.session.close())
+        bench.handle(bench.session.close())
         bench.open()
     assert len(fill()) == len(first) > 1
     alone = ready(window=16).send(bytes(100))
