@@ -8,7 +8,7 @@ import pytest
 from hilgw.cli.main import main
 from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.control_loop.peer_link import PeerLink
-from tests.bodies.test_webots_motors import Bench
+from tests.bodies.webots_line import WebotsLine
 from tests.engine.control_loop.on_mocks import OnMock
 
 
@@ -55,7 +55,7 @@ def test_a_disarm_waits_until_the_stop_has_left(kind: str) -> None:
 def test_a_simulation_that_stands_still_is_named_after_300_ms() -> None:
     robot = OnMock("webots").start()
     robot.drive()
-    robot.is_cut = True  # Webots is paused: it answers nothing
+    robot.cut = True  # Webots is paused: it answers nothing
     robot.run(100)
     loops = loops_of(robot)
     loops.disarm("cab")
@@ -68,7 +68,7 @@ def test_a_simulation_that_stands_still_is_named_after_300_ms() -> None:
 
 
 def test_a_simulation_that_stands_still_does_not_hold_the_end_of_the_run() -> None:
-    bench = Bench().start()
+    bench = WebotsLine().start()
     session = bench.session
     session.stop("gateway_ended", 0)
     session.leave(0)

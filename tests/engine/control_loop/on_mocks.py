@@ -12,9 +12,10 @@ from hilgw.control.events import Event, StepRequest
 from hilgw.devices.kinds import LINEAR_MOTOR, MOTOR, Device
 from hilgw.framing import create
 from hilgw.testing import BodyConformance
+from hilgw.testing.co_simulation import CoSimulation, Side
 from hilgw.testing.conformance.bodies import pattern
 from tests.bodies import test_every_body
-from tests.engine.control_loop.fakes import MS, TYPES, FakeLoop
+from tests.engine.control_loop.fakes import TYPES, FakeLoop
 from tests.engine.control_loop.scripted import ScriptedController
 
 
@@ -35,7 +36,7 @@ def declared(kind: str) -> BodyConformance:
     return subjects[kind]()
 
 
-class OnMock:
+class OnMock(Side):
     """The robot is up, and a controller is there. written: what the body's session wrote. With
     step_ms, the controller is one that the test scripts, and that asks for steps."""
 
@@ -52,11 +53,11 @@ class OnMock:
         rate = self.settings.baudRate if self.on_line else 0
         if safety.get("step_ms"):
             safety["pilot"] = ScriptedController("controller", [])
-        self.loop = FakeLoop(session=session, baud_rate=rate, **safety)
+        world = CoSimulation()
+        self.loop = FakeLoop(session=session, baud_rate=rate, clock=world.clock, **safety)
         spec = self.body.mock(self.settings, self.subject.version)
-        self.mock: Any = self.subject.make_mock(spec)
-        self.written = b""
-        self.is_cut = False
+        super().__init__(world, mock=self.subject.make_mock(spec))
+        world.sides.append(self)
 
     # --- connections --------------------------------------------------------------------------
 
@@ -69,11 +70,7 @@ class OnMock:
         return self
 
     def plug(self) -> None:
-        now = self.loop.scheduler.now()
-        if self.on_line:
-            self.mock.reset(now)
-        else:
-            self.mock.connect(now)
+        (self.mock.reset if self.on_line else self.mock.connect)(self.now)
         self.loop.body.attach(self.loop.robot)  # type: ignore[arg-type]
 
     @property
@@ -85,24 +82,22 @@ class OnMock:
         for _ in range(milliseconds + limit_ms):
             if until is not None and until():
                 return
-            self.carry()
-            self.loop.scheduler.run(MS)
-            self.loop.watchdog.check(self.loop.scheduler.now())
+            self.step()
+            self.world.run(0.001)
+            self.loop.watchdog.check(self.now)
             self.loop.settle()
-        self.carry()
+        self.step()
         assert until is None or until(), f"not within {milliseconds + limit_ms} ms"
 
-    def carry(self) -> None:
+    def step(self) -> None:
         """Both ends get what the other wrote."""
-        now, loop = self.loop.scheduler.now(), self.loop
-        fresh = loop.robot.take()
-        self.written += fresh
-        if fresh and not self.is_cut:
-            self.mock.receive(fresh, now)
-        self.mock.advance(now)
-        while data := self.mock.take(now):
-            if not self.is_cut and loop.body.transport is not None:
-                loop.body.data_received(data)
+        if fresh := self.loop.robot.take():
+            self.put(fresh)
+        super().step()
+
+    def collected(self, data: bytes) -> None:
+        if self.loop.body.transport is not None:
+            self.loop.body.data_received(data)
 
     @property
     def moves(self) -> bool:
@@ -143,12 +138,12 @@ class OnMock:
         assert self.loop.safety.moving
         assert not self.loop.loop.report()["refused"]
         assert math.isfinite(self.loop.scheduler.now())
-        self.written = b""
+        self.written.clear()
 
     def ms_to_stop(self, limit_ms: int) -> int:
         """Milliseconds until a stop is on the wire; -1: none was within the limit."""
         for milliseconds in range(limit_ms):
-            self.carry()
+            self.step()
             if self.stop.search(self.written):
                 return milliseconds
             self.run(1)

@@ -65,7 +65,7 @@ class EveryRobotStops(RuleBasedStateMachine):
     def send(self, *messages: bytes) -> None:
         self.loop.controller.data_received(b"".join(messages))
         self.loop.settle()
-        self.robot.carry()
+        self.robot.step()
 
     # --- what happens -------------------------------------------------------------------------
 
@@ -104,7 +104,7 @@ class EveryRobotStops(RuleBasedStateMachine):
 
     @rule()
     def the_line_is_cut_or_whole_again(self) -> None:
-        self.robot.is_cut = not self.robot.is_cut
+        self.robot.cut = not self.robot.cut
 
     @rule(data=st.binary(min_size=1, max_size=40))
     def noise_comes(self, data: bytes) -> None:
@@ -123,7 +123,7 @@ class EveryRobotStops(RuleBasedStateMachine):
             self.loop.robot_leaves()
         self.loop.robot = Wire()
         self.loop.body.attach(self.loop.robot)  # type: ignore[arg-type]
-        self.robot.carry()
+        self.robot.step()
 
     @precondition(lambda self: self.is_connected)
     @rule(how=st.sampled_from(["leaves", "garbage", "late", "fault"]))
@@ -145,7 +145,7 @@ class EveryRobotStops(RuleBasedStateMachine):
 
     @invariant()
     def a_robot_that_is_not_moved_stands_still(self) -> None:
-        if self.robot.is_cut or not self.robot.is_up or self.loop.safety.moving:
+        if self.robot.cut or not self.robot.is_up or self.loop.safety.moving:
             return
         self.robot.run(60)  # a stop is repeated when the line is free
         stands = self.loop.safety.moving or not self.robot.is_up or not self.robot.moves

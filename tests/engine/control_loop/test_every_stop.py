@@ -169,7 +169,7 @@ def test_the_thread_has_the_stop_of_each_kind_while_the_event_loop_hangs(robot: 
     robot.loop.watchdog.check(robot.loop.scheduler.now())
     assert robot.loop.safety.stops == {StopReason.LATE: 1}
     assert robot.loop.controller.transport is None
-    robot.carry()
+    robot.step()
     assert robot.stop.search(robot.written) or robot.loop.observer.stops == []
 
 
@@ -256,14 +256,8 @@ class Behind(OnMock):
         self.loop.robot.name = "socket://10.0.0.1:4001"
         super().plug()
 
-    def carry(self) -> None:
-        take = self.mock.take
-        if self.doubles:
-            self.mock.take = lambda now: take(now).replace(b"\xff", b"\xff\xff")
-        try:
-            super().carry()
-        finally:
-            self.mock.take = take
+    def collected(self, data: bytes) -> None:
+        super().collected(data.replace(b"\xff", b"\xff\xff") if self.doubles else data)
 
 
 @pytest.mark.parametrize("kind", ["create2", "dynamixel"])
@@ -279,7 +273,7 @@ def test_answers_with_each_ff_twice_stop_the_body_and_are_named(
     assert robot.loop.failures == [] and robot.moves
     robot.written, robot.doubles = b"", True
     robot.run(3_000, until=lambda: robot.loop.failures)
-    robot.carry()
+    robot.step()
     assert robot.stop.search(robot.written)
     ((name, error), *_) = robot.loop.failures
     assert name == "cab.body" and isinstance(error, MismatchError)

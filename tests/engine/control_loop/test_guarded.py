@@ -54,7 +54,7 @@ def test_the_guardian_has_the_stop_before_the_first_byte_of_a_motion(
     assert guardian.kept[BODY]
     robot.run(100)
     assert robot.moves
-    robot.is_cut = True  # the gateway is killed
+    robot.cut = True  # the gateway is killed
     robot.mock.receive(2 * guardian.kept[BODY], robot.loop.scheduler.now())
     for _ in range(20):
         robot.loop.scheduler.run(MS)

@@ -28,7 +28,7 @@ def stepped(kind: str, settings: Any = None, **safety: Any) -> OnMock:
 
 def messages(robot: OnMock) -> list[bytes]:
     """What the robot of WC2EC was sent since the last call."""
-    robot.carry()
+    robot.step()
     data, robot.written = robot.written, b""
     found = wire.whole_messages(data, LATEST, extended=True)
     assert found is not None, data.hex(" ")

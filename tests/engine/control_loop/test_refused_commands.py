@@ -168,7 +168,7 @@ def test_position_infinity_without_a_velocity_moves_nothing(driving: Driving) ->
 
 def test_the_answer_of_a_body_that_is_down(driving: Driving) -> None:
     loop = driving.robot.loop
-    driving.robot.is_cut = True
+    driving.robot.cut = True
     driving.robot.run(2_000)
     loop.loop.arm()
     loop.controller_comes()

@@ -50,7 +50,7 @@ def cuts(kind: str) -> range:
 
 def hang_and_stop(robot: OnMock, stop: bytes) -> None:
     """The event loop hangs, and the thread writes the bytes that were prepared before."""
-    robot.is_cut = True
+    robot.cut = True
     robot.run(HANGS_MS)
     robot.mock.receive(2 * stop if robot.on_line else stop, robot.loop.scheduler.now())
     robot.run(AT_ONCE_MS)
@@ -61,7 +61,7 @@ def test_the_emergency_stop_ends_what_was_cut_at_any_byte(kind: str) -> None:
     for cut in cuts(kind):
         robot = driving(kind)
         stop = robot.loop.body.session.emergency()
-        robot.carry()
+        robot.step()
         robot.mock.receive(motion(kind)[:cut], robot.loop.scheduler.now())
         hang_and_stop(robot, stop)
         assert not robot.moves, f"cut after {cut} bytes"
@@ -71,7 +71,7 @@ def test_the_emergency_stop_ends_what_was_cut_at_any_byte(kind: str) -> None:
 def test_the_stop_of_the_loop_ends_what_was_cut_at_any_byte(kind: str) -> None:
     for cut in cuts(kind):
         robot = driving(kind)
-        robot.carry()
+        robot.step()
         now = robot.loop.scheduler.now()
         robot.mock.receive(motion(kind)[:cut], now)
         robot.loop.loop.safety.stop(StopReason.DISARMED, now)

@@ -135,10 +135,10 @@ def test_no_stop_is_added_when_a_robot_connects(kind: str) -> None:
 @pytest.mark.parametrize("cause", [*BY_HAND, *AT_AN_END])
 def test_a_robot_whose_first_stop_is_damaged_stops(kind: str, cause: str) -> None:
     robot = driven(kind)
-    robot.is_cut = True
+    robot.cut = True
     (BY_HAND | AT_AN_END)[cause](robot)
     assert robot.ms_to_stop(LIMIT_MS) >= 0
-    robot.is_cut = False
+    robot.cut = False
     robot.run(1_500, until=robot.loop.loop.has_drained)
     assert not robot.moves
 
@@ -147,7 +147,7 @@ def copies_of(robot: OnMock) -> list[int]:
     """When the stops of the next 200 ms leave, in ms."""
     times, seen = [], 0
     for milliseconds in range(200):
-        robot.carry()
+        robot.step()
         if stops_in(robot) > seen:
             seen = stops_in(robot)
             times.append(milliseconds)
@@ -190,10 +190,10 @@ def test_a_command_ends_the_copies_of_its_motor() -> None:
 
 def test_one_motor_that_a_refusal_stops_gets_its_stop_three_times() -> None:
     robot = driven("create2")
-    robot.is_cut = True
+    robot.cut = True
     send(robot, MotorCommand(robot.motors[0].index, MotorField.TORQUE, 1.0))  # it has velocities
     robot.run(10)
-    robot.is_cut = False
+    robot.cut = False
     robot.run(100)
     assert robot.moves and 0 in robot.mock.drive
 
@@ -279,7 +279,7 @@ def test_a_stop_that_a_reset_of_the_world_has_dropped_is_not_reported_as_sent() 
     """It waited for the next request, which never leaves."""
     robot = OnMock("webots").start()
     robot.drive()
-    robot.is_cut = True
+    robot.cut = True
     robot.loop.loop.safety.stop(StopReason.SILENCE, robot.loop.scheduler.now())
     robot.loop.body.data_received(QUIT)
     for _ in range(100):
