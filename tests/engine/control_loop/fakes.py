@@ -87,7 +87,28 @@ class FakeGuardian:
     def beat(self, now: int) -> None: ...
 
 
-class FakeLoop:
+class LoopInTime:
+    """A control loop whose time the test has."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self.scheduler = clock or Clock()
+        self.watchdog = Watchdog(self.scheduler)
+        self.observer = Recorder()
+        self.context = LoopContext("cab", self.scheduler, self.observer, self.watchdog)
+
+    def stepping(self, step_ms: int) -> Stepping | None:
+        """The steps of a controller that is stepped; 0 ms: of none."""
+        if not step_ms:
+            return None
+        steps = StepClock(self.scheduler.now(), step_ms * MS)
+        grid = StepGrid(Schedule(self.scheduler, steps), steps)
+        return Stepping(grid, synchronization=True)
+
+    def link(self, name: str, session: Any, pacer: LinePacer | None = None) -> PeerLink[Any]:
+        return PeerLink(name, session, self.scheduler, self.watchdog, pacer)
+
+
+class FakeLoop(LoopInTime):
     """`robot` and `pilot` are the connections of the two ends. serial: both are lines. body:
     settings of the body besides its connection. session: of another body, on a line. deadlines:
     the clock of the controller's deadline. advice: how to get a controller.
@@ -112,12 +133,10 @@ class FakeLoop:
         step_ms: int = 0,
         **safety: Any,
     ) -> None:
+        super().__init__(clock)
         self.devices = devices
-        self.scheduler = clock or Clock()
-        self.watchdog = Watchdog(self.scheduler)
         if guardian is not None:
             self.watchdog.guardian = guardian  # type: ignore[assignment]
-        self.observer = Recorder()
         self.failures: list[tuple[str, HilgwError]] = []
         place: dict[str, Any] = {"port": "/dev/x"} if serial else {}
         framing, pilot_framing = create("cobs-crc16"), create("cobs-crc16")
@@ -145,7 +164,7 @@ class FakeLoop:
         self.controller.dropped = pilot_framing.dropped if serial else {}
         self.safety = SafetyState(SafetySettings(**safety), simulated=simulated)
         self.loop = ControlLoop(
-            LoopContext("cab", self.scheduler, self.observer, self.watchdog),
+            self.context,
             LoopBody(
                 self.body,
                 self.safety,
@@ -156,7 +175,7 @@ class FakeLoop:
                 self.controller,
                 deadlines or self.scheduler,
                 advice,
-                stepping=self._stepping(step_ms) if step_ms else None,
+                stepping=self.stepping(step_ms),
             ),
             Radios(None),
         )
@@ -165,14 +184,9 @@ class FakeLoop:
         self.robot = Wire()
         self.pilot = Wire()
 
-    def _stepping(self, step_ms: int) -> Stepping:
-        steps = StepClock(self.scheduler.now(), step_ms * MS)
-        grid = StepGrid(Schedule(self.scheduler, steps), steps)
-        return Stepping(grid, synchronization=True)
-
     def _link(self, name: str, session: Any, baud_rate: int) -> PeerLink[Any]:
         pacer = LinePacer(baud_rate, 10) if baud_rate else None
-        link: PeerLink[Any] = PeerLink(name, session, self.scheduler, self.watchdog, pacer)
+        link = self.link(name, session, pacer)
         link.supervisor = FakeSupervisor(self, name, serial=bool(baud_rate))
         return link
 

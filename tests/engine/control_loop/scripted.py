@@ -13,17 +13,12 @@ from hilgw.control.safety_settings import SafetySettings
 from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import Device, Devices, Refusal
 from hilgw.devices.properties import DeviceFields
-from hilgw.devices.steps import StepClock
-from hilgw.engine.control_loop.context import LoopContext
 from hilgw.engine.control_loop.devices.radios import Radios
 from hilgw.engine.control_loop.loop import ControlLoop
 from hilgw.engine.control_loop.parts import LoopBody, LoopController, RemoteBody, no_body
 from hilgw.engine.control_loop.peer_link import PeerLink
-from hilgw.engine.control_loop.stepping import StepGrid, Stepping
-from hilgw.engine.control_loop.watchdog import Watchdog
-from hilgw.engine.robot.schedule import Schedule
-from hilgw.testing.sim import Clock, FakeTransport, Recorder
-from tests.engine.control_loop.fakes import MS
+from hilgw.testing.sim import FakeTransport
+from tests.engine.control_loop.fakes import MS, LoopInTime
 
 Calls = list[tuple[Any, ...]]
 
@@ -179,7 +174,7 @@ class ScriptedController(ScriptedSession):
         return self.record("quit")
 
 
-class ScriptedLoop:
+class ScriptedLoop(LoopInTime):
     """devices: of the body. remote: those of a second one. configured: those of the configuration,
     by name. step_ms: of a controller that is stepped."""
 
@@ -194,28 +189,20 @@ class ScriptedLoop:
         step_ms: int = 0,
         **safety: Any,
     ) -> None:
+        super().__init__()
         self.calls: Calls = []
-        self.scheduler = Clock()
         self.sessions: dict[PeerLink[Any], ScriptedSession] = {}
-        self.watchdog = Watchdog(self.scheduler)
-        self.observer = Recorder()
         self.controller_session = ScriptedController("controller", self.calls)
         self.controller: PeerLink[Any] = self.link("controller", self.controller_session)
-        context = LoopContext("cab", self.scheduler, self.observer, self.watchdog)
         self.body = self.new_body(devices)
         self.remote = self.new_body(remote or (), "remote")
         state = SafetyState(SafetySettings(**safety), simulated=True)
         remote_state = SafetyState(SafetySettings(**{"latch": False} | safety), simulated=False)
         remote_state.arm()
-        stepping = None
-        if step_ms:
-            steps = StepClock(self.scheduler.now(), step_ms * MS)
-            grid = StepGrid(Schedule(self.scheduler, steps), steps)
-            stepping = Stepping(grid, synchronization=True)
         self.loop = ControlLoop(
-            context,
-            LoopBody(self.body, state) if body else no_body(context, state),
-            LoopController(self.controller, self.scheduler, stepping=stepping),
+            self.context,
+            LoopBody(self.body, state) if body else no_body(self.context, state),
+            LoopController(self.controller, self.scheduler, stepping=self.stepping(step_ms)),
             Radios(None),
             configured or {},
             remote=None if remote is None else RemoteBody(self.remote, remote_state, mode),
@@ -228,8 +215,8 @@ class ScriptedLoop:
         if remote is not None:
             self.connect(self.remote)
 
-    def link(self, name: str, session: Any) -> PeerLink[Any]:
-        link: PeerLink[Any] = PeerLink(name, session, self.scheduler, self.watchdog)
+    def link(self, name: str, session: Any, pacer: Any = None) -> PeerLink[Any]:
+        link = super().link(name, session, pacer)
         self.sessions[link] = session
         return link
 

@@ -114,7 +114,7 @@ def test_after_a_stop_no_command_moves_it_until_it_is_armed(robot: OnMock) -> No
     leaves(robot)
     robot.run(200)
     robot.loop.controller_comes()
-    robot.written = b""
+    robot.written.clear()
     before = robot.loop.statistics.counts["commands_out"]
     robot.command()
     robot.run(200)
@@ -271,7 +271,8 @@ def test_answers_with_each_ff_twice_stop_the_body_and_are_named(
     robot.command(*{"create2": (-0.3, -0.3), "dynamixel": (-1.0, -1.0)}[kind])
     robot.run(6_000)  # backwards, beyond zero: the answers have many FF
     assert robot.loop.failures == [] and robot.moves
-    robot.written, robot.doubles = b"", True
+    robot.written.clear()
+    robot.doubles = True
     robot.run(3_000, until=lambda: robot.loop.failures)
     robot.step()
     assert robot.stop.search(robot.written)

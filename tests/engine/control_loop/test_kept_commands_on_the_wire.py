@@ -29,7 +29,8 @@ def stepped(kind: str, settings: Any = None, **safety: Any) -> OnMock:
 def messages(robot: OnMock) -> list[bytes]:
     """What the robot of WC2EC was sent since the last call."""
     robot.step()
-    data, robot.written = robot.written, b""
+    data = bytes(robot.written)
+    robot.written.clear()
     found = wire.whole_messages(data, LATEST, extended=True)
     assert found is not None, data.hex(" ")
     return found

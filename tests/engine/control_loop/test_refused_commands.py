@@ -211,7 +211,7 @@ def test_a_flood_delays_no_stop_and_the_newest_command_counts(kind: str) -> None
             driving.robot.run(1)
             assert loop.body.write_delay_ns(loop.scheduler.now()) <= 30_000_000
     assert not loop.failures and loop.body.transport is not None
-    driving.robot.written = b""
+    driving.robot.written.clear()
     loop.loop.disarm(loop.scheduler.now())
     assert driving.robot.ms_to_stop(50) >= 0
     driving.robot.run(300)
@@ -245,7 +245,7 @@ def test_a_stop_overtakes_what_the_port_does_not_take() -> None:
         loop.controller.handle([command], loop.scheduler.now())
         driving.robot.run(1)
     assert loop.robot.pending < 500 and not loop.failures
-    driving.robot.written = b""
+    driving.robot.written.clear()
     loop.loop.disarm(loop.scheduler.now())
     loop.robot.accept()
     assert driving.robot.ms_to_stop(2) >= 0

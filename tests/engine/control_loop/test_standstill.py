@@ -36,7 +36,7 @@ def resting(kind: str, *, stopped: bool = True, simulated: bool = False, **safet
     if stopped:
         robot.loop.loop.disarm(robot.loop.scheduler.now())
     robot.run(1_500)
-    robot.written = b""
+    robot.written.clear()
     return robot
 
 
@@ -44,10 +44,10 @@ def motion_of(kind: str) -> bytes:
     """What another program writes to move the robot."""
     driver = OnMock(kind).start()
     driver.run(100)
-    driver.written = b""
+    driver.written.clear()
     driver.command(*[1.0] * len(driver.motors))
     driver.run(100)
-    return driver.written
+    return bytes(driver.written)
 
 
 def shown(robot: OnMock) -> list[str]:
@@ -78,7 +78,7 @@ def driven_before(kind: str, **safety: Any) -> OnMock:
     robot.run(2_000)
     assert not robot.moves
     robot.loop.observer.stops.clear()
-    robot.written = b""
+    robot.written.clear()
     return robot
 
 

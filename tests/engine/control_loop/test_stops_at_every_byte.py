@@ -29,7 +29,7 @@ def driving(kind: str) -> OnMock:
     robot = OnMock(kind, settings(kind)).start()
     robot.command(0.1, 0.1, 0.04)  # the third axis is short
     robot.run(100)
-    robot.written = b""
+    robot.written.clear()
     assert robot.loop.safety.moving and robot.moves
     return robot
 
@@ -40,7 +40,7 @@ def motion(kind: str) -> bytes:
     robot = driving(kind)
     robot.command(*[0.05] * len(robot.motors))
     robot.run(1, until=lambda: robot.written, limit_ms=100)
-    return robot.written
+    return bytes(robot.written)
 
 
 def cuts(kind: str) -> range:

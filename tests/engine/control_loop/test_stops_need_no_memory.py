@@ -48,7 +48,7 @@ def resting(kind: str, *, simulated: bool) -> OnMock:
     """A robot that is up, and that this run has not commanded."""
     robot = OnMock(kind, simulated=simulated, armed=simulated).start()
     robot.run(100)
-    robot.written = b""
+    robot.written.clear()
     return robot
 
 
@@ -98,7 +98,7 @@ def test_an_end_stops_a_simulated_robot_that_this_run_has_commanded(kind: str, c
     robot.drive()
     disarm(robot)
     robot.run(500)
-    robot.written = b""
+    robot.written.clear()
     AT_AN_END[cause](robot)
     assert robot.ms_to_stop(LIMIT_MS) >= 0
 
@@ -107,11 +107,11 @@ def test_an_end_stops_a_simulated_robot_that_this_run_has_commanded(kind: str, c
 def test_a_robot_that_another_program_drives_is_stopped(kind: str) -> None:
     driver = OnMock(kind).start()
     driver.run(100)
-    driver.written = b""
+    driver.written.clear()
     driver.command()
     driver.run(100)
     robot = resting(kind, simulated=False)
-    robot.mock.receive(driver.written, robot.loop.scheduler.now())
+    robot.mock.receive(bytes(driver.written), robot.loop.scheduler.now())
     disarm(robot)
     robot.run(500)
     assert not robot.moves
@@ -233,7 +233,7 @@ def test_a_loaded_arm_does_not_sag_from_stop_to_stop() -> None:
 
 def test_each_copy_of_a_stop_holds_the_same_position() -> None:
     robot = arm_with_a_load()
-    robot.written = b""
+    robot.written.clear()
     disarm(robot)
     robot.run(200)
     assert len({*robot.stop.findall(robot.written)}) == 1 and stops_in(robot) >= 3
@@ -300,7 +300,7 @@ def test_a_session_that_fails_at_a_command_right_after_a_stop_is_stopped_again(k
     leave(robot)
     robot.run(5)
     robot.loop.controller_comes()
-    robot.written = b""
+    robot.written.clear()
 
     def failing() -> int:
         raise RuntimeError("a defect")
