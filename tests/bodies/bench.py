@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from hilgw.control import events as control
 from hilgw.devices.kinds import Refusal
 from hilgw.testing.co_simulation import BodyLine
@@ -20,9 +18,20 @@ def commanded(session: Any, command: control.Command, now: int) -> list[control.
 
 
 class BodyBench(BodyLine):
-    """With motors and sensors by their names."""
+    """With motors and sensors by their names. delay_ms: of what the robot sends, which arrives in
+    order, as behind a USB adapter."""
 
     session: Any
+    delay_ms = 0
+    _arrives = 0  # what was last delayed
+
+    def collected(self, data: bytes) -> None:
+        arrive, due = super().collected, self.now + self.delay_ms * MS
+        if due == self.now > self._arrives:
+            arrive(data)
+        else:
+            self._arrives = max(due, self._arrives)
+            self.world.clock.call_at(self._arrives, lambda: arrive(data))
 
     def open(self, milliseconds: int = 200) -> None:
         self.connect()
@@ -59,28 +68,3 @@ class BodyBench(BodyLine):
             self.session.devices.by_index(event.index).name: event.value
             for event in self.found(control.SensorValue)
         }
-
-
-class LateLine:
-    """Delays what the robot sends, as a USB adapter does, in order: `delay_ms` may change."""
-
-    def __init__(self, line: BodyBench, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.delay_ms = 0
-        self._line = line
-        self._under_way: list[tuple[int, bytes]] = []
-        monkeypatch.setattr(line, "collected", self._collect)
-
-    def _collect(self, data: bytes) -> None:
-        due = self._line.now + self.delay_ms * MS
-        self._under_way.append((max([due, *(at for at, _ in self._under_way)]), data))
-        self._deliver()
-
-    def run(self, milliseconds: int) -> None:
-        for _ in range(milliseconds):
-            self._line.run(1)
-            self._deliver()
-
-    def _deliver(self) -> None:
-        line = self._line
-        while self._under_way and self._under_way[0][0] <= line.now:
-            line.handle(line.session.receive(self._under_way.pop(0)[1], line.now))

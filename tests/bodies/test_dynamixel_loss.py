@@ -8,7 +8,7 @@ import pytest
 
 from hilgw.bodies.dynamixel.settings import ServoSettings
 from hilgw.control.events import Connected, Disconnected, Notice, StopReason
-from tests.bodies.bench import BodyBench, LateLine
+from tests.bodies.bench import BodyBench
 from tests.bodies.kinds import DYNAMIXEL, LEFT, RIGHT
 from tests.bodies.servos import TORQUE, harsh, packets_of, pulses, stands, written_to
 
@@ -304,19 +304,18 @@ def test_a_harsh_servo_that_restarts_stands_until_its_next_goal() -> None:
 @pytest.mark.parametrize("late_ms", [15, 25, 60, 95])
 @pytest.mark.parametrize("wait_ms", [0, 130, 245, 250, 255])
 def test_a_late_answer_is_not_taken_for_that_of_the_next_question(
-    monkeypatch: pytest.MonkeyPatch, wait_ms: int, late_ms: int
+    wait_ms: int, late_ms: int
 ) -> None:
     """The torque of servo 1 was "10" for one late answer: the body was lost, and latched."""
     line = up()
-    late = LateLine(line, monkeypatch)
     line.command(LEFT, "velocity", 3.0)
     line.command(RIGHT, "velocity", 3.0)
-    late.run(300 + wait_ms)
+    line.run(300 + wait_ms)
     line.events.clear()
-    late.delay_ms = late_ms
-    late.run(60)
-    late.delay_ms = 0
-    late.run(1_500)
+    line.delay_ms = late_ms
+    line.run(60)
+    line.delay_ms = 0
+    line.run(1_500)
     assert line.of(Disconnected) == [] and line.session.counts["differences"] == 0
     assert all(servo.moves for servo in line.mock.servos.values())
     if late_ms > 20 + 5:
@@ -324,36 +323,30 @@ def test_a_late_answer_is_not_taken_for_that_of_the_next_question(
         (notice,) = {each.text for each in line.of(Notice)}
         assert "latency timer" in notice
     angle = line.mock.servos[1].pulses
-    late.run(40)
+    line.run(40)
     assert line.mock.servos[1].pulses != angle
 
 
-def test_after_a_missing_answer_nothing_is_asked_but_a_ping(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_after_a_missing_answer_nothing_is_asked_but_a_ping() -> None:
     line = up()
-    late = LateLine(line, monkeypatch)
-    late.run(300)
-    late.delay_ms = 60
+    line.run(300)
+    line.delay_ms = 60
     line.written.clear()
-    late.run(75)
+    line.run(75)
     asked = [instruction for _, instruction, _ in packets_of(bytes(line.written))]
     assert asked.count(0x01) == 1 and asked[-1] == 0x01
 
 
-def test_servos_whose_answers_are_always_late_are_lost_and_stand(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_servos_whose_answers_are_always_late_are_lost_and_stand() -> None:
     """Without fresh positions no servo drives on."""
     line = up()
-    late = LateLine(line, monkeypatch)
     line.command(LEFT, "velocity", 3.0)
-    late.run(300)
-    late.delay_ms = 60
-    late.run(400)
+    line.run(300)
+    line.delay_ms = 60
+    line.run(400)
     assert "silent" in lost(line, 1).reason
     line.handle(line.session.stop(StopReason.BODY, line.now).events)
-    late.run(500)
+    line.run(500)
     assert not any(servo.moves for servo in line.mock.servos.values())
 
 

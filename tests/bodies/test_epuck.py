@@ -21,7 +21,7 @@ from hilgw.control.events import (
 from hilgw.devices.kinds import MotorLimits
 from hilgw.errors import MismatchError
 from hilgw.plugins import new_air
-from tests.bodies.bench import BodyBench, LateLine
+from tests.bodies.bench import BodyBench
 from tests.bodies.kinds import EPUCK, LEFT, RIGHT
 
 bench, up = EPUCK.bench, EPUCK.up
@@ -347,19 +347,16 @@ def test_a_velocity_beyond_the_robots_own_is_reported() -> None:
 
 @pytest.mark.parametrize("late_ms", [95, 130, 160])
 @pytest.mark.parametrize("wait_ms", range(0, 32, 5))
-def test_late_answers_are_named_and_belong_to_no_other_request(
-    monkeypatch: pytest.MonkeyPatch, late_ms: int, wait_ms: int
-) -> None:
+def test_late_answers_are_named_and_belong_to_no_other_request(late_ms: int, wait_ms: int) -> None:
     line = up(WIDE, model="e-puck2")
-    late = LateLine(line, monkeypatch)
     line.enable("ps0")
     line.command(LEFT, "velocity", 2.0)
-    late.run(200 + wait_ms)
+    line.run(200 + wait_ms)
     line.events.clear()
-    late.delay_ms = late_ms
-    late.run(100)
-    late.delay_ms = 0
-    late.run(600)
+    line.delay_ms = late_ms
+    line.run(100)
+    line.delay_ms = 0
+    line.run(600)
     counts = line.session.counts
     assert (counts["late_answers"] > 0) is (late_ms > 100)
     notices = {event.text for event in line.of(Notice) if "too late for a period" not in event.text}
@@ -369,27 +366,24 @@ def test_late_answers_are_named_and_belong_to_no_other_request(
     assert not line.of(Disconnected)
     assert line.mock.speeds == (318, 0) and line.values() == {"ps0": 67.0}
     before = counts["misses"]
-    late.run(300)
+    line.run(300)
     assert counts["misses"] == before
 
 
-def test_a_stop_is_the_fence_and_comes_again_until_it_is_answered(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_stop_is_the_fence_and_comes_again_until_it_is_answered() -> None:
     line = up()
-    late = LateLine(line, monkeypatch)
     line.command(LEFT, "velocity", 2.0)
-    late.run(200)
-    late.delay_ms = 150
-    late.run(140)  # an answer is missing, and that to the fence
+    line.run(200)
+    line.delay_ms = 150
+    line.run(140)  # an answer is missing, and that to the fence
     line.written.clear()
     line.handle(line.session.stop(StopReason.SILENCE, line.now).events)
     assert bytes(line.written) == STOP and line.mock.speeds == (0, 0)
     assert not line.session.is_idle()
-    late.run(115)
+    line.run(115)
     assert bytes(line.written).count(STOP) >= 2
-    late.delay_ms = 0
-    late.run(500)
+    line.delay_ms = 0
+    line.run(500)
     assert line.session.is_idle() and line.mock.speeds == (0, 0)
 
 

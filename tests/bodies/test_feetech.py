@@ -18,7 +18,7 @@ from hilgw.control.events import (
     RefusedRequest,
     StopReason,
 )
-from tests.bodies.bench import BodyBench, LateLine
+from tests.bodies.bench import BodyBench
 from tests.bodies.kinds import FEETECH, LEFT, RIGHT
 
 bench, up = FEETECH.bench, FEETECH.up
@@ -344,24 +344,21 @@ def test_an_error_of_a_servo_is_named_and_a_stop_still_works(
 
 
 @pytest.mark.parametrize("delay_ms", [25, 60, 110])
-def test_a_late_answer_is_never_that_of_another_question(
-    monkeypatch: pytest.MonkeyPatch, delay_ms: int
-) -> None:
+def test_a_late_answer_is_never_that_of_another_question(delay_ms: int) -> None:
     """Neither a restart nor a wrong position is made of it, also of that to a write."""
     line = driving(silence_s=3.0)
     line.enable("right wheel sensor")
-    late = LateLine(line, monkeypatch)
     for _ in range(5):
-        late.delay_ms = delay_ms
+        line.delay_ms = delay_ms
         line.settings(LEFT, 0.3, 2.0, -1.0, 1.4)  # a change of mode writes
-        late.run(7)
-        late.delay_ms = 0
-        late.run(400)
+        line.run(7)
+        line.delay_ms = 0
+        line.run(400)
         line.command(LEFT, "velocity", 2.0)
-        late.run(200)
+        line.run(200)
     assert not any("in place of" in each.reason for each in line.of(Disconnected))
     assert line.session.counts["late_answers"]
-    late.run(1_500)
+    line.run(1_500)
     at = line.mock.servos[2].pulses * STEP
     shown = line.values()["right wheel sensor"] + 2048 * STEP
     assert math.remainder(shown - at, math.tau) == pytest.approx(0, abs=0.1)

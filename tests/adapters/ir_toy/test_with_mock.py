@@ -14,7 +14,6 @@ from hilgw.adapters.ir_toy import ADAPTER
 from hilgw.adapters.ir_toy.settings import ByAddress, Target
 from hilgw.medium.packet import Packet
 from hilgw.protocols.ir import CODECS
-from hilgw.units import earliest
 from tests.adapters import world
 
 MS = 1_000_000
@@ -28,7 +27,6 @@ class Side(world.Side):
         super().__init__(*parts)
         self.waiting: list[Packet] = []
         self.delay_ns = 0
-        self._delayed: list[tuple[int, bytes]] = []
         self.sent = 0  # packets that the session has taken
 
     def handle(self, events: list[base.Event] | None) -> list[base.Event]:
@@ -38,18 +36,11 @@ class Side(world.Side):
 
     def put(self, data: bytes) -> None:
         """The bytes reach the mock after `delay_ns`."""
-        if not self.delay_ns:
-            super().put(data)
+        put = super().put
+        if self.delay_ns:
+            self.world.clock.call_at(self.now + self.delay_ns, lambda: put(data))
         else:
-            self._delayed.append((self.now + self.delay_ns, data))
-
-    def step(self) -> None:
-        while self._delayed and self._delayed[0][0] <= self.now:
-            super().put(self._delayed.pop(0)[1])
-        super().step()
-
-    def next_deadline(self) -> int | None:
-        return earliest(super().next_deadline(), *(at for at, _ in self._delayed))
+            put(data)
 
     def send(self, data: bytes, channel: int = 4) -> None:
         self.waiting.append(Packet(data=data, channel=channel, type="infra-red", source="s"))
