@@ -321,7 +321,7 @@ class CodecRules(Subject):
 
     def _ready_session(self) -> tuple[WatchedSession, int]:
         """Return a session after the handshake with its mock, without the mock."""
-        simulation = Simulation.ready(self)
+        simulation = Simulation(self)
         session = WatchedSession(simulation.near.session.inner, self.adapter.limits.window)
         session.ready = True
         return session, simulation.clock.time

@@ -166,9 +166,7 @@ class MappingRules(CodecRules, PayloadRules):
         packets = list(self._numbered(6))
         size = len(packets[0])
         rule = RULE.format("bufferSize")
-        simulation = Simulation.ready(
-            self, pair=not self._echoes(), bufferSize=5 * size + size // 2
-        )
+        simulation = Simulation(self, pair=not self._echoes(), bufferSize=5 * size + size // 2)
         near, far = simulation.near, simulation.far
         near.close()
         seen = len(far.received)

@@ -85,7 +85,7 @@ class PayloadRules(Subject):
     # --- one packet -------------------------------------------------------------------------------
 
     def _pair(self, **fields: int) -> Simulation:
-        return Simulation.ready(self, pair=not self._echoes(), **fields)
+        return Simulation(self, pair=not self._echoes(), **fields)
 
     def _passes_or_is_refused(self, simulation: Simulation, data: bytes, rule: str) -> None:
         if self.fits(data):

@@ -189,7 +189,7 @@ class SimulatedStation(StationUnderTest, PortListener):
 
 
 class Simulation(CoSimulation):
-    """Simulation of one or two stations of a subject.
+    """Simulation of one or two stations of a subject, which are up.
 
     near: the station under test. far: the other station, or `near` itself where the mock echoes all
     packets. fields: of StationSettings.
@@ -203,26 +203,7 @@ class Simulation(CoSimulation):
         common = subject.station_settings(**fields)
         self.near = self._add(common, far=False)
         self.far = self._add(common, far=True) if pair else self.near
-
-    def _add(self, common: StationSettings, *, far: bool) -> SimulatedStation:
-        def add() -> SimulatedStation:
-            station = SimulatedStation(self.subject, self.clock, self.host, common, far=far)
-            self.stations.append(station)
-            station.open()
-            return station
-
-        return guarded(add)
-
-    @classmethod
-    def ready(cls, subject: Subject, *, pair: bool = False, **fields: Any) -> "Simulation":
-        """Return a simulation whose stations are all up."""
-        simulation = cls(subject, pair=pair, **fields)
-        simulation.await_ready()
-        return simulation
-
-    def await_ready(self) -> None:
-        """Run until all stations are up."""
-        limit = self.subject.ready_s
+        limit = subject.ready_s
         self.run(limit, lambda: all(each.station.ready for each in self.stations))
         for station in self.stations:
             require(
@@ -232,6 +213,15 @@ class Simulation(CoSimulation):
                 f"{shown(station.session.events[-4:])}",
                 "Ready, with the mock on the port",
             )
+
+    def _add(self, common: StationSettings, *, far: bool) -> SimulatedStation:
+        def add() -> SimulatedStation:
+            station = SimulatedStation(self.subject, self.clock, self.host, common, far=far)
+            self.stations.append(station)
+            station.open()
+            return station
+
+        return guarded(add)
 
     def step(self, end: int) -> bool:
         is_due = guarded(lambda: super(Simulation, self).step(end))

@@ -62,11 +62,12 @@ class WatchedSession:
 
     tokens: of the frames that are neither Delivered nor Refused; a station sends while there are
     fewer than `window` of them. events: the first 10,000 events. verdict: the first broken rule,
-    for a caller behind code that catches it. answer: the last result of send().
+    for a caller behind code that catches it. answer: the last result of send(). inner: the wrapped
+    session.
     """
 
     def __init__(self, session: AdapterSession, window: int) -> None:
-        self._session = session
+        self.inner = session
         self.window = window
         self.ready = False
         self.verdict: BrokenRule | None = None
@@ -85,34 +86,29 @@ class WatchedSession:
             "None (all), or a frozenset of channel numbers",
         )
 
-    @property
-    def inner(self) -> AdapterSession:
-        """The wrapped session."""
-        return self._session
-
     # --- the contract of each method --------------------------------------------------------------
 
     @_recorded
     def open(self, now: int) -> list[Event]:
-        return self._checked("open", lambda: self._session.open(now))
+        return self._checked("open", lambda: self.inner.open(now))
 
     @_recorded
     def receive(self, data: bytes, now: int) -> list[Event]:
-        return self._checked("receive", lambda: self._session.receive(data, now), data)
+        return self._checked("receive", lambda: self.inner.receive(data, now), data)
 
     @_recorded
     def close(self) -> list[Event]:
-        events = self._checked("close", self._session.close)
+        events = self._checked("close", self.inner.close)
         self.ready = False
         for token in self.tokens:
             broken(TOKENS, f"close() left the frame with token {token} open", "Refused(.., 'down')")
-        due = self._session.next_deadline()
+        due = self.inner.next_deadline()
         require(due is None, DEADLINES, f"next_deadline() is {due} after close()", "None")
         return events
 
     @_recorded
     def send(self, packet: Packet, now: int) -> Transmission | CannotSend | None:
-        answer: Any = self._called("send", lambda: self._session.send(packet, now), packet.data)
+        answer: Any = self._called("send", lambda: self.inner.send(packet, now), packet.data)
         more = bytes_line(packet.data)
         self.answer = answer
         if answer is None:
@@ -136,7 +132,7 @@ class WatchedSession:
 
     @_recorded
     def next_deadline(self) -> int | None:
-        due: int | None = self._called("next_deadline", self._session.next_deadline)
+        due: int | None = self._called("next_deadline", self.inner.next_deadline)
         require(
             due is None or type(due) is int,
             DEADLINES,
@@ -147,7 +143,7 @@ class WatchedSession:
 
     @_recorded
     def expire(self, now: int) -> list[Event]:
-        events = self._checked("expire", lambda: self._session.expire(now))
+        events = self._checked("expire", lambda: self.inner.expire(now))
         due = self.next_deadline()
         require(
             due is None or due > now,
@@ -159,7 +155,7 @@ class WatchedSession:
 
     @_recorded
     def describe(self, frame: bytes) -> str:
-        words: str = self._called("describe", lambda: self._session.describe(frame), frame)
+        words: str = self._called("describe", lambda: self.inner.describe(frame), frame)
         require(
             isinstance(words, str) and words.strip() and words.isprintable(),
             "describe",

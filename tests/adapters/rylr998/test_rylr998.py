@@ -41,7 +41,7 @@ class BesideDamagedPackets(TestRylr998):
 
 
 def test_no_packet_is_lost_because_another_one_came_in_damaged() -> None:
-    simulation = Simulation.ready(BesideDamagedPackets(), pair=True)
+    simulation = Simulation(BesideDamagedPackets(), pair=True)
     near, far = simulation.near, simulation.far
     packets = [b"packet %d" % number for number in range(16)]
     for data in packets:
