@@ -9,7 +9,7 @@ from typing import Any
 from hilgw.adapters import base
 from hilgw.control import events as control
 from hilgw.plugins import new_air
-from hilgw.testing.sim.event_loop import Clock
+from hilgw.testing.sim.event_loop import CALLS_AT_ONCE, Clock, StuckError
 from hilgw.units import NS_PER_MS, NS_PER_S, earliest, s_to_ns
 
 
@@ -97,6 +97,7 @@ class CoSimulation:
         self.air = air or new_air()
         self.clock = Clock(now)
         self.sides: list[Side] = []
+        self._at_once = 0
 
     @property
     def now(self) -> int:
@@ -126,11 +127,15 @@ class CoSimulation:
     def step(self, end: int) -> bool:
         """Advance the time to the first deadline, or to `end`; return whether there was one."""
         due = earliest(self.air.next_deadline(), *(side.next_deadline() for side in self.sides))
-        wake = None if due is None else self.clock.call_at(max(due, self.now), self._wake)
-        is_due = self.clock.step(end)
-        if wake is not None:
-            wake.cancel()
-        return is_due
+        called = self.clock.next()
+        if due is None or due > end or (called is not None and called <= due):
+            return self.clock.step(end)
+        self._at_once = 0 if due > self.now else self._at_once + 1
+        if self._at_once >= CALLS_AT_ONCE:
+            raise StuckError(f"{CALLS_AT_ONCE} deadlines at one instant")
+        self.clock.time = max(due, self.now)
+        self._wake()
+        return True
 
     def _wake(self) -> None:
         self.air.advance(self.now)
