@@ -74,8 +74,7 @@ def test_a_mistyped_word_gets_its_usage_and_what_was_meant(
 
 
 @pytest.mark.parametrize(
-    ("text", "error"),
-    [(None, "my.yaml: no such file"), ("version: 1\nrobot: {}\n", "my.yaml:2")],
+    ("text", "error"), [(None, "my.yaml: no such file"), ("version: 1\nrobot: {}\n", "my.yaml:2")]
 )
 def test_a_configuration_that_cannot_run_has_errors_alone(
     text: str | None, error: str, hilgw: Command

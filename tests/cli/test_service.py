@@ -22,8 +22,6 @@ from hilgw.testing.sim import DEADLINE_S, Clock
 from tests.e2e.running import COMMAND, ROOT, environment
 
 PAGE = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
-
-
 UNIT = ROOT / "tools" / "systemd" / "hilgw@.service"
 MS = 1_000_000
 

@@ -59,8 +59,7 @@ def came(time_ns: int, data: bytes, **more: Any) -> dict[str, Any]:
 def twin(path: Path, *options: str) -> dict[str, Any]:
     code, out, err = in_process("twin", str(path), *options, "--json", cwd=path.parent)
     assert code == 0, err
-    found: dict[str, Any] = json.loads(out)
-    return found
+    return json.loads(out)
 
 
 def link_of(path: Path, *options: str) -> dict[str, Any]:

@@ -70,11 +70,7 @@ SLIPS: list[tuple[str, str, str]] = [  # what is replaced, by what, the error
         "7:17: *; write `{kind: beacon}`",
     ),
     ("kind: uart", "kind:\u00a0uart", "10:5: *; write a plain space for U+00A0 in this line"),
-    (
-        '"ping {n}"',
-        "\u201cping {n}\u201d",
-        "7:76: *; write a plain quote for U+201C in this line",
-    ),
+    ('"ping {n}"', "\u201cping {n}\u201d", "7:76: *; write a plain quote for U+201C in this line"),
     ("kind: uart", "\tkind: uart", "10:5: a tab *; indent with spaces"),
     (GOOD, "hello\n", "1:1: *; begin with `version: 1`"),
     (

@@ -23,8 +23,7 @@ Lab = tuple[Gateway, Gateway, str]
 
 
 def link(gateway: Gateway, other: str) -> dict[str, Any]:
-    found: dict[str, Any] = gateway.report()["federation"]["gateways"].get(other, {})
-    return found
+    return gateway.report()["federation"]["gateways"].get(other, {})
 
 
 @pytest.fixture(scope="module")

@@ -99,8 +99,7 @@ def test_the_commands_of_remote_control_in_their_order(tmp_path: Path) -> None:
 
 
 def loop_of(gateway: Gateway) -> dict[str, Any]:
-    loop: dict[str, Any] = gateway.report()["control_loops"]["e-puck"]
-    return loop
+    return gateway.report()["control_loops"]["e-puck"]
 
 
 def moved(gateway: Gateway) -> bool:

@@ -34,7 +34,6 @@ def test_each_command_shows_what_the_page_shows(tmp_path: Path) -> None:
             process = subprocess.Popen(
                 words, env=environment(tmp_path), stdout=subprocess.PIPE, text=True
             )
-            assert process.stdout is not None
             wanted = [pattern(line) for line in shown.splitlines()] or [re.compile(r'"packet"')]
             while wanted:
                 line = process.stdout.readline()

@@ -10,14 +10,7 @@ import pytest
 
 from hilgw.cli.parser import parse
 from tests.docs.reading import pages
-from tests.e2e.running import (
-    COMMAND,
-    Gateway,
-    environment,
-    in_process,
-    run_program,
-    wait_until,
-)
+from tests.e2e.running import COMMAND, Gateway, environment, in_process, run_program, wait_until
 
 PAGE = pages("record", "replay", "twin")
 

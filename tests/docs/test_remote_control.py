@@ -6,11 +6,7 @@ from hilgw.cli.main import main
 from tests.docs.reading import pages
 
 WIDTH = "92"
-
-
 PAGE = pages("remote-control", "refused-commands", "robots")
-
-
 COMMANDS = re.findall(r"^    hilgw (.*)$", PAGE, re.MULTILINE)
 
 """docs/remote-control.md: its commands run in their order, its output is the real one, its names

@@ -99,8 +99,7 @@ def until_ready(folder: Path, config: str, *more: str) -> dict[str, Any]:
     """The report of a run in real time that is stopped once all is up."""
     with Gateway(folder, ["--config", config, "--report", "out.json", *more]) as gateway:
         assert gateway.stop() == 130
-    report: dict[str, Any] = json.loads((folder / "out.json").read_text())
-    return report
+    return json.loads((folder / "out.json").read_text())
 
 
 def test_every_key_of_a_report_is_on_the_page_and_no_other(reports: dict[str, Any]) -> None:

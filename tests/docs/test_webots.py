@@ -46,7 +46,6 @@ def running(words: list[str], folder: Path) -> Iterator[subprocess.Popen[str]]:
 
 def wait_for(process: subprocess.Popen[str], pattern: str) -> str:
     """The first group in the first line of output that matches."""
-    assert process.stdout is not None
     for line in process.stdout:
         if match := re.search(pattern, line):
             return match[1]
@@ -96,10 +95,7 @@ def test_a_controller_of_another_host_has_a_token_and_tls(tmp_path: Path) -> Non
     secure = shlex.split(command("exec --url tls.*")[2])[0]
     access = blocks("yaml")[-1]
     robot = "version: 1\nrobots: {rover: {controller: {kind: webots, listen: 'tcp://0.0.0.0:0'}}}\n"
-    for text, url in (
-        (access, plain + token),
-        (access.replace("plaintext: true", tls), secure),
-    ):
+    for text, url in ((access, plain + token), (access.replace("plaintext: true", tls), secure)):
         (tmp_path / "lab.yaml").write_text(robot + text)
         with running(["--config", "lab.yaml", *patient("rover")], tmp_path) as gateway:
             port = wait_for(gateway, r"rover.controller waiting: listening on 0.0.0.0:(\d+)")

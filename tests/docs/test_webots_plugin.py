@@ -11,17 +11,9 @@ from tests.e2e.plugin_host import VELOCITY, Built, PluginHost
 from tests.e2e.running import COMMAND, ROOT, Gateway, environment, run_program, wait_until
 
 PAGE = (ROOT / "docs" / "webots-plugin.md").read_text(encoding="utf-8")
-
-
 DEVICES = {"left wheel motor": "RotationalMotor", "left wheel sensor": "PositionSensor"}
-
-
 (CONFIG,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
-
-
 COMMANDS = re.findall(r"^    ((?:make|hilgw) .*)$", PAGE, re.MULTILINE)
-
-
 pytestmark = pytest.mark.process
 
 PAGE = (ROOT / "docs" / "webots-plugin.md").read_text(encoding="utf-8")

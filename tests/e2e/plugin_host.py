@@ -82,7 +82,6 @@ class PluginHost:
         self.wait_for("ready")
 
     def _read(self) -> None:
-        assert self.process.stdout is not None
         for line in self.process.stdout:
             words = line.split()
             numbers = [word for word in words if word[-1].isdigit() and word[0] in "-0123456789"]
@@ -94,7 +93,6 @@ class PluginHost:
                 self._arrived.notify_all()
 
     def emit(self, *commands: str) -> None:
-        assert self.process.stdin is not None
         self.process.stdin.write("".join(f"{command}\n" for command in commands))
 
     def wait_for(self, word: str) -> str:

@@ -31,7 +31,6 @@ ALONE = (*ASKING, *READING, "scan", "metrics", "capture2test")  # these end by t
 # Plugins that no pytest that a test starts needs, and that take half of its start.
 UNUSED = "-p no:anyio -p no:hypothesispytest"
 
-
 # A loopback address of this process alone: what it serves there, no test of another process finds.
 HOST = f"127.{os.getpid() >> 16 & 127 | 128}.{os.getpid() >> 8 & 255}.{os.getpid() & 255 | 1}"
 
@@ -185,13 +184,11 @@ class Gateway:
     def ask(self, do: str) -> dict[str, Any]:
         """Return the answer of the control socket to a request without arguments."""
         (control,) = (self.cwd / "run").rglob("*.sock")
-        answer: dict[str, Any] = ask(control, {"do": do}, DEADLINE_S)
-        return answer
+        return ask(control, {"do": do}, DEADLINE_S)
 
     def report(self) -> dict[str, Any]:
         """The report so far, by the control socket."""
-        report: dict[str, Any] = self.ask("report")["report"]
-        return report
+        return self.ask("report")["report"]
 
     def stop(self, number: int = signal.SIGINT) -> int:
         if self.process.poll() is None:

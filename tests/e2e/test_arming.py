@@ -9,12 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hilgw.testing.sim import wait_until
-from tests.e2e.control_loop_peers import (
-    controller_process,
-    port_in,
-    set_value,
-    write_configuration,
-)
+from tests.e2e.control_loop_peers import controller_process, port_in, set_value, write_configuration
 from tests.e2e.running import COMMAND, Gateway, environment, run
 
 GO = set_value(0, 5.0)
@@ -28,7 +23,6 @@ def mock(folder: Path, kind: str, *arguments: str) -> Iterator[subprocess.Popen[
     process = subprocess.Popen(
         command, cwd=folder, env=environment(folder), stdout=subprocess.PIPE, text=True
     )
-    assert process.stdout is not None
     try:
         while (line := process.stdout.readline()) and not line.startswith("ready"):
             process.reported = line  # type: ignore[attr-defined]

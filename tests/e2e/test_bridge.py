@@ -19,15 +19,7 @@ import serial
 from hilgw.framing import create
 from hilgw.testing.sim import wait_until
 from tests.bridge.rig import ALL_VALUES, Device
-from tests.e2e.running import (
-    DEADLINE_S,
-    HOST,
-    Gateway,
-    free_port,
-    in_process,
-    run,
-    usage_error,
-)
+from tests.e2e.running import DEADLINE_S, HOST, Gateway, free_port, in_process, run, usage_error
 
 
 def record(device: Device, arrived: list[tuple[float, int]]) -> int:
@@ -84,8 +76,7 @@ def received(connection: socket.socket, size: int) -> bytes:
 
 
 def report_of(tmp_path: Path) -> dict[str, Any]:
-    report: dict[str, Any] = json.loads((tmp_path / "report.json").read_text())
-    return report
+    return json.loads((tmp_path / "report.json").read_text())
 
 
 def test_all_values_both_ways_and_a_report(device: Device, tmp_path: Path) -> None:
@@ -209,8 +200,7 @@ def check_the_line_and_the_bytes(device: Device, url: str, rate: int) -> None:
 
 
 def speed_of(device: Device) -> int:
-    speed: int = termios.tcgetattr(device.slave)[5]
-    return speed
+    return termios.tcgetattr(device.slave)[5]
 
 
 def test_an_rfc_2217_client_sets_the_line_and_it_is_restored(

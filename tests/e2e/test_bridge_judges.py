@@ -80,7 +80,6 @@ def test_gpsd_has_a_fix_of_a_receiver_over_the_bridge(device: Device, tmp_path: 
             pipe = subprocess.Popen(
                 ["gpspipe", "-w", f"127.0.0.1:{port}"], stdout=subprocess.PIPE, text=True
             )
-            assert pipe.stdout is not None
             fixes = (line for line in pipe.stdout if '"TPV"' in line and '"lat"' in line)
             assert '"lat":-42.842648' in next(fixes)
             pipe.terminate()

@@ -20,14 +20,7 @@ from tests.e2e.control_loop_peers import (
     set_value,
     write_configuration,
 )
-from tests.e2e.running import (
-    DEADLINE_S,
-    HOST,
-    Gateway,
-    free_port,
-    run,
-    wait_until,
-)
+from tests.e2e.running import DEADLINE_S, HOST, Gateway, free_port, run, wait_until
 
 
 class Running:
@@ -66,8 +59,7 @@ class Running:
 
     def report(self) -> dict[str, Any]:
         """Of the run that has ended."""
-        report: dict[str, Any] = json.loads(self._report.read_text())
-        return report
+        return json.loads(self._report.read_text())
 
     def end(self) -> None:
         self.gateway.stop(signal.SIGKILL)
@@ -86,8 +78,6 @@ def running(folder: Path, more: str = "", *arguments: str) -> Iterator[Running]:
 
 
 LATCH = "    safety: {latch: true, late_s: 60}"
-
-
 GO = set_value(1, 5.0)
 STOP = set_value(1, 0.0) + set_value(2, 0.0)
 

@@ -12,15 +12,7 @@ from pathlib import Path
 import pytest
 
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import (
-    COMMAND,
-    DEADLINE_S,
-    XBEE,
-    Gateway,
-    environment,
-    run,
-    run_program,
-)
+from tests.e2e.running import COMMAND, DEADLINE_S, XBEE, Gateway, environment, run, run_program
 
 SILENT = """
 version: 1
@@ -149,10 +141,7 @@ def test_nohup_outlives_its_terminal(tmp_path: Path) -> None:
 
 
 @pytest.mark.wall_clock("any moment after the first output is right: there is no condition")
-@pytest.mark.parametrize(
-    ("delay_ms", "number"),
-    [(60, signal.SIGTERM), (200, signal.SIGINT)],
-)
+@pytest.mark.parametrize(("delay_ms", "number"), [(60, signal.SIGTERM), (200, signal.SIGINT)])
 def test_a_signal_at_any_moment_stops_it_without_a_traceback(
     delay_ms: int, number: signal.Signals, tmp_path: Path
 ) -> None:
@@ -164,7 +153,6 @@ def test_a_signal_at_any_moment_stops_it_without_a_traceback(
         stderr=subprocess.PIPE,
         text=True,
     )
-    assert process.stdout is not None
     process.stdout.readline()  # our first word: before it there is only the interpreter itself
     try:
         process.wait(delay_ms / 1000)

@@ -28,8 +28,6 @@ LISTENS = re.compile(r"(\w+)\.controller\b.*listening on 127\.0\.0\.1:(\d+)")
 def bench() -> ModuleType:
     path = ROOT / "tools" / "bench" / "stop_times.py"
     spec = importlib.util.spec_from_file_location("stop_times", path)
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["stop_times"] = module
     spec.loader.exec_module(module)

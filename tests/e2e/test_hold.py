@@ -25,7 +25,6 @@ robots:
   bus: {body: {kind: wc2ec, connect: "tcp://127.0.0.1:2", simulated: false, backend: real}}
 """
 
-
 CONFIG = """version: 1
 webots: R2020a
 robots:
@@ -51,8 +50,7 @@ def is_armed(gateway: Gateway) -> bool:
 
 
 def disarmed_by(gateway: Gateway) -> str | None:
-    by: str | None = gateway.report()["control_loops"]["cab"].get("disarmed_by")
-    return by
+    return gateway.report()["control_loops"]["cab"].get("disarmed_by")
 
 
 def holds(test: Callable[[Gateway], None]) -> Callable[[Gateway], None]:
@@ -197,7 +195,6 @@ def test_the_end_of_the_pipe_that_is_its_input_disarms(gateway: Gateway) -> None
         start_new_session=True,
     )
     with process:
-        assert process.stdin is not None and process.stdout is not None
         assert process.stdout.readline().startswith(HELD)
         assert is_armed(gateway)
         process.stdin.close()

@@ -188,7 +188,6 @@ def test_a_gateway_and_all_commands_beside_it_and_programs_keep_their_own_module
     with folder.running(RUN):
         wait_until((folder.brains / "brain.py.rover").exists)
         with folder.running(WATCH) as watch:
-            assert watch.stdout is not None
             assert watch.stdout.readline()
         folder.run(BESIDE)
     for robot in ("rover", "drone"):
@@ -206,7 +205,6 @@ def test_the_page_and_its_stop_server(folder: Folder) -> None:
     """By the script, which has no folder in front of its path."""
     port = free_port()
     with folder.running(WEB.replace("PORT", str(port)), SCRIPT) as web:
-        assert web.stdout is not None
         assert web.stdout.readline().startswith(f"http://{HOST}:{port}/")
         for number, text in ((port, "Overview"), (port + 1, "STOP ALL")):
             with urlopen(f"http://{HOST}:{number}/", timeout=DEADLINE_S) as answer:

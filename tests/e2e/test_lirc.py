@@ -18,15 +18,7 @@ from hilgw.protocols.ir import Code, codec
 from hilgw.protocols.ir.base import TOGGLE
 from hilgw.testing.sim import DEADLINE_S, until
 from hilgw.transports.virtual.pty import VirtualPort
-from tests.e2e.lirc import (
-    Keys,
-    lircd,
-    output_of,
-    pulses_of,
-    remote,
-    sent_by_irsend,
-    shown_by_irw,
-)
+from tests.e2e.lirc import Keys, lircd, output_of, pulses_of, remote, sent_by_irsend, shown_by_irw
 from tests.e2e.running import ROOT, Gateway
 
 TICK_US = 64 / 3

@@ -26,7 +26,6 @@ def test_a_module_answers_a_command_and_sends_a_packet(tmp_path: Path, firmware_
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert node.stdout is not None
     frames = [json.loads(node.stdout.readline()) for _ in range(2)]
     node.communicate("end\n", timeout=DEADLINE_S)
     answer, status = sorted(frames, key=lambda frame: int(frame["id"]))

@@ -136,7 +136,6 @@ def test_exec_runs_a_script_against_a_simulator(tmp_path: Path) -> None:
         mock, stdout=subprocess.PIPE, text=True, env=environment(tmp_path)
     ) as simulator:
         try:
-            assert simulator.stdout is not None
             listen = json.loads(simulator.stdout.readline())["modules"][0]["listen"]
             url = f"tcp://{listen.removeprefix('tcp://')}/robot"
             done = run("exec", "--url", url, "script.py", cwd=tmp_path)

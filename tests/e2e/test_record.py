@@ -12,14 +12,7 @@ import pytest
 from hilgw.record.pcapng import RecordingError
 from hilgw.record.recording import Recording
 from hilgw.testing.sim import DEADLINE_S, wait_until
-from tests.e2e.running import (
-    COMMAND,
-    ROOT,
-    Gateway,
-    environment,
-    run,
-    run_program,
-)
+from tests.e2e.running import COMMAND, ROOT, Gateway, environment, run, run_program
 
 UART = ["--config", str(ROOT / "configs" / "uart.yaml")]
 OFTEN = ["--set", "robots.rover.controller.period_ms=5"]
@@ -74,7 +67,6 @@ def test_beside_a_run_and_after_its_kill(tmp_path: Path) -> None:
         witness = subprocess.Popen(
             [*COMMAND, "watch", "--json"], env=environment(tmp_path), stdout=subprocess.PIPE
         )
-        assert witness.stdout is not None
         assert witness.stdout.readline()
         wait_until(lambda: len(list(tmp_path.glob("kept/20*"))) > 2, what="rotation")
         writers = writers_of(gateway)

@@ -49,7 +49,6 @@ def release(folder: Path, *words: str) -> subprocess.Popen[str]:
 
 
 def begun(process: subprocess.Popen[str]) -> None:
-    assert process.stdout is not None
     assert process.stdout.readline() == "began\n", process.communicate()[1]
 
 
@@ -140,7 +139,6 @@ def test_signals_go_to_the_command(gateway: Gateway) -> None:
 def test_without_a_command_it_is_free_until_enter_or_ctrl_c(gateway: Gateway) -> None:
     for ends in ("\n", ""):
         with release(gateway.cwd, "uart0") as process:
-            assert process.stderr is not None
             assert "Enter or Ctrl-C gives it back" in process.stderr.readline()
             if not ends:
                 process.send_signal(signal.SIGINT)

@@ -80,8 +80,7 @@ class Unplugged:
         return self.robots[-1]
 
     def program(self) -> dict[str, object]:
-        found: dict[str, object] = self.gateway.report()["cab.controller.program"]
-        return found
+        return self.gateway.report()["cab.controller.program"]
 
     def shows(self, text: str) -> None:
         wait_until(lambda: text in self.gateway.text(), text)

@@ -31,8 +31,6 @@ def test_full_lines_lose_nothing(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def numbered() -> ModuleType:
     spec = importlib.util.spec_from_file_location("numbered", BENCH / "numbered.py")
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["numbered"] = module  # its dataclasses look there
     spec.loader.exec_module(module)

@@ -9,8 +9,6 @@ from typing import Any
 from tests.e2e.running import ROOT, run
 
 QUIET_ROBOT = "robots.rover.controller.period_ms=3600000"
-
-
 UART = str(ROOT / "configs" / "uart.yaml")
 FROM_UART = re.compile(r'^ +[\d.]+  uart0 +ch 5 +"(.*)" \d+ B', re.MULTILINE)
 

@@ -33,7 +33,6 @@ def watch(folder: Path, *options: str) -> subprocess.Popen[str]:
 def test_ctrl_c_ends_it_and_not_the_gateway(tmp_path: Path) -> None:
     with Gateway(tmp_path, ["--config", UART]) as gateway:
         words = watch(tmp_path, "rover.tx")
-        assert words.stdout is not None
         assert words.stdout.readline()
         words.send_signal(signal.SIGINT)
         _, errors = words.communicate(timeout=DEADLINE_S)

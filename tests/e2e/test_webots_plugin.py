@@ -8,13 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.plugin_host import (
-    ACCELERATION,
-    POSITION,
-    VELOCITY,
-    Built,
-    PluginHost,
-)
+from tests.e2e.plugin_host import ACCELERATION, POSITION, VELOCITY, Built, PluginHost
 from tests.e2e.running import Gateway, run, wait_until
 
 pytestmark = pytest.mark.judge("gcc", "make")
@@ -85,8 +79,7 @@ class PluginBench:
 
     @property
     def speed(self) -> tuple[int, int]:
-        speed: tuple[int, int] = self.robot.mock.drive
-        return speed
+        return self.robot.mock.drive
 
     def drive(self) -> None:
         """The left wheel at 3 rad/s, as after a switch in velocity control."""

@@ -14,9 +14,7 @@ from tests.e2e.running import XBEE, Gateway, run, wait_until
 SIMULATED = ("--speed", "max", "--backend", "mock", "--set", "airs.lab.nodes.spare.link=null")
 
 
-def test_what_report_on_stdout_and_quiet_print(
-    tmp_path: Path,
-) -> None:
+def test_what_report_on_stdout_and_quiet_print(tmp_path: Path) -> None:
     simulated = (*SIMULATED, "--duration", "2s")
     done = run("--config", XBEE, *simulated, "--report", "-", cwd=tmp_path)
     assert json.loads(done.stdout)["ledger"]["adds_up"] is True

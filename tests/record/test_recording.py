@@ -16,8 +16,6 @@ from tests.view.samples import recorded
 EPOCH = 1_700_000_000 * 10**9
 START = 5 * 10**9
 PACKET = samples.PACKET | {"received_by": ["uart0"], "missed": {"far": "out of range"}}
-
-
 NOTE = {"event": "notice", "source": "uart0", "text": "ä"}
 LINE = {"event": "bytes", "part": "uart0", "direction": "sent", "data": "00ff"}
 BEGIN = Writer({"configuration": "robots: {}"}, [], EPOCH).begin(0)

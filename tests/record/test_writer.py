@@ -25,8 +25,6 @@ def encoded(value: Any) -> bytes:
 
 
 TMPFS = 'mount -t tmpfs -o size=64k none "$1" && "$2" -m hilgw.record.writer && cp "$1"/* "$3"'
-
-
 NO_STATUS = {"ports": {}, "robots": {}, "latency_bounds_s": [1.0], "latency": {}}
 
 

@@ -29,12 +29,7 @@ MORE: dict[str, dict[str, Any]] = {
     "frame": {"direction": "sent"},
     "placed": {"position": [1.0, 2.0, 3.0], "rotation": [[1.0, 0.0, 0.0]] * 3},
     "status": {
-        "status": {
-            "ports": {},
-            "robots": {"robot": LATE},
-            "latency_bounds_s": [1.0],
-            "latency": {},
-        },
+        "status": {"ports": {}, "robots": {"robot": LATE}, "latency_bounds_s": [1.0], "latency": {}}
     },
     "link": {
         "state": "up",

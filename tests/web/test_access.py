@@ -30,12 +30,7 @@ def stopping(
 
 
 def ask(
-    method: str = "GET",
-    path: str = "/",
-    *,
-    local: bool = True,
-    kind: str = "http",
-    **headers: str,
+    method: str = "GET", path: str = "/", *, local: bool = True, kind: str = "http", **headers: str
 ) -> tuple[Any, dict[str, str], str]:
     """The status (or why a websocket was closed), the headers, and whether the page was asked."""
     sent: list[dict[str, Any]] = []

@@ -199,10 +199,7 @@ def test_it_is_bounded_and_shows_how_much_is_left_out() -> None:
     many = {f"o{n}": pose(n, 0, 0) for n in range(MOST_THINGS + 9)}
     listeners = {f"{name}.rx": device(name) for name in many}
     missed: Any = dict.fromkeys(many, "cone")
-    events = [
-        packet(*listeners, source="o0.tx"),
-        packet(source="o0.tx", **missed),
-    ]
+    events = [packet(*listeners, source="o0.tx"), packet(source="o0.tx", **missed)]
     drawing = drawn(*events, objects=many, listeners=listeners, emitters={})
     assert len(drawing.things) == MOST_THINGS
     assert len(drawing.flights) == 2 * MOST_FLIGHTS

@@ -109,9 +109,7 @@ def test_a_gateway_that_does_not_confirm_is_named_and_the_answer_is_an_error() -
 SLOW = 300  # connections
 
 
-def test_slow_clients_do_not_block_it_and_few_of_them_stay(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_slow_clients_do_not_block_it_and_few_of_them_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each gives way to a newer one, long before its time is over."""
     monkeypatch.setattr(stop_server, "REQUEST_S", 1000.0)
     with serving(DONE) as (port, _), slow_clients(port, SLOW) as clients:

@@ -57,9 +57,7 @@ def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
 
 def modules_of(process: subprocess.Popen[str]) -> list[dict[str, Any]]:
     """What it reports with --json when it is ready."""
-    assert process.stdout is not None
-    modules: list[dict[str, Any]] = json.loads(process.stdout.readline())["modules"]
-    return modules
+    return json.loads(process.stdout.readline())["modules"]
 
 
 def ended(*arguments: str, cwd: Path) -> tuple[int, str, str]:

@@ -49,10 +49,7 @@ def test_a_call_that_is_not_valid(
     ],
 )
 def test_a_robot_that_cannot_be_checked(
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    call: str,
-    words: str,
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, call: str, words: str
 ) -> None:
     for stream in ("stdin", "stdout"):
         monkeypatch.setattr(getattr(doctor.sys, stream), "isatty", lambda: True, raising=False)
@@ -118,7 +115,6 @@ def test_the_gateway_of_a_killed_check_ends_in_order(tmp_path: Path, is_frozen: 
     state, pipe = tmp_path / "state", subprocess.PIPE
     command = [sys.executable, "-c", PARENT, CHILD, str(state)]
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as parent:
-        assert parent.stdin is not None and parent.stdout is not None
         child = int(parent.stdout.readline())
         wait_until(lambda: state.exists() and state.read_text() == "runs")
         assert os.getpgid(child) == child  # Ctrl-C is for the check alone

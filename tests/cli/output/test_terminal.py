@@ -16,19 +16,8 @@ from hilgw.cli.output.terminal import (
     TROUBLES_PER_S,
     Terminal,
 )
-from hilgw.cli.output.text import (
-    Style,
-    duration,
-    status_mode,
-    use_colour,
-)
-from hilgw.devices.kinds import (
-    GYRO,
-    LED,
-    LINEAR_MOTOR,
-    ROTATIONAL_MOTOR,
-    Device,
-)
+from hilgw.cli.output.text import Style, duration, status_mode, use_colour
+from hilgw.devices.kinds import GYRO, LED, LINEAR_MOTOR, ROTATIONAL_MOTOR, Device
 from hilgw.engine.observer import ControlLoopStatus, Observers, State
 from hilgw.engine.reporting.latency import Latency
 from hilgw.events.words import escape

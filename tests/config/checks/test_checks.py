@@ -63,10 +63,7 @@ def test_two_adapters_on_one_port(
         ('"rfc2217://lab:4001?logging=debug"', "not of the form SCHEME://HOST:PORT"),
         ('"socket://lab"', "not of the form SCHEME://HOST:PORT"),
         ('"loop://?logging=debug"', "unknown type of port"),
-        (
-            "5",
-            "must be text or a mapping with the key 'usb', not the number 5; put it in",
-        ),
+        ("5", "must be text or a mapping with the key 'usb', not the number 5; put it in"),
         ("{vid: 1}", "adapters.a0.port.usb: missing"),
         ("{usb: {vid: 1}}", "adapters.a0.port.usb.pid: missing"),
         ("{usb: {location: usb1}}", "adapters.a0.port.usb.location: 'usb1' is not valid"),

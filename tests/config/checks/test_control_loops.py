@@ -237,10 +237,7 @@ REAL = "remote: {kind: create2, port: /dev/ttyUSB0}"
             (SIMULATED, "remote: {kind: create2, port: a, limits: {arm: {rate: 1}}}"),
             "robots.r0.remote.limits.arm: the robot has no such motor",
         ),
-        (
-            (SIMULATED, "remote: {kind: creat2, port: a}"),
-            "robots.r0.remote.kind",
-        ),
+        ((SIMULATED, "remote: {kind: creat2, port: a}"), "robots.r0.remote.kind"),
         (
             (
                 SIMULATED,

@@ -88,7 +88,6 @@ class Web:
             stderr=subprocess.STDOUT,
             text=True,
         )
-        assert self.process.stdout is not None
         self.url = self.process.stdout.readline().strip()
 
     def at(self, path: str, *, acts: bool = True) -> str:

@@ -24,8 +24,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="package")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where `web` and the gateways run. The page shows gateways of other tests, too."""
-    path: Path = tmp_path_factory.mktemp("web")
-    return path
+    return tmp_path_factory.mktemp("web")
 
 
 @pytest.fixture(scope="package")

@@ -105,8 +105,7 @@ def seconds_until_gone(page: Any, gateway: Gateway) -> float:
     gateway.process.kill()
     shown = page.wait_for_function(GONE_MS, arg=FILE.removesuffix(".yaml"))
     control.unlink()
-    seconds: float = shown.json_value() / 1000 - begin
-    return seconds
+    return shown.json_value() / 1000 - begin
 
 
 def check_stop_all(page: Any, web: Web, gateway: Gateway, file: Path) -> None:

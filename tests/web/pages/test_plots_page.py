@@ -38,15 +38,13 @@ NEWEST = """() => {
 
 
 def values_in(gateway: Gateway) -> int:
-    count: int = gateway.report()["control_loops"]["plotted"]["values_in"]
-    return count
+    return gateway.report()["control_loops"]["plotted"]["values_in"]
 
 
 def share_after_wheel(page: Any, down: int) -> float:
     """How much of the time is drawn; what the wheel does may be seen the next time."""
     page.mouse.wheel(0, down)
-    share: float = page.evaluate(DRAWN)
-    return share
+    return page.evaluate(DRAWN)
 
 
 @pytest.fixture

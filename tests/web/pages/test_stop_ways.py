@@ -57,8 +57,7 @@ def page_here(gateway: Gateway) -> Iterator[tuple[Web, int]]:
 
 
 def is_armed(gateway: Gateway) -> bool:
-    armed: bool = gateway.report()["control_loops"]["rover"]["armed"]
-    return armed
+    return gateway.report()["control_loops"]["rover"]["armed"]
 
 
 def press(page: Any, gateway: Gateway) -> None:

@@ -32,7 +32,6 @@ robots:
     safety: {armed: false}
 """
 
-
 SERVO = """
 version: 1
 backend: mock

@@ -98,8 +98,7 @@ def test_what_a_gateway_answers(tmp_path: Path, command: str, code: int, words: 
 
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 @pytest.mark.parametrize(
-    "command",
-    ["arm rover", "place rover 1 2 3", "send rover.tx hello", "set rover.tx --range 2"],
+    "command", ["arm rover", "place rover 1 2 3", "send rover.tx hello", "set rover.tx --range 2"]
 )
 def test_the_socket_named_is_the_one_asked(command: str, before: bool, tmp_path: Path) -> None:
     option, words = ["--control", "none.sock"], command.split()

@@ -53,7 +53,6 @@ sys.setprofile(None)
 print(json.dumps([sorted(sys.modules), sorted(schemas)]))
 """
 
-
 WRONG = "version: 1\nadapters:\n  a: {kind: xbee, chanel: 12}\n"
 
 

@@ -45,8 +45,7 @@ sys.stderr.write(repr(seen))
 def facts_of(file: str, *options: str) -> dict[str, Any]:
     code, out, _ = in_process("explain", file, "--json", *options, cwd=ROOT)
     assert code == 0
-    found: dict[str, Any] = json.loads(out)
-    return found
+    return json.loads(out)
 
 
 def places_of(data: dict[str, Any]) -> Iterator[str]:
@@ -83,8 +82,7 @@ ESTOP = ["estop={port: /dev/ttyS9, line: cts}"]
 def _explained(config: Path, options: list[str], backend: str) -> list[Facts]:
     if options and config.stem != "webots-controller":
         return []
-    robots: list[Facts] = explain(load_config(str(config), options, backend))["robots"]
-    return robots
+    return explain(load_config(str(config), options, backend))["robots"]
 
 
 def test_all_reasons_of_a_stop_are_explained() -> None:
