@@ -13,7 +13,9 @@ import socket
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
@@ -115,6 +117,28 @@ def python(
     return run_program(sys.executable, *arguments, cwd=cwd, PYTHONPATH=packages)
 
 
+def start(cwd: Path, *command: str, **more: Any) -> subprocess.Popen[Any]:
+    """Start a program in the environment of this folder; more: of `subprocess.Popen`."""
+    given = {"cwd": cwd, "env": environment(cwd), "stdin": subprocess.DEVNULL, **more}
+    return subprocess.Popen(command, **given)
+
+
+def bench_tool(name: str) -> ModuleType:
+    """A module of tools/bench."""
+    module = ModuleType(name)
+    module.__file__ = str(ROOT / "tools" / "bench" / f"{name}.py")
+    sys.modules[name] = module  # its dataclasses look there
+    SourceFileLoader(name, module.__file__).exec_module(module)
+    return module
+
+
+def report_in(cwd: Path, name: str = "out.json") -> dict[str, Any]:
+    """The report that a gateway has written; its ledger adds up."""
+    report: dict[str, Any] = json.loads((cwd / name).read_text())
+    assert report["ledger"] == {"adds_up": True, "violations": []}
+    return report
+
+
 def copy_checkout(target: Path, *folders: str) -> None:
     """Copies folders of the checkout, and what Python compiled of them."""
     for name in folders:
@@ -142,9 +166,7 @@ def report_of(cwd: Path, *arguments: str, timeout_s: float = 2 * DEADLINE_S) -> 
     """Runs a gateway to its end; it must exit 0; returns its report."""
     done = run(*arguments, "--report", "report.json", cwd=cwd, timeout_s=timeout_s)
     assert done.returncode == 0, done.stdout + done.stderr
-    report: dict[str, Any] = json.loads((cwd / "report.json").read_text())
-    assert report["ledger"] == {"adds_up": True, "violations": []}
-    return report
+    return report_in(cwd, "report.json")
 
 
 class Gateway:
@@ -155,16 +177,9 @@ class Gateway:
         self.ready_file = cwd / "ready"
         self.ready_file.unlink(missing_ok=True)
         self.output = cwd / "output.txt"
-        more = ["--ready-file", str(self.ready_file)]
         self._stream = self.output.open("w")
-        self.process = subprocess.Popen(
-            [*COMMAND, *arguments, *more],
-            cwd=cwd,
-            env=environment(cwd),
-            stdin=subprocess.DEVNULL,
-            stdout=self._stream,
-            stderr=subprocess.STDOUT,
-        )
+        command = (*COMMAND, *arguments, "--ready-file", str(self.ready_file))
+        self.process = start(cwd, *command, stdout=self._stream, stderr=subprocess.STDOUT)
         if ready:
             try:
                 wait_until(self._is_ready, what="ready")
