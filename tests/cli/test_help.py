@@ -1,7 +1,6 @@
 """`--help` is short, `--help --all` complete; both answer without the imports of a slow start."""
 
 import argparse
-import os
 import re
 import subprocess
 import sys
@@ -36,15 +35,8 @@ print(*sorted({name.partition(".")[0] for name in set(sys.modules) - before}))
 
 def imported(*command_lines: str) -> set[str]:
     """The top-level modules a fresh interpreter imports for these command lines."""
-    done = subprocess.run(
-        [sys.executable, "-c", IMPORTS, ",".join(command_lines)],
-        env=os.environ,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    return set(done.stdout.split())
+    command = [sys.executable, "-c", IMPORTS, ",".join(command_lines)]
+    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
 
 
 @pytest.mark.process
@@ -105,9 +97,6 @@ def test_the_version_names_the_libraries_and_their_c_forms(hilgw: Command) -> No
     assert code == 0 and first.startswith(f"hilgw {__version__} ")
     assert [line.split()[:2] for line in lines] == [[name, version(name)] for name in LIBRARIES]
     assert sum("(C)" in line or "pure Python" in line for line in lines) == 2
-
-
-# --- commands of other distributions, by the entry points `hilgw.commands`
 
 
 PAGE = (Path(__file__).parents[2] / "docs/extending.md").read_text(encoding="utf-8")

@@ -45,9 +45,6 @@ def names(folder: Path) -> set[str]:
     return {each.name for each in folder.iterdir()}
 
 
-# --- what is written ------------------------------------------------------------------------------
-
-
 def test_convert_without_its_package_leaves_no_file(
     tmp_path: Path, run_file: Path, hilgw: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,9 +122,6 @@ def test_a_picture_is_whole_or_not_there(tmp_path: Path, run_file: Path, hilgw: 
     assert names(tmp_path) == {"run.pcapng", "run.png"}
 
 
-# --- what cannot be read --------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("command", "head", "error"),
     [
@@ -189,9 +183,6 @@ def test_a_pipe_is_refused(tmp_path: Path, hilgw: Command, command: str) -> None
     os.mkfifo(tmp_path / "run.pcapng")
     code, out, err = hilgw(command, "run.pcapng")
     assert (code, out) == (1, "") and "run.pcapng: is not a regular file" in err
-
-
-# --- what other programs made of it ---------------------------------------------------------------
 
 
 def events_of(path: Path) -> list[dict[str, Any]]:

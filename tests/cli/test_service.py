@@ -19,7 +19,7 @@ from hilgw.cli.parser import parse
 from hilgw.cli.service import Service
 from hilgw.errors import ConfigError, UsageError
 from hilgw.testing.sim import DEADLINE_S, Clock
-from tests.e2e.running import COMMAND, ROOT, environment
+from tests.e2e.running import COMMAND, ROOT, environment, start
 
 PAGE = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
 UNIT = ROOT / "tools" / "systemd" / "hilgw@.service"
@@ -88,9 +88,8 @@ def test_a_gateway_reports_its_start_its_life_and_its_end(
     (tmp_path / "f.yaml").write_text("version: 1\n")
     manager.settimeout(DEADLINE_S)
     more = environment_of(manager, WATCHDOG_USEC="40000")
-    process = subprocess.Popen(
-        [*COMMAND, "run", "f.yaml", "--quiet"], cwd=tmp_path, env=environment(tmp_path, **more)
-    )
+    given = environment(tmp_path, **more)
+    process = start(tmp_path, *COMMAND, "run", "f.yaml", "--quiet", env=given)
     try:
         messages = [manager.recv(4096).decode() for _ in range(4)]
         assert messages == ["READY=1", *["WATCHDOG=1"] * 3]
@@ -102,9 +101,6 @@ def test_a_gateway_reports_its_start_its_life_and_its_end(
     finally:
         process.kill()
         process.wait()
-
-
-# --- the unit -------------------------------------------------------------------------------------
 
 
 def unit() -> dict[str, list[str]]:
@@ -202,9 +198,8 @@ def test_its_command_is_one_and_its_socket_is_where_commands_look() -> None:
 def test_the_unit_is_exposed_to_little(tmp_path: Path) -> None:
     shutil.copy(UNIT, tmp_path / "hilgw@lab.service")
     command = ["systemd-analyze", "security", "--offline=yes", "--no-pager"]
-    done = subprocess.run(
-        [*command, str(tmp_path / "hilgw@lab.service")], capture_output=True, text=True, check=True
-    )
+    command.append(str(tmp_path / "hilgw@lab.service"))
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     (level,) = re.findall(r"Overall exposure level for \S+: ([\d.]+)", done.stdout)
     assert float(level) <= 2.5, done.stdout
 

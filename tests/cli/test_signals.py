@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from hilgw.cli.signals import ECHO_S, StopSignal
 from hilgw.testing.sim import until
+from tests.e2e.running import run_program
 
 AFTER_A_RUN = """
 import os, signal, sys
@@ -32,15 +32,8 @@ def test_nothing_slow_is_imported_first_and_a_late_signal_has_its_code(
     number: signal.Signals, tmp_path: Path
 ) -> None:
     (tmp_path / "one.yaml").write_text("version: 1\n")
-    done = subprocess.run(
-        [sys.executable, "-c", AFTER_A_RUN, "one.yaml"],
-        cwd=tmp_path,
-        env=os.environ | {"SIGNAL": number.name, "XDG_RUNTIME_DIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
+    command = (sys.executable, "-c", AFTER_A_RUN, "one.yaml")
+    done = run_program(*command, cwd=tmp_path, SIGNAL=number.name)
     assert done.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}[number], done.stderr
     assert (done.stdout.splitlines()[:1], done.stderr) == ([""], "")
 

@@ -13,7 +13,6 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def xbee_yaml() -> str:
-    """The shipped configuration."""
     return (ROOT / "configs" / "xbee.yaml").read_text(encoding="utf-8")
 
 

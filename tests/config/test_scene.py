@@ -47,8 +47,6 @@ def test_a_rotation_without_a_position_is_worth_a_word(warnings: Lines) -> None:
     assert "warning: robots.buoy.rotation: has no effect without a position" in line
 
 
-# --- a file of timed poses ------------------------------------------------------------------------
-
 FILE = "version: 1\nrobots: {rover: {motion: {kind: file, path: poses.csv}}}\n"
 POSES = "0,rover,0,0,0,0,0,0,1\n2,rover,4,0,0,0,0,0,1\n"
 

@@ -157,9 +157,7 @@ def test_settings_in_words() -> None:
     assert by_key["ending"].default == r'"\n"'
 
 
-# --- the JSON schema ------------------------------------------------------------------------------
-
-
+# The JSON schema.
 @pytest.fixture(scope="module")
 def editor() -> jsonschema.Draft202012Validator:
     schema = json_schema()
@@ -195,9 +193,7 @@ def test_what_the_checks_refuse_editors_underline(
         load_text(yaml.safe_dump(data), "f")
 
 
-# --- one message, at the line at hand -------------------------------------------------------------
-
-
+# One message, at the line at hand.
 def errors(editor: jsonschema.Draft202012Validator, data: Any) -> list[tuple[list[Any], str]]:
     """All messages of a file, each with its place."""
     found = editor.iter_errors(json.loads(json.dumps(data)))

@@ -66,9 +66,7 @@ def test_bytes_that_are_no_text(data: bytes, line: str) -> None:
     assert decode("\ufeffa: ü\r\n\tb".encode(), "f") == "a: ü\r\n\tb"
 
 
-# --- Texts with characters that are not bytes, or that people do not see: errors with a position --
-
-
+# Texts with characters that are not bytes, or that people do not see: errors with a position.
 ROOT = Path(__file__).parents[2]
 # In the files with most texts that become bytes.
 STRANGE = [
@@ -81,7 +79,6 @@ STRANGE = [
 
 
 def texts(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The path of each text."""
     items = node.items() if isinstance(node, dict) else enumerate(node)
     for key, value in items:
         if isinstance(value, str):
@@ -154,9 +151,7 @@ def test_no_error_reaches_the_terminal_raw(tmp_path: Path) -> None:
     assert code == 5 and r"no\u202e\x1b.sock" in error and error.strip().isprintable()
 
 
-# --- Whatever a file holds: a configuration, or lines with places in it. Never a traceback --------
-
-
+# Whatever a file holds: a configuration, or lines with places in it. Never a traceback.
 SHIPPED = (Path(__file__).parents[2] / "configs" / "xbee.yaml").read_text(encoding="utf-8")
 DATA = yaml.safe_load(SHIPPED)
 

@@ -105,9 +105,7 @@ def test_the_value_of_a_mock_in_words_of_yaml(errors: Lines, value: str, message
     assert found.startswith("f:14:") and message in found
 
 
-# --- Every number of a configuration has a range, so no number reaches code that it would break ---
-
-
+# Every number of a configuration has a range, so no number reaches code that it would break.
 def settings_classes() -> Iterator[type[Any]]:
     """Every dataclass of hilgw whose fields are declared with setting()."""
     for module in pkgutil.walk_packages(hilgw.__path__, "hilgw."):
@@ -147,9 +145,7 @@ def test_every_number_has_a_lower_and_an_upper_bound() -> None:
     assert [name for settings in classes for name in unbounded(settings)] == []
 
 
-# --- A file with thousands of errors is refused with work in proportion to its length -------------
-
-
+# A file with thousands of errors is refused with work in proportion to its length.
 HEAD = "version: 1\nwebots: R2025a\nbackend: mock\n"
 ROVERS = "robots:\n" + "".join(f"  rover{number}: {{}}\n" for number in range(60))
 UART = "adapters:\n  a:\n    kind: uart\n    port: /dev/x\n"
@@ -189,7 +185,6 @@ def file_of(shape: str, entries: int) -> str:
 
 
 def refused(text: str) -> int:
-    """The number of errors."""
     with pytest.raises(ConfigErrors) as caught:
         load_text(text, "f")
     return len(caught.value.diagnostics)

@@ -33,9 +33,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
     build = "import gc; gc.disable(); from sphinx.cmd.build import main; raise SystemExit(main())"
     command = [sys.executable, "-c", build, *options]
     command += ["-d", str(folder / "doctrees"), ".", str(folder / "html")]
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
-    )
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
     return folder / "html"
 

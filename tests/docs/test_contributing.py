@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.running import ROOT, copy_checkout, environment, run
+from tests.e2e.running import ROOT, copy_checkout, run, run_program
 
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 LINES = [
@@ -47,6 +47,13 @@ def copy_with_tests(folder: Path, tests: str) -> None:
         shutil.copy(ROOT / name, folder / name)
 
 
+PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider")
+
+
+def run_in(checkout: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    return run_program(*command, cwd=checkout, timeout_s=300, PYTHONPATH=str(checkout))
+
+
 @pytest.mark.process
 def test_the_first_change_turns_its_test_from_red_to_green(tmp_path: Path) -> None:
     copy_with_tests(tmp_path, "tests/cli")
@@ -55,15 +62,7 @@ def test_the_first_change_turns_its_test_from_red_to_green(tmp_path: Path) -> No
     assert program == "tools/test"
 
     def tested() -> str:
-        return subprocess.run(
-            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments],
-            cwd=tmp_path,
-            env=environment(tmp_path, PYTHONPATH=str(tmp_path)),
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        ).stdout
+        return run_in(tmp_path, *PYTEST, *arguments).stdout
 
     change(tmp_path, add_test)
     red = tested()
@@ -74,8 +73,7 @@ def test_the_first_change_turns_its_test_from_red_to_green(tmp_path: Path) -> No
     assert " passed" in green and "failed" not in green, green
     python = ("hilgw/cli/output/text.py", "tests/cli/output/test_terminal.py")
     for check in (("check",), ("format", "--check")):
-        ruff = [sys.executable, "-m", "ruff", *check, *python]
-        done = subprocess.run(ruff, cwd=tmp_path, capture_output=True, text=True, check=False)
+        done = run_in(tmp_path, sys.executable, "-m", "ruff", *check, *python)
         assert done.returncode == 0, done.stdout
 
 
@@ -112,24 +110,14 @@ observers.slip("rover", "left", 0.25)
 @pytest.mark.process
 def test_a_kind_of_event_is_added_in_the_files_that_the_page_names(tmp_path: Path) -> None:
     copy_with_tests(tmp_path, "tests/view")
-    python = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
-
-    def run_it(*command: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            command,
-            cwd=tmp_path,
-            env=environment(tmp_path, PYTHONPATH=str(tmp_path)),
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-
     entry, observer, _ = NEW_EVENT
     change(tmp_path, entry)
-    done = run_it(*python, "-q", "tests/view")
+    done = run_in(tmp_path, *PYTEST, "-q", "tests/view")
     assert done.returncode == 0, done.stdout
     change(tmp_path, observer)
     about = '"robot":"rover","device":"left","speed":0.25'
     event = f'{{"event":"slip","mono_ns":1,"wall_s":2.0,"time_ns":3,{about}}}'
-    assert run_it(sys.executable, "-c", REPORTED).stdout.split() == ["('rover.left',)", event]
+    assert run_in(tmp_path, sys.executable, "-c", REPORTED).stdout.split() == [
+        "('rover.left',)",
+        event,
+    ]

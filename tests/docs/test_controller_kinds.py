@@ -49,9 +49,6 @@ def test_the_example_returns_packets() -> None:
     running.close()
 
 
-# --- docs/semantics.md ----------------------------------------------------------------------------
-
-
 SEMANTICS_PAGE = pages("semantics", "emitter-receiver", "medium", "poses")
 
 

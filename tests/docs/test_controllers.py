@@ -1,15 +1,13 @@
 """The program and the configuration of docs/controllers.md run, and do what the page describes."""
 
-import os
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from hilgw.testing.sim import wait_until
 from tests.docs.reading import pages
-from tests.e2e.running import Gateway, patient, run
+from tests.e2e.running import Gateway, patient, run, run_program
 
 pytestmark = pytest.mark.process
 
@@ -75,17 +73,11 @@ def test_the_example_in_c_is_built_by_its_make_file_and_runs(tmp_path: Path) -> 
     for name, kind in (("brain.c", "c"), ("Makefile", "make")):
         [text] = re.findall(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)
         (tmp_path / name).write_text(text)
-    environment = {
-        **os.environ,
-        "WEBOTS_HOME": str(home),
-        "LD_LIBRARY_PATH": str(libraries),
-        "CC": "gcc -Wall -Wextra -Werror",
-    }
+    given = {"WEBOTS_HOME": str(home), "LD_LIBRARY_PATH": str(libraries)}
+    given["CC"] = "gcc -Wall -Wextra -Werror"
 
     def done(*words: str) -> str:
-        made = subprocess.run(
-            words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
-        )
+        made = run_program(*words, cwd=tmp_path, timeout_s=120, **given)
         assert made.returncode == 0, made.stderr
         return made.stdout
 
@@ -110,9 +102,7 @@ def test_the_commands_of_the_page_find_the_robot(folder: Path) -> None:
         yaml = FILES["rover.yaml"].replace(
             "kind: python\n", 'kind: webots\n      listen: "tcp://127.0.0.1:1234"\n'
         )
-        lines = [
-            line for line in yaml.splitlines() if "file:" not in line and "restart:" not in line
-        ]
-        (folder / "rover.yaml").write_text("\n".join(lines))
+        text = re.sub(r"^.*(file|restart):.*\n", "", yaml, flags=re.M)
+        (folder / "rover.yaml").write_text(text)
         done = run(*arguments, cwd=folder)
         assert (done.stdout, done.stderr) == ("tcp://127.0.0.1:1234/rover\n", "")

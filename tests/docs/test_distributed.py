@@ -13,7 +13,7 @@ import pytest
 
 from hilgw.federation import wire
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import HOST, ROOT, Gateway, environment, free_port
+from tests.e2e.running import HOST, ROOT, Gateway, free_port, start
 
 PAGE = (ROOT / "docs" / "distributed.md").read_text(encoding="utf-8")
 KEYS = (ROOT / "docs" / "zenoh.md").read_text(encoding="utf-8")
@@ -64,9 +64,7 @@ def test_another_program_listens_and_sends(lab: Lab, tmp_path: Path) -> None:
     command = [sys.executable, SCRIPT, endpoint, "lab", "radio", "12", "by hand"]
     output = tmp_path / "output.txt"
     with output.open("w") as stream:
-        script = subprocess.Popen(
-            command, cwd=tmp_path, env=environment(tmp_path), stdout=stream, stderr=stream
-        )
+        script = start(tmp_path, *command, stdout=stream, stderr=stream)
         try:
             wait_until(lambda: "rover.tx of simulator b'ping" in output.read_text())
             wait_until(

@@ -71,9 +71,6 @@ def test_the_commands_in_their_order(tmp_path: Path) -> None:
     os.close(switch)
 
 
-# --- docs/remote-control.md
-
-
 REMOTE_PAGE = pages("remote-control", "refused-commands", "robots")
 REMOTE_COMMANDS = re.findall(r"^    hilgw (.*)$", REMOTE_PAGE, re.MULTILINE)
 # A busy machine is not a fault of the robot or the program.
@@ -98,12 +95,23 @@ def test_the_commands_of_remote_control_in_their_order(tmp_path: Path) -> None:
             wait_until(lambda: loop_of(gateway)["armed"] and moved(gateway))
 
 
+def test_the_explanation_is_what_the_command_prints(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "92")
+    ((command, block),) = re.findall(
+        r"<!-- output: hilgw (.*?) -->\n(.*?)<!-- end -->", REMOTE_PAGE, re.S
+    )
+    assert command in REMOTE_COMMANDS
+    assert main(command.split()) == 0
+    assert block.strip("\n") == f"```text\n{capsys.readouterr().out}```"
+
+
 def loop_of(gateway: Gateway) -> dict[str, Any]:
     return gateway.report()["control_loops"]["e-puck"]
 
 
 def moved(gateway: Gateway) -> bool:
-    """Whether the last commands turn the wheels."""
     return any(loop_of(gateway)["motors"].values())
 
 

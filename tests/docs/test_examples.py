@@ -68,15 +68,11 @@ def test_each_configuration_is_accepted(tmp_path: Path) -> None:
         assert not warnings or page.stem in WITH_WARNINGS, (page.name, *map(str, warnings))
 
 
-# --- links lead somewhere
-
-
 BESIDE = ("README", "CHANGELOG", "CONTRIBUTING", "SAFETY", "SECURITY")
 LINKED = [*(DOCS.parent / f"{name}.md" for name in BESIDE), *sorted(DOCS.rglob("*.md"))]
 
 
 def prose(page: Path) -> str:
-    """Without blocks of code."""
     return re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
 
 
@@ -111,9 +107,6 @@ def test_each_page_can_be_reached_from_the_readme() -> None:
         links = re.findall(r"\]\(([^)\s#:]+\.md)(?:#[^)]*)?\)", prose(page))
         ahead += {(page.parent / link).resolve() for link in links} - reached
     assert set(LINKED) - reached == set()
-
-
-# --- docs/testing.md
 
 
 TESTING_PAGE = pages("testing", "conformance")

@@ -19,7 +19,7 @@ from hilgw.protocols.gateway.metrics import FAMILIES
 from tests.client.several import running, with_robots
 from tests.client.test_gateway import Reporting
 from tests.docs.reading import pages
-from tests.e2e.running import COMMAND, Gateway, environment, run
+from tests.e2e.running import COMMAND, Gateway, run, start
 
 PAGE = pages("observe", "scripts", "status")
 EXAMPLES = re.findall(r"```text\n\$ hilgw (watch.*?)(?: \| .*?)?\n(.*?)```", PAGE, re.S)
@@ -31,9 +31,7 @@ def test_each_command_shows_what_the_page_shows(tmp_path: Path) -> None:
     with Gateway(tmp_path, ["--config", "uart"]):
         for command, shown in EXAMPLES:
             words = [*COMMAND, *shlex.split(command)]
-            process = subprocess.Popen(
-                words, env=environment(tmp_path), stdout=subprocess.PIPE, text=True
-            )
+            process = start(tmp_path, *words, stdout=subprocess.PIPE, text=True)
             wanted = [pattern(line) for line in shown.splitlines()] or [re.compile(r'"packet"')]
             while wanted:
                 line = process.stdout.readline()
@@ -50,9 +48,6 @@ def pattern(line: str) -> re.Pattern[str]:
     text = re.sub(r"( [0-9a-f]{2})+(?= |$)", " HEX", " ".join(words))
     text = r" +".join(map(re.escape, text.split()))
     return re.compile(text.replace("HEX", "[0-9a-f ]+").replace("N", r"\d+"))
-
-
-# --- docs/status.md -------------------------------------------------------------------------------
 
 
 STATUS_PAGE = pages("status")
@@ -88,9 +83,6 @@ def pattern_status(line: str) -> str:
     """Of a line of the page, whatever its numbers are."""
     words = [re.sub(r"^[\d.]+(,?)$", r"NUMBER\1", word) for word in line.split()]
     return r" +".join(map(re.escape, words)).replace("NUMBER", r"[\d.e+]+")
-
-
-# --- docs/examples/plot_sensor.py, beside a real gateway; a mock of matplotlib draws
 
 
 SCRIPT = Path(__file__).parent.parent.parent / "docs" / "examples" / "plot_sensor.py"

@@ -77,9 +77,6 @@ def test_each_kind_of_hardware_has_its_wiring() -> None:
         assert f"(pictures/wiring-{name}.svg)" in page
 
 
-# --- docs/web.md ----------------------------------------------------------------------------------
-
-
 MOST_BYTES = 150_000
 SCREENS = [(1280, "dark"), (1280, "light"), (390, "dark"), (390, "light")]
 NAMES = [name for _, name, _ in WEB_PAGES]

@@ -49,9 +49,6 @@ def test_the_times_of_safety_are_those_of_the_settings() -> None:
     assert "0.5 s (`command_timeout_s`)" in SAFETY
 
 
-# --- docs/glossary.md -----------------------------------------------------------------------------
-
-
 GLOSSARY_PAGE = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| ([^|]+?) \| (?:[^|]*) \| ([^|]+) \|", GLOSSARY_PAGE, re.MULTILINE)
 WHERE = re.compile(r"`([\w/.]+)`: ((?:`[\w.]+`(?:, )?)+)")

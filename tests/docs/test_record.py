@@ -26,7 +26,6 @@ def commands(page: str) -> list[str]:
 
 
 def run(command: str, folder: Path) -> tuple[int, str]:
-    """Exit code and output."""
     program, *words = shlex.split(command)
     if program == "hilgw" and "--record" not in words:
         code, out, err = in_process(*words, cwd=folder)
@@ -71,9 +70,6 @@ def test_each_command_does_what_the_page_shows(
     assert len(events.splitlines()) == 1 and "JavaScript Object Notation" in events
     assert "Modbus RTU" in modbus and "RTAC" not in modbus
     assert parse(shlex.split(live.partition(" | ")[0])[1:]).pcapng  # runs in e2e/test_record.py
-
-
-# --- docs/replay.md, from a fault to a failing test -----------------------------------------------
 
 
 CAPTURE_PAGE = pages("replay")

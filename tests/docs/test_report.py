@@ -12,7 +12,7 @@ import pytest
 
 from hilgw.medium.ledger import Ledger
 from hilgw.reasons import ExpiredReason
-from tests.e2e.running import ROOT, Gateway, report_of, run_program
+from tests.e2e.running import ROOT, Gateway, report_in, report_of, run_program
 
 pytestmark = pytest.mark.process
 
@@ -96,10 +96,9 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def until_ready(folder: Path, config: str, *more: str) -> dict[str, Any]:
-    """The report of a run in real time that is stopped once all is up."""
     with Gateway(folder, ["--config", config, "--report", "out.json", *more]) as gateway:
         assert gateway.stop() == 130
-    return json.loads((folder / "out.json").read_text())
+    return report_in(folder)
 
 
 def test_every_key_of_a_report_is_on_the_page_and_no_other(reports: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import hilgw.api
 from hilgw import client
-from tests.e2e.running import Gateway, patient, run, wait_until
+from tests.e2e.running import Gateway, patient, report_in, run, wait_until
 
 PAGE = (Path(__file__).parents[2] / "docs" / "robot-functions.md").read_text()
 ROWS = {
@@ -97,7 +97,7 @@ def test_the_commands_of_the_page_drive_a_program(tmp_path: Path) -> None:
     (tmp_path / "brain.py").write_text(BRAIN)
     commands = re.findall(r"^    hilgw ((?:key|say) .*)$", PAGE, re.MULTILINE)
     assert commands == ["key rover up", "key rover control+b --hold 2", 'say rover "go home"']
-    options = ["rover.yaml", "--report", "report.json", "--status", "full", *patient("rover")]
+    options = ["rover.yaml", "--report", "out.json", "--status", "full", *patient("rover")]
     with Gateway(tmp_path, options) as gateway:
         wait_until(lambda: "reads keys" in gateway.text())
         for command, sign in zip(commands, ["velocity 3", "velocity 1", "heard go"], strict=True):
@@ -109,7 +109,7 @@ def test_the_commands_of_the_page_drive_a_program(tmp_path: Path) -> None:
         text = gateway.text()
     assert f"{tmp_path} {tmp_path}/rover.yaml first" in text and "brain --fast x" in text
     assert "window: heard go" in text
-    robot = json.loads((tmp_path / "report.json").read_text())["control_loops"]["rover"]["robot"]
+    robot = report_in(tmp_path)["control_loops"]["rover"]["robot"]
     assert robot == {
         "custom_data": "second",
         "battery_j": 1000.0,
@@ -117,9 +117,6 @@ def test_the_commands_of_the_page_drive_a_program(tmp_path: Path) -> None:
         "window_texts_in": 1,
         "window_texts_out": 1,
     }
-
-
-# --- docs/modes.md
 
 
 MODES_PAGE = (Path(__file__).parents[2] / "docs" / "modes.md").read_text()
@@ -144,7 +141,7 @@ def test_the_commands_change_the_mode(tmp_path: Path) -> None:
     commands = re.findall(r"^    hilgw (mode [^#\n]*\S)", MODES_PAGE, re.MULTILINE)
     assert len(commands) == 3
     assert "`hilgw --config shadow`" in MODES_PAGE
-    options = ["--config", "shadow", "--report", "report.json", "--control", "control"]
+    options = ["--config", "shadow", "--report", "out.json", "--control", "control"]
     # On a busy machine, which is late, the robots would have stopped, or been lost, before.
     more = patient("rover", "remote.silence_s")
     options += ["--status", "full", *more]
@@ -166,6 +163,6 @@ def test_the_commands_change_the_mode(tmp_path: Path) -> None:
         "rover: remote (body up, remote up)\n",
         json.dumps({"robot": "rover", "mode": "simulation", "bodies": up}) + "\n",
     ], text
-    report = json.loads((tmp_path / "report.json").read_text())["control_loops"]["rover"]
+    report = report_in(tmp_path)["control_loops"]["rover"]
     stops = report["bodies"]["body"]["stops"]  # of the robot that was left, unless it stood already
     assert stops.get("exchanged") == 1 or sum(stops.values()) > 1, (stops, text)

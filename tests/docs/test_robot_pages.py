@@ -42,8 +42,6 @@ def test_the_devices_are_those_of_the_body_in_order(kind: str) -> None:
     assert sorted(named) == sorted(devices) and len(named) > 2
 
 
-# --- docs/text-robots.md --------------------------------------------------------------------------
-
 TEXT_PAGE = pages("text-robots", "text-examples")
 
 

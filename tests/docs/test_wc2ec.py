@@ -59,7 +59,6 @@ COMMANDS = blocks("sh")[0]
 
 
 def compiled(tmp_path: Path) -> Path:
-    """The program that the commands of the page compile."""
     assert (SOURCES / "examples" / "linux" / "controller.c").read_text() == LISTING
     text = COMMANDS.replace("node=tools", f"node={ROOT}/tools")
     for options in STRICT:
@@ -117,9 +116,6 @@ def test_the_listing_controls_over_tcp(tmp_path: Path, gateway: Any) -> None:
         cab.wait_for(lambda mock: mock.body.wheels == (5.0, 0.0), 30)
         process.kill()
     cab.wait_for(lambda mock: mock.body.wheels == (0.0, 0.0), 30)
-
-
-# --- docs/firmware.md
 
 
 FIRMWARE_PAGE = pages("firmware")

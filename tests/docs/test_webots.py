@@ -1,6 +1,5 @@
 """The commands and files of docs/webots.md and docs/two-xbees.md, as a reader runs them."""
 
-import os
 import re
 import shlex
 import subprocess
@@ -16,7 +15,7 @@ import hilgw
 from hilgw.security.access import write_token
 from hilgw.testing.sim import wait_until
 from tests.docs.reading import pages
-from tests.e2e.running import Gateway, patient, run
+from tests.e2e.running import COMMAND, Gateway, patient, run, run_program, start
 
 ROOT = Path(__file__).parents[2]
 PAGE = pages("webots", "webots-connect")
@@ -35,8 +34,7 @@ def command(start: str) -> list[str]:
 
 @contextmanager
 def running(words: list[str], folder: Path) -> Iterator[subprocess.Popen[str]]:
-    program = [sys.executable, "-m", "hilgw", *words]
-    process = subprocess.Popen(program, cwd=folder, stdout=subprocess.PIPE, text=True)
+    process = start(folder, *COMMAND, *words, stdout=subprocess.PIPE, text=True)
     try:
         yield process
     finally:
@@ -68,14 +66,8 @@ def test_from_a_world_to_a_packet_on_an_xbee(tmp_path: Path) -> None:
 def run_brain(folder: Path, address: str) -> str:
     """What brain.py prints. address: NAME=VALUE of the environment."""
     name, url = address.split("=", 1)
-    brain = subprocess.run(
-        [sys.executable, "brain.py"],
-        cwd=folder,
-        env={**os.environ, name: url, "PYTHONPATH": str(API)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    given = {name: url, "PYTHONPATH": str(API)}
+    brain = run_program(sys.executable, "brain.py", cwd=folder, **given)
     assert brain.returncode == 0, brain.stderr
     return brain.stdout
 
@@ -99,22 +91,9 @@ def test_a_controller_of_another_host_has_a_token_and_tls(tmp_path: Path) -> Non
         (tmp_path / "lab.yaml").write_text(robot + text)
         with running(["--config", "lab.yaml", *patient("rover")], tmp_path) as gateway:
             port = wait_for(gateway, r"rover.controller waiting: listening on 0.0.0.0:(\d+)")
-            done = subprocess.run(
-                [sys.executable, "-m", "hilgw", "exec", "--url", there(url, port), "brain.py"],
-                cwd=tmp_path,
-                env={**os.environ, "HILGW_CA": "ca.pem", "HILGW_TOKEN": token},
-                capture_output=True,
-                text=True,
-                timeout=60,
-            )
+            words = ("exec", "--url", url.replace("HOST:1234", f"127.0.0.1:{port}"), "brain.py")
+            done = run(*words, cwd=tmp_path, HILGW_CA="ca.pem", HILGW_TOKEN=token)
             assert (done.stdout, done.stderr) == ("0\n", "")
-
-
-def there(url: str, port: str) -> str:
-    return url.replace("HOST:1234", f"127.0.0.1:{port}")
-
-
-# --- docs/two-xbees.md
 
 
 XBEES_PAGE = (ROOT / "docs" / "two-xbees.md").read_text(encoding="utf-8")

@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.plugin_host import VELOCITY, Built, PluginHost
-from tests.e2e.running import COMMAND, ROOT, Gateway, environment, run_program, wait_until
+from tests.e2e.running import (
+    COMMAND,
+    ROOT,
+    Gateway,
+    run_program,
+    start as start_program,
+    wait_until,
+)
 
 PAGE = (ROOT / "docs" / "webots-plugin.md").read_text(encoding="utf-8")
 DEVICES = {"left wheel motor": "RotationalMotor", "left wheel sensor": "PositionSensor"}
@@ -16,7 +23,6 @@ DEVICES = {"left wheel motor": "RotationalMotor", "left wheel sensor": "Position
 COMMANDS = re.findall(r"^    ((?:make|hilgw) .*)$", PAGE, re.MULTILINE)
 pytestmark = pytest.mark.process
 
-PAGE = (ROOT / "docs" / "webots-plugin.md").read_text(encoding="utf-8")
 DECLARATIONS = """
 #include <stddef.h>
 #include <string.h>
@@ -25,19 +31,6 @@ const char *wb_robot_wwi_receive_text(void);
 int wb_robot_get_mode(void);
 void wb_robot_set_mode(int mode, const char *argument);
 """
-
-
-@pytest.mark.judge("gcc", "make")
-def test_its_make_builds_the_plugin_where_webots_looks(tmp_path: Path) -> None:
-    Built(tmp_path)  # with the headers of a Webots
-    (make,) = re.findall(r"^    (make .*)$", PAGE, re.MULTILINE)
-    words = make.replace("/usr/local/webots", str(tmp_path / "webots")).replace(
-        "$HOME", str(tmp_path)
-    )
-    done = run_program(*shlex.split(words), f"OUT={tmp_path}", cwd=ROOT)
-    assert done.returncode == 0, done.stderr
-    (place,) = re.findall(r"`my_project(/plugins/\S+\.so)`", PAGE)
-    assert Path(f"{tmp_path}/my_project{place}").is_file()
 
 
 @pytest.mark.judge("gcc")
@@ -60,22 +53,12 @@ def test_from_make_to_the_moving_robot(tmp_path_factory: pytest.TempPathFactory)
     built.plugin = Path(f"{folder}/my_project{place}")
     assert built.plugin.is_file()
     (folder / "robot.yaml").write_text(CONFIG)
-    robot = subprocess.Popen(
-        [*COMMAND, *shlex.split(mock)[1:]],
-        cwd=folder,
-        env=environment(folder),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-    )
+    robot = start_program(folder, *COMMAND, *shlex.split(mock)[1:], stdout=subprocess.DEVNULL)
     try:
         wait_until((folder / "create2").exists, what="the mock")
-        patience: dict[str, object] = {
-            "safety.command_timeout_s": 20,
-            "safety.late_s": 20,
-            "body.silence_s": 20,
-        }
-        patience["body.simulated"] = "true"
-        more = [f"--set=robots.create.{key}={value}" for key, value in patience.items()]
+        keys = ("safety.command_timeout_s", "safety.late_s", "body.silence_s")
+        more = [f"--set=robots.create.{key}=20" for key in keys]
+        more.append("--set=robots.create.body.simulated=true")
         with (
             Gateway(folder, [*shlex.split(start)[1:], *more]) as gateway,
             PluginHost(built, folder, "create", DEVICES) as host,

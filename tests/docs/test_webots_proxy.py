@@ -55,9 +55,6 @@ def test_only_the_module_is_a_mock(
     assert "mock xbee" in shown and "mock webots_simulator" not in shown
 
 
-# --- docs/webots-gateway-robot.md -----------------------------------------------------------------
-
-
 GATEWAY_PAGE = (ROOT / "docs" / "webots-gateway-robot.md").read_text()
 CONFIG = (ROOT / "configs" / "webots.yaml").read_text()
 GATEWAY = yaml.safe_load(CONFIG)["robots"]["gateway"]

@@ -85,14 +85,12 @@ class Peer:
         self.received += data
 
     def wait_for_end(self, deadline_s: float = DEADLINE_S) -> None:
-        """Reads until the other side has closed."""
         self.connection.settimeout(deadline_s)
         with contextlib.suppress(ConnectionResetError):
             while data := self.connection.recv(65536):
                 self.received += data
 
     def messages(self) -> list[bytes]:
-        """What has come, cut into messages."""
         found = wire.whole_messages(bytes(self.received), TYPES, extended=True)
         assert found is not None, self.received.hex(" ")
         return found
@@ -111,8 +109,6 @@ class Peer:
 
 
 class RobotServer:
-    """The TCP server of a robot."""
-
     def __init__(self) -> None:
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listening.getsockname()[1]

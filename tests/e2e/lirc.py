@@ -84,7 +84,6 @@ def code_of(name: str, address: int, command: int) -> int:
 
 
 def remote(name: str, keys: Keys) -> str:
-    """A remote control of this code as lircd.conf has it."""
     codes = "\n".join(f"    {key} {code_of(name, *code):#x}" for key, code in keys.items())
     bits = len(bits_of(name, 0, 0))
     family = name[:3]
@@ -144,7 +143,6 @@ async def running(log: Path, *command: str) -> AsyncIterator[Program]:
 
 
 async def output_of(*command: str, cwd: Path) -> str:
-    """What a program prints up to its end."""
     process = await asyncio.create_subprocess_exec(
         *command,
         cwd=cwd,

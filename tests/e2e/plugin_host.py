@@ -10,7 +10,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.e2e.running import DEADLINE_S, ROOT, environment, run_program
+from tests.e2e.running import DEADLINE_S, ROOT, environment, run_program, start
 
 PLUGIN = ROOT / "tools" / "webots-plugin"
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-g")
@@ -64,16 +64,10 @@ class PluginHost:
         self.tags = {name: tag for tag, name in enumerate(devices, 1)}
         listed = ";".join(f"{name}:{NODES[node]}" for name, node in devices.items())
         self._errors = (cwd / "plugin.txt").open("w+")
-        self.process = subprocess.Popen(
-            [built.host, built.plugin, built.controller],
-            cwd=cwd,
-            env=environment(cwd, ROBOT=robot, DEVICES=listed, **env),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            text=True,
-            bufsize=1,
-        )
+        streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self._errors}
+        given = environment(cwd, ROBOT=robot, DEVICES=listed, **env)
+        command = (str(built.host), str(built.plugin), str(built.controller))
+        self.process = start(cwd, *command, env=given, text=True, bufsize=1, **streams)
         self.values: dict[str, list[float]] = {}  # newest, by device
         self.lines: list[str] = []
         self._arrived = threading.Condition()
@@ -120,7 +114,6 @@ class PluginHost:
             self.ask(f"step {ms}")
 
     def step_until(self, name: str, times: int = 300) -> list[float]:
-        """Steps until a device has a new value."""
         self.values.pop(name, None)
         for _ in range(times):
             self.step()
@@ -147,7 +140,6 @@ class PluginHost:
         os.kill(self.process.pid, number)
 
     def finish(self) -> int:
-        """Ends the controller; its exit code."""
         if self.process.poll() is None:
             self.emit("cleanup")
         return self.process.wait(DEADLINE_S)

@@ -96,7 +96,6 @@ def in_process(*arguments: str, cwd: Path) -> tuple[Any, str, str]:
 def run_program(
     *command: str, cwd: Path, timeout_s: float = 2 * DEADLINE_S, **env: str
 ) -> subprocess.CompletedProcess[str]:
-    """Any program to its end."""
     return subprocess.run(
         command,
         cwd=cwd,
@@ -202,7 +201,6 @@ class Gateway:
         return ask(control, {"do": do}, DEADLINE_S)
 
     def report(self) -> dict[str, Any]:
-        """The report so far, by the control socket."""
         return self.ask("report")["report"]
 
     def stop(self, number: int = signal.SIGINT) -> int:

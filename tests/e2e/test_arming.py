@@ -1,6 +1,5 @@
 """A real robot on a serial line, from the start of its gateway to a stop that lasts."""
 
-import json
 import os
 import signal
 import subprocess
@@ -10,7 +9,7 @@ from pathlib import Path
 
 from hilgw.testing.sim import wait_until
 from tests.e2e.control_loop_peers import controller_process, port_in, set_value, write_configuration
-from tests.e2e.running import COMMAND, Gateway, environment, run
+from tests.e2e.running import COMMAND, Gateway, report_in, run, start
 
 GO = set_value(0, 5.0)
 NOT_ARMED = "the robot is not armed; `hilgw arm create` lets the motors move"
@@ -19,13 +18,11 @@ NOT_ARMED = "the robot is not armed; `hilgw arm create` lets the motors move"
 @contextmanager
 def mock(folder: Path, kind: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """`hilgw mock`, until it reports that it is ready."""
-    command = [*COMMAND, "mock", kind, *arguments]
-    process = subprocess.Popen(
-        command, cwd=folder, env=environment(folder), stdout=subprocess.PIPE, text=True
-    )
+    command = (*COMMAND, "mock", kind, *arguments)
+    process = start(folder, *command, stdout=subprocess.PIPE, text=True)
     try:
         while (line := process.stdout.readline()) and not line.startswith("ready"):
-            process.reported = line  # type: ignore[attr-defined]
+            pass
         assert line, f"{kind} ended"
         yield process
     finally:
@@ -83,6 +80,6 @@ robots:
             with controller_process(port_in(gateway.text()), GO):
                 wait_until(lambda: NOT_ARMED in gateway.text())
             assert gateway.stop(signal.SIGINT) == 130  # no stop is latched
-        report = json.loads((tmp_path / "out.json").read_text())["control_loops"]["create"]
+        report = report_in(tmp_path)["control_loops"]["create"]
     assert (report["armed"], report["latched"], report["stops"]) == (False, None, {})
     assert report["refused"]["disarmed"] >= 1

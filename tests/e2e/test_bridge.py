@@ -99,9 +99,6 @@ def test_all_values_both_ways_and_a_report(device: Device, tmp_path: Path) -> No
     assert "up: 115200 8E1" in bridge.text()
 
 
-# --- how it ends ----------------------------------------------------------------------------------
-
-
 def test_a_duration_ends_it_with_the_code_of_its_port(device: Device, tmp_path: Path) -> None:
     options = ("--listen", "127.0.0.1:0", "--duration", "300ms", "--ready-file", "ready")
     done = run("bridge", "./absent", *options, cwd=tmp_path)
@@ -136,9 +133,6 @@ def test_options_that_are_refused(options: tuple[str, ...], words: str) -> None:
     assert words in usage_error("bridge", "tty", *options)
 
 
-# --- socat at the other side ----------------------------------------------------------------------
-
-
 @pytest.mark.judge("socat")
 def test_socat_carries_bulk_data_both_ways(device: Device, tmp_path: Path) -> None:
     """socat's terminal on one side of the bridge, the device on the other."""
@@ -146,9 +140,8 @@ def test_socat_carries_bulk_data_both_ways(device: Device, tmp_path: Path) -> No
     with Bridge(device) as bridge:
         host, port = bridge.address
         with (tmp_path / "in").open("rb") as source, (tmp_path / "out").open("wb") as sink:
-            socat = subprocess.Popen(
-                ["socat", "-t", "10", "-", f"TCP:{host}:{port}"], stdin=source, stdout=sink
-            )
+            command = ["socat", "-t", "10", "-", f"TCP:{host}:{port}"]
+            socat = subprocess.Popen(command, stdin=source, stdout=sink)
         data, sent = bytearray(), 0
 
         def all_done() -> bool:
@@ -163,9 +156,6 @@ def test_socat_carries_bulk_data_both_ways(device: Device, tmp_path: Path) -> No
         socat.wait()
         assert data == BULK
         assert (tmp_path / "out").read_bytes() == BULK
-
-
-# --- RFC 2217 -------------------------------------------------------------------------------------
 
 
 def rfc2217_url(bridge: Bridge) -> str:

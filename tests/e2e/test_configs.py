@@ -1,6 +1,5 @@
 """Every shipped configuration checks clean, runs as shipped, and its ledger adds up."""
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ import pytest
 import yaml
 
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import ROOT, Gateway, patient, report_of, run
+from tests.e2e.running import ROOT, Gateway, patient, report_in, report_of, run
 
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
 
@@ -84,13 +83,12 @@ def test_it_runs(name: str, tmp_path: Path) -> None:
 def test_it_runs_as_shipped(name: str, tmp_path: Path) -> None:
     robots = yaml.safe_load((ROOT / "configs" / f"{name}.yaml").read_text())["robots"]
     options = ["--config", name, *(word for each in robots for word in patient(each))]
-    with Gateway(tmp_path, [*options, "--report", "report.json"]) as gateway:
+    with Gateway(tmp_path, [*options, "--report", "out.json"]) as gateway:
         wait_until(lambda: works(gateway.report()), what="packets and commands")
         if name in ROBOTS:
             wait_until(lambda: drives(gateway.report()), what="a motor that moves")
         assert gateway.stop() == 130
-    report = json.loads((tmp_path / "report.json").read_text())
-    assert report["ledger"] == {"adds_up": True, "violations": []}
+    assert report_in(tmp_path)
 
 
 def test_all_pass_the_check(tmp_path: Path) -> None:

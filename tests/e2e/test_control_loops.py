@@ -49,7 +49,6 @@ class Running:
         self.gateway.process.send_signal(number)
 
     def wait(self) -> int:
-        """Its exit code."""
         return self.gateway.process.wait(DEADLINE_S)
 
     def end(self) -> None:

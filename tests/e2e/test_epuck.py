@@ -27,7 +27,6 @@ def on(port: str, answer_ms: int = 5000) -> list[str]:
 
 
 def drives_and_turns(robot: Any) -> None:
-    """Ahead, and away from a wall, with the light of its body on."""
     wait_until(lambda: robot.mock.speeds == (636, 636), what="4 rad/s")
     wait_until(lambda: robot.mock.speeds in ((318, -318), (-318, 318)), what="a turn")
     wait_until(lambda: robot.mock.leds[8] == 1, what="the light")

@@ -1,18 +1,18 @@
 """Every documented exit code, stopping at any moment, and readers of the output that leave."""
 
 import fcntl
-import json
 import os
 import signal
 import subprocess
 import sys
 import termios
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import COMMAND, DEADLINE_S, XBEE, Gateway, environment, run, run_program
+from tests.e2e.running import COMMAND, DEADLINE_S, XBEE, Gateway, report_in, run, run_program, start
 
 SILENT = """
 version: 1
@@ -79,14 +79,12 @@ def test_5_a_port_without_an_answer(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "code"),
-    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
-    ids=["SIGINT", "SIGTERM", "SIGHUP"],
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
 def test_130_and_143_after_a_clean_stop(number: signal.Signals, code: int, tmp_path: Path) -> None:
     gateway = Gateway(tmp_path, ["--config", XBEE, "--report", "out.json"])
     assert gateway.stop(number) == code
-    assert '"adds_up": true' in (tmp_path / "out.json").read_text()
+    assert report_in(tmp_path)
     assert not (tmp_path / "xbee-spare").is_symlink()
     assert "Traceback" not in gateway.text()
 
@@ -95,14 +93,8 @@ def test_unread_output_delays_nothing(tmp_path: Path) -> None:
     reader, writer = os.pipe()
     fcntl.fcntl(writer, 1031, 4096)  # F_SETPIPE_SZ: full after some lines
     more = ["--set", "robots.rover.controller.period_ms=10", "--report", "out.json"]
-    process = subprocess.Popen(
-        [*COMMAND, "-v", "--config", XBEE, "--ready-file", "ready", *more],
-        cwd=tmp_path,
-        env=environment(tmp_path),
-        stdout=writer,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    command = (*COMMAND, "-v", "--config", XBEE, "--ready-file", "ready", *more)
+    process = start(tmp_path, *command, stdout=writer, stderr=subprocess.PIPE, text=True)
     os.close(writer)
     try:
         wait_until((tmp_path / "ready").exists)
@@ -115,7 +107,7 @@ def test_unread_output_delays_nothing(tmp_path: Path) -> None:
         process.kill()
         os.close(reader)
     assert (process.returncode, errors) == (143, "")
-    assert '"adds_up": true' in (tmp_path / "out.json").read_text()
+    assert report_in(tmp_path)
 
 
 def _full(held: bytearray) -> bool:
@@ -123,13 +115,9 @@ def _full(held: bytearray) -> bool:
 
 
 def test_nohup_outlives_its_terminal(tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        ["nohup", *COMMAND, "--config", XBEE, "--ready-file", "ready"],
-        cwd=tmp_path,
-        env=environment(tmp_path),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    command = ("nohup", *COMMAND, "--config", XBEE, "--ready-file", "ready")
+    nothing = subprocess.DEVNULL
+    process = start(tmp_path, *command, stdout=nothing, stderr=nothing)
     try:
         wait_until((tmp_path / "ready").exists)
         process.send_signal(signal.SIGHUP)
@@ -145,19 +133,11 @@ def test_nohup_outlives_its_terminal(tmp_path: Path) -> None:
 def test_a_signal_at_any_moment_stops_it_without_a_traceback(
     delay_ms: int, number: signal.Signals, tmp_path: Path
 ) -> None:
-    process = subprocess.Popen(
-        [*COMMAND, "--config", XBEE],
-        cwd=tmp_path,
-        env=environment(tmp_path),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = start(tmp_path, *COMMAND, "--config", XBEE, **pipes)
     process.stdout.readline()  # our first word: before it there is only the interpreter itself
-    try:
+    with suppress(subprocess.TimeoutExpired):
         process.wait(delay_ms / 1000)
-    except subprocess.TimeoutExpired:
-        pass
     process.send_signal(number)
     _, errors = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}[number], errors
@@ -165,24 +145,12 @@ def test_a_signal_at_any_moment_stops_it_without_a_traceback(
     assert not (tmp_path / "xbee-spare").is_symlink()
 
 
-def start(cwd: Path, *options: str) -> tuple[subprocess.Popen[bytes], int]:
-    """A gateway whose output goes to a pipe; the other end of the pipe."""
-    reader, writer = os.pipe()
-    process = subprocess.Popen(
-        [*COMMAND, XBEE, "--report", "report.json", "--ready-file", "ready", *options],
-        cwd=cwd,
-        env=environment(cwd),
-        stdin=subprocess.DEVNULL,
-        stdout=writer,
-    )
-    os.close(writer)
-    return process, reader
-
-
 def test_a_reader_that_leaves_ends_the_run_in_order(tmp_path: Path) -> None:
-    process, reader = start(tmp_path)
+    reader, writer = os.pipe()
+    options = (XBEE, "--report", "out.json", "--ready-file", "ready")
+    process = start(tmp_path, *COMMAND, *options, stdout=writer)
+    os.close(writer)
     wait_until((tmp_path / "ready").exists)
     os.close(reader)
     assert process.wait(DEADLINE_S) == 130
-    report = json.loads((tmp_path / "report.json").read_text())
-    assert report["exit_code"] == 130 and report["ledger"]["adds_up"]
+    assert report_in(tmp_path)["exit_code"] == 130

@@ -1,12 +1,10 @@
 """Gateways of a federation as processes: what is killed, frozen or cut off is seen, and counted."""
 
 import contextlib
-import importlib.util
 import json
-import sys
+import signal
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -15,23 +13,12 @@ import zenoh
 
 from hilgw.federation import wire
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import HOST, ROOT, free_port
+from tests.e2e.running import HOST, bench_tool, free_port
 
-BENCH = ROOT / "tools" / "bench"
 LEASE_S, MARGIN_S, PATIENCE_S = 1.0, 0.1, 5.0
 
 pytestmark = pytest.mark.process
-
-
-def load() -> ModuleType:
-    name = "federation_lab"
-    spec = importlib.util.spec_from_file_location(name, BENCH / f"{name}.py")
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-tool = load()
+tool = bench_tool("federation_lab")
 
 
 @pytest.fixture(scope="module")
@@ -109,10 +96,8 @@ def test_a_second_gateway_of_one_name_ends_and_the_first_one_goes_on(lab: Any) -
 
 
 def test_what_another_program_puts_is_counted_and_has_no_effect(lab: Any) -> None:
-    a, id = lab.nodes["a"], lab.nodes["a"].ask("counts")["summary"]
-    ids = {
-        name: int(each["id"], 16) for name, each in lab.nodes["c"].ask("counts")["gateways"].items()
-    }
+    a, others = lab.nodes["a"], lab.nodes["c"].ask("counts")["gateways"].items()
+    ids = {name: int(each["id"], 16) for name, each in others}
     base = "hilgw/lab"
     with session(f"tcp/{HOST}:{lab.ports['a']}") as other:
         for number in (0, 1 << 31, 1 << 63):
@@ -133,10 +118,9 @@ def test_what_another_program_puts_is_counted_and_has_no_effect(lab: Any) -> Non
             for name in ("a", "b", "c")
             for number in range(50)
         ]
-        counted = a.ask("counts")["summary"]
         wait_until(lambda: a.ask("counts")["summary"]["outside"]["dropped"].get("malformed", 0) > 4)
         lab.check()
-        del tokens, counted, id
+        del tokens
     assert all(each.process.poll() is None for each in lab.nodes.values())
     lab.check()
 
@@ -151,13 +135,8 @@ def test_at_the_end_the_counts_of_all_add_up(lab: Any) -> None:
         assert node.process.returncode == 0
 
 
-# --- with others ----------------------------------------------------------------------------------
-
-
 def test_a_frozen_gateway_does_not_hold_up_the_others() -> None:
     """At a rate that fills its buffers long before it is known to be frozen."""
-    import signal
-
     port = free_port()
     first = {"name": "a", "listen": [f"tcp/{HOST}:{port}"], "rate": 2000, "size": 4000}
     others = [{"name": name, "connect": [f"tcp/{HOST}:{port}"]} for name in ("b", "c")]
@@ -238,14 +217,11 @@ def test_tls_with_certificates_of_both_ends(certificates: Path) -> None:
             ("none", tls(certificates, None)),
             ("foreign", tls(certificates, "foreign", "lab")),
         ):
-            refused = {f"transport/link/tls/{k}": v for k, v in _leaves(settings)}
+            given = settings["transport"]["link"]["tls"].items()
+            refused = {f"transport/link/tls/{key}": value for key, value in given}
             with pytest.raises(zenoh.ZError):
                 session(endpoint, **refused, **{"connect/timeout_ms": 1000}).close()
             assert name not in a.states
-
-
-def _leaves(settings: Any) -> Any:
-    return settings["transport"]["link"]["tls"].items()
 
 
 def test_an_address_that_another_program_uses_is_a_clear_error() -> None:

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 import termios
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,7 +14,7 @@ from typing import Any
 
 from hilgw.testing.fixtures.ports import PortControl
 from hilgw.testing.sim import DEADLINE_S, wait_until
-from tests.e2e.running import COMMAND, environment
+from tests.e2e.running import COMMAND, start
 
 STARTS = "any key stops it"
 
@@ -27,13 +26,7 @@ class Terminal:
         self._keys, inside = os.openpty()
         # A session leader gets the first terminal that it opens.
         shell = ["sh", "-c", 'exec "$@" <>"$0" >&0 2>&0', os.ttyname(inside)]
-        self._process = subprocess.Popen(
-            [*shell, *COMMAND, *arguments],
-            cwd=folder,
-            env=environment(folder),
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        self._process = start(folder, *shell, *COMMAND, *arguments, start_new_session=True)
         self.inside, self.before = inside, termios.tcgetattr(inside)
         self._seen = 0
         self._text = ""
@@ -83,7 +76,6 @@ class Terminal:
 
 
 def report_in(folder: Path) -> tuple[str, dict[str, Any]]:
-    """The report for people, and its results by step."""
     people, _, block = (folder / "report.md").read_text().partition("```json\n")
     results = json.loads(block.removesuffix("```\n"))["results"]
     return people, {result["step"]: result for result in results}

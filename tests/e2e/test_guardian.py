@@ -4,11 +4,9 @@ Nothing of the gateway could: before the guardian they drove on for ever. The ti
 `tools/bench/stop_times.py`.
 """
 
-import importlib.util
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,19 +17,14 @@ from typing import Any
 import pytest
 
 from tests.e2e.control_loop_peers import DEADLINE_S, Peer, knock, set_value
-from tests.e2e.running import COMMAND, ROOT, environment
+from tests.e2e.running import COMMAND, bench_tool, start
 
 LISTENS = re.compile(r"(\w+)\.controller\b.*listening on 127\.0\.0\.1:(\d+)")
 
 
 @pytest.fixture(scope="module")
 def bench() -> ModuleType:
-    path = ROOT / "tools" / "bench" / "stop_times.py"
-    spec = importlib.util.spec_from_file_location("stop_times", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["stop_times"] = module
-    spec.loader.exec_module(module)
-    return module
+    return bench_tool("stop_times")
 
 
 class Gateway:
@@ -54,12 +47,8 @@ class Gateway:
         config = folder / "fleet.yaml"
         config.write_text("\n".join([*lines, ""]))
         with self._output.open("w") as output:
-            self.process = subprocess.Popen(
-                [*COMMAND, "--config", str(config)],
-                env=environment(folder),
-                stdout=output,
-                stderr=subprocess.STDOUT,
-            )
+            command = (*COMMAND, "--config", str(config))
+            self.process = start(folder, *command, stdout=output, stderr=subprocess.STDOUT)
         self.controllers: list[Peer] = []
 
     def drive(self, bench: ModuleType) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from hilgw.guardian import NAME, leftover
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import COMMAND, HOST, environment, free_port
+from tests.e2e.running import COMMAND, HOST, free_port, start
 from tests.e2e.test_guardian import Gateway, all_stop, bench
 from tests.e2e.test_network_ports import serving
 
@@ -148,12 +148,8 @@ def again(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
     """A second gateway of the same file."""
     output = folder / "again.txt"
     with output.open("wb") as stream:
-        process = subprocess.Popen(
-            [*COMMAND, "--config", str(folder / "fleet.yaml")],
-            env=environment(folder),
-            stdout=stream,
-            stderr=subprocess.STDOUT,
-        )
+        command = (*COMMAND, "--config", str(folder / "fleet.yaml"))
+        process = start(folder, *command, stdout=stream, stderr=subprocess.STDOUT)
     try:
         yield process, output
     finally:

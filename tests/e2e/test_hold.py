@@ -1,5 +1,6 @@
 """`hilgw arm --hold` and `--for`, as installed: what ends the command disarms."""
 
+import fcntl
 import os
 import pty
 import re
@@ -7,7 +8,7 @@ import signal
 import subprocess
 import termios
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import pytest
 
 from hilgw.testing.sim import DEADLINE_S, wait_until
 from tests.e2e.control_loop_peers import write_configuration
-from tests.e2e.running import COMMAND, Gateway, environment, run, run_program
+from tests.e2e.running import COMMAND, Gateway, run, run_program, start
 
 TWO = """version: 1
 webots: R2020a
@@ -79,28 +80,17 @@ class Command:
         os.set_blocking(self.master, False)
 
         def lead() -> None:
-            import fcntl
-
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
-        self.process = subprocess.Popen(
-            [*COMMAND, "arm", "cab", *words],
-            cwd=gateway.cwd,
-            env=environment(gateway.cwd),
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            start_new_session=True,
-            preexec_fn=lead,
-        )
+        streams = dict.fromkeys(("stdin", "stdout", "stderr"), slave)
+        own = {"start_new_session": True, "preexec_fn": lead}
+        self.process = start(gateway.cwd, *COMMAND, "arm", "cab", *words, **streams, **own)
         os.close(slave)
 
     def text(self) -> str:
-        try:
+        with suppress(OSError):
             while data := os.read(self.master, 4096):
                 self.out += data
-        except OSError:
-            pass
         return self.out.decode().replace("\r\n", "\n")
 
     def ends(self) -> int:
@@ -185,15 +175,8 @@ def test_the_time_of_for_disarms(gateway: Gateway) -> None:
 @holds
 def test_the_end_of_the_pipe_that_is_its_input_disarms(gateway: Gateway) -> None:
     """As of `ssh HOST hilgw arm cab --hold`, which has no terminal."""
-    process = subprocess.Popen(
-        [*COMMAND, "arm", "cab", "--hold"],
-        cwd=gateway.cwd,
-        env=environment(gateway.cwd),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    own = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "start_new_session": True}
+    process = start(gateway.cwd, *COMMAND, "arm", "cab", "--hold", text=True, **own)
     with process:
         assert process.stdout.readline().startswith(HELD)
         assert is_armed(gateway)

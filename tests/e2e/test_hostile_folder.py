@@ -14,7 +14,7 @@ import pytest
 
 from hilgw.cli.groups import COMMANDS
 from hilgw.testing.sim import DEADLINE_S, wait_until
-from tests.e2e.running import HOST, environment, free_port, run_program
+from tests.e2e.running import HOST, free_port, run_program, start
 from tests.e2e.test_first_check import STARTS, Terminal
 
 MODULE = [sys.executable, "-u", "-m", "hilgw"]  # -u: no fork of a process that has imported hilgw
@@ -134,7 +134,6 @@ class Folder:
         (path / "arena.wbt").write_text(WORLD)
 
     def imported(self) -> list[str]:
-        """The modules that were imported from this folder."""
         mark = self.path / MARK
         return mark.read_text().split() if mark.exists() else []
 
@@ -153,14 +152,8 @@ class Folder:
     def running(self, line: str, command: list[str] = MODULE) -> Iterator[subprocess.Popen[str]]:
         """Runs a command that a signal ends; waits until it is ready, where it writes that."""
         (self.path / "ready").unlink(missing_ok=True)
-        process = subprocess.Popen(
-            [*command, *line.split()],
-            cwd=self.path,
-            env=environment(self.path),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        words = (*command, *line.split())
+        process = start(self.path, *words, stdout=subprocess.PIPE, text=True)
         try:
             if "ready" in line:
                 wait_until((self.path / "ready").exists, what=line)

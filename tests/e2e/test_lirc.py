@@ -1,7 +1,6 @@
 """Debian's LIRC as the judge of codes, of the IR Toy's mock, and of the whole gateway."""
 
 import asyncio
-import json
 import math
 import re
 import time
@@ -19,7 +18,7 @@ from hilgw.protocols.ir.base import TOGGLE
 from hilgw.testing.sim import DEADLINE_S, until
 from hilgw.transports.virtual.pty import VirtualPort
 from tests.e2e.lirc import Keys, lircd, output_of, pulses_of, remote, sent_by_irsend, shown_by_irw
-from tests.e2e.running import ROOT, Gateway
+from tests.e2e.running import ROOT, Gateway, report_in
 
 TICK_US = 64 / 3
 CODES = ("nec", "nec_ext", "rc5", "rc6", "rc6a", "sirc", "sirc15", "sirc20")
@@ -46,9 +45,6 @@ def some_keys(name: str) -> Keys:
 
 def run(scenario: Coroutine[Any, Any, None]) -> None:
     asyncio.run(asyncio.wait_for(scenario, 2 * DEADLINE_S))
-
-
-# --- codes, without a port ------------------------------------------------------------------------
 
 
 @pytest.mark.judge("irsimsend")
@@ -100,9 +96,6 @@ def test_what_we_send_is_what_lirc_decodes(name: str, tmp_path: Path) -> None:
     text = asyncio.run(asyncio.wait_for(scenario(), 60))
     found = re.findall(r"^[0-9a-f]{16} 00 (KEY_\d) ", text, re.MULTILINE)
     assert found == list(keys) * 2, text
-
-
-# --- the mock -------------------------------------------------------------------------------------
 
 
 class Tape:
@@ -215,14 +208,11 @@ def pair_of(name: str, frame: list[int]) -> tuple[int, int] | None:
     return (code.address, code.command) if isinstance(code, Code) else None
 
 
-# --- the whole gateway ----------------------------------------------------------------------------
-
-
 @pytest.mark.judge("lircd", "irw", "irsend")
 def test_lirc_and_a_simulated_robot_receive_each_other(tmp_path: Path) -> None:
     """The shipped configuration, LIRC on its spare toy."""
     conf = remote("nec", {"KEY_L": (4, ord("L")), "KEY_K": (4, ord("K")), "KEY_Y": (4, ord("Y"))})
-    gateway = Gateway(tmp_path, ["--config", CONFIG, "--report", "report.json"])
+    gateway = Gateway(tmp_path, ["--config", CONFIG, "--report", "out.json"])
 
     async def scenario() -> None:
         wanted = [" 00 KEY_L nec\n", " 00 KEY_K nec\n"]  # both senders of the file
@@ -238,6 +228,4 @@ def test_lirc_and_a_simulated_robot_receive_each_other(tmp_path: Path) -> None:
         gateway.stop()
     text = gateway.text()
     assert re.search(r'ir0 +ch 4 +"Y" 1 B +from 04 +-> rover\.rx', text), text
-    report = json.loads((tmp_path / "report.json").read_text())
-    assert report["ledger"]["adds_up"], report["ledger"]
-    assert report["stations"]["ir0"]["delivered"] >= 1
+    assert report_in(tmp_path)["stations"]["ir0"]["delivered"] >= 1

@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from tests.e2e.running import HOST, Gateway, free_port, run, wait_until
+from tests.e2e.running import HOST, Gateway, free_port, report_in, run, wait_until
 
 ROBOT = """
 version: 1
@@ -48,7 +48,7 @@ print("left in order", flush=True)
 def test_a_program_takes_the_real_robot_and_a_user_gives_it_back(tmp_path: Path) -> None:
     (tmp_path / "rover.yaml").write_text(ROBOT)
     (tmp_path / "brain.py").write_text(BRAIN)
-    options = ["--config", "rover.yaml", "--report", "report.json", "--control", "control"]
+    options = ["--config", "rover.yaml", "--report", "out.json", "--control", "control"]
     options += ["--status", "full"]
     with Gateway(tmp_path, options) as gateway:
         wait_until(lambda: "mode 2" in gateway.text())
@@ -71,7 +71,7 @@ def test_a_program_takes_the_real_robot_and_a_user_gives_it_back(tmp_path: Path)
     assert "mode=1 does not exist for a Python program" in text
     assert "rover.remote motors stopped: another body takes its place" in text
     assert "left in order" in text
-    report = json.loads((tmp_path / "report.json").read_text())["control_loops"]["rover"]
+    report = report_in(tmp_path)["control_loops"]["rover"]
     assert report["mode"] == "simulation"
     assert report["bodies"]["remote"]["stops"] == {"exchanged": 1}
     assert report["bodies"]["body"]["stops"]["gateway_ended"] == 1

@@ -1,6 +1,5 @@
 """Ports of another machine: Debian's ser2net and socat serve them."""
 
-import json
 import shutil
 import signal
 import socket
@@ -14,7 +13,7 @@ import pytest
 
 from hilgw.testing.sim import wait_until
 from tests.conftest import SEARCH
-from tests.e2e.running import DEADLINE_S, HOST, ROOT, Gateway, free_port, in_process, run
+from tests.e2e.running import DEADLINE_S, HOST, ROOT, Gateway, free_port, in_process, report_in, run
 
 UART = str(ROOT / "configs" / "uart.yaml")
 SER2NET = """
@@ -26,7 +25,6 @@ connection: &port
 
 @contextmanager
 def serving(folder: Path, kind: str, device: str, port: int) -> Iterator[None]:
-    """A program that serves a serial device on a TCP port."""
     if kind == "socket":
         listen = f"TCP4-LISTEN:{port},bind={HOST},reuseaddr,nodelay"
         command = ["socat", listen, f"{device},raw,echo=0,b115200"]
@@ -74,9 +72,7 @@ def test_a_robot_sends_through_a_port_server_that_starts_late_and_stops(
                     )
                 wait_until(lambda n=downs: gone(running) > n, what="the end of the server")
             assert running.stop(signal.SIGINT) == 130
-    report = json.loads((tmp_path / "out.json").read_text())
-    assert report["ledger"] == {"adds_up": True, "violations": []}
-    assert report["ports"]["uart0"]["ups"] == 2
+    assert report_in(tmp_path)["ports"]["uart0"]["ups"] == 2
 
 
 @contextmanager

@@ -15,11 +15,12 @@ from tests.e2e.running import (
     COMMAND,
     HOST,
     Gateway,
-    environment,
     free_port,
     in_process,
     patient,
+    report_in,
     run,
+    start,
 )
 
 ROBOT = """
@@ -59,7 +60,7 @@ print("left in order", flush=True)
 def test_a_program_is_started_restarted_and_ended(tmp_path: Path) -> None:
     (tmp_path / "rover.yaml").write_text(ROBOT)
     (tmp_path / "brain.py").write_text(BRAIN)
-    options = ["--config", "rover.yaml", "--report", "report.json", *patient("rover")]
+    options = ["--config", "rover.yaml", "--report", "out.json", *patient("rover")]
     with Gateway(tmp_path, options) as gateway:
         wait_until((tmp_path / "driving").exists)
         gateway.stop()
@@ -69,8 +70,7 @@ def test_a_program_is_started_restarted_and_ended(tmp_path: Path) -> None:
     assert "the program ended with exit code 1; starts again in 0.5 s" in text
     assert "left in order" in text
     assert "motors stopped: the controller disconnected" in text
-    report = json.loads((tmp_path / "report.json").read_text())
-    program = report["rover.controller.program"]
+    program = report_in(tmp_path)["rover.controller.program"]
     assert program["runs"] == 2 and program["exit_codes"][0] == 1
     # On a busy machine its interpreter may end later than the second that a program has for it.
     assert program["exit_codes"][1] in (0, -signal.SIGTERM)
@@ -96,9 +96,9 @@ def test_a_program_runs_at_any_speed_and_is_ended_in_real_time(tmp_path: Path) -
     (tmp_path / "rover.yaml").write_text(text.replace(", args: [--word, hello]", "") + SAFETY)
     (tmp_path / "brain.py").write_text(SLOW_TO_LEAVE)
     words = ("--config", "rover.yaml", "--speed", "max", "--duration", "100s")
-    done = run(*words, "--report", "report.json", cwd=tmp_path)
+    done = run(*words, "--report", "out.json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    report = json.loads((tmp_path / "report.json").read_text())
+    report = report_in(tmp_path)
     [steps] = re.findall(r"left in order after (\d+) steps", done.stdout)
     assert int(steps) >= 3120  # of 3125, but for those before it was there
     assert report["rover.controller.program"]["exit_codes"] == [0]
@@ -132,9 +132,7 @@ def test_exec_runs_a_script_against_a_simulator(tmp_path: Path) -> None:
     devices = "tx:Emitter baudRate=9600 bufferSize=40, left:RotationalMotor, at:PositionSensor, "
     devices += "right:RotationalMotor, gps:GPS, imu:InertialUnit, ds:DistanceSensor, led:LED"
     mock += ["--set", "speed=fast", "--set", f"devices={devices}"]
-    with subprocess.Popen(
-        mock, stdout=subprocess.PIPE, text=True, env=environment(tmp_path)
-    ) as simulator:
+    with start(tmp_path, *mock, stdout=subprocess.PIPE, text=True) as simulator:
         try:
             listen = json.loads(simulator.stdout.readline())["modules"][0]["listen"]
             url = f"tcp://{listen.removeprefix('tcp://')}/robot"

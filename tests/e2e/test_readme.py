@@ -15,7 +15,7 @@ from hilgw.cli.groups import COMMANDS
 from hilgw.cli.signals import EXIT_BY_SIGNAL
 from hilgw.errors import HilgwError
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import ROOT, Gateway, environment, run
+from tests.e2e.running import ROOT, Gateway, run, start
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 OWN_MODULE = (ROOT / "docs" / "own-module.md").read_text(encoding="utf-8")
@@ -97,13 +97,8 @@ def test_tools_run_prints_what_the_readme_shows(tmp_path: Path) -> None:
     if not (ROOT / own / "bin" / "hilgw").exists():
         pytest.fail("run the tests by tools/test")
     output = (tmp_path / "out.txt").open("w")
-    process = subprocess.Popen(
-        [str(ROOT / "tools" / "run")],
-        cwd=tmp_path,
-        env=environment(tmp_path),
-        stdout=output,
-        stderr=subprocess.STDOUT,
-    )
+    tool = str(ROOT / "tools" / "run")
+    process = start(tmp_path, tool, stdout=output, stderr=subprocess.STDOUT)
     try:
         wait_until(lambda: "pong 1" in (tmp_path / "out.txt").read_text())
     finally:

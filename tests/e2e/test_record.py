@@ -12,7 +12,7 @@ import pytest
 from hilgw.record.pcapng import RecordingError
 from hilgw.record.recording import Recording
 from hilgw.testing.sim import DEADLINE_S, wait_until
-from tests.e2e.running import COMMAND, ROOT, Gateway, environment, run, run_program
+from tests.e2e.running import COMMAND, ROOT, Gateway, report_in, run, run_program, start
 
 UART = ["--config", str(ROOT / "configs" / "uart.yaml")]
 OFTEN = ["--set", "robots.rover.controller.period_ms=5"]
@@ -64,9 +64,7 @@ def test_beside_a_run_and_after_its_kill(tmp_path: Path) -> None:
         assert "exists already" in run("record", "mine", cwd=tmp_path).stderr
         (tmp_path / "kept" / "mine.pcapng").unlink()
         watch_is_read_by_tshark(tmp_path)
-        witness = subprocess.Popen(
-            [*COMMAND, "watch", "--json"], env=environment(tmp_path), stdout=subprocess.PIPE
-        )
+        witness = start(tmp_path, *COMMAND, "watch", "--json", stdout=subprocess.PIPE)
         assert witness.stdout.readline()
         wait_until(lambda: len(list(tmp_path.glob("kept/20*"))) > 2, what="rotation")
         writers = writers_of(gateway)
@@ -91,9 +89,7 @@ def test_beside_a_run_and_after_its_kill(tmp_path: Path) -> None:
 
 def watch_is_read_by_tshark(folder: Path) -> None:
     """Live, as Wireshark reads it: `wireshark -k -i -`."""
-    watch = subprocess.Popen(
-        [*COMMAND, "watch", "uart0", "--pcapng"], env=environment(folder), stdout=subprocess.PIPE
-    )
+    watch = start(folder, *COMMAND, "watch", "uart0", "--pcapng", stdout=subprocess.PIPE)
     fields = ["-T", "fields", "-e", "frame.interface_name", "-e", "rtacser.eventtype"]
     shown = subprocess.run(
         ["tshark", "-i", "-", "-c", "100", *fields],
@@ -131,7 +127,7 @@ def test_a_disk_that_takes_no_more_ends_no_run(tmp_path: Path) -> None:
         assert gateway.stop() == 130
         text = gateway.text()
     assert text.count("a: events are lost: File too large") == 1
-    recorded = json.loads((tmp_path / "out.json").read_text())["recordings"]["a.pcapng"]
+    recorded = report_in(tmp_path)["recordings"]["a.pcapng"]
     assert recorded["lost"] > 100
     assert f"EVENTS LOST: {recorded['error']}" in text.split("summary")[1]
     found = Recording(path)
@@ -166,6 +162,3 @@ def test_the_run_of_the_page_is_recorded_and_replayed(tmp_path: Path) -> None:
 def test_options_of_a_replay_need_one(tmp_path: Path) -> None:
     done = run("run", "uart", "--only", "uart0", cwd=tmp_path)
     assert (done.returncode, "--only is of --replay FILE" in done.stderr) == (2, True)
-
-
-EMULATED = ROOT / "configs" / "firmware-emulated.yaml"

@@ -17,7 +17,7 @@ from hilgw.testing.sim import wait_until
 from hilgw.transports.serial import tty
 from tests.bridge.rig import Device
 from tests.e2e.control_loop_peers import set_value
-from tests.e2e.running import COMMAND, DEADLINE_S, Gateway, environment, run
+from tests.e2e.running import COMMAND, DEADLINE_S, Gateway, run, start
 from tests.e2e.test_bridge_judges import BootLoader, running
 from tests.e2e.test_guardian import Gateway as Fleet, bench
 
@@ -38,14 +38,8 @@ def gateway(tmp_path: Path, device: Device) -> Iterator[Gateway]:
 
 
 def release(folder: Path, *words: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [*COMMAND, "release", *words],
-        env=environment(folder),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    return start(folder, *COMMAND, "release", *words, text=True, **pipes)
 
 
 def begun(process: subprocess.Popen[str]) -> None:

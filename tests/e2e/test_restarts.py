@@ -45,7 +45,6 @@ GO = struct.pack("<dd", math.inf, 5.0)  # position and velocity, in a message of
 
 
 def received(robot: Peer) -> bytes:
-    """All that has come by now."""
     while select.select([robot.connection], [], [], 0)[0]:
         robot.read(time.monotonic())
     return bytes(robot.received)

@@ -1,6 +1,5 @@
 """Short runs of the soaks and of two benchmarks; the checker of the soak finds errors."""
 
-import importlib.util
 import json
 import sys
 from pathlib import Path
@@ -8,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.e2e.running import ROOT, run_program
+from tests.e2e.running import ROOT, bench_tool, run_program
 
 BENCH = ROOT / "tools" / "bench"
 
@@ -30,11 +29,7 @@ def test_full_lines_lose_nothing(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def numbered() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("numbered", BENCH / "numbered.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["numbered"] = module  # its dataclasses look there
-    spec.loader.exec_module(module)
-    return module
+    return bench_tool("numbered")
 
 
 @pytest.mark.parametrize(

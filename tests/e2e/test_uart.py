@@ -1,12 +1,11 @@
 """`hilgw --config configs/uart.yaml`, and the faults of a microcontroller."""
 
-import json
 import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.running import ROOT, run
+from tests.e2e.running import ROOT, report_in, run
 
 QUIET_ROBOT = "robots.rover.controller.period_ms=3600000"
 UART = str(ROOT / "configs" / "uart.yaml")
@@ -21,13 +20,10 @@ def simulated(
     lasting = ("--speed", "max", "--duration", duration, "--report", "out.json")
     mocked = f"adapters.uart0.mock={{{mock}}}"
     done = run("--config", UART, "--set", mocked, *overrides, *lasting, cwd=tmp_path)
-    report: dict[str, Any] = json.loads((tmp_path / "out.json").read_text())
-    assert report["ledger"] == {"adds_up": True, "violations": []}
-    return done.stdout, report
+    return done.stdout, report_in(tmp_path)
 
 
 def packets(text: str) -> list[str]:
-    """The microcontroller's packets, as the terminal shows them."""
     return FROM_UART.findall(text)
 
 

@@ -15,24 +15,15 @@ from hilgw.errors import HilgwError
 from hilgw.protocols.gateway.paths import LOOK
 from hilgw.protocols.gateway.requests import Watch
 from hilgw.testing.sim import DEADLINE_S
-from tests.e2e.running import COMMAND, ROOT, Gateway, environment
+from tests.e2e.running import COMMAND, ROOT, Gateway, start
 
 UART = str(ROOT / "configs" / "uart.yaml")
 
 
-def watch(folder: Path, *options: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [*COMMAND, "watch", *options],
-        env=environment(folder),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
 def test_ctrl_c_ends_it_and_not_the_gateway(tmp_path: Path) -> None:
     with Gateway(tmp_path, ["--config", UART]) as gateway:
-        words = watch(tmp_path, "rover.tx")
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        words = start(tmp_path, *COMMAND, "watch", "rover.tx", **pipes)
         assert words.stdout.readline()
         words.send_signal(signal.SIGINT)
         _, errors = words.communicate(timeout=DEADLINE_S)
@@ -57,18 +48,14 @@ def test_the_bytes_between_a_bridge_and_a_mock(
         asked = {}
         for path in live_sockets(LOOK):
             connection = connected(path, DEADLINE_S)
-            asked["bridge" if "bridge" in ask_on(connection, Watch(), 5)["config"] else "mock"] = (
-                connection,
-                path,
-            )
+            config = ask_on(connection, Watch(), 5)["config"]
+            asked["bridge" if "bridge" in config else "mock"] = connection, path
         match = re.search(r"listening on (.*):(\d+)\n", program.text())
         assert match is not None
         with socket.create_connection((match[1], int(match[2])), DEADLINE_S) as client:
             client.sendall(b"\xa5")
-            for name, part, direction in (
-                ("bridge", "port", "sent"),
-                ("mock", "uart_node0", "received"),
-            ):
+            ends = ("bridge", "port", "sent"), ("mock", "uart_node0", "received")
+            for name, part, direction in ends:
                 connection, path = asked[name]
                 events = (each for each in messages_on(connection) if each["event"] == "bytes")
                 wanted = {"part": part, "direction": direction, "data": "a5"}

@@ -134,7 +134,6 @@ def started(host: PluginHost, gateway: Gateway, answer: bytes) -> socket.socket:
 
 
 def exchanged(host: PluginHost, connection: socket.socket, answer: bytes) -> dict[int, bytes]:
-    """One step; the blocks of its request."""
     host.emit("step 32")
     duration, blocks = request_of(connection)
     connection.sendall(answer)

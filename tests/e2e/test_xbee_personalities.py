@@ -1,6 +1,5 @@
 """digi-xbee on a spare module and the simulated robot: every firmware, either API mode."""
 
-import json
 import signal
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from digi.xbee import devices
 from digi.xbee.models.address import XBee64BitAddress
 
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import Gateway, run
+from tests.e2e.running import Gateway, report_in, run
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 OURS, SPARE = "0013A20040A1B2C0", "0013A20040A1B2C3"
@@ -84,16 +83,12 @@ def test_digi_xbee_and_the_robot_exchange_packets(
             rate=RATE, ours=OURS, spare=SPARE,
         )
     )  # fmt: skip
-    gateway = Gateway(tmp_path, ["--config", str(config), "-v", "--report", "out.json"])
-    try:
+    options = ["--config", str(config), "-v", "--report", "out.json"]
+    with Gateway(tmp_path, options) as gateway:
         exchange(gateway, tmp_path, kind)
         assert gateway.stop(signal.SIGINT) == 130
-    finally:
-        gateway.stop()
-    report = json.loads((tmp_path / "out.json").read_text())
-    assert report["ledger"]["adds_up"], report["ledger"]
-    assert report["stations"]["bench"]["delivered"] == 1
-    assert report["stations"]["rover.rx"]["delivered"] == 2
+    stations = report_in(tmp_path)["stations"]
+    assert (stations["bench"]["delivered"], stations["rover.rx"]["delivered"]) == (1, 2)
     line = next(line for line in gateway.text().splitlines() if '  "to all"' in line)
     assert f"from {SPARE}" in line
     has_value = " dBm" in line  # the module reports it, or DB is asked, whose answer may be late

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.running import XBEE, Gateway, run, wait_until
+from tests.e2e.running import XBEE, Gateway, report_in, run, wait_until
 
 # In simulated time, in which a port for another program has no place.
 SIMULATED = ("--speed", "max", "--backend", "mock", "--set", "airs.lab.nodes.spare.link=null")
@@ -26,7 +26,7 @@ def test_what_report_on_stdout_and_quiet_print(tmp_path: Path) -> None:
 def test_send_through_a_running_gateway_that_shows_states_packets_and_a_summary(
     tmp_path: Path,
 ) -> None:
-    with Gateway(tmp_path, ["--config", XBEE, "--report", "report.json"]) as gateway:
+    with Gateway(tmp_path, ["--config", XBEE, "--report", "out.json"]) as gateway:
         wait_until(lambda: '"pong 1"' in gateway.text(), what="the answer")
         done = run("send", "rover.tx", "--channel", "12", "ping by hand", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
@@ -44,7 +44,7 @@ def test_send_through_a_running_gateway_that_shows_states_packets_and_a_summary(
     done = run("send", "rover.tx", "x", cwd=tmp_path)
     assert done.returncode == 5
     assert "no gateway" in done.stderr
-    report = json.loads((tmp_path / "report.json").read_text())
+    report = report_in(tmp_path)
     assert report["exit_code"] == 130
     assert report["latency"]["xbee0"]["count"] == report["stations"]["xbee0"]["delivered"] > 0
     assert re.search(r"^ +[\d.]+  rover\.tx +ch 12 +\"ping 1\"", text, re.MULTILINE), text

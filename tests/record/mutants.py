@@ -169,9 +169,6 @@ def _change_within(event: Any, draw: random.Random) -> None:
             inner[key] = draw.choice(STRANGE)
 
 
-# --- every reader ---------------------------------------------------------------------------------
-
-
 def commands(folder: Path, path: Path, *, slow: bool) -> Iterator[list[str]]:
     """Every command that reads a recording. slow: also those that need more than some ms."""
     file = str(path)

@@ -149,7 +149,6 @@ def test_the_page_keeps_it(kind: str) -> None:
 
 
 def pages_of(view: GatewayView, name: str) -> list[str]:
-    """What the pages show of one part."""
     traffic, drawn = Traffic(), drawing_of(view, NOW)
     traffic.update([view], Filter(), paused=False)
     tables = (robot.sensors(view, name, NOW), robot.motors(view, name, NOW))

@@ -15,9 +15,6 @@ def view() -> GatewayView:
     return GatewayView("/run/1.sock", "/lab/arm.yaml", 1, 0)
 
 
-# --- bounds ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("event", "size"),
     [
@@ -57,9 +54,6 @@ def test_the_rings_of_a_gateway_keep_so_many(name: str, most: int, most_bytes: i
         for _ in range(times):
             ring.add({"event": "x" * length})
         assert len(ring.since(0)) == kept
-
-
-# --- times ----------------------------------------------------------------------------------------
 
 
 def test_a_gateway_is_silent_after_600_ms_and_is_here_again_with_a_message() -> None:
@@ -153,9 +147,6 @@ def test_a_view_that_begins_anew_has_no_events_but_its_name_and_its_series() -> 
     assert GatewayView("/run/1.sock", "", 1, 0).title == "1.sock"
 
 
-# --- cells ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("robot", "body", "mode", "port"),
     [
@@ -213,9 +204,6 @@ def test_a_range_is_that_of_single_finite_numbers_that_were_not_only_applied() -
     cells.fold(sample("command", given={"velocity": 4.0}, applied={"velocity": 9.0}))
     name = "robot.remote.device"
     assert cells.ranges == {("value", "r.ds"): (1.0, 3.0), ("command", name): (4.0, 4.0)}
-
-
-# --- series ---------------------------------------------------------------------------------------
 
 
 def test_points_are_those_since_a_time_with_the_one_before_it() -> None:

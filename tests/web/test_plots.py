@@ -64,9 +64,6 @@ def shown(plots: Plots, window_s: int = 0) -> dict[str, list[Any]]:
     }
 
 
-# --- what series there are ------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("event", "readings"),
     [
@@ -164,9 +161,6 @@ def test_a_preset_is_never_empty() -> None:
     assert preset(seen(packet(2, "xbee0", -40)), "") == ["xbee0: RSSI"]
 
 
-# --- their points ---------------------------------------------------------------------------------
-
-
 def test_only_what_a_page_shows_is_kept_and_from_its_newest_value_on() -> None:
     view, one, two = seen(value(1, 5), value(2, 6, device="ds")), Plots(), Plots()
     assert not view.series
@@ -187,10 +181,8 @@ def test_only_what_a_page_shows_is_kept_and_from_its_newest_value_on() -> None:
 
 
 def test_memory_is_bounded_and_the_table_names_what_is_left_out() -> None:
-    view, plots = (
-        seen(*(value(1, 0, device=f"d{each}") for each in range(MOST_NEEDED + 9))),
-        Plots(),
-    )
+    values = (value(1, 0, device=f"d{each}") for each in range(MOST_NEEDED + 9))
+    view, plots = seen(*values), Plots()
     plots.find([view], 1)
     for begin in range(0, MOST_NEEDED + 9, MOST_CURVES):
         plots.update(list(plots.names)[begin:], 1, paused=False)
@@ -217,21 +209,6 @@ def test_a_source_that_is_gone_is_named_and_texts_of_others_are_text() -> None:
     assert "gone" in plots.newest(2)
 
 
-def test_thinned_points_have_all_peaks_and_a_group_stays_the_same() -> None:
-    points = Points("")
-    for number in range(POINTS):
-        points.add(number, 100.0 if number % 1000 == 777 else number % 7)
-    thin = points.since(0, 500)
-    assert len(thin) <= 500
-    assert [time for time, each in thin if each == 100] == [*range(777, POINTS, 1000)]
-    assert thin == sorted(thin)
-    assert points.since(2990) == points.kept[2989:]
-    points.add(POINTS, 0)
-    assert points.kept[0] == (1, 1)
-    assert points.kept[-1] == (POINTS, 0)
-    assert set(points.since(0, 500)[4:-2]) <= set(thin)
-
-
 def test_the_chart_has_an_axis_for_each_unit_steps_for_commands_and_gaps() -> None:
     units = "m", "V", "A", "K"
     events = (value(0, "inf", device=f"d{each}", units=[each]) for each in units)
@@ -249,8 +226,6 @@ def test_the_chart_has_an_axis_for_each_unit_steps_for_commands_and_gaps() -> No
     plots.update([], 1, paused=False)
     assert plots.chart(0)["series"] == []
 
-
-# --- CSV ------------------------------------------------------------------------------------------
 
 NUMBERS = st.lists(st.tuples(st.integers(0, 10**12), st.floats()))
 
@@ -287,8 +262,4 @@ def test_the_series_of_a_status_and_those_of_the_time_between_two() -> None:
         "latency line xbee0 p99": (1.0, "ms"),
     }
     assert first.keys() == found.keys()
-    assert first["gateway: real-time factor"] is first["latency line xbee0 p50"] is None
-    slow = {each.name: each.value for each in of_status(status(3, slow=200), before)}
-    assert slow["latency line xbee0 p99"] == math.inf
-    assert slow["rover.body: real-time factor"] is None  # the world was reset
     assert not list(of_status({}, {}))  # of an older gateway

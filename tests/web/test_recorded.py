@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -62,23 +63,33 @@ def some_events(seed: int = 1) -> Iterator[dict[str, Any]]:
         )
 
 
+@dataclass
 class Clock:
     """Real time, in nanoseconds: it stands still until a test moves it."""
 
-    def __init__(self) -> None:
-        self.now = 77 * NS_PER_S
+    now: int = 77 * NS_PER_S
 
     def __call__(self) -> int:
         return self.now
 
 
-def made(folder: Path, count: int = LENGTH, head: dict[str, Any] = HEAD, **more: Any) -> Path:
-    """A recording with so many events."""
+def files_in(folder: Path, head: dict[str, Any] = HEAD) -> tuple[Path, Files]:
+    """A recording that begins, and who writes it."""
     path = folder / "run.pcapng"
     path.unlink(missing_ok=True)
     path.touch()
-    files = Files(Settings(str(path), {**head, **more}, ["uart0"], EPOCH), lambda report: None)
-    files.write([(CLOCK, BEGIN, BEGIN, (BEGIN + EPOCH) / NS_PER_S)])
+    files = Files(Settings(str(path), head, ["uart0"], EPOCH), lambda report: None)
+    files.write([clock(BEGIN)])
+    return path, files
+
+
+def clock(at: int) -> tuple[Any, ...]:
+    return CLOCK, at, at, (at + EPOCH) / NS_PER_S
+
+
+def made(folder: Path, count: int = LENGTH, head: dict[str, Any] = HEAD) -> Path:
+    """A recording with so many events."""
+    path, files = files_in(folder, head)
     for number, event in zip(range(count), some_events(), strict=False):
         at = BEGIN + number * STEP_NS
         if number % STATUS_EVERY == 0:
@@ -93,16 +104,10 @@ def plain(event: dict[str, Any], at: int) -> tuple[Any, ...]:
     if event["event"] == "bytes":
         return "bytes", at, event["part"], bytes.fromhex(event["data"]), True
     names = next(FIELDS[kind] for kind, name in NAMES.items() if name == event["event"])
-    values = tuple(event[name] for name in names)
     if event["event"] == "packet":
-        made = {
-            **event,
-            "data": bytes.fromhex(event["data"]),
-            "missed": (*event["missed"].items(),),
-        }
-        made["received_by"] = (*event["received_by"],)
-        values = tuple(made[name] for name in names)
-    return event["event"], at, values
+        data, missed = bytes.fromhex(event["data"]), (*event["missed"].items(),)
+        event = {**event, "data": data, "missed": missed, "received_by": (*event["received_by"],)}
+    return event["event"], at, tuple(event[name] for name in names)
 
 
 def status(number: int) -> dict[str, Any]:
@@ -121,6 +126,12 @@ def status(number: int) -> dict[str, Any]:
         "latency": {"line": {"uart0": {"count": number, "buckets": [number]}}},
         "mono_ns": 3,
     }
+
+
+def lead(shown: Recorded, to_ns: int) -> None:
+    """As a user who drags the slider."""
+    shown.seek(to_ns)
+    shown.follow()
 
 
 def opened(path: Path, **more: Any) -> tuple[Recorded, GatewayView, Clock]:
@@ -180,14 +191,11 @@ def test_the_cells_of_a_recording_are_those_of_a_page_at_each_time(
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(recorded, "WINDOW_EVENTS", 2)
         patch.setattr(recorded, "MARK_EVENTS", 1)
-        path = Path(folder, "run.pcapng")
-        path.touch()
-        files = Files(Settings(str(path), HEAD, [], EPOCH), lambda report: None)
-        files.write([(CLOCK, BEGIN, BEGIN, (BEGIN + EPOCH) / NS_PER_S)])
+        path, files = files_in(Path(folder))
         for kind, name, outcome, gap_s in events:
             for _ in range(0, gap_s, 5):  # as each second: it makes the keyframes come in time
                 at += 5 * NS_PER_S
-                files.write([(CLOCK, at, at, (at + EPOCH) / NS_PER_S)])
+                files.write([clock(at)])
             about = dict.fromkeys(NAMED[kind][:1], name)
             about |= {"outcome": outcome} if kind == "command" else {}
             made = sample(kind, **about, time_ns=at, mono_ns=at, wall_s=(at + EPOCH) / NS_PER_S)
@@ -196,8 +204,7 @@ def test_the_cells_of_a_recording_are_those_of_a_page_at_each_time(
         files.close()
         shown, view, _ = opened(path)
         for jump in [100, *jumps]:
-            shown.seek(BEGIN + (at - BEGIN) * jump // 100)
-            shown.follow()
+            lead(shown, BEGIN + (at - BEGIN) * jump // 100)
             now, page = shown.now(), GatewayView("", "", 0, BEGIN)
             for event in passed:
                 if event["time_ns"] <= now:
@@ -259,14 +266,14 @@ def test_a_recording_that_plays_fast_is_not_silent(tmp_path: Path) -> None:
 def test_a_series_has_the_points_of_the_window_also_when_nothing_plays(tmp_path: Path) -> None:
     """And it keeps them when the playhead is faster than a page."""
     shown, view, clock = opened(made(tmp_path))
-    shown.seek(BEGIN + 30 * NS_PER_S)
-    shown.follow()
+    lead(shown, BEGIN + 30 * NS_PER_S)
     plots = Plots()
     plots.find([view], shown.now())
-    (name,) = (each for each in plots.names if each.endswith("rover: ds"))
-    plots.update([name], shown.now(), paused=False)
-    shown.follow()
-    plots.update([name], shown.now(), paused=False)
+    names = [each for each in plots.names if each.endswith("rover: ds")]
+    for _ in range(2):
+        plots.update(names, shown.now(), paused=False)
+        shown.follow()
+    plots.update(names, shown.now(), paused=False)
     values = [
         (number * STEP_NS + BEGIN, event["value"])
         for number, event in zip(range(LENGTH), some_events(), strict=False)
@@ -278,7 +285,7 @@ def test_a_series_has_the_points_of_the_window_also_when_nothing_plays(tmp_path:
     shown.play(True, 16.0)
     clock.now += 250 * NS_PER_MS
     shown.follow()
-    plots.update([name], shown.now(), paused=False)
+    plots.update(names, shown.now(), paused=False)
     ((_, _, more),) = plots.shown(0)
     newer = [each for each in values if points[0][0] <= each[0] <= shown.now()]
     assert more[-len(newer) :] == newer
@@ -287,8 +294,7 @@ def test_a_series_has_the_points_of_the_window_also_when_nothing_plays(tmp_path:
 
 def test_the_pages_show_it_as_they_show_a_gateway(tmp_path: Path) -> None:
     shown, view, _ = opened(made(tmp_path))
-    shown.seek(BEGIN + 30 * NS_PER_S)
-    shown.follow()
+    lead(shown, BEGIN + 30 * NS_PER_S)
     now = shown.now()
     text = "".join(overview.parts(view, now).values())
     for word in ("robot rover", "air lab", "mocks", "module", "out of range", "uart0"):
@@ -309,8 +315,7 @@ def test_the_pages_show_it_as_they_show_a_gateway(tmp_path: Path) -> None:
 
 def test_a_head_of_an_older_version_is_shown_without_the_layout(tmp_path: Path) -> None:
     shown, view, _ = opened(made(tmp_path, head={}))
-    shown.seek(shown.end_ns)
-    shown.follow()
+    lead(shown, shown.end_ns)
     assert "robot rover" in overview.parts(view, shown.now())[""]
     assert set(drawing_of(view, shown.now()).objects) == {"rover"}
 
@@ -337,8 +342,7 @@ def test_what_cannot_be_read_is_shown(tmp_path: Path) -> None:
     path.write_bytes(data[:-2000] + b"\xff" * 40 + data[-1960:])
     shown, view, _ = opened(path)
     assert shown.bench.problem.startswith(f"{path}: ")
-    shown.seek(shown.end_ns)
-    shown.follow()
+    lead(shown, shown.end_ns)
     same(view, live(shown.end_ns), shown.end_ns)
     path.write_bytes(data[:100])
     with pytest.raises(RecordingError):
@@ -365,11 +369,9 @@ def test_frames_are_decoded_and_a_decoder_that_fails_ends_them_alone(tmp_path: P
                 raise AdapterError("failed on a frame", where="uart0")
 
     shown, view, _ = opened(made(tmp_path), with_frames=with_frames)
-    shown.seek(BEGIN + 20 * NS_PER_S)
-    shown.follow()
+    lead(shown, BEGIN + 20 * NS_PER_S)
     assert [each for each in view.traces.since(0) if each["event"] == "frame"]
-    shown.seek(shown.end_ns)
-    shown.follow()
+    lead(shown, shown.end_ns)
     assert shown.bench.problem == "no frames: uart0: failed on a frame"
     shown.follow()
     same(view, live(shown.end_ns), shown.end_ns)
@@ -404,8 +406,7 @@ def test_pages_do_not_wait_for_a_file_that_is_decoded(tmp_path: Path) -> None:
             yield event
 
     shown, view, _ = opened(made(tmp_path, 100), with_frames=with_frames)
-    shown.seek(shown.end_ns)
-    shown.follow()
+    lead(shown, shown.end_ns)
     assert len(held) > 100
     assert not any(held)
     same(view, live(shown.end_ns), shown.end_ns)
@@ -413,9 +414,7 @@ def test_pages_do_not_wait_for_a_file_that_is_decoded(tmp_path: Path) -> None:
 
 def test_a_motor_that_was_commanded_once_long_ago_is_shown_at_each_time(tmp_path: Path) -> None:
     """Its newest command is not an event of the window: a keyframe has it."""
-    path = tmp_path / "run.pcapng"
-    path.touch()
-    files = Files(Settings(str(path), HEAD, [], EPOCH), lambda report: None)
+    path, files = files_in(tmp_path)
     command = {**COMMAND, "given": {"velocity": 3.0}, "applied": {"velocity": 3.0}}
     files.write([plain(command, BEGIN + NS_PER_S)])
     for second in range(2, 900):
@@ -423,8 +422,7 @@ def test_a_motor_that_was_commanded_once_long_ago_is_shown_at_each_time(tmp_path
     files.close()
     shown, view, _ = opened(path)
     for second in (899, 450, 70, 2, 898):
-        shown.seek(BEGIN + second * NS_PER_S)
-        shown.follow()
+        lead(shown, BEGIN + second * NS_PER_S)
         (found,) = view.newest["command"].values()
         assert found["applied"] == {"velocity": 3.0}
         assert found["mono_ns"] == BEGIN + NS_PER_S
@@ -440,8 +438,7 @@ def test_after_a_jump_it_is_as_on_a_page_that_was_open(
     assert (shown.begin_ns, shown.end_ns) == (BEGIN, BEGIN + (LENGTH - 1) * STEP_NS)
     times = [0.5, 59.9, 30.0, 12.34, 12.4, 0.0, -9.0, 59.0, 1e9, 58.9]
     for at in [*times, *reversed(times)]:
-        shown.seek(BEGIN + int(at * NS_PER_S))
-        shown.follow()
+        lead(shown, BEGIN + int(at * NS_PER_S))
         now = min(max(BEGIN + int(at * NS_PER_S), BEGIN), shown.end_ns)
         assert shown.now() == shown.bench.now() == now
         same(view, live(now), now)

@@ -5,7 +5,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ import pytest
 import serial
 
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import in_process
+from tests.e2e.running import COMMAND, in_process, start as start_program
 
 pytestmark = pytest.mark.process
 
@@ -31,18 +30,10 @@ def start(tmp_path: Path) -> Iterator[Start]:
     """Starts `hilgw mock ...` in a fresh directory; whatever still runs is ended."""
     running: list[subprocess.Popen[str]] = []
 
-    def run(*arguments: str, **options: Any) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "hilgw", "mock", *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
-            **options,
-        )
-        running.append(process)
-        return process
+    def run(*arguments: str) -> subprocess.Popen[str]:
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        running.append(start_program(tmp_path, *COMMAND, "mock", *arguments, text=True, **pipes))
+        return running[-1]
 
     yield run
     for process in running:
@@ -127,9 +118,6 @@ def test_a_name_that_is_taken_is_left_alone(start: Start, tmp_path: Path) -> Non
     assert "Traceback" not in err
     assert (tmp_path / "a").read_text() == "mine"
     assert not (tmp_path / "b").is_symlink()
-
-
-# --- mocks on the network -------------------------------------------------------------------------
 
 
 def test_a_robot_listens_and_registers_its_devices(start: Start, tmp_path: Path) -> None:

@@ -126,9 +126,7 @@ def test_the_gateway_of_a_killed_check_ends_in_order(tmp_path: Path, is_frozen: 
     wait_until(lambda: state.read_text() == "ended in order")
 
 
-# --- the test report: all that was found, for people and for programs -----------------------------
-
-
+# The test report: all that was found, for people and for programs.
 def found() -> Result:
     result = Result("left, positive", "left turns", sensor="left encoder")
     result.answers["Did left turn?"] = "yes"

@@ -173,9 +173,6 @@ def test_a_cable_that_is_not_pulled_or_not_plugged_in_again() -> None:
     assert "waiting: the device hung up" in str(result.notes[-1]) or "not sent" in str(result)
 
 
-# --- motors with positions, and limits ------------------------------------------------------------
-
-
 def test_a_servo_moves_by_five_degrees_and_back() -> None:
     robot = FakeRobot(motors=(ARM,))
     results = check(robot)

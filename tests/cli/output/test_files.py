@@ -109,9 +109,7 @@ def test_devices_and_pipes_are_written_to(tmp_path: Path) -> None:
     assert pipe.is_fifo()
 
 
-# --- --log: every event and line with the time of day; a log that fails ends with one notice ------
-
-
+# --log: every event and line with the time of day; a log that fails ends with one notice.
 def test_a_run_is_logged_with_the_time_of_day(hilgw: Command) -> None:
     log = Path("run.log")
     log.write_text("before\n")
@@ -156,9 +154,7 @@ def test_a_log_on_a_full_disk_ends_with_one_notice() -> None:
     assert out.getvalue().count("xb0") == 20
 
 
-# --- output that cannot be written: one message, never a traceback -------------------------------
-
-
+# Output that cannot be written: one message, never a traceback.
 COMMANDS = ["--help", "ports --json"]
 
 

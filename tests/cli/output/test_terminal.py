@@ -172,9 +172,6 @@ def test_who_missed_a_packet_is_shown_by_reason_the_nearest_first(
     assert "; a, c, e, f (range)" in shown.text
 
 
-# --- loops ----------------------------------------------------------------------------------------
-
-
 DEVICES = {
     "left": Device(name="left", kind=ROTATIONAL_MOTOR, index=1),
     "lift": Device(name="lift", kind=LINEAR_MOTOR, index=2),
@@ -296,9 +293,6 @@ def test_the_loss_of_the_output_is_reported_once(quiet: bool) -> None:
     assert len(lost) == (0 if quiet else 1)
 
 
-# --- what left the port ---------------------------------------------------------------------------
-
-
 def test_an_arrow_leads_only_to_what_may_leave() -> None:
     shown = Screen()
     shown.expect(["arduino", "xb0"])
@@ -350,9 +344,6 @@ def test_the_summary_counts_what_left_the_port() -> None:
     assert "received by arduino 4" in text
     text = summary_of(a_station(delivered=7, expired=0, expired_by={}), ups=1)
     assert "received by arduino 7" in text
-
-
-# --- the short status, and lines that are too long ------------------------------------------------
 
 
 WHEELS = {f"wheel{number}": {"velocity": 5.0} for number in range(9)}

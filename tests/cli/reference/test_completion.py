@@ -1,7 +1,6 @@
 """Completion scripts and the manual page: the shells and man's own checker judge them."""
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from hilgw.cli.main import main
 from hilgw.cli.parser import whole_parser
 from hilgw.cli.reference.completion import script
 from hilgw.cli.reference.manual import manual
+from tests.e2e.running import run_program
 
 WORDS = [
     ("hilgw sc", {"schema", "scan"}),
@@ -44,7 +44,7 @@ def script_file(shell: str, folder: Path) -> Path:
 
 
 def output(*command: str, cwd: Path) -> str:
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=60, check=False)
+    done = run_program(*command, cwd=cwd)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return done.stdout
 
@@ -117,12 +117,5 @@ def test_the_manual_page_has_every_command_and_exit_code() -> None:
 @pytest.mark.judge("mandoc")
 def test_mandoc_finds_no_fault_in_the_manual_page(tmp_path: Path) -> None:
     (tmp_path / "hilgw.1").write_text(manual("1.2"))
-    done = subprocess.run(
-        ["mandoc", "-Tlint", "-Wwarning", "hilgw.1"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = run_program("mandoc", "-Tlint", "-Wwarning", "hilgw.1", cwd=tmp_path)
     assert [line for line in done.stdout.splitlines() if "missing date" not in line] == []

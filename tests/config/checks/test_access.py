@@ -167,9 +167,7 @@ def test_a_private_key_that_every_user_can_read_is_an_error_at_its_key(
     assert "every user can read the private key" in error and f"chmod 600 DIR/{file}" in error
 
 
-# --- where the metrics may be read: by the rules of every listener --------------------------------
-
-
+# Where the metrics may be read: by the rules of every listener.
 TOKENS = "tokens: {grafana: {role: monitor, file: ./t}}"
 
 

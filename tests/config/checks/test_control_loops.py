@@ -105,8 +105,7 @@ def test_devices_that_the_controller_cannot_use(warnings: Lines) -> None:
     assert warnings(robots((devices, BODY, beacon), peer)) == []
 
 
-# --- controllers behind a proxy
-
+# Controllers behind a proxy.
 RADIOS = "devices: {tx: {node: Emitter}, rx: {node: Receiver}}"
 PROXY = "controller: {kind: webots_proxy}"
 
@@ -164,8 +163,7 @@ def test_a_second_robot(
     assert "has no Emitter or Receiver" in doubtful
 
 
-# --- what a gateway robot forwards
-
+# What a gateway robot forwards.
 DEVICES = "devices: {tx: {node: Emitter}, rx: {node: Receiver}}"
 
 
@@ -212,8 +210,7 @@ def test_a_controller_in_the_gateway_would_take_the_packets(errors: Lines) -> No
     assert "the controller beacon reads the packets itself" in found
 
 
-# --- robots with two bodies
-
+# Robots with two bodies.
 SIMULATED = 'body: {kind: wc2ec, connect: "tcp://127.0.0.1:27015", simulated: true}'
 REAL = "remote: {kind: create2, port: /dev/ttyUSB0}"
 

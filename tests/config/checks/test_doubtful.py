@@ -127,8 +127,7 @@ def test_a_colon_without_a_space(errors: Lines, text: str) -> None:
     assert found.endswith("a key without ':'; write a space after the colon: `baudRate: 9600`")
 
 
-# --- ends of a link whose rates differ are named, once each
-
+# Ends of a link whose rates differ are named, once each.
 XBEE = str(Path(__file__).parents[3] / "configs" / "xbee.yaml")
 
 

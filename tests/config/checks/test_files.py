@@ -56,9 +56,6 @@ def test_a_group_of_another_machine_is_a_warning_with_its_place() -> None:
     assert str(warning).startswith("f.yaml:2:18: ") and "no group 'no such' here" in str(warning)
 
 
-# --- the emergency-stop switch --------------------------------------------------------------------
-
-
 ADAPTER = "adapters: {radio: {kind: uart, port: /dev/ttyS7}}\n"
 
 

@@ -75,8 +75,6 @@ def test_a_program_follows_a_body_that_its_loss_disarms_or_that_is_simulated(
     assert error == "" and not moves_unlatched(load_config(file).config, "r0")
 
 
-# --- a program in the place of a mock
-
 FILE = """\
 version: 1
 backend: {backend}

@@ -12,7 +12,7 @@ from urllib.parse import urljoin, urlsplit
 
 from hilgw import client
 from hilgw.testing.sim import DEADLINE_S
-from tests.e2e.running import COMMAND, Gateway, environment, run_program
+from tests.e2e.running import COMMAND, Gateway, run_program, start
 
 LONG_MS = DEADLINE_S * 1000
 LOOK_MS = 60
@@ -39,7 +39,6 @@ FLAGS = (
 
 @contextmanager
 def browser() -> Iterator[Any]:
-    """A browser with an empty profile."""
     from playwright.sync_api import sync_playwright  # slow to import
 
     with sync_playwright() as playwright:
@@ -80,14 +79,8 @@ class Web:
     """`hilgw web` in the background. more: its options. url: with its token."""
 
     def __init__(self, cwd: Path, *more: str) -> None:
-        self.process = subprocess.Popen(
-            [*COMMAND, "web", *more],
-            cwd=cwd,
-            env=environment(cwd),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        self.process = start(cwd, *COMMAND, "web", *more, text=True, **pipes)
         self.url = self.process.stdout.readline().strip()
 
     def at(self, path: str, *, acts: bool = True) -> str:

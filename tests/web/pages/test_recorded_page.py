@@ -18,7 +18,6 @@ TIME = re.compile(r"([0-9.]+) of ([0-9.]+) s")
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of a run in simulated time."""
     folder: Path = tmp_path_factory.mktemp("recorded")
     options = ["--duration", f"{SECONDS}s", "--speed", "max", "--record", NAME]
     done = run_program(*COMMAND, "--config", CONFIG, *options, cwd=folder)
@@ -28,7 +27,6 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def shown(recording: Path) -> Iterator[Web]:
-    """`hilgw web FILE`."""
     web = Web(recording.parent, recording.name)
     yield web
     assert web.end() == (130, "")

@@ -31,7 +31,6 @@ def gateway(folder: Path) -> Iterator[Gateway]:
 
 
 def own(page: Any) -> Any:
-    """The gateway of these tests on the page."""
     found = card(page, FILE)
     wait_for(found)
     return found

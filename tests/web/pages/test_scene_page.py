@@ -51,7 +51,6 @@ def gateway(folder: Path) -> Iterator[Gateway]:
 
 
 def own(page: Any) -> Any:
-    """That of these tests."""
     found = card(page, FILE)
     wait_for(found.locator(".object").first)
     return found

@@ -84,9 +84,6 @@ def test_every_example_has_all_its_files(name: str, hilgw: Command) -> None:
     assert hilgw("example", name, "--write")[0] == hilgw("check", f"{name}.yaml")[0] == 0
 
 
-# --- `hilgw schema`: what editors read
-
-
 def test_the_schema_is_written_beside_a_configuration(hilgw: Command) -> None:
     def written(*words: str) -> list[str]:
         code, out, _ = hilgw("schema", "--write", *words)

@@ -75,9 +75,6 @@ def test_an_interface_of_a_device_with_several_ports(monkeypatch: pytest.MonkeyP
         resolve_port(UsbId(location="1-1.3"))
 
 
-# --- `hilgw adapters`: kinds of hardware, their limits and mapping
-
-
 def test_the_list_of_adapters(hilgw: Command) -> None:
     code, out, _ = hilgw("adapters")
     lines = out.splitlines()
