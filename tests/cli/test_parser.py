@@ -76,9 +76,7 @@ def test_a_mistyped_word_gets_its_usage_and_what_was_meant(
 @pytest.mark.parametrize(
     ("text", "error"), [(None, "my.yaml: no such file"), ("version: 1\nrobot: {}\n", "my.yaml:2")]
 )
-def test_a_configuration_that_cannot_run_has_errors_alone(
-    text: str | None, error: str, hilgw: Command
-) -> None:
+def test_a_file_that_cannot_run_has_errors(text: str | None, error: str, hilgw: Command) -> None:
     if text is not None:
         Path("my.yaml").write_text(text)
     code, out, err = hilgw("my.yaml")

@@ -101,11 +101,8 @@ def test_a_name_of_any_length_has_a_file_of_its_own(tmp_path: Path, hilgw: Comma
     code, out, err = hilgw("convert", "run.pcapng", "csv")
     assert (code, err) == (0, "") and "4 tables" in out
     files = [tmp_path / "csv" / f"{convert.file_name(f'{each}.ds')}.csv" for each in long]
-    assert [each.read_text().splitlines()[1].rpartition(",")[2] for each in files] == [
-        "0.0",
-        "1.0",
-        "2.0",
-    ]
+    values = [each.read_text().splitlines()[1].rpartition(",")[2] for each in files]
+    assert values == ["0.0", "1.0", "2.0"]
 
 
 @pytest.mark.process
@@ -200,9 +197,7 @@ def fault_of(path: Path) -> str:
 
 @pytest.mark.process
 @pytest.mark.judge("tshark", "editcap", "mergecap")
-def test_filtered_cut_and_merged_files_are_read_or_say_what_they_lack(
-    tmp_path: Path, run_file: Path
-) -> None:
+def test_filtered_cut_and_merged_files_are_read_or_refused(tmp_path: Path, run_file: Path) -> None:
     def made(program: str, *words: str) -> Path:
         done = run_program(program, *words, cwd=tmp_path)
         assert done.returncode == 0, done.stderr

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ import pytest
 from hilgw.cli.parser import parse
 from hilgw.cli.service import Service
 from hilgw.errors import ConfigError, UsageError
+from hilgw.protocols.gateway.paths import SERVICES
 from hilgw.testing.sim import DEADLINE_S, Clock
 from tests.e2e.running import COMMAND, ROOT, environment, start
 
@@ -36,11 +38,10 @@ def manager(tmp_path: Path) -> Iterator[socket.socket]:
 def received(manager: socket.socket) -> list[str]:
     manager.setblocking(False)
     found = []
-    while True:
-        try:
+    with suppress(BlockingIOError):
+        while True:
             found.append(manager.recv(4096).decode())
-        except BlockingIOError:
-            return found
+    return found
 
 
 def environment_of(manager: socket.socket, **more: str) -> dict[str, str]:
@@ -82,9 +83,7 @@ def test_without_a_manager_nothing_is_sent_and_one_that_is_gone_changes_nothing(
 
 
 @pytest.mark.process
-def test_a_gateway_reports_its_start_its_life_and_its_end(
-    manager: socket.socket, tmp_path: Path
-) -> None:
+def test_a_gateway_reports_its_start_life_and_end(manager: socket.socket, tmp_path: Path) -> None:
     (tmp_path / "f.yaml").write_text("version: 1\n")
     manager.settimeout(DEADLINE_S)
     more = environment_of(manager, WATCHDOG_USEC="40000")
@@ -183,8 +182,6 @@ def test_under_the_filter_of_the_unit_a_thread_may_ask_for_its_priority() -> Non
 
 
 def test_its_command_is_one_and_its_socket_is_where_commands_look() -> None:
-    from hilgw.protocols.gateway.paths import SERVICES
-
     (line,) = unit()["ExecStart"]
     words = line.replace("%t", "/run").replace("%i", "lab").split()
     assert words[0] == "/opt/hilgw/bin/hilgw"

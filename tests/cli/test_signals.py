@@ -49,9 +49,7 @@ def restored() -> Iterator[None]:
 
 @pytest.mark.usefixtures("restored")
 @pytest.mark.parametrize("is_over", [False, True], ids=["running", "last words"])
-def test_a_signal_that_comes_twice_at_once_is_one(
-    is_over: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_signal_twice_at_once_is_one(is_over: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """timeout(1) signals its child, then its process group; the run still ends in order."""
     left: list[int] = []
     now_s = [100.0]
@@ -76,9 +74,7 @@ def test_a_signal_that_comes_twice_at_once_is_one(
 
 
 @pytest.mark.usefixtures("restored")
-def test_a_lost_reader_stops_the_robots_before_a_signal_ends_the_process(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_lost_reader_stops_the_robots_before_a_signal(monkeypatch: pytest.MonkeyPatch) -> None:
     """`hilgw ... | tee log`: Ctrl-C ends tee, too."""
     done: list[str] = []
     monkeypatch.setattr(os, "_exit", lambda code: done.append(f"exit {code}"))

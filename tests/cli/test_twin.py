@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from hilgw.record.events import Writer
 from hilgw.worlds.parser import parse
 from tests.e2e.running import ROOT, in_process, run
+from tests.record import samples
+from tests.view.samples import recorded
 
 CONFIG = """
 version: 1
@@ -28,24 +29,13 @@ airs: {lab: {}}
 """
 MS = 1_000_000
 UPRIGHT = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
-PACKET = {
-    "event": "packet",
-    "channel": 12,
-    "type": "radio",
-    "not_received": "",
-    "missed": {},
-    "rssi_dbm": None,
-    "source": "rover.tx",
-    "received_by": ["xbee0"],
-}
+PACKET = samples.PACKET | {"channel": 12, "received_by": ["xbee0"]}
 
 
 def recording(folder: Path, events: list[dict[str, Any]], config: str = CONFIG) -> Path:
-    write = Writer({"config": "a.yaml", "configuration": config, "arguments": []}, [], 0)
     ordered = sorted(events, key=lambda each: int(each["time_ns"]))
-    path = folder / "run.pcapng"
-    path.write_bytes(write.begin(0) + b"".join(map(write.encode, ordered)))
-    return path
+    about: Any = {"config": "a.yaml", "configuration": config, "arguments": []}
+    return recorded(folder / "run.pcapng", *ordered, **about)
 
 
 def sent(time_ns: int, data: bytes, **more: Any) -> dict[str, Any]:
@@ -231,9 +221,7 @@ def test_a_latency_is_not_negative(tmp_path: Path) -> None:
     assert "latency_ms" not in found["fit"] and found["fit"]["baudRate"] > 0
 
 
-def test_without_matplotlib_there_is_the_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_matplotlib_leaves_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = recording(tmp_path, [sent(0, b"a"), came(1, b"a")])
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     code, out, err = in_process("twin", str(path), cwd=tmp_path)

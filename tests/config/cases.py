@@ -3,8 +3,21 @@
 from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
+
+from hilgw.config.load import load_text
+from hilgw.config.source.positions import ConfigErrors
 
 Lines = Callable[..., list[str]]
+
+
+def faults(text: str, file: str = "f", **more: Any) -> list[str]:
+    """The errors of a file in words, none of a good one; more: of `load_text`."""
+    try:
+        load_text(text, file, **more)
+    except ConfigErrors as errors:
+        return list(map(str, errors.diagnostics))
+    return []
 
 
 def rows(table: str) -> list[list[str]]:

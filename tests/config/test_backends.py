@@ -46,6 +46,7 @@ def test_a_part_that_is_listed_is_real(part: str, backend: str) -> None:
 
 X0 = "x0: {kind: xbee, port: /dev/ttyS8, channel: 12, backend: %s}"
 X1 = X0.replace("x0", "x1")
+BEACON = "controller: {kind: beacon, emitter: tx, backend: real}"
 BOGUS = "controller: {kind: webots_proxy, simulator: {bogus: 1}, backend: real}"
 
 
@@ -59,18 +60,13 @@ BOGUS = "controller: {kind: webots_proxy, simulator: {bogus: 1}, backend: real}"
         (text("[1]"), "f:3:8: real[0]: must be text"),
         (with_adapter(X0 % "mock"), "f:12:60: adapters.x0.backend: `real:` lists 'x0', too; del"),
         (with_adapter(X1 % "moc"), "f:12:60: adapters.x1.backend: 'moc' is not one of the choices"),
-        (
-            with_robot("controller: {kind: beacon, emitter: tx, backend: real}"),
-            "runs in the gateway",
-        ),
+        (with_robot(BEACON), "runs in the gateway"),
         (with_adapter(X1 % "real") + "speed: max\n", "x1.port: a real port runs in real time"),
         (with_robot("controller: {kind: python, file: a.py, backend: mock}"), "starts the program"),
         (with_robot(BOGUS), "bogus: simulator: 'webots_simulator' has no such"),
     ],
 )
-def test_a_wrong_name_or_back_end_is_reported_where_it_is(
-    errors: Lines, file: str, message: str
-) -> None:
+def test_a_wrong_name_or_back_end_is_at_its_place(errors: Lines, file: str, message: str) -> None:
     assert any(message in each for each in errors(file))
 
 

@@ -90,10 +90,8 @@ def test_places_count_as_editors_do() -> None:
     assert document.values[("a", 1, 1)].line == 3
     assert document.values[("a", 1, 1)].column == 9
     assert document.keys[("b",)].line == 4
-    assert [(p.line, p.column, p.path) for p in document.problems] == [
-        (3, 9, "a[1][1]"),
-        (5, 4, "c"),
-    ]
+    found = [(each.line, each.column, each.path) for each in document.problems]
+    assert found == [(3, 9, "a[1][1]"), (5, 4, "c")]
 
 
 @pytest.mark.parametrize(
@@ -199,7 +197,6 @@ def test_data_words_and_the_nearest_place_of_what_is_not_there() -> None:
 
 def test_a_repeated_key_names_the_first_and_is_not_kept() -> None:
     document = compose("a: 1\nb: 2\na: {c: yes, c: 1}\n", "f")
-    assert [str(p) for p in document.problems] == [
-        "f:3:1: a: duplicate key, first in line 1; keep one of them"
-    ]
+    (problem,) = map(str, document.problems)
+    assert problem == "f:3:1: a: duplicate key, first in line 1; keep one of them"
     assert document.data == {"a": 1, "b": 2}

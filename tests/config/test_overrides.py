@@ -45,9 +45,7 @@ def test_values_of_all_kinds(xbee_yaml: str) -> None:
         ("loop", "'loop' was renamed; write loopback"),
     ],
 )
-def test_a_wrong_back_end_names_the_option(
-    xbee_yaml: str, errors: Lines, backend: str, error: str
-) -> None:
+def test_a_wrong_back_end_is_named(xbee_yaml: str, errors: Lines, backend: str, error: str) -> None:
     assert errors(xbee_yaml, backend=backend) == [f"--backend {backend}: backend: {error}"]
 
 

@@ -35,9 +35,7 @@ def changed(old: str, new: str) -> str:
 
 
 @pytest.mark.parametrize(("old", "new", "line"), cases("wrong_scene.txt"))
-def test_what_is_wrong_is_reported_at_its_place(
-    old: str, new: str, line: str, errors: Lines
-) -> None:
+def test_a_mistake_is_reported_at_its_place(old: str, new: str, line: str, errors: Lines) -> None:
     found = errors(changed(old, new))
     assert any(line in each and re.match(r"f:\d+:\d+: ", each) for each in found)
 

@@ -95,9 +95,7 @@ def place(path: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize(("name", "text"), STRANGE, ids=ascii)
-def test_any_text_is_accepted_or_an_error_with_its_position(
-    name: str, text: str, tmp_path: Path
-) -> None:
+def test_any_text_is_taken_or_an_error_at_its_place(name: str, text: str, tmp_path: Path) -> None:
     """`hilgw check` reports errors by position, or none; its output has no such character."""
     shipped = (ROOT / "configs" / f"{name}.yaml").read_text(encoding="utf-8")
     node = yaml.safe_load(shipped)

@@ -31,6 +31,8 @@ adapters:
     channel: 1
 """
 
+NO_LIST = ", not a list; write `key: value` in each line, without '-' and [ ]"
+BEACON = '{kind: beacon, emitter: tx, period_ms: 500, payload: "ping {n}"}'
 SLIPS: list[tuple[str, str, str]] = [  # what is replaced, by what, the error
     ("version: 1\n", "verison: 1\n", "1:1: verison: unknown key; did you mean 'version'?"),
     ("version: 1\n", "version: 1.0\n", "1:10: *; write it without a decimal point: 1"),
@@ -53,22 +55,9 @@ SLIPS: list[tuple[str, str, str]] = [  # what is replaced, by what, the error
     ('"ping {n}"', "ping {n}", "7:75: a text with braces is not in quotes; put it in quotes"),
     ('"ping {n}"', "{n}", "7:70: *; put a text with braces in quotes: '{n}'"),
     ('"ping {n}"', "{{n}}", "7:71: *: a text with braces is not in quotes; put it in quotes"),
-    (
-        "{node: Emitter, type: serial, channel: 1}\n",
-        "[tx]\n",
-        "6:11: *, not a list; write `key: value` in each line, without '-' and [ ]",
-    ),
-    (
-        "  arduino:\n    kind: uart\n",
-        "  - kind: uart\n",
-        "9:3: adapters: must be a mapping, not a list; write `key: value` in each line, "
-        "without '-' and [ ]",
-    ),
-    (
-        '{kind: beacon, emitter: tx, period_ms: 500, payload: "ping {n}"}',
-        "beacon",
-        "7:17: *; write `{kind: beacon}`",
-    ),
+    ("{node: Emitter, type: serial, channel: 1}\n", "[tx]\n", f"6:11: *{NO_LIST}"),
+    ("  arduino:\n    kind: uart\n", "  - kind: uart\n", f"9:3: adapters: must be a *{NO_LIST}"),
+    (BEACON, "beacon", "7:17: *; write `{kind: beacon}`"),
     ("kind: uart", "kind:\u00a0uart", "10:5: *; write a plain space for U+00A0 in this line"),
     ('"ping {n}"', "\u201cping {n}\u201d", "7:76: *; write a plain quote for U+201C in this line"),
     ("kind: uart", "\tkind: uart", "10:5: a tab *; indent with spaces"),
@@ -82,9 +71,7 @@ SLIPS: list[tuple[str, str, str]] = [  # what is replaced, by what, the error
 
 
 @pytest.mark.parametrize(("word", "slip", "expected"), SLIPS)
-def test_a_slip_is_one_error_with_its_fix(
-    errors: Lines, word: str, slip: str, expected: str
-) -> None:
+def test_a_slip_is_an_error_with_a_fix(errors: Lines, word: str, slip: str, expected: str) -> None:
     assert word in GOOD and load_text(GOOD, "f").warnings == []
     (found,) = errors(GOOD.replace(word, slip, 1))
     where, _, fix = expected.partition("*")

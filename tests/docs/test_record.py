@@ -40,17 +40,13 @@ def run(command: str, folder: Path) -> tuple[int, str]:
 
 @pytest.mark.process
 @pytest.mark.judge("tshark")
-def test_each_command_does_what_the_page_shows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_commands_do_what_the_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begin, record, note, end, *reading, live = commands("record")
     reading += commands("twin")
     monkeypatch.setattr(os, "environ", os.environ | environment(tmp_path))
     with Gateway(tmp_path, [*shlex.split(begin)[1:], "--quiet"]) as gateway:
         answers = [run(each, tmp_path) for each in (record, note, end)]
-        wait_until(
-            lambda: gateway.report()["stations"]["rover.rx"]["delivered"] > 1, what="packets"
-        )
+        wait_until(lambda: gateway.report()["stations"]["rover.rx"]["delivered"] > 1, "packets")
     shown = [line for line in PAGE.splitlines() if line.startswith(("recording /", "recorded /"))]
     assert [out for _, out in answers if out] == [
         line.replace("/home/me", str(tmp_path)) + "\n" for line in shown

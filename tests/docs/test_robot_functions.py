@@ -147,11 +147,8 @@ def test_the_commands_change_the_mode(tmp_path: Path) -> None:
     options += ["--status", "full", *more]
     with Gateway(tmp_path, options) as gateway:
         wait_until(lambda: "ready" in gateway.text())
-        wait_until(
-            lambda: re.search(
-                r"shadow \| .* \| shadow\s+\w+\s+offset", " ".join(gateway.text().split())
-            )
-        )
+        shadow = re.compile(r"shadow\s+\|.*\|\s+shadow\s+\w+\s+offset", re.S)
+        wait_until(lambda: shadow.search(gateway.text()))
         asked = client.Gateway(tmp_path / "control")
         wait_until(lambda: asked.report()["control_loops"]["rover"]["commands_out"], what="motion")
         answers = [answer(each, tmp_path) for each in commands]

@@ -29,7 +29,14 @@ XBEE = str(ROOT / "configs" / "xbee.yaml")
 COMMAND = [sys.executable, "-m", "hilgw"]
 ASKING = ("send", "set", "place", "mode", "arm", "disarm", "record", "note", "show", "convert")
 READING = ("check", "diff", "explain", "example", "schema", "adapters", "bodies", "ports", "status")
-ALONE = (*ASKING, *READING, "scan", "metrics", "capture2test")  # these end by themselves
+ALONE = (
+    *ASKING,
+    *READING,
+    "scan",
+    "metrics",
+    "capture2test",
+    "mocap-send",
+)  # these end by themselves
 # Plugins that no pytest that a test starts needs, and that take half of its start.
 UNUSED = "-p no:anyio -p no:hypothesispytest"
 

@@ -193,9 +193,7 @@ def speed_of(device: Device) -> int:
     return termios.tcgetattr(device.slave)[5]
 
 
-def test_an_rfc_2217_client_sets_the_line_and_it_is_restored(
-    device: Device, tmp_path: Path
-) -> None:
+def test_an_rfc_2217_client_sets_the_line_until_it_leaves(device: Device, tmp_path: Path) -> None:
     report = str(tmp_path / "report.json")
     with Bridge(device, "--rfc2217", "127.0.0.1:0", "--report", report) as bridge:
         url = rfc2217_url(bridge)

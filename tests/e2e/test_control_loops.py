@@ -73,9 +73,7 @@ STOP = set_value(1, 0.0) + set_value(2, 0.0)
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_stops_the_motors_on_the_wire(
-    tmp_path: Path, number: signal.Signals, code: int
-) -> None:
+def test_a_signal_stops_the_motors(tmp_path: Path, number: signal.Signals, code: int) -> None:
     with running(tmp_path, "    safety: {late_s: 60}") as loop:
         loop.driving()
         loop.signal(number)
@@ -97,9 +95,7 @@ def test_a_robot_that_never_comes_is_waited_for_in_one_line(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("number", [None, signal.SIGINT])
-def test_a_latched_stop_is_the_exit_code_of_any_end(
-    tmp_path: Path, number: signal.Signals | None
-) -> None:
+def test_a_latched_stop_is_the_exit_code(tmp_path: Path, number: signal.Signals | None) -> None:
     with running(tmp_path, LATCH, *(() if number else ("--duration", "3s"))) as loop:
         loop.driving().finish()
         loop.robot.wait_for(STOP)

@@ -10,9 +10,7 @@ from hilgw.testing.sim import wait_until
 from tests.e2e.running import Gateway, run
 
 
-def test_a_gateway_ends_in_silence_with_clients_connected_and_sweeps_the_dead(
-    tmp_path: Path,
-) -> None:
+def test_a_gateway_ends_in_silence_beside_clients_and_sweeps_the_dead(tmp_path: Path) -> None:
     (tmp_path / "one.yaml").write_text("version: 1\n")
     folder = tmp_path / "run" / "hilgw"
     killed = Gateway(tmp_path, ["--config", "one.yaml"])

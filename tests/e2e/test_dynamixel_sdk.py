@@ -16,9 +16,7 @@ from dynamixel_sdk import (
 from hilgw.testing.sim import wait_until
 
 
-def test_it_pings_reads_writes_and_moves(
-    firmware_mock: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_reads_writes_and_moves(firmware_mock: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     # The client's setting for slow ports: it waits 34 ms for an answer, which a busy machine needs.
     monkeypatch.setattr(port_handler, "LATENCY_TIMER", 5_000)
     bus = firmware_mock("dynamixel", ids="1, 2", baud_rate=115200)

@@ -51,9 +51,7 @@ def test_4_a_port_that_never_appears(tmp_path: Path) -> None:
     assert "waiting" in done.stdout
 
 
-def test_6_another_module_than_the_one_configured_and_4_at_once_for_a_port_in_use(
-    tmp_path: Path,
-) -> None:
+def test_6_another_module_than_configured_and_4_at_once_for_a_port_in_use(tmp_path: Path) -> None:
     with Gateway(tmp_path, ["mock", "xbee", "--link", "./xb"]):
         config = config_for("./xb", tmp_path, 'module: "0013A200DEADBEEF"')
         done = run("--config", config, "--duration", "60s", cwd=tmp_path)

@@ -81,38 +81,43 @@ def report_in(folder: Path) -> tuple[str, dict[str, Any]]:
     return people, {result["step"]: result for result in results}
 
 
+def call(port: Path) -> list[str]:
+    words = "doctor --config create2 create --wheels-up --report report.md --backend real --set"
+    return [*words.split(), f"robots.create.body.port={port}"]
+
+
+def stands(mock: Any) -> bool:
+    return mock.describe().endswith("wheels at 0 and 0 mm/s")
+
+
+def turns(mock: Any) -> bool:
+    return not stands(mock)
+
+
 def test_the_first_check_of_a_create_2(tmp_path: Path, firmware_mock: Callable[..., Any]) -> None:
     port = tmp_path / "robot"
     robot = firmware_mock("create2", link=str(port))
-    call = ["doctor", "--config", "create2", "create", "--wheels-up", "--report", "report.md"]
-    call += ["--backend", "real", "--set", f"robots.create.body.port={port}"]
-    call += ["--set", "robots.create.safety.late_s=20", "--set", "robots.create.body.silence_s=20"]
-    with Terminal(tmp_path, *call) as terminal:
+    more = ("--set", "robots.create.safety.late_s=20", "--set", "robots.create.body.silence_s=20")
+    with Terminal(tmp_path, *call(port), *more) as terminal:
 
         def answer(step: str, start: str = "\n") -> None:
             """A motion that is skipped, or begins."""
             assert f"\n{step}\n" in terminal.see(STARTS)
-            assert robot.describe().endswith("wheels at 0 and 0 mm/s")
+            assert stands(robot)
             terminal.type(start)
-
-        def turns() -> None:
-            robot.wait_for(lambda mock: not mock.describe().endswith("wheels at 0 and 0 mm/s"))
-
-        def stands() -> None:
-            robot.wait_for(lambda mock: mock.describe().endswith("wheels at 0 and 0 mm/s"))
 
         # One direction as it should be, one that a key stops.
         answer("right wheel motor, positive")
-        turns()
+        robot.wait_for(turns)
         sensed = re.search(
             r"sensor: before (.*), then (.*), then (.*)\n", terminal.see("(y/n/s: skip)")
         )
         assert sensed is not None and float(sensed[1]) == 0 and float(sensed[3]) > 0.2
         terminal.type("y")
         answer("right wheel motor, negative")
-        turns()
+        robot.wait_for(turns)
         terminal.type(" ")
-        stands()
+        robot.wait_for(stands)
         terminal.see("(y/n/s: skip)")
         terminal.type("n")
         answer("left wheel motor, positive", "s")
@@ -120,29 +125,29 @@ def test_the_first_check_of_a_create_2(tmp_path: Path, firmware_mock: Callable[.
         answer("stop", "s")
         # The guardian stops the robot while its gateway is frozen.
         answer("freeze")
-        turns()
+        robot.wait_for(turns)
         wait_until(terminal.has_a_frozen_child)
         terminal.signal(signal.SIGSTOP)  # the check wakes its gateway when this test has looked
-        stands()
+        robot.wait_for(stands)
         assert terminal.has_a_frozen_child()
         terminal.signal(signal.SIGCONT)
         terminal.see("(y/n/s: skip)")
-        stands()
+        robot.wait_for(stands)
         terminal.type("y")
         terminal.see("\nfreeze: passed\n")
         # The cable.
         answer("unplug")
         terminal.see("pull the cable now")
-        turns()
+        robot.wait_for(turns)
         PortControl.unplug(robot)  # the robot has its battery, and drives on
         terminal.see(f"{port} DOWN: ")
         terminal.see("stop by itself?")
         terminal.type("n")
         terminal.see("plug the cable in")
-        turns()
+        robot.wait_for(turns)
         PortControl.plug(robot)
         terminal.see("(y/n/s: skip)")
-        stands()
+        robot.wait_for(stands)
         terminal.type("y")
         terminal.see("test report: report.md")
         assert terminal.end() == 1  # not all steps passed
@@ -159,19 +164,17 @@ def test_ctrl_c_stops_the_robot_and_leaves_the_terminal_as_it_was(
 ) -> None:
     port = tmp_path / "robot"
     robot = firmware_mock("create2", link=str(port))
-    call = ["doctor", "--config", "create2", "create", "--wheels-up", "--report", "report.md"]
-    call += ["--backend", "real", "--set", f"robots.create.body.port={port}"]
-    with Terminal(tmp_path, *call) as terminal:
+    with Terminal(tmp_path, *call(port)) as terminal:
         for _ in range(6):
             terminal.see(STARTS)
             terminal.type("s")
         terminal.see(STARTS)
         terminal.type("\n")
         terminal.see("pull the cable now")
-        robot.wait_for(lambda mock: not mock.describe().endswith("wheels at 0 and 0 mm/s"))
+        robot.wait_for(turns)
         terminal.type("\x03")
         terminal.see("test report: report.md")
-        robot.wait_for(lambda mock: mock.describe().endswith("wheels at 0 and 0 mm/s"))
+        robot.wait_for(stands)
         assert terminal.end() == 130
     assert "* end: it was ended early\n" in report_in(tmp_path)[0]
     assert not list((tmp_path / "run").rglob("*.sock"))  # its gateway has ended

@@ -79,9 +79,7 @@ def driving(bench: ModuleType, folder: Path) -> Iterator[Gateway]:
             robot.close()
 
 
-def test_no_kill_by_name_tree_session_or_group_finds_the_guardian(
-    bench: ModuleType, tmp_path: Path
-) -> None:
+def test_no_kill_by_name_or_tree_finds_the_guardian(bench: ModuleType, tmp_path: Path) -> None:
     """They are not run, as they would find other gateways, too: their lists are."""
     with driving(bench, tmp_path) as gateway:
         pid = gateway.process.pid
@@ -159,9 +157,7 @@ def again(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
 
 @pytest.mark.judge("socat")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_robot_behind_a_serial_server_stops(
-    bench: ModuleType, tmp_path: Path, number: int
-) -> None:
+def test_a_robot_behind_a_port_server_stops(bench: ModuleType, tmp_path: Path, number: int) -> None:
     """The end of a connection stops no robot."""
     robot, port = bench.Robot("create2"), free_port()
     robot.start()
@@ -179,9 +175,7 @@ def test_a_robot_behind_a_serial_server_stops(
         robot.close()
 
 
-def test_the_guardian_of_a_gateway_that_lives_is_left_alone(
-    bench: ModuleType, tmp_path: Path
-) -> None:
+def test_the_guardian_of_a_living_gateway_is_left_alone(bench: ModuleType, tmp_path: Path) -> None:
     with driving(bench, tmp_path) as gateway:
         (guardian,) = guardians(gateway.process.pid)
         with again(tmp_path) as (process, output):

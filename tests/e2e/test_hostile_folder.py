@@ -175,9 +175,7 @@ def test_the_lists_have_all_commands() -> None:
     assert {line.split()[0] for line in lines} == {*COMMANDS}
 
 
-def test_a_gateway_and_all_commands_beside_it_and_programs_keep_their_own_modules(
-    folder: Folder,
-) -> None:
+def test_a_gateway_commands_beside_it_and_programs_have_their_own_modules(folder: Folder) -> None:
     with folder.running(RUN):
         wait_until((folder.brains / "brain.py.rover").exists)
         with folder.running(WATCH) as watch:

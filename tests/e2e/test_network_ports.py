@@ -49,9 +49,7 @@ def gone(gateway: Gateway) -> int:
 
 @pytest.mark.judge("ser2net", "socat")
 @pytest.mark.parametrize("kind", ["socket", "rfc2217"])
-def test_a_robot_sends_through_a_port_server_that_starts_late_and_stops(
-    tmp_path: Path, kind: str
-) -> None:
+def test_a_robot_sends_through_a_late_port_server_that_stops(tmp_path: Path, kind: str) -> None:
     port = free_port()
     bench = tmp_path / "bench"
     bench.mkdir()

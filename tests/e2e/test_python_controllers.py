@@ -102,7 +102,7 @@ def test_a_program_runs_at_any_speed_and_is_ended_in_real_time(tmp_path: Path) -
     [steps] = re.findall(r"left in order after (\d+) steps", done.stdout)
     assert int(steps) >= 3120  # of 3125, but for those before it was there
     assert report["rover.controller.program"]["exit_codes"] == [0]
-    assert report["control_loops"]["rover"]["late_steps"] == 0
+    assert report["control_loops"]["rover"]["late_steps"] == 0 and report["speed"]["set"] == "max"
     [seconds] = re.findall(r"summary after (\S+) s of simulated time", done.stdout)
     assert float(seconds) < 102  # the last bytes leave in simulated time, the program does not
 

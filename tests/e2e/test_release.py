@@ -56,9 +56,7 @@ def is_up(gateway: Gateway) -> bool:
 
 
 @pytest.mark.judge("avrdude")
-def test_avrdude_reads_the_signature_on_a_port_of_the_gateway(
-    gateway: Gateway, device: Device
-) -> None:
+def test_avrdude_reads_the_signature_on_the_gateways_port(gateway: Gateway, device: Device) -> None:
     with running(BootLoader(device).work):
         avrdude = shlex.split("avrdude -c arduino -p m328p -P {port}")
         done = run("release", "uart0", "--", *avrdude, cwd=gateway.cwd)
@@ -87,9 +85,7 @@ def test_packets_wait_while_another_program_has_the_port(gateway: Gateway, devic
     wait_until(lambda: (found.extend(device.read()), found == b"one\ntwo\n")[1])
 
 
-def test_what_the_program_leaves_on_the_line_does_not_stay(
-    gateway: Gateway, device: Device
-) -> None:
+def test_what_a_program_leaves_on_the_line_does_not_stay(gateway: Gateway, device: Device) -> None:
     """Another rate, a cooked line that echoes; and the device is another one under this name."""
     left = "import os, subprocess; subprocess.run(['stty', '-F', os.environ['HILGW_PORT'], "
     done = run(
@@ -157,9 +153,7 @@ def test_what_cannot_be_handed_over_is_refused_and_changes_nothing(gateway: Gate
     assert is_up(gateway)
 
 
-def test_a_robot_is_stopped_first_and_the_guardian_lets_go(
-    bench: ModuleType, tmp_path: Path
-) -> None:
+def test_a_robot_stops_first_and_the_guardian_lets_go(bench: ModuleType, tmp_path: Path) -> None:
     """Another robot drives on. Killed meanwhile, the gateway's guardian stops that one alone."""
     robots = {kind: bench.Robot(kind) for kind in ("create2", "epuck")}
     for robot in robots.values():

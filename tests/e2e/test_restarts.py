@@ -85,9 +85,7 @@ class Unplugged:
         wait_until(lambda: text in self.gateway.text(), text)
 
 
-def test_a_program_starts_again_with_its_body_and_moves_nothing_until_it_is_armed(
-    tmp_path: Path,
-) -> None:
+def test_a_program_starts_again_with_its_body_and_moves_nothing_unarmed(tmp_path: Path) -> None:
     with Unplugged(tmp_path, brain=BRAIN) as running:
         robot = running.plug()
         robot.wait_for(GO)
@@ -112,7 +110,7 @@ def test_a_program_starts_again_with_its_body_and_moves_nothing_until_it_is_arme
 
 
 @pytest.mark.wall_clock("the gateway is frozen")
-def test_a_program_starts_again_after_hilgw_was_late_and_moves_nothing_until_it_is_armed(
+def test_a_program_starts_again_after_a_late_hilgw_and_moves_nothing_unarmed(
     tmp_path: Path,
 ) -> None:
     restart = "restart: on-failure"

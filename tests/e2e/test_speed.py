@@ -1,31 +1,11 @@
 """`--speed`: the installed command in simulated time."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 from hilgw.testing.sim import wait_until
 from tests.e2e.running import ROOT, Gateway, in_process, run
 
 SWARM = str(ROOT / "configs" / "swarm.yaml")
-LOOP = str(ROOT / "configs" / "wc2ec.yaml")
-
-
-def report_of(folder: Path, config: str, *options: str) -> tuple[dict[str, Any], str]:
-    arguments = ["--config", config, "--backend", "mock", "--report", "out.json", *options]
-    done = run(*arguments, cwd=folder)
-    assert done.returncode == 0, done.stderr
-    return json.loads((folder / "out.json").read_text()), done.stdout
-
-
-def test_equal_runs_give_equal_reports_and_lines(tmp_path: Path) -> None:
-    first, lines = report_of(tmp_path, LOOP, "--speed", "max", "--duration", "5")
-    second, again = report_of(tmp_path, LOOP, "--speed", "25", "--duration", "5")
-    assert first.pop("speed")["set"] == "max"
-    assert second.pop("speed")["set"] == 25
-    assert first == second
-    assert lines.split("summary")[0] == again.split("summary")[0]
-    assert first["control_loops"]["cab"]["commands_out"] > 0
 
 
 def test_commands_reach_a_gateway_that_races(tmp_path: Path) -> None:

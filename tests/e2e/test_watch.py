@@ -32,9 +32,7 @@ def test_ctrl_c_ends_it_and_not_the_gateway(tmp_path: Path) -> None:
         assert gateway.process.poll() is None
 
 
-def test_the_bytes_between_a_bridge_and_a_mock(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bytes_between_a_bridge_and_a_mock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mock, bridge = tmp_path / "m", tmp_path / "b"
     mock.mkdir()
     bridge.mkdir()

@@ -181,9 +181,7 @@ def test_each_slot_is_the_command_of_libcontroller(host: PluginHost, gateway: Ga
         assert exchanged(host, connection, END) == {}
 
 
-def test_each_message_is_the_value_that_the_controller_reads(
-    host: PluginHost, gateway: Gateway
-) -> None:
+def test_each_message_is_the_value_the_controller_reads(host: PluginHost, gateway: Gateway) -> None:
     three = (0.1, 0.2, 0.3)
     values = {
         "wheel": (5, (1.5,)),
@@ -300,9 +298,7 @@ def test_no_answer_crashes_it(host: PluginHost, gateway: Gateway) -> None:
     assert host.process.poll() is None
 
 
-def test_a_message_is_cut_at_the_end_of_the_longest_answer(
-    host: PluginHost, gateway: Gateway
-) -> None:
+def test_a_message_is_cut_where_the_longest_answer_ends(host: PluginHost, gateway: Gateway) -> None:
     """Behind it, no byte may be read."""
     time, mode = message(0, 4, 0.032), struct.pack("<HBi", 0, 10, 1)
     for cut in range(1, 11):

@@ -42,11 +42,17 @@ airs:
         baudRate: {rate}, link: ./spare{extra}}}
 """
 PERSONALITIES = [
-    pytest.param("802.15.4", "s1", devices.Raw802Device, "", 1, id="s1"),
-    pytest.param("802.15.4", "xbee3", devices.Raw802Device, "", 2, id="xbee3"),
-    pytest.param("digimesh", "digimesh", devices.DigiMeshDevice, "", 2, id="digimesh"),
-    pytest.param("zigbee", "zigbee", devices.ZigBeeDevice, ", CE: 1", 1, id="zigbee"),
+    ("802.15.4", "s1", devices.Raw802Device, "", 1),
+    ("802.15.4", "xbee3", devices.Raw802Device, "", 2),
+    ("digimesh", "digimesh", devices.DigiMeshDevice, "", 2),
+    ("zigbee", "zigbee", devices.ZigBeeDevice, ", CE: 1", 1),
 ]
+
+
+def configured(folder: Path, firmware: str, hardware: str, extra: str, api_mode: int) -> str:
+    keys = {"firmware": firmware, "hardware": hardware, "extra": extra, "api_mode": api_mode}
+    (folder / "bench.yaml").write_text(CONFIG.format(**keys, rate=RATE, ours=OURS, spare=SPARE))
+    return "bench.yaml"
 
 
 def exchange(gateway: Gateway, tmp_path: Path, kind: type[Any]) -> None:
@@ -76,14 +82,8 @@ def exchange(gateway: Gateway, tmp_path: Path, kind: type[Any]) -> None:
 def test_digi_xbee_and_the_robot_exchange_packets(
     tmp_path: Path, firmware: str, hardware: str, kind: type[Any], extra: str, api_mode: int
 ) -> None:
-    config = tmp_path / "bench.yaml"
-    config.write_text(
-        CONFIG.format(
-            firmware=firmware, hardware=hardware, extra=extra, api_mode=api_mode,
-            rate=RATE, ours=OURS, spare=SPARE,
-        )
-    )  # fmt: skip
-    options = ["--config", str(config), "-v", "--report", "out.json"]
+    config = configured(tmp_path, firmware, hardware, extra, api_mode)
+    options = ["--config", config, "-v", "--report", "out.json"]
     with Gateway(tmp_path, options) as gateway:
         exchange(gateway, tmp_path, kind)
         assert gateway.stop(signal.SIGINT) == 130
@@ -97,13 +97,8 @@ def test_digi_xbee_and_the_robot_exchange_packets(
 
 
 def test_a_module_without_a_network_is_not_ready_for_that_reason(tmp_path: Path) -> None:
-    config = tmp_path / "alone.yaml"
-    text = CONFIG.format(
-        firmware="zigbee", hardware="zigbee", extra="", api_mode=1, rate=RATE, ours=OURS,
-        spare=SPARE,
-    )  # fmt: skip
-    config.write_text(text)
-    with Gateway(tmp_path, ["--config", str(config)], ready=False) as gateway:
+    config = configured(tmp_path, "zigbee", "zigbee", "", 1)
+    with Gateway(tmp_path, ["--config", config], ready=False) as gateway:
         wait_until(lambda: "not in a network yet" in gateway.text(), what="the reason")
         assert "AI = " in gateway.text()
         assert not gateway.ready_file.exists()

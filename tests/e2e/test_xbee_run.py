@@ -23,9 +23,7 @@ def test_what_report_on_stdout_and_quiet_print(tmp_path: Path) -> None:
     assert "ping" not in quiet.stdout and "summary" in quiet.stdout
 
 
-def test_send_through_a_running_gateway_that_shows_states_packets_and_a_summary(
-    tmp_path: Path,
-) -> None:
+def test_send_through_a_gateway_that_shows_states_packets_and_a_summary(tmp_path: Path) -> None:
     with Gateway(tmp_path, ["--config", XBEE, "--report", "out.json"]) as gateway:
         wait_until(lambda: '"pong 1"' in gateway.text(), what="the answer")
         done = run("send", "rover.tx", "--channel", "12", "ping by hand", cwd=tmp_path)
@@ -88,8 +86,6 @@ def test_a_register_is_written_and_read_back(running: Path) -> None:
         ((REMOTE,), 2, "--at takes REMOTE COMMAND [VALUE]"),
     ],
 )
-def test_what_does_not_work_is_an_error(
-    running: Path, arguments: tuple[str, ...], code: int, text: str
-) -> None:
+def test_an_error_is_shown(running: Path, arguments: tuple[str, ...], code: int, text: str) -> None:
     returned, _, error = at(running, *arguments)
     assert (returned, text in error) == (code, True), error

@@ -62,9 +62,7 @@ def test_known_names_and_times(
     assert printed in "".join(capsys.readouterr())
 
 
-def test_diff_names_the_key_that_no_word_has(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_diff_names_a_key_without_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paths = (
         str(recorded(tmp_path / f"{kind}.pcapng", sample("packet", type=kind)))
         for kind in ("radio", "serial")

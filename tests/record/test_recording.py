@@ -77,9 +77,7 @@ def test_a_long_list_of_listeners_fits(tmp_path: Path) -> None:
     assert (event["missed"], event["missed_count"]) == ({}, 9000)
 
 
-def test_a_large_file_is_not_read_from_its_begin(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_file_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "NEAR", 4096)
     lines = (LINE | {"time_ns": n * 10**9, "data": (b"%d" % n * 10).hex()} for n in range(4000))
     found = Recording(recorded(tmp_path / "a.pcapng", *lines))

@@ -28,11 +28,11 @@ def strange_file(folder: Path, *blocks: bytes, epoch_ns: int = 10**18) -> Path:
 
 STATUS = MORE["status"]["status"]
 LATE = STATUS["robots"]["robot"]
-NO_STATUS: list[dict[str, Any]] = [
-    {"robots": {"rover": LATE | {"armed": 1}}},
-    {"losses": {"dropped": {"crc": "1"}}},
-    {"latency_bounds_s": []},
-    {"latency": {"line": {"uart0": {"count": 1, "buckets": ["1"]}}}},
+BAD: list[dict[str, Any]] = [
+    STATUS | {"robots": {"rover": LATE | {"armed": 1}}},
+    STATUS | {"losses": {"dropped": {"crc": "1"}}},
+    STATUS | {"latency_bounds_s": []},
+    STATUS | {"latency": {"line": {"uart0": {"count": 1, "buckets": ["1"]}}}},
 ]
 
 
@@ -47,13 +47,7 @@ NO_STATUS: list[dict[str, Any]] = [
         ),
         (json.dumps({**sample("packet"), "data": "0"}), "data must be pairs of hexadecimal digits"),
         ('{"event": "novel"}', "an event of an unknown kind, 'novel'"),
-        *(
-            (
-                json.dumps(sample("status", status=STATUS | keys)),
-                "an event status that is not valid",
-            )
-            for keys in NO_STATUS
-        ),
+        *((json.dumps(sample("status", status=each)), "event status that is not") for each in BAD),
         ('{"event": "notice", "source": "\\ud800", "text": ""}', "is not valid JSON"),
         (json.dumps({**sample("value"), "value": float("inf")}), "is not valid JSON"),
     ],

@@ -158,9 +158,7 @@ def test_a_view_that_begins_anew_has_no_events_but_its_name_and_its_series() -> 
         ("r.remote", "", "shadow", "r.remote"),
     ],
 )
-def test_a_command_is_of_the_port_of_its_body(
-    robot: str, body: str, mode: str | None, port: str
-) -> None:
+def test_a_command_has_its_bodys_port(robot: str, body: str, mode: str | None, port: str) -> None:
     cells = Cells()
     if mode is not None:
         cells.fold(sample("mode", robot="r", mode=mode))

@@ -110,9 +110,7 @@ FOREIGN = [
 
 @pytest.mark.parametrize("kind", ["http", "websocket"])
 @pytest.mark.parametrize(("origin", "host"), FORWARDED)
-def test_a_page_whose_port_is_forwarded_is_the_page_itself(
-    origin: str, host: str, kind: str
-) -> None:
+def test_a_page_on_a_forwarded_port_is_the_page_itself(origin: str, host: str, kind: str) -> None:
     assert ask("POST", kind=kind, origin=origin, host=host)[2] == "asked"
     assert visitors().may_stop({"origin": origin, "host": host}, None)
 

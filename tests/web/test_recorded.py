@@ -349,9 +349,7 @@ def test_what_cannot_be_read_is_shown(tmp_path: Path) -> None:
         Recorded(path)
 
 
-def test_states_that_are_too_many_are_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_many_states_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorded, "MOST_STATES", 20)
     shown, _, _ = opened(made(tmp_path))
     assert len(shown.states) == 20
@@ -429,9 +427,7 @@ def test_a_motor_that_was_commanded_once_long_ago_is_shown_at_each_time(tmp_path
         assert view.shown["command"].total == (second < 80)
 
 
-def test_after_a_jump_it_is_as_on_a_page_that_was_open(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_jump_leads_to_an_open_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorded, "WINDOW_EVENTS", 10)
     monkeypatch.setattr(recorded, "MARK_EVENTS", 5)
     shown, view, _ = opened(made(tmp_path))

@@ -36,19 +36,10 @@ def test_the_newest_recordings_come_first_and_nothing_else(tmp_path: Path) -> No
     assert files_of(str(tmp_path / "none")) == []
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "link.pcapng",
-        "folder.pcapng",
-        "pipe.pcapng",
-        "../b.pcapng",
-        "b.txt",
-        "",
-        ".pcapng",
-        "no.pcapng",
-    ],
-)
+OTHERS = ("link.pcapng", "folder.pcapng", "pipe.pcapng", "../b.pcapng", "b.txt", "", ".pcapng")
+
+
+@pytest.mark.parametrize("name", [*OTHERS, "no.pcapng"])
 def test_no_other_file_is_opened(tmp_path: Path, name: str) -> None:
     folder = folder_with(tmp_path / "r", "b.txt")
     folder_with(tmp_path / "s", "b.pcapng")
@@ -76,9 +67,7 @@ def view_of(folder: Path, config: str = "/lab/arm.yaml", **running: Path) -> Gat
     return view
 
 
-def test_what_runs_has_the_size_of_its_file_now_and_a_button_for_those_who_may(
-    tmp_path: Path,
-) -> None:
+def test_what_runs_has_the_present_size_and_a_button_for_those_who_may(tmp_path: Path) -> None:
     file = tmp_path / "own.pcapng"
     file.write_bytes(b"x" * 62_000_000)
     view = view_of(tmp_path / "kept", own=file, gone=tmp_path / "gone", **{EVIL: file})
@@ -92,9 +81,7 @@ def test_what_runs_has_the_size_of_its_file_now_and_a_button_for_those_who_may(
     assert "<td>1.5 kB</td>" in running(view, may_end=True)
 
 
-def test_the_files_of_a_folder_are_listed_once_with_its_gateways_and_what_runs(
-    tmp_path: Path,
-) -> None:
+def test_the_files_of_a_folder_are_listed_with_its_gateways_and_what_runs(tmp_path: Path) -> None:
     folder = folder_with(tmp_path / "r", "a.pcapng", "b.pcapng")
     elsewhere = tmp_path / "a.pcapng"
     views = [view_of(folder, a=elsewhere), view_of(folder, "/lab/leg.yaml", b=folder / "b.pcapng")]

@@ -36,16 +36,12 @@ def command(**more: Any) -> dict[str, Any]:
 
 
 def test_sensors_have_their_names_units_and_ages() -> None:
-    html = sensors(
-        view_of(
-            value("arm", EVIL, "nan", ["range"], ["m"]),
-            value("arm.remote", "gps", [1.0, 2.25, -3.0], ["x", "y", "z"], ["m", "m", "m"]),
-            value("other", "secret", 1.0, [], []),
-            arm=ROBOT,
-        ),
-        "arm",
-        NOW,
+    values = (
+        value("arm", EVIL, "nan", ["range"], ["m"]),
+        value("arm.remote", "gps", [1.0, 2.25, -3.0], ["x", "y", "z"], ["m", "m", "m"]),
+        value("other", "secret", 1.0, [], []),
     )
+    html = sensors(view_of(*values, arm=ROBOT), "arm", NOW)
     assert "<td>x 1 y 2.25 z -3 m</td><td></td><td>0.5 s</td>" in html
     assert "gps remote" in html
     assert "<td>nan m</td>" in html
@@ -200,11 +196,8 @@ def test_output_is_text_without_escape_sequences_and_bounded() -> None:
 def test_robots_of_several_gateways_are_distinguished() -> None:
     first, second = view_of(arm=ROBOT), view_of(path="/run/2.sock", arm=ROBOT, leg=ROBOT)
     assert robots_of({"1": first}) == {("1", "arm"): "arm"}
-    assert list(robots_of({"1": first, "2": second}).values()) == [
-        "arm (arm)",
-        "arm (arm)",
-        "leg (arm)",
-    ]
+    both = robots_of({"1": first, "2": second})
+    assert list(both.values()) == ["arm (arm)", "arm (arm)", "leg (arm)"]
 
 
 def test_a_sensor_has_a_bar_between_the_values_that_were_seen() -> None:

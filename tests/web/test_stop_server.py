@@ -85,7 +85,7 @@ TLS = {"Origin": f"https://127.0.0.1:{PORT}"}
         (False, {}, f"/?token={M}", "", True),
     ],
 )
-def test_who_stops_all(
+def test_who_stops(
     local: bool, headers: dict[str, str], target: str, form: str, stops: bool
 ) -> None:
     with serving(DONE, local=local) as (port, asked):
@@ -213,9 +213,7 @@ def test_a_process_that_is_frozen_or_ends_is_started_again_and_answers_who_waits
 
 
 @pytest.mark.process
-def test_a_process_that_is_started_while_the_page_ends_ends_too(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_process_started_while_the_page_ends_ends_too(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[subprocess.Popen[bytes]] = []
     closing: list[threading.Thread] = []
     closes = threading.Event()
@@ -255,9 +253,7 @@ def test_a_page_at_another_port_reads_whether_its_own_stop_all_answers() -> None
     assert not asked
 
 
-def test_without_a_gateway_no_stop_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_gateway_reports_no_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "hilgw").mkdir(mode=0o700)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     stopped = stop_all()

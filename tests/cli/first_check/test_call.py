@@ -12,11 +12,11 @@ import pytest
 from hilgw.cli.commands.hardware import doctor
 from hilgw.cli.first_check import check
 from hilgw.cli.first_check.results import Result, Verdict, all_passed, markdown
-from hilgw.cli.main import main
 from hilgw.cli.output.files import TEST_REPORT
 from hilgw.cli.parser import parse
 from hilgw.config.load import load_config
 from hilgw.testing.sim import wait_until
+from tests.cli.conftest import Command
 
 CALL = "doctor --config create2 create --wheels-up"
 
@@ -31,12 +31,9 @@ CALL = "doctor --config create2 create --wheels-up"
         (CALL, "the first check asks a person, and needs a terminal"),
     ],
 )
-def test_a_call_that_is_not_valid(
-    capsys: pytest.CaptureFixture[str], call: str, words: str
-) -> None:
-    assert main(call.split()) == 2
-    error = capsys.readouterr().err
-    assert words in error and error.count("\n") == 1
+def test_an_invalid_call(hilgw: Command, call: str, words: str) -> None:
+    code, _, error = hilgw(*call.split())
+    assert code == 2 and words in error and error.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -49,12 +46,12 @@ def test_a_call_that_is_not_valid(
     ],
 )
 def test_a_robot_that_cannot_be_checked(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, call: str, words: str
+    hilgw: Command, monkeypatch: pytest.MonkeyPatch, call: str, words: str
 ) -> None:
     for stream in ("stdin", "stdout"):
         monkeypatch.setattr(getattr(doctor.sys, stream), "isatty", lambda: True, raising=False)
-    assert main(shlex.split(call)) in (1, 2)
-    assert words in capsys.readouterr().err
+    code, _, error = hilgw(*shlex.split(call))
+    assert code in (1, 2) and words in error
 
 
 def test_its_gateway_has_all_robots_disarmed_and_another_controller(tmp_path: Path) -> None:

@@ -198,9 +198,8 @@ def test_the_target_is_within_the_limits(
 ) -> None:
     for slowly in (False, True):
         legs = motor.legs(sign, start, slowly=slowly)
-        assert [leg.position for leg in legs[:1]] == pytest.approx(
-            [] if target is None else [target]
-        )
+        positions = [] if target is None else [target]
+        assert [leg.position for leg in legs[:1]] == pytest.approx(positions)
         assert all(leg.velocity <= motor.fastest * 0.1 + 1e-9 for leg in legs)
 
 

@@ -30,7 +30,7 @@ class Typed(Person):
         os.write(self.outside, self.keys)
 
 
-def test_a_question_takes_its_keys_alone(
+def test_a_question_takes_its_keys(
     ends: tuple[int, int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     outside, inside = ends

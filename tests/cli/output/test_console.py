@@ -3,6 +3,7 @@
 import fcntl
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TextIO
 
 import pytest
@@ -32,11 +33,9 @@ def begun(stream: TextIO) -> ConsoleWriter:
 def rest_of(reader: int) -> str:
     os.set_blocking(reader, False)
     taken = b""
-    try:
+    with suppress(BlockingIOError):
         while piece := os.read(reader, 65536):
             taken += piece
-    except BlockingIOError:
-        pass
     return taken.decode()
 
 

@@ -7,83 +7,76 @@ import pytest
 
 from hilgw.cli.output.event_lines import in_words
 from hilgw.events import kinds as events
+from tests.view.samples import sample
 
 WALL_S = time.mktime((2026, 1, 2, 3, 4, 5, 0, 0, -1)) + 0.678
 LINES: list[tuple[dict[str, Any], str]] = [
     (
-        {"event": "value", "robot": "r", "device": "gps", "value": [1.5, "nan", 2],
-         "fields": ["x", "y"], "units": ["m", "rad"]},
+        sample("value", robot="r", device="gps", value=[1.5, "nan", 2], fields=["x", "y"],
+               units=["m", "rad"]),
         "r.gps            x 1.5 m y nan rad [2] 2",
     ),
     (
-        {"event": "value", "robot": "r", "device": "ds", "value": 907.0,
-         "fields": ["value"], "units": [""]},
+        sample("value", robot="r", device="ds", value=907.0, fields=["value"], units=[""]),
         "r.ds             907",
     ),
     (
-        {"event": "frame", "station": "x", "direction": "sent", "data": "7e00", "text": "send 'a'"},
+        sample("frame", station="x", direction="sent", data="7e00", text="send 'a'"),
         "x                -> 7e 00  | send 'a'",
     ),
-    ({"event": "mode", "robot": "r", "mode": "remote"}, "r                mode remote"),
+    (sample("mode", robot="r", mode="remote"), "r                mode remote"),
     (
-        {"event": "command", "robot": "r", "body": "", "device": "left",
-         "given": {"position": "inf", "velocity": 2}, "outcome": "sent", "reason": "",
-         "applied": {"velocity": 2}, "units": {}, "limits": {}},
+        sample("command", robot="r", body="", device="left", outcome="sent", reason="",
+               given={"position": "inf", "velocity": 2}, applied={"velocity": 2}, units={}),
         "r.left           position inf, velocity 2 sent",
     ),
     (
-        {"event": "command", "robot": "r", "body": "remote", "device": "left",
-         "given": {"velocity": 2}, "outcome": "refused", "reason": "no_stop",
-         "applied": {}, "units": {}, "limits": {}},
+        sample("command", robot="r", device="left", given={"velocity": 2}, applied={}, units={}),
         "r.remote.left    velocity 2 refused: no stop",
     ),
     (
-        {"event": "packet", "source": "r.tx", "channel": 5, "data": "7069ff",
-         "received_by": ["a", "b"], "not_received": "", "missed": {"c": "range"},
-         "rssi_dbm": None},
+        sample("packet", source="r.tx", channel=5, data="7069ff", received_by=["a", "b"],
+               not_received="", missed={"c": "range"}, rssi_dbm=None),
         'r.tx             ch 5   "pi\\xff" 3 B  -> a, b; not c (range)',
     ),
     (
-        {"event": "packet", "source": "r.tx", "channel": 5, "data": "",
-         "received_by": [], "not_received": "no_listener", "missed": {},
-         "rssi_dbm": -71.4},
+        sample("packet", source="r.tx", channel=5, data="", not_received="no_listener", missed={},
+               rssi_dbm=-71.4),
         'r.tx             ch 5   "" 0 B  -71 dBm  not received: no listener',
     ),
     (
-        {"event": "delivered", "station": "x", "source": "r.tx", "data": "70"},
+        sample("delivered", station="x", source="r.tx", data="70"),
         'x                delivered "p" 1 B from r.tx',
     ),
-    ({"event": "refused", "name": "x", "reason": "no_ack", "text": "lost"},
-     "x                refused (no ack) lost"),
-    ({"event": "bytes", "part": "x", "direction": "sent", "data": "7eff"},
-     "x                -> 7e ff"),
-    ({"event": "bytes", "part": "x", "direction": "received", "data": "00"},
-     "x                <- 00"),
-    ({"event": "port", "name": "x", "state": "up", "reason": "XBee"}, "x                up: XBee"),
-    ({"event": "port", "name": "x", "state": "closed", "reason": ""}, "x                closed"),
-    ({"event": "armed", "robot": "r", "armed": True, "text": ""}, "r                armed"),
-    ({"event": "armed", "robot": "r", "armed": False, "text": ""}, "r                disarmed"),
-    ({"event": "stopped", "robot": "r", "reason": "late", "text": "it was late"},
-     "r                motors stopped: it was late"),
-    ({"event": "placed", "name": "r", "position": [1, 2.5, 0]},
-     "r                at x 1 y 2.5 z 0 m"),
-    ({"event": "placed", "name": "r", "position": None},
-     "r                its position is unknown"),
     (
-        {"event": "link", "name": "gateway@b", "state": "waiting", "reason": "lost",
-         "p50_ms": None, "p99_ms": None, "round_trip_ms": None, "clock_offset_s": None,
-         "counts": dict.fromkeys(("sent", "delivered", "lost", "unsettled", "received", "missed",
-                                  "late", "dropped"), 1),
-         "robots": ["a\x1b[2J"], "listeners": {}},
+        sample("refused", name="x", reason="no_ack", text="lost"),
+        "x                refused (no ack) lost",
+    ),
+    (sample("bytes", part="x", data="7eff"), "x                -> 7e ff"),
+    (sample("bytes", part="x", direction="received", data="00"), "x                <- 00"),
+    (sample("port", name="x", state="up", reason="XBee"), "x                up: XBee"),
+    (sample("port", name="x", state="closed", reason=""), "x                closed"),
+    (sample("armed", robot="r", armed=True, text=""), "r                armed"),
+    (sample("armed", robot="r", armed=False, text=""), "r                disarmed"),
+    (
+        sample("stopped", robot="r", reason="late", text="it was late"),
+        "r                motors stopped: it was late",
+    ),
+    (sample("placed", name="r", position=[1, 2.5, 0]), "r                at x 1 y 2.5 z 0 m"),
+    (sample("placed", name="r", position=None), "r                its position is unknown"),
+    (
+        sample("link", name="gateway@b", state="waiting", reason="lost", p50_ms=None, p99_ms=None,
+               round_trip_ms=None, clock_offset_s=None, robots=["a\x1b[2J"], listeners={}),
         "gateway@b        waiting: lost; sent 1, delivered 1, lost 1, unsettled 1; received 1, "
         "missed 1, late 1, dropped 1; robots a\\x1b[2J",
     ),
-    ({"event": "output", "source": "r.controller", "line": "a\x1b[2J"},
-     "r.controller     a\\x1b[2J"),
-    ({"event": "notice", "source": "x", "text": "a remark"}, "x                a remark"),
-    ({"event": "left_out", "sampled": {"packet": 7}, "slow": 3},
-     "                 ... left out: 7 of packet, 3 as this reads too slowly"),
-    ({"event": "status", "status": {"ports": {"x": {}}}}, "                 status of 1 ports"),
+    (sample("output", source="r.controller", line="a\x1b[2J"), "r.controller     a\\x1b[2J"),
+    (sample("notice", source="x", text="a remark"), "x                a remark"),
+    (
+        sample("left_out", sampled={"packet": 7}, slow=3),
+        "                 ... left out: 7 of packet, 3 as this reads too slowly",
+    ),
+    (sample("status", status={"ports": {"x": {}}}), "                 status of 1 ports"),
 ]  # fmt: skip
 
 

@@ -166,9 +166,7 @@ def test_it_stops_with_ctrl_z_and_goes_on(screen: Screen, monkeypatch: pytest.Mo
     screen.check_restored()
 
 
-def test_the_outcome_of_two_keys_is_that_of_the_second(
-    screen: Screen, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_outcome_is_of_the_second_key(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first request is answered after the second, which fails."""
     threads, is_second = list[threading.Thread](), threading.Event()
 

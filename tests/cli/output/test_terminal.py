@@ -120,9 +120,7 @@ def test_states_are_limited_by_station_and_together() -> None:
     assert f"... {1000 - STATES_PER_S} more states not shown" in many.text
 
 
-def test_colours_only_on_a_terminal_and_never_against_no_color(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_colours_only_on_a_terminal_without_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
     assert use_colour(Tty())
@@ -212,9 +210,8 @@ def test_what_a_lost_body_reported_and_was_given_is_not_current() -> None:
     past = {"past_sensors": up.sensors, "past_motors": up.motors}
     down = dataclasses.replace(up, sensors={}, motors={}, **past, body_down_s=3.2)
     shown.control_loop("cab", down)
-    assert "body DOWN 3 s | last applied: left 5 rad/s, lift to 0.1 m | ds0 -, ds1 - |" in (
-        shown.joined
-    )
+    line = "body DOWN 3 s | last applied: left 5 rad/s, lift to 0.1 m | ds0 -, ds1 - |"
+    assert line in shown.joined
     shown.control_loop("cab", dataclasses.replace(down, past_motors={}))
     assert "at rest when it was lost" in shown.joined
     shown.control_loop("cab", dataclasses.replace(down, body_down_s=None))
@@ -381,9 +378,7 @@ GONE = {"sensors": {}, "motors": {}, "body_down_s": 3,
         ("body DOWN 3 s | DISARMED | applied: 2 motors", {**GONE, "armed": False}),
     ],
 )
-def test_the_short_line_leaves_out_what_matters_least_first(
-    line: str, changes: dict[str, Any]
-) -> None:
+def test_the_short_line_leaves_out_what_matters_least(line: str, changes: dict[str, Any]) -> None:
     shown, state = Screen(), dataclasses.replace(status(), **changes)
     shown.control_loop("cab", state)
     (found,) = shown.text.splitlines()

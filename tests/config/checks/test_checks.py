@@ -81,9 +81,7 @@ def test_a_node_may_not_be_called_as_an_adapter_of_its_air(errors: Lines) -> Non
     assert errors(text)[0].endswith("a0.air: unknown air 'lab'; write it under `airs:`")
     text += "airs: {lab: {nodes: {a0: {mock: xbee}}}, hall: {nodes: {a0: {mock: xbee}}}}\n"
     (line,) = errors(text)
-    assert line.endswith(
-        "airs.lab.nodes.a0: 'a0' is an adapter in this air too; rename one of them"
-    )
+    assert "airs.lab.nodes.a0: 'a0' is an adapter in this air too; rename one" in line
 
 
 def test_each_wrong_reply_of_a_node_is_named_where_it_is(errors: Lines) -> None:

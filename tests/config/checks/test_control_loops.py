@@ -51,9 +51,7 @@ WEBOTS_PARTS = (
 
 @pytest.mark.parametrize("part", WEBOTS_PARTS)
 @pytest.mark.parametrize("version", ["R2019a", "R2021c", "R2022b-rev1"])
-def test_a_version_whose_library_does_not_speak_the_protocol(
-    errors: Lines, part: str, version: str
-) -> None:
+def test_a_version_that_does_not_speak_the_protocol(errors: Lines, part: str, version: str) -> None:
     (found,) = errors(robots((part,), webots=version))
     assert found.startswith("f:3:9: webots: ")
     assert f"is of kind {part.split('kind: ')[1].split('}')[0].split(',')[0]}" in found
@@ -61,9 +59,7 @@ def test_a_version_whose_library_does_not_speak_the_protocol(
 
 
 @pytest.mark.parametrize("part", WEBOTS_PARTS)
-def test_versions_whose_libraries_speak_the_protocol(
-    errors: Lines, warnings: Lines, part: str
-) -> None:
+def test_versions_that_speak_the_protocol(errors: Lines, warnings: Lines, part: str) -> None:
     for version in ("R2023b", "R2024a", "R2025a"):
         assert [each for each in warnings(robots((part,), webots=version)) if "webots" in each] == [
             each for each in warnings(robots((part,), webots="R2025a")) if "webots" in each
@@ -114,17 +110,14 @@ def proxy(keys: str) -> str:
     return f"controller: {{kind: webots_proxy, {keys}}}"
 
 
+BODY_TOO = 'body: {kind: wc2ec, connect: "tcp://127.0.0.1:1"}'
+
+
 @pytest.mark.parametrize(
     ("keys", "expected"),
     [
-        (
-            (RADIOS, proxy("only: [txx]")),
-            "only[0]: unknown Emitter or Receiver 'txx'; did you mean",
-        ),
-        (
-            (RADIOS, PROXY, 'body: {kind: wc2ec, connect: "tcp://127.0.0.1:1"}'),
-            "body: the robot's body is in Webots",
-        ),
+        ((RADIOS, proxy("only: [txx]")), "only[0]: unknown Emitter or Receiver 'txx'; did you"),
+        ((RADIOS, PROXY, BODY_TOO), "body: the robot's body is in Webots"),
         ((RADIOS, proxy('listen: "tcp://192.168.0.1:1235"')), "could move the motors"),
         ((RADIOS, proxy('connect: "tcp://127.0.0.1:0"')), "does not listen on port 0"),
         ((RADIOS, proxy('connect: "tcp://localhost:1235"')), "hilgw itself listens here"),
@@ -134,9 +127,7 @@ def proxy(keys: str) -> str:
         ((RADIOS, proxy("simulator: {robts: a}"), "#mock"), "simulator: 'webots_simulator' has no"),
     ],
 )
-def test_each_error_is_reported_where_it_is(
-    errors: Lines, keys: tuple[str, ...], expected: str
-) -> None:
+def test_each_error_is_where_it_is(errors: Lines, keys: tuple[str, ...], expected: str) -> None:
     found = errors(robots(keys, backend="mock" if "#mock" in keys else "real"))
     assert len(found) == 1
     assert expected in found[0] and found[0].startswith(("f:6:", "f:7:", "f:8:"))
@@ -213,6 +204,8 @@ def test_a_controller_in_the_gateway_would_take_the_packets(errors: Lines) -> No
 # Robots with two bodies.
 SIMULATED = 'body: {kind: wc2ec, connect: "tcp://127.0.0.1:27015", simulated: true}'
 REAL = "remote: {kind: create2, port: /dev/ttyUSB0}"
+SAME_ADDRESS = 'remote: {kind: wc2ec, connect: "tcp://localhost:27015"}'
+NO_ARM = "remote: {kind: create2, port: a, limits: {arm: {rate: 1}}}"
 
 
 @pytest.mark.parametrize(
@@ -222,18 +215,9 @@ REAL = "remote: {kind: create2, port: /dev/ttyUSB0}"
         ((SIMULATED, "mode: remote"), "7:11: robots.r0.mode: mode remote needs a remote body"),
         (("mode: shadow",), "6:11: robots.r0.mode: mode shadow needs a remote body"),
         ((SIMULATED, REAL, "mode: real"), "8:11: robots.r0.mode"),
-        (
-            (SIMULATED, 'remote: {kind: wc2ec, connect: "tcp://localhost:27015"}'),
-            "robots.r0.remote.connect: robots.r0.body has this address too",
-        ),
-        (
-            ("body: {kind: create2, port: /dev/ttyUSB0}", REAL),
-            "robots.r0.remote.port: robots.r0.body has this port too",
-        ),
-        (
-            (SIMULATED, "remote: {kind: create2, port: a, limits: {arm: {rate: 1}}}"),
-            "robots.r0.remote.limits.arm: the robot has no such motor",
-        ),
+        ((SIMULATED, SAME_ADDRESS), "remote.connect: robots.r0.body has this address too"),
+        ((REAL.replace("remote", "body"), REAL), "remote.port: robots.r0.body has this port too"),
+        ((SIMULATED, NO_ARM), "robots.r0.remote.limits.arm: the robot has no such motor"),
         ((SIMULATED, "remote: {kind: creat2, port: a}"), "robots.r0.remote.kind"),
         (
             (

@@ -7,8 +7,7 @@ import pytest
 
 from hilgw.config.load import load_config
 from hilgw.config.queries import moves_unlatched
-from hilgw.errors import HilgwError
-from tests.config.cases import Lines
+from tests.config.cases import Lines, faults
 
 SIMULATED = 'body: {kind: wc2ec, connect: "tcp://127.0.0.1:27015", simulated: true}'
 REAL = 'body: {kind: wc2ec, connect: "tcp://127.0.0.1:27015", simulated: false}'
@@ -30,11 +29,7 @@ def robot(tmp_path: Path) -> Robot:
         text = "\n".join([*lines, *(f"    {key}" for key in (*keys, controller)), ""])
         file = tmp_path / "robot.yaml"
         file.write_text(text)
-        try:
-            load_config(str(file))
-        except HilgwError as error:
-            return str(error), str(file)
-        return "", str(file)
+        return "\n".join(faults(text, str(file))), str(file)
 
     return check
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.running import Gateway
 from tests.web.pages.browser import Web, browser
 
 
@@ -34,6 +35,14 @@ def web(folder: Path) -> Iterator[Web]:
     yield web
     assert web.end() == (130, "")
     assert not (folder / ".nicegui").exists()
+
+
+@pytest.fixture(scope="module")
+def gateway(request: pytest.FixtureRequest, folder: Path) -> Iterator[Gateway]:
+    """A gateway with the FILE and the CONFIG of the tests of a module."""
+    (folder / request.module.FILE).write_text(request.module.CONFIG)
+    with Gateway(folder, [request.module.FILE]) as running:
+        yield running
 
 
 @pytest.fixture(scope="package")

@@ -3,12 +3,8 @@
 It runs where `.ci/run` could install the package.
 """
 
-from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from hilgw.web.layout import PAGES
 from tests.conftest import NODE_MODULES
@@ -30,6 +26,7 @@ robots:
   other: {devices: {rx: {node: Receiver, type: infra-red, channel: 2}}}
 """
 NAME = "axe"
+FILE = f"{NAME}.yaml"
 # Serious and critical ones, each with the elements that it is about.
 # Of what was judged already, the rules that depend on colours and places.
 JUDGE = """async (again) => (await axe.run({resultTypes: ["violations"], ...again ? {runOnly:
@@ -56,21 +53,13 @@ def judge(page: Any, again: bool) -> Any:
     return page.evaluate(JUDGE, again)
 
 
-@pytest.fixture(scope="module")
-def gateway(folder: Path) -> Iterator[Gateway]:
-    """It sent packets, so that all tables have rows."""
-    (folder / f"{NAME}.yaml").write_text(CONFIG)
-    with Gateway(folder, [f"{NAME}.yaml"]) as running:
-        for name in ("judged.tx", "judged.ir"):
-            client_of(running).send(name, "hello")
-        yield running
-
-
 def test_each_page_is_reached_by_tab_and_axe_finds_nothing_serious(
     web: Web, chromium: Any, gateway: Gateway
 ) -> None:
     """Axe judges it narrow and light, and wide and dark."""
     found, nothing = {}, dict[str, Any]()
+    for name in ("judged.tx", "judged.ir"):  # so that all tables have rows
+        client_of(gateway).send(name, "hello")
     with opened(chromium, web.at("/")) as page:
         stop = page.locator("#stop form").get_attribute("action")
         for path, name, _ in (*PAGES, ("", "STOP ALL", None)):

@@ -2,11 +2,7 @@
 came in its place."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from tests.e2e.running import Gateway
 from tests.web.pages.browser import Web, opened, press, press_enter, release, wait_for
@@ -21,15 +17,9 @@ SENDER = """
     devices: {{tx: {{node: Emitter, type: radio, channel: 1}}}}
     controller: {{kind: beacon, emitter: tx, period_ms: 1}}
 """
-NAME, SENDERS = "clicks", ("first", "second")  # each sends 1,000 packets/s
+CONFIG += "".join(map(SENDER.format, ("first", "second")))  # each sends 1,000 packets/s
+FILE = "clicks.yaml"
 CLICKS = 2  # the second one is of what came after the first
-
-
-@pytest.fixture(scope="module")
-def gateway(folder: Path) -> Iterator[Gateway]:
-    (folder / f"{NAME}.yaml").write_text(CONFIG + "".join(map(SENDER.format, SENDERS)))
-    with Gateway(folder, [f"{NAME}.yaml"]) as running:
-        yield running
 
 
 def test_a_packet_is_the_one_that_was_pressed(web: Web, chromium: Any, gateway: Gateway) -> None:

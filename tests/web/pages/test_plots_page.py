@@ -20,6 +20,7 @@ robots:
     safety: {armed: true}
 """
 NAME = "plots <i>"
+FILE = f"{NAME}.yaml"
 # A browser keeps each text that is measured: a page that measures new ones fills its memory.
 MEASURES = """{ const measure = CanvasRenderingContext2D.prototype.measureText;
     CanvasRenderingContext2D.prototype.measureText = function (text) {
@@ -45,13 +46,6 @@ def share_after_wheel(page: Any, down: int) -> float:
     """How much of the time is drawn; what the wheel does may be seen the next time."""
     page.mouse.wheel(0, down)
     return page.evaluate(DRAWN)
-
-
-@pytest.fixture
-def gateway(folder: Path) -> Any:
-    (folder / f"{NAME}.yaml").write_text(CONFIG)
-    with Gateway(folder, [f"{NAME}.yaml"]) as running:
-        yield running
 
 
 def test_a_sensor_is_chosen_drawn_zoomed_paused_and_saved(

@@ -91,9 +91,7 @@ def url_of(web: Web, gateway: Gateway, robot: str, *, acts: bool = True) -> str:
     return f"{url}?{where}&{token}"
 
 
-def test_a_robot_is_armed_driven_by_keys_and_disarmed(
-    gateway: Gateway, web: Web, chromium: Any
-) -> None:
+def test_a_robot_is_armed_driven_and_disarmed(gateway: Gateway, web: Web, chromium: Any) -> None:
     with opened(chromium, web.url) as page:
         page.get_by_role("link", name="driven", exact=True).click()
         wait_for(page.get_by_role("heading", name="driven", exact=True))
@@ -157,11 +155,8 @@ def test_a_robot_with_two_bodies_takes_a_mode_and_its_controller_a_text_that_end
 
         # A motor whose controller ended stands, and the page shows both.
         page.goto(url_of(web, gateway, "ended"))
-        row = (
-            page.get_by_role("region", name="Motors")
-            .get_by_role("row")
-            .filter(has_text="left_wheel")
-        )
+        rows = page.get_by_role("region", name="Motors").get_by_role("row")
+        row = rows.filter(has_text="left_wheel")
         wait_for(row.get_by_text("moving"))
         page.get_by_label("Text for its controller").fill("end")
         page.keyboard.press("Enter")

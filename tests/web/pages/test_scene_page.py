@@ -1,7 +1,6 @@
 """The page Scene in a real browser: an object is dragged, placed by the form, and seen in 3-D."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,13 +40,6 @@ IN_3D = """([name, ...at]) => { const id = document.querySelector(".nicegui-scen
         if (each.element?.textContent === name)
             found.push(each.getWorldPosition(each.position.clone())); });
     return found.length === 1 && found[0].distanceTo({x: at[0], y: at[1], z: at[2]}) < 0.01; }"""
-
-
-@pytest.fixture(scope="module")
-def gateway(folder: Path) -> Iterator[Gateway]:
-    (folder / FILE).write_text(CONFIG)
-    with Gateway(folder, [FILE]) as found:
-        yield found
 
 
 def own(page: Any) -> Any:

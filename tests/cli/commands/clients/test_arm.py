@@ -79,9 +79,7 @@ def with_gateway(
         ("2 disarm cab --all", set(), "robots and --all"),
     ],
 )
-def test_the_commands_arm_and_disarm_robots(
-    tmp_path: Path, commands: str, armed: set[str], printed: str
-) -> None:
+def test_commands_arm_disarm(tmp_path: Path, commands: str, armed: set[str], printed: str) -> None:
     shown: list[str] = []
 
     def ask(control: str) -> None:

@@ -1,6 +1,8 @@
 """What a terminal types for `hilgw key`, and what a gateway answers to commands."""
 
 import os
+import pty
+import termios
 import threading
 from pathlib import Path
 
@@ -41,9 +43,6 @@ def test_what_a_terminal_sends(data: bytes, codes: list[int]) -> None:
 
 
 def test_a_terminal_is_read_key_by_key_and_set_back() -> None:
-    import pty
-    import termios
-
     outside, inside = pty.openpty()
     pressed: list[list[int]] = []
     reader = threading.Thread(target=read_keys, args=(inside, pressed.append), daemon=True)

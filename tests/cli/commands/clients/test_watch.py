@@ -60,9 +60,7 @@ def test_the_options_choose_events(options: str, names: str, folder: Path, hilgw
     with peer(folder / "a.sock", answer):
         code, out, _ = hilgw("watch", "--json", *options.split())
     assert code == 0
-    assert [json.loads(line) for line in out.splitlines()] == [
-        EVENTS[name] for name in names.split()
-    ]
+    assert list(map(json.loads, out.splitlines())) == [EVENTS[name] for name in names.split()]
 
 
 FRAME, BYTES, LOST = "uart0,sent,hex:01,", "uart0,sent,hex:02,", "rover.tx,range,hex:706f6e67,"

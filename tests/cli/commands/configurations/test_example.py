@@ -52,9 +52,7 @@ def test_the_first_line_names_a_schema_that_exists(
     assert named() == SCHEMA
 
 
-def test_a_wheel_has_them_inside_the_package(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wheel_has_them_in_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "site-packages" / "hilgw"
     (package / "configs").mkdir(parents=True)
     (package / "configs" / "mine.yaml").write_text(

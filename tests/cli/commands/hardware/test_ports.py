@@ -18,9 +18,7 @@ from tests.cli.conftest import Command
 INFO = PortInfo("/dev/ttyUSB0", "FT230X Basic UART", 0x0403, 0x6015, "A1B2")
 
 
-def test_the_list_in_words_and_for_machines(
-    monkeypatch: pytest.MonkeyPatch, hilgw: Command
-) -> None:
+def test_the_list_for_people_and_machines(monkeypatch: pytest.MonkeyPatch, hilgw: Command) -> None:
     assert all(port["path"].startswith("/dev/") for port in ports.describe_ports())
     monkeypatch.setattr(serial_port, "list_ports", lambda: [INFO])
     code, out, _ = hilgw("ports")

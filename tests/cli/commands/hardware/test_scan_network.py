@@ -9,8 +9,8 @@ import pytest
 
 from hilgw.cli.commands.clients import status
 from hilgw.cli.commands.hardware.scan_network import lines
-from hilgw.cli.main import main
 from hilgw.federation import survey
+from tests.cli.conftest import Command
 from tests.cli.output.test_federation import EVIL, gateway
 
 ENDPOINT = "tcp/127.0.0.1:7447"
@@ -24,13 +24,8 @@ def own(name: str, **gateways: Any) -> dict[str, Any]:
     return {"version": "0.2.0", "federation": federation}
 
 
-def scan(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    code = main(["scan", "--network", *arguments])
-    return code, *capsys.readouterr()
-
-
 def test_without_an_endpoint_the_gateways_of_this_machine_are_asked(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, hilgw: Command
 ) -> None:
     """One that runs here shows itself, with the way that others see; one of another version has
     both numbers."""
@@ -38,7 +33,7 @@ def test_without_an_endpoint_the_gateways_of_this_machine_are_asked(
     new = gateway(version=2, hilgw="", robots={}, listeners={}, id="n", **refused)
     found = [own("a", b=gateway(id="bb"), new=new), own("b"), {"error": "no answer"}]
     monkeypatch.setattr(status, "statuses", lambda args: found)
-    assert scan(capsys=capsys) == (
+    assert hilgw("scan", "--network") == (
         0,
         "a in the network lab: hilgw 0.2.0; protocol version 1; up\n"
         "    robots: a (rx)\n"
@@ -54,17 +49,15 @@ def test_without_an_endpoint_the_gateways_of_this_machine_are_asked(
         "    it speaks version 2 of the federation, this hilgw 1: they refuse each other\n",
         "",
     )
-    code, out, _ = scan("lab", "--json", capsys=capsys)
+    code, out, _ = hilgw("scan", "--network", "lab", "--json")
     assert [each["name"] for each in json.loads(out)] == ["a", "b", "new"]
-    code, _, err = scan("other", capsys=capsys)
+    code, _, err = hilgw("scan", "--network", "other")
     assert (code, err) == (5, "hilgw: no gateway of yours is in the network 'other'\n")
 
 
-def test_no_gateway_of_a_federation(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_gateway_of_a_federation(monkeypatch: pytest.MonkeyPatch, hilgw: Command) -> None:
     monkeypatch.setattr(status, "statuses", lambda args: [{"version": "0.2.0"}])
-    code, out, err = scan(capsys=capsys)
+    code, out, err = hilgw("scan", "--network")
     assert (code, out) == (5, "")
     assert "no gateway of yours is in a federation; name an endpoint with --connect" in err
 
@@ -78,33 +71,31 @@ def test_no_gateway_of_a_federation(
         (["lab", "/dev/ttyUSB0"], "--network is of gateways, not of ports"),
     ],
 )
-def test_what_is_wrong_is_named(
-    arguments: list[str], text: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, out, err = scan(*arguments, capsys=capsys)
+def test_what_is_wrong_is_named(arguments: list[str], text: str, hilgw: Command) -> None:
+    code, out, err = hilgw("scan", "--network", *arguments)
     assert (code, out) == (2, "")
     assert text in err
 
 
-def test_an_endpoint_without_the_network_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["scan", "--connect", ENDPOINT]) == 2
-    assert "hilgw scan --network --connect ENDPOINT" in capsys.readouterr().err
+def test_an_endpoint_without_the_network_is_refused(hilgw: Command) -> None:
+    code, _, err = hilgw("scan", "--connect", ENDPOINT)
+    assert code == 2 and "hilgw scan --network --connect ENDPOINT" in err
 
 
 def test_without_zenoh_the_error_has_the_command_that_installs_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, hilgw: Command
 ) -> None:
     for name in ("hilgw.federation.survey", "hilgw.federation.session"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.delitem(sys.modules, "hilgw.federation.settings", raising=False)
     monkeypatch.setitem(sys.modules, "zenoh", None)
-    code, _, err = scan("--connect", ENDPOINT, capsys=capsys)
+    code, _, err = hilgw("scan", "--network", "--connect", ENDPOINT)
     text = "hilgw scan --network: needs Eclipse Zenoh; pip install 'hilgw[zenoh]'\n"
     assert (code, err) == (3, text)
 
 
 def test_a_file_has_its_endpoints_its_network_and_its_settings_of_zenoh(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, hilgw: Command
 ) -> None:
     text = (
         "version: 1\nfederation:\n  name: bench\n  network: hall\n"
@@ -119,7 +110,7 @@ def test_a_file_has_its_endpoints_its_network_and_its_settings_of_zenoh(
         return [], {"tcp/127.0.0.1:7447": f"{EVIL} is not there"}
 
     monkeypatch.setattr(survey, "survey", answer)
-    code, _, err = scan("--config", str(tmp_path / "bench.yaml"), capsys=capsys)
+    code, _, err = hilgw("scan", "--network", "--config", str(tmp_path / "bench.yaml"))
     ((config, endpoints, network),) = asked
     assert (endpoints, network) == (["tcp/127.0.0.1:7400", ENDPOINT], "hall")
     tls = config.zenoh["transport"]["link"]["tls"]
