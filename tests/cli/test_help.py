@@ -16,6 +16,7 @@ from hilgw.cli.groups import COMMANDS, GROUPS
 from hilgw.cli.help import PURPOSES, help_text
 from hilgw.cli.version import LIBRARIES
 from tests.cli.conftest import Command
+from tests.config import cases
 
 HEAVY = {"asyncio", "dataclasses", "pydantic", "serial", "yaml"}
 HEAVY_FOR_TEXT = HEAVY | {"argparse", "pathlib", "shutil", "typing"}
@@ -106,19 +107,15 @@ PAGE = (Path(__file__).parents[2] / "docs/extending.md").read_text(encoding="utf
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Install the distribution of docs/extending.md, and others that are faulty."""
     (module,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    folder, info = tmp_path / "hilgw_hello", tmp_path / "hilgw_hello-1.0.dist-info"
+    folder = tmp_path / "hilgw_hello"
     folder.mkdir()
-    info.mkdir()
     (folder / "__init__.py").write_text("")
     (folder / "command.py").write_text(module)
     (folder / "broken.py").write_text("COMMANDS = {}\n")
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hilgw-hello\nVersion: 1.0\n")
     (point,) = re.findall(r"hello = .*", PAGE)
-    (info / "entry_points.txt").write_text(
-        "[hilgw.commands]\n"
-        + point.replace('"', "")
-        + "\nbroken = hilgw_hello.broken\nstatus = hilgw_hello.command\n"
-    )
+    more = "broken = hilgw_hello.broken\nstatus = hilgw_hello.command"
+    points = f"[hilgw.commands]\n{point.replace(chr(34), '')}\n{more}\n"
+    cases.install(tmp_path, "hilgw-hello", points)
     monkeypatch.syspath_prepend(tmp_path)
 
 

@@ -29,3 +29,11 @@ def rows(table: str) -> list[list[str]]:
 def cases(name: str) -> list[list[str]]:
     """Return the rows of a table beside this file: old, new and error of each."""
     return rows(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+
+
+def install(folder: Path, name: str, entry_points: str) -> None:
+    """Make a distribution in this folder, which is in the path of modules."""
+    info = folder / f"{name.replace('-', '_')}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(entry_points)

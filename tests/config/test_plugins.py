@@ -13,7 +13,7 @@ from hilgw.config.load import load_text
 from hilgw.config.schema import file as shape
 from hilgw.controllers.base import Role
 from hilgw.errors import ConfigError
-from tests.config.cases import Lines
+from tests.config.cases import Lines, install
 from tests.e2e.running import in_process
 
 THIRD_PARTY = '''
@@ -118,13 +118,6 @@ def third_party(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
     shape.file_validator.cache_clear()
     yield tmp_path
     shape.file_validator.cache_clear()
-
-
-def install(folder: Path, name: str, entry_points: str) -> None:
-    info = folder / f"{name.replace('-', '_')}-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(entry_points)
 
 
 @pytest.mark.parametrize("kind", ["base", "_xbee_session", "xbee.x", "", "XBee", "a" * 5000])

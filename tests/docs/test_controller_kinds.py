@@ -10,6 +10,7 @@ import yaml
 
 from hilgw.medium.mocap import decode
 from hilgw.medium.pose import Pose
+from tests.config.cases import install
 from tests.docs.reading import pages
 from tests.e2e.running import run
 from tests.engine.robot.stepped_gateway import MS, SteppedGateway
@@ -27,10 +28,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     group, points = next(iter(tomllib.loads(shown("toml"))["project"]["entry-points"].items()))
     ((kind, target),) = points.items()
     (tmp_path / f"{target.partition(':')[0]}.py").write_text(shown("python"))
-    metadata = tmp_path / "hilgw_echo-1.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: hilgw-echo\nVersion: 1\n")
-    (metadata / "entry_points.txt").write_text(f"[{group}]\n{kind} = {target}\n")
+    install(tmp_path, "hilgw-echo", f"[{group}]\n{kind} = {target}\n")
     monkeypatch.syspath_prepend(str(tmp_path))
 
 

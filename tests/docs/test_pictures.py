@@ -86,13 +86,10 @@ def picture_of(name: str, width: int, scheme: str) -> str:
     return f"web-{name.lower()}-{width}-{scheme}.png"
 
 
-def shown_as(name: str) -> str:
-    return f"![The page {name}](pictures/{picture_of(name, 1280, 'light')})"
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_each_page_has_its_pictures(name: str) -> None:
-    assert shown_as(name) in (ROOT / "docs" / "web.md").read_text("utf-8"), "run tools/screenshots"
+    line = f"![The page {name}](pictures/{picture_of(name, 1280, 'light')})"
+    assert line in (ROOT / "docs" / "web.md").read_text("utf-8"), "run tools/screenshots"
     for width, scheme in SCREENS:
         data = (FOLDER / picture_of(name, width, scheme)).read_bytes()
         assert data[:8] == b"\x89PNG\r\n\x1a\n"

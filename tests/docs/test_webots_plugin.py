@@ -8,14 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.plugin_host import VELOCITY, Built, PluginHost
-from tests.e2e.running import (
-    COMMAND,
-    ROOT,
-    Gateway,
-    run_program,
-    start as start_program,
-    wait_until,
-)
+from tests.e2e.running import COMMAND, ROOT, Gateway, run_program, start, wait_until
 
 PAGE = (ROOT / "docs" / "webots-plugin.md").read_text(encoding="utf-8")
 DEVICES = {"left wheel motor": "RotationalMotor", "left wheel sensor": "PositionSensor"}
@@ -45,7 +38,7 @@ def test_its_c_code_compiles(tmp_path: Path) -> None:
 def test_from_make_to_the_moving_robot(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("d")
     built = Built(folder)
-    make, mock, start = COMMANDS
+    make, mock, begin = COMMANDS
     words = make.replace("/usr/local/webots", str(folder / "webots")).replace("$HOME", str(folder))
     done = run_program(*shlex.split(words), f"OUT={folder}", cwd=ROOT)
     assert done.returncode == 0, done.stderr
@@ -53,14 +46,14 @@ def test_from_make_to_the_moving_robot(tmp_path_factory: pytest.TempPathFactory)
     built.plugin = Path(f"{folder}/my_project{place}")
     assert built.plugin.is_file()
     (folder / "robot.yaml").write_text(CONFIG)
-    robot = start_program(folder, *COMMAND, *shlex.split(mock)[1:], stdout=subprocess.DEVNULL)
+    robot = start(folder, *COMMAND, *shlex.split(mock)[1:], stdout=subprocess.DEVNULL)
     try:
         wait_until((folder / "create2").exists, what="the mock")
         keys = ("safety.command_timeout_s", "safety.late_s", "body.silence_s")
         more = [f"--set=robots.create.{key}=20" for key in keys]
         more.append("--set=robots.create.body.simulated=true")
         with (
-            Gateway(folder, [*shlex.split(start)[1:], *more]) as gateway,
+            Gateway(folder, [*shlex.split(begin)[1:], *more]) as gateway,
             PluginHost(built, folder, "create", DEVICES) as host,
         ):
             wait_until(lambda: "create.body  up" in gateway.text(), what="the robot")

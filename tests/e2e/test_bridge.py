@@ -20,6 +20,7 @@ from hilgw.framing import create
 from hilgw.testing.sim import wait_until
 from tests.bridge.rig import ALL_VALUES, Device
 from tests.e2e.running import DEADLINE_S, HOST, Gateway, free_port, in_process, run, usage_error
+from tests.transports.network_servers import listens
 
 
 def record(device: Device, arrived: list[tuple[float, int]]) -> int:
@@ -227,16 +228,11 @@ def test_ser2net_connects_to_it_and_passes_the_line_on(device: Device, tmp_path:
         command = ["ser2net", "-n", "-d", "-u", "-c", str(tmp_path / "ser2net.yaml")]
         ser2net = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            wait_until(lambda: somebody_listens(port), what="ser2net")
+            wait_until(lambda: listens(port), what="ser2net")
             check_the_line_and_the_bytes(device, f"rfc2217://{HOST}:{port}", 19200)
         finally:
             ser2net.terminate()
             ser2net.wait()
-
-
-def somebody_listens(port: int) -> bool:
-    """Without a connection, of which ser2net takes one at a time."""
-    return f":{port:04X} 00000000:0000 0A" in Path("/proc/net/tcp").read_text()
 
 
 def test_quiet_prints_only_errors(device: Device) -> None:

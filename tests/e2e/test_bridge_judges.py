@@ -11,7 +11,7 @@ import pytest
 
 from hilgw.testing.sim import wait_until
 from tests.bridge.rig import Device
-from tests.e2e.running import DEADLINE_S, free_port
+from tests.e2e.running import free_port, run_program
 from tests.e2e.test_bridge import Bridge
 
 GGA = b"GPGGA,092204.999,4250.5589,S,14718.5084,E,1,04,24.4,19.7,M,,,,0000"
@@ -77,9 +77,8 @@ def test_gpsd_has_a_fix_of_a_receiver_over_the_bridge(device: Device, tmp_path: 
     with Bridge(device) as bridge, gpsd_of(bridge, tmp_path) as port:
         wait_until(lambda: " connected" in bridge.text(), what="gpsd")
         with running(lambda: device.write(sentence(RMC) + sentence(GGA))):
-            pipe = subprocess.Popen(
-                ["gpspipe", "-w", f"127.0.0.1:{port}"], stdout=subprocess.PIPE, text=True
-            )
+            command = ("gpspipe", "-w", f"127.0.0.1:{port}")
+            pipe = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
             fixes = (line for line in pipe.stdout if '"TPV"' in line and '"lat"' in line)
             assert '"lat":-42.842648' in next(fixes)
             pipe.terminate()
@@ -109,14 +108,9 @@ class BootLoader:
 
 
 @pytest.mark.judge("avrdude")
-def test_avrdude_reads_the_signature_over_the_bridge(device: Device) -> None:
+def test_avrdude_reads_the_signature_over_the_bridge(device: Device, tmp_path: Path) -> None:
     with Bridge(device) as bridge, running(BootLoader(device).work):
         host, port = bridge.address
-        found = subprocess.run(
-            ["avrdude", "-c", "arduino", "-p", "m328p", "-P", f"net:{host}:{port}"],
-            capture_output=True,
-            text=True,
-            timeout=DEADLINE_S,
-            check=False,
-        )
+        words = ("avrdude", "-c", "arduino", "-p", "m328p", "-P", f"net:{host}:{port}")
+        found = run_program(*words, cwd=tmp_path)
     assert "0x1e950f" in found.stderr and found.returncode == 0, found.stderr

@@ -26,17 +26,13 @@ def on(port: str, answer_ms: int = 5000) -> list[str]:
     return ["--config", CONFIG, "--backend", "real", *given, *PATIENT]
 
 
-def drives_and_turns(robot: Any) -> None:
-    wait_until(lambda: robot.mock.speeds == (636, 636), what="4 rad/s")
-    wait_until(lambda: robot.mock.speeds in ((318, -318), (-318, 318)), what="a turn")
-    wait_until(lambda: robot.mock.leds[8] == 1, what="the light")
-    wait_until(lambda: abs(robot.mock.arena.heading) > 0.3, what="another heading")
-
-
 def test_the_shipped_program_drives_the_robot_at_its_port(robot: Any, tmp_path: Path) -> None:
     with Gateway(tmp_path, on(str(robot.port))) as gateway:
         assert run("arm", "e-puck", cwd=tmp_path).returncode == 0
-        drives_and_turns(robot)
+        wait_until(lambda: robot.mock.speeds == (636, 636), what="4 rad/s")
+        wait_until(lambda: robot.mock.speeds in ((318, -318), (-318, 318)), what="a turn")
+        wait_until(lambda: robot.mock.leds[8] == 1, what="the light of its body")
+        wait_until(lambda: abs(robot.mock.arena.heading) > 0.3, what="another heading")
         for number in (signal.SIGTERM, signal.SIGHUP):  # the second ends the process at once
             gateway.process.send_signal(number)
         gateway.process.wait(DEADLINE_S)

@@ -4,6 +4,7 @@ import contextlib
 import json
 import signal
 from collections.abc import Iterator
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +41,8 @@ def nodes(*settings: dict[str, Any]) -> Iterator[list[Any]]:
 
 
 def up(*made: Any) -> None:
-    def are_up() -> bool:
-        return all(one.sees(other.name) for one in made for other in made if one is not other)
-
-    wait_until(are_up, what="all gateways up")
+    pairs = list(permutations(made, 2))
+    wait_until(lambda: all(one.sees(other.name) for one, other in pairs), what="all gateways up")
 
 
 def delivered(node: Any, other: str) -> int:
@@ -172,10 +171,8 @@ def test_gateways_as_clients_of_one_router() -> None:
         session(endpoint, "router", **router),
     ):
         up(*made)
-        for one in made:
-            for other in made:
-                if one is not other:
-                    wait_until(lambda one=one, other=other: delivered(one, other.name) > 10)
+        for one, other in permutations(made, 2):
+            wait_until(lambda one=one, other=other: delivered(one, other.name) > 10)
         made[2].close()
         wait_until(lambda: not made[0].sees("c"))
         assert made[0].sees("b")

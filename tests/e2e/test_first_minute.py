@@ -7,21 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.running import ROOT, environment
+from tests.e2e.running import ROOT, run_program
 
 HINT = "(from now on: hilgw)"
 
 
 def tool(name: str, *arguments: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(ROOT / "tools" / name), *arguments],
-        cwd=cwd,
-        env=environment(cwd, **env),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    return run_program(str(ROOT / "tools" / name), *arguments, cwd=cwd, timeout_s=300, **env)
 
 
 def activated(line: str, cwd: Path) -> str:
@@ -67,20 +59,13 @@ def test_tools_test_ends_with_the_hint(tmp_path: Path) -> None:
 )
 def test_which_arguments_are_options_alone(line: str, expected: bool) -> None:
     script = '. tools/setup.sh; only_options "$@"'
-    done = subprocess.run(
-        ["sh", "-c", script, "sh", *line.split()], cwd=ROOT, env=environment(ROOT), check=False
-    )
+    done = run_program("sh", "-c", script, "sh", *line.split(), cwd=ROOT)
     assert (done.returncode == 0) is expected
 
 
 def test_a_tool_ends_with_the_hint_without_the_folder_of_its_user(tmp_path: Path) -> None:
     """tools/docs, tools/soak and tools/bench/all, too, end well after the first set-up."""
-    done = subprocess.run(
-        ["sh", "-euc", ". tools/setup.sh; hint"],
-        cwd=ROOT,
-        env=environment(ROOT, PATH="/usr/bin:/bin"),
-        capture_output=True,
-        text=True,
-    )
+    command = ("sh", "-euc", ". tools/setup.sh; hint")
+    done = run_program(*command, cwd=ROOT, PATH="/usr/bin:/bin")
     assert (done.returncode, done.stderr) == (0, "")
     assert Path(activated(done.stdout.strip(), tmp_path)).is_relative_to(ROOT)

@@ -15,7 +15,7 @@ import pytest
 from hilgw.guardian import NAME, leftover
 from hilgw.testing.sim import wait_until
 from tests.e2e.running import COMMAND, HOST, free_port, start
-from tests.e2e.test_guardian import Gateway, all_stop, bench
+from tests.e2e.test_guardian import Fleet, all_stop, bench
 from tests.e2e.test_network_ports import serving
 
 __all__ = ["bench"]
@@ -58,14 +58,14 @@ def guardians(pid: int) -> set[int]:
 
 
 @contextmanager
-def driving(bench: ModuleType, folder: Path) -> Iterator[Gateway]:
-    """A gateway whose robots on lines move."""
-    robots = {kind: bench.Robot(kind) for kind in ON_LINES}
+def driving(bench: ModuleType, folder: Path, *kinds: str) -> Iterator[Fleet]:
+    """A gateway whose robots of these kinds, or those on lines, move."""
+    robots = {kind: bench.Robot(kind) for kind in kinds or ON_LINES}
     gateway = None
     try:
         for robot in robots.values():
             robot.start()
-        gateway = Gateway(bench, robots, folder)
+        gateway = Fleet(bench, robots, folder)
         gateway.drive(bench)
         yield gateway
     finally:
@@ -102,11 +102,11 @@ def test_no_kill_by_name_or_tree_finds_the_guardian(bench: ModuleType, tmp_path:
             os.kill(each, signal.SIGKILL)
         all_stop(gateway)
         gateway.process.wait()
-        wait_until(lambda: f"{NAME}: hilgw was killed" in gateway.output)
+        wait_until(lambda: f"{NAME}: hilgw was killed" in gateway.text())
         wait_until(lambda: not guardians(pid))
 
 
-def leaves_a_frozen_guardian(gateway: Gateway) -> int:
+def leaves_a_frozen_guardian(gateway: Fleet) -> int:
     """Kill the gateway with its guardian frozen; return the guardian. 0: the machine was so late
     that the gateway had started a second guardian, which stops the robots."""
     pid = gateway.process.pid
@@ -118,7 +118,7 @@ def leaves_a_frozen_guardian(gateway: Gateway) -> int:
     return guardian if moves and guardians(pid) == {guardian} else 0
 
 
-def ended_by_the_next(gateway: Gateway, guardian: int, folder: Path) -> None:
+def ended_by_the_next(gateway: Fleet, guardian: int, folder: Path) -> None:
     with again(folder) as (process, output):
         all_stop(gateway)
         line = f"{NAME} (pid {guardian}) of a gateway that was killed"
@@ -165,7 +165,7 @@ def test_a_robot_behind_a_port_server_stops(bench: ModuleType, tmp_path: Path, n
     try:
         with serving(tmp_path, "socket", robot.address.removeprefix("port: "), port):
             robot.address = f"port: 'socket://{HOST}:{port}'"
-            gateway = Gateway(bench, {"create2": robot}, tmp_path)
+            gateway = Fleet(bench, {"create2": robot}, tmp_path)
             gateway.drive(bench)
             os.kill(gateway.process.pid, number)
             all_stop(gateway)

@@ -14,13 +14,10 @@ import pytest
 from hilgw.testing.sim import wait_until
 from tests.conftest import SEARCH
 from tests.e2e.running import DEADLINE_S, HOST, ROOT, Gateway, free_port, in_process, report_in, run
+from tests.transports.network_servers import SER2NET
 
 UART = str(ROOT / "configs" / "uart.yaml")
-SER2NET = """
-connection: &port
-  accepter: telnet(rfc2217),tcp,{host},{tcp}
-  connector: serialdev(nouucplock=true),{device},9600n81,local
-"""
+RFC2217 = "telnet(rfc2217),tcp"
 
 
 @contextmanager
@@ -30,11 +27,10 @@ def serving(folder: Path, kind: str, device: str, port: int) -> Iterator[None]:
         command = ["socat", listen, f"{device},raw,echo=0,b115200"]
     else:
         config = folder / "ser2net.yaml"
-        config.write_text(SER2NET.format(host=HOST, tcp=port, device=device))
+        config.write_text(SER2NET.format(accepter=RFC2217, host=HOST, tcp=port, device=device))
         program = shutil.which("ser2net", path=SEARCH) or "ser2net"
         command = [program, "-n", "-c", str(config), "-P", str(folder / "pid")]
-    quiet = subprocess.DEVNULL
-    process = subprocess.Popen(command, stdout=quiet, stderr=quiet)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
     try:
         yield
     finally:

@@ -51,23 +51,15 @@ def plain_commands(page: str) -> list[str]:
     return [line for line in commands(page) if line not in [*TOOLS, *LASTING, *SENDING, ACTIVATE]]
 
 
-def run_in_order(page: str, folder: Path) -> None:
+@pytest.mark.parametrize(("page", "made"), [(README, "my.yaml"), (OWN_MODULE, "out.json")])
+def test_the_plain_commands_in_their_order(page: str, made: str, tmp_path: Path) -> None:
     for line in plain_commands(page):
         command, _, target = line.partition(" > ")
-        done = run(*words(command), cwd=folder)
+        done = run(*words(command), cwd=tmp_path)
         assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
         if target:
-            (folder / target).write_text(done.stdout)
-
-
-def test_the_plain_commands_in_their_order(tmp_path: Path) -> None:
-    run_in_order(README, tmp_path)
-    assert (tmp_path / "my.yaml").exists()
-
-
-def test_the_commands_for_your_own_module_in_their_order(tmp_path: Path) -> None:
-    run_in_order(OWN_MODULE, tmp_path)
-    assert (tmp_path / "out.json").exists()
+            (tmp_path / target).write_text(done.stdout)
+    assert (tmp_path / made).exists()
 
 
 @pytest.mark.parametrize("line", LASTING)

@@ -8,15 +8,12 @@ import tty
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.e2e.running import ROOT, Gateway
+from tests.e2e.running import ROOT, Gateway, run_program
 
 
 def pytest_of(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/real"]
-    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.run(
-        [*command, *arguments], cwd=ROOT, text=True, timeout=180, check=False, **streams
-    )
+    return run_program(*command, *arguments, cwd=ROOT, timeout_s=180)
 
 
 class LoopPlug:

@@ -12,14 +12,14 @@ from types import ModuleType
 
 import pytest
 
-from hilgw.client.control_socket import ask
 from hilgw.testing.sim import wait_until
 from hilgw.transports.serial import tty
 from tests.bridge.rig import Device
 from tests.e2e.control_loop_peers import set_value
 from tests.e2e.running import COMMAND, DEADLINE_S, Gateway, run, start
 from tests.e2e.test_bridge_judges import BootLoader, running
-from tests.e2e.test_guardian import Gateway as Fleet, bench
+from tests.e2e.test_guardian import bench
+from tests.e2e.test_guardian_kills import driving
 
 __all__ = ["bench"]
 READS = "import sys; print('began', flush=True); sys.stdin.read(1)"
@@ -155,13 +155,8 @@ def test_what_cannot_be_handed_over_is_refused_and_changes_nothing(gateway: Gate
 
 def test_a_robot_stops_first_and_the_guardian_lets_go(bench: ModuleType, tmp_path: Path) -> None:
     """Another robot drives on. Killed meanwhile, the gateway's guardian stops that one alone."""
-    robots = {kind: bench.Robot(kind) for kind in ("create2", "epuck")}
-    for robot in robots.values():
-        robot.start()
-    gateway = Fleet(bench, robots, tmp_path)
-    create, epuck = robots.values()
-    try:
-        gateway.drive(bench)
+    with driving(bench, tmp_path, "create2", "epuck") as gateway:
+        create, epuck = gateway.robots.values()
         with release(tmp_path, "create2.body", "--", *PROGRAM) as process:
             begun(process)
             assert create.stopped_ns and not create.moves()
@@ -176,28 +171,17 @@ def test_a_robot_stops_first_and_the_guardian_lets_go(bench: ModuleType, tmp_pat
             gateway.process.wait(DEADLINE_S)
             process.communicate("x", timeout=DEADLINE_S)
         assert process.returncode == 0 and not create.stopped_ns
-    finally:
-        gateway.close()
-        for robot in robots.values():
-            robot.close()
 
 
 def test_a_robot_stays_disarmed_when_its_port_is_back(bench: ModuleType, tmp_path: Path) -> None:
-    robot = bench.Robot("create2")
-    robot.start()
-    gateway = Fleet(bench, {"create2": robot}, tmp_path)
-    try:
-        gateway.drive(bench)
+    with driving(bench, tmp_path, "create2") as gateway:
+        (robot,) = gateway.robots.values()
         done = run("release", "create2.body", "--", "true", cwd=tmp_path)
         assert "create2 is stopped, and disarmed" in done.stderr
         assert "create2.body is up again" in done.stderr
         robot.mark()
-        (control,) = (tmp_path / "run").rglob("*.sock")
-        loop = ask(control, {"do": "report"})["report"]["control_loops"]["create2"]
+        loop = gateway.report()["control_loops"]["create2"]
         assert loop["stops"] == {"released": 1} and not loop["armed"]
         assert loop["disarmed_by"] == "released"
         gateway.controllers[0].send(*(set_value(each, 2.0) for each in (0, 1, 2)))
         assert not robot.wait_for(robot.moves, 0.3)
-    finally:
-        gateway.close()
-        robot.close()

@@ -114,13 +114,7 @@ def test_mocks_and_the_fixtures_of_pytest(unpacked: Path, tmp_path: Path) -> Non
     text = TEST_OF_A_USER.replace("UNPACKED", repr(str(unpacked)))
     (tmp_path / "test_mine.py").write_text(text)
     test = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py"]
-    tested = subprocess.run(
-        test,
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(unpacked)},
-        capture_output=True,
-        text=True,
-    )
+    tested = run_program(*test, cwd=tmp_path, PYTHONPATH=str(unpacked))
     assert tested.returncode == 0, tested.stdout
 
 

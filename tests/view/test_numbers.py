@@ -9,16 +9,7 @@ import pytest
 
 from hilgw.errors import HilgwError
 from hilgw.events import kinds, wire
-from hilgw.events.kinds import (
-    Armed,
-    Packet,
-    cell_of,
-    demand_known,
-    is_about,
-    numbers,
-    row_of,
-    words,
-)
+from hilgw.events.kinds import cell_of, demand_known, is_about, numbers, row_of, words
 from hilgw.events.numbers import Number, mode_of, number, of_pose
 from hilgw.events.words import escape, frame_line, sent_on, span, way
 from hilgw.view.series import of_event
@@ -94,15 +85,15 @@ def test_the_words_of_parts_of_events(word: Callable[..., str], given: Any, text
 
 def test_the_lines_of_events_and_the_keys_of_states() -> None:
     times = {"mono_ns": 1, "wall_s": 2.5, "time_ns": 3}
-    armed = Armed("rover", True, "", since_ns=9)
+    armed = kinds.Armed("rover", True, "", since_ns=9)
     known = {"event": "armed", "robot": "rover", "armed": True, "text": ""}
     sent = json.loads(wire.encode_event(armed, *times.values()))
     assert sent == {**known, **times, "since_ns": 9}
-    assert "since_ns" not in kinds.plain(Armed("rover", True, ""))
-    assert cell_of(armed) == (Armed, "rover")
+    assert "since_ns" not in kinds.plain(kinds.Armed("rover", True, ""))
+    assert cell_of(armed) == (kinds.Armed, "rover")
     values = "rover.tx", 1, "radio", b"\xff", ("a",), "", (("b", "range"),), None
-    line = wire.encode_with_data(Packet, values, *times.values())
-    event = Packet("rover.tx", 1, "radio", "ff", ["a"], "", {"b": "range"}, None)
+    line = wire.encode_with_data(kinds.Packet, values, *times.values())
+    event = kinds.Packet("rover.tx", 1, "radio", "ff", ["a"], "", {"b": "range"}, None)
     assert json.loads(line) == json.loads(wire.encode_event(event, *times.values()))
     assert line.endswith(b"}\n")
     assert wire.numbers((1.0, math.inf)) == [1.0, "inf"]

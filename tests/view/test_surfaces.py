@@ -15,22 +15,7 @@ from hilgw.cli.output.terminal import Terminal
 from hilgw.cli.output.text import Style
 from hilgw.client.gateway import Event
 from hilgw.engine.recording.event_stream import OBSERVED
-from hilgw.events.kinds import (
-    BAD,
-    DRAWN,
-    FIELDS,
-    KINDS,
-    LOGGED,
-    NAMED,
-    ROWS,
-    TRACES,
-    is_lost,
-    name_of,
-    names_of,
-    numbers,
-    severity,
-    words,
-)
+from hilgw.events import kinds
 from hilgw.record import convert
 from hilgw.record.commands import diff
 from hilgw.record.compare import compare
@@ -59,20 +44,20 @@ def is_plain(text: str) -> bool:
 
 
 def test_the_table_has_all_kinds() -> None:
-    assert KINDS.keys() == CLASSES.keys()
+    assert kinds.KINDS.keys() == CLASSES.keys()
     fields = {name: set(kind.__dataclass_fields__) for name, kind in CLASSES.items()}
-    assert all({*kind.about, *kind.columns} <= fields[name] for name, kind in KINDS.items())
+    assert all({*kind.about, *kind.columns} <= fields[name] for name, kind in kinds.KINDS.items())
 
 
 @every
 def test_it_has_a_name_and_a_sentence(kind: str) -> None:
     event = sample(kind)
-    assert name_of(event) == ".".join(event[key] for key in KINDS[kind].about)
-    assert words(event) and is_plain(words(event))
-    assert len({one.name for one in numbers(event)}) == len(numbers(event))
-    assert in_words(event).endswith(f"  {name_of(event):<16} {words(event)}".rstrip())
-    assert str(Event(event)) == f"{name_of(event)}: {words(event)}"
-    assert all(name in names_of(event) for name in [name_of(event)] if name)
+    assert kinds.name_of(event) == ".".join(event[key] for key in kinds.KINDS[kind].about)
+    assert kinds.words(event) and is_plain(kinds.words(event))
+    assert len({one.name for one in kinds.numbers(event)}) == len(kinds.numbers(event))
+    assert in_words(event).endswith(f"  {kinds.name_of(event):<16} {kinds.words(event)}".rstrip())
+    assert str(Event(event)) == f"{kinds.name_of(event)}: {kinds.words(event)}"
+    assert all(name in kinds.names_of(event) for name in [kinds.name_of(event)] if name)
 
 
 @every
@@ -82,8 +67,8 @@ def test_a_row_of_csv_has_plain_cells(kind: str) -> None:
     rows = [
         dict(zip(CSV_COLUMNS, row, strict=True)) for row in csv.reader(text.getvalue().splitlines())
     ]
-    assert bool(rows) is bool(KINDS[kind].columns or numbers(event))
-    assert all(row["name"] == name_of(event) and is_plain(row["value"]) for row in rows)
+    assert bool(rows) is bool(kinds.KINDS[kind].columns or kinds.numbers(event))
+    assert all(row["name"] == kinds.name_of(event) and is_plain(row["value"]) for row in rows)
 
 
 @every
@@ -96,8 +81,8 @@ def test_the_live_table_shows_it(kind: str) -> None:
         screens.append(re.sub(r" +\d+ events", "", "\n".join(made.screen(200, 24, NOW))))
     assert screens[0] != screens[1]
     assert is_plain(screens[1])
-    assert (kind in ROWS) is bool(
-        re.search(rf"^{re.escape(name_of(sample(kind)))} .*\d", screens[1], re.M)
+    assert (kind in kinds.ROWS) is bool(
+        re.search(rf"^{re.escape(kinds.name_of(sample(kind)))} .*\d", screens[1], re.M)
         and "DEVICE" in screens[1]
     )
 
@@ -108,10 +93,10 @@ def test_convert_has_its_numbers_and_all_of_its_fields(kind: str, tmp_path: Path
     recording = Recording(recorded(tmp_path / "run.pcapng", event))
     (found,) = recording.events()
     tables = convert.to_csv(recording, tmp_path / "csv")
-    if kind in DRAWN:
+    if kind in kinds.DRAWN:
         (table,) = csv.DictReader(tables[0].read_text().splitlines())
-        assert table.keys() >= {one.title for one in numbers(event)}
-    assert bool(tables) is (kind in DRAWN or kind == "packet")
+        assert table.keys() >= {one.title for one in kinds.numbers(event)}
+    assert bool(tables) is (kind in kinds.DRAWN or kind == "packet")
     out = io.BytesIO()
     convert.to_mcap(recording, out)
     ((schema, channel, message),) = mcap.reader.make_reader(
@@ -128,10 +113,10 @@ def test_convert_has_its_numbers_and_all_of_its_fields(kind: str, tmp_path: Path
     assert message.log_time == pytest.approx(found["wall_s"] * 1e9, abs=1e3)
     assert channel.topic == "/log" or kind in channel.topic
     if channel.topic == "/log":
-        assert sent["message"] == words(event)
+        assert sent["message"] == kinds.words(event)
     else:
         assert {*found} - {"event"} == {*sent} - {"numbers"}
-        assert [*sent.get("numbers", ())] == [one.name for one in numbers(event)]
+        assert [*sent.get("numbers", ())] == [one.name for one in kinds.numbers(event)]
 
 
 @every
@@ -139,13 +124,13 @@ def test_the_page_keeps_it(kind: str) -> None:
     event = sample(kind)
     view = Bench(lambda: NOW).opened("/run/1.sock", "/lab/arm.yaml", 11)
     view.take(event, NOW)
-    if kind in NAMED:
-        assert [*view.newest[kind]] == [name_of(event)]
-    assert bool(view.log.since(0)) is (kind in LOGGED)
-    assert bool(view.traces.since(0)) is (kind in TRACES)
-    html = stop_log(view, name_of(event))
-    assert bool(html) is (kind in LOGGED - {"output"})
-    assert not html or (words(event) in html and is_plain(html))
+    if kind in kinds.NAMED:
+        assert [*view.newest[kind]] == [kinds.name_of(event)]
+    assert bool(view.log.since(0)) is (kind in kinds.LOGGED)
+    assert bool(view.traces.since(0)) is (kind in kinds.TRACES)
+    html = stop_log(view, kinds.name_of(event))
+    assert bool(html) is (kind in kinds.LOGGED - {"output"})
+    assert not html or (kinds.words(event) in html and is_plain(html))
 
 
 def pages_of(view: GatewayView, name: str) -> list[str]:
@@ -166,7 +151,7 @@ def test_a_page_shows_it_and_asks_for_it(kind: str) -> None:
         for each in events:
             view.take(each, NOW - 10**9)  # so that a rate has a second that is over
         view.received(NOW)
-        shown.append(pages_of(view, event.get("robot", name_of(event))))
+        shown.append(pages_of(view, event.get("robot", kinds.name_of(event))))
     is_shown = kind not in ("bytes", "delivered", "recording_lost")  # delivered: of its packet
     assert (shown[0] != shown[1]) is is_shown
     assert not is_shown or kind in live.KINDS | {"frame"}  # what the page Traffic needs, too
@@ -199,21 +184,21 @@ def test_the_terminal_and_the_log_show_it(kind: str) -> None:
         out = io.StringIO()
         terminal = Terminal(out, verbose=True, is_log=is_log, clock=lambda: 0.0)
         is_taken = OBSERVED.get(kind) in terminal.observed
-        shown = (LOGGED | TRACES | {"packet"}) - {"frame", "mode"}
+        shown = (kinds.LOGGED | kinds.TRACES | {"packet"}) - {"frame", "mode"}
         assert is_taken is (kind in shown and kind in OBSERVED)  # the engine reports no others
         if is_taken:
             assert kind == "port" or terminal.takers(CLASSES[kind])
-            terminal.emit(True, CLASSES[kind](*(event[key] for key in FIELDS[CLASSES[kind]])))
-            assert words(event) in " ".join(out.getvalue().split("\n"))
+            terminal.emit(True, CLASSES[kind](*(event[key] for key in kinds.FIELDS[CLASSES[kind]])))
+            assert kinds.words(event) in " ".join(out.getvalue().split("\n"))
 
 
 @every
 def test_a_picture_has_its_numbers_and_losses(kind: str) -> None:
     event = sample(kind)
     rows = rows_of([event], [])
-    assert bool(rows) is (kind in DRAWN or kind == "packet" or is_lost(event))
-    if kind in DRAWN:
-        assert [*rows[name_of(event)].curves] == [one.name for one in numbers(event)]
+    assert bool(rows) is (kind in kinds.DRAWN or kind == "packet" or kinds.is_lost(event))
+    if kind in kinds.DRAWN:
+        assert [*rows[kinds.name_of(event)].curves] == [one.name for one in kinds.numbers(event)]
 
 
 @every
@@ -234,11 +219,11 @@ def test_a_recording_has_it_and_the_next_file_its_state(kind: str, tmp_path: Pat
     assert {key: each for key, each in found.items() if key not in TIMES} == {
         key: each for key, each in event.items() if key not in TIMES
     }
-    if kind in NAMED:  # a file that follows another one begins with it
+    if kind in kinds.NAMED:  # a file that follows another one begins with it
         path, reports = tmp_path / "first.pcapng", list[Report]()
         path.touch()
         files = Files(Settings(str(path), {}, [], 0, max_bytes=1), reports.append)
-        files.write([(kind, 10**9, tuple(event[name] for name in FIELDS[CLASSES[kind]]))])
+        files.write([(kind, 10**9, tuple(event[name] for name in kinds.FIELDS[CLASSES[kind]]))])
         for at in range(2, 99):
             files.write([("notice", at * 10**9, ("rover", "more" * 1000))])
         files.close()
@@ -249,5 +234,5 @@ def test_a_recording_has_it_and_the_next_file_its_state(kind: str, tmp_path: Pat
 @every
 def test_a_loss_is_bad(kind: str) -> None:
     lost = kind in ("command", "packet", "refused", "stopped", "recording_lost")
-    assert (severity(sample(kind)) == BAD) is (lost or kind == "port")
-    assert severity(sample("port", state="up")) == "good"
+    assert (kinds.severity(sample(kind)) == kinds.BAD) is (lost or kind == "port")
+    assert kinds.severity(sample("port", state="up")) == "good"

@@ -258,4 +258,5 @@ def test_the_series_of_a_status_and_those_of_the_time_between_two() -> None:
         "latency line xbee0 p99": (1.0, "ms"),
     }
     assert first.keys() == found.keys()
+    assert first["gateway: real-time factor"] is first["latency line xbee0 p50"] is None
     assert not list(of_status({}, {}))  # of an older gateway

@@ -9,15 +9,8 @@ from hypothesis import given, strategies as st
 
 from hilgw.view.gateway import GatewayView
 from hilgw.web.model import Bench
-from hilgw.web.pages.recordings import (
-    PIECE_BYTES,
-    File,
-    files_in,
-    files_of,
-    opened,
-    pieces,
-    running,
-)
+from hilgw.web.pages import recordings
+from hilgw.web.pages.recordings import File, files_in, files_of, opened, pieces, running
 
 
 def folder_with(path: Path, *names: str) -> Path:
@@ -96,7 +89,7 @@ def test_the_files_of_a_folder_are_listed_with_its_gateways_and_what_runs(tmp_pa
 def test_a_recording_that_grows_is_sent_as_it_was(tmp_path: Path) -> None:
     folder = folder_with(tmp_path / "r", "a.pcapng")
     path = folder / "a.pcapng"
-    path.write_bytes(os.urandom(2 * PIECE_BYTES + 5))
+    path.write_bytes(os.urandom(2 * recordings.PIECE_BYTES + 5))
     before = path.read_bytes()
     found = opened(str(folder), "a.pcapng")
     assert found is not None

@@ -97,158 +97,109 @@ def test_devices_that_the_controller_cannot_use(warnings: Lines) -> None:
     assert "without extensions: true" in found
     with_packets = CONTROLLER.replace("}", ", extensions: true}")
     assert warnings(robots((devices, BODY, with_packets), peer)) == []
-    beacon = "controller: {kind: beacon, emitter: tx}"
-    assert warnings(robots((devices, BODY, beacon), peer)) == []
+    assert warnings(robots((devices, BODY, BEACON), peer)) == []
 
 
-# Controllers behind a proxy.
 RADIOS = "devices: {tx: {node: Emitter}, rx: {node: Receiver}}"
 PROXY = "controller: {kind: webots_proxy}"
+WC2EC = 'controller: {kind: wc2ec, listen: "tcp://127.0.0.1:1235"}'
+BODY_TOO = 'body: {kind: wc2ec, connect: "tcp://127.0.0.1:1"}'
+BEACON = "controller: {kind: beacon, emitter: tx, payload: hi}"
+SIMULATED = BODY.replace("}", ", simulated: true}")
+REAL = "remote: {kind: create2, port: /dev/ttyUSB0}"
+SAME_ADDRESS = 'remote: {kind: wc2ec, connect: "tcp://localhost:27015"}'
+NO_ARM = "remote: {kind: create2, port: a, limits: {arm: {rate: 1}}}"
+SECOND = 'remote: {kind: webots, connect: "tcp://127.0.0.1:1", to_medium: {r: tx}}'
+EYE = "body: {kind: create2, port: a, sensors: {eye: {packet: light_bump_left}}}"
+LIGHT = "remote: {kind: create2, port: b, sensors: {eye: {packet: light_bump_left, node: Light%s}}}"
 
 
 def proxy(keys: str) -> str:
     return f"controller: {{kind: webots_proxy, {keys}}}"
 
 
-BODY_TOO = 'body: {kind: wc2ec, connect: "tcp://127.0.0.1:1"}'
-
-
-@pytest.mark.parametrize(
-    ("keys", "expected"),
-    [
-        ((RADIOS, proxy("only: [txx]")), "only[0]: unknown Emitter or Receiver 'txx'; did you"),
-        ((RADIOS, PROXY, BODY_TOO), "body: the robot's body is in Webots"),
-        ((RADIOS, proxy('listen: "tcp://192.168.0.1:1235"')), "could move the motors"),
-        ((RADIOS, proxy('connect: "tcp://127.0.0.1:0"')), "does not listen on port 0"),
-        ((RADIOS, proxy('connect: "tcp://localhost:1235"')), "hilgw itself listens here"),
-        ((RADIOS, proxy('connect: "ipc://1234/r"')), "write it like tcp://127.0.0.1:1234"),
-        ((RADIOS, proxy('robot: ""')), "the name is empty"),
-        ((RADIOS, proxy("mock: {script: jump}"), "#mock"), "mock: 'jump' is not a statement"),
-        ((RADIOS, proxy("simulator: {robts: a}"), "#mock"), "simulator: 'webots_simulator' has no"),
-    ],
-)
-def test_each_error_is_where_it_is(errors: Lines, keys: tuple[str, ...], expected: str) -> None:
-    found = errors(robots(keys, backend="mock" if "#mock" in keys else "real"))
-    assert len(found) == 1
-    assert expected in found[0] and found[0].startswith(("f:6:", "f:7:", "f:8:"))
-
-
-WC2EC = 'controller: {kind: wc2ec, listen: "tcp://127.0.0.1:1235"}'
-
-
-@pytest.mark.parametrize(
-    ("keys", "before", "error"),
-    [
-        ((RADIOS, proxy("robot: r0")), "", "robot: robots.r0 is this robot in Webots too"),
-        ((RADIOS, proxy('connect: "tcp://127.0.0.1:4321"')), "", "address is in another Webots"),
-        ((WC2EC,), "", "has this address too"),
-        ((), "speed: max\n", "a Webots behind hilgw runs in real time"),
-    ],
-)
-def test_a_second_robot(
-    errors: Lines, warnings: Lines, keys: tuple[str, ...], before: str, error: str
-) -> None:
-    (found,) = errors(before + robots((RADIOS, PROXY), *([keys] if keys else [])))
-    assert error in found
-    (doubtful,) = warnings(robots((PROXY,)))
-    assert "has no Emitter or Receiver" in doubtful
-
-
-# What a gateway robot forwards.
-DEVICES = "devices: {tx: {node: Emitter}, rx: {node: Receiver}}"
-
-
 def body_of(name: str = "gateway", given: str = "to_medium: {ear: tx}", more: str = "") -> str:
     return f'body: {{kind: webots, connect: "tcp://127.0.0.1:1234", robot: {name}, {given}{more}}}'
 
 
+# The robots, the place and the words of the error; #mock: all are mocks.
+ERRORS: list[tuple[tuple[tuple[str, ...], ...], str, str]] = [
+    # Controllers behind a proxy, and a second robot.
+    (((RADIOS, proxy("only: [txx]")),), "7:", "only[0]: unknown Emitter or Receiver 'txx'; did"),
+    (((RADIOS, PROXY, BODY_TOO),), "8:", "body: the robot's body is in Webots"),
+    (((RADIOS, proxy('listen: "tcp://192.168.0.1:1235"')),), "7:", "could move the motors"),
+    (((RADIOS, proxy('connect: "tcp://127.0.0.1:0"')),), "7:", "does not listen on port 0"),
+    (((RADIOS, proxy('connect: "tcp://localhost:1235"')),), "7:", "hilgw itself listens here"),
+    (((RADIOS, proxy('connect: "ipc://1234/r"')),), "7:", "write it like tcp://127.0.0.1:1234"),
+    (((RADIOS, proxy('robot: ""')),), "7:", "the name is empty"),
+    (((RADIOS, proxy("mock: {script: jump}"), "#mock"),), "7:", "mock: 'jump' is not a statement"),
+    (((RADIOS, proxy("simulator: {robts: a}"), "#mock"),), "7:", "'webots_simulator' has no"),
+    (((RADIOS, PROXY), (RADIOS, proxy("robot: r0"))), "", "robots.r0 is this robot in Webots too"),
+    (
+        ((RADIOS, PROXY), (RADIOS, proxy('connect: "tcp://127.0.0.1:4321"'))),
+        "",
+        "address is in another Webots",
+    ),
+    (((RADIOS, PROXY), (WC2EC,)), "", "has this address too"),
+    # What a gateway robot forwards.
+    (((RADIOS, body_of(given="to_medium: {ear: rx}")),), "", "body.to_medium.ear"),
+    (((RADIOS, body_of(given="to_medium: {ear: tz}")),), "", "unknown device 'tz'"),
+    (((RADIOS, body_of(given="from_medium: {mouth: tx}")),), "", "body.from_medium.mouth"),
+    (
+        ((RADIOS, body_of(more=", channels: {1: 12, 2: 12}")),),
+        "",
+        "channel 12 belongs to channel 1",
+    ),
+    (((RADIOS, body_of(more=", channels: {-2: 12}")),), "", "channels"),
+    (((RADIOS, body_of(more=", step_ms: 0")),), "", "step_ms: 0 is out of range"),
+    (
+        ((RADIOS, body_of()), (RADIOS, body_of("second").replace("127.0.0.1", "localhost"))),
+        "",
+        "robots.r0 forwards the packets of this world too",
+    ),
+    (((RADIOS, body_of()), (RADIOS, body_of("second"))), "", "forwards the packets of this world"),
+    (((RADIOS, body_of()), (RADIOS, body_of(given="step_ms: 32"))), "", "has this address too"),
+    (((RADIOS, body_of().replace("tcp:", "ipc:")),), "", "connect"),
+    (((RADIOS, body_of(), BEACON),), "", "the controller beacon reads the packets itself"),
+    # Robots with two bodies.
+    (((REAL,),), "6:13: ", "robots.r0.remote: a remote body is the second one"),
+    (((SIMULATED, "mode: remote"),), "7:11: ", "r0.mode: mode remote needs a remote body"),
+    ((("mode: shadow",),), "6:11: ", "robots.r0.mode: mode shadow needs a remote body"),
+    (((SIMULATED, REAL, "mode: real"),), "8:11: ", "robots.r0.mode"),
+    (((SIMULATED, SAME_ADDRESS),), "", "remote.connect: robots.r0.body has this address too"),
+    (((REAL.replace("remote", "body"), REAL),), "", "remote.port: robots.r0.body has this port"),
+    (((SIMULATED, NO_ARM),), "", "robots.r0.remote.limits.arm: the robot has no such motor"),
+    (((SIMULATED, "remote: {kind: creat2, port: a}"),), "", "robots.r0.remote.kind"),
+    (((SIMULATED, SECOND, RADIOS),), "", "packets are forwarded for the first body only"),
+    (((EYE, LIGHT % "Sensor"),), "", "'eye' is a DistanceSensor and a LightSensor"),
+]
+
+
+@pytest.mark.parametrize(("given", "place", "words"), ERRORS)
+def test_each_error_is_where_it_is(
+    errors: Lines, given: tuple[tuple[str, ...], ...], place: str, words: str
+) -> None:
+    found = errors(robots(*given, backend="mock" if "#mock" in given[0] else "real"))
+    assert any(words in line and line.startswith(f"f:{place}") for line in found), found
+    assert len(found) == 1 or "ipc:" in given[0][1]
+
+
+def test_what_a_proxy_cannot_have(errors: Lines, warnings: Lines) -> None:
+    (found,) = errors("speed: max\n" + robots((RADIOS, PROXY)))
+    assert "a Webots behind hilgw runs in real time" in found
+    (doubtful,) = warnings(robots((PROXY,)))
+    assert "has no Emitter or Receiver" in doubtful
+
+
 def test_several_robots_of_one_world_one_of_which_forwards(warnings: Lines) -> None:
     both = "to_medium: {ear: tx, other: tx}, from_medium: {mouth: rx, third: rx}"
-    other = (DEVICES, body_of("arm", "step_ms: 32"))
+    other = (RADIOS, body_of("arm", "step_ms: 32"))
     for backend in ("mock", "real"):
-        text = robots((DEVICES, body_of(given=both, more=", channels: {1: 12}")), other)
+        text = robots((RADIOS, body_of(given=both, more=", channels: {1: 12}")), other)
         assert warnings(text.replace("backend: mock", f"backend: {backend}")) == []
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "words"),
-    [
-        (body_of(given="to_medium: {ear: rx}"), "", "body.to_medium.ear"),
-        (body_of(given="to_medium: {ear: tz}"), "", "unknown device 'tz'"),
-        (body_of(given="from_medium: {mouth: tx}"), "", "body.from_medium.mouth"),
-        (body_of(more=", channels: {1: 12, 2: 12}"), "", "channel 12 belongs to channel 1 of the"),
-        (body_of(more=", channels: {-2: 12}"), "", "channels"),
-        (body_of(more=", step_ms: 0"), "", "step_ms: 0 is out of range"),
-        (
-            body_of(),
-            body_of("second").replace("127.0.0.1", "localhost"),
-            "robots.r0 forwards the packets of this world too",
-        ),
-        (body_of(), body_of("second"), "robots.r0 forwards the packets of this world too"),
-        (body_of(), body_of(given="step_ms: 32"), "robots.r0.body has this address too"),
-        (body_of().replace("tcp:", "ipc:"), "", "connect"),
-    ],
-)
-def test_forwarding_that_cannot_be(errors: Lines, first: str, second: str, words: str) -> None:
-    given = [(DEVICES, first), *([(DEVICES, second)] if second else [])]
-    found = errors(robots(*given))
-    assert any(words in line for line in found), found
-
-
-def test_a_controller_in_the_gateway_would_take_the_packets(errors: Lines) -> None:
-    beacon = "controller: {kind: beacon, emitter: tx, payload: hi}"
-    (found,) = errors(robots((DEVICES, body_of(), beacon)))
-    assert "the controller beacon reads the packets itself" in found
-
-
-# Robots with two bodies.
-SIMULATED = 'body: {kind: wc2ec, connect: "tcp://127.0.0.1:27015", simulated: true}'
-REAL = "remote: {kind: create2, port: /dev/ttyUSB0}"
-SAME_ADDRESS = 'remote: {kind: wc2ec, connect: "tcp://localhost:27015"}'
-NO_ARM = "remote: {kind: create2, port: a, limits: {arm: {rate: 1}}}"
-
-
-@pytest.mark.parametrize(
-    ("keys", "expected"),
-    [
-        ((REAL,), "6:13: robots.r0.remote: a remote body is the second one"),
-        ((SIMULATED, "mode: remote"), "7:11: robots.r0.mode: mode remote needs a remote body"),
-        (("mode: shadow",), "6:11: robots.r0.mode: mode shadow needs a remote body"),
-        ((SIMULATED, REAL, "mode: real"), "8:11: robots.r0.mode"),
-        ((SIMULATED, SAME_ADDRESS), "remote.connect: robots.r0.body has this address too"),
-        ((REAL.replace("remote", "body"), REAL), "remote.port: robots.r0.body has this port too"),
-        ((SIMULATED, NO_ARM), "robots.r0.remote.limits.arm: the robot has no such motor"),
-        ((SIMULATED, "remote: {kind: creat2, port: a}"), "robots.r0.remote.kind"),
-        (
-            (
-                SIMULATED,
-                'remote: {kind: webots, connect: "tcp://127.0.0.1:1", to_medium: {r: tx}}',
-                "devices: {tx: {node: Emitter}}",
-            ),
-            "robots.r0.remote: packets are forwarded for the first body only",
-        ),
-        (
-            (
-                "body: {kind: create2, port: a, sensors: {eye: {packet: light_bump_left}}}",
-                "remote: {kind: create2, port: b, sensors: "
-                "{eye: {packet: light_bump_left, node: LightSensor}}}",
-            ),
-            "robots.r0.remote: the bodies differ: 'eye' is a DistanceSensor and a LightSensor",
-        ),
-    ],
-)
-def test_each_mistake_of_two_bodies(errors: Lines, keys: tuple[str, ...], expected: str) -> None:
-    found = errors(robots(keys))
-    assert len(found) == 1 and expected in found[0], found
-
-
 def test_devices_of_one_body_only_are_named(warnings: Lines) -> None:
-    keys = (
-        "body: {kind: create2, port: a, sensors: {eye: {packet: light_bump_left}}}",
-        "remote: {kind: create2, port: b, sensors: {ear: {packet: light_bump_left}}}",
-    )
-    found = warnings(robots(keys))
-    assert [line.partition("remote: ")[2] for line in found] == [
-        "only `body` has: eye",
-        "only `remote` has: ear",
-    ]
+    ear = "remote: {kind: create2, port: b, sensors: {ear: {packet: light_bump_left}}}"
+    found = [line.partition("remote: ")[2] for line in warnings(robots((EYE, ear)))]
+    assert found == ["only `body` has: eye", "only `remote` has: ear"]
