@@ -117,7 +117,5 @@ def test_a_kind_of_event_is_added_in_the_files_that_the_page_names(tmp_path: Pat
     change(tmp_path, observer)
     about = '"robot":"rover","device":"left","speed":0.25'
     event = f'{{"event":"slip","mono_ns":1,"wall_s":2.0,"time_ns":3,{about}}}'
-    assert run_in(tmp_path, sys.executable, "-c", REPORTED).stdout.split() == [
-        "('rover.left',)",
-        event,
-    ]
+    expected = ["('rover.left',)", event]
+    assert run_in(tmp_path, sys.executable, "-c", REPORTED).stdout.split() == expected

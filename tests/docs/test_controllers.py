@@ -84,14 +84,8 @@ def test_the_example_in_c_is_built_by_its_make_file_and_runs(tmp_path: Path) -> 
     library = str(libraries / "libController.so")
     done("gcc", "-shared", "-fPIC", "-I", str(headers.parent), "library.c", "-o", library)
     done("make", "brain")
-    assert done("./brain").splitlines() == [
-        "init",
-        "left_wheel",
-        "7 at inf",
-        "7 with 4",
-        *["step 32"] * 3,
-        "cleanup",
-    ]
+    expected = ["init", "left_wheel", "7 at inf", "7 with 4", *["step 32"] * 3, "cleanup"]
+    assert done("./brain").splitlines() == expected
 
 
 def test_the_commands_of_the_page_find_the_robot(folder: Path) -> None:

@@ -42,14 +42,8 @@ def exchange(client: GrblStreamer, mock: Any, events: dict[str, list[Any]]) -> N
     assert 12 < held[0] <= 40
     client.resume()
     wait_until(lambda: client.cmode == "Idle" and client.job_finished, what="the end of the job")
-    assert mock.drawn == [
-        (10, 10, 0),
-        (40, 10, 0),
-        (40, 40, 0),
-        (10, 40, 0),
-        (10, 10, 0),
-        (0, 0, 0),
-    ]
+    expected = [(10, 10, 0), (40, 10, 0), (40, 40, 0), (10, 40, 0), (10, 10, 0), (0, 0, 0)]
+    assert mock.drawn == expected
     assert client.cmpos == (0, 0, 0) and not events["on_error"]
     client.send_immediately("$foo")
     wait_until(lambda: bool(events["on_error"]), what="the error")

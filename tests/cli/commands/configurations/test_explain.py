@@ -112,12 +112,8 @@ def test_the_options_of_a_run_change_it() -> None:
         for options in ((), ("--backend", "real"), ("--backend", "real", "--arm"), slow)
     )
     safeties = [robot["bodies"][0]["safety"] for robot in (mocked, real, armed, slower)]
-    assert [(each["armed"], each["latch"]) for each in safeties] == [
-        (True, False),
-        (False, True),
-        (True, True),
-        (True, False),
-    ]
+    expected = [(True, False), (False, True), (True, True), (True, False)]
+    assert [(each["armed"], each["latch"]) for each in safeties] == expected
     assert mocked["bodies"][0]["connection"]["mock"] == "epuck"
     assert real["bodies"][0]["connection"]["mock"] is None
     frozen = [rule for rule in slower["stops"] if "freezes" in rule["cause"]]

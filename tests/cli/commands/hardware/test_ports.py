@@ -26,10 +26,8 @@ def test_the_list_for_people_and_machines(monkeypatch: pytest.MonkeyPatch, hilgw
     assert (code, first) == (0, "/dev/ttyUSB0  0403:6015  FT230X Basic UART  A1B2")
     assert "probably: FTDI FT230X" in second
     (port,) = json.loads(hilgw("ports", "--json")[1])
-    assert [port[key] for key in ("path", "vid", "pid", "serial", "holders")] == [
-        *("/dev/ttyUSB0", 0x0403, 0x6015, "A1B2"),
-        [],
-    ]
+    expected = [*("/dev/ttyUSB0", 0x0403, 0x6015, "A1B2"), []]
+    assert [port[key] for key in ("path", "vid", "pid", "serial", "holders")] == expected
     monkeypatch.setattr(serial_port, "list_ports", list)
     code, out, _ = hilgw("ports")
     assert code == 0 and "hilgw mock" in out
