@@ -37,7 +37,8 @@ print(*sorted({name.partition(".")[0] for name in set(sys.modules) - before}))
 def imported(*command_lines: str) -> set[str]:
     """The top-level modules a fresh interpreter imports for these command lines."""
     command = [sys.executable, "-c", IMPORTS, ",".join(command_lines)]
-    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    return set(done.stdout.split())
 
 
 @pytest.mark.process

@@ -54,18 +54,8 @@ adapters:
   c: *a
 airs: {lab: {nodes: {n: {mock: none}}}}
 """
-    assert [line.split(" ")[0] for line in errors(text)] == [
-        "f:2:1:",
-        "f:5:19:",
-        "f:5:24:",
-        "f:6:44:",
-        "f:7:41:",
-        "f:7:56:",
-        "f:9:6:",
-        "f:10:25:",
-        "f:11:6:",
-        "f:12:32:",
-    ]
+    places = " ".join(line.split(": ")[0] for line in errors(text))
+    assert places == "f:2:1 f:5:19 f:5:24 f:6:44 f:7:41 f:7:56 f:9:6 f:10:25 f:11:6 f:12:32"
 
 
 def test_a_thousand_errors_are_shown_shortly(errors: Lines) -> None:

@@ -43,14 +43,8 @@ def configuration(
     connect = f'connect: "tcp://{host}:{robot_port}"'
     if "simulated:" not in body:
         connect += ", simulated: true"
-    lines = [
-        "version: 1",
-        "backend: real",
-        "webots: R2020a",
-        "robots:",
-        "  cab:",
-        f"    body: {{kind: wc2ec, {connect}{', ' * bool(body)}{body}}}",
-    ]
+    lines = ["version: 1", "backend: real", "webots: R2020a", "robots:", "  cab:"]
+    lines.append(f"    body: {{kind: wc2ec, {connect}{', ' * bool(body)}{body}}}")
     if controller:
         lines.append('    controller: {kind: wc2ec, listen: "tcp://127.0.0.1:0"}')
     return "\n".join([*lines, more, ""])

@@ -29,14 +29,8 @@ XBEE = str(ROOT / "configs" / "xbee.yaml")
 COMMAND = [sys.executable, "-m", "hilgw"]
 ASKING = ("send", "set", "place", "mode", "arm", "disarm", "record", "note", "show", "convert")
 READING = ("check", "diff", "explain", "example", "schema", "adapters", "bodies", "ports", "status")
-ALONE = (
-    *ASKING,
-    *READING,
-    "scan",
-    "metrics",
-    "capture2test",
-    "mocap-send",
-)  # these end by themselves
+# These end by themselves.
+ALONE = (*ASKING, *READING, "scan", "metrics", "capture2test", "mocap-send")
 # Plugins that no pytest that a test starts needs, and that take half of its start.
 UNUSED = "-p no:anyio -p no:hypothesispytest"
 
@@ -103,16 +97,9 @@ def in_process(*arguments: str, cwd: Path) -> tuple[Any, str, str]:
 def run_program(
     *command: str, cwd: Path, timeout_s: float = 2 * DEADLINE_S, **env: str
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command,
-        cwd=cwd,
-        env=environment(cwd, **env),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=timeout_s,
-        check=False,
-    )
+    given, nothing = environment(cwd, **env), subprocess.DEVNULL
+    shown = {"capture_output": True, "text": True, "timeout": timeout_s}
+    return subprocess.run(command, cwd=cwd, env=given, stdin=nothing, check=False, **shown)
 
 
 def python(

@@ -112,11 +112,8 @@ def test_what_another_program_puts_is_counted_and_has_no_effect(lab: Any) -> Non
         query = wire.LinkQuery("b", f"{ids['b']:016x}", {"radio": 1 << 40})
         for data in (wire.encode_json(query), b"{", b"x" * 100_000):
             list(other.get(f"{base}/link/a", payload=data, timeout=5.0))
-        tokens = [
-            other.liveliness().declare_token(f"{base}/member/{name}/{number:016x}/1")
-            for name in ("a", "b", "c")
-            for number in range(50)
-        ]
+        members = [f"{base}/member/{name}/{each:016x}/1" for name in "abc" for each in range(50)]
+        tokens = [other.liveliness().declare_token(each) for each in members]
         wait_until(lambda: a.ask("counts")["summary"]["outside"]["dropped"].get("malformed", 0) > 4)
         lab.check()
         del tokens

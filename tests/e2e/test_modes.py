@@ -58,11 +58,8 @@ def test_a_program_takes_the_real_robot_and_a_user_gives_it_back(tmp_path: Path)
         assert asked.stdout + asked.stderr == "rover: remote (body up, remote up)\n"
         done = run("mode", "rover", "simulation", "--json", "--control", "control", cwd=tmp_path)
         assert done.returncode == 0, done.stdout + done.stderr
-        assert json.loads(done.stdout) == {
-            "robot": "rover",
-            "mode": "simulation",
-            "bodies": {"body": "up", "remote": "up"},
-        }
+        up = {"body": "up", "remote": "up"}
+        assert json.loads(done.stdout) == {"robot": "rover", "mode": "simulation", "bodies": up}
         wait_until(lambda: "back in simulation" in gateway.text())
         unknown = run("mode", "nobody", "remote", "--control", "control", cwd=tmp_path)
         assert unknown.returncode == 1 and "no robot 'nobody'" in unknown.stderr

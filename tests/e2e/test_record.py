@@ -91,17 +91,12 @@ def watch_is_read_by_tshark(folder: Path) -> None:
     """Live, as Wireshark reads it: `wireshark -k -i -`."""
     watch = start(folder, *COMMAND, "watch", "uart0", "--pcapng", stdout=subprocess.PIPE)
     fields = ["-T", "fields", "-e", "frame.interface_name", "-e", "rtacser.eventtype"]
-    shown = subprocess.run(
-        ["tshark", "-i", "-", "-c", "100", *fields],
-        stdin=watch.stdout,
-        capture_output=True,
-        text=True,
-        timeout=2 * DEADLINE_S,
-        check=True,
-    ).stdout
+    command = ["tshark", "-i", "-", "-c", "100", *fields]
+    given = {"capture_output": True, "text": True, "check": True, "timeout": 2 * DEADLINE_S}
+    shown = subprocess.run(command, stdin=watch.stdout, **given)
     watch.send_signal(signal.SIGTERM)
     watch.communicate()
-    rows = {tuple(line.split("\t")) for line in shown.splitlines()}
+    rows = {tuple(line.split("\t")) for line in shown.stdout.splitlines()}
     assert {("events", ""), ("medium", ""), ("uart0", "0x01"), ("uart0", "0x02")} <= rows
 
 

@@ -216,7 +216,7 @@ def test_a_disk_that_is_full_keeps_what_it_took(tmp_path: Path) -> None:
     data = encoded(asdict(Settings(str(disk / "run.pcapng"), {}, ["uart0"], 0)))
     data += b"".join(encoded([line(number, 10_000)]) for number in range(20))
     command = [*space, "sh", "-c", TMPFS, "sh", disk, sys.executable, kept]
-    done = subprocess.run(command, input=data, capture_output=True, check=True)
+    done = subprocess.run(command, input=data, capture_output=True, check=True, timeout=60)
     last = Report(**json.loads(done.stdout.splitlines()[-1]))
     found = Recording(kept / "run.pcapng")
     times = [each["time_ns"] for each in found.events()]

@@ -38,14 +38,9 @@ def command(given: float, applied: float, outcome: str = "sent", body: str = "")
 
 
 def packet(data: bytes, **keys: Any) -> dict[str, Any]:
-    about = {
-        "source": "rover.tx",
-        "channel": 5,
-        "received_by": ["xbee0"],
-        "missed": {},
-        "rssi_dbm": None,
-    }
-    return event("packet", data=data.hex(), **{**about, "not_received": "", **keys})
+    about = {"source": "rover.tx", "channel": 5, "received_by": ["xbee0"], "missed": {}}
+    about |= {"rssi_dbm": None, "not_received": ""}
+    return event("packet", data=data.hex(), **{**about, **keys})
 
 
 def port(name: str, state: str, at_ms: int = 9900, reason: str = "") -> dict[str, Any]:

@@ -208,11 +208,6 @@ def test_its_process_ends_with_a_page_that_is_killed(page_here: tuple[Web, int])
 def is_green(page: Any) -> bool:
     """Whether any large part of it is."""
     color = "each => getComputedStyle(each).backgroundColor"
-    colors = [
-        page.locator("body").evaluate(color),
-        *page.locator("button").evaluate_all(
-            "all => all.map((each) => getComputedStyle(each).backgroundColor)"
-        ),
-    ]
+    colors = [each.evaluate(color) for each in page.locator("body, button").all()]
     parts = [tuple(map(int, re.findall(r"\d+", each)[:3])) for each in colors]
     return any(green > max(red, blue) for red, green, blue in parts)
