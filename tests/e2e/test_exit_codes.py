@@ -77,7 +77,9 @@ def test_5_a_port_without_an_answer(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+    ("number", "code"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
+    ids=["SIGINT", "SIGTERM", "SIGHUP"],
 )
 def test_130_and_143_after_a_clean_stop(number: signal.Signals, code: int, tmp_path: Path) -> None:
     gateway = Gateway(tmp_path, ["--config", XBEE, "--report", "out.json"])

@@ -200,6 +200,6 @@ def test_several_robots_of_one_world_one_of_which_forwards(warnings: Lines) -> N
 
 
 def test_devices_of_one_body_only_are_named(warnings: Lines) -> None:
-    ear = "remote: {kind: create2, port: b, sensors: {ear: {packet: light_bump_left}}}"
-    found = [line.partition("remote: ")[2] for line in warnings(robots((EYE, ear)))]
+    remote = "remote: {kind: create2, port: b, sensors: {ear: {packet: light_bump_left}}}"
+    found = [line.partition("remote: ")[2] for line in warnings(robots((EYE, remote)))]
     assert found == ["only `body` has: eye", "only `remote` has: ear"]
