@@ -178,8 +178,10 @@ class Medium:
         if self._notices:
             self._send_notices()
         if (transmitted := self._observer.transmitted) is not None:
-            missed = partial(self._missed, packet, pose, mounted_on, names, listeners)
-            transmitted(packet, names, reason, missed)
+            of = packet, pose, mounted_on, names, listeners
+            transmitted(
+                packet, names, reason, dict if listeners == () else partial(self._missed, *of)
+            )
         if not self._delivering:
             self._deliver_all()
 
@@ -210,17 +212,17 @@ class Medium:
 
     def _match(
         self, packet: Packet, pose: Pose | None, mounted_on: str | None
-    ) -> tuple[list[tuple[Listener, float]], NotReceivedReason | None, list[Listener] | None]:
+    ) -> tuple[list[tuple[Listener, float]], NotReceivedReason | None, Sequence[Listener] | None]:
         """Return the listeners that receive the packet, with the distance (NaN: unknown).
 
-        Then the reason when there are none; then all on the channel, None where the index checked
-        only some of them.
+        Then the reason when there are none; then all on the channel, () where nothing is to be
+        reported of the others, and None where the index checked only some of them.
         """
         limited = pose is not None and packet.range >= 0.0
         near = self._listeners.near(packet, pose) if pose is not None and limited else None
         receivers: list[tuple[Listener, float]] = []
         modules: dict[str, int] = {}  # index in `receivers` of the module of each air
-        reason = NotReceivedReason.NO_LISTENER
+        reason, unmentioned = NotReceivedReason.NO_LISTENER, 0
         listeners = self._listeners.on_channel(packet) if near is None else None
         for listener in near or listeners or ():
             distance = math.nan
@@ -229,6 +231,8 @@ class Medium:
                 distance, excluded = self._reach(packet, pose, mounted_on, listener)
             if excluded is not None:
                 reason = later(excluded, reason)
+                is_own_air = listener.air is not None and listener.air == packet.air
+                unmentioned += is_own_air or excluded is NotReceivedReason.NO_LISTENER
             elif listener.air is None:
                 receivers.append((listener, distance))
             elif listener.air not in modules:
@@ -237,7 +241,8 @@ class Medium:
             elif _fits_better(listener, receivers[modules[listener.air]][0], packet.channel):
                 receivers[modules[listener.air]] = (listener, distance)
         if receivers:
-            return receivers, None, listeners
+            is_whole = listeners is not None and len(receivers) + unmentioned == len(listeners)
+            return receivers, None, () if is_whole else listeners
         reason = later(reason, self._listeners.reason_without_listener(packet))
         if near is not None:
             reason = self._reason_with_far_listeners(packet, reason)

@@ -9,11 +9,12 @@ import pytest
 from hilgw.errors import ConfigError
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.listeners import Listener
-from hilgw.medium.matching import OutOfRange
+from hilgw.medium.matching import OutOfRange, exclusion
 from hilgw.medium.medium import Medium, Missed
 from hilgw.medium.obstacles import Obstacle, Sphere
 from hilgw.medium.packet import Copy, Packet
 from hilgw.medium.pose import Pose, Vector
+from hilgw.reasons import NotReceivedReason
 
 ORIGIN = Pose()
 
@@ -468,6 +469,39 @@ def test_the_observer_gets_each_packet_and_why_others_missed_it() -> None:
     reason = bench.missed["far"]
     assert isinstance(reason, OutOfRange) and reason == "range"
     assert (reason.limit, reason.distance) == (5.0, 9.0)
+
+
+@pytest.mark.parametrize(
+    ("air", "beside", "rx", "missed"),
+    [
+        (None, {"owner": "a"}, {}, {}),
+        ("x", {"air": "x"}, {}, {}),
+        (None, {"air": "y", "channels": None}, {"air": "y"}, {"beside": "other_module"}),
+        (None, {"enabled": False}, {}, {"beside": "disabled"}),
+        ("z", {"air": "y", "relay": False}, {}, {"beside": "air"}),
+    ],
+    ids=["own robot", "own air", "other module", "disabled", "no relay"],
+)
+def test_listeners_are_looked_at_again_only_where_one_missed_the_packet(
+    air: str | None,
+    beside: dict[str, Any],
+    rx: dict[str, Any],
+    missed: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked: list[str] = []
+
+    def count(packet: Packet, listener: Listener) -> NotReceivedReason | None:
+        looked.append(listener.name)
+        return exclusion(packet, listener)
+
+    monkeypatch.setattr("hilgw.medium.medium.exclusion", count)
+    bench = MediumBench()
+    bench.listener("beside", **{"channels": ONE, **beside})
+    bench.listener("rx", channels=ONE, **rx)
+    assert bench.send(packet(air=air), pose=None) == ["rx"]
+    assert bench.missed == missed
+    assert looked == ["beside", "rx"] + ["beside"] * bool(missed)
 
 
 def test_a_packet_to_one_listener_alone_follows_its_channels_only() -> None:
