@@ -365,7 +365,7 @@ class LeftOut:
 class Status(Cell):
     """Changing part of the status, as in `hilgw status --json`, once a second.
 
-    Also `ranges` of Emitters, in m.
+    Also `ranges` of Emitters, in m. In the gateway, `status` is its JSON.
     """
 
     status: Annotated[dict[str, Any], STATUS]

@@ -18,9 +18,11 @@ _ENCODE = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
 def encode_event(event: Any, mono_ns: int, wall_s: float, time_ns: int) -> bytes:
-    """Return the line of an event."""
+    """Return the line of an event; the `status` of one of these is JSON already."""
     message = plain(event, mono_ns=mono_ns, wall_s=wall_s, time_ns=time_ns)
-    return _ENCODE(message).encode() + b"\n"
+    status = message.pop("status", "")
+    text = _ENCODE(message)
+    return (f'{text[:-1]},"status":{status}}}\n' if status else f"{text}\n").encode()
 
 
 def encode_with_data(

@@ -19,7 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from hilgw.events.kinds import CELLS, KINDS, NAMES
+from hilgw.events.kinds import CELLS, KINDS, NAMES, Status
 from hilgw.record.events import CLOCK, Writer
 from hilgw.records import record
 from hilgw.units import NS_PER_S
@@ -28,8 +28,9 @@ AGAIN_S = 1.0
 """Time after which a file that cannot be written is tried again."""
 Event = tuple[Any, ...]
 """("bytes", time_ns, part, data, sent), or (name, time_ns, values): an event by its name, with the
-values of its fields (`hilgw.events.kinds`), in which `data` are bytes, and behind them
-`since_ns` of a state that is repeated; or ("clock", time_ns, mono_ns, wall_s)."""
+values of its fields (`hilgw.events.kinds`), in which `data` are bytes and `status` is JSON, and
+behind them `since_ns` of a state that is repeated; or ("clock", time_ns, mono_ns, wall_s)."""
+STATUS = NAMES[Status]
 _CELLS = {NAMES[form]: KINDS[NAMES[form]].places for form in CELLS}
 """The newest state of each name is written again at the start of each file, which must be readable
 alone; states that have changed are, each KEYFRAME_NS of the gateway's clock."""
@@ -163,6 +164,8 @@ class Files:
             clock = {"event": CLOCK, "mono_ns": event[2], "wall_s": event[3]}
             return self._writer.event(time_ns, clock)
         made = {"event": kind, **dict(zip(KINDS[kind].fields, event[2], strict=True))}
+        if kind == STATUS:
+            made[kind] = json.loads(made[kind])
         if len(event) > 3:
             made["since_ns"] = event[3]
         return self._writer.event(time_ns, made)

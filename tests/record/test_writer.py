@@ -162,7 +162,9 @@ def test_a_file_that_follows_begins_with_the_newest_states(tmp_path: Path) -> No
     up, armed = ("uart0", "up", ""), ("rover", True, "")
     recorded.files.write([("port", 1, ("uart0", "opening", "")), ("armed", 2, armed)])
     recorded.files.write([("port", 3, up), command(4, 3.0), value(5, "ds", 0.5)])
-    recorded.files.write([value(6, "ds", 0.25), ("status", 7, (NO_STATUS,)), command(8, 4.0, 2)])
+    recorded.files.write(
+        [value(6, "ds", 0.25), ("status", 7, (json.dumps(NO_STATUS),)), command(8, 4.0, 2)]
+    )
     recorded.now_s = 60.0
     recorded.files.write([("armed", 9, ("rover", False, "")), line(10)])
     recorded.files.close()

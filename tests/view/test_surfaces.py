@@ -22,7 +22,7 @@ from hilgw.record.compare import compare
 from hilgw.record.events import TIMES
 from hilgw.record.plot import rows_of
 from hilgw.record.recording import Recording
-from hilgw.record.writer import Files, Report, Settings
+from hilgw.record.writer import STATUS, Files, Report, Settings
 from hilgw.view.gateway import GatewayView
 from hilgw.web import live
 from hilgw.web.model import Bench
@@ -223,7 +223,9 @@ def test_a_recording_has_it_and_the_next_file_its_state(kind: str, tmp_path: Pat
         path, reports = tmp_path / "first.pcapng", list[Report]()
         path.touch()
         files = Files(Settings(str(path), {}, [], 0, max_bytes=1), reports.append)
-        files.write([(kind, 10**9, tuple(event[name] for name in kinds.FIELDS[CLASSES[kind]]))])
+        values = [event[name] for name in kinds.FIELDS[CLASSES[kind]]]
+        values = [json.dumps(each) for each in values] if kind == STATUS else values
+        files.write([(kind, 10**9, tuple(values))])
         for at in range(2, 99):
             files.write([("notice", at * 10**9, ("rover", "more" * 1000))])
         files.close()

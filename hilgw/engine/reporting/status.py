@@ -10,7 +10,7 @@ from hilgw import __version__
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import State
 from hilgw.engine.reporting.latency import BOUNDS_S
-from hilgw.engine.reporting.parts import TOGETHER, Parts, fill
+from hilgw.engine.reporting.parts import TOGETHER, Parts, plain, texts
 from hilgw.engine.robot.ports import EmitterPort
 from hilgw.events.kinds import Status
 from hilgw.medium.pose import Pose
@@ -40,11 +40,13 @@ def status_of(gateway: Gateway, config: str, clients: int) -> dict[str, Any]:
 
 
 def status_steps(gateway: Gateway, more: dict[str, Any]) -> StatusSteps:
-    """Make the status event of what changes, and `more`, in plain types."""
-    counts: dict[str, Any] = {}
-    steps = fill(counts, (_changing(gateway) | more).items())
-    yield from islice(steps, TOGETHER - 1, None, TOGETHER)
-    yield Status(counts)
+    """Make the status event of what changes, and `more`: its JSON, which is not encoded again."""
+    made = texts((_changing(gateway) | more).items(), plain)
+    status: Any = ""
+    while some := "".join(islice(made, TOGETHER)):
+        status += some
+        yield None
+    yield Status(status)
 
 
 def make_in_turns(steps: StatusSteps, then: Callable[[Status], None]) -> None:

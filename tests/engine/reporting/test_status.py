@@ -1,6 +1,7 @@
 """The status of a gateway: rates, ages and losses on the fake clock; the hops of a packet."""
 
 import asyncio
+import json
 import math
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,7 @@ from hilgw.engine.observer import State
 from hilgw.engine.reporting.parts import TOGETHER, whole
 from hilgw.engine.reporting.status import make_in_turns, status_of as parts_of, status_steps
 from hilgw.engine.simulated.clock import SimulatedClock
+from hilgw.events import wire
 from hilgw.events.kinds import Status
 from hilgw.medium.airs import Airs
 from hilgw.testing.sim import FakeTransport, run
@@ -220,11 +222,14 @@ def test_the_counters_are_read_once_a_second_however_much_passes(bench: Simulate
     assert counts[0] == counts[1] == {"port_history.start": 2, "counters": 2}
 
 
-async def test_the_event_is_made_in_more_turns_of_the_event_loop_where_there_are_more_robots() -> (
-    None
-):
-    """Few parts in each: a port, a robot and a latency of each of them."""
-    turns = {2: 0, 42: 0}
+async def test_the_event_is_made_in_more_turns_of_the_event_loop_where_there_are_more_robots(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Few parts in each: a port, a robot and a latency of each of them; its line encodes none."""
+    turns, at_once = {2: 0, 42: 0}, list[int]()
+    encode = wire._ENCODE
+    counted = lambda value: (text := encode(value), at_once.append(len(text)))[0]  # noqa: E731
+    monkeypatch.setattr(wire, "_ENCODE", counted)
     for robots in turns:
         bodies = (
             f"  r{n}: {{body: {{kind: wc2ec, connect: 'tcp://h:{n + 1}'}}}}" for n in range(robots)
@@ -236,10 +241,12 @@ async def test_the_event_is_made_in_more_turns_of_the_event_loop_where_there_are
         while not made:
             await asyncio.sleep(0)
             turns[robots] += 1
-        assert made[0].status["more"] == "Infinity"
-        assert made[0].status["robots"].keys() == set(gateway.control_loops)
+        event = json.loads(wire.encode_event(made[0], 1, 2.0, 3))
+        assert event["status"]["more"] == "Infinity"
+        assert event["status"]["robots"].keys() == set(gateway.control_loops)
         gateway.close()
     assert turns[42] - turns[2] == 40 * 3 // TOGETHER
+    assert at_once[0] == at_once[1]
 
 
 # --- the hops -------------------------------------------------------------------------------------
