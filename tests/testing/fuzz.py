@@ -45,7 +45,7 @@ COUNTS = wire.NetworkCounts("desk", "00" * 8, {}, {}, [], {"field": {}})
 HEAD = wire.Head("rover.tx", owner="rover", position=(0.0, 1.0, 2.0))
 METRICS = MetricsServer(
     Listening("127.0.0.1", 0, check_token=TokenCheck(ACCESS, "monitor", lambda: 0, limited=False)),
-    lambda: "up 1\n",
+    lambda: iter(["up 1\n"]),
     Clock(),
 )
 DEVICES = (

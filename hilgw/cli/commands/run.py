@@ -235,7 +235,7 @@ async def _serve(
     metrics = None
     try:
         if config.metrics is not None:
-            metrics = _metrics(gateway, config, config.metrics.listen, control.status)
+            metrics = _metrics(gateway, config, config.metrics.listen, control.status_parts)
             show(f"  metrics at {await metrics.start(show)}")
         if (file := recordings.begin_at_start(getattr(args, "record", None))) is not None:
             show(f"  recording {file}")
@@ -293,10 +293,9 @@ def _metrics(
     gateway: Gateway, config: GatewayConfig, url: str, status: Callable[[], dict[str, Any]]
 ) -> MetricsServer:
     from hilgw.assemble.network import NetworkPorts
-    from hilgw.engine.reporting.metrics_server import MetricsServer
-    from hilgw.protocols.gateway.metrics import text_of
+    from hilgw.engine.reporting.metrics_server import MetricsServer, metrics_of
 
     listening = NetworkPorts(config, gateway).listening(
         url, mocked=False, tokens=True, role="monitor"
     )
-    return MetricsServer(listening, lambda: text_of([({}, status())]), gateway.real_timer)
+    return MetricsServer(listening, lambda: metrics_of(status().items()), gateway.real_timer)

@@ -14,7 +14,6 @@ from hilgw.engine.control_socket.look_server import (
     LookServer,
     suggestions,
 )
-from hilgw.engine.reporting.parts import whole
 from hilgw.engine.reporting.status import status_of, status_steps
 from hilgw.errors import HilgwError, PeerError, UsageError, printable, quoted
 from hilgw.events.kinds import Status
@@ -75,7 +74,7 @@ class ControlServer(LookServer):
             requests.Network: self._network,
             requests.Status: lambda request, client: {
                 "ok": True,
-                "status": iter(self._status().items()),
+                "status": iter(self.status_parts().items()),
             },
             requests.Report: lambda request, client: {
                 "ok": True,
@@ -88,11 +87,8 @@ class ControlServer(LookServer):
                 requests.EndRecord: lambda request, client: recordings.end(request.name),
             }
 
-    def status(self) -> dict[str, Any]:
-        """Return the answer to `status`."""
-        return whole(self._status().items())
-
-    def _status(self) -> dict[str, Any]:
+    def status_parts(self) -> dict[str, Any]:
+        """Return what is in the answer to `status`, with `Parts`."""
         return status_of(self._gateway, self._config, len(self._clients)) | self._recording()
 
     def _recording(self) -> dict[str, Any]:

@@ -6,19 +6,22 @@ other one with a token (Authorization: Bearer TOKEN), which may only read.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from contextlib import suppress
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
+from hilgw.engine.reporting.parts import Parts, fill
 from hilgw.errors import PortError
-from hilgw.protocols.gateway.metrics import CONTENT_TYPE
+from hilgw.protocols.gateway.metrics import CONTENT_TYPE, texts_of
 from hilgw.reasons import RequestRefused
 from hilgw.transports.tcp.listener import ListenerLimits
 from hilgw.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from hilgw.engine.listening import Listening
     from hilgw.transports.base import Scheduler, Transport
@@ -31,10 +34,15 @@ _TOKEN = re.compile(rb"\r\nauthorization:[ \t]*bearer +(\S+)[ \t]*\r\n", re.IGNO
 
 
 class MetricsServer:
-    """The HTTP server of the metrics. text: the answer. clock: of real time."""
+    """The HTTP server of the metrics.
 
-    def __init__(self, listening: Listening, text: Callable[[], str], clock: Scheduler) -> None:
-        self.listening, self._text, self._clock = listening, text, clock
+    texts: makes the answer, a text in each turn of the event loop. clock: of real time.
+    """
+
+    def __init__(
+        self, listening: Listening, texts: Callable[[], Iterator[str]], clock: Scheduler
+    ) -> None:
+        self.listening, self._texts, self._clock = listening, texts, clock
         self._open: set[Transport] = set()
 
     async def start(self, notify: Callable[[str], None]) -> str:
@@ -62,32 +70,48 @@ class MetricsServer:
             received.extend(data)
             if b"\r\n\r\n" in received or len(received) > REQUEST_BYTES:
                 stream.on_drained = close
-                with suppress(PortError):  # it left
-                    stream.write(_encoded(*self.answer(bytes(received), peer)))
-                if not stream.pending:
-                    close()
+                reply(*self.answer(bytes(received), peer))
+
+        def reply(status: HTTPStatus, texts: Iterator[str], made: str = "") -> None:
+            for text in islice(texts, stream in self._open):
+                asyncio.get_running_loop().call_soon(reply, status, texts, made + text)
+                return
+            with suppress(PortError):  # it left
+                stream.write(_encoded(status, made))
+            if not stream.pending:
+                close()
 
         deadline = self._clock.call_at(self._clock.now() + DEADLINE_NS, close)
         self._open.add(stream)
         stream.start(take, close)
 
-    def answer(self, request: bytes, peer: str) -> tuple[HTTPStatus, str]:
-        """Return the status and the text for a request; "": that of the status."""
+    def answer(self, request: bytes, peer: str) -> tuple[HTTPStatus, Iterator[str]]:
+        """Return the status and the texts for a request; none: that of the status."""
         head, end, _ = request.partition(b"\r\n\r\n")
         found = _REQUEST.match(head + b"\r\n")
         if len(head) > REQUEST_BYTES or not end:
-            return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, ""
+            return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, iter(())
         if found is None:
-            return HTTPStatus.BAD_REQUEST, ""
+            return HTTPStatus.BAD_REQUEST, iter(())
         given = _TOKEN.search(head + b"\r\n")
         token, check = given and given[1].decode("latin-1"), self.listening.check_token
         if check is not None and (refused := check(token, peer)) is not None:
             many = refused is RequestRefused.TOO_MANY_TRIES
-            return (HTTPStatus.TOO_MANY_REQUESTS if many else HTTPStatus.UNAUTHORIZED), ""
+            return (HTTPStatus.TOO_MANY_REQUESTS if many else HTTPStatus.UNAUTHORIZED), iter(())
         if found[2] != b"/metrics":
-            return HTTPStatus.NOT_FOUND, ""
+            return HTTPStatus.NOT_FOUND, iter(())
         is_read = found[1] == b"GET"
-        return (HTTPStatus.OK, self._text()) if is_read else (HTTPStatus.METHOD_NOT_ALLOWED, "")
+        if not is_read:
+            return HTTPStatus.METHOD_NOT_ALLOWED, iter(())
+        return HTTPStatus.OK, self._texts()
+
+
+def metrics_of(status: Parts) -> Iterator[str]:
+    """Yield the metrics of a gateway's status: "" where a part of it was made."""
+    made: dict[str, Any] = {}
+    for _ in fill(made, status):
+        yield ""
+    yield from texts_of([({}, made)])
 
 
 def _encoded(status: HTTPStatus, text: str) -> bytes:

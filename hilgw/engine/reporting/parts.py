@@ -17,6 +17,13 @@ def whole(parts: Parts) -> dict[str, Any]:
     return {key: whole(each) if isinstance(each, Iterator) else each for key, each in parts}
 
 
+def fill(made: dict[str, Any], parts: Parts) -> Iterator[None]:
+    """Put the parts into an object: one before each yield."""
+    for key, each in parts:
+        made[key] = {} if isinstance(each, Iterator) else each
+        yield from fill(made[key], each) if isinstance(each, Iterator) else (None,)
+
+
 def plain(value: Any) -> str:
     """Return the JSON of a value, in which a number that is not finite is its name as text."""
     text = _ENCODE(value)

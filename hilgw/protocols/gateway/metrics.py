@@ -134,32 +134,35 @@ def text_of(gateways: Sequence[tuple[Labels, Status]]) -> str:
 
     Labels distinguish a gateway's samples from others.
     """
-    lines: list[str] = []
+    return "".join(texts_of(gateways))
+
+
+def texts_of(gateways: Sequence[tuple[Labels, Status]]) -> Iterator[str]:
+    """Yield the same in parts, each of one sample of every robot at most."""
     for name, kind, text, samples in FAMILIES:
-        lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}"]
-        lines += (
-            f"{name}{_labels({**labels, **own})} {float(value)!r}"
-            for labels, status in gateways
-            for own, value in samples(status)
-            if value is not None
-        )
+        yield f"# HELP {name} {text}\n# TYPE {name} {kind}\n"
+        for labels, status in gateways:
+            yield "".join(
+                f"{name}{_labels({**labels, **own})} {float(value)!r}\n"
+                for own, value in samples(status)
+                if value is not None
+            )
     text = "Latency of each hop of a packet, and of a control loop."
-    lines += [f"# HELP {_LATENCY} {text}", f"# TYPE {_LATENCY} histogram"]
+    yield f"# HELP {_LATENCY} {text}\n# TYPE {_LATENCY} histogram\n"
     for labels, status in gateways:
         for hop, parts in status["latency"].items():
             for part, histogram in parts.items():
                 own = {**labels, "hop": hop, "part": part}
-                lines += _histogram(own, status["latency_bounds_s"], histogram)
-    return "\n".join(lines) + "\n"
+                yield "".join(_histogram(own, status["latency_bounds_s"], histogram))
 
 
 def _histogram(labels: Labels, bounds: Sequence[float], histogram: Status) -> Iterator[str]:
     for bound, count in zip(
         [*bounds, "+Inf"], [*histogram["buckets"], histogram["count"]], strict=True
     ):
-        yield f"{_LATENCY}_bucket{_labels({**labels, 'le': str(bound)})} {count}"
-    yield f"{_LATENCY}_sum{_labels(labels)} {histogram['sum_s']!r}"
-    yield f"{_LATENCY}_count{_labels(labels)} {histogram['count']}"
+        yield f"{_LATENCY}_bucket{_labels({**labels, 'le': str(bound)})} {count}\n"
+    yield f"{_LATENCY}_sum{_labels(labels)} {histogram['sum_s']!r}\n"
+    yield f"{_LATENCY}_count{_labels(labels)} {histogram['count']}\n"
 
 
 def _labels(labels: Labels) -> str:

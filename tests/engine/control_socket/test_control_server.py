@@ -221,7 +221,7 @@ async def test_nothing_is_tapped_once_the_last_connection_has_died(tmp_path: Pat
             await reader.readline()
             found.append(bool(gateway.stations["a"].taps))
             writer.transport.abort()
-            while server.status()["clients"]["control socket"]:
+            while server.status_parts()["clients"]["control socket"]:
                 await asyncio.sleep(0)
             found.append(bool(gateway.stations["a"].taps))
             found.append(gateway.observer.frame is not None)

@@ -1,7 +1,8 @@
 """The server of the metrics: what Prometheus reads, who may, and what attacks it survives."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import sys
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
@@ -88,10 +89,15 @@ def test_each_link_of_a_federation_has_its_metrics() -> None:
 class Served:
     """A server on a loopback address, whose deadlines are on the fake clock."""
 
-    def __init__(self, *, text: str = "up 1\n", check: TokenCheck | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        texts: Callable[[], Iterator[str]] = lambda: iter(["up ", "1\n"]),
+        check: TokenCheck | None = None,
+    ) -> None:
         self.clock = Clock()
         self.listening = Listening("127.0.0.1", 0, check_token=check)
-        self.server = MetricsServer(self.listening, lambda: text, self.clock)
+        self.server = MetricsServer(self.listening, texts, self.clock)
 
     async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         return await asyncio.open_connection("127.0.0.1", self.listening.port, limit=1 << 26)
@@ -163,7 +169,39 @@ def test_a_long_answer_comes_whole_and_a_request_in_pieces_is_one() -> None:
         assert answer.endswith(b"\r\n\r\n?" + text[1:].encode())
         writer.close()
 
-    served(check, text=text)
+    served(check, texts=lambda: iter([text]))
+
+
+def test_each_text_is_made_in_a_turn_of_its_own_and_none_for_a_client_that_left() -> None:
+    turns: list[int] = []
+    most = 1000
+
+    def texts() -> Iterator[str]:
+        for number in range(most):
+            turn = len(turns)
+            asyncio.get_running_loop().call_soon(turns.append, number)
+            yield f"{turn == number}\n"
+
+    async def pass_turns() -> int:
+        for _ in range(50):
+            await asyncio.sleep(0)
+        return len(turns)
+
+    async def check(site: Served) -> None:
+        nonlocal most
+        answer = await site.answer(GET)
+        assert answer.endswith(b"\r\n\r\n" + b"True\n" * most)
+        turns.clear()
+        most = sys.maxsize
+        _, writer = await site.connect()
+        writer.write(GET)
+        while not turns:
+            await asyncio.sleep(0)
+        writer.transport.abort()
+        while await pass_turns() != await pass_turns():
+            pass
+
+    served(check, texts=texts)
 
 
 @scenario_of(served)

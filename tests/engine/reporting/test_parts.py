@@ -10,6 +10,7 @@ import pytest
 
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_text
+from hilgw.engine.reporting.metrics_server import metrics_of
 from hilgw.engine.reporting.parts import plain, texts, whole
 from hilgw.engine.reporting.status import status_of
 from hilgw.engine.simulated.clock import SimulatedClock
@@ -51,11 +52,11 @@ def most(robots: int, devices: int, what: str) -> int:
             of = loop.statistics
             of.received([(each.index, 1.5) for each in of.devices.values()], 0)
             of.motors = {f"m{number}": {"velocity": 1.0} for number in range(devices)}
-        made = status_of(gateway, "f", 0) if what == "status" else gateway.report_parts()
-        steps = texts(made.items())
-        counts = []
-        while (count := work.instructions(lambda: counts.append(next(steps, None)))) and counts[-1]:  # type: ignore[arg-type]
-            counts[-1] = count
+        made = gateway.report_parts() if what == "report" else status_of(gateway, "f", 0)
+        steps = metrics_of(made.items()) if what == "metrics" else texts(made.items())
+        counts, made_parts = [], list[str | None]()
+        while None not in made_parts:
+            counts.append(work.instructions(lambda: made_parts.append(next(steps, None))))
         gateway.close()
         assert len(counts) > robots
         return max(counts[:-1])
@@ -63,7 +64,7 @@ def most(robots: int, devices: int, what: str) -> int:
     return asyncio.run(main())
 
 
-@pytest.mark.parametrize("what", ["status", "report"])
+@pytest.mark.parametrize("what", ["status", "report", "metrics"])
 def test_more_robots_and_devices_make_the_longest_part_hardly_longer(what: str) -> None:
     """Of 100 robots of 1,000 devices each, one part has less than 40,000 instructions: 1 ms."""
     few = most(2, 5, what)
