@@ -46,6 +46,8 @@ PORTS = {
     "closed": PLAIN,
 }
 """The severity of the states of ports; of others: BAD."""
+MOTORS = {"armed": GOOD, "disarmed": WARN, "latched": BAD}
+"""The severity of the words of `of_motors`."""
 
 STATE, SERIES, STREAM, TRACE = "state", "series", "stream", "trace"
 """Roles: the newest counts, and those who come later get it again; samples of numbers over time;
@@ -261,8 +263,8 @@ class Port(Cell):
 @kind(
     "robot",
     role=STATE,
-    words=lambda e: e["text"] or ("armed" if e["armed"] else "disarmed"),
-    severity=lambda e: GOOD if e["armed"] else WARN,
+    words=lambda e: e["text"] or word.of_motors(e),
+    severity=lambda e: MOTORS[word.of_motors(e)],
     is_logged=True,
 )
 class Armed(Cell):
@@ -365,10 +367,10 @@ class LeftOut:
 class Status(Cell):
     """Changing part of the status, as in `hilgw status --json`, once a second.
 
-    Also `ranges` of Emitters, in m. In the gateway, `status` is its JSON.
+    Also `ranges` of Emitters, in m.
     """
 
-    status: Annotated[dict[str, Any], STATUS]
+    status: Annotated[dict[str, Any], STATUS]  # in the gateway, its JSON
 
 
 @kind(

@@ -44,6 +44,12 @@ def listing(names: Sequence[str], shown: int = NAMES_SHOWN) -> str:
     return ", ".join(names[:shown]) + more
 
 
+def of_motors(robot: Mapping[str, Any]) -> str:
+    """Return the word for whether the motors of a robot may move."""
+    stopped = "latched" if robot.get("latched") else "disarmed"
+    return "armed" if robot.get("armed", True) else stopped
+
+
 _SPANS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 

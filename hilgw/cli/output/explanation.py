@@ -10,7 +10,7 @@ from hilgw.config.queries import is_estop_mocked, own_backends
 from hilgw.devices.fields import BROADCAST, UNLIMITED
 from hilgw.devices.kinds import MOTOR
 from hilgw.errors import printable
-from hilgw.events.words import joined
+from hilgw.events.words import joined, of_motors
 
 INDENT = "  "
 LABEL = 12
@@ -227,7 +227,7 @@ def _loop_words(robot: Facts) -> list[str]:
     for body in robot["bodies"]:
         safety = body["safety"]
         which = f"{body['key']} " if len(robot["bodies"]) > 1 else ""
-        words.append(f"{which}{'armed' if safety['armed'] else 'disarmed'}")
+        words.append(f"{which}{of_motors(safety)}")
         if (timeout_s := safety["command_timeout_s"]) is not None:
             words.append(f"{which}deadline {timeout_s:g} s")
     step_ms = robot["controller"]["step_ms"]

@@ -6,9 +6,9 @@ from collections import deque
 
 from hilgw.cli.output.event_lines import Event, in_words
 from hilgw.cli.output.text import Style, cut, hanging, one_line
-from hilgw.events.kinds import BAD, ROWS, name_of, row_of, severity
+from hilgw.events.kinds import BAD, MOTORS, ROWS, name_of, row_of, severity
 from hilgw.events.numbers import APPLIED
-from hilgw.events.words import joined, listing, of_port, span
+from hilgw.events.words import joined, listing, of_motors, of_port, span
 from hilgw.units import NS_PER_MS, NS_PER_S
 from hilgw.view.cells import Cells
 
@@ -132,8 +132,7 @@ class LiveTable:
         ]
         for name in {**robots, **armed, **modes}:
             known = {**robots.get(name, {}), **armed.get(name, {}), **modes.get(name, {})}
-            is_armed = known.get("armed", True)
-            shown = self._style.good("armed") if is_armed else self._style.bad("DISARMED")
+            shown = self._style.of(MOTORS[word := of_motors(known)], word)
             absence = one_line(known.get("controller", {}).get("text", ""))
             more = joined([known.get("mode"), absence], ", ")
             words.append(f"{name}\xa0{shown} {more}".rstrip())

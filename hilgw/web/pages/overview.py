@@ -6,8 +6,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from hilgw import reasons
-from hilgw.events.kinds import BAD, PORTS, severity
-from hilgw.events.words import in_words as words
+from hilgw.events.kinds import BAD, MOTORS, PORTS, severity
+from hilgw.events.words import in_words as words, of_motors
 from hilgw.view.gateway import GONE, NO_TOPOLOGY, UP, GatewayView
 from hilgw.view.series import at_most as at_most_s
 from hilgw.web.content import content, scrolling
@@ -159,9 +159,7 @@ def robot_of(view: GatewayView, name: str) -> dict[str, Any]:
 
 def armed_state(robot: Mapping[str, Any]) -> Markup:
     """Return whether the motors of a robot may move, as `robot_of` has it."""
-    if robot["latched"]:
-        return state("latched", "bad")
-    return state("armed", "good") if robot["armed"] else state("disarmed", "warn")
+    return state(word := of_motors(robot), MOTORS[word])
 
 
 # --- the tables -----------------------------------------------------------------------------------

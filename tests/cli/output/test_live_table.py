@@ -8,9 +8,10 @@ import pytest
 from hilgw.cli.output.federation import status_lines
 from hilgw.cli.output.live_table import KEPT, LiveTable
 from hilgw.cli.output.text import Style
-from hilgw.events.kinds import BAD, PORTS
-from hilgw.events.words import FROM, TO
+from hilgw.events.kinds import BAD, MOTORS, PORTS
+from hilgw.events.words import FROM, TO, of_motors
 from hilgw.units import NS_PER_MS, NS_PER_S
+from hilgw.web.pages.overview import armed_state
 from tests.cli.output.test_federation import federation, gateway
 
 NOW = 10 * NS_PER_S
@@ -183,7 +184,27 @@ def test_ports_and_robots_with_what_is_down_first() -> None:
     states += [event("armed", robot=name, armed=name == "a", text="") for name in "ab"]
     shown = table(*states, event("mode", robot="a", mode="shadow"))
     text = " ".join(" ".join(shown.screen(80, 24, NOW)[1:3]).split())
-    assert text == "uart0 waiting: no such port xbee0 up a armed shadow b DISARMED"
+    assert text == "uart0 waiting: no such port xbee0 up a armed shadow b disarmed"
+
+
+@pytest.mark.parametrize(
+    ("robot", "word"),
+    [
+        ({"armed": True, "latched": None}, "armed"),
+        ({"armed": False, "latched": None}, "disarmed"),
+        ({"armed": False, "latched": "late"}, "latched"),
+        ({"armed": True, "latched": "late"}, "armed"),  # since the status
+    ],
+)
+def test_whether_motors_may_move_has_one_word_and_one_colour(
+    robot: dict[str, Any], word: str
+) -> None:
+    style = Style(True)
+    assert of_motors(robot) == word
+    made = f"{armed_state(robot)}"
+    assert f"state {MOTORS[word]}" in made and f">{word}<" in made
+    shown = table(event("status", status={"robots": {"rover": robot}}), colours=True)
+    assert style.of(MOTORS[word], word) in " ".join(shown.screen(80, 24, NOW)[1:3])
 
 
 @pytest.mark.parametrize("state", [*PORTS, "failed", "stalled"])

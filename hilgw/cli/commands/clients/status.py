@@ -11,7 +11,7 @@ from hilgw.cli.declaration import Command, Option
 from hilgw.cli.output.federation import status_lines
 from hilgw.cli.output.text import Style, cut, hanging, print_json, use_colour
 from hilgw.errors import HilgwError, PeerError, PortError, printable
-from hilgw.events.words import in_words, joined, reason_counts, span
+from hilgw.events.words import in_words, joined, of_motors, reason_counts, span
 from hilgw.protocols.gateway.metrics import text_of
 
 Status = dict[str, Any]
@@ -192,7 +192,7 @@ def _robot(robot: Mapping[str, Any], style: Style) -> str:
     latched, late, controller = robot["latched"], robot["late_steps"], robot["controller"]
     bodies = robot["bodies"].items()
     words = [
-        "armed" if robot["armed"] else "disarmed",
+        of_motors(robot) if latched is None else "",
         "" if latched is None else style.bad(f"latched: {in_words(printable(latched))}"),
         "" if robot["mode"] is None else f"mode {robot['mode']}",
         *((style.bad if name in robot["down"] else str)(f"{name} {each}") for name, each in bodies),
