@@ -50,7 +50,8 @@ def test_what_an_observer_only_gathers_reaches_it_without_a_call_between() -> No
 
     observer = Gathering()
     stream = Observers(observer)
-    assert stream.notice == observer.notice != stream.state != observer.state
+    assert stream.notice == observer.notice
+    assert stream.state != observer.state
 
 
 @dataclass
