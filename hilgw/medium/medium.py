@@ -254,7 +254,7 @@ class Medium:
         pose: Pose | None,
         mounted_on: str | None,
         receivers: list[str],
-        listeners: list[Listener] | None,
+        listeners: Sequence[Listener] | None,
     ) -> dict[str, str]:
         """Return the other listeners on the channel, and why they do not receive the packet.
 
