@@ -163,11 +163,10 @@ class Observer:
             report(PoseEvent(name, pose, now))
 
     observed: the kinds of which it gets those that it overrides, where it is added without others.
-    harmless: kinds of frequent events that it only gathers: these methods raise nothing.
     """
 
     observed: Sequence[str]
-    harmless: Sequence[str]
+
     transmitted: (
         Callable[[Packet, Sequence[str], NotReceivedReason | None, Missed], None] | None
     ) = None
@@ -219,7 +218,7 @@ class Observer:
 
 KINDS = tuple(name for name in vars(Observer) if not name.startswith("_"))
 """What can be observed: the names of the methods."""
-Observer.observed, Observer.harmless = KINDS, ()
+Observer.observed = KINDS
 
 
 class Observers(Observer):
@@ -284,9 +283,7 @@ class Observers(Observer):
                 self._switches[kind](vars(self).get(kind))
 
     def _contained(self, observer: Observer, kind: str) -> Callable[..., None]:
-        sink: Callable[..., None] = getattr(observer, kind)
-        if kind in observer.harmless:
-            return sink
+        sink = getattr(observer, kind)
 
         def report(*event: object) -> None:
             try:

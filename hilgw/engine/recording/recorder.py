@@ -230,8 +230,6 @@ class PlainEvents(EventStream):
     Those that come with another one, to `add`.
     """
 
-    harmless = ("transmitted", "delivered")
-
     def __init__(
         self, gateway: Gateway, put: Callable[[Event], None], add: Callable[[Event], None]
     ) -> None:
