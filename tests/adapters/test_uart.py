@@ -57,9 +57,6 @@ def notices(events: list[base.Event]) -> list[str]:
     return [event.text for event in of(base.Notice, events)]
 
 
-# --- the port -------------------------------------------------------------------------------------
-
-
 def test_settings_that_were_not_checked_are_errors() -> None:
     with pytest.raises(ConfigError):
         opened("cobs-crc17")
@@ -73,9 +70,6 @@ def test_rts_serves_one_master() -> None:
     for other in ({"rtscts": True}, {"rts": False}):
         with pytest.raises(ConfigError, match="RTS cannot be used for both"):
             base.line_of(common(rs485="half-duplex", **other))
-
-
-# --- from the line --------------------------------------------------------------------------------
 
 
 def test_bad_frames_are_one_event_for_each_reason() -> None:
@@ -96,9 +90,6 @@ def test_garbage_is_counted_in_bytes() -> None:
     assert made.receive(b"!" + frames("length", b"ok"), 0)[1] == base.Dropped(
         "garbage_bytes", "a byte outside a frame"
     )
-
-
-# --- to the line ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -126,9 +117,6 @@ def test_only_the_line_s_channel_goes_out() -> None:
     assert made.send(packet(b"x", 6), 0).reason == "channel"
 
 
-# --- channels in a header -------------------------------------------------------------------------
-
-
 @given(st.integers(-1, 254), st.binary(min_size=1, max_size=50))
 def test_the_header_carries_every_channel(channel: int, data: bytes) -> None:
     made = opened(mapping=ByHeader())
@@ -137,9 +125,6 @@ def test_the_header_carries_every_channel(channel: int, data: bytes) -> None:
     assert made.receive(sent.data, 0) == [base.Received(data, channel)]
     assert made.send(packet(data, 255 + channel + 1), 0).reason == "channel"
     assert dropped(made.receive(frames("cobs-crc16", b"\x05"), 0)) == {"no_header": 1}
-
-
-# --- a line with an echo ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("local_echo", "dropped_"), [(True, 3), (False, 0)])
@@ -151,9 +136,6 @@ def test_the_echo_of_a_line_is_dropped_and_nothing_else(local_echo: bool, droppe
     assert received(events)[-2:] == [b"one", b"answer"]
     assert len(received(events)) == 5 - dropped_
     assert dropped(events) == +Counter(own_echo=dropped_)
-
-
-# --- settings, limits, words ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -206,9 +188,6 @@ def test_describe_in_words() -> None:
     assert made.describe(wire[:3]) == "cobs-crc16: 1 x incomplete"
     assert made.describe(b"\0") == "cobs-crc16: 1 B, no packet"
     assert "wrong CRC" in made.describe(bytes([wire[0], wire[1] ^ 1, *wire[2:]]))
-
-
-# --- bytes without a frame ------------------------------------------------------------------------
 
 
 def test_a_long_frame_on_a_slow_line_is_neither_missed_nor_a_reason_to_refuse() -> None:

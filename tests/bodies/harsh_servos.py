@@ -117,8 +117,6 @@ class HarshBus:
         self._count += 1
         heapq.heappush(self._steps, (when, self._count, step))
 
-    # --- the line -----------------------------------------------------------------------------
-
     def receive(self, data: bytes, now: int) -> None:
         buffer = bytearray(data)
         while (found := packets.take(buffer)) is not None:
@@ -152,8 +150,6 @@ class HarshBus:
                 self._one(self.servos[number], instruction, parameters)
 
         return run
-
-    # --- instructions -------------------------------------------------------------------------
 
     def _one(self, servo: HarshServo, instruction: int, parameters: bytes) -> None:
         address = int.from_bytes(parameters[:2], "little")

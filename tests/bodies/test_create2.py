@@ -28,9 +28,6 @@ STOPPED = bytes((145, 0, 0, 0, 0))
 STOP = b"\0" + 3 * STOPPED
 
 
-# --- the specification ---------------------------------------------------------------------------
-
-
 def test_the_streams_example_of_the_specification() -> None:
     """OI specification, Input Commands, Stream: packets 29 and 13."""
     frame = bytes.fromhex("13 05 1d 02 19 0d 00 a3")
@@ -58,8 +55,6 @@ def test_sizes_of_the_packets_add_up_to_the_groups() -> None:
     for (first, last), size in groups.items():
         assert sum(oi.SIZES[packet] for packet in range(first, last + 1)) == size
 
-
-# --- the stream -----------------------------------------------------------------------------------
 
 VALUES = st.dictionaries(
     st.sampled_from(sorted(oi.SIZES)), st.integers(0, 127), min_size=1, max_size=12
@@ -98,9 +93,6 @@ def test_one_bit_of_a_packet_is_a_sensor() -> None:
     for bits, value in ((2, 1.0), (1, 0.0)):
         line.handle(line.session.receive(stream_frame([35, 7], {35: 2, 7: bits}), line.now))
         assert line.values() == {"bumper_left": value}
-
-
-# --- the handshake --------------------------------------------------------------------------------
 
 
 def test_a_robot_that_cannot_enter_safe_mode_reports_why() -> None:
@@ -166,9 +158,6 @@ def test_full_mode_drives_on_at_a_cliff() -> None:
     assert line.mock.drive == (155, 0) and not line.found(Disconnected)
 
 
-# --- motors and LEDs ------------------------------------------------------------------------------
-
-
 def test_velocities_become_millimetres_per_second() -> None:
     line = up()
     line.command(LEFT, "velocity", 10.0)
@@ -190,9 +179,6 @@ def test_leds() -> None:
     line.mock.reset(line.now)
     line.run(3_000)
     assert line.found(Connected) and line.mock.leds == (0b1010, 255, 0)  # they shine again
-
-
-# --- the configuration ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

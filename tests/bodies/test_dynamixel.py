@@ -84,9 +84,6 @@ def test_the_makers_client_makes_the_same_packets_for_many_servos() -> None:
     ]
 
 
-# --- the e-manual --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("made", "data"),
     [
@@ -149,9 +146,6 @@ def test_a_good_packet_is_found_after_a_damaged_one() -> None:
         assert found[-1] == ServoAnswer(3, 0, False, b"\1\2"), bit
 
 
-# --- the handshake -------------------------------------------------------------------------------
-
-
 def test_a_tripped_watchdog_is_noticed() -> None:
     line = up()
     line.command(LEFT, "velocity", 1.0)
@@ -160,9 +154,6 @@ def test_a_tripped_watchdog_is_noticed() -> None:
     servo.tripped, servo.table[98] = True, 255
     line.run(400)
     assert line.found(Disconnected) == [Disconnected("the bus watchdog stopped servo 1")]
-
-
-# --- motors and sensors --------------------------------------------------------------------------
 
 
 def test_a_model_with_current_gets_goal_current() -> None:
@@ -205,9 +196,6 @@ def test_torque_control_and_gains_are_refused() -> None:
     assert isinstance(refused, RefusedRequest) and refused.reason == "not_settable"
 
 
-# --- stops ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("wait_ms", [0, 1, 3, 7, 12, 20, 40, 100])
 @pytest.mark.parametrize("before", ["velocity", "position"])
 def test_a_stop_at_any_moment_of_a_change_of_mode(wait_ms: int, before: str) -> None:
@@ -231,9 +219,6 @@ def test_a_stop_at_any_moment_of_a_change_of_mode(wait_ms: int, before: str) -> 
     line.command(LEFT, "velocity", 1.0)
     line.run(300)
     assert line.mock.servos[1].moves
-
-
-# --- the configuration ---------------------------------------------------------------------------
 
 
 def test_errors_in_the_configuration() -> None:

@@ -41,9 +41,6 @@ def moving(control: str, **settings: object) -> BodyBench:
     return line
 
 
-# --- faults ---------------------------------------------------------------------------------------
-
-
 def test_the_first_alert_is_a_hardware_fault_and_is_listed_while_it_is_present() -> None:
     line = up(motors=SHOULDER)
     assert line.session.faults() == []
@@ -108,8 +105,6 @@ def test_an_error_that_keeps_the_torque_off_in_a_change_of_mode_is_not_a_loss() 
     assert line.mock.servos[1].moves
 
 
-# --- velocity 0 -----------------------------------------------------------------------------------
-
 STILL = {
     "velocity": lambda line: line.command(LEFT, "velocity", 0.0),
     "settings": lambda line: line.settings(LEFT, math.inf, 0.0, -1.0, 1.4),
@@ -163,9 +158,6 @@ def test_velocity_0_of_a_motor_that_was_not_commanded_is_a_command_like_others()
     assert isinstance(refused, RefusedRequest) and refused.reason == "not_settable"
     line.run(100)
     assert written_to(bytes(line.written)) == set()
-
-
-# --- stops ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("control", ["velocity", "position"])
@@ -249,9 +241,6 @@ def test_one_motor_is_stopped_alone_and_a_flood_of_its_stops_costs_little() -> N
     assert stands(line, 100, 1) and line.mock.servos[2].moves
     assert line.session.counts["late_periods"] == 0
     assert line.session.stop(StopReason.DISARMED, line.now).commands  # the other one moves
-
-
-# --- A flood of commands to Dynamixel servos: the newest goal is written when the line is free ----
 
 
 def flood(line: BodyBench, kind: str) -> None:

@@ -42,8 +42,6 @@ def back(line: BodyBench) -> None:
     assert len(line.found(Connected)) == 1
 
 
-# --- a difference ---------------------------------------------------------------------------------
-
 CHANGES: dict[str, Callable[[BodyBench], None]] = {
     "restart": lambda line: line.mock.servos[1].boot(),
     "watchdog 0": lambda line: line.mock.set("registers", "1:98:0"),

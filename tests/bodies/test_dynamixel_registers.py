@@ -42,9 +42,6 @@ def drive_mode_writes(line: BodyBench) -> list[Packet]:
     return [each for each in packets if each[1] == WRITE and each[2][:2] == bytes((DRIVE_MODE, 0))]
 
 
-# --- Drive Mode ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("drive", [TIME_BASED, TORQUE_ON_BY_GOAL, TIME_BASED | REVERSE, 0x0C])
 def test_a_drive_mode_that_changes_our_numbers_is_refused_with_its_fix(drive: int) -> None:
     line = opened(f"2:{DRIVE_MODE}:{drive}")

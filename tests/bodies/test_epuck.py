@@ -37,9 +37,6 @@ def requests(line: BodyBench) -> list[str]:
     return list(found)
 
 
-# --- the bytes ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("made", "data"),
     [
@@ -71,9 +68,6 @@ def test_the_mock_reads_every_request(left: int, right: int, letters: str, cut: 
     assert (robot.speeds, robot.leds[3], robot.requests[-1]) == ((left, right), 1, "DL" + letters)
 
 
-# --- the scales of Webots' own remote control -----------------------------------------------------
-
-
 def test_an_epuck2_is_faster() -> None:
     line = up(model="e-puck2")
     assert sercom.steps_s(7.536, 1200) == 1200
@@ -95,9 +89,6 @@ def test_an_epuck2_is_faster() -> None:
 )
 def test_acceleration(model: str, raw: tuple[int, int, int], expected: tuple[float, ...]) -> None:
     assert sercom.acceleration(raw, model) == pytest.approx(expected, abs=1e-3)
-
-
-# --- the handshake --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -160,9 +151,6 @@ def test_hostile_bytes_do_not_change_the_speeds(parts: list[bytes]) -> None:
     line.run(700)
     moved = line.found(Disconnected)
     assert line.mock.speeds == ((0, 0) if moved else (477, 0))
-
-
-# --- exchanges ------------------------------------------------------------------------------------
 
 
 def test_only_enabled_sensors_are_asked_for_in_one_request() -> None:
@@ -242,9 +230,6 @@ def test_leds() -> None:
     line.run(2_000)
     assert line.found(Connected)
     assert [number for number, state in line.mock.leds.items() if state] == [0, 7, 9]
-
-
-# --- a bad line -----------------------------------------------------------------------------------
 
 
 def thief(place: int, added: bytes) -> Callable[[bytes], bytes]:
@@ -331,18 +316,12 @@ def test_a_robot_that_answers_too_late_for_the_period() -> None:
     assert line.session.counts["late_periods"] >= 3 and line.session.counts["misses"] == 0
 
 
-# --- motors and stops -----------------------------------------------------------------------------
-
-
 def test_a_velocity_beyond_the_robots_own_is_reported() -> None:
     line = up()
     assert line.command(RIGHT, "velocity", 6.28) == []
     assert line.command(RIGHT, "velocity", 1e300) == [
         Notice(f"'{RIGHT}': velocities beyond 6.28 rad/s are cut to it")
     ]
-
-
-# --- answers that come late -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("late_ms", [95, 130, 160])
@@ -385,9 +364,6 @@ def test_a_stop_is_the_fence_and_comes_again_until_it_is_answered() -> None:
     line.delay_ms = 0
     line.run(500)
     assert line.session.is_idle() and line.mock.speeds == (0, 0)
-
-
-# --- the device table -----------------------------------------------------------------------------
 
 
 def test_nodes_have_the_fields_of_webots() -> None:

@@ -53,9 +53,6 @@ def moving(one: Wheeled, **settings: Any) -> BodyBench:
     return line
 
 
-# --- the handshake and the end --------------------------------------------------------------------
-
-
 @ALL
 def test_a_robot_that_still_drives_is_stopped_by_the_handshake(one: Wheeled) -> None:
     line = moving(one)
@@ -96,9 +93,6 @@ def test_a_robot_that_is_off_or_at_another_rate_is_not_there(
         line.cut = False
         line.run(2_500)
         assert line.found(control.Connected)
-
-
-# --- motors and sensors ---------------------------------------------------------------------------
 
 
 @ALL
@@ -149,9 +143,6 @@ def test_the_wheels_turn_and_report_their_angles(one: Wheeled) -> None:
     assert values["right wheel sensor"] == pytest.approx(-240.0, abs=0.6)
 
 
-# --- stops ----------------------------------------------------------------------------------------
-
-
 @ALL
 def test_the_emergency_stop_ends_any_command_that_was_cut(one: Wheeled) -> None:
     """The emergency stop discards what the kernel has not sent, and writes the stop twice."""
@@ -167,8 +158,6 @@ def test_the_emergency_stop_ends_any_command_that_was_cut(one: Wheeled) -> None:
             control.Disconnected
         )  # its stream may be another one
 
-
-# --- the configuration ----------------------------------------------------------------------------
 
 NO_LIGHT = {name: Create2Sensor(packet="off") for name in DEFAULT_SENSORS if "light" in name}
 NO_MICROPHONE = {f"mic{place}": EPuckSensor(present=False) for place in range(3)}

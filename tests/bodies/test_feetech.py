@@ -68,9 +68,6 @@ def lost(line: BodyBench, limit_ms: int = 300) -> str:
     return str(line.found(Disconnected)[0].reason)
 
 
-# --- the manuals ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("made", "data"),
     [
@@ -94,9 +91,6 @@ def test_what_an_adapter_echoes_is_dropped() -> None:
     data = echo + answer + echo + answer
     found = [each for byte in data for each in reader.feed(bytes((byte,)))]
     assert found == 2 * [ServoAnswer(7, 0, True, bytes(6))]
-
-
-# --- motors and sensors ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("phase", "unit"), [(12, 1), (8, 50)])
@@ -158,9 +152,6 @@ def test_a_position_beyond_the_servos_limits_is_refused() -> None:
     assert isinstance(refused, RefusedRequest) and "beyond the servo's limits" in refused.text
 
 
-# --- who it is ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("registers", "multi_turn", "text", "fix"),
     [
@@ -198,9 +189,6 @@ def test_an_arm_that_is_found_with_its_torque_on(on_loss: str, holds: bool) -> N
     line.open(300)
     assert line.found(Connected) and line.mock.servos[1].torque is holds
     assert stands(line, within=0.0) and line.mock.servos[1].pulses < 2200
-
-
-# --- stops ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", [0, 1, 2, 3])
@@ -272,9 +260,6 @@ def test_the_emergency_stop_in_the_midst_of_a_change_of_mode(baud_rate: int) -> 
         assert stands(line, 50), delay_us
 
 
-# --- servos that are lost -------------------------------------------------------------------------
-
-
 def boot(line: BodyBench) -> None:
     line.mock.servos[1].boot()
 
@@ -338,9 +323,6 @@ def test_an_error_of_a_servo_is_named_and_a_stop_still_works(
     assert stands(line) and line.mock.servos[1].torque is not limp
     line.run(600)
     assert not line.of(Disconnected) and len(line.session.faults()) == 2
-
-
-# --- whose answer it is ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("delay_ms", [25, 60, 110])

@@ -32,9 +32,6 @@ def homed(mock: dict[str, Any], **settings: Any) -> BodyBench:
     return line
 
 
-# --- what its settings make of our numbers --------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("mock", "value", "fix"),
     [
@@ -84,9 +81,6 @@ def test_a_work_zero_that_no_step_reads_is_named() -> None:
     assert "no step of the setup has a number for zero: x motor, y motor, z motor" in texts
 
 
-# --- stops, and holds -----------------------------------------------------------------------------
-
-
 def stopped(line: BodyBench) -> BodyBench:
     line.written.clear()
     line.handle(line.session.stop(StopReason.DISARMED, line.now).events)
@@ -132,9 +126,6 @@ def test_a_machine_with_a_program_of_its_own_is_held_and_refused(keys: bytes) ->
     assert "'<Run|" in failure.error.what and "reset it by hand" in failure.error.fix
     assert line.mock.state == "Hold:0" and b"\x18" not in line.written
     assert line.mock.position[0] - before < 2.0  # mm, at 10 mm/s
-
-
-# --- a work zero that changes in the run ----------------------------------------------------------
 
 
 def panel(line: BodyBench, text: str) -> None:

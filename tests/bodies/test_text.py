@@ -91,9 +91,6 @@ class Hand(BodyBench):
         self.handle(self.session.stop(StopReason.SILENCE, self.now).events)
 
 
-# --- the Khepera ----------------------------------------------------------------------------------
-
-
 def test_only_lines_with_an_enabled_sensor_are_sent_at_its_period() -> None:
     line = KHEPERA.up(always_on=())
     line.run(200)
@@ -531,9 +528,6 @@ def test_numbers_are_written_plainly(number: float, decimals: int) -> None:
     assert set(text) <= set("-.0123456789")
     assert float(text) == pytest.approx(number, abs=0.51 * 10**-decimals)
     assert not text.startswith("-") or float(text) < 0
-
-
-# --- the configuration ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -90,9 +90,6 @@ def reasons(events: list[Event]) -> list[str]:
     return [event.reason for event in events if isinstance(event, RefusedRequest)]
 
 
-# --- from the robot -------------------------------------------------------------------------------
-
-
 def test_what_the_robot_shows() -> None:
     session = BODY.session(
         Wc2ecBodySettings(connect="tcp://127.0.0.1:27015", extensions=True), "R2020a"
@@ -166,9 +163,6 @@ def test_names_come_readable() -> None:
     session.open(0)
     session.receive(raw(RegisterSensor(38, 0, b"d\xff\n"), RegisterSensor(38, 1, "ä".encode())), 0)
     assert [device.name for device in session.devices] == ["d\\xff\\n", "ä"]
-
-
-# --- commands -------------------------------------------------------------------------------------
 
 
 def test_other_settings_go_out_with_all_as_they_were_last() -> None:
@@ -247,9 +241,6 @@ def test_a_rate_is_followed_and_a_stop_is_not_held_back() -> None:
     assert session.next_deadline() is None  # the rise does not go on
 
 
-# --- stop -----------------------------------------------------------------------------------------
-
-
 def test_the_default_is_sent_once_in_one_write_and_counted() -> None:
     session = robot(default_position={"lift": 0.1})
     commanded(session, MotorCommand(1, "velocity", 2.0), 0)
@@ -306,9 +297,6 @@ def test_nothing_is_written_without_a_robot() -> None:
     assert session.counts["stops"] == 0
 
 
-# --- sensors and packets --------------------------------------------------------------------------
-
-
 def test_sensors_and_radios_are_asked_with_the_document_s_commands() -> None:
     session = robot(extensions=True)
     asked = [
@@ -362,9 +350,6 @@ def test_packets_need_the_switch_and_the_right_device() -> None:
         "out_of_range",
     ]
     assert not any(sent(events) for events in refused)
-
-
-# --- serial line ----------------------------------------------------------------------------------
 
 
 class Line:
@@ -430,9 +415,6 @@ def test_what_is_too_long_for_a_frame_is_refused() -> None:
     assert reasons(line.session.send(PacketOut(4, 0, bytes(5_000)), 1)) == ["unsendable"]
 
 
-# --- configuration --------------------------------------------------------------------------------
-
-
 def where(**given_: Any) -> list[str]:
     return [path for path, _, _ in BODY.check(Wc2ecBodySettings(**given_))]
 
@@ -449,9 +431,6 @@ def test_contradicting_settings_are_named() -> None:
     assert where(connect=url, limits=limits, default_position={"lift": 2.0}) == [
         "default_position.lift"
     ]
-
-
-# --- a line that lost a registration --------------------------------------------------------------
 
 
 VALUE = SensorData(38, 0, 1.0)

@@ -62,9 +62,6 @@ def running(**fields: Any) -> Any:
     return session
 
 
-# --- byte vectors ---------------------------------------------------------------------------------
-
-
 def test_a_paused_webots_does_not_hold_the_goodbye() -> None:
     session = running()
     session.stop(control.StopReason.ENDED, 0)
@@ -171,9 +168,6 @@ def test_a_device_that_the_world_does_not_have_is_named() -> None:
     assert any("synchronization is TRUE" in text for text in texts)
 
 
-# --- nothing old ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("end", [QUIT, answer(time_message(0.0)), None])
 def test_nothing_old_reaches_a_world_that_was_reset(end: bytes | None) -> None:
     """QUIT; a time that went back without one; a lost connection."""
@@ -197,9 +191,6 @@ def test_nothing_old_reaches_a_world_that_was_reset(end: bytes | None) -> None:
     session.receive(b"CONNECTED", 0)
     written = bytes_of(session.receive(configuration() + EMPTY + EMPTY, 0))
     assert b"old" not in written and b"down" not in written and written.endswith(STEP + STEP)
-
-
-# --- packets --------------------------------------------------------------------------------------
 
 
 def test_what_an_emitter_of_webots_refuses() -> None:
@@ -231,9 +222,6 @@ def test_a_field_that_changes_in_webots_holds() -> None:
     assert reasons(session.send(control.PacketOut(1, 5, b"12345"), 0)) == ["no_room"]
     session.send(control.PacketOut(1, 6, b"1234"), 0)
     assert struct.pack("<Bid", 0, 6, 2.5) in bytes_of(session.receive(EMPTY, 0))
-
-
-# --- devices, before the mock of Webots -----------------------------------------------------------
 
 
 def test_every_sensor_reports_each_step() -> None:
@@ -297,8 +285,6 @@ def test_periods_indicators_brakes_and_radios_are_set() -> None:
     bench.steps(3)
     assert not [event for event in bench.events if isinstance(event, control.ProtocolFailure)]
 
-
-# --- hostile --------------------------------------------------------------------------------------
 
 CHUNKS = st.lists(
     st.one_of(

@@ -172,9 +172,6 @@ def test_closing_stops_everything_and_may_be_repeated(stage: Stage) -> None:
     assert device.taken() == b""
 
 
-# --- a server with many clients -------------------------------------------------------------------
-
-
 class FakePeer(FakeDevice):
     on_modem_line = None
 

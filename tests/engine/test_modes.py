@@ -67,8 +67,6 @@ def test_a_remote_body_that_the_controller_has_ends_the_gateway_when_its_port_is
     assert "=== ended: PortError" in ran(tmp_path, "remote", 1.0)
 
 
-# --- a Webots controller whose battery a Create 2 measures ----------------------------------------
-
 BATTERY = """
 version: 1
 backend: mock

@@ -45,9 +45,6 @@ class RealTime:
         return self.ns
 
 
-# --- the pace -----------------------------------------------------------------------------------
-
-
 def test_a_factor_spreads_simulated_time_over_real_time() -> None:
     real = RealTime()
     pace = Factor(4, real.now)
@@ -250,9 +247,6 @@ def test_a_callback_advances_time_at_once_only_where_nothing_comes_before(obstac
 
     assert run(scenario) == (expected, STEP_NS if expected else 0)
     assert run(scenario, 10) == (False, 0)
-
-
-# --- connections in process ---------------------------------------------------------------------
 
 
 @scenario_of(run)

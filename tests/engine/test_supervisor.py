@@ -303,9 +303,6 @@ async def test_a_port_that_takes_no_bytes_is_stalled_and_reopened(clock: Clock) 
         await until(lambda: rig.supervisor.opened == 2)
 
 
-# --- boards that opening resets -------------------------------------------------------------------
-
-
 async def test_a_board_starts_in_silence_and_its_banner_is_counted(clock: Clock) -> None:
     rig = PipeRig(clock, boot_s=2.0)
     async with running(rig):

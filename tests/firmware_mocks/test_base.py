@@ -58,9 +58,6 @@ def test_a_loss_that_is_not_a_share_is_refused(loss: float) -> None:
         Air(loss=loss)
 
 
-# --- a module that is declared --------------------------------------------------------------------
-
-
 SPEECH = {
     "banner": "READY",
     "answers": {"AT": "OK", "VER=.": "1.0"},

@@ -100,9 +100,6 @@ def test_a_servo_that_its_watchdog_has_stopped_takes_no_goal_until_that_is_clear
     assert servo.moves is (resumes == "yes")
 
 
-# --- fast reads, ids, rates, errors -----------------------------------------------------------
-
-
 def send(made: Bus, number: int, instruction: int, *parameters: int) -> bytes:
     """All bytes of the answer."""
     made.receive(packets.packet(number, instruction, bytes(parameters)), 0)

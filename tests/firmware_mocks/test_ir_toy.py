@@ -38,9 +38,6 @@ def bench() -> AirBench:
     return dark()
 
 
-# --- modes ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("command", "answer", "mode"),
     [
@@ -75,9 +72,6 @@ def test_five_zeros_leave_every_mode(bench: AirBench, way: bytes) -> None:
     assert bench.ask(toy, b"v") == b"V222"
 
 
-# --- commands of sample mode ----------------------------------------------------------------------
-
-
 def test_commands_with_bytes_behind_them_swallow_those(bench: AirBench) -> None:
     """LIRC blinks LEDs: 30h and 31h with two bytes each, which may be anything."""
     toy = sampling(bench)
@@ -97,9 +91,6 @@ def test_commands_with_bytes_behind_them_swallow_those(bench: AirBench) -> None:
     assert toy.mode is Mode.SAMPLE
 
 
-# --- transmissions --------------------------------------------------------------------------------
-
-
 def test_bytes_beyond_the_usb_buffers_wait_with_the_host(bench: AirBench) -> None:
     toy = sampling(bench)
     bench.ask(toy, b"\x26\x03")
@@ -110,9 +101,6 @@ def test_bytes_beyond_the_usb_buffers_wait_with_the_host(bench: AirBench) -> Non
     assert not toy.clear_to_send
     bench.run(400)
     assert toy.clear_to_send
-
-
-# --- light ----------------------------------------------------------------------------------------
 
 
 def test_range_and_cones() -> None:
@@ -147,9 +135,6 @@ def test_a_frame_is_lost_whole_or_not_at_all(seed: int) -> None:
     assert len(marks) % 67 == 0
 
 
-# --- remote control and lamp ---------------------------------------------------------------------
-
-
 def test_an_unending_light_keeps_nothing(bench: AirBench) -> None:
     toy = sampling(bench, replies="nec:4:8=nec:4:9", jammer="0.5:0.5")
     bench.run(1_000)
@@ -159,18 +144,12 @@ def test_an_unending_light_keeps_nothing(bench: AirBench) -> None:
     assert toy.remote.answered == 0
 
 
-# --- codes ----------------------------------------------------------------------------------------
-
-
 def test_several_codes() -> None:
     texts = [key.text for key in keys_of("nec:4:8; raw:1,2,3 rc5:1:2")]
     assert texts == ["nec:4:8", "raw:1,2,3", "rc5:1:2"]
     assert [key.text for key in keys_of(["sirc:1:2"])] == ["sirc:1:2"]
     with pytest.raises(ValueError, match="5 is not a code"):
         keys_of(5)
-
-
-# --- anything at all ------------------------------------------------------------------------------
 
 
 @given(

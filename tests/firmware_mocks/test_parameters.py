@@ -100,9 +100,6 @@ def test_a_seed_is_that_of_the_start() -> None:
         made().set("seed", "8")
 
 
-# --- every mock shows its defaults ----------------------------------------------------------------
-
-
 KINDS = sorted({*names(MOCKS)} - {PROGRAM})
 
 

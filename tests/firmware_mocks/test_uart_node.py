@@ -59,9 +59,6 @@ def packets(spec: Any, data: bytes) -> list[bytes]:
     return found + (receiver.expire(due) if due is not None else [])
 
 
-# --- framings: this reading against the gateway's -------------------------------------------------
-
-
 VARIANTS = [
     *framing.SHORT_NAMES,
     "cobs-modbus",
@@ -129,9 +126,6 @@ def test_a_frame_too_long_costs_no_memory_and_nothing_behind_it() -> None:
     assert bench.out == b"short"
 
 
-# --- stalls and overruns --------------------------------------------------------------------------
-
-
 def test_what_comes_during_a_stall_waits_as_far_as_there_is_room() -> None:
     frame = frames("cobs-crc16", b"12345")
     bench = OneNode(stall_on="hold", stall_ms=100, buffer=5 * len(frame) + 3)
@@ -160,8 +154,6 @@ def test_flow_control_holds_the_client_before_anything_is_lost() -> None:
     with_it.node.reset(S)
     assert with_it.node.clear_to_send
 
-
-# --- reboots --------------------------------------------------------------------------------------
 
 BANNER = b"\r\nboot v1\r\n"
 
@@ -198,9 +190,6 @@ def test_reboots_by_itself_cost_the_frame_under_way_and_no_other(spec: str) -> N
     assert [life == list(range(1, len(life) + 1)) for life in lives] == [True] * len(lives)
     assert len(numbers) == bench.node.sent
     assert len(lives) >= bench.node.boots
-
-
-# --- parameters -----------------------------------------------------------------------------------
 
 
 def test_set_takes_effect_and_refuses_without_a_change() -> None:

@@ -32,9 +32,6 @@ def step(mock: wc2ec_robot.Robot, number: int) -> bytes:
     return mock.take(number * STEP)
 
 
-# --- the room -------------------------------------------------------------------------------------
-
-
 def test_distances_turns_and_walls() -> None:
     room = CartRoom(2.0, 1.0, 0.5, 0.5, 0.0)
     assert room.distance(0.0) == pytest.approx(1.5 - RADIUS_M)
@@ -187,8 +184,6 @@ def test_bytes_that_are_no_message_do_not_feed_the_watchdog() -> None:
     assert mock.body.wheels == (0.0, 0.0) and mock.tripped == 1
 
 
-# --- controller and node --------------------------------------------------------------------------
-
 SEEN = b"".join(struct.pack("<BBBd", 1, 38, index, 900.0) for index in range(3))
 
 
@@ -262,8 +257,6 @@ def test_a_power_cycle_forgets_and_noise_at_the_wrong_rate_is_nothing() -> None:
     mock.receive(frame(b"\0\x35\3\x0aleft_wheel"), 6)
     assert not mock.pilot.ids
 
-
-# --- packets --------------------------------------------------------------------------------------
 
 RADIOS = {"emitter": "tx", "receiver": "rx", "channel": 7, "message": "no {n}", "message_ms": 100}
 

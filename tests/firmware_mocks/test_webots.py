@@ -84,9 +84,6 @@ class Pair:
         return bool(there or back)
 
 
-# --- vectors of the specification -----------------------------------------------------------------
-
-
 def test_the_simulator_follows_the_vectors() -> None:
     made = simulator(robots="rob 1", devices="a:LED, b:LED, ds:DistanceSensor, e:Emitter")
     peer = joined(made)
@@ -145,9 +142,6 @@ def test_both_read_each_version_the_same_way(version: str) -> None:
         "robot", 32.0, "" if version == "R2023a" else version,
     )  # fmt: skip
     assert {each.kind for each in library.devices} == set(KINDS)
-
-
-# --- the handshake --------------------------------------------------------------------------------
 
 
 def test_who_may_connect() -> None:
@@ -424,9 +418,6 @@ def test_a_local_socket_has_no_handshake_and_no_chunks() -> None:
     client.receive(peer.take(MS), MS)
     pair.run()
     assert client.ended == "left" and client.library.time_s == pytest.approx(0.096)
-
-
-# --- what does not follow the protocol ------------------------------------------------------------
 
 
 @given(data=st.binary(max_size=200), tail=st.binary(max_size=60))

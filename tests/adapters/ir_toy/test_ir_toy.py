@@ -102,9 +102,6 @@ class ToySession(SessionBench):
         return self.events
 
 
-# --- the handshake --------------------------------------------------------------------------------
-
-
 def test_what_it_sends_before_it_is_reset_is_not_an_answer() -> None:
     """A toy left in sample mode under a fluorescent tube streams on."""
     bench = ToySession()
@@ -149,9 +146,6 @@ def test_a_toy_that_will_not_do(answers: tuple[bytes, ...], words: str) -> None:
     (failed,) = bench.of(base.Failed)
     assert isinstance(failed.error, MismatchError) and words in str(failed.error)
     assert bench.take_in(b"S01") == []
-
-
-# --- from the toy ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("held", "packets"), [({}, 1), ({"held_keys": "every"}, 5)])
@@ -303,9 +297,6 @@ def test_it_waits_for_the_end_of_received_light_but_half_a_second_at_most() -> N
         jammed.wait(10)
         waited += 10
     assert waited == 500
-
-
-# --- counts ---------------------------------------------------------------------------------------
 
 
 @given(st.lists(st.integers(0, 0xFEFF) | st.just(END)), st.lists(st.integers(0, 200)))

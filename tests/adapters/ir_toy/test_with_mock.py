@@ -104,9 +104,6 @@ PAIRS = {
 }
 
 
-# --- packets both ways ----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("code", sorted(CODECS))
 def test_packets_both_ways_in_every_code(code: str) -> None:
     """Through a receiver that stretches and shifts, several in a row and the same twice."""
@@ -134,9 +131,6 @@ def test_a_word_of_bare_timings() -> None:
     assert channel == 4
 
 
-# --- channels -------------------------------------------------------------------------------------
-
-
 def test_a_channel_is_an_address() -> None:
     mapping = ByAddress(table={1: Target(address=0x20), 2: Target(address=0x21, carrier_hz=56_000)})
     world, one, two = pair(mapping=mapping)
@@ -154,9 +148,6 @@ def test_a_channel_is_an_address() -> None:
     other.send(b"\x22x")
     world.run(0.5)
     assert two.dropped == {"address": 1}
-
-
-# --- bytes over codes -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -192,9 +183,6 @@ def test_a_lost_code_costs_one_packet() -> None:
     assert {"bad_crc", "lost_code"} & two.dropped.keys()
 
 
-# --- remote controls ------------------------------------------------------------------------------
-
-
 def test_an_answer_within_a_tenth_of_a_second_is_received() -> None:
     """A toy left alone is deaf for 0.1 s behind its own light; sample mode entered anew is not."""
     world = World()
@@ -202,9 +190,6 @@ def test_an_answer_within_a_tenth_of_a_second_is_received() -> None:
     side.send(b"\x05\x0c")
     world.run(0.2)
     assert side.received == [(b"\x05\x0d", 4)]
-
-
-# --- trouble --------------------------------------------------------------------------------------
 
 
 def test_a_host_too_slow_is_an_underrun() -> None:

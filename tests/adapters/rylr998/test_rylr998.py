@@ -56,9 +56,6 @@ def test_no_packet_is_lost_because_another_one_came_in_damaged() -> None:
     assert near.mock.damaged > len(packets)  # several in each AT+SEND
 
 
-# --- what is LoRa's own ---
-
-
 class RylrSession(SessionBench):
     def send(self, data: bytes = b"hi", channel: int = 5) -> Any:
         return self.session.send(Packet(data, channel, "radio", "test"), self.now)

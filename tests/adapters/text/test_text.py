@@ -99,9 +99,6 @@ class TestAtRadio(AdapterConformance):
     )
 
 
-# --- sessions ---
-
-
 def opened(settings: dict[str, Any]) -> Any:
     return ADAPTER.session(ADAPTER.Settings(**settings), StationSettings(port="x"))
 

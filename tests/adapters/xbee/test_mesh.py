@@ -40,9 +40,6 @@ def on_zigbee(**settings: Any) -> ModuleSession:
     return ModuleSession(zigbee(), firmware="zigbee", mapping=ByHeader(), **settings).ready()
 
 
-# --- the handshake --------------------------------------------------------------------------------
-
-
 def test_a_hopping_module_has_no_channel() -> None:
     module = digimesh(HV=b"\x23\x00", VR=b"\x80\x71", NP=b"\x01\x00")
     del module.registers["CH"]
@@ -124,9 +121,6 @@ def test_flow_control_is_switched_on_where_it_is_asked_for() -> None:
     assert [bench.send(bytes(100)) is None for _ in range(5)] == [False] * 4 + [True]
 
 
-# --- out ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("destination", "expected"),
     [
@@ -176,9 +170,6 @@ def test_limits_of_a_packet(module: FakeModule, firmware: str, channel: int, lim
     assert isinstance(bench.send(bytes(limit), channel), base.Transmission)
     refused = bench.send(bytes(limit + 1), channel)
     assert refused.reason == "too_long" and str(limit) in refused.text
-
-
-# --- RSSI from DB ---------------------------------------------------------------------------------
 
 
 def packet(source: str = REMOTE) -> str:

@@ -19,9 +19,6 @@ def ready(**settings_: Any) -> ModuleSession:
     return ModuleSession(**settings_).ready()
 
 
-# --- out ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("status", [0, *sorted(words.DELIVERY)])
 @pytest.mark.parametrize("layout", ["89{id:02X}{status:02X}", "8B{id:02X}FFFE00{status:02X}00"])
 def test_every_status_ends_its_frame(status: int, layout: str) -> None:
@@ -103,9 +100,6 @@ def test_what_can_never_go_out_is_refused_while_the_window_is_full() -> None:
     assert bench.send(b"x", 13).reason == "channel"
 
 
-# --- in -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("head", ["81 1234 28 00", f"80 {REMOTE} 28 00", f"90 {REMOTE} FFFE 01"])
 def test_a_frame_without_data_is_dropped_with_a_reason(head: str) -> None:
     assert dropped(ready().frames(head)) == ["empty"]
@@ -132,8 +126,6 @@ def test_a_pause_within_a_frame_ends_it_on_a_line_and_not_on_tcp(
     events = [*bench.pass_time(pause_s), *bench.take_in(wire[6:])]
     assert [type(event) for event in events] == [base.Received if arrives else base.Dropped]
 
-
-# --- mappings -------------------------------------------------------------------------------------
 
 TABLE = {3: "1234", 12: REMOTE.lower(), 5: "broadcast"}
 
@@ -162,9 +154,6 @@ def test_destination_maps_sources_to_channels(data: str, channel: int) -> None:
     """The first channel of an address counts."""
     bench = ready(mapping=ByDestination(table={8: "1234", **TABLE}), channel=9)
     assert [event.channel for event in of(base.Received, bench.frames(data))] == [channel]
-
-
-# --- resets ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("status", ["00", "01"])
@@ -213,9 +202,6 @@ def test_closing_loses_what_is_outstanding() -> None:
     assert bench.frames("890100") == [
         base.Notice("transmit status without an outstanding frame ignored")
     ]
-
-
-# --- words, settings, mock ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -57,9 +57,6 @@ def opened(module: Typist | None = None, /, **settings_: Any) -> tuple[ModuleSes
     return bench, typist
 
 
-# --- command mode ---------------------------------------------------------------------------------
-
-
 def test_what_is_asked_for_is_set_applied_and_verified() -> None:
     bench, module = opened(
         channel=17, pan_id=0x7D13, my_address=0x1234, destination="0013A20040A1B2C3"
@@ -104,9 +101,6 @@ def test_what_does_not_fit_is_an_error_and_command_mode_is_left(module: Typist, 
     assert isinstance(error, MismatchError)
     assert words in f"{error} {error.fix}"
     assert module.typed[-1] == "CN"
-
-
-# --- the stream -----------------------------------------------------------------------------------
 
 
 def test_packets_have_no_token_and_no_rssi() -> None:
@@ -156,9 +150,6 @@ def test_noise_at_any_time_raises_nothing(noise: bytes) -> None:
     bench.pass_time(5)
     bench.take_in(noise)
     bench.session.describe(noise)
-
-
-# --- with the mock --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

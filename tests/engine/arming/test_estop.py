@@ -213,9 +213,6 @@ def test_a_late_event_loop_alone_presses_nothing() -> None:
     assert not rig.switch.pressed
 
 
-# --- a thread that reads --------------------------------------------------------------------------
-
-
 @pytest.mark.wall_clock("an event loop hangs")
 def test_a_thread_stops_a_robot_while_the_event_loop_hangs() -> None:
     master, slave = pty.openpty()
@@ -427,9 +424,6 @@ def test_a_gateway_with_a_switch_over_rfc_2217(monkeypatch: pytest.MonkeyPatch) 
     with pyserial_server(port) as url:
         asyncio.run(main(url))
     assert any("is off; all robots are disarmed" in text for text in recorder.notices)
-
-
-# --- local ports ----------------------------------------------------------------------------------
 
 
 def test_a_pseudo_terminal_has_no_line_that_is_on() -> None:

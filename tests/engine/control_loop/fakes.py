@@ -190,8 +190,6 @@ class FakeLoop(LoopInTime):
         link.supervisor = FakeSupervisor(self, name, serial=bool(baud_rate))
         return link
 
-    # --- coming and going ---------------------------------------------------------------------
-
     def connected(self) -> FakeLoop:
         self.robot_comes()
         self.controller_comes()

@@ -59,8 +59,6 @@ class OnMock(Side):
         super().__init__(world, mock=self.subject.make_mock(spec))
         world.sides.append(self)
 
-    # --- connections --------------------------------------------------------------------------
-
     def start(self) -> OnMock:
         """Connects both ends. Fails when the robot is not up after 3 s."""
         self.plug()
@@ -103,8 +101,6 @@ class OnMock(Side):
     def moves(self) -> bool:
         return self.subject.moves(self.mock)
 
-    # --- a controller that asks for steps -----------------------------------------------------
-
     def sends(self, *events: Event) -> None:
         """The scripted controller sends these."""
         self.loop.controller.session.script(*events)
@@ -115,8 +111,6 @@ class OnMock(Side):
         for _ in range(count):
             self.sends(StepRequest(step_ms))
             self.run(step_ms)
-
-    # --- driving ------------------------------------------------------------------------------
 
     @property
     def motors(self) -> list[Device]:

@@ -178,8 +178,6 @@ class RunningLoop(SimGateway):
         if self._accept:
             self.until(lambda: self.log.saw("cab.body", State.UP), "the body")
 
-    # --- peers --------------------------------------------------------------------------------
-
     @property
     def port(self) -> int:
         """The port on which the gateway listens; 0 before it does."""
@@ -210,8 +208,6 @@ class RunningLoop(SimGateway):
         controller = self.knock()
         controller.wait_for(b"".join(registrations(self.devices)))
         return controller
-
-    # --- what the gateway reports -------------------------------------------------------------
 
     @property
     def cab(self) -> ControlLoop:

@@ -32,9 +32,6 @@ def state(running: RunningLoop) -> bool:
     return bool(running.report()["armed"])
 
 
-# --- armed from the start -------------------------------------------------------------------------
-
-
 class ArmOption(RunningLoop):
     """As with `--arm`."""
 
@@ -106,8 +103,6 @@ def test_simulated_bodies_are_armed_from_the_start(tmp_path: Path) -> None:
         running.gateway.control_loops.arm("cab")
         assert state(running)
 
-
-# --- by a command ---------------------------------------------------------------------------------
 
 TWO = """
 version: 1

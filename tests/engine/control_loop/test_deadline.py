@@ -133,9 +133,6 @@ def test_the_deadline_of_another_process_is_in_real_time_though_the_gateway_is_n
     assert not loop.safety.moving
 
 
-# --- a controller that sends commands too fast: those that wait would move motors later -----------
-
-
 STOPS = [set_value(1, 0.0), set_value(2, 0.0)]
 TURN = GO * (READ_BYTES // len(GO) + 1)
 TURNS = -(-SWAMPED_NS // (20 * MS))
@@ -206,9 +203,6 @@ def test_a_flood_is_read_in_turns_so_that_others_have_theirs() -> None:
         while sum(sizes) < len(GO) * 2000:
             events.run_until_complete(asyncio.sleep(0))
         assert max(sizes) == READ_BYTES
-
-
-# --- a gateway that is late ends controllers whose robots have motors, and no others --------------
 
 
 SENSORS = ((DISTANCE, "ds"), (DISTANCE, "other"))

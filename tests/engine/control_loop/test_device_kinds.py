@@ -134,8 +134,6 @@ def test_feedback_ends_with_its_controller() -> None:
     assert ("body", "tune", FeedbackSwitch(0, 0)) in run.calls
 
 
-# --- devices of the configuration -----------------------------------------------------------------
-
 CONFIGURED: dict[str, DeviceFields] = {
     "bumper": TouchSensorFields(type="force-3d"),
     "wheel": RotationalMotorFields(maxVelocity=6.28),

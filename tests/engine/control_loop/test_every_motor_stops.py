@@ -87,8 +87,6 @@ class EveryMotorStops(RuleBasedStateMachine):
             return connection.messages()
         return FrameReader().feed(connection.data())
 
-    # --- what happens -------------------------------------------------------------------------
-
     @precondition(lambda self: not self.is_connected)
     @rule()
     def controller_connects(self) -> None:
@@ -231,9 +229,6 @@ def test_an_emergency_stop_covers_every_motor_from_its_first_command_on() -> Non
         loop.body.data_received(b"".join(registrations(DEVICES)))
 
 
-# --- anything in any order: no motor ever does what no controller was allowed to command ----------
-
-
 MOTORS = (1, 2)
 SPEEDS = st.floats(-100, 100).filter(lambda speed: speed != 0)
 NOT_FINITE = [set_value(1, bad) for bad in (math.nan, math.inf, -math.inf)]  # stop the motor
@@ -282,8 +277,6 @@ class AnyOrder(RuleBasedStateMachine):
                 self.loop.controller.data_received(data[start:cut])
             start = cut
         self.loop.settle()
-
-    # --- rules --------------------------------------------------------------------------------
 
     @precondition(lambda self: not self.pilot_is_there)
     @rule()
@@ -362,8 +355,6 @@ class AnyOrder(RuleBasedStateMachine):
     @rule()
     def arm(self) -> None:
         self.loop.safety.arm()
-
-    # --- what always holds --------------------------------------------------------------------
 
     @invariant()
     def the_robot_was_sent_what_it_may_be_sent(self) -> None:

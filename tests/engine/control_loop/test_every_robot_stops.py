@@ -67,8 +67,6 @@ class EveryRobotStops(RuleBasedStateMachine):
         self.loop.settle()
         self.robot.step()
 
-    # --- what happens -------------------------------------------------------------------------
-
     @precondition(lambda self: not self.is_connected)
     @rule()
     def controller_connects(self) -> None:
@@ -140,8 +138,6 @@ class EveryRobotStops(RuleBasedStateMachine):
             self.loop.controller.fault(RuntimeError("a defect"))
             self.loop.settle()
         self.robot.run(100)
-
-    # --- what always holds --------------------------------------------------------------------
 
     @invariant()
     def a_robot_that_is_not_moved_stands_still(self) -> None:

@@ -173,9 +173,6 @@ def test_the_thread_has_the_stop_of_each_kind_while_the_event_loop_hangs(robot: 
     assert robot.stop.search(robot.written) or robot.loop.observer.stops == []
 
 
-# --- the robot alone ------------------------------------------------------------------------------
-
-
 FIRMWARE_OF_OURS = {"wc2ec"}
 """Mocks with a watchdog that the original program lacks: its parameter watchdog_ms."""
 
@@ -215,9 +212,6 @@ def test_another_device_behind_the_path_gets_no_motor_command(kind: str) -> None
         assert not declared(other).moves(robot.mock)
 
 
-# --- what must not reach a motor ------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_what_is_not_finite_reaches_no_motor_unless_a_stop_ends_it(
     robot: OnMock, value: float
@@ -239,9 +233,6 @@ def test_what_is_not_finite_reaches_no_motor_unless_a_stop_ends_it(
     robot.run(50)
     leaves(robot)
     assert robot.ms_to_stop(LIMIT_MS) >= 0
-
-
-# --- a body at a raw address on the network, behind which telnet doubles each FF of its answe -----
 
 
 PATIENT = {"command_timeout_s": 60.0, "late_s": 1.0, "latch": False}

@@ -138,9 +138,6 @@ def test_the_sensors_that_have_to_report_are_switched_on(monkeypatch: pytest.Mon
     assert [call for call in run.calls if call[1] == "switch"] == [("body", "switch", SENSOR, None)]
 
 
-# --- each kind with positions, on its mock, without a controller that enables its sensors ---------
-
-
 def dynamixel(low: float) -> Any:
     limits = {"arm motor": MotorLimits(min_position=low, max_position=2.0)}
     servos = {"arm motor": ServoSettings(id=1)}
@@ -165,8 +162,6 @@ def test_each_kind_reports_its_first_positions_by_itself(kind: str, settings: An
     outside.run(300)
     assert outside.mock.describe() == inside.mock.describe()  # with the place of each axis
 
-
-# --- a real body, which is armed from the start ---------------------------------------------------
 
 REAL = """version: 1
 backend: real

@@ -145,9 +145,6 @@ def command_to(robot: OnMock, index: int) -> Command:
     return robot.subject.motion(device)
 
 
-# --- a position, velocity, force or torque that is refused stops the motor of a real robot th -----
-
-
 ROBOTS = ("create2", "dynamixel", "epuck", "feetech", "text", "wc2ec")
 LARGEST = 3.0  # rad/s, of the motor that the tests move
 INF, NAN = math.inf, math.nan
@@ -165,9 +162,6 @@ def of_motor(kind: str) -> dict[str, Any]:
         "original_peer": True,
         "mock": mock,
     }
-
-
-# --- WC2EC ----------------------------------------------------------------------------------------
 
 
 class Wc2ecPilot:

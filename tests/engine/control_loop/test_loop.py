@@ -34,9 +34,6 @@ def error(kind: int, index: int) -> bytes:
     return wire.bare(wire.ERROR, kind, index)
 
 
-# --- what passes ------------------------------------------------------------------------------
-
-
 def test_devices_values_and_commands_pass(tmp_path: Path) -> None:
     with RunningLoop(tmp_path) as running:
         controller = running.controller()
@@ -83,9 +80,6 @@ def test_a_sensor_that_one_controller_switched_off_is_on_for_the_next(tmp_path: 
         following = running.controller()
         robot.send(sensor_data(0, 7.0))
         following.wait_for(sensor_data(0, 7.0))
-
-
-# --- what is refused --------------------------------------------------------------------------
 
 
 def test_values_of_unknown_devices_and_values_that_are_none_stay_here(tmp_path: Path) -> None:
@@ -229,9 +223,6 @@ def test_without_descriptors_left_the_owner_drives_on(tmp_path: Path) -> None:
         exchange(running, owner, 99)
 
 
-# --- who reads too slowly ---------------------------------------------------------------------
-
-
 def slow_reader(running: RunningLoop) -> SimPeer:
     """A controller that commands, and then reads nothing more."""
     controller = running.knock()
@@ -280,9 +271,6 @@ def test_a_controller_that_reads_nothing_is_disconnected(tmp_path: Path) -> None
         assert running.clock.time - begin > STALL_S * NS_PER_S
         assert running.stops() == {"disconnected": 1}
         assert any("takes no bytes" in reason for _, _, reason in running.log.states)
-
-
-# --- real sockets: what the network of the tests does not have --------------------------------
 
 
 def listening(tmp_path: Path, host: str, port: int) -> tuple[Recorder, PortError | None]:

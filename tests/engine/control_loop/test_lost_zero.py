@@ -260,9 +260,6 @@ def test_wheels_go_on_from_where_they_were(kind: str, kinds: Any, *, unplugged: 
     robot.loop.loop.arm()
 
 
-# --- a servo of a bus restarts: through a whole control loop, in simulated time -------------------
-
-
 SAFETY = {"command_timeout_s": 0.5, "late_s": 1.0, "latch": True}
 
 

@@ -49,9 +49,6 @@ def status_of(loop: FakeLoop) -> bool:
     return loop.observer.statuses[-1].controller
 
 
-# --- which program is dismissed -------------------------------------------------------------------
-
-
 def test_a_program_is_dismissed_by_the_loss_of_its_body_alone() -> None:
     loop, program = with_program()
     loop.controller_comes()
@@ -103,9 +100,6 @@ def test_a_shadow_that_does_not_latch_stays_armed() -> None:
     assert run.loop.report()["bodies"]["remote"]["armed"]
 
 
-# --- what the user learns of a program ------------------------------------------------------------
-
-
 def test_a_program_that_stays_down_is_named_by_the_replug_and_the_status() -> None:
     loop, program = with_program()
     assert status_of(loop)  # it runs, and will connect
@@ -134,9 +128,6 @@ def test_a_program_that_starts_again_with_its_body_needs_no_notice() -> None:
     assert loop.observer.notices == [notice]
     program.enter(ProgramState.RUNNING, "")
     assert status_of(loop)
-
-
-# --- what the user learns of another controller ---------------------------------------------------
 
 
 def test_the_start_does_not_count_as_a_replug(tmp_path: Path) -> None:

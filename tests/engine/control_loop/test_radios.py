@@ -156,8 +156,6 @@ def test_packets_of_the_robots_own_radios_pass_through(tmp_path: Path) -> None:
         controller.wait_for(receptions)
 
 
-# --- the table of fields in docs/wc2ec-wire.md ----------------------------------------------------
-
 FIELDS: dict[str, str] = {"bufferSize": "4", "baudRate": "0", "byteSize": "8000, baudRate: 1"}
 
 

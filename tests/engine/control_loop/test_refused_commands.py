@@ -177,9 +177,6 @@ def test_the_answer_of_a_body_that_is_down(driving: Driving) -> None:
     assert loop.loop.disarm(loop.scheduler.now()) == ["cab.body"]
 
 
-# --- a robot that refuses by itself ---------------------------------------------------------------
-
-
 def test_a_line_that_the_robot_refuses_in_motion_stops_its_motors() -> None:
     driving = Driving("text", latch=True)
     driving.robot.mock.set("refused_speed", 15_000)
@@ -193,9 +190,6 @@ def test_a_line_that_the_robot_refuses_in_motion_stops_its_motors() -> None:
     assert driving.report["refused"]["failed"] == 1  # the line is not sent again and again
     driving.send(MotorCommand(driving.left.index, "velocity", 1.0))
     assert driving.speeds[0] > 0 and driving.speeds[1] == 0
-
-
-# --- a flood --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", sorted(SPEEDS))
@@ -255,9 +249,6 @@ def test_a_stop_overtakes_what_the_port_does_not_take() -> None:
     assert driving.speeds == (0, 0)
 
 
-# --- what waits for the line ----------------------------------------------------------------------
-
-
 def fill_the_line(driving: Driving) -> None:
     """Until commands wait for it."""
     loop, other = driving.robot.loop, driving.right
@@ -297,9 +288,6 @@ def test_a_stop_of_one_motor_that_the_port_does_not_take_is_not_reported(kind: s
         assert driving.report["motors"][driving.left.name]["velocity"] != 0.0
 
 
-# --- what a controller has set --------------------------------------------------------------------
-
-
 def test_an_available_torque_of_0_outlasts_a_stop_but_no_controller(driving: Driving) -> None:
     index, loop = driving.left.index, driving.robot.loop
     driving.send(MotorCommand(index, "available_torque", 0.0))
@@ -312,9 +300,6 @@ def test_an_available_torque_of_0_outlasts_a_stop_but_no_controller(driving: Dri
     loop.controller_comes()
     driving.send(MotorCommand(index, "velocity", 2.0))
     assert driving.speeds[0] != 0
-
-
-# --- the way of a motor command: what safety refuses, and that it is checked once -----------------
 
 
 INF = math.inf

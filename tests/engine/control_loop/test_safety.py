@@ -137,12 +137,8 @@ def test_a_connection_that_is_gone_or_has_no_descriptor_has_no_emergency_stop(
     assert stop.triggered == 1
 
 
-# --- A robot that is not armed: its motors stand still, everything else works ---------------------
-
-
 CONFIGS = Path(__file__).parents[3] / "configs"
 REAL = "simulated: false"
-# --- at the start ---------------------------------------------------------------------------------
 
 
 def started(file: str, backend: str, *, arm: bool = False) -> dict[str, tuple[bool, bool, bool]]:
@@ -186,9 +182,6 @@ def test_configurations_of_simulated_robots_keep_their_behaviour(name: str) -> N
         ]
 
 
-# --- a robot that is not armed --------------------------------------------------------------------
-
-
 def test_its_motors_stand_still_until_it_is_armed_and_one_line_shows_how() -> None:
     loop = FakeLoop(armed=False)
     loop.loop.start()
@@ -212,9 +205,6 @@ def test_its_motors_stand_still_until_it_is_armed_and_one_line_shows_how() -> No
     assert loop.robot.data() == GO
     assert loop.observer.armings == [(True, "armed: its motors may move")]
     assert loop.loop.report()["armed"]
-
-
-# --- disarmed ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("moves", [False, True])

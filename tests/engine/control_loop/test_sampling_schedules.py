@@ -107,8 +107,6 @@ class SampledRobot:
         number = SENSORS.index(name)
         self.robot.send(wire.value(wire.SENSOR_DATA, TYPES.distance_sensor, number, value))
 
-    # --- the controller -----------------------------------------------------------------------
-
     def _ask(self, step_ms: int) -> None:
         self.peer.connection.sendall(self.library.request(step_ms))
 

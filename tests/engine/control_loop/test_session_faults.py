@@ -250,9 +250,6 @@ def test_a_shadow_does_not_drive_on_when_the_first_body_has_a_fault() -> None:
     assert run.loop.safeties[1].state.latched is None
 
 
-# --- a wheel of a Create 2 that draws too much current stops the robot: asked of the mock's w -----
-
-
 def driving(*, on_fault: str) -> OnMock:
     robot = OnMock("create2", simulated=False, armed=True, on_fault=on_fault).start()
     for motor in robot.motors:
@@ -282,9 +279,6 @@ def test_an_overcurrent_is_only_shown_where_on_fault_is_report() -> None:
     robot.mock.set("overcurrent", "left")
     robot.run(60)
     assert robot.moves
-
-
-# --- a robot without a body or without a controller; what reaches an end that is there, and o -----
 
 
 PACKET = PacketIn(1, 1, 1.0, (0.0, 0.0, 1.0), b"x")

@@ -210,9 +210,6 @@ def test_short_pushes_by_hand_are_not_a_motion(push_ms: int) -> None:
     assert not shown(robot) and not robot.stop.search(robot.written)
 
 
-# --- of values ------------------------------------------------------------------------------------
-
-
 def devices() -> Devices:
     found = Devices()
     found.add(

@@ -128,9 +128,6 @@ def test_a_command_to_no_motor_of_the_robot_is_not_kept() -> None:
     assert list(run.loop.newest()) == []
 
 
-# --- what observers get once a second: nothing of a body that is gone counts as current -----------
-
-
 def moved() -> FakeLoop:
     loop = FakeLoop()
     loop.loop.start()
@@ -181,9 +178,6 @@ def test_a_command_that_the_connection_did_not_take_was_not_applied() -> None:
     loop.controller.data_received(set_value(1, -3.0))
     assert loop.statistics.motors == {"left": {"velocity": 5.0}}
     assert loop.loop.report()["commands_out"] == 1
-
-
-# --- each motor command with its outcome is an event, and so is each value that was passed on -----
 
 
 WHEEL = Device(name="wheel", kind="RotationalMotor", index=0, limits=MotorLimits(max_velocity=2.0))

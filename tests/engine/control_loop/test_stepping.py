@@ -266,9 +266,6 @@ def test_a_controller_holds_simulated_time_from_its_answer_to_its_request() -> N
     assert not is_held()
 
 
-# --- a controller that computes for long between two steps is named once --------------------------
-
-
 class Session:
     is_served = False
 

@@ -32,9 +32,6 @@ def stop_after(running: RunningLoop, begin_ns: int) -> float:
     return (robot_of(running).wait_for(STOP) - begin_ns) / 1e9
 
 
-# --- the controller goes ----------------------------------------------------------------------
-
-
 GARBAGE = [
     b"\x05",  # a reserved command
     b"\x82\x63\x01",  # a type without a length
@@ -100,8 +97,6 @@ def test_a_linear_motor_goes_to_its_default_or_holds(tmp_path: Path) -> None:
     assert motors["gate"] == {"position": 0.4}
 
 
-# --- the controller freezes -------------------------------------------------------------------
-
 TIMEOUT = "    safety: {command_timeout_s: 0.2}"
 
 
@@ -119,8 +114,6 @@ def test_a_controller_that_commands_no_more_is_stopped_and_disconnected(tmp_path
         assert running.stops() == {"command_timeout": 1}
         driving(running).finish()
 
-
-# --- a stop that lasts ------------------------------------------------------------------------
 
 LATCH = "    safety: {latch: true}"
 
@@ -151,9 +144,6 @@ def test_an_orderly_end_latches_nothing(tmp_path: Path) -> None:
         assert stop_after(running, begin) == 0
         robot_of(running).wait_for_end()
         assert running.stops() == {"gateway_ended": 1}
-
-
-# --- the body goes ----------------------------------------------------------------------------
 
 
 def test_a_body_that_goes_takes_its_controller_along(tmp_path: Path) -> None:
@@ -200,8 +190,6 @@ def test_a_body_that_contradicts_itself_is_stopped_and_connected_anew(tmp_path: 
         assert running.stops() == {"body": 1}
 
 
-# --- the gateway is late ----------------------------------------------------------------------
-
 LATE = "    safety: {late_s: 0.5}"
 
 
@@ -241,9 +229,6 @@ def test_commands_that_waited_while_the_gateway_slept_are_thrown_away(tmp_path: 
         robot_of(running).wait_for(set_value(2, 1.0))
         assert robot_of(running).received == b""
         assert running.report()["commands_out"] == 1
-
-
-# --- a session fails --------------------------------------------------------------------------
 
 
 def broken(*_: object) -> None:

@@ -62,9 +62,6 @@ def stops_in(robot: OnMock) -> int:
     return len(robot.stop.findall(robot.written))
 
 
-# --- without memory -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", kinds())
 @pytest.mark.parametrize("cause", BY_HAND)
 @pytest.mark.parametrize("simulated", [True, False], ids=["simulated", "real"])
@@ -126,9 +123,6 @@ def test_no_stop_is_added_when_a_robot_connects(kind: str) -> None:
         robot.start()
         robot.run(200)
     assert stops_in(first) == stops_in(second)
-
-
-# --- as often as the line may damage it -----------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ON_LINES)
@@ -198,9 +192,6 @@ def test_one_motor_that_a_refusal_stops_gets_its_stop_three_times() -> None:
     assert robot.moves and 0 in robot.mock.drive
 
 
-# --- a position that is held ----------------------------------------------------------------------
-
-
 SAG = 20  # pulses, 1.8 degrees
 
 
@@ -254,9 +245,6 @@ def test_an_arm_that_was_moved_by_hand_does_not_swing_back() -> None:
     assert positions(robot) == moved
 
 
-# --- whether it has left --------------------------------------------------------------------------
-
-
 def test_a_stop_on_a_stalled_line_is_reported_once_it_has_left() -> None:
     for leaves in (False, True):
         robot = driven("create2")
@@ -287,9 +275,6 @@ def test_a_stop_that_a_reset_of_the_world_has_dropped_is_not_reported_as_sent() 
     robot.run(1_000)
     assert robot.loop.observer.stops == []
     assert any("not confirmed" in each for each in robot.loop.observer.notices)
-
-
-# --- two stops within 30 ms -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ON_LINES)

@@ -177,9 +177,6 @@ def test_the_share_of_an_address_bounds_the_time_in_the_line(tmp_path: Path) -> 
             assert served_s(running, connect) <= number * TURN_S + 0.01
 
 
-# --- one deadline ---------------------------------------------------------------------------------
-
-
 def slowly(running: Running, peer: SimPeer, data: bytes) -> None:
     """One byte after the other, until all have left or the connection has ended."""
     for byte in data:
@@ -231,9 +228,6 @@ def test_the_time_in_the_line_is_not_the_time_of_the_peer(tmp_path: Path) -> Non
         running.loop.advance(HANDSHAKE_S - 0.1)
         late.connection.sendall(FIRST)
         running.until(lambda: b"rover\0" in late.poll(), "the configuration")
-
-
-# --- the order ------------------------------------------------------------------------------------
 
 
 def test_they_are_offered_the_robot_in_the_order_in_which_they_named_it(tmp_path: Path) -> None:
@@ -298,9 +292,6 @@ def test_a_request_that_comes_before_the_word_is_kept(tmp_path: Path) -> None:
         assert early.received.startswith(b"CONNECTED")
 
 
-# --- the share of an address ----------------------------------------------------------------------
-
-
 def test_an_address_has_a_share_and_others_are_served_beside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -323,9 +314,6 @@ def test_an_address_has_a_share_and_others_are_served_beside_it(
         assert running.report()["refused"] == {"too_many_connections": 19}
         running.loop.advance(HANDSHAKE_S)
         assert all(each.poll() is None or each.ended for each in crowd)
-
-
-# --- local sockets --------------------------------------------------------------------------------
 
 
 def test_a_local_controller_is_served_beside_silent_connections(
@@ -352,9 +340,6 @@ def test_a_local_controller_is_served_beside_silent_connections(
         assert running.loop.time() == begin
         report = running.report()["refused"]
         assert report == {"too_many_connections": 6, "no_request": MOST_OF_ADDRESS}
-
-
-# --- TLS ------------------------------------------------------------------------------------------
 
 
 def test_a_connection_without_tls_handshake_has_the_same_deadline(tmp_path: Path) -> None:

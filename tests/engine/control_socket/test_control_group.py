@@ -189,9 +189,6 @@ def test_an_unknown_group_is_an_error_and_leaves_no_socket(tmp_path: Path, group
     assert not list(tmp_path.iterdir())
 
 
-# --- what is not trusted --------------------------------------------------------------------------
-
-
 @pytest.fixture
 def planted(folder: Path) -> Iterator[Path]:
     """A socket that anyone may use, in a folder below the one of services."""

@@ -73,9 +73,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-# --- the file -------------------------------------------------------------------------------------
-
-
 async def test_a_second_gateway_neither_steals_nor_deletes_the_socket(
     tmp_path: Path, clock: Clock
 ) -> None:
@@ -276,8 +273,6 @@ def test_without_a_free_descriptor_accept_pauses(
     better_at = 0.0
     run(main)
 
-
-# --- `disarm` beside clients that fill the socket: its answer waits for none of them --------------
 
 STOP = line_of(Disarm(all=True))
 MANY = 300  # more than there are places for

@@ -202,9 +202,6 @@ async def test_the_mock_of_webots_has_the_devices_of_the_configuration() -> None
     assert not [text for text in log.notices if "no device" in text]
 
 
-# --- byte by byte ---------------------------------------------------------------------------------
-
-
 Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter, asyncio.StreamReader, asyncio.StreamWriter]
 
 

@@ -275,9 +275,6 @@ def test_golden_receiver_case(case: str) -> None:
     SteppedReceiver(32, **fields).play(script)
 
 
-# --- who reads ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("step_ms", [32, None])
 def test_a_beacon_reads_its_queue_to_the_end_and_other_controllers_what_they_want(
     step_ms: int | None,

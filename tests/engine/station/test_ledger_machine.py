@@ -144,8 +144,6 @@ class Machine(RuleBasedStateMachine):
         station.supervisor = self.auditor
         self.medium.attach(station.listener)
 
-    # --- what the outside does --------------------------------------------------------------
-
     @rule(name=st.sampled_from(ROBOTS), sizes=SIZES)
     def send(self, name: str, sizes: list[int]) -> None:
         for size in sizes:
@@ -201,8 +199,6 @@ class Machine(RuleBasedStateMachine):
     @rule(ms=st.integers(0, 70), late_ns=st.sampled_from([0, 300_000, 40 * MS]))
     def wait(self, ms: int, late_ns: int) -> None:
         self.scheduler.run_until(self.scheduler.now() + ms * MS, late_ns)
-
-    # --- what they do -----------------------------------------------------------------------
 
     def read(self, name: str) -> None:
         self.auditor.look()

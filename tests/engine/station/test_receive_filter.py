@@ -39,8 +39,6 @@ def test_sources_are_looked_up_in_one_spelling(written: str, address: str | None
     assert [packet.owner for packet in packets] == ["rover" if known else None]
 
 
-# --- modules of one gateway that receive each other -----------------------------------------------
-
 A64, B64 = "0013A20040A1B2C3", "0013A20040A1B2C4"
 
 

@@ -41,9 +41,6 @@ def test_ranges(
         assert bench.at(module, command, value.to_bytes(4, "big"), kind=9) == OK
 
 
-# --- discovery ------------------------------------------------------------------------------------
-
-
 def test_nd_in_command_mode_on_s1(bench: XBeeAir) -> None:
     one = bench.add(hardware="s1", api_mode=0, NT="5")
     two = bench.settled("two", hardware="s1", my=0x22, position=(1, 0, 0))
@@ -64,9 +61,6 @@ def test_dn_finds_the_destination(bench: XBeeAir) -> None:
     assert bench.get(one, b"DH") + bench.get(one, b"DL") == long
     assert bench.ask(one, b"\x08\x01DNnobody", 600) == [b"\x88\x01DN\x01"]
     assert bench.ask(one, b"\x08\x01DN", 600) == [b"\x88\x01DN\x01"]
-
-
-# --- remote AT commands: 17 asks, 97 answers ------------------------------------------------------
 
 
 @pytest.mark.parametrize(

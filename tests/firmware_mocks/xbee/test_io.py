@@ -29,9 +29,6 @@ def test_is_as_in_the_zigbee_manual(bench: XBeeAir) -> None:
     assert bench.type(module, "ATIS\r") == "01\r0C0C\r03\r0408\r03D0\r0124\r\r"
 
 
-# --- AS -------------------------------------------------------------------------------------------
-
-
 def test_active_scan_of_802_15_4(bench: XBeeAir) -> None:
     """A PanDescriptor for each coordinator in reach, on every channel of SC."""
     module = bench.add()
@@ -52,9 +49,6 @@ def test_active_scan_of_802_15_4(bench: XBeeAir) -> None:
     assert bench.type(module, "ATAC\r") == "OK\r"
     text = bench.type(module, "ATAS0\r", 500)
     assert text == f"{far.address:X}\r3332\r3\rF\r0\r0\r0\r4FFF\r0\r3C\r0\r\r\r"
-
-
-# --- the parameter --------------------------------------------------------------------------------
 
 
 def test_pins_as_a_fixture_sets_them(bench: XBeeAir) -> None:

@@ -20,9 +20,6 @@ def packets(bench: XBeeAir, module: object) -> list[bytes]:
 MS = 1_000_000
 
 
-# --- buffers ------------------------------------------------------------------------------------
-
-
 def test_clear_to_send_falls_17_bytes_before_full_and_comes_back_at_34(bench: XBeeAir) -> None:
     one, two = bench.pair(hardware="s1")
     one.receive(wrap(b"\x00\x00" + two.address.to_bytes(8, "big") + b"\x00x"), bench.now)
@@ -69,9 +66,6 @@ def test_answers_wait_for_room_and_nothing_grows(bench: XBeeAir) -> None:
     assert bench.ask(module, b"\x08\x02CH", 1000) == [b"\x88\x02CH\x00\x0c"]
 
 
-# --- rates --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("code", "rate"),
     [
@@ -82,9 +76,6 @@ def test_answers_wait_for_room_and_nothing_grows(bench: XBeeAir) -> None:
 def test_rate_codes_and_raw_rates(bench: XBeeAir, code: int, rate: int) -> None:
     assert bench.add(BD=f"{code:X}").baud_rate == rate
     assert bench.add(baudRate=rate).baud_rate == rate
-
-
-# --- frames ---------------------------------------------------------------------------------------
 
 
 def read(reader: FrameReader, wire: bytes) -> list[bytes]:

@@ -19,9 +19,6 @@ def test_fn_lists_the_nodes_in_reach_and_ends_without_a_frame(bench: XBeeAir, ki
     assert bench.ask(one, FN, 4000) == [HEAD + plain]
 
 
-# --- Zigbee's tables ------------------------------------------------------------------------------
-
-
 def zdo(bench: XBeeAir, asking: object, target: bytes, cluster: int, start: int = 0) -> bytes:
     """Status of the transmission and payload of the answer."""
     head = b"\x11\x05" + target + b"\xff\xfe\x00\x00" + cluster.to_bytes(2, "big") + bytes(4)

@@ -115,9 +115,6 @@ def test_explicit_frames_carry_their_endpoints(bench: XBeeAir) -> None:
     assert frame == b"\x91" + address(one) + b"\xff\xfe\xa0\xa1\x15\x54\xc1\x05\x01hello"
 
 
-# --- the queue ------------------------------------------------------------------------------------
-
-
 def test_the_firmwares_own_queue_is_bounded(bench: XBeeAir) -> None:
     """A node that answers faster than it can send drops, and does not grow."""
     chatty = bench.add(replies={"": "x" * 40}, RR="6")
@@ -136,9 +133,6 @@ def test_the_firmwares_own_queue_is_bounded(bench: XBeeAir) -> None:
     status, answer = bench.ask(talker, head + b"still there?")
     assert status == b"\x89\x01\x00"
     assert answer.endswith(b"x" * 40 + b"still there?")
-
-
-# --- DigiMesh and 900HP ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -49,9 +49,6 @@ def test_undeliverable(bench: XBeeAir, network: tuple[Module, Module]) -> None:
     assert bench.tx(coordinator, router.address, b"x")[3] == 0x21
 
 
-# --- the time in NJ -------------------------------------------------------------------------------
-
-
 def test_the_network_closes_after_the_time_in_nj(bench: XBeeAir) -> None:
     coordinator = bench.add(hardware="zigbee", CE="1", NJ="0")
     late = bench.settled(hardware="zigbee")
@@ -68,8 +65,6 @@ def test_the_network_closes_after_the_time_in_nj(bench: XBeeAir) -> None:
     too_late = bench.settled(hardware="zigbee")
     assert bench.get(too_late, b"AI") == b"\x23"
 
-
-# --- keys -----------------------------------------------------------------------------------------
 
 KEY_1, KEY_2 = "11" * 16, "22" * 16
 
@@ -97,9 +92,6 @@ def test_a_registered_key_admits_its_module_until_it_expires(bench: XBeeAir) -> 
     bench.at(router, b"NR", b"\x00")
     bench.run(200)
     assert bench.get(router, b"AI") == b"\x22"
-
-
-# --- ZDO ------------------------------------------------------------------------------------------
 
 
 def zdo(bench: XBeeAir, client: Module, to: Module, cluster: int, payload: bytes) -> list[bytes]:
