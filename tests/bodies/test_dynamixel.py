@@ -34,7 +34,6 @@ from tests.bodies.servos import packets_of
 
 bench, up = DYNAMIXEL.bench, DYNAMIXEL.up
 
-
 MIXED = {
     LEFT: ServoSettings(id=1),
     "arm": ServoSettings(id=7, series="P"),

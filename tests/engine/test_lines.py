@@ -217,7 +217,6 @@ SHIPPED = [
     if not any(each in path.read_text() for each in REAL_TIME)
 ]
 
-
 WEBOTS = (WebotsPort, ProxyServer)
 
 

@@ -78,7 +78,6 @@ CAUSES: dict[StopReason, Callable[[OnMock], None]] = {
     StopReason.DISARMED: disarms,
 }
 
-
 ORDERLY = (StopReason.ENDED, StopReason.DISARMED)
 """They latch nothing."""
 

@@ -25,7 +25,6 @@ DEVICES = [(TYPES.distance_sensor, name) for name in SENSORS]
 ASKS = "request"
 HELLO = b"CTR\nRobot-Name: cab"
 
-
 FREE = 0
 """A medium without steps: the controller's basic step is then DEFAULT_MS."""
 DEFAULT_MS = 32

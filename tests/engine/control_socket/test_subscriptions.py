@@ -48,7 +48,6 @@ from tests.cli.output.test_federation import gateway
 
 PACKET = Packet(b"\x00\xff", 4, "radio", "rover.emitter", rssi_dbm=-40.0)
 
-
 DEVICES = {
     ("rover", "distance"): Device(name="distance", kind="PositionSensor", index=1),
     ("rover", "wheel"): Device(

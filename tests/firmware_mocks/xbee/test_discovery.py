@@ -27,7 +27,6 @@ def ask(
 
 ND = b"\x08\x01ND"
 
-
 HEAD = b"\x88\x01ND\x00"
 
 """ND and DN: records, times, options, both as frames and as text."""

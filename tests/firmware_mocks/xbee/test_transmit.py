@@ -10,7 +10,6 @@ from tests.firmware_mocks.bench import BROADCAST, XBeeAir, wrap
 
 SUCCESS, NO_ACK, CCA, TOO_LARGE = 0x00, 0x01, 0x02, 0x74
 
-
 SUCCESS, NO_ACK, TOO_LARGE = 0x00, 0x01, 0x74
 
 
