@@ -34,7 +34,7 @@ def session_of(kind: str, settings: dict[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize(("kind", "settings"), CASES)
-def test_text_from_another_device_is_named_once_in_each_connection(
+def test_text_of_others_is_named_once_in_each_connection(
     kind: str, settings: dict[str, Any]
 ) -> None:
     session = session_of(kind, settings)

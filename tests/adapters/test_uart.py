@@ -148,9 +148,7 @@ def test_the_echo_of_a_line_is_dropped_and_nothing_else(local_echo: bool, droppe
         *(({"framing": name}, "", "") for name in framing.SHORT_NAMES),
     ],
 )
-def test_what_is_wrong_with_settings_is_reported_with_its_place(
-    fields: dict[str, Any], path: str, words: str
-) -> None:
+def test_wrong_settings_are_named_in_place(fields: dict[str, Any], path: str, words: str) -> None:
     problems = ADAPTER.check(ADAPTER.Settings(**fields), common())
     assert [where for where, _, _ in problems] == [path] * bool(path)
     assert all(words in f"{what}; {fix}" for _, what, fix in problems)

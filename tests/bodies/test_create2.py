@@ -209,9 +209,7 @@ def test_bytes_in_words() -> None:
 
 
 @pytest.mark.parametrize(("wheels", "names"), [("left", [LEFT]), ("both", [RIGHT, LEFT])])
-def test_an_overcurrent_of_a_wheel_is_a_hardware_fault_while_it_is_present(
-    wheels: str, names: list[str]
-) -> None:
+def test_an_overcurrent_is_a_hardware_fault_while_it_lasts(wheels: str, names: list[str]) -> None:
     """OI specification, packet 14: bit 3 is the right wheel, bit 4 the left one."""
     line = up()
     line.command(LEFT, "velocity", 5.0)

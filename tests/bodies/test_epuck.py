@@ -249,9 +249,7 @@ def thief(place: int, added: bytes) -> Callable[[bytes], bytes]:
 @pytest.mark.parametrize("to_robot", [True, False])
 @pytest.mark.parametrize("added", [b"", b"\x55\xaa"], ids=["lost", "added"])
 @pytest.mark.parametrize("place", range(0, 26, 2))
-def test_a_lost_or_added_byte_does_not_shift_values(
-    place: int, added: bytes, to_robot: bool
-) -> None:
+def test_a_lost_or_added_byte_shifts_no_values(place: int, added: bytes, to_robot: bool) -> None:
     line = up({**WIDE, "light": 1234}, model="e-puck2")
     for name in ("ps0", "ls5", "gyro", "accelerometer"):
         line.enable(name)

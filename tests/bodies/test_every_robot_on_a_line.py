@@ -76,9 +76,7 @@ SILENT = {
 
 @pytest.mark.parametrize("one", SILENT, ids=["create2", "epuck"])
 @pytest.mark.parametrize("mock", [{}, {"baud_rate": 19200}], ids=["off", "another rate"])
-def test_a_robot_that_is_off_or_at_another_rate_is_not_there(
-    one: Wheeled, mock: dict[str, Any]
-) -> None:
+def test_a_robot_off_or_at_another_rate_is_not_there(one: Wheeled, mock: dict[str, Any]) -> None:
     line = one.robot.bench(mock)
     line.cut = not mock
     line.mock.host_baud = 115200

@@ -355,9 +355,7 @@ def test_a_position_motor_has_no_velocity_mode() -> None:
         ({"window": 9, "window_bytes": 9}, b"M10\r\na\r\n", b"b\r\nc\r\n"),
     ],
 )
-def test_the_window_counts_lines_or_bytes(
-    window: dict[str, int], first: bytes, second: bytes
-) -> None:
+def test_a_window_of_lines_or_bytes(window: dict[str, int], first: bytes, second: bytes) -> None:
     """Motors go first, then the sensors in their order."""
     requests = tuple(DeclaredRequest(send=each, expect=f"{each}(?P<{each}>.*)") for each in "abc")
     sensors = {each: TextSensor() for each in "abc"}

@@ -195,9 +195,7 @@ def test_other_settings_go_out_with_all_as_they_were_last() -> None:
         (1, "position", 1.0, "beyond_limit"),  # with the available torque that is assumed
     ],
 )
-def test_what_is_refused_never_reaches_a_motor(
-    index: int, field: str, value: float, reason: str
-) -> None:
+def test_refusals_reach_no_motor(index: int, field: str, value: float, reason: str) -> None:
     session = robot(limits={"left": MotorLimits(max_force=6)})
     events = commanded(session, MotorCommand(index, field, value), 0)
     assert reasons(events) == [reason] and len(events) == 1

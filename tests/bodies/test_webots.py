@@ -132,9 +132,7 @@ def test_answers_in_any_pieces_and_an_end_at_each_byte() -> None:
         (32.0, 32, ""),
     ],
 )
-def test_the_step_is_a_multiple_of_the_worlds(
-    basic_ms: float, step_ms: int | None, what: str
-) -> None:
+def test_steps_are_multiples_of_the_worlds(basic_ms: float, step_ms: int | None, what: str) -> None:
     session = body(step_ms=step_ms)
     session.open(0)
     session.receive(b"CONNECTED", 0)

@@ -24,9 +24,7 @@ def ran(tmp_path: Path, mode: str, duration_s: float, *requests: Request) -> str
 
 
 @pytest.mark.parametrize(("mode", "is_needed"), [("simulation", False), ("shadow", True)])
-def test_a_body_that_the_controller_does_not_have_may_be_away(
-    tmp_path: Path, mode: str, is_needed: bool
-) -> None:
+def test_a_body_out_of_use_may_be_away(tmp_path: Path, mode: str, is_needed: bool) -> None:
     text = ran(tmp_path, mode, 1.0, (0.0, {"unplug": REMOTE}))
     assert ("\nready\n" in text) is not is_needed
     assert ("=== ended: in time" in text) is not is_needed

@@ -44,16 +44,6 @@ def test_each_event_goes_to_all_that_take_its_kind_and_a_failing_one_harms_no_ot
     assert faults == [(failing, "one")]  # reported once
 
 
-def test_what_an_observer_only_gathers_reaches_it_without_a_call_between() -> None:
-    class Gathering(Recorder):
-        harmless = ("notice",)
-
-    observer = Gathering()
-    stream = Observers(observer)
-    assert stream.notice == observer.notice
-    assert stream.state != observer.state
-
-
 @dataclass
 class EqualToOthers(Observer):
     seen: int = 0

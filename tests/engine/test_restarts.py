@@ -46,9 +46,7 @@ def test_what_starts_again(restart: Restart, dismissed: bool, code: int, again: 
 
 @pytest.mark.parametrize("code", [0, 1, -15])
 @pytest.mark.parametrize("restart", ["never", "on-failure", "with-body"])
-def test_no_program_follows_a_real_body_that_its_loss_does_not_disarm(
-    restart: Restart, code: int
-) -> None:
+def test_no_program_follows_a_lost_body_that_stays_armed(restart: Restart, code: int) -> None:
     policy = Restarts(restart, latches=False)
     assert end(policy, code, dismissed=True).pause_s is None
     assert (end(policy, 1).pause_s is not None) is (restart == "on-failure")

@@ -123,9 +123,7 @@ def descriptors() -> int:
     return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
 
-async def test_a_server_that_is_down_is_asked_more_and_more_seldom_and_reported_once(
-    clock: Clock,
-) -> None:
+async def test_a_server_that_is_down_is_asked_more_seldom_and_reported_once(clock: Clock) -> None:
     rig = PipeRig(clock, *[PortError.ABSENT] * 7)
     async with running(rig):
         await until(rig.up, 60)
@@ -135,9 +133,7 @@ async def test_a_server_that_is_down_is_asked_more_and_more_seldom_and_reported_
 
 
 @pytest.mark.parametrize("replaced", [False, True])
-async def test_a_server_that_hangs_up_at_once_is_asked_more_and_more_seldom(
-    replaced: bool, clock: Clock
-) -> None:
+async def test_a_server_that_hangs_up_is_asked_more_seldom(replaced: bool, clock: Clock) -> None:
     rig = PipeRig(clock, behind=1)
     async with running(rig):
         for ups in range(1, 8):
@@ -337,9 +333,7 @@ async def test_a_board_starts_in_silence_and_its_banner_is_counted(clock: Clock)
 @pytest.mark.parametrize(
     "before", [State.UP, State.WAITING, State.OPENING, State.HANDSHAKE, State.BACKOFF, State.FAILED]
 )
-async def test_a_port_is_lent_in_every_state_and_opened_anew_at_the_end(
-    before: State, clock: Clock
-) -> None:
+async def test_a_port_is_lent_in_every_state_and_opened_anew(before: State, clock: Clock) -> None:
     """Meanwhile the supervisor does not touch it; no failure before that counts afterwards."""
     pipe = Pipe(clock, LINE)
     pipe.device.start(lambda data, host_baud: None)

@@ -83,9 +83,7 @@ def test_registers_at_power_on_and_by_themselves() -> None:
 
 
 @pytest.mark.parametrize("resumes", ["yes", "no"])
-def test_a_servo_that_its_watchdog_has_stopped_takes_no_goal_until_that_is_cleared(
-    resumes: str,
-) -> None:
+def test_a_servo_that_its_watchdog_stopped_takes_no_goal_until_it_is_cleared(resumes: str) -> None:
     """e-manual, Bus Watchdog (98). The profile is not a goal value."""
     made = turning(resumes=resumes)
     ask(made, 0, 3, WATCHDOG, 0, 2)

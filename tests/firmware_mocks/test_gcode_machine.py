@@ -31,9 +31,7 @@ def bench() -> MachineInTime:
     return MachineInTime()
 
 
-def test_each_line_gets_its_ok_when_the_planner_has_room_without_another_byte(
-    bench: MachineInTime,
-) -> None:
+def test_each_line_gets_its_ok_as_soon_as_the_planner_has_room(bench: MachineInTime) -> None:
     moves = [f"G1 X{at + 1} F600" for at in range(40)]
     answers = bench.lines(*moves[:8])  # the serial buffer has 128 bytes
     for at in range(8, 40, 8):

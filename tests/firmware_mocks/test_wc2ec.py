@@ -147,9 +147,7 @@ def advance_to(mock: wc2ec_robot.Robot, until: int) -> None:
 
 @pytest.mark.parametrize("serial", [False, True])
 @pytest.mark.parametrize("alive", [set_value(4, 0.0), struct.pack("<BBB", 128, 38, 0)])
-def test_the_watchdog_counts_from_the_last_command_or_sign_of_life(
-    serial: bool, alive: bytes
-) -> None:
+def test_the_watchdog_counts_from_the_last_sign_of_life(serial: bool, alive: bytes) -> None:
     parameters = {"frame": "cobs-crc16"} if serial else {}
     mock = wc2ec_robot.create("robot", Air(), {"dialect": "full", **parameters})
     wrap = frame if serial else bytes

@@ -339,7 +339,7 @@ def table(**entries: int) -> ByAddress:
         ({"framing": GapSettings(gap_ms=216)}, {}, "", ""),
     ],
 )
-def test_what_is_wrong_with_settings_is_reported_with_its_place(
+def test_wrong_settings_are_named_in_place(
     settings: dict[str, Any], line: dict[str, Any], path: str, words: str
 ) -> None:
     problems = ADAPTER.check(ADAPTER.Settings(**settings), common(**line))

@@ -154,9 +154,7 @@ def test_data_that_a_line_cannot_carry_are_refused() -> None:
         (Step(send="+++", realtime=True), b"+++"),
     ],
 )
-def test_steps_are_sent_as_they_stand_and_have_no_line_end_in_real_time(
-    step: Step, wire: bytes
-) -> None:
+def test_steps_are_sent_as_is_and_have_no_line_end_in_real_time(step: Step, wire: bytes) -> None:
     settings = ADAPTER.Settings(**{**AT_RADIO, "setup": (step,)})
     assert ADAPTER.check(settings, StationSettings(port="x")) == []
     assert opened({**AT_RADIO, "setup": (step,)}).open(0)[0] == Write(wire)
@@ -195,9 +193,7 @@ def test_mistakes_are_reported_at_their_place(changes: dict[str, Any], place: st
         (b"3287\r\n", []),
     ],
 )
-def test_lines_without_a_pattern_and_another_rate_are_named_after_two_seconds(
-    data: bytes, looks: list[str]
-) -> None:
+def test_unknown_lines_and_another_rate_are_named_after_2_s(data: bytes, looks: list[str]) -> None:
     session = opened(RN2483)
     session.open(0)
     session.receive(data, 0)

@@ -55,9 +55,7 @@ def test_any_chunking_of_anything_gives_the_same(
 
 
 @given(st.lists(st.tuples(st.binary(max_size=20), frame_data), max_size=8), modes)
-def test_every_byte_is_in_a_frame_or_counted(
-    parts: list[tuple[bytes, bytes]], escaped: bool
-) -> None:
+def test_bytes_are_in_a_frame_or_counted(parts: list[tuple[bytes, bytes]], escaped: bool) -> None:
     stream = b"".join(noise + encode(data, escaped) for noise, data in parts)
     decoder = FrameDecoder(escaped)
     frames = decoder.feed(stream) + decoder.flush()

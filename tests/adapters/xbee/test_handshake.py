@@ -147,9 +147,7 @@ def test_a_module_that_does_not_answer_is_a_peer_error(module: FakeModule, words
         (frame("81 0001 28 00 6869"), "DIN", {"not_ready"}),
     ],
 )
-def test_bytes_without_answers_point_at_the_baud_rate_or_the_wire(
-    data: bytes, remedy: str, reasons: set[str]
-) -> None:
+def test_mere_bytes_point_at_rate_or_wire(data: bytes, remedy: str, reasons: set[str]) -> None:
     bench = ModuleSession(FakeModule().silenced()).opened()
     for _ in range(20):
         bench.take_in(data)

@@ -58,9 +58,7 @@ def test_a_hopping_module_has_no_channel() -> None:
         (zigbee(), "802.15.4", "firmware: zigbee"), (FakeModule(), "zigbee", "firmware: 802.15.4"),
     ],
 )  # fmt: skip
-def test_other_firmware_is_named_with_its_fix(
-    module: FakeModule, firmware: str, remedy: str
-) -> None:
+def test_other_firmware_is_named_with_a_fix(module: FakeModule, firmware: str, remedy: str) -> None:
     error = ModuleSession(module, firmware=firmware).opened().failure()
     assert isinstance(error, MismatchError) and remedy in error.fix
     assert all(len(data) == 4 for data in module.log)  # reads alone

@@ -169,9 +169,7 @@ def test_packets_both_ways(api_mode: int, hardware: str) -> None:
         ("zigbee", {"CE": 1}, {}),
     ],
 )
-def test_the_mock_is_found_and_answers(
-    firmware: str, mock: dict[str, Any], far_mock: dict[str, Any]
-) -> None:
+def test_the_mock_answers(firmware: str, mock: dict[str, Any], far_mock: dict[str, Any]) -> None:
     world = World(ADAPTER)
     one = world.add(mock, firmware=firmware, mapping=ByHeader())
     two = world.add({**far_mock, "ni": "far"}, firmware=firmware, mapping=ByHeader())

@@ -241,7 +241,7 @@ def test_closing_loses_what_is_outstanding() -> None:
         ),
     ],
 )
-def test_what_is_wrong_with_settings_is_reported_with_its_place(
+def test_wrong_settings_are_named_in_place(
     settings: dict[str, Any], line: dict[str, Any], path: str
 ) -> None:
     common = base.StationSettings(**{"port": "/dev/null", "channel": 12, **line})

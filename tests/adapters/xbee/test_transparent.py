@@ -124,9 +124,7 @@ def test_data_behind_the_last_ok_is_not_lost() -> None:
     ("settings", "data", "refused"),
     [({}, b"+++", True), ({}, b"+++ ", False), ({"mapping": ByHeader()}, b"++", True)],
 )
-def test_plus_plus_plus_alone_is_never_sent(
-    settings: dict[str, Any], data: bytes, refused: bool
-) -> None:
+def test_plus_plus_plus_is_never_sent(settings: dict[str, Any], data: bytes, refused: bool) -> None:
     answer = opened(framing="gap:50ms", **settings)[0].send(data, channel=43 if settings else 12)
     assert isinstance(answer, base.CannotSend if refused else base.Transmission)
 

@@ -60,9 +60,7 @@ def output_of(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     return " ".join(capsys.readouterr().out.split())
 
 
-def test_they_are_named_once_when_the_body_connects(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_they_are_named_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     body = WEBOTS + ", mock: {devices: 'left_wheel:RotationalMotor, ds:GPS'}"
     shown = output_of(FILE.format(body=body), tmp_path, capsys)
     line = (
@@ -73,9 +71,7 @@ def test_they_are_named_once_when_the_body_connects(
 
 
 @pytest.mark.parametrize("body", [WEBOTS, WC2EC], ids=["webots", "wc2ec"])
-def test_a_mock_has_the_devices_of_the_file(
-    body: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_devices_of_a_mock(body: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """So the sensors of an imported world have values."""
     shown = output_of(FILE.format(body=body), tmp_path, capsys)
     assert "'left_weel'" in shown and "'front'" not in shown

@@ -65,9 +65,7 @@ def receptions(gateway: Any, robot: str = "rover") -> list[bytes]:
     return [] if receiver is None else [packet.data for packet in receiver.packets]
 
 
-def test_a_packet_of_a_simulated_robot_reaches_the_radio_and_the_answer_returns(
-    tmp_path: Path,
-) -> None:
+def test_a_packet_of_a_simulated_robot_reaches_the_radio_and_is_answered(tmp_path: Path) -> None:
     script = f"{LATER}; send emitter ping 1; send emitter ping 2; step 32 x 0"
 
     async def act(gateway: Any) -> None:
@@ -108,9 +106,7 @@ def test_packets_keep_their_channel_both_ways_as_mapped(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("loading_ms", [0, 3000])
-def test_after_a_reset_it_returns_by_itself_and_nothing_old_is_delivered(
-    tmp_path: Path, loading_ms: int
-) -> None:
+def test_after_a_reset_it_returns_and_delivers_nothing_old(tmp_path: Path, loading_ms: int) -> None:
     data = config(mock={"scripts": {"rover": SILENT}, "loading_ms": loading_ms})
     data["robots"]["mouth"] = {"devices": {"tx": {"node": "Emitter", "channel": 12}}}
 

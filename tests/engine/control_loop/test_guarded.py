@@ -76,9 +76,7 @@ def test_a_guardian_that_cannot_take_the_stop_keeps_every_motor_still(
     assert refused[RequestRefused.NO_GUARDIAN] == len(robot.motors)
 
 
-def test_a_connection_that_the_guardian_did_not_take_moves_no_motor(
-    guardian: FakeGuardian,
-) -> None:
+def test_a_connection_that_the_guardian_did_not_take_moves_no_motor(guardian: FakeGuardian) -> None:
     guardian.works = False
     robot = robot_of("create2", guardian)
     guardian.works = True

@@ -129,9 +129,7 @@ def exchange(running: RunningLoop, owner: SimPeer, number: int) -> None:
     assert robot_of(running).wait_for(set_value(1, number)) == begin
 
 
-def test_a_second_controller_is_refused_in_words_and_on_the_wire_by_the_end_alone(
-    tmp_path: Path,
-) -> None:
+def test_a_second_controller_is_refused_in_words_and_by_its_end_alone(tmp_path: Path) -> None:
     with RunningLoop(tmp_path) as running:
         owner = driving(running)
         second = running.knock()
@@ -163,9 +161,7 @@ def test_who_sends_nothing_gives_way_to_the_next_but_not_at_once(tmp_path: Path)
         exchange(running, following, 1)
 
 
-def test_who_connects_while_the_gateway_is_late_stays_unless_what_it_sent_is_old(
-    tmp_path: Path,
-) -> None:
+def test_who_connects_to_a_late_gateway_stays_unless_what_it_sent_is_old(tmp_path: Path) -> None:
     with RunningLoop(tmp_path, "    safety: {late_s: 0.5}") as running:
         first, fresh = running.knock(), running.knock()
         first.send(GO)

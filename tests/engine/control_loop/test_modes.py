@@ -132,9 +132,7 @@ TUNED = [
         ([FORWARD, MotorCommand(0, "velocity", 2.0)], [MotorCommand(0, "velocity", 2.0)]),
     ],
 )
-def test_what_is_carried_is_what_libcontroller_sends_again(
-    commands: list[Command], carried: list[Command]
-) -> None:
+def test_carried_as_by_libcontroller(commands: list[Command], carried: list[Command]) -> None:
     """Velocities of motors in velocity control, accelerations, available forces and gains; no
     positions and no forces."""
     free = Device(name="wheel", kind="RotationalMotor", index=0)
@@ -145,9 +143,7 @@ def test_what_is_carried_is_what_libcontroller_sends_again(
     assert of(run, "remote") == [("command", command) for command in carried]
 
 
-def test_what_a_body_has_nothing_of_is_carried_to_one_that_has_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_one_body_lacks_is_carried_to_one_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
     free = Device(name="wheel", kind="RotationalMotor", index=0)
     run = ScriptedLoop((free,), remote=(free,))
     with monkeypatch.context() as patch:
@@ -297,9 +293,7 @@ def test_a_remote_body_gets_no_motion_in_simulation_and_stays_supervised() -> No
 
 
 @pytest.mark.parametrize("given_back", [False, True])
-def test_periods_that_the_controller_holds_are_those_of_the_body_that_is_taken(
-    given_back: bool,
-) -> None:
+def test_periods_that_a_controller_holds_are_those_of_the_body_in_use(given_back: bool) -> None:
     run = ScriptedLoop(SIMULATED, remote=REAL)
     run.controller_sends(SensorSwitch(1, 64.0), FeedbackSwitch(0, 32.0))
     if given_back:

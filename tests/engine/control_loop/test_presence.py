@@ -138,9 +138,7 @@ def test_the_start_does_not_count_as_a_replug(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("controlled", [False, True])
-def test_the_replug_names_a_controller_that_did_not_come_back(
-    tmp_path: Path, controlled: bool
-) -> None:
+def test_the_replug_names_a_controller_that_stays_away(tmp_path: Path, controlled: bool) -> None:
     with RunningLoop(tmp_path) as running:
         running.controller()
         running.until(lambda: running.log.saw("cab.controller", State.UP))
@@ -197,9 +195,7 @@ WC2EC, WEBOTS = "wc2ec, port: /dev/ttyUSB0", 'webots, listen: "tcp://127.0.0.1:0
         ("loopback", WEBOTS, "its mock connects once; start the gateway again"),
     ],
 )
-async def test_a_controller_on_a_serial_line_or_a_mock(
-    backend: str, controller: str, fix: str
-) -> None:
+async def test_a_controller_on_a_line_or_a_mock(backend: str, controller: str, fix: str) -> None:
     config = load_text(SERIAL.format(backend=backend, controller=controller), "f").config
     gateway = build(config, asyncio.get_running_loop(), Observer())
     found = gateway.control_loops.notes("cab")

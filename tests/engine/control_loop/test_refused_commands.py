@@ -337,9 +337,7 @@ def connected() -> FakeLoop:
         (MotorSettings(1, 1.0, -1.0, -1.0, 1.0), "out_of_range"),
     ],
 )
-def test_what_is_refused_never_reaches_the_body_and_is_counted_and_answered(
-    command: Command, reason: str
-) -> None:
+def test_refusals_reach_no_body_and_are_counted_and_answered(command: Command, reason: str) -> None:
     loop = connected()
     loop.controller.handle([command], loop.scheduler.time)
     assert loop.robot.data() == b""

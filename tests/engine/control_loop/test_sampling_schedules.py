@@ -235,9 +235,7 @@ def play(bench: SampledRobot, seed: int, lengths: list[int], computes: list[floa
 
 @pytest.mark.parametrize("lengths", [[1], [2], [3], [1, 2, 3, 7]], ids=str)
 @pytest.mark.parametrize("medium_ms", [8, 32, FREE])
-def test_a_stepped_controller_gets_what_webots_gives(
-    tmp_path: Path, medium_ms: int, lengths: list[int]
-) -> None:
+def test_it_gets_what_webots_gives(tmp_path: Path, medium_ms: int, lengths: list[int]) -> None:
     # In a medium without steps a packet leaves at once, and not with the sender's next request.
     computes = [0, 0, 0.3] if medium_ms else [0]
     different = []

@@ -251,9 +251,7 @@ def test_a_controller_session_that_raises_stops_the_motors_and_is_used_again(
         driving(running)
 
 
-def test_a_body_session_that_raises_is_stopped_with_what_it_had_sent_before(
-    tmp_path: Path,
-) -> None:
+def test_a_body_session_that_raises_is_stopped_with_what_it_had_sent_before(tmp_path: Path) -> None:
     with RunningLoop(tmp_path) as running:
         driving(running)
         session = running.gateway.supervisors["cab.body"].supervised.session

@@ -114,7 +114,7 @@ class Running(SimGateway):
         return peer
 
 
-def test_packets_travel_between_two_controllers_and_the_library_alone_paces_them(
+def test_packets_travel_between_controllers_and_the_library_alone_paces_them(
     tmp_path: Path,
 ) -> None:
     """30 B at 9600 baud take a step of 32 ms (case B1); the Receiver's 16 B take one (R8)."""
@@ -266,7 +266,7 @@ def test_a_real_controller_has_the_address_that_it_shares_with_mocks(tmp_path: P
 
 
 @pytest.mark.parametrize("version", ["", "R2023b"])
-def test_the_handshake_has_one_word_and_then_the_version_of_the_file(
+def test_the_handshake_is_one_word_and_the_version_of_the_file(
     tmp_path: Path, version: str
 ) -> None:
     """The library complains of another one than its own."""
@@ -306,9 +306,7 @@ def test_a_name_of_no_robot_is_counted_at_the_address_and_at_no_robot(tmp_path: 
         assert (loops["rover"]["refused"], loops["second"]["refused"]) == ({}, {})
 
 
-def test_a_name_may_arrive_byte_by_byte_though_another_robot_has_its_beginning(
-    tmp_path: Path,
-) -> None:
+def test_a_name_may_come_byte_by_byte_though_another_robot_has_its_start(tmp_path: Path) -> None:
     more = "\n  rover2: {controller: {kind: webots, listen: 'tcp://127.0.0.1:0'}}"
     with Running(tmp_path, more=more, backend="real") as running:
         peer = running.knock()
@@ -322,9 +320,7 @@ def test_a_name_may_arrive_byte_by_byte_though_another_robot_has_its_beginning(
         assert running.ask(b"CTR")[0] == b"FAILED"  # which of the two?
 
 
-def test_a_second_controller_is_forbidden_and_a_silent_connection_is_closed(
-    tmp_path: Path,
-) -> None:
+def test_a_second_controller_is_forbidden_and_a_silent_connection_is_closed(tmp_path: Path) -> None:
     with Running(tmp_path, backend="real") as running:
         first = running.connected()
         assert running.ask(HELLO + b"rover")[0] == b"FORBIDDEN"
@@ -351,9 +347,7 @@ def test_an_exited_controller_with_or_without_notice(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("role", "word"), [("drive", b"CONNECTED"), ("admin", b"CONNECTED"), ("monitor", b"FORBIDDEN")]
 )
-def test_from_other_hosts_a_token_in_the_name_is_needed(
-    tmp_path: Path, role: str, word: bytes
-) -> None:
+def test_other_hosts_need_a_token_in_the_name(tmp_path: Path, role: str, word: bytes) -> None:
     """libController encodes the name, and with it the token of .../rover?token=..."""
     token = write_token(tmp_path / "lab.token").encode()
     access = f"access: {{plaintext: true, tokens: {{lab: {{role: {role}, file: lab.token}}, "

@@ -316,9 +316,7 @@ def test_an_address_has_a_share_and_others_are_served_beside_it(
         assert all(each.poll() is None or each.ended for each in crowd)
 
 
-def test_a_local_controller_is_served_beside_silent_connections(
-    tmp_path: Path, instances: Path
-) -> None:
+def test_a_local_controller_is_served_beside_silent_ones(tmp_path: Path, instances: Path) -> None:
     with Running(tmp_path, text=ALONE) as running:
         path = instances / "1234" / "ipc" / "rover" / "extern"
 

@@ -39,9 +39,7 @@ def running(folder: Path, text: str = ALONE) -> Running:
     return Running(folder, text=text)
 
 
-def test_a_controller_needs_no_handshake_and_answers_have_no_chunks(
-    tmp_path: Path, instances: Path
-) -> None:
+def test_there_is_no_handshake_and_answers_have_no_chunks(tmp_path: Path, instances: Path) -> None:
     with running(tmp_path) as gateway:
         path = instances / "1234" / "ipc" / "rover" / "extern"
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -62,9 +60,7 @@ def test_a_controller_needs_no_handshake_and_answers_have_no_chunks(
     assert not instances.exists() or not list(instances.iterdir())
 
 
-def test_the_mock_of_a_controller_uses_the_socket_where_there_is_no_address(
-    tmp_path: Path, instances: Path
-) -> None:
+def test_a_mock_uses_the_socket_where_there_is_no_address(tmp_path: Path, instances: Path) -> None:
     mock = "ipc: true, mock: {script: send tx over the socket; step 32 x 3}}, "
     text = ALONE.replace("ipc: true}", f"{mock}devices: {{tx: {{node: Emitter}}}}")
     with running(tmp_path, f"{text}backend: mock\n") as gateway:
@@ -96,9 +92,7 @@ robots:
 ENABLE_EYE = struct.pack("<iIHiBH", 17, 32, 1, 3, 1, 32)
 
 
-def test_the_image_of_a_blank_camera_is_a_file_beside_the_socket(
-    tmp_path: Path, instances: Path
-) -> None:
+def test_the_image_of_a_blank_camera_is_beside_the_socket(tmp_path: Path, instances: Path) -> None:
     """Where libController maps it."""
     with running(tmp_path, BLIND) as gateway:
         path = instances / "1234" / "ipc" / "rover" / "extern"
@@ -127,9 +121,7 @@ def test_the_folder_is_that_of_libcontroller(environment: dict[str, str], folder
     assert instances_of(environment) == INSTANCES / folder
 
 
-def test_a_live_socket_is_never_taken_and_a_dead_one_is_replaced(
-    tmp_path: Path, instances: Path
-) -> None:
+def test_a_live_socket_stays_and_a_dead_one_is_replaced(tmp_path: Path, instances: Path) -> None:
     path = instances / "1234" / "ipc" / "rover" / "extern"
     dead = instances / "1234" / "ipc" / "old" / "extern"
     for each in (path, dead):
@@ -212,9 +204,7 @@ robots:
 """
 
 
-def test_a_plugin_that_leaves_while_the_robot_is_down_is_released(
-    tmp_path: Path, folder: Path
-) -> None:
+def test_a_plugin_that_leaves_while_the_robot_is_down_is_free(tmp_path: Path, folder: Path) -> None:
     """After a set_mode that failed: its connection does not wait for the robot."""
     with plugin(tmp_path, WITHOUT_BODY) as gateway:
         port = gateway.gateway.supervisors["my rover.controller"]

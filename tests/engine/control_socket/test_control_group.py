@@ -215,9 +215,7 @@ def test_the_folder_of_services_is_trusted_only_when_root_alone_can_change_it(
 
 
 @pytest.mark.needs_root
-def test_links_and_folders_that_others_can_change_are_passed_by(
-    folder: Path, planted: Path
-) -> None:
+def test_links_and_folders_that_others_change_are_passed_by(folder: Path, planted: Path) -> None:
     planted.rename(folder / "elsewhere")
     planted.symlink_to(folder / "elsewhere")
     assert control_sockets() == []

@@ -98,9 +98,7 @@ def place(position: Any, **more: Any) -> dict[str, Any]:
         ({"do": "fly"}, 2),
     ],
 )
-def test_what_is_not_a_request_is_answered_and_changes_nothing(
-    request_: Any, code: int, tmp_path: Path
-) -> None:
+def test_nonsense_is_answered_and_changes_nothing(request_: Any, code: int, tmp_path: Path) -> None:
     bench = ServedGateway(tmp_path)
     (answer,) = bench.answers(request_)
     assert answer["exit_code"] == code, json.dumps(answer)
@@ -228,9 +226,7 @@ async def test_nothing_is_tapped_once_the_last_connection_has_died(tmp_path: Pat
     assert found == [True, False, False] * 2
 
 
-async def test_a_second_choice_cuts_no_line_of_the_first_and_forgets_no_loss(
-    tmp_path: Path,
-) -> None:
+async def test_a_second_choice_cuts_no_line_and_forgets_no_loss(tmp_path: Path) -> None:
     """The client reads nothing until then."""
     async with served(tmp_path) as (gateway, server):
         reader, writer = await asyncio.open_unix_connection(server.path)

@@ -240,9 +240,7 @@ async def test_closing_with_clients_connected_leaves_no_task_and_no_complaint(
         writer.close()
 
 
-def test_without_a_free_descriptor_accept_pauses(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_descriptors_accept_pauses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real, calls = accepting.accept, []
 
     def accept(listening: socket.socket) -> object:

@@ -88,9 +88,7 @@ def test_a_line_that_is_not_a_request_is_answered_and_the_connection_stays(tmp_p
     assert last["ok"] is True
 
 
-def test_a_line_without_end_is_answered_at_its_end_and_none_delays_the_others(
-    tmp_path: Path,
-) -> None:
+def test_a_line_without_end_is_answered_at_its_end_and_delays_no_others(tmp_path: Path) -> None:
     names = [f"{number:x}" for number in range(30_000)]
     many = line_of(Find("part", names)), line_of(Find("part", ["port", *names]))
     *none, found, long, last = answers(tmp_path, *many, b"x" * 10**7 + b"\n", line_of(Identify()))
@@ -130,9 +128,7 @@ async def test_the_name_of_a_robot_is_found_without_those_of_all_devices(tmp_pat
 
 
 @pytest.mark.parametrize("request_", [Find("part", ["none"]), Watch(names=["none"])])
-async def test_the_names_of_many_devices_are_compared_in_turns(
-    tmp_path: Path, request_: Request[Any]
-) -> None:
+async def test_many_names_are_compared_in_turns(tmp_path: Path, request_: Request[Any]) -> None:
     turn, turns = 0, Counter[int]()
 
     def parts() -> Iterator[str]:

@@ -56,7 +56,7 @@ DEVICES = {
 }
 
 
-class SubscribedGateway:
+class Subscribed:
     """Subscribers of a gateway whose time is simulated; the real one is another clock."""
 
     def __init__(self) -> None:
@@ -105,16 +105,14 @@ class SubscribedGateway:
 
 
 @pytest.fixture
-def bench() -> Iterator[SubscribedGateway]:
-    made = SubscribedGateway()
+def bench() -> Iterator[Subscribed]:
+    made = Subscribed()
     yield made
     for end in made.ends:
         end.close()
 
 
-def transmit(
-    bench: SubscribedGateway, *, source: str = "rover.emitter", lost: bool = False
-) -> None:
+def transmit(bench: Subscribed, *, source: str = "rover.emitter", lost: bool = False) -> None:
     report = bench.observers.transmitted
     if report is not None:
         reason = NotReceivedReason.NO_LISTENER if lost else None
@@ -128,14 +126,14 @@ async def encoded() -> None:
         await asyncio.sleep(0)
 
 
-async def sent(bench: SubscribedGateway) -> None:
+async def sent(bench: Subscribed) -> None:
     """So has what waits for more, to be sent together."""
     await encoded()
     bench.real.run(SEND_NS)
     await encoded()
 
 
-async def test_a_packet_with_its_listeners_and_its_three_times(bench: SubscribedGateway) -> None:
+async def test_a_packet_with_its_listeners_and_its_three_times(bench: Subscribed) -> None:
     read = bench.subscribe()
     bench.clock.run(7)
     transmit(bench)
@@ -158,7 +156,7 @@ async def test_a_packet_with_its_listeners_and_its_three_times(bench: Subscribed
     ]
 
 
-async def test_every_kind_of_event(bench: SubscribedGateway) -> None:
+async def test_every_kind_of_event(bench: Subscribed) -> None:
     read = bench.subscribe()
     to: Any = bench.observers
     to.sensor_value(ValueEvent("rover", "gps", (1.0, math.nan), 0))
@@ -223,9 +221,7 @@ async def test_every_kind_of_event(bench: SubscribedGateway) -> None:
     assert {each["event"] for each in got} == set(events.LIVE) - {"left_out", "status"}
 
 
-async def test_a_status_comes_at_once_with_the_states_and_then_once_a_second(
-    bench: SubscribedGateway,
-) -> None:
+async def test_a_status_comes_at_once_and_then_once_a_second(bench: Subscribed) -> None:
     bench.status = {"number": 1}
     others, read = bench.subscribe(kinds={"port"}), bench.subscribe(kinds={"status"})
     bench.subscriptions.show(bench.subscriber, [])
@@ -242,9 +238,7 @@ async def test_a_status_comes_at_once_with_the_states_and_then_once_a_second(
     assert not others()
 
 
-async def test_a_status_that_is_longer_than_all_that_may_wait_comes_too(
-    bench: SubscribedGateway,
-) -> None:
+async def test_a_status_that_is_longer_than_all_that_may_wait_comes_too(bench: Subscribed) -> None:
     bench.status = {"long": "x" * (2 * BUFFER_BYTES)}
     read = bench.subscribe(kinds={"status"})
     bench.subscriptions.show(bench.subscriber, [])
@@ -255,7 +249,7 @@ async def test_a_status_that_is_longer_than_all_that_may_wait_comes_too(
     assert [len(each["status"]["long"]) for each in found] == [2 * BUFFER_BYTES]
 
 
-async def test_filters_of_kinds_names_and_losses(bench: SubscribedGateway) -> None:
+async def test_filters_of_kinds_names_and_losses(bench: Subscribed) -> None:
     lost = bench.subscribe(kinds=["packet"], lost=True)
     of_robot = bench.subscribe(names=["rover"])
     of_station = bench.subscribe(kinds=["packet"], names=["xbee0"])
@@ -270,7 +264,7 @@ async def test_filters_of_kinds_names_and_losses(bench: SubscribedGateway) -> No
     assert [each["source"] for each in of_device()] == ["other.emitter"]
 
 
-async def test_without_a_subscriber_nothing_is_observed(bench: SubscribedGateway) -> None:
+async def test_without_a_subscriber_nothing_is_observed(bench: Subscribed) -> None:
     assert bench.observers.transmitted is None
     bench.subscribe(kinds=["value"])
     assert bench.observers.transmitted is None
@@ -285,7 +279,7 @@ async def test_without_a_subscriber_nothing_is_observed(bench: SubscribedGateway
     ("encoder", "emits"), [("encode_with_data", True), ("encode_event", False)]
 )
 async def test_each_event_is_encoded_once_for_all(
-    bench: SubscribedGateway, monkeypatch: pytest.MonkeyPatch, encoder: str, emits: bool
+    bench: Subscribed, monkeypatch: pytest.MonkeyPatch, encoder: str, emits: bool
 ) -> None:
     encoded: list[object] = []
     encode = getattr(wire, encoder)
@@ -334,7 +328,7 @@ def test_what_is_encoded_by_parts_is_as_what_is_encoded_at_once(given_: list[Any
 
 
 async def test_one_turn_of_the_event_loop_encodes_few_events_in_their_order(
-    bench: SubscribedGateway, monkeypatch: pytest.MonkeyPatch
+    bench: Subscribed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is left out, too, is reported where it was: others have their turn in between."""
     turn, turns = 0, list[int]()
@@ -365,7 +359,7 @@ async def test_one_turn_of_the_event_loop_encodes_few_events_in_their_order(
     assert {turns.count(each) for each in turns[:-TOGETHER]} == {TOGETHER}
 
 
-async def test_events_with_much_data_do_not_wait_in_memory(bench: SubscribedGateway) -> None:
+async def test_events_with_much_data_do_not_wait_in_memory(bench: Subscribed) -> None:
     read, data = bench.subscribe(), bytes(BUFFER_BYTES // 8)
     for _ in range(20):
         report = bench.observers.line_bytes
@@ -378,7 +372,7 @@ async def test_events_with_much_data_do_not_wait_in_memory(bench: SubscribedGate
     assert bench.subscriber.slow - lost <= 4
 
 
-async def test_above_full_rate_the_rest_is_left_out_and_counted(bench: SubscribedGateway) -> None:
+async def test_above_full_rate_the_rest_is_left_out_and_counted(bench: Subscribed) -> None:
     read = bench.subscribe(kinds=["packet"])
     for _ in range(3 * IN_WINDOW):
         transmit(bench)
@@ -397,9 +391,7 @@ async def test_above_full_rate_the_rest_is_left_out_and_counted(bench: Subscribe
     assert read() == []
 
 
-async def test_who_asks_for_fewer_packets_gets_some_of_each_sender_and_of_each_loss(
-    bench: SubscribedGateway,
-) -> None:
+async def test_fewer_packets_are_some_of_each_sender_and_of_each_loss(bench: Subscribed) -> None:
     """Who sends much hides no one; who asks for all gets all; states are not sampled."""
     few = bench.subscribe(kinds=["packet", "output"], per_second=200)
     sampled = bench.subscriber
@@ -429,9 +421,7 @@ async def test_who_asks_for_fewer_packets_gets_some_of_each_sender_and_of_each_l
         assert left_out["sampled"] == {"packet": 106 - 27}
 
 
-async def test_what_each_subscriber_gets_and_what_is_left_out_add_up_always(
-    bench: SubscribedGateway,
-) -> None:
+async def test_what_each_subscriber_gets_and_what_is_left_out_add_up(bench: Subscribed) -> None:
     """Of a flood that two take in part, one of them reads nothing for long."""
     packets = bench.subscribe(kinds=["packet"], names=["rover"])
     first, read, emitted, reported = bench.subscriber, 0, 0, 0
@@ -469,7 +459,7 @@ async def test_what_each_subscriber_gets_and_what_is_left_out_add_up_always(
     assert emitted == read + reported
 
 
-async def test_the_end_of_a_subscriber_raises_no_error(bench: SubscribedGateway) -> None:
+async def test_the_end_of_a_subscriber_raises_no_error(bench: Subscribed) -> None:
     bench.subscribe()
     bench.theirs.close()
     for _ in range(3):
@@ -479,9 +469,7 @@ async def test_the_end_of_a_subscriber_raises_no_error(bench: SubscribedGateway)
     bench.subscriptions.remove(bench.subscriber)
 
 
-async def test_the_first_event_is_sent_at_once_and_those_after_it_together(
-    bench: SubscribedGateway,
-) -> None:
+async def test_the_first_event_is_sent_at_once_and_the_next_together(bench: Subscribed) -> None:
     """A reader that wakes takes the processor from what the events are about."""
     read = bench.subscribe()
     for number in range(3):
@@ -502,7 +490,7 @@ async def test_the_first_event_is_sent_at_once_and_those_after_it_together(
 
 
 async def got_in(
-    bench: SubscribedGateway, read: Callable[[], list[dict[str, Any]]], windows: int
+    bench: Subscribed, read: Callable[[], list[dict[str, Any]]], windows: int
 ) -> list[dict[str, Any]]:
     """What is read in these windows."""
     got: list[dict[str, Any]] = []
@@ -518,7 +506,7 @@ def of_kind(found: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     return [each for each in found if each["event"] == kind]
 
 
-def value(bench: SubscribedGateway, name: str, number: float) -> None:
+def value(bench: Subscribed, name: str, number: float) -> None:
     to: Any = bench.observers
     to.sensor_value(ValueEvent("rover", name, number, bench.clock.now()))
 
@@ -529,7 +517,7 @@ def left_out(found: list[dict[str, Any]]) -> int:
 
 
 async def test_of_more_states_than_pass_the_newest_of_each_name_comes_and_the_rest_counts(
-    bench: SubscribedGateway,
+    bench: Subscribed,
 ) -> None:
     read = bench.subscribe(kinds=["value", "stopped", "left_out"])
     for number in range(4 * IN_WINDOW):
@@ -544,9 +532,7 @@ async def test_of_more_states_than_pass_the_newest_of_each_name_comes_and_the_re
     assert all("since_ns" not in each for each in got)
 
 
-async def test_while_states_are_owed_no_newer_one_of_the_same_overtakes_them(
-    bench: SubscribedGateway,
-) -> None:
+async def test_while_states_are_owed_no_newer_one_overtakes_them(bench: Subscribed) -> None:
     read = bench.subscribe(kinds=["value", "left_out"])
     got: list[dict[str, Any]] = []
     total = 0
@@ -567,7 +553,7 @@ async def test_while_states_are_owed_no_newer_one_of_the_same_overtakes_them(
     assert len(values) + left_out(got) == total
 
 
-async def test_a_slow_reader_gets_the_newest_state_once_it_reads(bench: SubscribedGateway) -> None:
+async def test_a_slow_reader_gets_the_newest_state_once_it_reads(bench: Subscribed) -> None:
     read = bench.subscribe(kinds=["output", "armed", "left_out"])
     while not bench.subscriber.slow:
         bench.observers.output("rover", "x" * 5000)
@@ -583,7 +569,7 @@ async def test_a_slow_reader_gets_the_newest_state_once_it_reads(bench: Subscrib
     assert len(armed) + sampled == 1001
 
 
-async def test_a_repeated_state_has_the_times_of_its_origin(bench: SubscribedGateway) -> None:
+async def test_a_repeated_state_has_the_times_of_its_origin(bench: Subscribed) -> None:
     read = bench.subscribe(names=["rover.wheel", "xbee0"])
     bench.clock.run(5)
     now, real = bench.clock.now(), bench.real.now()
@@ -603,9 +589,7 @@ async def test_a_repeated_state_has_the_times_of_its_origin(bench: SubscribedGat
     assert (port["name"], command["device"]) == ("xbee0", "wheel")
 
 
-async def test_states_are_made_few_in_a_turn_and_no_faster_than_they_are_read(
-    bench: SubscribedGateway,
-) -> None:
+async def test_states_are_made_in_turns_and_no_faster_than_read(bench: Subscribed) -> None:
     """Of a hundred robots with a thousand devices each; and the ports and robots come first."""
     turn, made = -2, Counter[int | str]()
 
@@ -641,9 +625,7 @@ async def test_states_are_made_few_in_a_turn_and_no_faster_than_they_are_read(
     bench.subscriptions.remove(bench.subscriber)
 
 
-async def test_a_state_for_which_there_was_no_room_does_not_follow_a_newer_one(
-    bench: SubscribedGateway,
-) -> None:
+async def test_a_state_without_room_does_not_follow_a_newer_one(bench: Subscribed) -> None:
     read = bench.subscribe(kinds=["output", "armed", "left_out"])
     while not bench.subscriber.slow:
         bench.observers.output("rover", "x" * 50_000)

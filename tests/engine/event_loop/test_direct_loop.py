@@ -61,9 +61,7 @@ def pair() -> Any:
         end.close()
 
 
-async def test_timers_tasks_threads_and_signals_have_their_turn_under_traffic(
-    loop: DirectLoop,
-) -> None:
+async def test_timers_tasks_threads_and_signals_have_turns_under_traffic(loop: DirectLoop) -> None:
     busy = Busy(loop)
     try:
         due = asyncio.Event()

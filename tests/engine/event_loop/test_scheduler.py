@@ -59,9 +59,7 @@ async def test_never_early_and_in_order(timer: Timer) -> None:
     assert timer.waiting == 0
 
 
-async def test_of_one_time_they_run_in_the_order_of_the_calls_and_what_is_last_at_last(
-    timer: Timer,
-) -> None:
+async def test_of_one_time_they_run_in_call_order_and_what_is_last_at_last(timer: Timer) -> None:
     fired: list[str] = []
     when = timer.now() + 2 * MS
     for last in (True, False):
@@ -110,9 +108,7 @@ def settings(monkeypatch: pytest.MonkeyPatch, runner: asyncio.Runner) -> list[fl
 
 
 @pytest.mark.parametrize("timer", ["loop"], indirect=True)
-async def test_the_alarm_is_set_only_when_the_earliest_time_changes(
-    settings: list[float], timer: Timer
-) -> None:
+async def test_only_a_new_earliest_time_sets_the_alarm(settings: list[float], timer: Timer) -> None:
     first = timer.now() + 1000 * MS
     for number in range(100):
         timer.call_at(first + number, lambda: None).cancel()
@@ -156,9 +152,7 @@ async def test_cancelled_ones_do_not_run_also_of_the_same_moment(timer: Timer) -
 
 
 @pytest.mark.parametrize("cycles_per_callback", [100, 10_000])
-async def test_deadlines_cancelled_inside_callbacks_do_not_pile_up(
-    cycles_per_callback: int, timer: Timer
-) -> None:
+async def test_cancelled_deadlines_do_not_pile_up(cycles_per_callback: int, timer: Timer) -> None:
     """A packet that arrives in a timer callback moves the deadline of a beacon, each time."""
 
     far = timer.now() + 3600_000 * MS

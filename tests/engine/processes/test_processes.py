@@ -46,9 +46,7 @@ async def test_both_streams_and_its_environment_come_line_by_line() -> None:
     assert seen.notices == ["the program ended with exit code 3"]
 
 
-def test_a_program_that_fails_starts_again_and_is_given_up(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_program_that_fails_starts_again_and_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "BACKOFF_S", (0.0, 0.001))
 
     async def main(code: str) -> tuple[Child, Recorder]:

@@ -187,7 +187,7 @@ while 1:
     assert written - len(line.received) < 16_000, "what its pipe holds"
 
 
-async def test_a_crash_loop_is_named_and_bounded(
+async def test_a_crash_loop_is_named_and_ends(
     timer: Timer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from hilgw.engine.processes import processes

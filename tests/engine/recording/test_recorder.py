@@ -49,9 +49,7 @@ async def test_what_is_put_is_written(tmp_path: Path, waits: bool) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-async def test_a_process_that_hangs_delays_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_hang_delays_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its memory is bounded, and the end of the gateway kills it."""
     monkeypatch.setattr("hilgw.engine.recording.recorder.END_S", 0.01)
     reports: list[Report] = []

@@ -165,9 +165,7 @@ def test_a_recording_has_each_event_that_watch_shows(tmp_path: Path) -> None:
         assert kept == shown
 
 
-def test_clients_begin_and_end_recordings_in_one_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_clients_record_in_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(module, "MOST", 3)
     ended: list[Any] = []

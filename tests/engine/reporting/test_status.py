@@ -222,7 +222,7 @@ def test_the_counters_are_read_once_a_second_however_much_passes(bench: Simulate
     assert counts[0] == counts[1] == {"port_history.start": 2, "counters": 2}
 
 
-async def test_the_event_is_made_in_more_turns_of_the_event_loop_where_there_are_more_robots(
+async def test_the_event_of_more_robots_is_made_in_more_turns_of_the_event_loop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Few parts in each: a port, a robot and a latency of each of them; its line encodes none."""
@@ -264,9 +264,7 @@ def hop(gateway: Gateway, name: str, part: str) -> tuple[int, list[float]]:
 
 
 @scenario_of(simulated, RADIOS)
-def test_a_packet_waits_in_the_emitter_for_its_line_and_in_the_receiver_for_its_sample(
-    bench: Simulated, /
-) -> None:
+def test_a_packet_waits_for_the_line_of_its_emitter_and_for_its_sample(bench: Simulated, /) -> None:
     gateway = bench.gateway
     for robot in gateway.robots.values():
         robot.start()

@@ -276,9 +276,7 @@ def test_golden_receiver_case(case: str) -> None:
 
 
 @pytest.mark.parametrize("step_ms", [32, None])
-def test_a_beacon_reads_its_queue_to_the_end_and_other_controllers_what_they_want(
-    step_ms: int | None,
-) -> None:
+def test_a_beacon_reads_its_queue_to_the_end_and_others_what_they_want(step_ms: int | None) -> None:
     """Both get 2 packets of 6 bytes in each 32 ms, and have room for 16."""
     receiver = {"node": "Receiver", "bufferSize": 16, "sampling_period_ms": 32}
     beacon = {"kind": "beacon", "emitter": "tx", "receiver": "rx", "period_ms": 86_400_000}

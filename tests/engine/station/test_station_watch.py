@@ -37,9 +37,7 @@ def sending(seconds: int, **more: Any) -> list[StationTraffic]:
         (State.RELEASED, "to avrdude (process 7)", "released to avrdude (process 7)"),
     ],
 )
-def test_packets_that_wait_for_a_port_are_named_again_and_again(
-    state: State, reason: str, why: str
-) -> None:
+def test_packets_that_wait_for_a_port_are_named_again(state: State, reason: str, why: str) -> None:
     down = replace(QUIET, state=state, reason=reason, connections=0, queued=7)
     assert looks(*[down] * 25) == [f"queued 7, sent 0: waits for its port ({why})"] * 3
     assert looks(*[replace(down, queued=0)] * 25) == []

@@ -91,9 +91,7 @@ def test_a_remote_module_is_read_and_reports_by_itself(
     assert sample.digital_values == {INPUT: IOValue.LOW}
 
 
-def test_pins_of_a_node_in_a_configuration(
-    gateway: Gateways, opened: Opened, tmp_path: Path
-) -> None:
+def test_pins_of_a_configured_node(gateway: Gateways, opened: Opened, tmp_path: Path) -> None:
     node = {
         "mock": "xbee",
         "link": str(tmp_path / "spare"),

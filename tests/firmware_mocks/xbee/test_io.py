@@ -102,9 +102,7 @@ def test_active_scan_of_zigbee(bench: XBeeAir) -> None:
 @pytest.mark.parametrize(
     ("silenced", "where"), [({"IU": "0"}, "here"), ({"AP": 0}, "here"), ({"MM": "1"}, "there")]
 )
-def test_who_shows_and_sends_no_samples(
-    bench: XBeeAir, silenced: dict[str, Any], where: str
-) -> None:
+def test_who_has_no_samples(bench: XBeeAir, silenced: dict[str, Any], where: str) -> None:
     here = bench.add(hardware="s1", my=1, **(silenced if where == "here" else {}))
     bench.add(
         hardware="s1", my=2, DL="1", D0="3", IR="64", **(silenced if where == "there" else {})

@@ -94,9 +94,7 @@ def test_encrypted_packets_need_the_same_key_and_show_a_long_source(bench: XBeeA
         ("2", b"\x80", b"\x28\x00"),
     ],
 )
-def test_ao_chooses_the_receive_frame(
-    bench: XBeeAir, output: str, head: bytes, tail: bytes
-) -> None:
+def test_ao_chooses_the_frame(bench: XBeeAir, output: str, head: bytes, tail: bytes) -> None:
     one, two = bench.add(), bench.add(AO=output, position=(1, 0, 0))
     bench.settle()
     bench.tx64(one, two.address, b"data")
@@ -138,9 +136,7 @@ def test_the_firmwares_own_queue_is_bounded(bench: XBeeAir) -> None:
     ("kind", "parameters", "most"),
     [("digimesh", {}, 73), ("digimesh", {"EE": "1"}, 65), ("900hp", {}, 256)],
 )
-def test_the_largest_payload_of_a_mesh(
-    bench: XBeeAir, kind: str, parameters: dict[str, str], most: int
-) -> None:
+def test_mesh_payloads(bench: XBeeAir, kind: str, parameters: dict[str, str], most: int) -> None:
     one, two = bench.pair(hardware=kind, **parameters)
     assert bench.get(one, b"NP") == most.to_bytes(2, "big")
     assert bench.tx(one, two.address, bytes(most))[3] == 0

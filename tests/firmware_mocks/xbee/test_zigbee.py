@@ -143,9 +143,7 @@ def test_the_channel_parameter_is_the_scan_mask(bench: XBeeAir) -> None:
         (0x13A20011223344, b"\x01" * 18, 1, 0xBD),
     ],
 )
-def test_refused_registrations(
-    bench: XBeeAir, address: int, key: bytes, kind: int, status: int
-) -> None:
+def test_refused_keys(bench: XBeeAir, address: int, key: bytes, kind: int, status: int) -> None:
     coordinator = bench.settled(hardware="zigbee", CE="1", EE="1", KY=KEY_1)
     assert register(bench, coordinator, address, key, kind) == status
 
@@ -168,9 +166,7 @@ def test_payloads(bench: XBeeAir, network: tuple[Module, Module]) -> None:
     assert len(bench.frames(router)) == 2
 
 
-def test_a_client_that_takes_zdo_requests_gets_them(
-    bench: XBeeAir, network: tuple[Module, Module]
-) -> None:
+def test_a_client_may_take_zdo_requests(bench: XBeeAir, network: tuple[Module, Module]) -> None:
     coordinator, router = network
     bench.at(coordinator, b"AO", b"\x01")
     bench.at(router, b"AO", b"\x03")
@@ -181,9 +177,7 @@ def test_a_client_that_takes_zdo_requests_gets_them(
     assert len(zdo(bench, coordinator, router, 0x0002, b"\x07" + short)) == 1
 
 
-def test_network_reset_of_one_module_and_of_all(
-    bench: XBeeAir, network: tuple[Module, Module]
-) -> None:
+def test_network_reset_of_one_and_of_all(bench: XBeeAir, network: tuple[Module, Module]) -> None:
     coordinator, router = network
     assert bench.at(router, b"NR", b"\x02") == b"\x03"
     assert bench.at(router, b"NR", b"\x00") == b"\x00"

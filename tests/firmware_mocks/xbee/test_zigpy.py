@@ -39,9 +39,7 @@ def network(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Network]
     ],
     indirect=["network"],
 )
-async def test_forming_joining_and_messages_both_ways(
-    network: Network, channel: int | None
-) -> None:
+async def test_forming_joining_and_messages(network: Network, channel: int | None) -> None:
     from tests.firmware_mocks.xbee import zigpy_network as zigpy
 
     async with network.started(channel) as application:
@@ -100,9 +98,7 @@ async def test_an_automatic_channel_on_a_module_that_was_no_coordinator(network:
     ],
     indirect=True,
 )
-async def test_a_module_with_a_key_of_its_own_joins_after_its_registration(
-    network: Network,
-) -> None:
+async def test_a_module_with_its_own_key_joins_after_its_registration(network: Network) -> None:
     from tests.firmware_mocks.xbee import zigpy_network as zigpy
 
     async with network.started(channel=20) as application:
