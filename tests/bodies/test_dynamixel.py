@@ -199,14 +199,11 @@ def test_torque_control_and_gains_are_refused() -> None:
 @pytest.mark.parametrize("before", ["velocity", "position"])
 def test_a_stop_at_any_moment_of_a_change_of_mode(wait_ms: int, before: str) -> None:
     line = up()
-    first, second = ("velocity", 2.0), ("position", 1.0)
-    if before == "position":
-        first, second = second, first
     line.command(LEFT, "acceleration", -1.0)
     line.settings(LEFT, 1.5 if before == "position" else math.inf, 0.5, -1.0, 1.4)
     line.run(200)
     assert line.mock.servos[1].moves
-    line.command(LEFT, *second)
+    line.command(LEFT, *(("position", 1.0) if before == "velocity" else ("velocity", 2.0)))
     line.run(wait_ms)
     plan = line.session.stop(StopReason.SILENCE, line.now)
     assert len(plan.commands) == 1

@@ -301,9 +301,7 @@ def test_a_harsh_servo_that_restarts_stands_until_its_next_goal() -> None:
 
 @pytest.mark.parametrize("late_ms", [15, 25, 60, 95])
 @pytest.mark.parametrize("wait_ms", [0, 130, 245, 250, 255])
-def test_a_late_answer_is_not_taken_for_that_of_the_next_question(
-    wait_ms: int, late_ms: int
-) -> None:
+def test_a_late_answer_is_not_that_of_the_next_question(wait_ms: int, late_ms: int) -> None:
     """The torque of servo 1 was "10" for one late answer: the body was lost, and latched."""
     line = up()
     line.command(LEFT, "velocity", 3.0)

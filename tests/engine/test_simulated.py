@@ -118,21 +118,18 @@ def test_callbacks_run_at_their_exact_times_at_any_speed() -> None:
     assert seen_at("max") == seen_at(50) == [7_000_001 * n for n in range(15)]
 
 
-def test_a_callback_that_raises_is_reported_and_the_others_run() -> None:
+@scenario_of(run)
+async def test_a_callback_that_raises_is_reported_and_the_others_run(loop: PacedLoop, /) -> None:
     reports: list[Any] = []
-
-    async def scenario(loop: PacedLoop) -> bool:
-        loop.set_exception_handler(lambda _, report: reports.append(report["exception"]))
-        done = asyncio.Event()
-        loop.clock.call_at(loop.clock.now() + 1, lambda: 1 // 0)
-        loop.clock.call_at(loop.clock.now() + 2, done.set)
-        return await asyncio.wait_for(done.wait(), HOUR_S)
-
-    assert run(scenario)
+    loop.set_exception_handler(lambda _, report: reports.append(report["exception"]))
+    done = asyncio.Event()
+    loop.clock.call_at(loop.clock.now() + 1, lambda: 1 // 0)
+    loop.clock.call_at(loop.clock.now() + 2, done.set)
+    assert await asyncio.wait_for(done.wait(), HOUR_S)
     assert [type(each) for each in reports] == [ZeroDivisionError]
 
 
-async def child(program: str, loop: PacedLoop) -> tuple[subprocess.Popen[bytes], socket.socket]:
+def child(program: str) -> tuple[subprocess.Popen[bytes], socket.socket]:
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
     process = subprocess.Popen([sys.executable, "-c", program], stdin=theirs, stdout=theirs)
@@ -141,43 +138,39 @@ async def child(program: str, loop: PacedLoop) -> tuple[subprocess.Popen[bytes],
 
 
 @pytest.mark.process
-def test_time_waits_for_a_process_that_holds_it() -> None:
+@scenario_of(run)
+async def test_time_waits_for_a_process_that_holds_it(loop: PacedLoop, /) -> None:
     """The controller computes in real time; its steps take the simulated time that they should."""
     answered: list[int] = []
-
-    async def scenario(loop: PacedLoop) -> None:
-        process, connection = await child(CONTROLLER, loop)
-        begin = loop.clock.now()
-        with process, connection:
-            for step in range(5):
-                hold = loop.holds.hold("rover")
-                await loop.sock_sendall(connection, b"%d\n" % step)
-                assert int(await loop.sock_recv(connection, 100)) > 0
-                hold.release()
-                answered.append(loop.clock.now() - begin)
-                await elapse(0.032)
-
-    run(scenario)
+    process, connection = child(CONTROLLER)
+    begin = loop.clock.now()
+    with process, connection:
+        for step in range(5):
+            hold = loop.holds.hold("rover")
+            await loop.sock_sendall(connection, b"%d\n" % step)
+            assert int(await loop.sock_recv(connection, 100)) > 0
+            hold.release()
+            answered.append(loop.clock.now() - begin)
+            await elapse(0.032)
     assert answered == pytest.approx([32 * NS_PER_MS * n for n in range(5)], abs=100)
 
 
 @pytest.mark.process
-def test_a_frozen_process_is_waited_for_no_longer_than_its_deadline() -> None:
+@scenario_of(run)
+async def test_a_frozen_process_is_waited_for_no_longer_than_its_deadline(
+    loop: PacedLoop, /
+) -> None:
     expired: list[str] = []
-
-    async def scenario(loop: PacedLoop) -> float:
-        loop.holds.on_expired = lambda hold: expired.append(hold.holder)
-        process, connection = await child(FOREVER, loop)
-        with process, connection:
-            try:
-                loop.holds.hold("rover", 50 * NS_PER_MS)
-                begin = loop.real_timer.now()
-                await elapse(HOUR_S)
-                return loop.real_timer.now() - begin
-            finally:
-                process.kill()
-
-    assert run(scenario) >= 50 * NS_PER_MS
+    loop.holds.on_expired = lambda hold: expired.append(hold.holder)
+    process, connection = child(FOREVER)
+    with process, connection:
+        try:
+            loop.holds.hold("rover", 50 * NS_PER_MS)
+            begin = loop.real_timer.now()
+            await elapse(HOUR_S)
+            assert loop.real_timer.now() - begin >= 50 * NS_PER_MS
+        finally:
+            process.kill()
     assert expired == ["rover"]
 
 
@@ -187,16 +180,14 @@ async def test_holds_have_no_effect_at_another_speed(loop: PacedLoop, /) -> None
     await elapse(1)
 
 
-def test_deadlines_of_other_processes_are_in_real_time() -> None:
-    async def scenario(loop: PacedLoop) -> int:
-        begin = loop.real_timer.now()
-        hours = asyncio.create_task(elapse(1000 * HOUR_S))
-        with pytest.raises(TimeoutError):
-            await in_real_time(loop.create_future(), 0.05)
-        hours.cancel()
-        return loop.real_timer.now() - begin
-
-    assert run(scenario) >= 50 * NS_PER_MS
+@scenario_of(run)
+async def test_deadlines_of_other_processes_are_in_real_time(loop: PacedLoop, /) -> None:
+    begin = loop.real_timer.now()
+    hours = asyncio.create_task(elapse(1000 * HOUR_S))
+    with pytest.raises(TimeoutError):
+        await in_real_time(loop.create_future(), 0.05)
+    hours.cancel()
+    assert loop.real_timer.now() - begin >= 50 * NS_PER_MS
 
 
 STEP_NS = 32 * NS_PER_MS

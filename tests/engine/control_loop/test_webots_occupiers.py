@@ -20,7 +20,7 @@ from hilgw.engine.control_loop.servers.webots_handshake import (
     Handshake,
 )
 from hilgw.security.access import write_token
-from hilgw.testing.sim import FakeTransport, elapse, run
+from hilgw.testing.sim import Clock, FakeTransport, elapse
 from hilgw.transports import accepting
 from tests.engine.control_loop.running import SimPeer
 from tests.engine.control_loop.test_webots_controllers import FIRST, HELLO, QUIT, Running
@@ -354,14 +354,11 @@ def test_a_connection_without_tls_handshake_has_the_same_deadline(tmp_path: Path
         assert running.loop.time() - begin == pytest.approx(HANDSHAKE_S, abs=2 * BYTE_S)
 
 
-def test_the_time_of_tls_is_part_of_the_deadline() -> None:
-    async def test() -> None:
-        stream, open_ones = FakeTransport(), set[Handshake]()
-        stream.handshake_s = HANDSHAKE_S - 0.5
-        Handshake(stream, "h:1", open_ones, lambda *_: None).read_line((), lambda _: None)
-        await elapse(0.49)
-        assert not stream.closed
-        await elapse(0.02)
-        assert stream.closed and not open_ones
-
-    run(test)
+async def test_the_time_of_tls_is_part_of_the_deadline(clock: Clock) -> None:
+    stream, open_ones = FakeTransport(), set[Handshake]()
+    stream.handshake_s = HANDSHAKE_S - 0.5
+    Handshake(stream, "h:1", open_ones, lambda *_: None).read_line((), lambda _: None)
+    await elapse(0.49)
+    assert not stream.closed
+    await elapse(0.02)
+    assert stream.closed and not open_ones

@@ -95,55 +95,40 @@ async def ask(port: int, tls: ssl.SSLContext | None, token: str) -> bytes:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_controller_needs_a_certificate_and_a_token(folder: Path, kind: str) -> None:
+async def test_a_controller_needs_a_certificate_and_a_token(folder: Path, kind: str) -> None:
     """As the configuration demands them; without TLS it gets no word at all."""
-    token = (folder / "lab.token").read_text().strip()
-    good = context(folder, "client")
+    token, word = (folder / "lab.token").read_text().strip(), WORDS[kind]
+    good, none = context(folder, "client"), context(folder, None)
 
-    async def both() -> list[bytes]:
-        async with listening(folder, kind, f"{TLS}, {TOKENS}") as (port, _):
-            tries = [
-                (good, token),
-                (good, ""),
-                (good, token[::-1]),
-                (context(folder, None), token),
-                (context(folder, "stranger"), token),
-                (None, token),
-            ]
-            return [await ask(port, *each) for each in tries]
-
-    async def one(access: str, *tries: tuple[ssl.SSLContext | None, str]) -> list[bytes]:
+    async def answers(access: str, *tries: tuple[ssl.SSLContext | None, str]) -> list[bytes]:
         async with listening(folder, kind, access) as (port, _):
             return [await ask(port, *each) for each in tries]
 
-    word = WORDS[kind]
-    assert asyncio.run(both()) == [word, b"FORBIDDEN", b"FORBIDDEN", b"", b"", b""]
-    found = asyncio.run(one(TLS, (good, ""), (context(folder, None), "")))
-    assert found == [word, b""]
+    strangers = ((none, token), (context(folder, "stranger"), token), (None, token))
+    tries = ((good, token), (good, ""), (good, token[::-1]), *strangers)
+    found = await answers(f"{TLS}, {TOKENS}", *tries)
+    assert found == [word, b"FORBIDDEN", b"FORBIDDEN", b"", b"", b""]
+    assert await answers(TLS, (good, ""), (none, "")) == [word, b""]
     alone = "tls: {certificate: gateway.pem}, " + TOKENS
-    tries = ((context(folder, None), token), (context(folder, None), ""), (None, token))
-    assert asyncio.run(one(alone, *tries)) == [word, b"FORBIDDEN", b""]
+    found = await answers(alone, (none, token), (none, ""), (None, token))
+    assert found == [word, b"FORBIDDEN", b""]
 
 
-def test_the_token_of_a_controller_does_not_reach_webots(folder: Path) -> None:
+async def test_the_token_of_a_controller_does_not_reach_webots(folder: Path) -> None:
     token = (folder / "lab.token").read_text().strip()
+    lines: asyncio.Queue[bytes] = asyncio.Queue()
 
-    async def test() -> bytes:
-        lines: asyncio.Queue[bytes] = asyncio.Queue()
+    async def webots(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        lines.put_nowait(await reader.read(100))
+        writer.write(b"FORBIDDEN")
+        writer.close()
 
-        async def webots(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            lines.put_nowait(await reader.read(100))
-            writer.write(b"FORBIDDEN")
-            writer.close()
-
-        async with await asyncio.start_server(webots, "127.0.0.1", 0) as server:
-            there = server.sockets[0].getsockname()[1]
-            kind = KINDS["webots_proxy"].replace("127.0.0.1:1", f"127.0.0.1:{there}")
-            async with listening(folder, kind, f"plaintext: true, {TOKENS}") as (port, _):
-                assert await ask(port, None, token) == b"FORBIDDEN"
-            return await lines.get()
-
-    assert asyncio.run(test()) == b"CTR\nRobot-Name: rover"
+    async with await asyncio.start_server(webots, "127.0.0.1", 0) as server:
+        there = server.sockets[0].getsockname()[1]
+        kind = KINDS["webots_proxy"].replace("127.0.0.1:1", f"127.0.0.1:{there}")
+        async with listening(folder, kind, f"plaintext: true, {TOKENS}") as (port, _):
+            assert await ask(port, None, token) == b"FORBIDDEN"
+        assert await lines.get() == b"CTR\nRobot-Name: rover"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -191,27 +176,21 @@ async def test_the_api_connects_with_a_certificate_and_names_what_it_lacks(folde
         connection.leave()
 
 
-def test_an_address_without_a_name_lists_the_robots() -> None:
+async def test_an_address_without_a_name_lists_the_robots() -> None:
     """At once, and not again and again; libController has ended when the names come."""
-
-    async def run() -> str:
-        loop, stop, log = asyncio.get_running_loop(), asyncio.Event(), Recorder()
-        listen = 'controller: {kind: webots, listen: "tcp://127.0.0.1:%d"}'
-        port = free_port()
-        text = f"version: 1\nrobots: {{cab: {{{listen % port}}}, rover: {{{listen % port}}}}}\n"
-        gateway = build(load_text(text, "f").config, loop, log)
-        task = asyncio.create_task(gateway.run(stop))
-        try:
-            await until(lambda: len(re.findall("listening on", str(log.states))) == 2)
-            url = {"WEBOTS_CONTROLLER_URL": f"tcp://127.0.0.1:{port}"}
-            with pytest.raises(PeerError) as error:
-                await asyncio.to_thread(connect, url, lambda _: pytest.fail("it tries again"))
-            return str(error.value)
-        finally:
-            stop.set()
-            await task
-            gateway.close()
-
-    text = asyncio.run(run())
-    assert "the address names no robot; the gateway has cab, rover" in text
-    assert "tcp://HOST:PORT/ROBOT" in text
+    stop, log, port = asyncio.Event(), Recorder(), free_port()
+    robot = f'{{controller: {{kind: webots, listen: "tcp://127.0.0.1:{port}"}}}}'
+    text = f"version: 1\nrobots: {{cab: {robot}, rover: {robot}}}\n"
+    gateway = build(load_text(text, "f").config, asyncio.get_running_loop(), log)
+    task = asyncio.create_task(gateway.run(stop))
+    try:
+        await until(lambda: len(re.findall("listening on", str(log.states))) == 2)
+        url = {"WEBOTS_CONTROLLER_URL": f"tcp://127.0.0.1:{port}"}
+        with pytest.raises(PeerError) as error:
+            await asyncio.to_thread(connect, url, lambda _: pytest.fail("it tries again"))
+    finally:
+        stop.set()
+        await task
+        gateway.close()
+    assert "the address names no robot; the gateway has cab, rover" in str(error.value)
+    assert "tcp://HOST:PORT/ROBOT" in str(error.value)

@@ -53,19 +53,16 @@ class ServedGateway:
         self.pose: Pose | None = None
         self.state: tuple[float, int] = (0.0, 0)
 
-    def answers(self, *requests: Any) -> list[dict[str, Any]]:
-        async def main() -> list[dict[str, Any]]:
-            async with served(self.folder, self.config) as (gateway, server):
-                found = [await asyncio.to_thread(ask, server.path, each) for each in requests]
-                if robot := gateway.robots.get("rover"):
-                    self.pose = gateway.scene.pose_of("rover")
-                    self.state = (
-                        robot.emitters["tx"].emitter.range,
-                        robot.receivers["rx"].receiver.getChannel(),
-                    )
-                return found
-
-        return asyncio.run(main())
+    async def answers(self, *requests: Any) -> list[dict[str, Any]]:
+        async with served(self.folder, self.config) as (gateway, server):
+            found = [await asyncio.to_thread(ask, server.path, each) for each in requests]
+            if robot := gateway.robots.get("rover"):
+                self.pose = gateway.scene.pose_of("rover")
+                self.state = (
+                    robot.emitters["tx"].emitter.range,
+                    robot.receivers["rx"].receiver.getChannel(),
+                )
+            return found
 
 
 def place(position: Any, **more: Any) -> dict[str, Any]:
@@ -98,20 +95,22 @@ def place(position: Any, **more: Any) -> dict[str, Any]:
         ({"do": "fly"}, 2),
     ],
 )
-def test_nonsense_is_answered_and_changes_nothing(request_: Any, code: int, tmp_path: Path) -> None:
+async def test_nonsense_is_answered_with_no_change(
+    request_: Any, code: int, tmp_path: Path
+) -> None:
     bench = ServedGateway(tmp_path)
-    (answer,) = bench.answers(request_)
+    (answer,) = await bench.answers(request_)
     assert answer["exit_code"] == code, json.dumps(answer)
     assert bench.pose == Pose()
     assert bench.state == (1.0, 0)
 
 
-def test_a_body_is_placed_and_a_device_is_set_or_refuses(tmp_path: Path) -> None:
+async def test_a_body_is_placed_and_a_device_is_set_or_refuses(tmp_path: Path) -> None:
     bench = ServedGateway(tmp_path)
     turned = place([1, -2, 3.5], rotation=[0, 0, 1, 1.0])
-    assert bench.answers(place(None), turned) == [{"ok": True}] * 2
+    assert await bench.answers(place(None), turned) == [{"ok": True}] * 2
     assert bench.pose == Pose.from_axis_angle((1, -2, 3.5), (0, 0, 1, 1.0))
-    assert bench.answers(
+    assert await bench.answers(
         place(None),
         {"do": "set", "device": "rover.tx", "range": 9},
         {"do": "set", "device": "rover.rx", "channel": 1},
@@ -130,50 +129,46 @@ def test_a_body_is_placed_and_a_device_is_set_or_refuses(tmp_path: Path) -> None
     assert (bench.pose, bench.state) == (None, (5.0, 1))
 
 
-def test_what_a_station_refuses_at_once_is_reported(tmp_path: Path) -> None:
+async def test_what_a_station_refuses_at_once_is_reported(tmp_path: Path) -> None:
     config = "version: 1\nadapters: {a: {kind: uart, port: ./none, framing: slip, bufferSize: 9}}\n"
     bench = ServedGateway(tmp_path, config)
     sent = {"do": "send", "station": "a", "data": "00" * 5}
-    assert bench.answers(sent, sent, sent | {"data": ""}) == [
+    assert await bench.answers(sent, sent, sent | {"data": ""}) == [
         {"ok": True},
         {"refused": "down"},
         {"refused": "invalid"},
     ]
 
 
-def test_a_path_no_socket_can_have_is_reported_with_what_to_do(tmp_path: Path) -> None:
+async def test_a_path_no_socket_can_have_is_reported_with_what_to_do(tmp_path: Path) -> None:
     folder = tmp_path / ("x" * 100)
     folder.mkdir()
     with pytest.raises(HilgwError, match=r"path too long; name a shorter path with --control"):
-        ServedGateway(folder).answers()
+        await ServedGateway(folder).answers()
 
 
 # --- events ---------------------------------------------------------------------------------------
 
 
-def exchange(tmp_path: Path, *requests: Any) -> list[dict[str, Any]]:
+async def exchange(tmp_path: Path, *requests: Any) -> list[dict[str, Any]]:
     """Sends the requests on one connection, and a packet after each; what comes back."""
-
-    async def main() -> list[dict[str, Any]]:
-        async with served(tmp_path) as (gateway, server):
-            reader, writer = await asyncio.open_unix_connection(server.path)
-            messages = []
-            for request in requests:
-                writer.write(line_of(request))
-                messages.append(json.loads(await reader.readline()))
-                gateway.observer.notice("rover", "a remark")
-                gateway.observer.output("other", "a line")
-            writer.write_eof()
-            messages += [json.loads(line) for line in (await reader.read()).splitlines()]
-            writer.close()
-            return messages
-
-    return asyncio.run(main())
+    async with served(tmp_path) as (gateway, server):
+        reader, writer = await asyncio.open_unix_connection(server.path)
+        messages = []
+        for request in requests:
+            writer.write(line_of(request))
+            messages.append(json.loads(await reader.readline()))
+            gateway.observer.notice("rover", "a remark")
+            gateway.observer.output("other", "a line")
+        writer.write_eof()
+        messages += [json.loads(line) for line in (await reader.read()).splitlines()]
+        writer.close()
+        return messages
 
 
-def test_the_status_is_an_event_of_what_changes(tmp_path: Path) -> None:
+async def test_the_status_is_an_event_of_what_changes(tmp_path: Path) -> None:
     watch = {"do": "watch", "kinds": ["status"], "states": True}
-    messages = exchange(tmp_path, watch, {"do": "status"})
+    messages = await exchange(tmp_path, watch, {"do": "status"})
     (event,) = (each for each in messages if each.get("event") == "status")
     (answer,) = (each for each in messages if "status" in each and each is not event)
     assert "since_ns" in event
@@ -200,11 +195,11 @@ async def test_with_the_status_objects_in_motion_are_where_they_are_then(tmp_pat
     assert poses[0].pose != poses[1].pose
 
 
-def test_a_second_choice_takes_the_place_of_the_first(tmp_path: Path) -> None:
+async def test_a_second_choice_takes_the_place_of_the_first(tmp_path: Path) -> None:
     """Events follow, and requests are answered between them."""
     first = {"do": "watch", "kinds": ["notice"]}
     second = {"do": "watch", "kinds": ["notice", "output"], "names": ["rover"]}
-    messages = exchange(tmp_path, first, second)
+    messages = await exchange(tmp_path, first, second)
     assert [each.get("event", "ok") for each in messages] == ["ok", "notice"] * 2
     assert all("event" in each or each["ok"] for each in messages)
 
@@ -261,7 +256,7 @@ async def test_a_second_choice_cuts_no_line_and_forgets_no_loss(tmp_path: Path) 
         ({"lost": 1}, "lost must be true or false"),
     ],
 )
-def test_a_choice_that_is_none_is_answered(tmp_path: Path, wrong: Any, words: str) -> None:
-    (answer,) = exchange(tmp_path, {"do": "watch", **wrong})
+async def test_a_choice_that_is_none_is_answered(tmp_path: Path, wrong: Any, words: str) -> None:
+    (answer,) = await exchange(tmp_path, {"do": "watch", **wrong})
     assert words in answer["error"]
     assert answer["exit_code"] == (1 if "mean" in words else 2)

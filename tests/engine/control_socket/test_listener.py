@@ -20,8 +20,10 @@ from hilgw.engine.control_socket.listener import BACKLOG, ControlListener
 from hilgw.engine.control_socket.look_server import MAX_STOPS, STOP_S
 from hilgw.errors import HilgwError
 from hilgw.protocols.gateway.requests import Disarm, Report
-from hilgw.testing.sim import Clock, elapse, run
+from hilgw.testing.sim import Clock, elapse
 from hilgw.transports import accepting
+
+pytestmark = pytest.mark.usefixtures("clock")
 
 
 class Gateway:
@@ -73,9 +75,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-async def test_a_second_gateway_neither_steals_nor_deletes_the_socket(
-    tmp_path: Path, clock: Clock
-) -> None:
+async def test_a_second_gateway_neither_steals_nor_deletes_the_socket(tmp_path: Path) -> None:
     path = tmp_path / "control"
 
     first, second = server(path), server(path)
@@ -88,25 +88,21 @@ async def test_a_second_gateway_neither_steals_nor_deletes_the_socket(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_dead_socket_is_replaced_and_another_file_is_not(tmp_path: Path) -> None:
+async def test_a_dead_socket_is_replaced_and_another_file_is_not(tmp_path: Path) -> None:
     path, notes = dead(tmp_path / "control"), tmp_path / "notes"
     notes.write_text("mine")
-
-    async def main() -> None:
-        gateway = server(path)
-        await gateway.start()
-        assert path.stat().st_mode & 0o777 == 0o600
-        assert await answer_at(path)
-        await gateway.close()
-        with pytest.raises(HilgwError, match="name another path with --control"):
-            await server(notes).start()
-
-    run(main)
+    gateway = server(path)
+    await gateway.start()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert await answer_at(path)
+    await gateway.close()
+    with pytest.raises(HilgwError, match="name another path with --control"):
+        await server(notes).start()
     assert notes.read_text() == "mine"
     assert list(tmp_path.iterdir()) == [notes]
 
 
-async def test_a_socket_that_replaced_ours_is_not_deleted(tmp_path: Path, clock: Clock) -> None:
+async def test_a_socket_that_replaced_ours_is_not_deleted(tmp_path: Path) -> None:
     path = tmp_path / "control"
     gateway = server(path)
     await gateway.start()
@@ -118,9 +114,7 @@ async def test_a_socket_that_replaced_ours_is_not_deleted(tmp_path: Path, clock:
     await other.close()
 
 
-async def test_dead_sockets_of_the_folder_are_swept_and_live_ones_are_not(
-    folder: Path, clock: Clock
-) -> None:
+async def test_dead_sockets_of_the_folder_are_swept_and_live_ones_are_not(folder: Path) -> None:
     dead(folder / "1.sock")
     dead(folder / f"{os.getpid()}.sock")
     (folder / "file.sock").touch()
@@ -139,7 +133,7 @@ async def test_dead_sockets_of_the_folder_are_swept_and_live_ones_are_not(
 
 
 async def test_a_start_that_fails_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: Clock
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
         raise OSError(errno.EMFILE, "Too many open files")
@@ -155,9 +149,7 @@ async def test_a_start_that_fails_leaves_nothing(
 # --- clients --------------------------------------------------------------------------------------
 
 
-async def test_readers_that_never_read_are_few_and_closed_at_their_deadline(
-    tmp_path: Path, clock: Clock
-) -> None:
+async def test_readers_that_never_read_are_few_and_closed_at_their_deadline(tmp_path: Path) -> None:
     path = tmp_path / "control"
     gateway = server(path)
     await gateway.start()
@@ -202,7 +194,7 @@ async def test_readers_that_never_read_are_few_and_closed_at_their_deadline(
     await gateway.close()
 
 
-async def test_a_line_has_a_deadline_however_it_drips(tmp_path: Path, clock: Clock) -> None:
+async def test_a_line_has_a_deadline_however_it_drips(tmp_path: Path) -> None:
     async with served(tmp_path) as (path, _):
         reader, writer = await asyncio.open_unix_connection(path)
         for _ in range(int(IDLE_S)):
@@ -213,9 +205,7 @@ async def test_a_line_has_a_deadline_however_it_drips(tmp_path: Path, clock: Clo
         writer.close()
 
 
-async def test_requests_in_one_read_and_one_without_an_end_are_answered(
-    tmp_path: Path, clock: Clock
-) -> None:
+async def test_requests_in_one_read_and_one_without_an_end_are_answered(tmp_path: Path) -> None:
     async with served(tmp_path) as (path, _):
         reader, writer = await asyncio.open_unix_connection(path)
         writer.write(b"[]\n[]\n[]")
@@ -225,7 +215,7 @@ async def test_requests_in_one_read_and_one_without_an_end_are_answered(
 
 
 async def test_closing_with_clients_connected_leaves_no_task_and_no_complaint(
-    tmp_path: Path, clock: Clock
+    tmp_path: Path,
 ) -> None:
     path = tmp_path / "control"
     gateway = server(path)
@@ -240,8 +230,11 @@ async def test_closing_with_clients_connected_leaves_no_task_and_no_complaint(
         writer.close()
 
 
-def test_without_descriptors_accept_pauses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, calls = accepting.accept, []
+async def test_without_descriptors_it_pauses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, calls, better_at = accepting.accept, [], asyncio.get_running_loop().time() + 5
+    connections: list[socket.socket] = []
 
     def accept(listening: socket.socket) -> object:
         calls.append(1)
@@ -250,26 +243,18 @@ def test_without_descriptors_accept_pauses(tmp_path: Path, monkeypatch: pytest.M
         return real(listening)
 
     monkeypatch.setattr(accepting, "accept", accept)
-    connections: list[socket.socket] = []
-
-    async def main() -> None:
-        nonlocal better_at
-        better_at = asyncio.get_running_loop().time() + 5
-        listener = ControlListener(connections.append, str(tmp_path / "control"))
-        listener.start()
-        client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        client.connect(str(listener.path))
-        await elapse(6)
-        assert len(connections) == 1
-        assert len(calls) < 60
-        monkeypatch.setattr(accepting, "accept", None)
-        listener.close()  # a pause that ends later listens no more
-        await elapse(1)
-        for each in (client, *connections):
-            each.close()
-
-    better_at = 0.0
-    run(main)
+    listener = ControlListener(connections.append, str(tmp_path / "control"))
+    listener.start()
+    client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    client.connect(str(listener.path))
+    await elapse(6)
+    assert len(connections) == 1
+    assert len(calls) < 60
+    monkeypatch.setattr(accepting, "accept", None)
+    listener.close()  # a pause that ends later listens no more
+    await elapse(1)
+    for each in (client, *connections):
+        each.close()
 
 
 STOP = line_of(Disarm(all=True))
@@ -292,7 +277,7 @@ def client(path: Path, clients: ExitStack, data: bytes = b"") -> socket.socket:
 
 @pytest.mark.parametrize("message", [b"", b'{"do": "dis', line_of(Report())])
 async def test_a_disarm_is_answered_while_others_take_every_place_again_and_again(
-    message: bytes, tmp_path: Path, clock: Clock, clients: ExitStack
+    message: bytes, tmp_path: Path, clients: ExitStack
 ) -> None:
     async with served(tmp_path) as (path, _):
         for number in range(MANY):
@@ -303,7 +288,7 @@ async def test_a_disarm_is_answered_while_others_take_every_place_again_and_agai
 
 
 async def test_a_disarm_is_answered_that_comes_later_than_its_connection(
-    tmp_path: Path, clock: Clock, clients: ExitStack
+    tmp_path: Path, clients: ExitStack
 ) -> None:
     async with served(tmp_path) as (path, _):
         for _ in range(MANY):
@@ -319,7 +304,7 @@ async def test_a_disarm_is_answered_that_comes_later_than_its_connection(
 
 
 async def test_a_queue_full_of_those_that_left_is_empty_soon(
-    tmp_path: Path, clock: Clock, clients: ExitStack
+    tmp_path: Path, clients: ExitStack
 ) -> None:
     async with served(tmp_path) as (path, _):
         for _ in range(20):
@@ -331,7 +316,7 @@ async def test_a_queue_full_of_those_that_left_is_empty_soon(
 
 
 async def test_requests_without_end_do_not_delay_a_disarm(
-    tmp_path: Path, clock: Clock, clients: ExitStack
+    tmp_path: Path, clients: ExitStack
 ) -> None:
     """Every other client has asked before: few of them are answered first."""
     gateway, answered = server(path := tmp_path / "control"), []

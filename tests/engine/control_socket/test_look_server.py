@@ -48,50 +48,52 @@ async def watched(
         timer.close()
 
 
-def answers(tmp_path: Path, *lines: bytes) -> list[dict[str, Any]]:
+async def answers(tmp_path: Path, *lines: bytes) -> list[dict[str, Any]]:
     """All on one connection."""
-
-    async def main() -> list[dict[str, Any]]:
+    async with watched(tmp_path) as (reader, writer):
         found = []
-        async with watched(tmp_path) as (reader, writer):
-            for line in lines:
-                writer.write(line)
-                found.append(json.loads(await reader.readline()))
-        return found
-
-    return asyncio.run(main())
+        for line in lines:
+            writer.write(line)
+            found.append(json.loads(await reader.readline()))
+    return found
 
 
-def test_it_shows_what_the_program_has(tmp_path: Path) -> None:
+async def test_it_shows_what_the_program_has(tmp_path: Path) -> None:
     asked = (Identify(), Find("part", ["port", "p"]), Report(), Watch(names=["port"]))
-    identity, found, report, watch = answers(tmp_path, *map(line_of, asked))
+    identity, found, report, watch = await answers(tmp_path, *map(line_of, asked))
     assert identity["config"] == "hilgw bridge x" and identity["pid"]
     assert found["found"] == ["port"]
     assert report["report"] == {"bytes": 3}
     assert watch["ok"] is True
 
 
-def test_it_does_nothing_else_and_the_connection_stays(tmp_path: Path) -> None:
+async def test_it_does_nothing_else_and_the_connection_stays(tmp_path: Path) -> None:
     others = [do for do in REQUESTS if do not in SHOWN]
     lines = [b'{"do": "%s", "version": 2}\n' % do.encode() for do in others]
-    stop, *rest, known = answers(tmp_path, line_of(Disarm(all=True)), *lines, line_of(Identify()))
+    stop, *rest, known = await answers(
+        tmp_path, line_of(Disarm(all=True)), *lines, line_of(Identify())
+    )
     assert all("error" in each for each in (stop, *rest)) and known["ok"] is True
     assert stop["error"] == "disarm is not for this program: it can only be watched"
 
 
-def test_a_line_that_is_not_a_request_is_answered_and_the_connection_stays(tmp_path: Path) -> None:
+async def test_a_line_without_a_request_is_answered_and_the_connection_stays(
+    tmp_path: Path,
+) -> None:
     lines = (b"\xff\n", b"[]\n", b"{\n", b'{"do": 3}\n', b'{"do": "watch", "version": 3}\n')
-    *wrong, last = answers(tmp_path, *lines, line_of(Identify()))
+    *wrong, last = await answers(tmp_path, *lines, line_of(Identify()))
     assert all("error" in each and each["version"] == 2 for each in wrong)
     assert wrong[-1]["client_version"] == 3 and wrong[-1]["exit_code"] == 5
     assert "version 2" in wrong[-1]["error"] and "version 3" in wrong[-1]["error"]
     assert last["ok"] is True
 
 
-def test_a_line_without_end_is_answered_at_its_end_and_delays_no_others(tmp_path: Path) -> None:
+async def test_a_long_line_is_answered_at_its_end_and_delays_no_others(tmp_path: Path) -> None:
     names = [f"{number:x}" for number in range(30_000)]
     many = line_of(Find("part", names)), line_of(Find("part", ["port", *names]))
-    *none, found, long, last = answers(tmp_path, *many, b"x" * 10**7 + b"\n", line_of(Identify()))
+    *none, found, long, last = await answers(
+        tmp_path, *many, b"x" * 10**7 + b"\n", line_of(Identify())
+    )
     assert [each["found"] for each in none] == [[]] and found["found"] == ["port"]
     assert "longer than 262144 bytes" in long["error"] and last["ok"] is True
 
@@ -164,6 +166,6 @@ async def test_a_long_answer_is_written_in_turns(tmp_path: Path) -> None:
     assert max(turns.values()) == TOGETHER
 
 
-def test_an_unknown_name_is_refused(tmp_path: Path) -> None:
-    (answer,) = answers(tmp_path, line_of(Watch(names=["prot"])))
+async def test_an_unknown_name_is_refused(tmp_path: Path) -> None:
+    (answer,) = await answers(tmp_path, line_of(Watch(names=["prot"])))
     assert answer["error"] == "nothing here has the name 'prot'; did you mean 'port'?"

@@ -46,24 +46,26 @@ async def test_both_streams_and_its_environment_come_line_by_line() -> None:
     assert seen.notices == ["the program ended with exit code 3"]
 
 
-def test_a_program_that_fails_starts_again_and_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def ended(code: str, restart: Restart = "never") -> tuple[Child, Recorder]:
+    one, seen = child(code, restart)
+    one.start({})
+    await one.join()
+    return one, seen
+
+
+async def test_a_program_that_fails_starts_again_and_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(processes, "BACKOFF_S", (0.0, 0.001))
-
-    async def main(code: str) -> tuple[Child, Recorder]:
-        one, seen = child(code, "on-failure")
-        one.start({})
-        await one.join()
-        return one, seen
-
-    failing, seen = asyncio.run(main("import os; os.kill(os.getpid(), 9)"))
+    failing, seen = await ended("import os; os.kill(os.getpid(), 9)", "on-failure")
     assert failing.exits == [-9] * FAILURES
     assert seen.notices[0] == "the program ended by SIGKILL; starts again in 0 s"
     stays = "stays down after 10 failures in a row"
     assert seen.notices[-1] == f"the program ended by SIGKILL; {stays}"
-    interrupted, seen = asyncio.run(main("import os; os.kill(os.getpid(), 2)"))
+    interrupted, seen = await ended("import os; os.kill(os.getpid(), 2)", "on-failure")
     assert interrupted.exits[-1] == -2 and "exit" not in seen.notices[0]
     assert seen.notices[0] == "the program was interrupted (Ctrl-C); starts again in 0 s"
-    succeeding, seen = asyncio.run(main("pass"))
+    succeeding, seen = await ended("pass", "on-failure")
     assert succeeding.exits == [0] and seen.notices == ["the program ended with exit code 0"]
 
 
@@ -151,7 +153,7 @@ async def test_a_program_that_is_not_there_is_reported(program: str, tmp_path: P
     assert seen.notices == ["the program ended with exit code 1"]
 
 
-def test_stop_asks_and_then_ends_the_whole_group_even_when_it_goes_on() -> None:
+async def test_stop_asks_and_then_ends_the_whole_group_even_when_it_goes_on() -> None:
     code = (
         "import os, signal; signal.signal(signal.SIGTERM, lambda *_: os.write(1, b'asked\\n'))\n"
         "other = os.fork()\n"
@@ -159,33 +161,25 @@ def test_stop_asks_and_then_ends_the_whole_group_even_when_it_goes_on() -> None:
         "while True: signal.pause()"
     )
 
-    async def main() -> list[int]:
-        one, seen = child(code)
-        one.start({})
-        await until(lambda: len(seen.lines) == 2)
-        await one.stop()
-        assert one.exits == [-signal.SIGKILL]
-        assert "asked" in seen.lines
-        return [int(word) for word in " ".join(seen.lines[:2]).split() if word != "0"]
-
-    for pid in asyncio.run(main()):
-        wait_until(lambda pid=pid: is_gone(pid))  # type: ignore[misc]
+    one, seen = child(code)
+    one.start({})
+    await until(lambda: len(seen.lines) == 2)
+    await one.stop()
+    assert one.exits == [-signal.SIGKILL]
+    assert "asked" in seen.lines
+    pids = [int(word) for word in " ".join(seen.lines[:2]).split() if word != "0"]
+    await until(lambda: all(map(is_gone, pids)))
 
 
-def test_a_flood_of_output_does_not_delay_the_event_loop() -> None:
+async def test_a_flood_of_output_does_not_delay_the_event_loop() -> None:
     """Others run between the reads, and the lines shown are bounded for each of them."""
-
-    async def main() -> tuple[int, Recorder]:
-        one, seen = child("while True: print('\\n' * 5000)")
-        one.start({})
-        turns = 0
-        while sum("not shown" in line for line in seen.lines) < 5:
-            await asyncio.sleep(0)
-            turns += 1
-        await one.stop()
-        return turns, seen
-
-    turns, seen = asyncio.run(main())
+    one, seen = child("while True: print('\\n' * 5000)")
+    one.start({})
+    turns = 0
+    while sum("not shown" in line for line in seen.lines) < 5:
+        await asyncio.sleep(0)
+        turns += 1
+    await one.stop()
     assert turns > 5
     assert len(seen.lines) <= 300 * sum("not shown" in line for line in seen.lines) + 300
 
@@ -231,16 +225,10 @@ async def test_a_program_has_a_second_after_quit(monkeypatch: pytest.MonkeyPatch
     "line",
     ['Warning: "camera" device not found.', 'Device "camera" was not found on robot "rover"'],
 )
-def test_a_crash_names_the_device_that_was_absent(line: str) -> None:
+async def test_a_crash_names_the_device_that_was_absent(line: str) -> None:
     """As libController and its Python module print it."""
-
-    async def main(code: str) -> list[str]:
-        one, seen = child(code)
-        one.start({})
-        await one.join()
-        return seen.notices
-
-    crash = f"print({line!r}); import os; os.kill(os.getpid(), 11)"
     what = "after it asked for a device that the robot does not have: 'camera'"
-    assert asyncio.run(main(crash)) == [f"the program ended by SIGSEGV {what}"]
-    assert what not in asyncio.run(main(f"print({line!r}); exit(1)"))[0]
+    _, seen = await ended(f"print({line!r}); import os; os.kill(os.getpid(), 11)")
+    assert seen.notices == [f"the program ended by SIGSEGV {what}"]
+    _, seen = await ended(f"print({line!r}); exit(1)")
+    assert what not in seen.notices[0]

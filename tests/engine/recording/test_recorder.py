@@ -35,39 +35,36 @@ def numbers(path: Path) -> list[int]:
 
 
 @pytest.mark.parametrize("waits", [False, True])
-async def test_what_is_put_is_written(tmp_path: Path, waits: bool) -> None:
+async def test_what_is_put_is_written(tmp_path: Path, timer: Timer, waits: bool) -> None:
     path = tmp_path / "run.pcapng"
     reports: list[Report] = []
-    timer = Timer(asyncio.get_running_loop())
     process = RecordingProcess(settings(path), timer, reports.append, waits=waits)
     for number in range(2 * MOST_GATHERED + 10):
         process.put(line(number))
     await process.stop()
-    timer.close()
     assert numbers(path) == list(range(2 * MOST_GATHERED + 10))
     assert process.report() == reports[-1] == Report(str(path), path.stat().st_size, 0, "")
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-async def test_a_hang_delays_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_hang_delays_nothing(
+    tmp_path: Path, timer: Timer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its memory is bounded, and the end of the gateway kills it."""
     monkeypatch.setattr("hilgw.engine.recording.recorder.END_S", 0.01)
     reports: list[Report] = []
-    timer = Timer(asyncio.get_running_loop())
     process = RecordingProcess(
         settings(tmp_path / "a.pcapng"), timer, reports.append, command=HANGS
     )
     for number in range(20 * MOST_GATHERED):
         process.put(line(number, bytes(1000)))
     await process.stop()
-    timer.close()
     assert process.report().lost * 1000 > 20 * MOST_GATHERED * 1000 - 2 * BUFFER_BYTES
     assert next(each.error for each in reports) == SLOW
     assert "ended with code -9" in process.report().error
 
 
-async def test_a_process_that_fails_is_named(tmp_path: Path) -> None:
-    timer = Timer(asyncio.get_running_loop())
+async def test_a_process_that_fails_is_named(tmp_path: Path, timer: Timer) -> None:
     failed = asyncio.Event()
     process = RecordingProcess(
         settings(tmp_path / "a.pcapng"), timer, lambda report: failed.set(), command=FAILS
@@ -76,23 +73,18 @@ async def test_a_process_that_fails_is_named(tmp_path: Path) -> None:
     for number in range(MOST_GATHERED):
         process.put(line(number))
     await process.stop()
-    timer.close()
     assert process.report().lost == MOST_GATHERED
     assert process.report().error == "the process that records ended with code 3"
 
 
-def test_a_recording_replaces_no_file(tmp_path: Path) -> None:
+async def test_a_recording_replaces_no_file(tmp_path: Path, timer: Timer) -> None:
     path = tmp_path / "a.pcapng"
     path.write_text("mine")
-
-    async def run(path: Path) -> None:
-        RecordingProcess(settings(path), Timer(asyncio.get_running_loop()))
-
     with pytest.raises(HilgwError, match="exists already; a recording replaces no file"):
-        asyncio.run(run(path))
+        RecordingProcess(settings(path), timer)
     assert path.read_text() == "mine"
     with pytest.raises(HilgwError, match=r"b/a\.pcapng: cannot be made: No such file"):
-        asyncio.run(run(tmp_path / "b" / "a.pcapng"))
+        RecordingProcess(settings(tmp_path / "b" / "a.pcapng"), timer)
 
 
 GATEWAY = """
@@ -137,11 +129,9 @@ async def test_a_gateway_that_is_killed_loses_little(tmp_path: Path, after: int)
     assert last - numbers(path)[-1] < 100_000_000
 
 
-async def test_an_event_that_cannot_be_written_is_counted(tmp_path: Path) -> None:
-    timer = Timer(asyncio.get_running_loop())
+async def test_an_event_that_cannot_be_written_is_counted(tmp_path: Path, timer: Timer) -> None:
     process = RecordingProcess(settings(tmp_path / "a.pcapng"), timer)
     process.put(("notice", 1, object()))
     await process.stop()
-    timer.close()
     assert process.report().lost == 1
     assert "an event is not valid" in process.report().error

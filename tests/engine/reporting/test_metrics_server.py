@@ -157,19 +157,17 @@ async def test_the_time_for_a_line_grows_with_its_length_alone(site: Served, /) 
     assert status == 431
 
 
-def test_a_long_answer_comes_whole_and_a_request_in_pieces_is_one() -> None:
-    text = "\udcff" + "x" * 8_000_000  # of a file whose name is not valid UTF-8
+LONG = "\udcff" + "x" * 8_000_000  # of a file whose name is not valid UTF-8
 
-    async def check(site: Served) -> None:
-        reader, writer = await site.connect()
-        for byte in GET:
-            writer.write(bytes((byte,)))
-            await writer.drain()
-        answer = await reader.read()
-        assert answer.endswith(b"\r\n\r\n?" + text[1:].encode())
-        writer.close()
 
-    served(check, texts=lambda: iter([text]))
+@scenario_of(served, texts=lambda: iter([LONG]))
+async def test_a_long_answer_comes_whole_and_a_request_in_pieces_is_one(site: Served, /) -> None:
+    reader, writer = await site.connect()
+    for byte in GET:
+        writer.write(bytes((byte,)))
+        await writer.drain()
+    assert (await reader.read()).endswith(b"\r\n\r\n?" + LONG[1:].encode())
+    writer.close()
 
 
 def test_each_text_is_made_in_a_turn_of_its_own_and_none_for_a_client_that_left() -> None:
@@ -228,20 +226,19 @@ async def test_a_further_client_takes_the_place_of_the_oldest(site: Served, /) -
         writer.close()
 
 
-def test_elsewhere_a_token_is_needed_which_may_only_read() -> None:
-    access = Access([("grafana", "monitor", TOKEN)])
+GRAFANA = TokenCheck(Access([("grafana", "monitor", TOKEN)]), "monitor", lambda: 0)
 
-    async def check(site: Served) -> None:
-        def with_header(header: str) -> bytes:
-            return GET.replace(b"Host: x", header.encode())
 
-        assert b"200 OK" in await site.answer(with_header(f"Authorization: Bearer {TOKEN}"))
-        assert b"200 OK" in await site.answer(with_header(f"authorization:bearer {TOKEN}"))
-        answer = await site.answer(GET)
-        assert answer.startswith(b"HTTP/1.1 401")
-        assert b"WWW-Authenticate: Bearer" in answer
-        hidden = with_header("Authorization: Bearer wrong").replace(b"/metrics", b"/any")
-        for request in (with_header("Authorization: Basic x"), hidden):
-            assert (await site.answer(request)).startswith(b"HTTP/1.1 401")
+@scenario_of(served, check=GRAFANA)
+async def test_elsewhere_a_token_is_needed_which_may_only_read(site: Served, /) -> None:
+    def with_header(header: str) -> bytes:
+        return GET.replace(b"Host: x", header.encode())
 
-    served(check, check=TokenCheck(access, "monitor", lambda: 0))
+    assert b"200 OK" in await site.answer(with_header(f"Authorization: Bearer {TOKEN}"))
+    assert b"200 OK" in await site.answer(with_header(f"authorization:bearer {TOKEN}"))
+    answer = await site.answer(GET)
+    assert answer.startswith(b"HTTP/1.1 401")
+    assert b"WWW-Authenticate: Bearer" in answer
+    hidden = with_header("Authorization: Bearer wrong").replace(b"/metrics", b"/any")
+    for request in (with_header("Authorization: Basic x"), hidden):
+        assert (await site.answer(request)).startswith(b"HTTP/1.1 401")

@@ -28,25 +28,21 @@ class Failures(PortListener):
 BYTE_NS = 10 * 1_000_000_000 // 9600
 
 
-def test_a_session_gets_a_bounded_number_of_bytes_at_a_time() -> None:
+async def test_a_session_gets_a_bounded_number_of_bytes_at_a_time() -> None:
     """A framing may take milliseconds for them, and other ports wait."""
     bench = StationBench()
     chunks: list[int] = []
     bench.session.receive = lambda data, now: chunks.append(len(data)) or []  # type: ignore[method-assign,func-returns-value]
-
-    async def scenario() -> None:
-        ours, theirs = socket.socketpair()
-        ours.setblocking(False)
-        theirs.sendall(bytes(10_000))
-        stream = FdStream(asyncio.get_running_loop(), ours.detach(), "port")
-        stream.start(bench.station.data_received, lambda error: None)
-        bench.station.attach(stream)
-        while sum(chunks) < 10_000:
-            await asyncio.sleep(0)
-        stream.close()
-        theirs.close()
-
-    asyncio.run(asyncio.wait_for(scenario(), 60))
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    theirs.sendall(bytes(10_000))
+    stream = FdStream(asyncio.get_running_loop(), ours.detach(), "port")
+    stream.start(bench.station.data_received, lambda error: None)
+    bench.station.attach(stream)
+    while sum(chunks) < 10_000:
+        await asyncio.sleep(0)
+    stream.close()
+    theirs.close()
     assert max(chunks) <= TURN_BYTES
 
 

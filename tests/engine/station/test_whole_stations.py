@@ -11,7 +11,7 @@ from hilgw.assemble.gateway import build
 from hilgw.config.load import load_text
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import Direction, LineEvent
-from hilgw.testing.sim import Clock, Recorder, elapse, run, until
+from hilgw.testing.sim import Clock, Recorder, elapse, until
 
 CONFIGS = Path(__file__).parents[3] / "configs"
 REMOTE = "0013A2004AB67FB2"
@@ -47,39 +47,29 @@ async def running(
     gateway.close()
 
 
-def test_of_many_commands_at_once_each_gets_the_answer_to_itself() -> None:
+async def test_of_many_commands_at_once_each_gets_the_answer_to_itself(clock: Clock) -> None:
     """Those that are reported OK, and only those, were written."""
-    wire, clock = Wire(), Clock()
-    values = [b"n%02d" % number for number in range(AT_ONCE + 4)]
-
-    async def scenario() -> list[str]:
-        async with running(clock, wire, "xbee", "xbee0") as gateway:
-            reads = [gateway.command("xbee0", REMOTE, name, b"") for name in ("NI", "RR", "NI")]
-            ni, rr, again = [each.value for each in await asyncio.gather(*reads)]
-            assert ni == again != rr
-            asked = (gateway.command("xbee0", REMOTE, "NI", value) for value in values)
-            return [each.problem for each in await asyncio.gather(*asked)]
-
-    problems = run(scenario, clock)
+    wire, values = Wire(), [b"n%02d" % number for number in range(AT_ONCE + 4)]
+    async with running(clock, wire, "xbee", "xbee0") as gateway:
+        reads = [gateway.command("xbee0", REMOTE, name, b"") for name in ("NI", "RR", "NI")]
+        ni, rr, again = [each.value for each in await asyncio.gather(*reads)]
+        assert ni == again != rr
+        asked = (gateway.command("xbee0", REMOTE, "NI", value) for value in values)
+        problems = [each.problem for each in await asyncio.gather(*asked)]
     assert problems == [""] * AT_ONCE + ["too many commands at once"] * 4
     assert [value for value in values if b"NI" + value in wire.sent] == values[:AT_ONCE]
 
 
-def test_commands_that_a_lost_port_ends_are_all_answered() -> None:
-    clock = Clock()
-
-    async def scenario() -> list[str]:
-        async with running(clock, Wire(), "xbee", "xbee0") as gateway:
-            asked = (gateway.command("xbee0", REMOTE, "NI", b"") for _ in range(3))
-            answers = asyncio.gather(*asked)
-            await asyncio.sleep(0)
-            for host in gateway.hosts:
-                for mock in host.mocks:
-                    if mock.name == "xbee0":
-                        host.unplug(mock)
-            return [each.problem for each in await answers]
-
-    problems = run(scenario, clock)
+async def test_commands_that_a_lost_port_ends_are_all_answered(clock: Clock) -> None:
+    async with running(clock, Wire(), "xbee", "xbee0") as gateway:
+        asked = (gateway.command("xbee0", REMOTE, "NI", b"") for _ in range(3))
+        answers = asyncio.gather(*asked)
+        await asyncio.sleep(0)
+        for host in gateway.hosts:
+            for mock in host.mocks:
+                if mock.name == "xbee0":
+                    host.unplug(mock)
+        problems = [each.problem for each in await answers]
     assert len(problems) == 3 and all(problems)
 
 
@@ -92,17 +82,12 @@ def test_commands_that_a_lost_port_ends_are_all_answered() -> None:
         ("hc12", "hc12", 1200),
     ],
 )
-def test_a_slow_line_that_carries_its_packets_is_not_taken_for_one_that_stands_still(
-    config: str, station: str, baud: int
+async def test_a_slow_line_that_carries_its_packets_is_not_taken_for_one_that_stands_still(
+    config: str, station: str, baud: int, clock: Clock
 ) -> None:
     """Bytes are pending at each look, and leave."""
-    wire, clock = Wire(), Clock()
-    rate = f"adapters.{station}.baudRate={baud}"
-
-    async def scenario() -> int:
-        async with running(clock, wire, config, station, rate) as gateway:
-            await elapse(40)
-            return gateway.stations[station].supervisor.passed.sent
-
-    assert run(scenario, clock) > 40 * baud / 10 / 20
+    wire, rate = Wire(), f"adapters.{station}.baudRate={baud}"
+    async with running(clock, wire, config, station, rate) as gateway:
+        await elapse(40)
+        assert gateway.stations[station].supervisor.passed.sent > 40 * baud / 10 / 20
     assert not [reason for _, _, reason in wire.states if "takes no bytes" in reason]
