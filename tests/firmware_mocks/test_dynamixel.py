@@ -19,13 +19,18 @@ def bus(**parameters: Any) -> Bus:
     return made
 
 
-def ask(made: Bus, now: int, instruction: int, *parameters: int) -> tuple[int, bytes]:
-    """The error and the data of the answer."""
-    made.receive(packets.packet(1, instruction, bytes(parameters)), now)
-    answer = bytearray()
+def send(made: Bus, number: int, instruction: int, *parameters: int, now: int = 0) -> bytes:
+    """All bytes of the answer."""
+    made.receive(packets.packet(number, instruction, bytes(parameters)), now)
+    answer = b""
     while (due := made.uart.next_deadline()) is not None:
         answer += made.take(due)
-    taken = packets.take(answer)
+    return answer
+
+
+def ask(made: Bus, now: int, instruction: int, *parameters: int) -> tuple[int, bytes]:
+    """The error and the data of the answer."""
+    taken = packets.take(bytearray(send(made, 1, instruction, *parameters, now=now)))
     assert taken is not None
     return taken[2][0], taken[2][1:]
 
@@ -96,15 +101,6 @@ def test_a_servo_that_its_watchdog_stopped_takes_no_goal_until_it_is_cleared(res
     assert ask(made, 100 * MS, 3, WATCHDOG, 0, 0) == (0, b"")
     made.advance(150 * MS)
     assert servo.moves is (resumes == "yes")
-
-
-def send(made: Bus, number: int, instruction: int, *parameters: int) -> bytes:
-    """All bytes of the answer."""
-    made.receive(packets.packet(number, instruction, bytes(parameters)), 0)
-    answer = b""
-    while (due := made.uart.next_deadline()) is not None:
-        answer += made.take(due)
-    return answer
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,13 @@ def joined(made: webots_simulator.Simulator, now: int = 0) -> webots_simulator.P
     return peer
 
 
+def configured(made: webots_simulator.Simulator) -> webots_simulator.Peer:
+    peer = joined(made)
+    ask(peer, b"CTR")
+    ask(peer, FIRST)
+    return peer
+
+
 def ask(peer: webots_simulator.Peer, data: bytes, now: int = 0) -> bytes:
     """What the simulator answers at once."""
     peer.receive(data, now)
@@ -424,9 +431,7 @@ def test_a_local_socket_has_no_handshake_and_no_chunks() -> None:
 @cases(4)
 def test_hostile_bytes_close_the_connection(data: bytes, tail: bytes) -> None:
     made = simulator()
-    peer = joined(made)
-    ask(peer, b"CTR")
-    ask(peer, FIRST)
+    peer = configured(made)
     ask(peer, struct.pack("<iI", 8 + len(data), 32) + data)
     ask(peer, tail)
     assert all(
@@ -443,9 +448,7 @@ def test_hostile_bytes_close_the_connection(data: bytes, tail: bytes) -> None:
 def test_the_simulator_takes_commands_of_mouse_and_joystick() -> None:
     """The bytes of libController's enable3dPosition, setConstantForce and so on."""
     made = simulator(devices="led:LED")
-    peer = joined(made)
-    ask(peer, b"CTR")
-    ask(peer, FIRST)
+    peer = configured(made)
     commands = "24 2000 27 01 29 fbff 2a 000000000000f83f 2b 000000000000e03f 2c 000000000000d03f"
     block = bytes.fromhex(f"{commands} 2d 01000000 23 2000")
     answer = ask(peer, struct.pack("<iIHi", 14 + len(block), 0, 0, len(block)) + block)
@@ -498,7 +501,5 @@ def test_what_names_no_device_is_counted_or_closes_the_connection() -> None:
     assert client.ended == "left" and client.library.counts["unknown device"] == 1
     client.connect(0)
     assert client.closing  # it has left for good
-    peer = joined(simulator(devices="a:LED"))
-    ask(peer, b"CTR")
-    ask(peer, FIRST)
+    peer = configured(simulator(devices="a:LED"))
     assert ask(peer, struct.pack("<iIHi", 15, 0, 99, 1) + b"\1") == b"" and peer.closing

@@ -2,12 +2,19 @@
 
 import pytest
 
+from firmware_mocks.xbee.module import Module
 from tests.firmware_mocks.bench import XBeeAir
 
 
-def test_the_manuals_session(bench: XBeeAir) -> None:
-    module = bench.add(api_mode=0, hardware="s1")
+def commanded(bench: XBeeAir, **parameters: str) -> Module:
+    """Return a module in command mode."""
+    module: Module = bench.add(api_mode=0, **parameters)
     bench.command_mode(module)
+    return module
+
+
+def test_the_manuals_session(bench: XBeeAir) -> None:
+    module = commanded(bench, hardware="s1")
     assert bench.type(module, "AT\r") == "OK\r"
     assert bench.type(module, "ATAP\r") == "0\r"
     assert bench.type(module, "ATDL1A0D\r") == "OK\r"
@@ -23,15 +30,13 @@ def test_the_manuals_session(bench: XBeeAir) -> None:
     "line", ["ATQQ\r", "ATCHFF\r", "ATCH0x\r", "ATCHxyz\r", "hello\r", "ATHV1\r", "ATA\r"]
 )
 def test_what_is_wrong_is_an_error(bench: XBeeAir, line: str) -> None:
-    module = bench.add(api_mode=0)
-    bench.command_mode(module)
+    module = commanded(bench)
     assert bench.type(module, line) == "ERROR\r"
     assert bench.type(module, "ATCH\r") == "C\r"
 
 
 def test_a_line_too_long_is_an_error_and_bounded(bench: XBeeAir) -> None:
-    module = bench.add(api_mode=0)
-    bench.command_mode(module)
+    module = commanded(bench)
     bench.put(module, b"AT" + b"A" * 5000 + b"\r")
     bench.run(100)
     assert bench.taken(module) == b"ERROR\r"
@@ -39,8 +44,7 @@ def test_a_line_too_long_is_an_error_and_bounded(bench: XBeeAir) -> None:
 
 
 def test_the_timeout_applies_and_leaves_silently(bench: XBeeAir) -> None:
-    module = bench.add(api_mode=0, CT="14")  # 20 x 100 ms
-    bench.command_mode(module)
+    module = commanded(bench, CT="14")  # 20 x 100 ms
     assert bench.type(module, "ATID1234\r") == "OK\r"
     bench.run(1800)
     assert module.registers.number("ID") == 0x3332
@@ -81,8 +85,7 @@ def test_characters_that_do_not_lead_there_are_data(bench: XBeeAir, text: bytes)
 
 
 def test_the_key_cannot_be_read(bench: XBeeAir) -> None:
-    module = bench.add(api_mode=0)
-    bench.command_mode(module)
+    module = commanded(bench)
     assert bench.type(module, "ATKY00112233445566778899AABBCCDDEEFF\r") == "OK\r"
     assert bench.type(module, "ATKY\r") == "\r"
 

@@ -1,8 +1,6 @@
 """digi-xbee, the maker's own library, judges the mock over virtual ports."""
 
-import os
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +24,7 @@ from digi.xbee.models.zdo import NeighborRelationship, RouteStatus
 from digi.xbee.reader import PacketListener
 
 from hilgw.testing.sim import wait_until
+from tests.firmware_mocks.xbee.process import started
 
 pytestmark = pytest.mark.process
 
@@ -45,17 +44,7 @@ class Bed:
 
     def start(self, *settings: str, modules: int = 2) -> list[Path]:
         links = [self._folder / f"xbee{index}" for index in range(modules)]
-        ready = self._folder / "ready"
-        command = [sys.executable, "-m", "hilgw", "mock", "xbee", "--ready-file", str(ready)]
-        for link in links:
-            command += ["--link", str(link)]
-        for setting in (f"baudRate={RATE}", *settings):
-            command += ["--set", setting]
-        root = Path(__file__).parents[3]
-        self._process = subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": str(root)}
-        )
-        wait_until(ready.exists)
+        self._process = started(links, f"baudRate={RATE}", *settings)
         return links
 
     def open(self, port: Path, kind: type[XBeeDevice] = Raw802Device) -> XBeeDevice:

@@ -1,57 +1,22 @@
+"""ND and DN: records, times, options, both as frames and as text."""
+
 import pytest
 
 from firmware_mocks.xbee.module import Module
 from tests.firmware_mocks.bench import XBeeAir
+
+ND, HEAD = b"\x08\x01ND", b"\x88\x01ND\x00"
 
 
 def long(module: Module) -> bytes:
     return module.address.to_bytes(8, "big")
 
 
-def head(module: Module, my: int = 0xFFFE) -> bytes:
-    return b"\x97\x05" + module.address.to_bytes(8, "big") + my.to_bytes(2, "big")
-
-
-def ask(
-    bench: XBeeAir,
-    module: Module,
-    to: int,
-    command: bytes,
-    to16: int = 0xFFFE,
-    options: int = 2,
-    frame_id: int = 5,
-) -> list[bytes]:
-    head = bytes((0x17, frame_id)) + to.to_bytes(8, "big") + to16.to_bytes(2, "big")
-    return bench.ask(module, head + bytes((options,)) + command, 2000)
-
-
-ND = b"\x08\x01ND"
-
-HEAD = b"\x88\x01ND\x00"
-
-"""ND and DN: records, times, options, both as frames and as text."""
-
-
-def test_without_digis_header_there_is_no_discovery(bench: XBeeAir) -> None:
-    one = bench.settled(MM="2")
-    assert bench.ask(one, ND, 100) == [b"\x88\x01ND\x01"]
-
-
-def test_without_digis_header_it_cannot_be_sent(bench: XBeeAir) -> None:
+def test_without_digis_header_there_is_no_discovery_and_no_remote_command(bench: XBeeAir) -> None:
     one, two = bench.pair(MM="2")
-    assert ask(bench, one, two.address, b"NI")[0][-1] == 4
-
-
-@pytest.mark.parametrize("command", [b"ND", b"DN", b"CN"])
-def test_what_makes_no_sense_from_afar_is_an_error(bench: XBeeAir, command: bytes) -> None:
-    one, two = bench.pair()
-    assert ask(bench, one, two.address, command) == [head(two) + command + b"\x01"]
-
-
-def test_frame_id_0_is_obeyed_and_not_answered(bench: XBeeAir) -> None:
-    one, two = bench.pair()
-    assert ask(bench, one, two.address, b"NIquiet", frame_id=0) == []
-    assert bench.get(two, b"NI") == b"quiet"
+    assert bench.ask(one, ND, 100) == [b"\x88\x01ND\x01"]
+    (answer,) = bench.ask(one, b"\x17\x05" + long(two) + b"\xff\xfe\x02NI", 2000)
+    assert answer[-1] == 4
 
 
 def test_a_long_search_outlives_the_command_mode_timeout(bench: XBeeAir) -> None:

@@ -10,8 +10,6 @@ from tests.firmware_mocks.bench import BROADCAST, XBeeAir, wrap
 
 SUCCESS, NO_ACK, CCA, TOO_LARGE = 0x00, 0x01, 0x02, 0x74
 
-SUCCESS, NO_ACK, TOO_LARGE = 0x00, 0x01, 0x74
-
 
 def address(module: Any) -> bytes:
     return bytes(module.address.to_bytes(8, "big"))

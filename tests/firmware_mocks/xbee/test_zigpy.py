@@ -90,13 +90,7 @@ async def test_an_automatic_channel_on_a_module_that_was_no_coordinator(network:
 
 
 @pytest.mark.parametrize(
-    "network",
-    [
-        pytest.param(
-            (f"1.KY={OWN_KEY}", "1.address=0013A20011223344"),
-        )
-    ],
-    indirect=True,
+    "network", [(f"1.KY={OWN_KEY}", "1.address=0013A20011223344")], indirect=True
 )
 async def test_a_module_with_its_own_key_joins_after_its_registration(network: Network) -> None:
     from tests.firmware_mocks.xbee import zigpy_network as zigpy

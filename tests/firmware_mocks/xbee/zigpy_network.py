@@ -1,9 +1,6 @@
 """A Zigbee network of mocks, and zigpy-xbee that uses it."""
 
 import asyncio
-import os
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -24,7 +21,7 @@ from zigpy.config import (
 from zigpy.exceptions import DeliveryError as DeliveryError, NetworkNotFormed as NetworkNotFormed
 from zigpy_xbee.zigbee.application import ControllerApplication
 
-from hilgw.testing.sim import wait_until
+from tests.firmware_mocks.xbee.process import started
 
 RATE = 115200
 DEADLINE_S = 20.0
@@ -38,17 +35,8 @@ class Network:
 
     def __init__(self, folder: Path, *settings: str) -> None:
         self.ports = [folder / "coordinator", folder / "router"]
-        ready = folder / "ready"
-        command = [sys.executable, "-m", "hilgw", "mock", "xbee", "--ready-file", str(ready)]
-        for port in self.ports:
-            command += ["--link", str(port)]
-        for setting in ("hardware=zigbee", f"baudRate={RATE}", "1.EE=1", *settings):
-            command += ["--set", setting]
-        root = Path(__file__).parents[3]
-        self._process = subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": str(root)}
-        )
-        wait_until(ready.exists, what="the mocks")
+        more = ("hardware=zigbee", f"baudRate={RATE}", "1.EE=1")
+        self._process = started(self.ports, *more, *settings)
 
     def application(self, channel: int | None) -> ControllerApplication:
         return ControllerApplication(
