@@ -109,9 +109,7 @@ def test_the_status_of_the_manual() -> None:
     st.lists(st.integers(1, 30), max_size=20),
     st.booleans(),
 )
-def test_status_packets_in_any_chunks(
-    sent: list[tuple[int, int, bytes]], sizes: list[int], echo: bool
-) -> None:
+def test_status_in_chunks(sent: list[tuple[int, int, bytes]], sizes: list[int], echo: bool) -> None:
     """Also with FF FF FD in the data, and with the gateway's own packets echoed between."""
     data = b""
     for number, error, rest in sent:

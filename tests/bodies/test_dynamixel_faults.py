@@ -116,9 +116,7 @@ STILL = {
 @pytest.mark.parametrize("error", [0, VOLTAGE])
 @pytest.mark.parametrize("control", ["velocity", "position"])
 @pytest.mark.parametrize("still", STILL)
-def test_velocity_0_is_never_refused_and_writes_goals_only(
-    still: str, control: str, error: int
-) -> None:
+def test_velocity_0_is_not_refused_and_writes_goals(still: str, control: str, error: int) -> None:
     line = moving(control)
     weak(line, 1, error)
     line.run(100)
@@ -190,9 +188,7 @@ def test_a_stop_is_written_while_a_servo_answers_nothing() -> None:
 
 @pytest.mark.parametrize("control", ["velocity", "position"])
 @pytest.mark.parametrize("wait_ms", [0, 1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36])
-def test_after_a_fault_in_a_change_of_mode_nothing_switches_the_torque_on(
-    control: str, wait_ms: int
-) -> None:
+def test_after_a_fault_in_a_change_of_mode_no_torque_comes_on(control: str, wait_ms: int) -> None:
     line = moving(control)
     other = ("position", 1.0) if control == "velocity" else ("velocity", 2.0)
     line.command(LEFT, *other)
@@ -257,9 +253,7 @@ def flood(line: BodyBench, kind: str) -> None:
 
 @pytest.mark.parametrize("wait_ms", [0, 4, 9, 14])
 @pytest.mark.parametrize("kind", ["velocity", "position", "both"])
-def test_a_stop_in_a_flood_is_written_at_once_and_is_the_last_word(
-    kind: str, wait_ms: float
-) -> None:
+def test_a_stop_in_a_flood_is_written_at_once_and_last(kind: str, wait_ms: float) -> None:
     line = up()
     flood(line, kind)
     line.run(wait_ms)

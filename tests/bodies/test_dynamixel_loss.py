@@ -52,9 +52,7 @@ CHANGES: dict[str, Callable[[BodyBench], None]] = {
 
 @pytest.mark.parametrize("baud_rate", [57_600, 1_000_000])
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_register_that_is_not_what_was_set_stops_the_others_and_loses_the_body(
-    change: str, baud_rate: int
-) -> None:
+def test_another_register_stops_the_others_and_loses_the_body(change: str, baud_rate: int) -> None:
     line = driving(baudRate=baud_rate)
     CHANGES[change](line)
     line.written.clear()
@@ -210,9 +208,7 @@ def test_a_servo_that_was_turned_meanwhile_stays_where_it_is_now() -> None:
 
 @pytest.mark.parametrize("mode", [0, 1, 5, 16])
 @pytest.mark.parametrize("tripped", [False, True])
-def test_a_servo_under_another_control_lets_go_before_its_watchdog_is_cleared(
-    mode: int, tripped: bool
-) -> None:
+def test_a_servo_of_others_lets_go_before_its_watchdog_is_cleared(mode: int, tripped: bool) -> None:
     """A servo that another program left, or whose goals nothing from here has set."""
     line = DYNAMIXEL.bench({"model": 1020, "registers": f"1:11:{mode}, 2:11:{mode}"})
     for servo in line.mock.servos.values():

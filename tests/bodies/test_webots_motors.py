@@ -207,9 +207,7 @@ def test_every_mode_of_every_motor_has_its_stop() -> None:
 
 
 @pytest.mark.parametrize("field", ["force", "torque"])
-def test_a_force_of_an_earlier_connection_ends_with_the_first_stop_of_the_next_one(
-    field: str,
-) -> None:
+def test_a_force_of_an_earlier_connection_ends_with_the_first_stop_of_the_next(field: str) -> None:
     """The new session does not know it: the motor accelerated for ever."""
     bench = WebotsLine().start()
     bench.session.command(MotorCommand(bench.index("left"), field, 1.0), bench.now)

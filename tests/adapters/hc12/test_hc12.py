@@ -136,8 +136,6 @@ def test_fu4_sends_little_and_seldom() -> None:
         ({"framing": "nonsense"}, {"channel": 1}, "framing"),
     ],
 )
-def test_mistakes_are_reported_at_their_place(
-    settings: dict[str, Any], common: dict[str, Any], place: str
-) -> None:
+def test_mistakes_are_placed(settings: dict[str, Any], common: dict[str, Any], place: str) -> None:
     problems = ADAPTER.check(ADAPTER.Settings(**settings), base.StationSettings(port="x", **common))
     assert [problem[0] for problem in problems] == [place]

@@ -179,8 +179,6 @@ def test_channels_are_networks_destinations_or_a_header_and_data_may_be_hex(
         ({}, {"parity": "even"}, "parity"),
     ],
 )
-def test_mistakes_are_reported_at_their_place(
-    settings: dict[str, Any], common: dict[str, Any], place: str
-) -> None:
+def test_mistakes_are_placed(settings: dict[str, Any], common: dict[str, Any], place: str) -> None:
     station = base.StationSettings(**{"port": "x", "channel": 5, **common})
     assert [each[0] for each in ADAPTER.check(ADAPTER.Settings(**settings), station)] == [place]

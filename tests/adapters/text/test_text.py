@@ -179,7 +179,7 @@ def test_steps_are_sent_as_is_and_have_no_line_end_in_real_time(step: Step, wire
         ({"mapping": ByHeader()}, "channel"),
     ],
 )
-def test_mistakes_are_reported_at_their_place(changes: dict[str, Any], place: str) -> None:
+def test_mistakes_are_placed(changes: dict[str, Any], place: str) -> None:
     settings = ADAPTER.Settings(**{**AT_RADIO, **changes})
     problems = ADAPTER.check(settings, StationSettings(port="x", channel=255))
     assert place in [problem[0] for problem in problems]

@@ -168,7 +168,7 @@ def test_a_lease_ends_with_the_switch() -> None:
     assert not rig.drives()
 
 
-def test_while_the_event_loop_is_late_the_thread_stops_the_robots(
+def test_while_the_event_loop_is_late_a_thread_stops_robots(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rig = Rig()
@@ -344,9 +344,7 @@ def test_a_switch_at_pysierials_server_is_read_afresh_each_time() -> None:
 
 
 @pytest.mark.wall_clock("a thread opens a port again")
-async def test_after_an_answer_that_did_not_come_the_port_is_opened_anew(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_after_a_lost_answer_the_port_is_opened_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """An answer that comes too late is not taken for the next one."""
     monkeypatch.setattr(estop, "OPEN_AGAIN_S", 0.001)
     rig, opened = Rig(), list[Any]()
@@ -369,9 +367,7 @@ async def test_after_an_answer_that_did_not_come_the_port_is_opened_anew(
     assert len(opened) == 2 and closed[0] is opened[0]
 
 
-def test_a_switch_at_our_own_bridge_is_read_afresh_each_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_switch_at_our_bridge_is_read_afresh_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not as the bridge read it last, for its own notifications."""
     monkeypatch.setattr(bridge_line, "MODEM_PERIOD_NS", 3_600_000 * MS)
     port = RecordedPort()

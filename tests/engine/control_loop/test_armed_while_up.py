@@ -188,9 +188,7 @@ async def test_all_that_are_up_are_held_and_the_others_are_named(
 
 
 @scenario_of(with_two)
-async def test_in_a_handshake_it_waits_and_a_disarm_meanwhile_counts(
-    gateway: Any, path: str, /
-) -> None:
+async def test_in_a_handshake_it_waits_and_a_disarm_counts(gateway: Any, path: str, /) -> None:
     port, loops = gateway.supervisors["bus.body"], gateway.control_loops
     port.state = State.HANDSHAKE
     asked = asyncio.create_task(asyncio.to_thread(arm, "bus", control=path))

@@ -256,9 +256,7 @@ def test_a_robot_without_a_body_has_no_such_stop(tmp_path: Path) -> None:
         assert not running.controller.ended and running.controller.counts["steps"] > before
 
 
-def test_a_robot_that_latches_is_disarmed_at_rest_where_its_controller_is_ended(
-    tmp_path: Path,
-) -> None:
+def test_a_robot_that_latches_is_disarmed_at_rest_when_its_controller_ends(tmp_path: Path) -> None:
     with RunningLoop(tmp_path, REAL_LATE) as running:
         running.hang(1.0)
         running.advance(0.5)  # no controller: none has to end

@@ -97,9 +97,7 @@ def test_each_cause_stops_each_kind_of_body_in_time_once(robot: OnMock, reason: 
 
 
 @pytest.mark.parametrize("on_line", [False, True])
-def test_a_stop_for_a_silent_controller_names_the_network_unless_it_is_on_a_line(
-    on_line: bool,
-) -> None:
+def test_a_stop_of_a_silent_controller_names_the_network_unless_on_a_line(on_line: bool) -> None:
     robot = driven("create2")
     robot.loop.controller.is_on_line = on_line
     robot.ms_to_stop(1_000)
@@ -212,9 +210,7 @@ def test_another_device_behind_the_path_gets_no_motor_command(kind: str) -> None
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_what_is_not_finite_reaches_no_motor_unless_a_stop_ends_it(
-    robot: OnMock, value: float
-) -> None:
+def test_what_is_not_finite_reaches_no_motor_without_a_stop(robot: OnMock, value: float) -> None:
     session, safety = robot.loop.body.session, robot.loop.loop.safety
     now = robot.loop.scheduler.now()
     allowed = []
@@ -251,7 +247,7 @@ class Behind(OnMock):
 
 
 @pytest.mark.parametrize("kind", ["create2", "dynamixel"])
-def test_answers_with_each_ff_twice_stop_the_body_and_are_named(
+def test_doubled_ffs_stop_the_body_and_are_named(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = ("left wheel sensor", "right wheel sensor")

@@ -182,9 +182,7 @@ robots:
 @pytest.mark.process
 @pytest.mark.wall_clock("a real body on a virtual port, with its guardian")
 @pytest.mark.parametrize("low", [-0.1, 0.1])
-async def test_a_real_body_is_armed_once_its_positions_are_known(
-    firmware_mock: Any, low: float
-) -> None:
+async def test_a_body_is_armed_once_its_positions_are_known(firmware_mock: Any, low: float) -> None:
     servos = firmware_mock("dynamixel", ids="1")
     log = Recorder()
     config = load_text(REAL.format(port=servos.port, low=low), "f").config

@@ -269,9 +269,7 @@ KINDS = {"dynamixel": ((104, 4), (98, 10)), "feetech": ((46,), (55, 0))}
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("number", [1, 2])
-def test_the_others_stop_then_the_body_is_lost_and_the_robot_disarmed(
-    number: int, kind: str
-) -> None:
+def test_the_others_stop_the_body_is_lost_and_the_robot_disarmed(number: int, kind: str) -> None:
     goal, (marker, set_up) = KINDS[kind]
     robot = OnMock(kind, **SAFETY).start()
     robot.command(1.0, 1.0)

@@ -54,9 +54,7 @@ def prepared(fd: int, pending: int = 0) -> EmergencyStop:
 Stream = tuple[socket.socket, socket.socket]
 
 
-def test_an_emergency_stop_writes_the_prepared_bytes_only_while_a_motor_moves(
-    stream: Stream,
-) -> None:
+def test_an_emergency_stop_writes_prepared_bytes_only_while_a_motor_moves(stream: Stream) -> None:
     ours, theirs = stream
     stop = prepared(ours.fileno())
     stop.trigger()
@@ -124,9 +122,7 @@ def test_an_emergency_stop_keeps_no_descriptor(stream: Stream) -> None:
     assert descriptors() == before
 
 
-def test_a_connection_that_is_gone_or_has_no_descriptor_has_no_emergency_stop(
-    stream: Stream,
-) -> None:
+def test_a_connection_gone_or_without_descriptor_has_no_emergency_stop(stream: Stream) -> None:
     stop = prepared(stream[0].fileno())
     for end in stream:
         end.close()
@@ -349,9 +345,7 @@ class SleepingThread:
         return self.wakes < 0
 
 
-def test_the_thread_stops_each_control_loop_at_its_limit_not_at_the_next_look(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_thread_stops_each_loop_at_its_limit_not_later(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = SharedClock()
     monkeypatch.setattr(
         "hilgw.engine.control_loop.watchdog.threading", SleepingThread(clock, wakes=8)

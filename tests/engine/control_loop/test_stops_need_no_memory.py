@@ -65,9 +65,7 @@ def stops_in(robot: OnMock) -> int:
 @pytest.mark.parametrize("kind", kinds())
 @pytest.mark.parametrize("cause", BY_HAND)
 @pytest.mark.parametrize("simulated", [True, False], ids=["simulated", "real"])
-def test_a_person_stops_a_robot_that_was_never_commanded(
-    kind: str, cause: str, simulated: bool
-) -> None:
+def test_a_person_stops_a_robot_without_commands(kind: str, cause: str, simulated: bool) -> None:
     robot = resting(kind, simulated=simulated)
     BY_HAND[cause](robot)
     assert robot.ms_to_stop(LIMIT_MS) >= 0

@@ -153,9 +153,7 @@ def test_packets_that_wait_for_a_controller_that_ends_are_counted(tmp_path: Path
     ("fault", "stop"),
     [("die", "disconnected"), ("freeze", "command_timeout"), ("garbage", "protocol")],
 )
-def test_a_controller_that_fails_stops_its_motors_and_harms_no_other(
-    tmp_path: Path, fault: str, stop: str
-) -> None:
+def test_a_failed_controller_stops_and_harms_none(tmp_path: Path, fault: str, stop: str) -> None:
     script = f"position left_wheel inf; velocity left_wheel 3; step 32 x 5; {fault}; step 32 x 0"
     other = (
         f"{CAB}\n  other: {{controller: {{kind: webots, listen: 'tcp://127.0.0.1:0', "

@@ -139,9 +139,7 @@ def served(attack: Callable[[Served], Awaitable[None]], **options: Any) -> None:
     ],
 )
 @scenario_of(served)
-async def test_one_path_is_answered_and_garbage_is_refused(
-    site: Served, /, request_: bytes, wanted: bytes
-) -> None:
+async def test_one_path_is_answered_alone(site: Served, /, request_: bytes, wanted: bytes) -> None:
     answer = await site.answer(request_)
     assert answer.startswith(b"HTTP/1.1 " + wanted)
     head, _, body = answer.partition(b"\r\n\r\n")
