@@ -18,7 +18,6 @@ from hilgw.medium.packet import Packet
 from tests.adapters.session_bench import of
 
 MS = 1_000_000
-SILENCE = 2000 * MS
 
 
 def common(**fields: Any) -> base.StationSettings:

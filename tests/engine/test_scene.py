@@ -41,11 +41,7 @@ class World:
         self.scene = Scene(self.medium, self.scheduler, 2, schedule, self.poses)
 
     def transmitted(
-        self,
-        packet: Packet,
-        names: Sequence[str],
-        reason: NotReceivedReason | None,
-        missed: Missed,
+        self, packet: Packet, names: Sequence[str], reason: NotReceivedReason | None, missed: Missed
     ) -> None:
         self.why, self.missed = reason, missed()
 

@@ -27,6 +27,7 @@ from hilgw.transports.virtual.pipe import Pipe
 from hilgw.transports.virtual.pty import VirtualPort
 from hilgw.units import NS_PER_S
 from tests.engine.fakes import EchoSession, StationBench
+from tests.transports.rig import descriptors
 
 LINE = LineSettings(baudRate=115200)
 
@@ -119,10 +120,6 @@ class PipeRig(Rig):
         return [later - sooner for sooner, later in pairwise(self.tried_s)]
 
 
-def descriptors() -> int:
-    return sum(1 for _ in Path("/proc/self/fd").iterdir())
-
-
 async def test_a_server_that_is_down_is_asked_more_seldom_and_reported_once(clock: Clock) -> None:
     rig = PipeRig(clock, *[PortError.ABSENT] * 7)
     async with running(rig):
@@ -149,12 +146,9 @@ async def test_a_server_that_hangs_up_is_asked_more_seldom(replaced: bool, clock
 
 @pytest.mark.wall_clock("a virtual port is opened very often")
 async def test_thirty_unplugs_under_traffic_leave_nothing_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, timer: Timer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(supervisor, "POLL_S", 0.01)
-
-    loop = asyncio.get_running_loop()
-    timer = Timer(loop)
     port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=115200)
     port.start(lambda data, host_baud: port.write(b"answer"))
 
@@ -169,7 +163,7 @@ async def test_thirty_unplugs_under_traffic_leave_nothing_behind(
             await until(lambda: not rig.up())
             port.plug()
             await until(rig.up)
-        before, tasks = descriptors(), len(asyncio.all_tasks())
+        before, tasks = len(descriptors()), len(asyncio.all_tasks())
         for cycle in range(30):
             receptions = rig.bench.count.inbound
             rig.bench.send(b"hello %d" % cycle)
@@ -182,12 +176,11 @@ async def test_thirty_unplugs_under_traffic_leave_nothing_behind(
             await until(rig.up)
             assert rig.bench.balanced()
         await until(lambda: rig.station.queued == 0)
-        assert descriptors() == before
+        assert len(descriptors()) == before
         assert len(asyncio.all_tasks()) == tasks
         assert rig.bench.count.accepted == 90
         assert rig.bench.count.inbound >= 30
     port.close()
-    timer.close()
 
 
 @pytest.mark.parametrize("ends", [False, True])

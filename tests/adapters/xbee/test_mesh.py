@@ -12,7 +12,6 @@ from tests.adapters.session_bench import dropped, of
 from tests.adapters.xbee.bench import SERIAL, FakeModule, ModuleSession, unframe
 
 REMOTE = "0013A20040A1B2C3"
-OTHER = "0013A20040000001"
 PING = "6869"
 
 

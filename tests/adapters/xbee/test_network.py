@@ -39,11 +39,7 @@ def test_a_search_names_every_node_and_ends() -> None:
     assert bench.session.discover(bench.now) == []
     assert bench.frames(
         f"{head} FFFE {REMOTE} 2E 526F76657200", f"{head} 1234 {REMOTE} 30 2000", head
-    ) == [
-        Node(REMOTE, "", "Rover", "", -46),
-        Node(REMOTE, "1234", " ", "", -48),
-        SearchEnded(),
-    ]
+    ) == [Node(REMOTE, "", "Rover", "", -46), Node(REMOTE, "1234", " ", "", -48), SearchEnded()]
     assert bench.frames(head) == []
 
 
@@ -66,8 +62,7 @@ def test_a_search_refused_or_broken_off_reports_why() -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "target"),
-    [(REMOTE.lower(), f"{REMOTE} FFFE"), ("1234", "FFFFFFFFFFFFFFFF 1234")],
+    ("address", "target"), [(REMOTE.lower(), f"{REMOTE} FFFE"), ("1234", "FFFFFFFFFFFFFFFF 1234")]
 )
 def test_a_remote_command_and_its_answer(address: str, target: str) -> None:
     bench = ModuleSession().ready()

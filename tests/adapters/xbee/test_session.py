@@ -234,11 +234,7 @@ def test_closing_loses_what_is_outstanding() -> None:
         ({"api_mode": 0, "mapping": ByHeader(), "framing": "gap:50ms"}, {}, ""),
         ({"api_mode": 0}, {"sources": {"0": "rover"}}, "sources.0"),
         ({"framing": "cobs-crc16"}, {}, "framing"),
-        (
-            {"api_mode": 0, "firmware": "zigbee", "endpoints": EndpointSettings()},
-            {},
-            "endpoints",
-        ),
+        ({"api_mode": 0, "firmware": "zigbee", "endpoints": EndpointSettings()}, {}, "endpoints"),
     ],
 )
 def test_wrong_settings_are_named_in_place(

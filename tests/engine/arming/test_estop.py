@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 import serial.rfc2217
 
-from hilgw.assemble.gateway import build
 from hilgw.bridge import line as bridge_line
 from hilgw.config.load import load_text
 from hilgw.control.events import StopReason
@@ -33,6 +32,7 @@ from hilgw.transports.serial.modem_line import ModemLine, open_modem_line
 from tests.bridge.served import RecordedPort, Served
 from tests.engine.control_loop.fakes import MS, Connection, FakeLoop
 from tests.engine.control_loop.running import GO, STOP
+from tests.engine.gateways import running
 
 LINE = "CTS of /dev/ttyUSB9"
 
@@ -398,24 +398,20 @@ def test_a_gateway_with_a_switch_over_rfc_2217(monkeypatch: pytest.MonkeyPatch) 
 
     async def main(url: str) -> None:
         config = load_text(GATEWAY.replace("URL", url), "f").config
-        gateway = build(config, asyncio.get_running_loop(), recorder)
-        loops, stop = gateway.control_loops, asyncio.Event()
-        running = asyncio.create_task(gateway.run(stop))
-        switch, state = loops.estop, loops["cab"].safety.state
-        assert switch is not None
-        await until(lambda: state.armed and not switch.pressed)
-        port.closed = False
-        await until(lambda: not state.armed)
-        with pytest.raises(SafetyError, match=r"CTS of rfc2217://.* is off"):
+        async with running(config, recorder) as gateway:
+            loops = gateway.control_loops
+            switch, state = loops.estop, loops["cab"].safety.state
+            assert switch is not None
+            await until(lambda: state.armed and not switch.pressed)
+            port.closed = False
+            await until(lambda: not state.armed)
+            with pytest.raises(SafetyError, match=r"CTS of rfc2217://.* is off"):
+                loops.arm("cab")
+            port.closed = True
+            await until(lambda: not switch.pressed)
+            assert not state.armed
             loops.arm("cab")
-        port.closed = True
-        await until(lambda: not switch.pressed)
-        assert not state.armed
-        loops.arm("cab")
-        assert state.armed
-        stop.set()
-        await running
-        gateway.close()
+            assert state.armed
 
     with pyserial_server(port) as url:
         asyncio.run(main(url))

@@ -166,10 +166,7 @@ class FakeLoop(LoopInTime):
         self.loop = ControlLoop(
             self.context,
             LoopBody(
-                self.body,
-                self.safety,
-                is_guarded=guardian is not None,
-                has_watchdog=has_watchdog,
+                self.body, self.safety, is_guarded=guardian is not None, has_watchdog=has_watchdog
             ),
             LoopController(
                 self.controller,

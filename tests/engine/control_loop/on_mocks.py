@@ -8,7 +8,7 @@ from typing import Any
 from firmware_mocks.wc2ec import wire
 from hilgw import plugins
 from hilgw.config.queries import is_on_line
-from hilgw.control.events import Event, StepRequest
+from hilgw.control.events import Event, StepRequest, StopReason
 from hilgw.devices.kinds import LINEAR_MOTOR, MOTOR, Device
 from hilgw.framing import create
 from hilgw.testing import BodyConformance
@@ -105,6 +105,13 @@ class OnMock(Side):
         """The scripted controller sends these."""
         self.loop.controller.session.script(*events)
         self.loop.controller.data_received(b"?")
+
+    def give(self, command: Event) -> None:
+        """The control loop gets this of the controller."""
+        self.loop.loop.events([command], self.loop.scheduler.now())
+
+    def disarm(self, reason: StopReason = StopReason.DISARMED) -> None:
+        self.loop.loop.disarm(self.loop.scheduler.now(), reason)
 
     def steps(self, count: int, step_ms: int = 32) -> None:
         """The scripted controller asks for this many steps, and gets them."""

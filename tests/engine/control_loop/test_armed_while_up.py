@@ -22,6 +22,7 @@ from hilgw.errors import HilgwError, PeerError, SafetyError
 from hilgw.testing.sim import Recorder, until
 from hilgw.units import NS_PER_S
 from tests.engine.control_loop.running import GO, RunningLoop, driving, robot_of
+from tests.engine.gateways import running
 from tests.scenarios import scenario_of
 
 REAL = "simulated: false"
@@ -120,19 +121,15 @@ def with_two(script: Callable[[Any, str], Any], *, tmp_path: Path) -> None:
 
     async def run(port: int) -> None:
         config = load_text(TWO.replace("PORT", str(port)), "f").config
-        gateway = build(config, asyncio.get_running_loop(), Recorder())
-        server, stop = ControlServer(gateway, path), asyncio.Event()
-        await server.start()
-        running = asyncio.create_task(gateway.run(stop))
-        try:
-            await until(lambda: gateway.supervisors["bus.body"].state is State.WAITING)
-            await until(lambda: gateway.supervisors["cab.body"].state is State.UP)
-            await script(gateway, path)
-        finally:
-            stop.set()
-            await running
-            await server.close()
-            gateway.close()
+        async with running(config, Recorder()) as gateway:
+            server = ControlServer(gateway, path)
+            await server.start()
+            try:
+                await until(lambda: gateway.supervisors["bus.body"].state is State.WAITING)
+                await until(lambda: gateway.supervisors["cab.body"].state is State.UP)
+                await script(gateway, path)
+            finally:
+                await server.close()
 
     with socket.create_server(("127.0.0.1", 0)) as robot:  # a connection is all that it takes
         asyncio.run(run(robot.getsockname()[1]))
@@ -180,10 +177,7 @@ async def test_all_that_are_up_are_held_and_the_others_are_named(
     with contextlib.closing(held):
         assert armed_in(gateway) == {"cab"} == set(held.robots)
         (error,) = held.errors
-        assert (str(error), error.exit_code) == (
-            "bus: not armed: its body is down; connect it",
-            5,
-        )
+        assert (str(error), error.exit_code) == ("bus: not armed: its body is down; connect it", 5)
     await until(lambda: armed_in(gateway) == set())
 
 

@@ -47,37 +47,15 @@ def sends_garbage(robot: OnMock) -> None:
     robot.loop.settle()
 
 
-def freezes(robot: OnMock) -> None:
-    """It does nothing."""
-
-
-def fails(robot: OnMock) -> None:
-    robot.loop.controller.fault(RuntimeError("a defect"))
-
-
-def floods(robot: OnMock) -> None:
-    robot.loop.loop.swamped(robot.loop.scheduler.now())
-
-
-def ends(robot: OnMock) -> None:
-    """Ctrl-C, SIGTERM and the end of `--duration`."""
-    robot.loop.loop.end()
-
-
-def disarms(robot: OnMock) -> None:
-    robot.loop.loop.safety.disarm(robot.loop.scheduler.now())
-
-
-CAUSES: dict[StopReason, Callable[[OnMock], None]] = {
+CAUSES: dict[StopReason, Callable[[OnMock], object]] = {
     StopReason.DISCONNECTED: leaves,
     StopReason.PROTOCOL: sends_garbage,
-    StopReason.COMMAND_TIMEOUT: freezes,
-    StopReason.FAULT: fails,
-    StopReason.SWAMPED: floods,
-    StopReason.ENDED: ends,
-    StopReason.DISARMED: disarms,
+    StopReason.COMMAND_TIMEOUT: lambda robot: None,  # it freezes
+    StopReason.FAULT: lambda robot: robot.loop.controller.fault(RuntimeError("a defect")),
+    StopReason.SWAMPED: lambda robot: robot.loop.loop.swamped(robot.loop.scheduler.now()),
+    StopReason.ENDED: lambda robot: robot.loop.loop.end(),  # Ctrl-C, SIGTERM, `--duration`
+    StopReason.DISARMED: lambda robot: robot.loop.loop.safety.disarm(robot.loop.scheduler.now()),
 }
-
 ORDERLY = (StopReason.ENDED, StopReason.DISARMED)
 """They latch nothing."""
 

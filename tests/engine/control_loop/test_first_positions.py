@@ -1,12 +1,10 @@
 """A body whose first positions lie outside its limits is not armed, and named."""
 
-import asyncio
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from hilgw.assemble.gateway import build
 from hilgw.bodies.dynamixel import DynamixelSettings
 from hilgw.bodies.dynamixel.settings import ServoSettings
 from hilgw.config.load import load_text
@@ -19,29 +17,19 @@ from hilgw.testing.sim import Recorder, until
 from tests.bodies.kinds import shipped
 from tests.engine.control_loop.on_mocks import OnMock
 from tests.engine.control_loop.scripted import ScriptedBody, ScriptedLoop
+from tests.engine.gateways import running
 
 LIMITS = MotorLimits(min_position=-1.0, max_position=0.5)
 MOTOR, SENSOR, SLIDE = 0, 1, 2
-ROBOT = (
-    Device(
-        name="elbow",
-        kind="RotationalMotor",
-        index=MOTOR,
-        limits=LIMITS,
-        fields=RotationalMotorFields(joint="elbow"),
-    ),
-    Device(
-        name="elbow sensor",
-        kind="PositionSensor",
-        index=SENSOR,
-        fields=PositionSensorFields(joint="elbow"),
-    ),
-)
-BARE = tuple(replace(each, fields=None) for each in ROBOT)
 FIELDS = {
     "elbow": RotationalMotorFields(joint="elbow"),
     "elbow sensor": PositionSensorFields(joint="elbow"),
 }
+BARE = (
+    Device(name="elbow", kind="RotationalMotor", index=MOTOR, limits=LIMITS),
+    Device(name="elbow sensor", kind="PositionSensor", index=SENSOR),
+)
+ROBOT = tuple(replace(each, fields=FIELDS[each.name]) for each in BARE)
 LINEAR = (Device(name="slide", kind="LinearMotor", index=SLIDE, limits=LIMITS),)
 MOVE = MotorCommand(MOTOR, "position", 0.1)
 
@@ -125,15 +113,9 @@ def test_a_remote_body_that_follows_is_disarmed_alone() -> None:
     assert "'elbow' is at 0.7 rad" in refusal(run)
 
 
-class Sleeper(ScriptedBody):
-    """A robot whose sensors are off until somebody asks for them."""
-
-    def own_period(self, index: int) -> float | None:
-        return 0.0
-
-
 def test_the_sensors_that_have_to_report_are_switched_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ScriptedBody, "own_period", Sleeper.own_period)
+    """Those of the robot are off until somebody asks for them."""
+    monkeypatch.setattr(ScriptedBody, "own_period", lambda self, index: 0.0)
     run = ScriptedLoop((*ROBOT, Device(name="eye", kind="DistanceSensor", index=3)))
     assert [call for call in run.calls if call[1] == "switch"] == [("body", "switch", SENSOR, None)]
 
@@ -186,19 +168,12 @@ async def test_a_body_is_armed_once_its_positions_are_known(firmware_mock: Any, 
     servos = firmware_mock("dynamixel", ids="1")
     log = Recorder()
     config = load_text(REAL.format(port=servos.port, low=low), "f").config
-    gateway = build(config, asyncio.get_running_loop(), log)
-    stop, loops = asyncio.Event(), gateway.control_loops
-    running = asyncio.create_task(gateway.run(stop))
-    try:
+    async with running(config, log) as gateway:
         if low < 0:
             await until(lambda: log.armings)
         else:
             await until(lambda: any("not armed: 'arm motor' is at 0" in x for x in log.notices))
             with pytest.raises(SafetyError, match=r"below min_position, 0\.1"):
-                loops.arm("arm")
-    finally:
-        stop.set()
-        await running
-        gateway.close()
+                gateway.control_loops.arm("arm")
     assert [armed for armed, _ in log.armings] == ([True] if low < 0 else [])
     assert not servos.mock.servos[1].torque

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config
 from hilgw.engine.observer import Observer
 from hilgw.testing.sim import Clock, SimEventLoop, elapse, local_sockets, until
+from tests.engine.gateways import running
 
 SHIPPED = Path(__file__).parents[3] / "configs" / "webots.yaml"
 SILENT = "enable receiver 32; step 32 x 0"
@@ -37,17 +37,11 @@ def play(tmp_path: Path, data: dict[str, Any], act: Act) -> dict[str, Any]:
     time = Clock()
 
     async def run() -> dict[str, Any]:
-        gateway = build(loaded.config, asyncio.get_running_loop(), Observer(), timer=time)  # type: ignore[arg-type]
-        stop = asyncio.Event()
-        running = asyncio.create_task(gateway.run(stop))
-        await until(lambda: all(each.ready for each in gateway.supervisors.values()))
-        await act(gateway)
-        stop.set()
-        await running
-        gateway.close()
-        report = gateway.report()
+        async with running(loaded.config, Observer(), timer=time) as gateway:
+            await until(lambda: all(each.ready for each in gateway.supervisors.values()))
+            await act(gateway)
         assert gateway.ledger.violations() == []
-        return report
+        return gateway.report()
 
     with local_sockets(), asyncio.Runner(loop_factory=lambda: SimEventLoop(time)) as runner:
         return runner.run(run())

@@ -301,10 +301,7 @@ class LibraryProgram(ProgrammedDevice):
         return self._period
 
 
-PROGRAMS: dict[str, type[ProgrammedDevice]] = {
-    "api": ApiProgram,
-    "library": LibraryProgram,
-}
+PROGRAMS: dict[str, type[ProgrammedDevice]] = {"api": ApiProgram, "library": LibraryProgram}
 
 
 @pytest.fixture

@@ -366,11 +366,7 @@ def test_a_slow_uart_gets_the_time_for_what_is_in_its_fifo(
     ids=["waits for the processor", "hangs in a loop", "frozen"],
 )
 def test_a_gateway_that_waits_for_the_processor_has_more_time(
-    line: Wire,
-    monkeypatch: pytest.MonkeyPatch,
-    is_runnable: bool,
-    share: float,
-    acts_s: float,
+    line: Wire, monkeypatch: pytest.MonkeyPatch, is_runnable: bool, share: float, acts_s: float
 ) -> None:
     """share: of the time, for which it runs."""
     now, acted = 0.0, list[float]()

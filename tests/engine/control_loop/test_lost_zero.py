@@ -20,12 +20,8 @@ from tests.engine.control_loop.on_mocks import OnMock
 
 VALVE, X = "valve motor", "x motor"
 TURN = 6.2832
-REAL: dict[str, Any] = {
-    "simulated": False,
-    "armed": True,
-    "late_s": 10.0,
-    "command_timeout_s": 30.0,
-}
+SLOW = {"late_s": 10.0, "command_timeout_s": 30.0}
+REAL: dict[str, Any] = {"simulated": False, "armed": True, **SLOW}
 
 
 def valve(**servo: Any) -> OnMock:
@@ -40,9 +36,7 @@ def valve(**servo: Any) -> OnMock:
 
 
 def go(robot: OnMock, position: float) -> None:
-    index = robot.motors[0].index
-    command = MotorCommand(index, MotorField.POSITION, position)
-    robot.loop.loop.events([command], robot.loop.scheduler.now())
+    robot.give(MotorCommand(robot.motors[0].index, MotorField.POSITION, position))
 
 
 def restarted(robot: OnMock, boot: Any) -> None:
@@ -80,7 +74,7 @@ def test_an_accepted_position_is_the_one_that_counts_from_then_on() -> None:
     robot = valve()
     restarted(robot, robot.mock.servos[1].boot)
     robot.loop.loop.arm([VALVE])
-    robot.loop.loop.disarm(robot.loop.scheduler.now())
+    robot.disarm()
     robot.loop.loop.arm()
     go(robot, 8.5)
     robot.run(4_000)
@@ -101,8 +95,7 @@ def test_a_feetech_servo_that_counts_turns_loses_its_zero_too() -> None:
 
 def test_a_controller_that_wants_no_positions_hides_no_lost_zero() -> None:
     robot = valve()
-    sensor = robot.motors[0].index + 1
-    robot.loop.loop.events([SensorSwitch(sensor, 0)], robot.loop.scheduler.now())
+    robot.give(SensorSwitch(robot.motors[0].index + 1, 0))
     go(robot, 15.0)
     robot.run(4_000)
     restarted(robot, robot.mock.servos[1].boot)
@@ -112,14 +105,10 @@ def test_a_controller_that_wants_no_positions_hides_no_lost_zero() -> None:
 def test_a_connection_that_was_lost_alone_loses_no_zero() -> None:
     robot = valve()
     servo = robot.mock.servos[1]
-
-    def unplug() -> None:
-        robot.loop.robot_leaves()
-        robot.run(100)
-        robot.loop.body.attach(robot.loop.robot)
-
     before = servo.pulses
-    unplug()
+    robot.loop.robot_leaves()
+    robot.run(100)
+    robot.loop.body.attach(robot.loop.robot)
     robot.run(1, until=lambda: robot.is_up, limit_ms=6_000)
     robot.run(300)
     robot.loop.loop.arm()
@@ -188,9 +177,7 @@ def test_a_work_zero_may_be_set_in_the_run() -> None:
 def test_a_fast_axis_whose_reports_come_late_has_its_zero() -> None:
     """The controller may command more than the velocity at the start, up to the limit."""
     robot = OnMock("text", shipped("gcode"), **REAL).start()
-    index = robot.motors[0].index
-    speed = MotorCommand(index, MotorField.VELOCITY, 0.08)
-    robot.loop.loop.events([speed], robot.loop.scheduler.now())
+    robot.give(MotorCommand(robot.motors[0].index, MotorField.VELOCITY, 0.08))
     go(robot, 0.18)
     robot.run(400)
     at = robot.mock.position[0]
@@ -238,8 +225,7 @@ def test_wheels_go_on_from_where_they_were(kind: str, kinds: Any, *, unplugged: 
     settings = kinds(port="/dev/x", always_on=("left wheel sensor",))
     robot = OnMock(kind, settings, **REAL).start()
     for motor in robot.motors:
-        command = MotorCommand(motor.index, MotorField.VELOCITY, 6.0)
-        robot.loop.loop.events([command], robot.loop.scheduler.now())
+        robot.give(MotorCommand(motor.index, MotorField.VELOCITY, 6.0))
     robot.run(2_200)
     angle = dict(robot.loop.loop.statistics.named_values({}))["left wheel sensor"]
     assert angle > 10

@@ -17,15 +17,13 @@ from tests.engine.control_loop.running import RunningLoop, robot_of
 from tests.engine.control_loop.scripted import ScriptedLoop
 
 NONE_RUNS = "no controller runs: start one"
+WHEEL = Device(name="wheel", kind="RotationalMotor", index=0)
 
 
 class FakeProgram:
     """What the control loop reports to a program."""
 
-    def __init__(self) -> None:
-        self.state = ProgramState.RUNNING
-        self.reason = ""
-        self.dismissals = 0
+    state, reason, dismissals = ProgramState.RUNNING, "", 0
 
     def dismissed(self) -> None:
         self.dismissals += 1
@@ -72,8 +70,7 @@ def test_a_program_that_has_left_is_not_dismissed() -> None:
 
 
 def test_a_switch_to_a_body_that_is_not_there_dismisses_the_program() -> None:
-    wheel = Device(name="wheel", kind="RotationalMotor", index=0)
-    run, program = ScriptedLoop((wheel,), remote=(wheel,), mode=RobotMode.REMOTE), FakeProgram()
+    run, program = ScriptedLoop((WHEEL,), remote=(WHEEL,), mode=RobotMode.REMOTE), FakeProgram()
     run.controller.supervisor.program = program
     run.body.detach()
     assert program.dismissals == 0  # it has the other one
@@ -84,8 +81,7 @@ def test_a_switch_to_a_body_that_is_not_there_dismisses_the_program() -> None:
 @pytest.mark.parametrize("moves", [False, True])
 def test_a_real_shadow_is_disarmed_when_the_first_body_is_lost(moves: bool) -> None:
     """Or the program that starts again with the first body would move it."""
-    wheel = Device(name="wheel", kind="RotationalMotor", index=0)
-    run = ScriptedLoop((wheel,), remote=(wheel,), mode=RobotMode.SHADOW, latch=True)
+    run = ScriptedLoop((WHEEL,), remote=(WHEEL,), mode=RobotMode.SHADOW, latch=True)
     if moves:
         run.controller_sends(MotorCommand(0, "velocity", 1.0))
     run.body.detach()
@@ -94,8 +90,7 @@ def test_a_real_shadow_is_disarmed_when_the_first_body_is_lost(moves: bool) -> N
 
 
 def test_a_shadow_that_does_not_latch_stays_armed() -> None:
-    wheel = Device(name="wheel", kind="RotationalMotor", index=0)
-    run = ScriptedLoop((wheel,), remote=(wheel,), mode=RobotMode.SHADOW)
+    run = ScriptedLoop((WHEEL,), remote=(WHEEL,), mode=RobotMode.SHADOW)
     run.body.detach()
     assert run.loop.report()["bodies"]["remote"]["armed"]
 

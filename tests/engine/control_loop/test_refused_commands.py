@@ -44,9 +44,11 @@ class Driving:
 
     def send(self, *commands: Command | LedValue) -> None:
         """As from the controller's session; then what the robot needs to obey."""
-        link = self.robot.loop.controller
-        link.handle(list(commands), self.robot.loop.scheduler.now())
+        self.hand(*commands)
         self.robot.run(150)
+
+    def hand(self, *commands: Command | LedValue) -> None:
+        self.robot.loop.controller.handle(list(commands), self.robot.loop.scheduler.now())
 
     @property
     def speeds(self) -> tuple[int, int]:
@@ -114,7 +116,7 @@ def test_what_moves_nothing_stops_nothing_when_it_is_refused(driving: Driving) -
 
 def test_refusals_of_a_disarmed_robot_write_nothing(driving: Driving) -> None:
     loop = driving.robot.loop
-    loop.loop.disarm(loop.scheduler.now())
+    driving.robot.disarm()
     driving.robot.run(300)
     assert driving.speeds == (0, 0)
     counts = dict(loop.body.session.counts)
@@ -199,14 +201,13 @@ def test_a_flood_delays_no_stop_and_the_newest_command_counts(kind: str) -> None
     (index, *_) = [each.index for each in loop.body.session.devices if each.kind == "LED"]
     for number in range(3_000):
         command = MotorCommand(left.index, "velocity", 1.0 + number % 7 / 10)
-        led = LedValue(index, number % 2)
-        loop.controller.handle([command, led], loop.scheduler.now())
+        driving.hand(command, LedValue(index, number % 2))
         if number % 3 == 0:
             driving.robot.run(1)
             assert loop.body.write_delay_ns(loop.scheduler.now()) <= 30_000_000
     assert not loop.failures and loop.body.transport is not None
     driving.robot.written.clear()
-    loop.loop.disarm(loop.scheduler.now())
+    driving.robot.disarm()
     assert driving.robot.ms_to_stop(50) >= 0
     driving.robot.run(300)
     assert driving.speeds == (0, 0)
@@ -218,10 +219,9 @@ def test_a_flood_delays_no_stop_and_the_newest_command_counts(kind: str) -> None
 
 def test_the_newest_command_of_a_flood_is_obeyed() -> None:
     driving = Driving("create2")
-    loop, left = driving.robot.loop, driving.left
+    left = driving.left
     for number in range(3_000):
-        value = 1.0 if number < 2_999 else 3.0
-        loop.controller.handle([MotorCommand(left.index, "velocity", value)], loop.scheduler.now())
+        driving.hand(MotorCommand(left.index, "velocity", 1.0 if number < 2_999 else 3.0))
         if number % 3 == 0:
             driving.robot.run(1)
     driving.robot.run(50)
@@ -235,12 +235,11 @@ def test_a_stop_overtakes_what_the_port_does_not_take() -> None:
     loop, left = driving.robot.loop, driving.left
     loop.robot.stalled = True
     for number in range(3_000):
-        command = MotorCommand(left.index, "velocity", 1.0 + number % 7 / 10)
-        loop.controller.handle([command], loop.scheduler.now())
+        driving.hand(MotorCommand(left.index, "velocity", 1.0 + number % 7 / 10))
         driving.robot.run(1)
     assert loop.robot.pending < 500 and not loop.failures
     driving.robot.written.clear()
-    loop.loop.disarm(loop.scheduler.now())
+    driving.robot.disarm()
     loop.robot.accept()
     assert driving.robot.ms_to_stop(2) >= 0
     first = driving.robot.stop.search(driving.robot.written)
@@ -255,8 +254,7 @@ def fill_the_line(driving: Driving) -> None:
     number = 0
     while not loop.body.is_busy(loop.scheduler.now()):
         number += 1
-        command = MotorCommand(other.index, "velocity", 2.0 + number % 2 / 10)
-        loop.controller.handle([command], loop.scheduler.now())
+        driving.hand(MotorCommand(other.index, "velocity", 2.0 + number % 2 / 10))
 
 
 def test_no_command_overtakes_an_older_one_of_its_motor() -> None:
@@ -264,10 +262,10 @@ def test_no_command_overtakes_an_older_one_of_its_motor() -> None:
     driving = Driving("create2")
     loop, index = driving.robot.loop, driving.left.index
     fill_the_line(driving)
-    loop.controller.handle([MotorCommand(index, "velocity", 3.0)], loop.scheduler.now())
+    driving.hand(MotorCommand(index, "velocity", 3.0))
     while loop.body.is_busy(loop.scheduler.now()):
         loop.scheduler.run(100_000)
-    loop.controller.handle([MotorCommand(index, "velocity", 0.0)], loop.scheduler.now())
+    driving.hand(MotorCommand(index, "velocity", 0.0))
     driving.robot.run(100)
     assert driving.speeds[0] == 0
     report = driving.report
@@ -280,9 +278,7 @@ def test_a_stop_of_one_motor_that_the_port_does_not_take_is_not_reported(kind: s
     driving = Driving(kind)
     loop = driving.robot.loop
     loop.robot.full = True
-    loop.controller.handle(
-        [MotorCommand(driving.left.index, "position", 1.0)], loop.scheduler.now()
-    )
+    driving.hand(MotorCommand(driving.left.index, "position", 1.0))
     if kind == "create2":  # the others write later, with an exchange
         assert "motor_stops" not in driving.report and loop.failures
         assert driving.report["motors"][driving.left.name]["velocity"] != 0.0
@@ -291,7 +287,7 @@ def test_a_stop_of_one_motor_that_the_port_does_not_take_is_not_reported(kind: s
 def test_an_available_torque_of_0_outlasts_a_stop_but_no_controller(driving: Driving) -> None:
     index, loop = driving.left.index, driving.robot.loop
     driving.send(MotorCommand(index, "available_torque", 0.0))
-    loop.loop.disarm(loop.scheduler.now())
+    driving.robot.disarm()
     loop.loop.arm()
     driving.send(MotorCommand(index, "velocity", 2.0))
     assert driving.speeds[0] == 0

@@ -1,6 +1,7 @@
 """A session that raises in any method: its error stays in the control loop, and all motors stop."""
 
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -38,31 +39,10 @@ DEVICES = (
     Device(name="lamp", kind="LED", index=2),
 )
 GO, FAST = (MotorCommand(0, "velocity", value) for value in (1.0, 9.0))
-BODY = [
-    "can_stop",
-    "command",
-    "emergency",
-    "expire",
-    "is_idle",
-    "next_deadline",
-    "own_period",
-    "receive",
-    "switch",
-    "tune",
-]
-CONTROLLER = [
-    "close",
-    "expire",
-    "fault",
-    "forget",
-    "forget_values",
-    "next_deadline",
-    "receive",
-    "report",
-]
-ENDS = [(end, each) for end in ("body", "remote") for each in BODY] + [
-    ("controller", each) for each in CONTROLLER
-]
+BODY = "can_stop command emergency expire is_idle next_deadline own_period receive switch tune"
+CONTROLLER = "close expire fault forget forget_values next_deadline receive report"
+METHODS = {"body": BODY, "remote": BODY, "controller": CONTROLLER}
+ENDS = [(end, method) for end, names in METHODS.items() for method in names.split()]
 MOTIONS = ("command", "stop", "stop_motor")
 
 
@@ -120,11 +100,7 @@ def test_no_error_of_a_session_escapes_or_leaves_a_motor_running(
 def test_a_body_whose_emergency_stop_cannot_be_prepared_stops_at_once() -> None:
     run = ScriptedLoop([WHEEL])
     run.body.supervisor = failures = Failures()
-
-    def raising() -> bytes:
-        raise RuntimeError("no bytes")
-
-    run.sessions[run.body].emergency = raising  # type: ignore[attr-defined]
+    run.sessions[run.body].emergency = Mock(side_effect=RuntimeError("no bytes"))  # type: ignore[attr-defined]
     assert [call[:2] for call in run.controller_sends(GO)] == [
         ("body", "command"),
         ("body", "stop"),
@@ -146,11 +122,7 @@ def test_a_body_that_answers_a_command_with_no_outcome_has_failed(answer: Any) -
 def test_a_body_that_fails_when_it_is_asked_for_faults_is_not_armed() -> None:
     run = ScriptedLoop([WHEEL], on_fault="stop")
     run.body.supervisor = failures = Failures()
-
-    def raising() -> list[str]:
-        raise RuntimeError("no faults")
-
-    run.sessions[run.body].faults = raising  # type: ignore[attr-defined]
+    run.sessions[run.body].faults = Mock(side_effect=RuntimeError("no faults"))  # type: ignore[attr-defined]
     run.loop.disarm(0)
     with pytest.raises(SafetyError, match="its session failed"):
         run.loop.arm()
@@ -253,8 +225,7 @@ def test_a_shadow_does_not_drive_on_when_the_first_body_has_a_fault() -> None:
 def driving(*, on_fault: str) -> OnMock:
     robot = OnMock("create2", simulated=False, armed=True, on_fault=on_fault).start()
     for motor in robot.motors:
-        command = MotorCommand(motor.index, MotorField.VELOCITY, 2.0)
-        robot.loop.loop.events([command], robot.loop.scheduler.now())
+        robot.give(MotorCommand(motor.index, MotorField.VELOCITY, 2.0))
     robot.run(100)
     assert robot.moves
     return robot
@@ -329,10 +300,7 @@ def test_a_controller_that_swamps_the_gateway_stops_each_body_once() -> None:
 def test_an_error_of_a_session_is_contained_and_reported_once() -> None:
     run = ScriptedLoop([WHEEL])
     run.controller_sends(FORWARD)
-
-    def fails(text: str) -> str:
-        raise ValueError(text)
-
+    fails = Mock(side_effect=ValueError("a defect"))
     assert run.body.ask("otherwise", fails, "a defect") == "otherwise"
     assert run.body.ask("otherwise", str.upper, "well") == "WELL"
     assert not run.body.call(run.scheduler.now(), fails, "a defect")

@@ -23,7 +23,7 @@ from tests.engine.control_loop.on_mocks import OnMock, declared
 
 MS = 1_000_000
 NOTICE = "although disarmed: pushed by hand, or driven by something else"
-GOAL_VELOCITY, GOAL_POSITION = 104, 116
+GOAL_VELOCITY = 104
 
 
 def resting(kind: str, *, stopped: bool = True, simulated: bool = False, **safety: Any) -> OnMock:
@@ -32,9 +32,9 @@ def resting(kind: str, *, stopped: bool = True, simulated: bool = False, **safet
     devices = robot.loop.body.session.devices
     for each in devices:
         if each.role == SENSOR and "position" in each.kind.lower():
-            robot.loop.loop.events([SensorSwitch(each.index, None)], robot.loop.scheduler.now())
+            robot.give(SensorSwitch(each.index, None))
     if stopped:
-        robot.loop.loop.disarm(robot.loop.scheduler.now())
+        robot.disarm()
     robot.run(1_500)
     robot.written.clear()
     return robot
@@ -74,7 +74,7 @@ def driven_before(kind: str, **safety: Any) -> OnMock:
     robot.command()
     robot.run(100)
     assert robot.moves
-    robot.loop.loop.disarm(robot.loop.scheduler.now())
+    robot.disarm()
     robot.run(2_000)
     assert not robot.moves
     robot.loop.observer.stops.clear()
@@ -108,12 +108,11 @@ def test_the_speeds_of_an_epuck_are_set_anew_at_once() -> None:
 
 def test_a_lift_that_a_firmware_moves_is_stopped_where_it_is() -> None:
     settings = replace(
-        declared("wc2ec").settings_with(default_position={}),
-        mock={"lift": "yes", "watchdog_ms": 0},
+        declared("wc2ec").settings_with(default_position={}), mock={"lift": "yes", "watchdog_ms": 0}
     )
     robot = OnMock("wc2ec", settings, simulated=False, armed=False).start()
     (lift,) = (each for each in robot.motors if each.kind == LINEAR_MOTOR)
-    robot.loop.loop.disarm(robot.loop.scheduler.now())
+    robot.disarm()
     robot.run(1_500)
     robot.mock.body.motors[lift.index] = 5.0
     robot.run(3_000)
@@ -163,7 +162,7 @@ def test_nothing_is_stopped_that_may_move_or_was_never_stopped() -> None:
 
 def test_a_robot_that_is_armed_and_was_stopped_is_stopped_again_until_its_next_command() -> None:
     robot = OnMock("create2", simulated=False, armed=True, latch=False).start()
-    robot.loop.loop.events([SensorSwitch(1, None)], robot.loop.scheduler.now())
+    robot.give(SensorSwitch(1, None))
     robot.command()
     robot.run(100)
     robot.loop.loop.safety.stop(StopReason.SILENCE, robot.loop.scheduler.now())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -54,6 +56,10 @@ class Steps:
 
     def request(self, duration_ms: int) -> None:
         self.stepper.request(duration_ms)
+
+    def advance(self, end: int) -> bool:
+        self.clock.time = end
+        return True
 
 
 @pytest.mark.parametrize(("duration", "end"), [(1, 32), (32, 32), (33, 64), (64, 64), (100, 128)])
@@ -141,13 +147,10 @@ class Periodic:
     """A sensor with this period in ms, enabled at 0. samples: the simulation times."""
 
     def __init__(self, period_ms: int) -> None:
-        self.period_ns = period_ms * MS
-        self.asked = 0
-        self.last = 0
+        self.period_ns, self.last = period_ms * MS, 0
         self.samples: list[float] = []
 
     def next_sample(self) -> int | None:
-        self.asked += 1
         return self.last + self.period_ns if self.period_ns else None
 
     def sample(self, time_ns: int) -> None:
@@ -170,13 +173,8 @@ def test_a_step_is_sampled_at_the_basic_steps_at_which_something_is_due(
     period_ms: int, samples: list[float], at_once: bool
 ) -> None:
     steps, sensor = sampled(period_ms)
-
-    def advance(end: int) -> bool:
-        steps.clock.time = end
-        return True
-
     if at_once:
-        steps.schedule.advance = advance
+        steps.schedule.advance = steps.advance
     steps.request(128)
     steps.at(200)
     assert steps.answers == [(128, 128, 0)]
@@ -217,12 +215,7 @@ def test_nothing_is_sampled_for_a_controller_that_left_within_its_step() -> None
 
 def test_where_time_advances_at_once_the_answer_is_immediate_and_the_same() -> None:
     steps = Steps()
-
-    def advance(end: int) -> bool:
-        steps.clock.time = end
-        return True
-
-    steps.schedule.advance = advance
+    steps.schedule.advance = steps.advance
     steps.request(32)
     steps.request(64)
     steps.request(0)
@@ -266,15 +259,8 @@ def test_a_controller_holds_simulated_time_from_its_answer_to_its_request() -> N
     assert not is_held()
 
 
-class Session:
-    is_served = False
-
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
-
-
 def test_a_pause_is_long_once_and_a_step_ends_it() -> None:
-    session = Session()
+    session: Any = SimpleNamespace(is_served=False, counts=Counter())
     pause = Pause(session)
     seen = [pause.is_long(at / 2, runs=True) for at in range(40)]
     assert seen.index(True) == PAUSE_S * 2 and seen.count(True) == 1
@@ -283,7 +269,7 @@ def test_a_pause_is_long_once_and_a_step_ends_it() -> None:
 
 
 def test_a_controller_that_waits_for_an_answer_or_is_absent_makes_no_pause() -> None:
-    session = Session()
+    session: Any = SimpleNamespace(is_served=False, counts=Counter())
     pause = Pause(session)
     session.is_served = True
     assert not any(pause.is_long(float(at), runs=True) for at in range(20))

@@ -18,29 +18,17 @@ ON_LINES = [kind for kind in kinds() if OnMock(kind).on_line]
 NOT_CONFIRMED = "stop sent 3 times, not confirmed by the robot"
 
 
-def disarm(robot: OnMock, reason: StopReason = StopReason.DISARMED) -> None:
-    robot.loop.loop.disarm(robot.loop.scheduler.now(), reason)
-
-
-def send(robot: OnMock, command: MotorCommand) -> None:
-    robot.loop.loop.events([command], robot.loop.scheduler.now())
-
-
-def leave(robot: OnMock) -> None:
-    robot.loop.controller_leaves()
-
-
 BY_HAND: dict[str, Callable[[OnMock], None]] = {
-    "hilgw disarm": disarm,
-    "the switch": lambda robot: disarm(robot, StopReason.ESTOP),
-    "a port that is handed over": lambda robot: disarm(robot, StopReason.RELEASED),
+    "hilgw disarm": OnMock.disarm,
+    "the switch": lambda robot: robot.disarm(StopReason.ESTOP),
+    "a port that is handed over": lambda robot: robot.disarm(StopReason.RELEASED),
     "Ctrl-C": lambda robot: robot.loop.loop.end(by_hand=True),
 }
 AT_AN_END: dict[str, Callable[[OnMock], None]] = {
     "the end of the run": lambda robot: robot.loop.loop.end(),
-    "the end of the controller": leave,
-    "the end of a lease": lambda robot: disarm(robot, StopReason.LEASE_ENDED),
-    "a lease that expires": lambda robot: disarm(robot, StopReason.LEASE_EXPIRED),
+    "the end of the controller": lambda robot: robot.loop.controller_leaves(),
+    "the end of a lease": lambda robot: robot.disarm(StopReason.LEASE_ENDED),
+    "a lease that expires": lambda robot: robot.disarm(StopReason.LEASE_EXPIRED),
 }
 
 
@@ -91,7 +79,7 @@ def test_an_end_stops_a_simulated_robot_that_this_run_has_commanded(kind: str, c
     assert not stops_in(robot)
     robot = resting(kind, simulated=True)
     robot.drive()
-    disarm(robot)
+    robot.disarm()
     robot.run(500)
     robot.written.clear()
     AT_AN_END[cause](robot)
@@ -107,7 +95,7 @@ def test_a_robot_that_another_program_drives_is_stopped(kind: str) -> None:
     driver.run(100)
     robot = resting(kind, simulated=False)
     robot.mock.receive(bytes(driver.written), robot.loop.scheduler.now())
-    disarm(robot)
+    robot.disarm()
     robot.run(500)
     assert not robot.moves
 
@@ -116,7 +104,7 @@ def test_a_robot_that_another_program_drives_is_stopped(kind: str) -> None:
 def test_no_stop_is_added_when_a_robot_connects(kind: str) -> None:
     """Apart from the handshake's own: the robot was stopped while it was away."""
     first, second = OnMock(kind), OnMock(kind, simulated=False)
-    disarm(second)
+    second.disarm()
     for robot in (first, second):
         robot.start()
         robot.run(200)
@@ -161,7 +149,7 @@ def test_copies_leave_30_ms_apart_and_the_run_waits_for_them() -> None:
 
 def test_arming_ends_the_copies() -> None:
     robot = driven("create2")
-    disarm(robot)
+    robot.disarm()
     robot.run(10)
     robot.loop.loop.arm()
     robot.run(200)
@@ -171,7 +159,7 @@ def test_arming_ends_the_copies() -> None:
 def test_a_command_ends_the_copies_of_its_motor() -> None:
     robot = OnMock("dynamixel", latch=False).start()
     robot.drive()
-    leave(robot)
+    robot.loop.controller_leaves()
     robot.run(10)
     robot.loop.controller_comes()
     robot.command(0.5)  # the first motor only
@@ -183,7 +171,7 @@ def test_a_command_ends_the_copies_of_its_motor() -> None:
 def test_one_motor_that_a_refusal_stops_gets_its_stop_three_times() -> None:
     robot = driven("create2")
     robot.cut = True
-    send(robot, MotorCommand(robot.motors[0].index, MotorField.TORQUE, 1.0))  # it has velocities
+    robot.give(MotorCommand(robot.motors[0].index, MotorField.TORQUE, 1.0))  # it has velocities
     robot.run(10)
     robot.cut = False
     robot.run(100)
@@ -198,7 +186,7 @@ def arm_with_a_load() -> OnMock:
     settings = replace(declared("dynamixel").settings_with(), mock={"sag": SAG})
     robot = OnMock("dynamixel", settings, simulated=False, armed=True).start()
     for motor in robot.motors:
-        send(robot, MotorCommand(motor.index, MotorField.POSITION, 0.5))
+        robot.give(MotorCommand(motor.index, MotorField.POSITION, 0.5))
     robot.run(1_000)
     assert min(positions(robot)) > 2200
     return robot
@@ -210,12 +198,12 @@ def positions(robot: OnMock) -> list[float]:
 
 def test_a_loaded_arm_does_not_sag_from_stop_to_stop() -> None:
     robot = arm_with_a_load()
-    disarm(robot)
+    robot.disarm()
     robot.run(500)
     before = positions(robot)
     for _ in range(20):
         robot.loop.loop.arm()
-        disarm(robot)
+        robot.disarm()
         robot.run(500)
     assert positions(robot) == before
 
@@ -223,21 +211,21 @@ def test_a_loaded_arm_does_not_sag_from_stop_to_stop() -> None:
 def test_each_copy_of_a_stop_holds_the_same_position() -> None:
     robot = arm_with_a_load()
     robot.written.clear()
-    disarm(robot)
+    robot.disarm()
     robot.run(200)
     assert len({*robot.stop.findall(robot.written)}) == 1 and stops_in(robot) >= 3
 
 
 def test_an_arm_that_was_moved_by_hand_does_not_swing_back() -> None:
     robot = arm_with_a_load()
-    disarm(robot)
+    robot.disarm()
     robot.run(500)
     for servo in robot.mock.servos.values():
         servo.table[TORQUE] = 0  # another program lets it go
         servo.pulses += 400
     moved = positions(robot)
     robot.run(100)
-    disarm(robot)
+    robot.disarm()
     robot.run(500)
     assert not any(servo.torque for servo in robot.mock.servos.values())
     assert positions(robot) == moved
@@ -247,7 +235,7 @@ def test_a_stop_on_a_stalled_line_is_reported_once_it_has_left() -> None:
     for leaves in (False, True):
         robot = driven("create2")
         robot.loop.robot.stalled = True
-        disarm(robot)
+        robot.disarm()
         robot.run(100)
         assert robot.loop.observer.stops == [] and robot.loop.loop.safety.stops.is_leaving
         if leaves:
@@ -280,7 +268,7 @@ def test_a_session_that_fails_at_a_command_right_after_a_stop_is_stopped_again(k
     """It fails when the command is written, and before the control loop has counted it."""
     robot = OnMock(kind, simulated=False, armed=True, latch=False).start()
     robot.drive()
-    leave(robot)
+    robot.loop.controller_leaves()
     robot.run(5)
     robot.loop.controller_comes()
     robot.written.clear()

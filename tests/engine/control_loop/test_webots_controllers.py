@@ -279,10 +279,7 @@ def test_the_handshake_is_one_word_and_the_version_of_the_file(
 
 @pytest.mark.parametrize(
     ("line", "word", "reason"),
-    [
-        (b"CTR", b"CONNECTED", None),
-        (b"GET / HTTP/1.1\r\n\r\n", b"", "not_a_controller"),
-    ],
+    [(b"CTR", b"CONNECTED", None), (b"GET / HTTP/1.1\r\n\r\n", b"", "not_a_controller")],
 )
 def test_a_connection_is_answered_and_counted(
     tmp_path: Path, line: bytes, word: bytes, reason: str | None

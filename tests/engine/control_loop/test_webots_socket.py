@@ -148,10 +148,7 @@ def test_a_folder_of_another_user_is_refused(
 ) -> None:
     instances.mkdir(parents=True)
     monkeypatch.setattr(os, "getuid", lambda: 4_000_000)
-    with (
-        pytest.raises(HilgwError, match="belongs to another user"),
-        running(tmp_path),
-    ):
+    with pytest.raises(HilgwError, match="belongs to another user"), running(tmp_path):
         pass
 
 

@@ -11,13 +11,13 @@ import pytest
 import trustme
 
 from hilgw.api.connection import connect
-from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config, load_text
 from hilgw.errors import PeerError
 from hilgw.protocols.webots.requests import encode_request
 from hilgw.security.access import write_token
 from hilgw.testing.sim import Recorder, until
 from tests.e2e.running import free_port
+from tests.engine.gateways import running
 
 KINDS = {
     "webots": '{kind: webots, listen: "tcp://0.0.0.0:0"}',
@@ -53,22 +53,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @asynccontextmanager
 async def listening(folder: Path, kind: str, access: str) -> AsyncIterator[tuple[int, Recorder]]:
     """A gateway of one robot; the port of its controllers. kind: of KINDS, or the controller."""
-    file, log, stop = folder / "lab.yaml", Recorder(), asyncio.Event()
+    file, log = folder / "lab.yaml", Recorder()
     controller = KINDS.get(kind, kind)
     file.write_text(ROBOT.format(controller=controller, access="{" + access + "}"))
-    gateway = build(load_config(str(file)).config, asyncio.get_running_loop(), log)
-    task = asyncio.create_task(gateway.run(stop))
 
     def ports() -> list[str]:
         return re.findall(r"listening on \S+:(\d+)", str(log.states))
 
-    try:
-        await until(lambda: ports() or task.done())
+    async with running(load_config(str(file)).config, log):
+        await until(ports)
         yield int(ports()[0]), log
-    finally:
-        stop.set()
-        await task
-        gateway.close()
 
 
 def context(folder: Path, certificate: str | None) -> ssl.SSLContext:
@@ -178,19 +172,13 @@ async def test_the_api_connects_with_a_certificate_and_names_what_it_lacks(folde
 
 async def test_an_address_without_a_name_lists_the_robots() -> None:
     """At once, and not again and again; libController has ended when the names come."""
-    stop, log, port = asyncio.Event(), Recorder(), free_port()
+    log, port = Recorder(), free_port()
     robot = f'{{controller: {{kind: webots, listen: "tcp://127.0.0.1:{port}"}}}}'
     text = f"version: 1\nrobots: {{cab: {robot}, rover: {robot}}}\n"
-    gateway = build(load_text(text, "f").config, asyncio.get_running_loop(), log)
-    task = asyncio.create_task(gateway.run(stop))
-    try:
+    async with running(load_text(text, "f").config, log):
         await until(lambda: len(re.findall("listening on", str(log.states))) == 2)
         url = {"WEBOTS_CONTROLLER_URL": f"tcp://127.0.0.1:{port}"}
         with pytest.raises(PeerError) as error:
             await asyncio.to_thread(connect, url, lambda _: pytest.fail("it tries again"))
-    finally:
-        stop.set()
-        await task
-        gateway.close()
     assert "the address names no robot; the gateway has cab, rover" in str(error.value)
     assert "tcp://HOST:PORT/ROBOT" in str(error.value)

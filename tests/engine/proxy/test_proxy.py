@@ -26,6 +26,7 @@ from hilgw.protocols.webots.requests import encode_request
 from hilgw.testing.sim import Recorder, until
 from hilgw.transports.tcp.device import TcpClientDevice, TcpListenerDevice
 from tests.e2e.running import HOST, free_port
+from tests.engine.gateways import running as run_gateway
 
 GO = "enable rx 32; step 32 x 0"
 DEVICES = "camera:Camera width=16 height=12, tx:Emitter channel=12, rx:Receiver channel=12"
@@ -189,16 +190,10 @@ async def test_the_mock_of_webots_has_the_devices_of_the_configuration() -> None
         for robot, tx in (("a", "radio"), ("b", "infra red"))
     ]
     text = "version: 1\nbackend: mock\nrobots:\n" + "".join(lines).replace(":0", f":{free_port()}")
-    log, stop = Recorder(), asyncio.Event()
-    gateway = build(load_text(text, "f").config, asyncio.get_running_loop(), log)
-    task = asyncio.create_task(gateway.run(stop))
-    try:
+    log = Recorder()
+    async with run_gateway(load_text(text, "f").config, log) as gateway:
         reports = gateway.report()["proxies"]
         await until(lambda: all(gateway.report()["proxies"][r]["packets_out"] for r in reports))
-    finally:
-        stop.set()
-        await task
-        gateway.close()
     assert not [text for text in log.notices if "no device" in text]
 
 

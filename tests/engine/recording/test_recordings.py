@@ -55,10 +55,7 @@ class Seen(Observer):
 
 
 def run(
-    name: str,
-    tmp_path: Path,
-    act: Callable[[Gateway, Recordings], None],
-    seconds: float = 3.0,
+    name: str, tmp_path: Path, act: Callable[[Gateway, Recordings], None], seconds: float = 3.0
 ) -> tuple[Recordings, Counter[str]]:
     """Runs a shipped configuration in simulated time. act: called before it begins."""
     shipped = folder()

@@ -9,12 +9,7 @@ from hilgw.medium.pose import Pose
 from tests.cases import cases
 from tests.devices.test_golden import EMITTER_CASES, RECEIVER_CASES, GoldenDevice, note
 from tests.engine.robot.stepped_gateway import MS, Script, SteppedGateway
-from tests.engine.robot.webots_model import (
-    ModelEmitter,
-    ModelReceiver,
-    ModelRobot,
-    ModelWorld,
-)
+from tests.engine.robot.webots_model import ModelEmitter, ModelReceiver, ModelRobot, ModelWorld
 
 # --- random schedules -----------------------------------------------------------------------------
 
@@ -109,10 +104,7 @@ def test_a_stepped_gateway_is_the_model(
             fields["channel"] = 0
     robots, models = {}, {}
     for x, name, emitter, receiver in zip((0, 1, 3), ROBOTS, emitters, receivers, strict=True):
-        devices = {
-            "tx": {"node": "Emitter", **emitter},
-            "rx": {"node": "Receiver", **receiver},
-        }
+        devices = {"tx": {"node": "Emitter", **emitter}, "rx": {"node": "Receiver", **receiver}}
         robots[name] = {"position": [x, 0, 0], "devices": devices}
         model = ModelReceiver(**{"sampling_period_ms": step_ms, **receiver})
         models[name] = ModelRobot(x, ModelEmitter(**emitter), model)

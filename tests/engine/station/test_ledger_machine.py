@@ -73,11 +73,7 @@ class Machine(RuleBasedStateMachine):
         self.ledger = Ledger()
         self.auditor = Auditor(self.ledger)
         self.airs = Airs()
-        self.medium = Medium(
-            self.ledger,
-            seed=3,
-            observer=self,
-        )
+        self.medium = Medium(self.ledger, seed=3, observer=self)
         self.emitters: dict[str, EmitterPort] = {}
         self.receivers: dict[str, ReceiverPort] = {}
         self.stations: dict[str, Station] = {}

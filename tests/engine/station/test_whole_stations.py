@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.assemble.gateway import build
 from hilgw.config.load import load_text
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import Direction, LineEvent
 from hilgw.testing.sim import Clock, Recorder, elapse, until
+from tests.engine.gateways import running
 
 CONFIGS = Path(__file__).parents[3] / "configs"
 REMOTE = "0013A2004AB67FB2"
@@ -31,26 +31,21 @@ class Wire(Recorder):
 
 
 @asynccontextmanager
-async def running(
+async def up(
     clock: Clock, observer: Wire, config: str, station: str, *changed: str
 ) -> AsyncIterator[Gateway]:
     """A gateway of a shipped configuration, once this station is up."""
     text = (CONFIGS / f"{config}.yaml").read_text()
     loaded = load_text(text, "f", changed, "loopback").config
-    gateway = build(loaded, asyncio.get_running_loop(), observer, timer=clock)
-    stop = asyncio.Event()
-    task = asyncio.create_task(gateway.run(stop))
-    await until(lambda: gateway.stations[station].ready, 60)
-    yield gateway
-    stop.set()
-    await task
-    gateway.close()
+    async with running(loaded, observer, timer=clock) as gateway:
+        await until(lambda: gateway.stations[station].ready, 60)
+        yield gateway
 
 
 async def test_of_many_commands_at_once_each_gets_the_answer_to_itself(clock: Clock) -> None:
     """Those that are reported OK, and only those, were written."""
     wire, values = Wire(), [b"n%02d" % number for number in range(AT_ONCE + 4)]
-    async with running(clock, wire, "xbee", "xbee0") as gateway:
+    async with up(clock, wire, "xbee", "xbee0") as gateway:
         reads = [gateway.command("xbee0", REMOTE, name, b"") for name in ("NI", "RR", "NI")]
         ni, rr, again = [each.value for each in await asyncio.gather(*reads)]
         assert ni == again != rr
@@ -61,7 +56,7 @@ async def test_of_many_commands_at_once_each_gets_the_answer_to_itself(clock: Cl
 
 
 async def test_commands_that_a_lost_port_ends_are_all_answered(clock: Clock) -> None:
-    async with running(clock, Wire(), "xbee", "xbee0") as gateway:
+    async with up(clock, Wire(), "xbee", "xbee0") as gateway:
         asked = (gateway.command("xbee0", REMOTE, "NI", b"") for _ in range(3))
         answers = asyncio.gather(*asked)
         await asyncio.sleep(0)
@@ -87,7 +82,7 @@ async def test_a_slow_line_that_carries_its_packets_is_not_taken_for_one_that_st
 ) -> None:
     """Bytes are pending at each look, and leave."""
     wire, rate = Wire(), f"adapters.{station}.baudRate={baud}"
-    async with running(clock, wire, config, station, rate) as gateway:
+    async with up(clock, wire, config, station, rate) as gateway:
         await elapse(40)
         assert gateway.stations[station].supervisor.passed.sent > 40 * baud / 10 / 20
     assert not [reason for _, _, reason in wire.states if "takes no bytes" in reason]

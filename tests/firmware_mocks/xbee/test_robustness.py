@@ -109,7 +109,7 @@ def test_parameters_in_human_terms_and_at_names(bench: XBeeAir) -> None:
     assert human.address == 0x0013A20040A1B2C3
 
 
-def test_addresses_are_of_the_name_and_differ(bench: XBeeAir) -> None:
+def test_addresses_are_of_the_name_and_differ() -> None:
     names = [f"xbee{index}" for index in range(50)]
     addresses = [xbee.create(name, Air(), {}).address for name in names]
     assert addresses == [xbee.create(name, Air(seed=9), {}).address for name in names]

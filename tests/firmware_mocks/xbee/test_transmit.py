@@ -190,10 +190,7 @@ def test_the_loopback_cluster_comes_back(bench: XBeeAir) -> None:
     one, two = bench.pair()
     head = b"\x11\x07" + address(two) + b"\xff\xfe"
     answers = bench.ask(one, head + b"\xe8\xe8\x00\x12\xc1\x05\x00\x00echo")
-    assert answers == [
-        b"\x8b\x07\xff\xfe\x00\x00\x00",
-        b"\x80" + address(two) + b"\x28\x00echo",
-    ]
+    assert answers == [b"\x8b\x07\xff\xfe\x00\x00\x00", b"\x80" + address(two) + b"\x28\x00echo"]
     assert bench.frames(two) == []
 
 

@@ -41,10 +41,7 @@ class Network:
     def application(self, channel: int | None) -> ControllerApplication:
         return ControllerApplication(
             {
-                CONF_DEVICE: {
-                    CONF_DEVICE_PATH: str(self.ports[0]),
-                    CONF_DEVICE_BAUDRATE: RATE,
-                },
+                CONF_DEVICE: {CONF_DEVICE_PATH: str(self.ports[0]), CONF_DEVICE_BAUDRATE: RATE},
                 CONF_NWK: {CONF_NWK_CHANNEL: channel},
                 CONF_OTA: {CONF_OTA_ENABLED: False},
                 CONF_TOPO_SCAN_ENABLED: False,
