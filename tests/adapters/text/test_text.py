@@ -1,5 +1,7 @@
 """The text adapter: conformance of the two modules of configs/text.yaml."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +18,8 @@ from hilgw.adapters.base import (
     Write,
 )
 from hilgw.adapters.text import ADAPTER
-from hilgw.adapters.text.settings import ByHeader
+from hilgw.adapters.text.settings import ByHeader, OneChannel
+from hilgw.config.load import load_config
 from hilgw.framing.guess import AFTER_NS
 from hilgw.medium.packet import Packet
 from hilgw.protocols.text.steps import Step
@@ -25,57 +28,24 @@ from tests.adapters.session_bench import of
 
 SECOND = 1_000_000_000
 
-RN2483: dict[str, Any] = {
-    # Not the version: its text is that of the banner, which stands for a restart.
-    "setup": (Step(send="sys get vdd", expect="[0-9]+", tries=4, timeout_s=0.5),),
-    "send": (
-        Step(send="radio rxstop", expect="ok"),
-        Step(send="radio tx {hex}", expect="ok", failed="invalid_param|busy"),
-        Step(expect="radio_tx_ok", failed="radio_err", timeout_s=5),
-    ),
-    "receive": "radio_rx +(?P<hex>[0-9A-Fa-f]+)",
-    "listen": (Step(send="radio rx 0", expect="ok", failed="busy"),),
-    "listen_on": "radio_err",
-    "restarted": "RN2483 .*",
-    "mock": {
-        "banner": "RN2483 1.0.5",
-        "answers": {"sys get vdd": "3287", "radio rxstop": "ok", "radio rx 0": "ok"},
-        "transmit": "radio tx (?P<hex>[0-9A-F]+)",
-        "accepted": "ok",
-        "sent": "radio_tx_ok",
-        "receive": "radio_rx  {hex}",
-        "listen": "radio rx 0",
-        "deaf": "radio rxstop",
-    },
-}
-AT_RADIO: dict[str, Any] = {
-    "setup": (Step(send="AT", expect=r"\+OK", failed=r"\+ERR=.*", tries=4, timeout_s=0.5),),
-    "send": (
-        Step(
-            send="AT+SEND={destination},{length},{data}",
-            expect=r"\+OK",
-            failed=r"\+ERR=.*",
-            timeout_s=5,
-        ),
-    ),
-    "receive": r"\+RCV=(?P<source>\d+),(?P<length>\d+),(?P<data>.*),(?P<rssi>-?\d+)",
-    "restarted": r"\+READY",
-    "mock": {
-        "banner": "+READY",
-        "answers": {"AT": "+OK"},
-        "transmit": r"AT\+SEND=(?P<destination>\d+),(?P<length>\d+),",
-        "sent": "+OK",
-        "refused": "+ERR=17",
-        "receive": "+RCV={source},{length},{data},{rssi}",
-    },
-}
+SHIPPED = load_config(str(Path(__file__).parents[3] / "configs" / "text.yaml"), [], None).config
+RN2483, AT_RADIO = (
+    replace(SHIPPED.adapters[name].settings, longest_packet=64, ignore="", mapping=OneChannel())
+    for name in ("rn2483", "at_radio")
+)
+# Not the version: its text is that of the banner, which stands for a restart.
+RN2483 = replace(
+    RN2483,
+    setup=(Step(send="sys get vdd", expect="[0-9]+", tries=4, timeout_s=0.5),),
+    mock={**RN2483.mock, "answers": {**RN2483.mock["answers"], "sys get vdd": "3287"}},
+)
 
 
 class TestRn2483(AdapterConformance):
     """The rules look at a session whose module is gone: nothing answers `radio rx 0` there."""
 
     adapter = ADAPTER
-    settings = {**RN2483, "listen": (Step(send="radio rx 0"),), "ignore": "ok"}
+    settings = replace(RN2483, listen=(Step(send="radio rx 0"),), ignore="ok")
     common = {"baudRate": 57600}
     largest = 64
     check_bits = 0
@@ -99,8 +69,8 @@ class TestAtRadio(AdapterConformance):
     )
 
 
-def opened(settings: dict[str, Any]) -> Any:
-    return ADAPTER.session(ADAPTER.Settings(**settings), StationSettings(port="x"))
+def opened(settings: Any) -> Any:
+    return ADAPTER.session(settings, StationSettings(port="x"))
 
 
 def packet(data: bytes = b"hi") -> Packet:
@@ -112,7 +82,7 @@ def test_a_packet_is_a_dialogue_and_ends_with_listening() -> None:
     listen = Write(b"radio rx 0\r\n")
     assert session.open(0) == [Write(b"sys get vdd\r\n")]
     assert session.receive(b"3287\r\n", 1) == [listen]
-    assert session.receive(b"ok\r\n", 2) == [Ready("text module")]
+    assert session.receive(b"ok\r\n", 2) == [Ready("RN2483")]
     assert session.send(packet(), 3) == Transmission(b"radio rxstop\r\n", 1)
     assert session.send(packet(), 3) is None
     assert session.receive(b"ok\r\n", 4) == [Write(b"radio tx 6869\r\n")]
@@ -141,7 +111,7 @@ def test_no_answer_gets_into_step_again_and_a_restart_loses_the_packet() -> None
 
 
 def test_data_that_a_line_cannot_carry_are_refused() -> None:
-    session = opened({"send": (Step(send="SEND {data}"),), "receive": "GOT (?P<data>.*)"})
+    session = opened(ADAPTER.Settings(send=(Step(send="SEND {data}"),), receive="GOT (?P<data>.*)"))
     assert session.open(0) == [Ready("text module")]
     assert session.send(packet(b"{hex}"), 1) == Transmission(b"SEND {hex}\r\n")
     assert session.send(packet(b"a\nb"), 2).reason == "unframable"
@@ -155,9 +125,9 @@ def test_data_that_a_line_cannot_carry_are_refused() -> None:
     ],
 )
 def test_steps_are_sent_as_is_and_have_no_line_end_in_real_time(step: Step, wire: bytes) -> None:
-    settings = ADAPTER.Settings(**{**AT_RADIO, "setup": (step,)})
+    settings = replace(AT_RADIO, setup=(step,))
     assert ADAPTER.check(settings, StationSettings(port="x")) == []
-    assert opened({**AT_RADIO, "setup": (step,)}).open(0)[0] == Write(wire)
+    assert opened(settings).open(0)[0] == Write(wire)
 
 
 @pytest.mark.parametrize(
@@ -180,8 +150,7 @@ def test_steps_are_sent_as_is_and_have_no_line_end_in_real_time(step: Step, wire
     ],
 )
 def test_mistakes_are_placed(changes: dict[str, Any], place: str) -> None:
-    settings = ADAPTER.Settings(**{**AT_RADIO, **changes})
-    problems = ADAPTER.check(settings, StationSettings(port="x", channel=255))
+    problems = ADAPTER.check(replace(AT_RADIO, **changes), StationSettings(port="x", channel=255))
     assert place in [problem[0] for problem in problems]
 
 
