@@ -9,12 +9,10 @@ SECOND = 1_000_000_000
 
 
 def of(kind: type[Any], events: list[Event]) -> list[Any]:
-    """Return the events of this kind."""
     return [event for event in events if isinstance(event, kind)]
 
 
 def dropped(events: list[Event]) -> list[str]:
-    """Return the reasons of what was dropped."""
     return [event.reason for event in of(Dropped, events)]
 
 
@@ -37,7 +35,6 @@ class SessionBench(Side):
         return self.handle(self.session.open(self.now))
 
     def take_in(self, data: bytes) -> list[Event]:
-        """Let the session receive this."""
         return self.handle(self.session.receive(data, self.now))
 
     def pass_time(self, seconds: float) -> list[Event]:

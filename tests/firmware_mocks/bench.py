@@ -44,7 +44,6 @@ class MockSide(Side):
         self.log.append((self.world.now, self.mock, data))
 
     def taken(self) -> bytes:
-        """The output since the last call."""
         data = bytes(self.output)
         self.output.clear()
         return data

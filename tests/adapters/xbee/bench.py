@@ -108,8 +108,6 @@ class FakeModule:
 
 
 class ModuleSession(SessionBench):
-    """A session and a module."""
-
     def __init__(
         self,
         fake: FakeModule | None = None,
@@ -130,12 +128,10 @@ class ModuleSession(SessionBench):
             self.take_in(answer)
 
     def opened(self) -> ModuleSession:
-        """Open the session; return this one."""
         self.open()
         return self
 
     def failure(self) -> Any:
-        """Return the error of the one failure."""
         (failed,) = self.of(Failed)
         return failed.error
 

@@ -50,7 +50,6 @@ class Held:
         return GO in self.sent()[before:]
 
     def sent(self) -> bytes:
-        """All that the robot was sent."""
         return self.loop.robot.data()
 
     def renew(self, milliseconds: int, period: int = 100) -> None:
@@ -191,8 +190,6 @@ robots:
 
 
 class Holder:
-    """A client by hand."""
-
     def __init__(self, path: Path) -> None:
         self.connection = socket.socket(socket.AF_UNIX)
         self.connection.connect(str(path))

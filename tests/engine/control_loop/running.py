@@ -222,7 +222,6 @@ class RunningLoop(SimGateway):
 
 
 def robot_of(running: RunningLoop) -> SimPeer:
-    """The robot that is connected."""
     assert running.robot is not None
     return running.robot
 

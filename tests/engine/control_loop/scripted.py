@@ -24,8 +24,6 @@ Calls = list[tuple[Any, ...]]
 
 
 class ScriptedSession:
-    """What both ends share."""
-
     def __init__(self, name: str, calls: Calls, devices: Iterable[Device] = ()) -> None:
         self.devices = Devices()
         self.counts: dict[str, int] = Counter()
@@ -238,11 +236,9 @@ class ScriptedLoop(LoopInTime):
         return self._happens(self.body, events)
 
     def remote_reports(self, *events: control.Event) -> Calls:
-        """What the loop does about events of the remote body."""
         return self._happens(self.remote, events)
 
     def controller_sends(self, *events: control.Event) -> Calls:
-        """What the loop does about events of the controller."""
         return self._happens(self.controller, events)
 
     def _happens(self, link: PeerLink[Any], events: tuple[control.Event, ...]) -> Calls:

@@ -210,7 +210,6 @@ REAL_LATE = "    safety: {late_s: 0.5, latch: true, armed: true}"  # as of a rea
 
 
 def last_words(running: RunningLoop) -> str:
-    """The last state of the controller's port."""
     return next(text for name, _, text in reversed(running.log.states) if name == "cab.controller")
 
 

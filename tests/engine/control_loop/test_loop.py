@@ -237,7 +237,6 @@ def newest_values(controller: SimPeer) -> dict[int, float]:
 
 
 def one_step(running: RunningLoop, value: float) -> None:
-    """The robot sends a value of each sensor."""
     robot_of(running).send(*(sensor_data(n, value) for n in range(200)))
     running.advance(0.005)
 

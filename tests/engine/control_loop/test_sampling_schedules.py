@@ -102,7 +102,6 @@ class SampledRobot:
         return found
 
     def measure(self, name: str, value: float) -> None:
-        """The robot reports a value."""
         number = SENSORS.index(name)
         self.robot.send(wire.value(wire.SENSOR_DATA, TYPES.distance_sensor, number, value))
 

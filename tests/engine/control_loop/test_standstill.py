@@ -59,7 +59,6 @@ def stops_again(robot: OnMock) -> int:
 
 
 def another_program(robot: OnMock) -> None:
-    """Another program moves the robot."""
     if robot.body.kind == "dynamixel":  # its torque is on
         for servo in robot.mock.servos.values():
             servo.put(GOAL_VELOCITY, 100, 4)

@@ -24,7 +24,6 @@ from tests.engine.control_loop.test_modes import FORWARD, REAL, SIMULATED
 
 
 def of(gateway: Gateway, kind: type[Any], name: str) -> Any:
-    """The only state of this kind and name."""
     (found,) = (each for each in gateway.states() if type(each) is kind and name in cell_of(each))
     return found
 

@@ -77,8 +77,6 @@ def bed(tmp_path: Path) -> Iterator[Bed]:
 
 
 class Listener:
-    """What a device received: messages, and the packets that carried them."""
-
     def __init__(self, device: XBeeDevice) -> None:
         self.messages: list[Any] = []
         self.packets: list[Any] = []

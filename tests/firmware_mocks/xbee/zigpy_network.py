@@ -67,8 +67,6 @@ class Network:
 
 
 class Events:
-    """What zigpy reports."""
-
     def __init__(self, application: ControllerApplication) -> None:
         self.joined: list[Any] = []
         self.initialized: asyncio.Queue[Any] = asyncio.Queue()
