@@ -26,10 +26,23 @@ def nodes(file: Path) -> list[ast.AST]:
     return found
 
 
+BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)  # of these, what has blocks is made
+
+
+def statements(file: Path) -> list[ast.AST]:
+    """Return all statements of a file, in a fraction of the time of all nodes."""
+    found: list[ast.AST] = [ast.parse(file.read_text(encoding="utf-8"))]
+    for node in found:
+        for value in vars(node).values():
+            if isinstance(value, list) and value and isinstance(value[0], BLOCKS):
+                found += value
+    return found
+
+
 @cache
 def imports(file: Path) -> list[ast.Import | ast.ImportFrom]:
     """All of them, also those in functions and for type checking."""
-    return [node for node in nodes(file) if isinstance(node, ast.Import | ast.ImportFrom)]
+    return [node for node in statements(file) if isinstance(node, ast.Import | ast.ImportFrom)]
 
 
 def calls(file: Path, text: str) -> list[ast.Call]:

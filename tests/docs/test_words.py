@@ -5,8 +5,9 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from symtable import SymbolTable, symtable
 
-from tests.sources import files, nodes
+from tests.sources import files, nodes, statements
 
 ROOT = Path(__file__).parents[2]
 BESIDE = ("README", "CONTRIBUTING", "SAFETY", "SECURITY")
@@ -191,7 +192,7 @@ def not_imperative(file: Path) -> Iterator[str]:
 
     Those of properties, classes and modules may be noun phrases, but no fragments.
     """
-    for node in nodes(file):
+    for node in statements(file):
         if isinstance(node, (*FUNCTIONS, ast.ClassDef, ast.Module)):
             is_function = isinstance(node, FUNCTIONS) and not _is_property(node)
             first, *_ = (ast.get_docstring(node) or "").splitlines() or [""]
@@ -199,29 +200,22 @@ def not_imperative(file: Path) -> Iterator[str]:
                 yield f"{getattr(node, 'name', 'module')}: {first}"
 
 
-def bound(scope: ast.AST) -> Iterator[str]:
-    """Yield parameters and variables of a function; not those of scopes inside it."""
-    for node in ast.iter_child_nodes(scope):
-        if isinstance(node, (*DEFINITIONS, ast.Lambda)):
-            continue
-        if isinstance(node, ast.arg):
-            yield node.arg
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
-            yield node.name
-        if isinstance(node, ast.comprehension):
-            for part in (node.iter, *node.ifs):
-                yield from bound(ast.Expr(part))
-        else:
-            yield from bound(node)
+NO_FUNCTIONS = {"lambda", "genexpr", "listcomp", "setcomp", "dictcomp"}
+
+
+def functions(scope: SymbolTable) -> Iterator[SymbolTable]:
+    for inner in scope.get_children():
+        if inner.get_type() == "function" and inner.get_name() not in NO_FUNCTIONS:
+            yield inner
+        yield from functions(inner)
 
 
 def vague_names(file: Path) -> Iterator[str]:
     """Yield function and name of each variable whose name does not say what it holds."""
-    for node in nodes(file):
-        if isinstance(node, FUNCTIONS):
-            yield from (f"{node.name}: {name}" for name in sorted(VAGUE & set(bound(node))))
+    for function in functions(symtable(file.read_text(encoding="utf-8"), file.name, "exec")):
+        for name in sorted(VAGUE & {*function.get_identifiers()}):
+            if function.lookup(name).is_local():
+                yield f"{function.get_name()}: {name}"
 
 
 def test_docstrings_of_functions_are_in_the_imperative() -> None:
