@@ -129,7 +129,7 @@ def apart() -> Iterator[None]:
 
 # --- tests that start programs -------------------------------------------------------------------
 
-FAST = "not process and not wall_clock"  # of tools/test --fast
+FAST = "not process and not wall_clock and not exhaustive"  # of tools/test --fast
 WAITING = ("process", "wall_clock")
 LIVE = "round_trip_on_a_"  # of the rules of an adapter: on a pipe or a virtual port
 PAGES = Path(__file__).parent / "web" / "pages"

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import FAST
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -26,6 +28,11 @@ def ignore_signals() -> None:
     """As nohup and a background job of a shell begin."""
     for number in (signal.SIGHUP, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
+
+
+def test_the_fast_tests_are_those_that_files_are_left_out_for() -> None:
+    """A file of which all tests wait is not even imported."""
+    assert f'-m "{FAST}"' in (ROOT / "tools" / "test").read_text(encoding="utf-8")
 
 
 @pytest.mark.process

@@ -295,6 +295,7 @@ def test_a_harsh_servo_that_restarts_stands_until_its_next_goal() -> None:
 # --- answers that come late -----------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("late_ms", [15, 25, 60, 95])
 @pytest.mark.parametrize("wait_ms", [0, 130, 245, 250, 255])
 def test_a_late_answer_is_not_that_of_the_next_question(wait_ms: int, late_ms: int) -> None:

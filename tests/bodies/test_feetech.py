@@ -233,6 +233,7 @@ def test_a_stop_leaves_a_limp_servo_limp() -> None:
     assert [servo.torque for servo in line.mock.servos.values()] == [True, False]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("of", [driving, reaching])
 def test_the_emergency_stop_after_any_cut(of: Any) -> None:
     line = of()

@@ -133,6 +133,7 @@ def test_what_waits_for_a_port_is_left_out_and_steps_are_webots(tmp_path: Path) 
     assert found["measured"]["delay_ms"]["max"] == 100
 
 
+@pytest.mark.exhaustive
 def test_a_round_trip_has_reasons_for_what_is_unknown(tmp_path: Path) -> None:
     asked = [sent(i * 500 * MS, b"ping %d" % i) for i in range(9)]
     events = asked + [

@@ -94,6 +94,7 @@ def place(path: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple("*" if up in named or isinstance(key, int) else key for up, key in above)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("name", "text"), STRANGE, ids=ascii)
 def test_any_text_is_taken_or_an_error_at_its_place(name: str, text: str, tmp_path: Path) -> None:
     """`hilgw check` reports errors by position, or none; its output has no such character."""

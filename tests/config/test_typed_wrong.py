@@ -177,6 +177,7 @@ def refused(text: str) -> int:
     return len(caught.value.diagnostics)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("shape", SHAPES)
 def test_work_grows_with_the_number_of_wrong_entries_alone(shape: str) -> None:
     assert refused(file_of(shape, 10)) >= 9  # and everything is imported

@@ -92,6 +92,7 @@ PROVOKED: dict[str, Callable[[], str]] = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("symptom", PROVOKED)
 def test_the_fault_of_a_row_shows_its_words(symptom: str) -> None:
     assert symptom in SYMPTOMS

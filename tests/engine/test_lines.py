@@ -274,6 +274,7 @@ def run_observed(
         return seen, at_mocks, runner.run(run())
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("config", SHIPPED, ids=lambda path: path.stem)
 def test_the_lines_of_all_parts_pass_here(config: Path) -> None:
     seen, _, gateway = run_observed(config)

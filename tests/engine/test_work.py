@@ -77,6 +77,7 @@ class Running:
         return sum(self.gateway.ledger.station(name).delivered for name in names)
 
 
+@pytest.mark.exhaustive
 def test_a_packet_of_64_ports_costs_what_one_of_two_ports_does() -> None:
     frame = create("cobs-crc16").encode(bytes(range(32)))
     few, many = (Running(ports).calls_per_packet(frame) for ports in (2, 64))

@@ -77,6 +77,7 @@ def signal(copy: Copy) -> tuple[Any, ...]:
     return packet.data, packet.channel, None if math.isnan(strength) else strength, rounded
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=120, deadline=None)
 @given(
     listeners=st.lists(st.tuples(st.sampled_from(NAMES), LISTENERS), max_size=8),
@@ -123,6 +124,7 @@ async def test_it_is_as_if_all_were_on_one_medium(
             assert sum(each.lost for each in member.outgoing.values()) == 0
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 1 << 30),

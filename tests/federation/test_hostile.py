@@ -331,6 +331,7 @@ async def test_names_of_sources_take_bounded_memory(bench: Lab, /) -> None:
     await goes_on(bench)
 
 
+@pytest.mark.exhaustive
 @scenario_of(lab, "desk", "field")
 async def test_what_others_send_takes_bounded_memory(bench: Lab, /) -> None:
     """On each key of a gateway, always with another name, head, ID or object."""

@@ -81,6 +81,7 @@ def test_topics(source: str, type: str, channel: int, expected: str) -> None:
     assert topic(source, type, channel) == expected
 
 
+@pytest.mark.exhaustive
 @given(source=texts, type=st.sampled_from(TYPES), channel=channels)
 @example(source="x" * 300, type="radio", channel=1)
 @example(source="\ud800" * 300, type="radio", channel=1)

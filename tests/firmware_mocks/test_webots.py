@@ -348,6 +348,7 @@ class Guest:
         return answer is not None
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("lengths", [[1], [2], [3], [1, 2, 3, 7]], ids=str)
 def test_random_schedules_are_those_of_webots(lengths: list[int]) -> None:
     """Robot a sends at each basic step; the steps of robot b are longer."""

@@ -244,6 +244,7 @@ class NoisyStream(RuleBasedStateMachine):
         assert is_within(self.promised, self.line.received)
 
 
+@pytest.mark.exhaustive
 @every
 def test_every_good_frame_arrives_but_for_one_after_noise(settings: Any) -> None:
     name = next(name for name in NAMED if NAMED[name] is settings)

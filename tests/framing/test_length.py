@@ -174,6 +174,7 @@ SYNC_STREAMS = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("stream", SYNC_STREAMS)
 def test_a_stream_of_syncs_takes_linear_time_and_bounded_turns(
     stream: bytes, monkeypatch: pytest.MonkeyPatch

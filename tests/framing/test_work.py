@@ -72,6 +72,7 @@ class Work:
         return self.size
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("settings", BUFFERED, ids=lambda each: each.framing)
 @pytest.mark.parametrize("pattern", HOSTILE)
 def test_single_bytes_cost_no_more_behind_a_long_buffer(

@@ -97,6 +97,7 @@ def test_a_shipped_configuration_does_what_it_did(
     golden(f"{config.stem}.txt", written)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("config", MORE, ids=lambda path: path.stem)
 def test_another_configuration_does_what_it_did(
     config: Path, golden: Callable[[str, str], None]
@@ -112,6 +113,7 @@ REAL_TIME_ONLY = {"webots-proxy"}
 AT_A_SPEED = [each for each in (*SHIPPED[::3], *MORE) if each.stem not in REAL_TIME_ONLY]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("config", AT_A_SPEED, ids=lambda path: path.stem)
 def test_it_does_the_same_at_speed_max(config: Path, golden: Callable[[str, str], None]) -> None:
     """On the gateway's own event loop and network in process, instead of those of tests."""

@@ -52,6 +52,7 @@ def worlds(type: str) -> tuple[World, World]:
     return World(type, FEW), World(type, MANY)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("type", "channel", "range", "copies"),
     [

@@ -41,6 +41,7 @@ def run(tmp_path: Path) -> Path:
     )
 
 
+@pytest.mark.exhaustive
 def test_pandas_reads_a_table_for_each_device(tmp_path: Path, run: Path) -> None:
     import pandas  # here: it takes longer to import than all others that the tests need
 

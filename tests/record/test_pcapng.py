@@ -39,6 +39,7 @@ def read(data: bytes) -> list[Block]:
     return list(Reader(io.BytesIO(data).read, "a.pcapng"))
 
 
+@pytest.mark.exhaustive
 @given(TEXTS, TEXTS, st.lists(PACKETS, max_size=5))
 def test_what_is_written_is_read(comment: str, name: str, packets: list[CapturedPacket]) -> None:
     blocks = [

@@ -77,6 +77,7 @@ def test_a_time_that_no_clock_shows_is_refused(
     assert "has a time before 1970 or after 2262" in capsys.readouterr().err
 
 
+@pytest.mark.exhaustive
 def test_a_value_with_millions_of_numbers_is_refused_and_not_read_for_long(tmp_path: Path) -> None:
     many = 3_000_000
     event = {**sample("value"), "value": [0] * many}

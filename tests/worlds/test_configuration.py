@@ -464,6 +464,7 @@ def work_of(body: str) -> tuple[int, str]:
     return all_calls(make), problems[-1]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", hostile(1))
 def test_the_work_of_an_import_is_bounded(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It does not grow with the product of how long a node is and how often it is used."""

@@ -202,6 +202,7 @@ def test_after_a_failure_and_a_close_nothing_moves_until_it_is_opened_again() ->
 NOISES = [bytes(range(256)), bytes(range(128)), bytes(range(32, 127)) + b"\r"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("noise", NOISES, ids=["8 bits", "7 bits", "text"])
 def test_a_scan_finds_no_module_in_noise(noise: bytes) -> None:
     """Noise comes in twice during each wait, up to the 12 s of a probe."""

@@ -102,13 +102,13 @@ def test_every_command_and_option_is_described() -> None:
 
 
 def test_the_manual_page_has_every_command_and_exit_code() -> None:
-    page = manual("1.2").replace("\\-", "-")
+    page, completion = manual("1.2").replace("\\-", "-"), script("zsh")
     assert '.TH HILGW 1 "" "hilgw 1.2"' in page
     for purpose, group in GROUPS.items():
         section = page.partition(f".SH COMMANDS: {PURPOSES[purpose].upper()}\n")[2]
         section = section.partition("\n.SH ")[0]
         assert re.findall(r"^\.SS hilgw (.*)$", section, re.M) == list(group)
-        assert all(f"{purpose}: {text[:9]}" in script("zsh") for _, text in group.values())
+        assert all(f"{purpose}: {text[:9]}" in completion for _, text in group.values())
     for code, meaning in EXIT_CODES.items():
         assert f".B {code}\n{meaning}" in page
 

@@ -290,6 +290,7 @@ def webots(folder: Path, kind: str, *, simulated: bool = False) -> tuple[Running
     return Running(folder, text=text), next(iter(body["limits"]))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", ROBOTS)
 @pytest.mark.parametrize(
     "settings",

@@ -127,6 +127,7 @@ def test_a_robot_that_no_command_has_moved_is_stopped_too(kind: str) -> None:
     assert not robot.moves and stops_again(robot) >= 1
 
 
+@pytest.mark.exhaustive
 def test_a_program_that_goes_on_is_stopped_three_times_in_a_second_then_each_two() -> None:
     robot = resting("create2")
     times = []

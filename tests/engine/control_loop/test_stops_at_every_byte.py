@@ -56,6 +56,7 @@ def hang_and_stop(robot: OnMock, stop: bytes) -> None:
     robot.run(AT_ONCE_MS)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", ROBOTS)
 def test_the_emergency_stop_ends_what_was_cut_at_any_byte(kind: str) -> None:
     for cut in cuts(kind):
@@ -67,6 +68,7 @@ def test_the_emergency_stop_ends_what_was_cut_at_any_byte(kind: str) -> None:
         assert not robot.moves, f"cut after {cut} bytes"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", ROBOTS)
 def test_the_stop_of_the_loop_ends_what_was_cut_at_any_byte(kind: str) -> None:
     for cut in cuts(kind):

@@ -152,6 +152,7 @@ OCCUPIERS = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("occupier", "given"),
     [

@@ -421,6 +421,7 @@ async def test_fewer_packets_are_some_of_each_sender_and_of_each_loss(bench: Sub
         assert left_out["sampled"] == {"packet": 106 - 27}
 
 
+@pytest.mark.exhaustive
 async def test_what_each_subscriber_gets_and_what_is_left_out_add_up(bench: Subscribed) -> None:
     """Of a flood that two take in part, one of them reads nothing for long."""
     packets = bench.subscribe(kinds=["packet"], names=["rover"])
