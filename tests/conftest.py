@@ -170,8 +170,16 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
         gc.enable()
 
 
-def pytest_collection_finish() -> None:
+def take_fewer_examples(items: Sequence[pytest.Item]) -> None:
+    """Give the rules of adapters and bodies the share of examples that the profile has."""
+    subjects = {getattr(item, "cls", None) for item in items}
+    for subject in (each for each in subjects if hasattr(each, "examples")):
+        subject.examples = min(subject.examples, part_of(subject.examples))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
     """`tools/test --fast` has fewer frames, too: of these, many come after all buffers are full."""
+    take_fewer_examples(session.items)
     if rules := sys.modules.get("hilgw.testing.conformance.trouble_rules"):
         vars(rules)["FRAMES"] = min(rules.FRAMES, part_of(rules.FRAMES))
 

@@ -5,10 +5,11 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from tests.conftest import FAST
+from tests.conftest import FAST, take_fewer_examples
 
 ROOT = Path(__file__).parent.parent
 
@@ -33,6 +34,19 @@ def ignore_signals() -> None:
 def test_the_fast_tests_are_those_that_files_are_left_out_for() -> None:
     """A file of which all tests wait is not even imported."""
     assert f'-m "{FAST}"' in (ROOT / "tools" / "test").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("most", "taken"), [(8, 9), (25, 30), (1000, 30)])
+def test_the_rules_of_a_kind_have_the_share_of_the_profile(
+    most: int, taken: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Subject:
+        examples = 30
+
+    profile = SimpleNamespace(default=SimpleNamespace(max_examples=most))
+    monkeypatch.setattr("tests.cases.settings", profile)
+    take_fewer_examples([SimpleNamespace(cls=Subject), SimpleNamespace()])  # type: ignore[list-item]
+    assert Subject.examples == taken
 
 
 @pytest.mark.process
