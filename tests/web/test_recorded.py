@@ -1,5 +1,6 @@
 """A recording on the pages: at each time, the model is that of a page that was open meanwhile."""
 
+import json
 import random
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -93,7 +94,7 @@ def made(folder: Path, count: int = LENGTH, head: dict[str, Any] = HEAD) -> Path
     for number, event in zip(range(count), some_events(), strict=False):
         at = BEGIN + number * STEP_NS
         if number % STATUS_EVERY == 0:
-            files.write([("status", at, (status(number),))])
+            files.write([("status", at, (json.dumps(status(number)),))])
         files.write([plain(event, at)])
     files.close()
     return path
@@ -104,6 +105,8 @@ def plain(event: dict[str, Any], at: int) -> tuple[Any, ...]:
     if event["event"] == "bytes":
         return "bytes", at, event["part"], bytes.fromhex(event["data"]), True
     names = next(FIELDS[kind] for kind, name in NAMES.items() if name == event["event"])
+    if event["event"] == "status":
+        event = {**event, "status": json.dumps(event["status"])}
     if event["event"] == "packet":
         data, missed = bytes.fromhex(event["data"]), (*event["missed"].items(),)
         event = {**event, "data": data, "missed": missed, "received_by": (*event["received_by"],)}

@@ -300,7 +300,7 @@ async def test_a_disarm_is_answered_that_comes_later_than_its_connection(
         await elapse(0.001)
         late.send(STOP)
         await elapse(0.001)
-        assert b'"ok": true' in late.recv(1000)
+        assert b'"ok":true' in late.recv(1000)
 
 
 async def test_a_queue_full_of_those_that_left_is_empty_soon(
@@ -312,7 +312,7 @@ async def test_a_queue_full_of_those_that_left_is_empty_soon(
                 client(path, clients).close()
             stop = client(path, clients, STOP)
             await elapse(0.001)
-            assert b'"ok": true' in stop.recv(1000)
+            assert b'"ok":true' in stop.recv(1000)
 
 
 async def test_requests_without_end_do_not_delay_a_disarm(
