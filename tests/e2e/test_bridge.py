@@ -18,9 +18,10 @@ import serial
 
 from hilgw.framing import create
 from hilgw.testing.sim import wait_until
-from tests.bridge.rig import ALL_VALUES, Device
+from tests.bridge.rig import Device
 from tests.e2e.running import DEADLINE_S, HOST, Gateway, free_port, in_process, run, usage_error
 from tests.transports.network_servers import listens
+from tests.transports.rig import ALL_VALUES
 
 
 def record(device: Device, arrived: list[tuple[float, int]]) -> int:
