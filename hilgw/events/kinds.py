@@ -46,8 +46,7 @@ PORTS = {
     "closed": PLAIN,
 }
 """The severity of the states of ports; of others: BAD."""
-MOTORS = {"armed": GOOD, "disarmed": WARN, "latched": BAD}
-"""The severity of the words of `of_motors`."""
+MOTORS = {"armed": GOOD, "disarmed": WARN, "latched": BAD}  # of the words of `of_motors`
 
 STATE, SERIES, STREAM, TRACE = "state", "series", "stream", "trace"
 """Roles: the newest counts, and those who come later get it again; samples of numbers over time;

@@ -70,14 +70,15 @@ class MetricsServer:
             received.extend(data)
             if b"\r\n\r\n" in received or len(received) > REQUEST_BYTES:
                 stream.on_drained = close
-                reply(*self.answer(bytes(received), peer))
+                reply(*self.answer(bytes(received), peer), [])
 
-        def reply(status: HTTPStatus, texts: Iterator[str], made: str = "") -> None:
+        def reply(status: HTTPStatus, texts: Iterator[str], made: list[str]) -> None:
             for text in islice(texts, stream in self._open):
-                asyncio.get_running_loop().call_soon(reply, status, texts, made + text)
+                made.append(text)
+                asyncio.get_running_loop().call_soon(reply, status, texts, made)
                 return
             with suppress(PortError):  # it left
-                stream.write(_encoded(status, made))
+                stream.write(_encoded(status, "".join(made)))
             if not stream.pending:
                 close()
 
