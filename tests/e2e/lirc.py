@@ -194,7 +194,7 @@ async def shown_by_irw(
 async def lircd(folder: Path, port: Path, *remotes: str) -> AsyncIterator[Path]:
     """lircd on a port; gives its socket."""
     options, conf, socket = folder / "options.conf", folder / "lircd.conf", folder / "lircd"
-    socket.unlink(missing_ok=True)  # of a lircd before this one, which nobody answers any more
+    socket.unlink(missing_ok=True)  # the one that an ended lircd left refuses each client
     options.write_text("[lircd]\n")
     conf.write_text("\n".join(remotes))
     command = ["lircd", "-n", "-O", options, "-H", "irtoy", "-d", port.resolve(), "-o", socket]

@@ -176,7 +176,7 @@ async def test_thirty_unplugs_under_traffic_leave_nothing_behind(
             await until(rig.up)
             assert rig.bench.balanced()
         await until(lambda: rig.station.queued == 0)
-        assert len(descriptors()) == before
+        assert len(descriptors()) <= before  # others may be closed meanwhile
         assert len(asyncio.all_tasks()) == tasks
         assert rig.bench.count.accepted == 90
         assert rig.bench.count.inbound >= 30

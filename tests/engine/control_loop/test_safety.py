@@ -110,13 +110,13 @@ def test_on_a_line_the_stop_overtakes_what_waits_in_the_kernel_and_is_written_tw
 
 
 def test_an_emergency_stop_keeps_no_descriptor(stream: Stream) -> None:
-    before = len(descriptors())
+    before = descriptors()
     stop = EmergencyStop()
     for _ in range(10):
         stop.attach(Connection(fd=stream[0].fileno(), pending=0))
     stop.detach()
     stop.detach()
-    assert len(descriptors()) == before
+    assert descriptors().keys() <= before.keys()  # others may be closed meanwhile
 
 
 def test_a_connection_gone_or_without_descriptor_has_no_emergency_stop(stream: Stream) -> None:
