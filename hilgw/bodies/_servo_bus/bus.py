@@ -19,13 +19,14 @@ class Transaction(Question[ServoAnswer]):
 
     numbers: the servos whose answers are missing. answered: called for each answer, with the time.
     data_bytes: of one answer. vital: part of a change of mode of this servo; a missing answer is a
-    failure at once.
+    failure at once. of_stop: asks whether a servo has its stop.
     """
 
     numbers: list[int]
     answered: Callable[[ServoAnswer, int], None] | None = None
     data_bytes: int = 0
     vital: int | None = None
+    of_stop: bool = False
 
     @property
     def answer_bytes(self) -> int:

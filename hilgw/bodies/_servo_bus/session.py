@@ -6,6 +6,7 @@ the body go: the others are stopped first, and the handshake begins anew.
 """
 
 from collections.abc import Collection, Iterable
+from functools import partial
 from typing import Any, ClassVar
 
 from hilgw.bodies._common.missing import GAINS
@@ -42,6 +43,8 @@ LATE = (
     "answers come later than answer_ms, and are dropped: set the latency timer of the USB adapter "
     "to 1 ms, or raise answer_ms"
 )
+UNCONFIRMED = "stop not confirmed by servo {}"
+GOAL_BYTES = 4  # of a goal, and what follows it
 HANDSHAKE_BYTES, HANDSHAKE_ANSWERS = 500, 10  # of one servo, with a margin
 
 
@@ -80,6 +83,7 @@ class ServoBusSession(RobotSession):
         self._events: list[Event] = []
         self._urgent = b""  # is written at once
         self._stopping: set[int] = set()  # motors whose stop is written again
+        self._stop_asked: Transaction | None = None  # the last one
         self._stopped: set[int] = set()  # motors that got a stop after their last command
         self._wake_ns: int | None = None
         self._switch_off()
@@ -157,7 +161,9 @@ class ServoBusSession(RobotSession):
         return "; ".join(words) or data.hex(" ")
 
     def is_idle(self) -> bool:
-        return self._phase is Phase.CLOSED or not (self._stopping or self._bus.repeats_stop)
+        return self._phase is Phase.CLOSED or not (
+            self._stopping or self._bus.repeats_stop or self._bus.has(self._stop_asked)
+        )
 
     # --- what is written ----------------------------------------------------------------------
 
@@ -166,6 +172,8 @@ class ServoBusSession(RobotSession):
             if lost.vital is not None:
                 culprit = self._by_number[lost.vital]
                 self._lose(culprit, f"servo {culprit.number} does not answer", now)
+            elif lost.of_stop:
+                self._events.append(Notice(UNCONFIRMED.format(*lost.numbers), once=False))
             elif self._phase is Phase.SETUP and lost.answered is not None:
                 self._handshake.proceed(now)
         data, self._urgent = self._urgent, b""
@@ -262,6 +270,8 @@ class ServoBusSession(RobotSession):
         if not self._is_up:
             return
         culprit.is_lost = True
+        if self._bus.has(self._stop_asked):
+            self._events.append(Notice(UNCONFIRMED.format(culprit.number), once=False))
         others = [index for index, servo in self._servos.items() if servo is not culprit]
         if others:
             self._halt_now(others, now)
@@ -364,12 +374,25 @@ class ServoBusSession(RobotSession):
     def _halt(self, reason: StopReason, now: int) -> StopPlan:
         commands = self._commands(self._servos)
         self._halt_now(self._servos, now)
-        return StopPlan(self._flush(now), commands, self._copies)
+        return StopPlan(self._flush(now), commands, self._copies, is_asked=self._is_up)
 
     def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
         if self._can_stop:
             self._stopping.update(self._servos if motors is None else motors)
+        asked = self._these(self._stopped if motors is None and self._is_up else ())
+        for servo in [each for each in asked if each.mode is not None]:  # others have no torque
+            register = self._kind.goals[servo.mode != self._kind.velocity_mode]
+            request = self._kind.read(servo.number, register, GOAL_BYTES)
+            read = partial(self._read_goal, servo, register)
+            self._stop_asked = Transaction(request, [servo.number], read, GOAL_BYTES, of_stop=True)
+            self._bus.add(self._stop_asked)
         return self._flush(now)
+
+    def _read_goal(self, servo: Servo, register: int, status: ServoAnswer, now: int) -> None:
+        goal = 0 if register == self._kind.goal_velocity else servo.held_pulses()
+        has_stop = status.data.startswith(self._kind.value(register, goal))
+        if servo.device.index in self._stopped and not has_stop:
+            self._events.append(Notice(UNCONFIRMED.format(servo.number), once=False))
 
     def _halt_motor(self, index: int, now: int) -> StopPlan:
         """Stop it at once, unless it was stopped before and got no command since.

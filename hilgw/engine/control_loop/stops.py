@@ -8,6 +8,7 @@ the stop has left.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hilgw.control.events import StopReason, Write
@@ -52,7 +53,7 @@ class Stops:
         self._inform = inform
         self._wakeup = Wakeup(scheduler, self._look)
         self._again: dict[int | None, int] = {}  # copies to come, by motor; None: of all motors
-        self._copies = 0  # written of a stop of all motors; 0: its session watches the robot
+        self._copies = 0  # written of a stop of all motors; 0: its session asks the robot
         self._waits = False  # the stop waits in the session
         self._reason: StopReason | None = None  # of the last stop, None after a command
         self._written_ns = self._late_ns = 0
@@ -91,7 +92,7 @@ class Stops:
         if not self.took:
             return ()
         self._reason = reason
-        self._copies = plan.copies
+        self._copies = 0 if plan.is_asked else plan.copies
         if plan.copies > 1:
             self._again = {None: plan.copies - 1}
         self._wait(now)
@@ -112,7 +113,7 @@ class Stops:
         cut = body.session.emergency() if body.discard_unsent(now) else b""
         plan = body.session.stop(reason, now)
         # The robot may take the first stop for the end of a frame that was cut.
-        return StopPlan([Write(cut), *plan.events], plan.commands, plan.copies) if cut else plan
+        return replace(plan, events=[Write(cut), *plan.events]) if cut else plan
 
     def write_motor(self, index: int, now: int) -> Sequence[Command] | None:
         """Write a stop of this motor. Return its commands; None where it has not got its stop."""
@@ -198,7 +199,7 @@ class Stops:
         if not self._again:
             if self._copies:
                 times = "once" if self._copies == 1 else f"{self._copies} times"
-                self._inform(f"stop sent {times}, not confirmed by the robot")
+                self._inform(f"stop sent {times}; no answer of the robot confirms it")
         elif now < self._written_ns + REPEAT_NS:
             self._wakeup.set(self._written_ns + REPEAT_NS)
         else:

@@ -15,7 +15,7 @@ from tests.engine.control_loop.on_mocks import OnMock, declared, kinds
 
 LIMIT_MS = 40
 ON_LINES = [kind for kind in kinds() if OnMock(kind).on_line]
-NOT_CONFIRMED = "stop sent 3 times, not confirmed by the robot"
+NOT_CONFIRMED = "stop sent 3 times; no answer of the robot confirms it"
 
 
 BY_HAND: dict[str, Callable[[OnMock], None]] = {
@@ -145,6 +145,48 @@ def test_copies_leave_30_ms_apart_and_the_run_waits_for_them() -> None:
     assert min(gaps_ms) >= REPEAT_NS // NS_PER_MS and max(gaps_ms) < 50
     assert robot.loop.loop.has_drained()
     assert NOT_CONFIRMED in robot.loop.observer.notices
+
+
+def confirmations(robot: OnMock) -> list[str]:
+    return [each for each in robot.loop.observer.notices if "confirm" in each]
+
+
+@pytest.mark.parametrize("kind", ["dynamixel", "feetech"])
+@pytest.mark.parametrize("ends", [False, True])
+def test_servos_are_asked_whether_they_have_the_stop(kind: str, ends: bool) -> None:
+    robot = driven(kind)
+    robot.loop.loop.end() if ends else robot.disarm()
+    robot.run(1_000, until=robot.loop.loop.has_drained)
+    assert not robot.moves and confirmations(robot) == []
+
+
+@pytest.mark.parametrize("kind", ["dynamixel", "feetech"])
+@pytest.mark.parametrize("is_dead", [False, True], ids=["stops are lost", "the line is dead"])
+def test_a_stop_that_servos_have_not_got_is_reported(kind: str, is_dead: bool) -> None:
+    robot = driven(kind)
+    carry = robot.put
+
+    def put(data: bytes) -> None:
+        if not is_dead:
+            carry(robot.stop.sub(b"", data))
+
+    robot.put = put  # type: ignore[method-assign]
+    robot.loop.loop.end()
+    robot.run(1_000, until=robot.loop.loop.has_drained)
+    assert robot.moves or is_dead  # the watchdog of the servos stops them then
+    assert any("stop not confirmed by servo 1" in each for each in confirmations(robot))
+
+
+@pytest.mark.parametrize("kind", ["dynamixel", "feetech"])
+def test_a_command_after_the_stop_is_no_doubt_of_it(kind: str) -> None:
+    robot = OnMock(kind, simulated=False, armed=True, latch=False).start()
+    robot.drive()
+    robot.disarm()
+    robot.run(31)  # the second copy has just left, and its question
+    robot.loop.loop.arm()
+    robot.command()
+    robot.run(300)
+    assert robot.moves and confirmations(robot) == []
 
 
 def test_arming_ends_the_copies() -> None:

@@ -146,7 +146,9 @@ class RenumberedSession:
         return self._plan(self._session.stop(reason, now))
 
     def _plan(self, plan: StopPlan) -> StopPlan:
-        return StopPlan(self._out(plan.events), tuple(self._out(plan.commands)), plan.copies)
+        return dataclasses.replace(
+            plan, events=self._out(plan.events), commands=tuple(self._out(plan.commands))
+        )
 
     def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
         if motors is not None:
