@@ -150,6 +150,8 @@ class ControlLoops:
             if self._scheduler.now() > end_ns and stops_are_over:
                 break
             await asyncio.sleep(POLL_S)
+        for safety in self.safeties():
+            safety.stops.close()
         for loop in self._loops.values():
             self.unconfirmed |= loop.unconfirmed
 

@@ -35,6 +35,7 @@ STEP_NS = 300 * NS_PER_MS
 STALLED = "the line takes no bytes"
 STANDS_STILL = "the simulation stands still, and gets the stop with its next step"
 LOST = "the connection was lost"
+UNANSWERED = "the robot has not answered it"
 
 
 class Stops:
@@ -175,6 +176,11 @@ class Stops:
         self._reason = None
         if not self.is_over:
             self._give_up(LOST)
+
+    def close(self) -> None:
+        """Give up a stop whose answer has not come on a line, as the run ends."""
+        if self._body.is_on_line and not self._body.ask(True, self._body.session.is_idle):
+            self._give_up(UNANSWERED)
 
     # --- time -----------------------------------------------------------------------------------
 

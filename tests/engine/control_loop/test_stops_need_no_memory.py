@@ -1,5 +1,6 @@
 """A stop is written to a robot that hilgw has not commanded, and again where a line damages it."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -8,6 +9,7 @@ import pytest
 
 from firmware_mocks.dynamixel.servo import TORQUE
 from hilgw.control.events import MotorCommand, MotorField, StopReason
+from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.control_loop.stops import LEAVE_NS, REPEAT_NS
 from hilgw.units import NS_PER_MS
 from tests.bodies.test_webots import QUIT
@@ -322,3 +324,30 @@ def test_a_session_that_fails_at_a_command_right_after_a_stop_is_stopped_again(k
     robot.command()
     assert robot.loop.failures
     assert robot.ms_to_stop(5) >= 0
+
+
+def end_of_run(robot: OnMock, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Return of which body the last stop is not confirmed, and why."""
+
+    async def sleep(seconds: float) -> None:
+        robot.run(max(1, round(seconds * 1000)))
+
+    loops = ControlLoops(robot.loop.scheduler, simulated=True)
+    loops.add(robot.loop.loop)
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    asyncio.run(loops.stop_motors())
+    return loops.unconfirmed
+
+
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_a_run_that_ends_without_the_answer_to_its_stop_says_so(
+    monkeypatch: pytest.MonkeyPatch, is_cut: bool
+) -> None:
+    settings = replace(declared("epuck").settings_with(), silence_s=5)  # not lost before
+    robot = OnMock("epuck", settings, simulated=False, armed=True).start()
+    robot.drive()
+    robot.cut = is_cut
+    unconfirmed = end_of_run(robot, monkeypatch)
+    assert robot.moves is is_cut
+    assert unconfirmed == ({"cab.body": "the robot has not answered it"} if is_cut else {})
+    assert any("stop not confirmed" in each for each in robot.loop.observer.notices) is is_cut
