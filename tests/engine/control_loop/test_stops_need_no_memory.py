@@ -8,7 +8,15 @@ from itertools import pairwise
 import pytest
 
 from firmware_mocks.dynamixel.servo import TORQUE
-from hilgw.control.events import MotorCommand, MotorField, StopReason
+from hilgw.control.events import (
+    Command,
+    Disconnected,
+    Event,
+    MotorCommand,
+    MotorField,
+    Outcome,
+    StopReason,
+)
 from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.control_loop.stops import LEAVE_NS, REPEAT_NS
 from hilgw.units import NS_PER_MS
@@ -351,3 +359,28 @@ def test_a_run_that_ends_without_the_answer_to_its_stop_says_so(
     assert robot.moves is is_cut
     assert unconfirmed == ({"cab.body": "the robot has not answered it"} if is_cut else {})
     assert any("stop not confirmed" in each for each in robot.loop.observer.notices) is is_cut
+
+
+@pytest.mark.parametrize("latch", [False, True])
+def test_a_command_that_finds_the_robot_gone_is_no_motion_after_the_stop(latch: bool) -> None:
+    """An answer is late, and the event loop, too: the session notices it at the command."""
+    robot = OnMock("create2", simulated=False, armed=True, latch=latch).start()
+    robot.drive()
+    session = robot.loop.body.session
+    command = session.command
+
+    def losing(given: Command, now: int) -> tuple[Outcome, list[Event]]:
+        session.command = command
+        outcome, events = command(given, now)
+        return outcome, [*events, Disconnected("servo 1 does not answer")]
+
+    session.command = losing
+    robot.written.clear()
+    robot.command()
+    robot.run(900)
+    assert [
+        reason for reason, _ in robot.loop.observer.stops
+    ] == []  # the one of the loss is a line
+    assert dict(robot.loop.safety.stops) == {StopReason.BODY: 1}
+    assert stops_in(robot) >= 3 and not robot.moves
+    assert robot.loop.loop.safety.records.refresh(robot.loop.scheduler.now()) == []

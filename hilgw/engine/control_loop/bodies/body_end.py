@@ -175,11 +175,13 @@ class BodyEnd(PeerListener):
                 return self._settle(command, Accepted.DROPPED)
             if not ready:
                 return self._turn_down(command, _NO_GUARDIAN, now)
+        stops = self._records.stops
         written = link.handle(events, now)
-        settled = outcome if written else Accepted.DROPPED
+        is_void = self._records.stops != stops  # the robot was found to be gone, and was stopped
+        settled = outcome if written and not is_void else Accepted.DROPPED
         if not isinstance(settled, Refusal):
             self._settle(command, settled)
-        if outcome is Accepted.SENT:
+        if outcome is Accepted.SENT and not is_void:
             self.safety.stops.commanded(command.index)
             self._records.set(command, now, waits=False)
             self.safety.commanded(command, now)
@@ -190,7 +192,7 @@ class BodyEnd(PeerListener):
                 self.stop_motor(command.index, now)
             if written:
                 self._settle(command, outcome)
-        else:
+        elif not is_void:
             self._records.dropped(command)
         return outcome
 
