@@ -44,6 +44,7 @@ LATE = (
     "to 1 ms, or raise answer_ms"
 )
 UNCONFIRMED = "stop not confirmed by servo {}"
+NOT_SET_UP = "stop not confirmed, as the servos are not set up"
 GOAL_BYTES = 4  # of a goal, and what follows it
 HANDSHAKE_BYTES, HANDSHAKE_ANSWERS = 500, 10  # of one servo, with a margin
 
@@ -270,8 +271,6 @@ class ServoBusSession(RobotSession):
         if not self._is_up:
             return
         culprit.is_lost = True
-        if self._bus.has(self._stop_asked):
-            self._events.append(Notice(UNCONFIRMED.format(culprit.number), once=False))
         others = [index for index, servo in self._servos.items() if servo is not culprit]
         if others:
             self._halt_now(others, now)
@@ -374,12 +373,14 @@ class ServoBusSession(RobotSession):
     def _halt(self, reason: StopReason, now: int) -> StopPlan:
         commands = self._commands(self._servos)
         self._halt_now(self._servos, now)
-        return StopPlan(self._flush(now), commands, self._copies, is_asked=self._is_up)
+        return StopPlan(self._flush(now), commands, self._copies, is_asked=True)
 
     def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
         if self._can_stop:
             self._stopping.update(self._servos if motors is None else motors)
         asked = self._these(self._stopped if motors is None and self._is_up else ())
+        if motors is None and not self._is_up:
+            self._events.append(Notice(NOT_SET_UP))
         for servo in [each for each in asked if each.mode is not None]:  # others have no torque
             register = self._kind.goals[servo.mode != self._kind.velocity_mode]
             request = self._kind.read(servo.number, register, GOAL_BYTES)

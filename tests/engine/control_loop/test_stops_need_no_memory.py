@@ -184,7 +184,18 @@ def test_a_stop_that_servos_have_not_got_is_reported(kind: str, is_dead: bool) -
     robot.loop.loop.end()
     robot.run(1_000, until=robot.loop.loop.has_drained)
     assert robot.moves or is_dead  # the watchdog of the servos stops them then
-    assert any("stop not confirmed by servo 1" in each for each in confirmations(robot))
+    assert any("stop not confirmed" in each for each in confirmations(robot))
+
+
+def test_a_stop_right_before_a_servo_is_lost_is_not_taken_for_confirmed() -> None:
+    robot = driven("feetech")
+    robot.cut = True
+    robot.run(290)
+    robot.disarm()
+    robot.run(300)
+    assert robot.moves and confirmations(robot) == [
+        "stop not confirmed, as the servos are not set up"
+    ]
 
 
 @pytest.mark.parametrize("kind", ["dynamixel", "feetech"])
