@@ -13,6 +13,7 @@ from hilgw.bodies.epuck.settings import EPuckSensor
 from hilgw.control.events import (
     Connected,
     Disconnected,
+    Event,
     LedValue,
     Notice,
     ProtocolFailure,
@@ -202,6 +203,33 @@ def test_ground_sensors_are_counted_in_the_binary_answer(text: int, binary: int,
     assert (values["gs0"], values["gs2"]) == (321.0, 321.0)
     assert line.events == [] and line.session.counts["misses"] == 0
     assert line.mock.speeds == (318, 0)
+
+
+def test_the_end_of_the_first_binary_answer_is_late() -> None:
+    """Without its last number the answer looks whole, with three numbers of the ground for four."""
+    mock = {"ground_values": 5, "ground_binary": 4, "ground": 321, **WIDE}
+    line = bench(mock, model="e-puck2", sensors=GROUND)
+    receive, size, late = line.session.receive, sercom.answer_size("MQE"), bytearray()
+
+    def cut(data: bytes, now: int) -> list[Event]:
+        late.extend(data[size:])
+        line.session.receive = receive
+        return receive(data[:size], now)
+
+    line.connect()
+    while not line.mock.requests:
+        line.run(1)
+    line.session.receive = cut
+    line.run(50)
+    assert len(late) == 2
+    line.run(70)  # longer than answer_ms
+    line.handle(receive(bytes(late), line.now))
+    line.run(1_500)
+    line.enable("gs0")
+    line.command(LEFT, "velocity", 2.0)
+    line.run(1_500)
+    assert not line.of(Disconnected) and len(line.of(Connected)) == 1
+    assert line.values()["gs0"] == 321.0 and line.mock.speeds == (318, 0)
 
 
 @pytest.mark.parametrize("ground", [0, 321])

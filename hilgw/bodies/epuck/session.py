@@ -124,8 +124,8 @@ class EPuckSession(WheeledSession):
         for lost in self._exchange.end_late(now):
             is_check = self._phase is Phase.CHECK
             if is_check and isinstance(lost, SercomRequest) and lost.count_ground():
-                self._exchange.clear()  # whole: its size was not known, and the robot is silent
-                return self._answered(lost, now)
+                self._exchange.clear()  # its size was not known; the next answer must have it
+                return self._check(now, lost.ground_values)
             return self._missed(now)
         return [] if self._exchange.waiting else self._ask_if_due(now)
 
@@ -184,12 +184,12 @@ class EPuckSession(WheeledSession):
 
     # --- exchanges ----------------------------------------------------------------------------
 
-    def _check(self, now: int) -> list[Event]:
+    def _check(self, now: int, ground_values: int = sercom.GROUND_VALUES[-1]) -> list[Event]:
         """Begin the first exchange: no wheel turns before its answer is valid.
 
         The encoders, from which the angles count, and the ground, whose numbers are counted.
         """
-        self._ground_values = sercom.GROUND_VALUES[-1]
+        self._ground_values = ground_values
         return self._begin_exchange(sercom.GROUND * self._sensors.has_ground + "QE", [], now)
 
     def _ask(self, now: int) -> list[Event]:
