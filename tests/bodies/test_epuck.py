@@ -214,7 +214,7 @@ def test_the_end_of_the_first_binary_answer_is_late() -> None:
     def cut(data: bytes, now: int) -> list[Event]:
         late.extend(data[size:])
         line.session.receive = receive
-        return receive(data[:size], now)
+        return list(receive(data[:size], now))
 
     line.connect()
     while not line.mock.requests:
