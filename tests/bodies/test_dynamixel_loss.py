@@ -8,6 +8,7 @@ import pytest
 
 from hilgw.bodies.dynamixel.settings import ServoSettings
 from hilgw.control.events import Connected, Disconnected, Notice, StopReason
+from hilgw.units import NS_PER_MS
 from tests.bodies.bench import BodyBench
 from tests.bodies.kinds import DYNAMIXEL, LEFT, RIGHT
 from tests.bodies.servos import TORQUE, harsh, packets_of, pulses, stands, written_to
@@ -384,3 +385,15 @@ def test_without_an_answer_to_the_ping_nothing_is_asked_before_silence() -> None
     line.run(100)
     assert asked(reads) == before and asked(pings) == 1
     assert line.run(60, lambda: asked(reads) > before)
+
+
+def test_servos_that_a_late_event_loop_has_not_asked_are_not_silent() -> None:
+    """On a busy machine: between two readings nothing was asked for longer than silence_s."""
+    line = driving()
+    line.run(3)  # the last reading is answered
+    late_ns = line.now + 400 * NS_PER_MS
+    line.handle(line.session.expire(late_ns))
+    assert not line.of(Disconnected)
+    for milliseconds in range(400):  # now they are asked, and no answer comes
+        line.handle(line.session.expire(late_ns + milliseconds * NS_PER_MS))
+    assert "silent" in lost(line, 1).reason

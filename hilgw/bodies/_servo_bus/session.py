@@ -280,7 +280,9 @@ class ServoBusSession(RobotSession):
     # --- the period ---------------------------------------------------------------------------
 
     def _poll(self, now: int) -> None:
+        late_ns = now - self._due_ns
         for servo in self._servos.values():
+            servo.answered_ns += late_ns  # in which none was asked
             if now - servo.answered_ns >= self._silence_ns:
                 self.counts["silences"] += 1
                 text = f"servo {servo.number} is silent for {self._settings.silence_s:g} s"
