@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -163,7 +164,9 @@ def save(figure: Figure, path: Path) -> None:
         UsageError: Matplotlib does not write it.
     """
     try:
-        figure.savefig(path)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph ")  # one that the font lacks is a box
+            figure.savefig(path)
     except ValueError as error:
         raise UsageError(f"{path.suffix or 'no suffix'}: {error}") from error
 

@@ -80,3 +80,11 @@ def test_what_cannot_be_drawn_is_named(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(plots, "MOST_ROWS", 0)
     with pytest.raises(UsageError, match=r"too large; choose some: rover\.ds"):
         plot(Recording(path), [], tmp_path / "run.png")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
+def test_a_name_without_glyphs_is_drawn_without_a_word(tmp_path: Path, suffix: str) -> None:
+    named = {**VALUE, "robot": "\u8f2a\U0001f916\u0939", "fields": ["\u89d2"], "units": ["\u5ea6"]}
+    path = recorded(tmp_path / "run.pcapng", *events(named))
+    assert plot(Recording(path), [], tmp_path / f"run{suffix}") == [f"{named['robot']}.ds"]
