@@ -47,9 +47,13 @@ def parse(arguments: list[str]) -> argparse.Namespace:
             parser.error(f"no such file: {printable(command)}")
         parser.error(f"unknown command {command!r}{_meant_command(command)}")
     args, rest = parser.parse_known_args(arguments)
-    # argparse does not assign an optional last word that follows an option.
-    if len(rest) == 1 and getattr(args, "text", "") is None and not rest[0].startswith("-"):
-        args.text = rest.pop()
+    # argparse does not assign optional last words that follow an option.
+    if not any(word.startswith("-") for word in rest):
+        if len(rest) == 1 and getattr(args, "text", "") is None:
+            args.text = rest.pop()
+        for key in {"names", "keys"} & vars(args).keys():
+            vars(args)[key] += rest
+            rest = []
     if rest:
         _refuse_unknown_options(own, rest)
         own.error(f"too many arguments: {' '.join(rest)}")

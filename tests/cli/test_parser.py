@@ -108,3 +108,18 @@ def test_without_arguments_it_shows_the_next_steps(own: bool, hilgw: Command) ->
 def test_options_have_the_names_of_the_configuration(old: list[str], new: list[str]) -> None:
     words = ["bridge", "port", "--listen", "127.0.0.1:0"]
     assert vars(parse([*words, *old])) == vars(parse([*words, *new]))
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("show run.pcapng --lost rover xbee0", {"names": ["rover", "xbee0"], "lost": True}),
+        ("show --lost run.pcapng a --json b", {"names": ["a", "b"], "json": True}),
+        ("plot run.pcapng -o run.svg rover.gps", {"names": ["rover.gps"]}),
+        ("key rover --hold 2 up", {"keys": ["up"], "hold": 2.0}),
+        ("send xbee0 --channel 3 hello", {"text": "hello", "channel": 3}),
+    ],
+)
+def test_options_may_precede_the_last_words(words: str, expected: dict[str, object]) -> None:
+    args = vars(parse(words.split()))
+    assert {key: args[key] for key in expected} == expected
