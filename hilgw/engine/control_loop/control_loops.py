@@ -12,7 +12,7 @@ from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
 from hilgw.engine.control_loop.watchdog import Watchdog
 from hilgw.engine.observer import State
 from hilgw.engine.simulated.event_loop import real_time, sleep_in_real_time
-from hilgw.errors import HilgwError, SafetyError, suggest
+from hilgw.errors import HilgwError, SafetyError, quoted, suggest
 from hilgw.units import NS_PER_S, ns_to_s, s_to_ns
 
 if TYPE_CHECKING:
@@ -224,9 +224,9 @@ class ControlLoops:
         """Let the motors of these robots move.
 
         accepted: motors whose position counts, though their zero was lost. HilgwError for a robot
-        without a control loop, with a hardware fault, or whose real body is down, while the
-        guardian has not answered, and while the emergency-stop switch is pressed: none is armed
-        then.
+        without a control loop, with a hardware fault, or whose real body is down, for a motor that
+        none has, while the guardian has not answered, and while the emergency-stop switch is
+        pressed: none is armed then.
         """
         if self.estop is not None:
             self.estop.demand_released()
@@ -236,6 +236,9 @@ class ControlLoops:
             raise SafetyError("not armed: the guardian has not answered yet", fix="arm again")
         for loop in loops:
             loop.demand_armable(accepted)
+        motors = [name for loop in loops for each in loop.safeties for name in each.motors()]
+        if unknown := next((name for name in accepted if name not in motors), None):
+            raise HilgwError(f"no motor {quoted(unknown)}", fix=suggest(unknown, motors))
         for loop in loops:
             loop.arm(accepted)
 

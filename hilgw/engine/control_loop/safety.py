@@ -163,6 +163,10 @@ class Safety:
             state = State.HANDSHAKE
         return state if self.is_guarded and state is not State.UP else None
 
+    def motors(self) -> list[str]:
+        """Return the names of the motors of the body."""
+        return [each.name for each in self._body.session.devices.of_role(MOTOR)]
+
     def misplaced(self, accepted: Collection[str] = ()) -> str:
         """Return why the positions of its motors keep the body from being armed; else nothing.
 
@@ -410,7 +414,7 @@ class Safety:
 
         hilgw ends the controller: a program starts again, and finds a real robot disarmed.
         """
-        if not self._body.session.devices.of_role(MOTOR):
+        if not self.motors():
             return
         self.stop(StopReason.LATE, now)
         if not self.has_controller or self._controller.transport is None:

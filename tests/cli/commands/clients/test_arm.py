@@ -136,8 +136,12 @@ def test_a_lost_zero_is_named_until_its_position_is_accepted(tmp_path: Path, lea
         for accepted in ((), ("lamp",)):
             with pytest.raises(HilgwError, match=r"'valve' was 8\.5 rad, is 2\.217: home it"):
                 ask(control, *accepted)
-        assert ask(control, "lamp", "valve") == ["bus"]
+        with pytest.raises(HilgwError, match="no motor 'lamp'; known here: valve"):
+            ask(control, "valve", "lamp")
+        assert ask(control, "valve") == ["bus"]
         assert ask(control) == ["bus"]  # it stays accepted
+        with pytest.raises(HilgwError, match="no motor 'valvw'; did you mean 'valve'"):
+            ask(control, "valvw")
 
     with_gateway(tmp_path, ask_all, SERVO, prepare)
 
