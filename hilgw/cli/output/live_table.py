@@ -172,6 +172,8 @@ class LiveTable:
         cells = {"VALUE": " ".join(f"{each:.4g}" for each in values), "APPLIED": ""}
         cells["UNIT"] = ",".join(dict.fromkeys(one.unit for one in shown))
         cells["AGE"] = past or ("REFUSED" if is_refused else span(max(age_ns, 0) / NS_PER_S))
+        if event["event"] == "placed" and event["position"] is None:
+            cells |= {"VALUE": "unknown", "UNIT": ""}
         if applied is not None and not past:
             cells["APPLIED"] = f"{applied:.4g}"
         if len(values) > 1 and "APPLIED" in columns:

@@ -64,6 +64,14 @@ UNKNOWN = {**command(9.0, 4.0, "refused"), "applied": {}}
 BOTH = command(6.0, 6.0, body="body"), command(6.0, 2.0, body="remote")
 
 
+@pytest.mark.parametrize("width", [36, 80])
+def test_an_unknown_pose_is_unknown(width: int) -> None:
+    known = event("placed", name="box", position=[1.0, 2.0, 0.5], rotation=None)
+    unknown = event("placed", name="box", position=None, rotation=None)
+    assert "unknown" not in row(table(unknown, known), "box", width)
+    assert row(table(known, unknown), "box", width).split() == ["box", "unknown", "0.1", "s"]
+
+
 @pytest.mark.parametrize(
     ("events", "width", "cells"),
     [
