@@ -369,7 +369,14 @@ class Status(Cell):
     Also `ranges` of Emitters, in m.
     """
 
-    status: Annotated[dict[str, Any], STATUS]  # in the gateway, its JSON
+    status: Annotated[dict[str, Any], STATUS]
+
+
+@record
+class StatusJson(Cell):
+    """The event `Status` in the gateway, as JSON: it is made in parts, and not encoded again."""
+
+    status: str
 
 
 @kind(
@@ -386,9 +393,9 @@ class RecordingLost:
 UNKNOWN = Kind("", object, (), STREAM, lambda e: f"an event of an unknown kind: {e['event']}")
 LIVE = tuple(name for name in KINDS if name != word_of(RecordingLost))
 """The kinds that a gateway sends to its subscribers."""
-NAMES = {each.form: name for name, each in KINDS.items()}
-FIELDS = {each.form: each.fields for each in KINDS.values()}
-CELLS = {each.form: each.about for each in KINDS.values() if issubclass(each.form, Cell)}
+NAMES = {each.form: name for name, each in KINDS.items()} | {StatusJson: word_of(Status)}
+FIELDS = {form: KINDS[name].fields for form, name in NAMES.items()}
+CELLS = {form: KINDS[name].about for form, name in NAMES.items() if issubclass(form, Cell)}
 """The kinds of states, and the fields that name one: the newest of each name counts."""
 NAMED = {NAMES[form]: about for form, about in CELLS.items()}
 """The kinds of which the newest of each name is kept, and the keys that are the name."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from hilgw.errors import printable
 from hilgw.events.fields import LINK_COUNTS, Numbers
-from hilgw.events.kinds import FIELDS, KINDS, NAMES, Link, plain
+from hilgw.events.kinds import FIELDS, KINDS, NAMES, Link, StatusJson, plain
 
 MOST_OF_LINK = 64  # names of robots, and of listeners
 DATA_AT = {kind: names.index("data") for kind, names in FIELDS.items() if "data" in names}
@@ -18,9 +18,9 @@ _ENCODE = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
 def encode_event(event: Any, mono_ns: int, wall_s: float, time_ns: int) -> bytes:
-    """Return the line of an event; the `status` of one of these is JSON already."""
+    """Return the line of an event; that of a `StatusJson` is JSON already."""
     message = plain(event, mono_ns=mono_ns, wall_s=wall_s, time_ns=time_ns)
-    status = message.pop("status", "")
+    status = message.pop("status") if isinstance(event, StatusJson) else ""
     text = _ENCODE(message)
     return (f'{text[:-1]},"status":{status}}}\n' if status else f"{text}\n").encode()
 

@@ -16,7 +16,7 @@ from hilgw.engine.control_socket.look_server import (
 )
 from hilgw.engine.reporting.status import status_of, status_steps
 from hilgw.errors import HilgwError, PeerError, UsageError, printable, quoted
-from hilgw.events.kinds import Status
+from hilgw.events.kinds import StatusJson
 from hilgw.medium.pose import Pose
 from hilgw.protocols.gateway import requests
 from hilgw.protocols.gateway.messages import keys_of
@@ -94,7 +94,7 @@ class ControlServer(LookServer):
     def _recording(self) -> dict[str, Any]:
         return {} if self._recordings is None else {"recordings": self._recordings.status()}
 
-    def status_steps(self) -> Iterator[Status | None]:
+    def status_steps(self) -> Iterator[StatusJson | None]:
         self._gateway.scene.move()  # who watches sees moving objects, also without packets
         return status_steps(self._gateway, self._recording())
 

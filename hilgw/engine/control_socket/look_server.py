@@ -31,7 +31,7 @@ from hilgw.engine.observer import Observers
 from hilgw.engine.reporting.parts import TOGETHER, texts
 from hilgw.engine.simulated.event_loop import in_real_time
 from hilgw.errors import HilgwError, PeerError, UsageError, known_here, quoted, suggest
-from hilgw.events.kinds import LIVE, Cell, Status
+from hilgw.events.kinds import LIVE, Cell, StatusJson
 from hilgw.forms import name_of
 from hilgw.protocols.gateway import requests
 from hilgw.protocols.gateway.messages import LINE_BYTES, VERSION, VersionError, encode, keys_of
@@ -168,7 +168,7 @@ class LookServer:
             status=self.status_steps,
         )
 
-    def status_steps(self) -> Iterator[Status | None]:
+    def status_steps(self) -> Iterator[StatusJson | None]:
         """Make the event of the status as it is now, a part in each step; empty: it has none."""
         return iter(())
 

@@ -33,7 +33,7 @@ TRAFFIC = {events.Packet, events.Delivered, events.Frame, events.Bytes}
 """The kinds of which some are enough for one who looks: not states, and not what programs print."""
 BUFFER_BYTES = 256 * 1024
 """What waits for a subscriber at most; and that of the data of events that are not encoded yet."""
-STATUS = events.NAMES[events.Status]
+STATUS = events.NAMES[events.StatusJson]
 END: Any = object()  # of the states that a subscriber has asked for
 TOGETHER = 5
 """Events that are encoded in one turn of the event loop, at most."""
@@ -300,7 +300,7 @@ class Subscriptions(EventStream):
             return
         if (now := self._clock.now()) >= self._status_ns:
             self._status_ns = now + NS_PER_S
-            if self.takers(events.Status, ""):
+            if self.takers(events.StatusJson, ""):
                 make_in_turns(self._status(), self._emit_status)
         for subscriber in self._subscribers:
             subscriber.next_window()
@@ -311,8 +311,8 @@ class Subscriptions(EventStream):
                 subscriber.slow, subscriber.sampled = 0, Counter()
         self._timer = self._clock.call_at(now + WINDOW_NS, self._next_window)
 
-    def _emit_status(self, made: events.Status) -> None:
-        if takers := self.takers(events.Status, ""):
+    def _emit_status(self, made: events.StatusJson) -> None:
+        if takers := self.takers(events.StatusJson, ""):
             self.emit(takers, made)
 
     def takers(self, kind: type[Any], *names: str, lost: bool = False) -> list[Subscriber]:

@@ -350,8 +350,8 @@ class Recorder(PlainEvents):
         make_in_turns(self._steps, self._put_status)
         self._tick = self._clock.call_at(now + NS_PER_S, self._put_clock)
 
-    def _put_status(self, made: events.Status) -> None:
-        self._put((events.NAMES[events.Status], self._now(), (made.status,)))
+    def _put_status(self, made: events.StatusJson) -> None:
+        self._put((events.NAMES[events.StatusJson], self._now(), (made.status,)))
 
 
 class KeptEvents(PlainEvents):

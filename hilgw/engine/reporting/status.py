@@ -12,11 +12,11 @@ from hilgw.engine.observer import State
 from hilgw.engine.reporting.latency import BOUNDS_S
 from hilgw.engine.reporting.parts import TOGETHER, Parts, plain, texts
 from hilgw.engine.robot.ports import EmitterPort
-from hilgw.events.kinds import Status
+from hilgw.events.kinds import StatusJson
 from hilgw.medium.pose import Pose
 from hilgw.units import ns_to_s
 
-StatusSteps = Iterator[Status | None]
+StatusSteps = Iterator[StatusJson | None]
 """Makes the status event, a few parts in each step: None until it is complete."""
 
 
@@ -42,14 +42,14 @@ def status_of(gateway: Gateway, config: str, clients: int) -> dict[str, Any]:
 def status_steps(gateway: Gateway, more: dict[str, Any]) -> StatusSteps:
     """Make the status event of what changes, and `more`: its JSON, which is not encoded again."""
     made = texts((_changing(gateway) | more).items(), plain)
-    status: Any = ""
+    status = ""
     while some := "".join(islice(made, TOGETHER)):
         status += some
         yield None
-    yield Status(status)
+    yield StatusJson(status)
 
 
-def make_in_turns(steps: StatusSteps, then: Callable[[Status], None]) -> None:
+def make_in_turns(steps: StatusSteps, then: Callable[[StatusJson], None]) -> None:
     """Make the status event, a step in each turn of the event loop from now on; then pass it on."""
     for made in islice(steps, 1):
         if made is None:

@@ -72,9 +72,9 @@ class Subscribed:
         )
         self.ends: list[socket.socket] = []
 
-    def status_steps(self) -> Iterator[events.Status | None]:
-        made: Any = json.dumps(self.status)
-        yield from [*[None] * 20, events.Status(made)] if self.status else ()
+    def status_steps(self) -> Iterator[events.StatusJson | None]:
+        made = json.dumps(self.status)
+        yield from [*[None] * 20, events.StatusJson(made)] if self.status else ()
 
     def subscribe(self, **chosen: Any) -> Callable[[], list[dict[str, Any]]]:
         """Returns what reads the events that have come since the last call."""

@@ -18,7 +18,8 @@ from hilgw.engine.reporting.parts import TOGETHER, whole
 from hilgw.engine.reporting.status import make_in_turns, status_of as parts_of, status_steps
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.events import wire
-from hilgw.events.kinds import Status
+from hilgw.events.kinds import Status, StatusJson
+from hilgw.forms import decode
 from hilgw.medium.airs import Airs
 from hilgw.testing.sim import FakeTransport, run
 from hilgw.units import NS_PER_MS, NS_PER_S
@@ -231,7 +232,7 @@ async def test_the_event_of_more_robots_is_made_in_more_turns_of_the_event_loop(
         )
         config = load_text("version: 1\nrobots:\n" + "\n".join(bodies), "f").config
         gateway = build(config, asyncio.get_running_loop(), timer=SimulatedClock())
-        made: list[Status] = []
+        made: list[StatusJson] = []
         make_in_turns(status_steps(gateway, {"more": math.inf}), made.append)
         while not made:
             await asyncio.sleep(0)
@@ -243,7 +244,17 @@ async def test_the_event_of_more_robots_is_made_in_more_turns_of_the_event_loop(
         assert event["status"]["robots"].keys() == set(gateway.control_loops)
         gateway.close()
     assert turns[42] - turns[2] == 40 * 3 // TOGETHER
-    assert b'"status":{as it is}' in wire.encode_event(Status("{as it is}"), 1, 2.0, 3)  # type: ignore[arg-type]
+    assert b'"status":{as it is}' in wire.encode_event(StatusJson("{as it is}"), 1, 2.0, 3)
+
+
+async def test_its_value_is_of_its_declared_type_in_the_gateway_and_on_the_socket() -> None:
+    gateway = build(load_text("version: 1", "f").config, asyncio.get_running_loop())
+    (made,) = filter(None, status_steps(gateway, {}))
+    gateway.close()
+    assert decode(type(made), {"status": made.status}) == made
+    sent = json.loads(wire.encode_event(made, 1, 2.0, 3))
+    read = decode(Status, {"status": sent["status"]})
+    assert json.loads(wire.encode_event(read, 1, 2.0, 3)) == sent
 
 
 # --- the hops -------------------------------------------------------------------------------------
