@@ -23,8 +23,10 @@ def csv_rows(event: Event) -> list[list[Any]]:
     There is a row for each number of a value or a command; one for a frame, for bytes and for a
     loss; none for other events.
     """
-    times, name = [event[key] for key in CSV_COLUMNS[:3]], name_of(event)
+    times, name = [event[key] for key in CSV_COLUMNS[:3]], one_line(name_of(event))
     if columns := kind_of(event).columns:
-        field, value = (csv_data(event, key) for key in columns)
+        field, value = (one_line(csv_data(event, key)) for key in columns)
         return [[*times, name, field, value, ""]]
-    return [[*times, name, one.name, one.value, one.unit] for one in numbers(event)]
+    return [
+        [*times, name, one_line(one.name), one.value, one_line(one.unit)] for one in numbers(event)
+    ]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hilgw.cli.output.event_lines import in_words
+from hilgw.cli.output.event_lines import csv_rows, in_words
 from hilgw.events import kinds as events
 from tests.view.samples import sample
 
@@ -91,3 +91,15 @@ def test_every_kind_has_words() -> None:
 
 def test_an_event_of_a_later_version_is_shown_too() -> None:
     assert "unheard-of" in in_words({"event": "unheard-of", "wall_s": 0.0})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        sample("value", device="d\x1b[2J", value=1.0, fields=["f\x1b"], units=["u\x07"]),
+        sample("refused", name="x\x1b]0;t\x07", text="a\x1b[2J\nb"),
+    ],
+)
+def test_rows_of_csv_have_nothing_that_a_terminal_obeys(given: dict[str, Any]) -> None:
+    (row,) = csv_rows({**given, "wall_s": WALL_S, "mono_ns": 1, "time_ns": 2})
+    assert all(text.isprintable() for text in map(str, row)) and "\\x1b" in row[3]
