@@ -207,7 +207,7 @@ def fault_of(words: list[str]) -> str:
             code = main(words)
         except (Exception, SystemExit):  # noqa: BLE001 - whatever it is, it is a fault
             return traceback.format_exc()
-    shown = err.getvalue() + ("" if {"--csv", "--json"} & {*words} else out.getvalue())
+    shown = err.getvalue() + out.getvalue()
     if not all(each.isprintable() for each in shown.split("\n")):
         return f"prints {next(each for each in shown.split(chr(10)) if not each.isprintable())!r}"
     if code not in range(9) or bool(code) > bool(err.getvalue() or words[0] == "diff"):

@@ -45,7 +45,7 @@ def status(**robot: Any) -> dict[str, Any]:
 
 def seen(**robot: Any) -> GatewayView:
     view = Bench(lambda: 0).opened("/run/1.sock", "/lab/arm.yaml", 11)
-    view.set_status(status(**robot), 0)
+    view.set_status(status(**robot), 1)
     return view
 
 

@@ -316,6 +316,17 @@ def test_the_pages_show_it_as_they_show_a_gateway(tmp_path: Path) -> None:
     assert recordings.folder_of(view) == str(tmp_path)
 
 
+def test_before_the_first_status_of_a_recording_its_values_have_no_age(tmp_path: Path) -> None:
+    path, files = files_in(tmp_path, HEAD)
+    for number, event in zip(range(2), some_events(), strict=False):
+        files.write([plain(event, BEGIN + number * STEP_NS)])
+    files.close()
+    shown, view, _ = opened(path)
+    lead(shown, shown.end_ns)
+    text = overview.parts(view, shown.now())[""]
+    assert "robot rover" in text and "0 packets/s" in text and " old" not in text
+
+
 def test_a_head_of_an_older_version_is_shown_without_the_layout(tmp_path: Path) -> None:
     shown, view, _ = opened(made(tmp_path, head={}))
     lead(shown, shown.end_ns)

@@ -93,7 +93,7 @@ def _head(view: GatewayView, now: int) -> Markup:
         f"process {view.pid}" if view.pid else "",
         "" if memory is None else f"{memory / 1e6:.0f} MB",
         rate if view.status else "",
-        f"values {age(now - view.status_ns)} old" if view.status else "",
+        f"values {age(now - view.status_ns)} old" if view.status_ns else "",
         f"{slow} events/s left out: this page is too slow" if slow else "",
         f"restarted {view.restarts} x" if view.restarts else "",
     ]
