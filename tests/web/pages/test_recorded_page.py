@@ -9,7 +9,8 @@ import pytest
 
 from hilgw.record.recording import Recording
 from tests.e2e.running import COMMAND, ROOT, run_program, wait_until
-from tests.web.pages.browser import Web, opened, wait_for
+from tests.view.samples import recorded, sample
+from tests.web.pages.browser import Web, opened, wait_for, wait_until_it_fits
 
 CONFIG = str(ROOT / "configs" / "python-controller.yaml")
 NAME, SECONDS = "a <b>.pcapng", 5
@@ -95,3 +96,27 @@ def test_the_slider_leads_to_each_time_and_play_goes_on_on_each_page(
         wait_for(page.get_by_role("button", name="Play"))
         assert page.get_by_role("button", name="Play").is_disabled()
         assert page.get_by_role("slider").is_disabled()
+
+
+def test_long_names_and_reasons_are_not_wider_than_a_telephone(
+    tmp_path: Path, chromium: Any
+) -> None:
+    name, why = (
+        "r" * 64,
+        "no controller runs: start one; hilgw is listening on 192.168.100.200:10020",
+    )
+    status = sample("status")
+    (known,) = status["status"]["robots"].values()
+    status["status"]["robots"] = {name: {**known, "controller": {"text": why}}}
+    armed = sample("armed", robot=name, text="armed: its motors may move")
+    recorded(tmp_path / "r.pcapng", status, armed, sample("value", robot=name))
+    web = Web(tmp_path, "r.pcapng")
+    try:
+        for path, text in (("robot", why), ("/", f"robot {name}")):
+            with opened(chromium, web.at(path)) as page:
+                wait_for(page.get_by_text("a recording"))
+                page.get_by_role("slider", name="Time in seconds").press("End")
+                wait_for(page.get_by_text(text).first)
+                wait_until_it_fits(page)
+    finally:
+        web.end()
