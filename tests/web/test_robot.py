@@ -195,9 +195,13 @@ def test_output_is_text_without_escape_sequences_and_bounded() -> None:
 
 def test_robots_of_several_gateways_are_distinguished() -> None:
     first, second = view_of(arm=ROBOT), view_of(path="/run/2.sock", arm=ROBOT, leg=ROBOT)
+    second.pid, second.config = 12, "/other/arm.yaml"
     assert robots_of({"1": first}) == {("1", "arm"): "arm"}
     both = robots_of({"1": first, "2": second})
-    assert list(both.values()) == ["arm (arm)", "arm (arm)", "leg (arm)"]
+    assert list(both.values()) == ["arm (arm 11)", "arm (arm 12)", "leg (arm 12)"]
+    second.config = "/other/leg.yaml"
+    both = robots_of({"1": first, "2": second})
+    assert list(both.values()) == ["arm (arm)", "arm (leg)", "leg (leg)"]
 
 
 def test_a_sensor_has_a_bar_between_the_values_that_were_seen() -> None:

@@ -18,7 +18,7 @@ from hilgw.web.content import scrolling
 from hilgw.web.markup import Markup, age, state, table
 from hilgw.web.model import Bench
 from hilgw.web.page import Page
-from hilgw.web.pages.robot import robots_of
+from hilgw.web.pages.robot import robots_of, titles_of
 
 WINDOWS = {10: "last 10 s", 60: "last 1 min", 300: "last 5 min", 0: "all"}
 MOST_LISTED, MOST_CURVES, MOST_NEEDED = 4096, 12, 64  # of a page; of one gateway, by all pages
@@ -238,7 +238,8 @@ class Choice:
             self.series.set_options(self._plots.names)
         robots = robots_of(gateways)
         having = {key for key, _ in robots}
-        choices = robots | {(k, ""): each.title for k, each in gateways.items() if k not in having}
+        titles = titles_of(gateways)
+        choices = robots | {(key, ""): titles[key] for key in gateways if key not in having}
         if choices != preset.options:
             is_known = preset.value in choices
             preset.set_options(

@@ -65,13 +65,23 @@ def build(page: Page) -> None:
     page.refresh(update)
 
 
+def titles_of(gateways: Mapping[str, GatewayView]) -> dict[str, str]:
+    """Return what each gateway is called: with its process where another is called the same."""
+    titles = [view.title for view in gateways.values()]
+    return {
+        key: f"{view.title} {view.pid}" if titles.count(view.title) > 1 else view.title
+        for key, view in gateways.items()
+    }
+
+
 def robots_of(gateways: Mapping[str, GatewayView]) -> dict[tuple[str, str], str]:
     """Return what each robot is called, by gateway and name.
 
     Where there are several gateways, it is called with its gateway.
     """
+    titles = titles_of(gateways)
     return {
-        (key, name): f"{name} ({Path(view.config).stem})" if len(gateways) > 1 else name
+        (key, name): f"{name} ({titles[key]})" if len(gateways) > 1 else name
         for key, view in gateways.items()
         for name in view.status.get("robots", ())
     }
