@@ -105,8 +105,8 @@ class _FirstRun:
             if event["event"] == "port" and event["state"] == "up":
                 self.up_ns.setdefault(event["name"], self._length_ns)
             elif event["event"] == "armed" and (not event["text"] or "since_ns" in event):
-                override = f"robots.{event['robot']}.safety.armed={str(event['armed']).lower()}"
-                self.armed.setdefault(event["robot"], override)
+                override = f"robots.{_robot(event)}.safety.armed={str(event['armed']).lower()}"
+                self.armed.setdefault(_robot(event), override)
             elif (act := _act_of(event)) is not None:
                 self._actions.append((self._length_ns, act))
         if recording.error is not None:
@@ -132,12 +132,16 @@ class _FirstRun:
             await until(at_s)
 
 
+def _robot(event: dict[str, Any]) -> str:
+    return str(event["robot"]).partition(".")[0]  # of two bodies, each is named
+
+
 def _act_of(event: dict[str, Any]) -> Callable[[Gateway], object] | None:
     match event["event"]:
         case "armed" if event["armed"]:
-            return lambda gateway: gateway.control_loops.arm(event["robot"])
+            return lambda gateway: gateway.control_loops.arm(_robot(event))
         case "armed" if event["text"].startswith("disarmed"):
-            return lambda gateway: gateway.control_loops.disarm(event["robot"])
+            return lambda gateway: gateway.control_loops.disarm(_robot(event))
         case "packet" if event["source"] == COMMAND_SOURCE and event["received_by"]:
             data, (station, *_) = bytes.fromhex(event["data"]), event["received_by"]
             return lambda gateway: gateway.send(station, data, event["channel"])

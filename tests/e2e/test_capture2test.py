@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 from hilgw.record.events import Writer
+from hilgw.record.pcapng import encode
 from hilgw.record.recording import Recording
-from tests.e2e.running import in_process, run, run_program
+from tests.e2e.running import ROOT, in_process, run, run_program
+from tests.record.mutants import blocks_of
+from tests.view.samples import sample
 
 CONFIG = """
 version: 1
@@ -129,3 +132,24 @@ def test_a_file_that_is_there_is_replaced_with_force_only(tmp_path: Path) -> Non
     assert code == 1 and "test_a.pcapng: exists already" in err and "--force" in err
     code, _, err = in_process("capture2test", "a.pcapng", "--output", "a.txt", cwd=tmp_path)
     assert code == 2 and "test_antenna.py" in err
+
+
+def test_a_stop_and_the_arming_of_one_of_two_bodies_are_those_of_their_robot(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "shadow.yaml").write_text((ROOT / "configs" / "shadow.yaml").read_text())
+    options = ["--speed", "max", "--duration", "1s", "--record", "run.pcapng"]
+    assert run("run", "shadow.yaml", *options, cwd=tmp_path).returncode == 0
+    path = tmp_path / "run.pcapng"
+    recording, blocks = Recording(path), blocks_of(path.read_bytes())
+    events = list(recording.events())
+    at_ns, half = events[len(events) // 2]["time_ns"], len(blocks) // 2
+    writer = Writer({}, [], recording.head["epoch_ns"])
+    writer.begin(0)
+    texts = {False: "", True: "armed: its motors may move"}  # as of a real one
+    stop, arm = (sample("armed", robot="rover.remote", armed=a, text=t) for a, t in texts.items())
+    more = b"".join(writer.encode({**each, "time_ns": at_ns}) for each in (stop, arm))
+    begin, rest = (b"".join(map(encode, some)) for some in (blocks[:half], blocks[half:]))
+    path.write_bytes(begin + more + rest)
+    code, out, err = in_process("capture2test", path.name, "--output", "test_run.py", cwd=tmp_path)
+    assert code == 0 and "run: pytest test_run.py" in out, err
