@@ -12,7 +12,7 @@ from hilgw.adapters.irda_sir import ADAPTER, IrdaSettings
 from hilgw.framing.sir import Sir
 from hilgw.medium.packet import BROADCAST, Packet
 from hilgw.testing import AdapterConformance, Vector
-from tests.adapters.session_bench import dropped
+from tests.adapters.bench import dropped
 
 MS = 1_000_000
 

@@ -1,4 +1,4 @@
-"""The UART adapter without a port: bytes in, packets out, and what cannot be."""
+"""The UART adapter: the rules of every adapter with each kind of framing, and what is its own."""
 
 from collections import Counter
 from typing import Any
@@ -15,7 +15,8 @@ from hilgw.framing.gap import GapSettings
 from hilgw.framing.length import LengthSettings
 from hilgw.framing.lines import LinesSettings
 from hilgw.medium.packet import Packet
-from tests.adapters.session_bench import of
+from hilgw.testing import AdapterConformance, Vector
+from tests.adapters.bench import Variant, of
 
 MS = 1_000_000
 
@@ -230,3 +231,51 @@ def test_an_echo_that_does_not_come_is_not_waited_for() -> None:
     assert received(made.receive(lost, 2)) == [b"lost"]  # too late to be an echo
     late = made.send(packet(b"late"), 0).data
     assert received(made.receive(late, 2_000 * MS)) == [b"late"]
+
+
+NASTY = bytes.fromhex("48 00 7E C0")
+DIGITS = b"123456789"  # with the check values of the CRC catalogues
+
+
+class OnUart(AdapterConformance):
+    adapter = ADAPTER
+    common = {"baudRate": 115200, "channel": 5}
+    largest = 4096
+    examples = 12
+
+
+class TestCobs(OnUart):
+    settings = {"framing": "cobs-crc16"}
+    noise_costs = 1  # the frame it runs into
+    vectors = (
+        Vector(data=NASTY, wire=bytes.fromhex("02 48 05 7E C0 9D 85 00")),
+        Vector(data=DIGITS, wire=b"\x0c" + DIGITS + bytes.fromhex("29 B1 00")),
+    )
+
+
+class TestChannelHeader(Variant, OnUart):
+    settings = {"framing": "length", "mapping": ByHeader()}
+    largest = 1023
+    channels = (0, 254)
+    vectors = (
+        Vector(
+            data=DIGITS[1:],
+            channel=DIGITS[0],
+            wire=bytes.fromhex("AA 55 00 09") + DIGITS + bytes.fromhex("C0 C2"),
+        ),
+    )
+
+
+class TestLines(Variant, OnUart):
+    settings = {"framing": "lines"}
+    check_bits = 0  # noise is delivered as a part of its line
+    noise_costs = 1
+    values = sorted(set(range(256)) - {0x0A, 0x0D})
+    vectors = (Vector(data=NASTY, wire=NASTY + b"\n"), Vector(data=DIGITS, wire=DIGITS + b"\n"))
+
+
+class TestGap(Variant, OnUart):
+    settings = {"framing": "gap:20ms"}
+    check_bits = 0
+    pause_s = 0.021
+    vectors = (Vector(data=NASTY, wire=NASTY), Vector(data=DIGITS, wire=DIGITS))

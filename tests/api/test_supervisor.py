@@ -23,7 +23,7 @@ from hilgw.errors import PeerError
 from hilgw.protocols.gateway.paths import CONTROL
 from hilgw.testing.sim import Recorder, until
 from tests.api.simulator import Simulator
-from tests.cli.commands.clients.test_arm import with_gateway
+from tests.cli.commands.clients.test_clients import with_gateway
 
 SCENE = """
 version: 1

@@ -8,7 +8,7 @@ from hilgw.bridge.bridge import LIMITS
 from hilgw.bridge.clients import HALF_CLOSED_NS, MAX_CLIENTS, MAX_PER_ADDRESS, OPENING_NS
 from hilgw.bridge.port import HIGH_WATER_BYTES
 from hilgw.testing.sim import FakeTransport
-from tests.bridge.bench import BridgeBench
+from tests.bridge.rig import BridgeBench
 
 SECOND = 1_000_000_000
 FULL = HIGH_WATER_BYTES + 1

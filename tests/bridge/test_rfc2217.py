@@ -18,7 +18,7 @@ from hilgw.bridge.rfc2217 import Rfc2217Stream
 from hilgw.protocols.rfc2217 import COM_PORT, DO, IAC, WILL
 from hilgw.testing.sim import Clock, FakeTransport, wait_until
 from hilgw.transports.base import LineSettings
-from tests.bridge.bench import BridgeBench, command, violations
+from tests.bridge.rig import BridgeBench, command, violations
 from tests.bridge.served import RecordedPort, Served
 from tests.transports.rig import reset
 

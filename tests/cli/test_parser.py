@@ -1,13 +1,29 @@
-"""The command line: files in the place of a command, and what a mistyped word may mean."""
+"""The command line: mistyped words, `--help`, completion scripts and the manual page."""
 
+import argparse
 import re
+import subprocess
+import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
-from hilgw.cli.parser import parse
+from hilgw import __version__
+from hilgw.cli.commands import run
+from hilgw.cli.commands.completion import SHELLS
+from hilgw.cli.declaration import add_options
+from hilgw.cli.groups import COMMANDS, GROUPS
+from hilgw.cli.help import EXIT_CODES, PURPOSES, help_text
+from hilgw.cli.main import main
+from hilgw.cli.parser import parse, whole_parser
+from hilgw.cli.reference.completion import script
+from hilgw.cli.reference.manual import manual
+from hilgw.cli.version import LIBRARIES
 from hilgw.config.shipped import found
 from tests.cli.conftest import Command
+from tests.config import cases
+from tests.e2e.running import run_program
 
 MINIMAL = "version: 1\n"
 
@@ -123,3 +139,234 @@ def test_options_have_the_names_of_the_configuration(old: list[str], new: list[s
 def test_options_may_precede_the_last_words(words: str, expected: dict[str, object]) -> None:
     args = vars(parse(words.split()))
     assert {key: args[key] for key in expected} == expected
+
+
+HEAVY = {"asyncio", "dataclasses", "pydantic", "serial", "yaml"}
+HEAVY_FOR_TEXT = HEAVY | {"argparse", "pathlib", "shutil", "typing"}
+
+IMPORTS = """
+import contextlib, io, sys
+before = set(sys.modules)
+from hilgw.__main__ import main
+for words in sys.argv[1].split(","):
+    sys.argv = ["hilgw", *words.split()]
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):
+        main()
+    assert out.getvalue(), words
+print(*sorted({name.partition(".")[0] for name in set(sys.modules) - before}))
+"""
+
+
+def imported(*command_lines: str) -> set[str]:
+    """The top-level modules a fresh interpreter imports for these command lines."""
+    command = [sys.executable, "-c", IMPORTS, ",".join(command_lines)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    return set(done.stdout.split())
+
+
+@pytest.mark.process
+def test_the_help_imports_no_parser() -> None:
+    found = imported("--help", "-h", "--help --all")
+    assert "hilgw" in found
+    assert not found & HEAVY_FOR_TEXT
+
+
+@pytest.mark.process
+def test_the_version_and_the_help_of_commands_import_nothing_heavy() -> None:
+    found = imported("--version", *(f"{command} --help" for command in COMMANDS))
+    assert "argparse" in found
+    assert not found & HEAVY
+
+
+def test_all_lists_every_option_and_command() -> None:
+    parser = argparse.ArgumentParser()
+    add_options(parser, run.OPTIONS)
+    options = set(re.findall(r"(?<!\S)--?\w[\w-]*", parser.format_help()))
+    assert len(options) > 10
+    text = help_text(everything=True)
+    for option in options:
+        assert f"{option} " in text or f"{option}," in text, option
+    assert shown_commands(text) == list(COMMANDS)
+    for line in text.splitlines():
+        assert len(line) <= 80, line
+
+
+def shown_commands(text: str) -> list[str]:
+    """The commands, which stand below their purposes in the order of GROUPS."""
+    assert list(GROUPS) == list(PURPOSES) == ["run", "look", "command", "hardware", "write"]
+    shown: list[str] = []
+    for purpose in GROUPS:
+        _, _, rest = text.partition(f"\n{PURPOSES[purpose]}:\n")
+        shown += [line.split()[0] for line in rest.partition("\n\n")[0].splitlines()]
+    return shown
+
+
+def test_all_ways_to_it_print_the_same(hilgw: Command) -> None:
+    for words in (["--help"], ["-h"], ["help"]):
+        assert hilgw(*words) == (0, help_text(), "")
+        for both in ([*words, "--all"], ["--all", *words]):
+            assert hilgw(*both) == (0, help_text(everything=True), "")
+    assert hilgw("--quiet", "-h") == (0, help_text(), "")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_shows_an_example(command: str, hilgw: Command) -> None:
+    code, out, _ = hilgw(command, "--help")
+    assert code == 0 and f"hilgw {command}" in out.partition("example")[2]
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_the_version_names_the_libraries_and_their_c_forms(hilgw: Command) -> None:
+    code, out, _ = hilgw("--version")
+    first, *lines = out.splitlines()
+    assert code == 0 and first.startswith(f"hilgw {__version__} ")
+    assert [line.split()[:2] for line in lines] == [[name, version(name)] for name in LIBRARIES]
+    assert sum("(C)" in line or "pure Python" in line for line in lines) == 2
+
+
+PAGE = (Path(__file__).parents[2] / "docs/extending.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install the distribution of docs/extending.md, and others that are faulty."""
+    (module,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    folder = tmp_path / "hilgw_hello"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "command.py").write_text(module)
+    (folder / "broken.py").write_text("COMMANDS = {}\n")
+    (point,) = re.findall(r"hello = .*", PAGE)
+    more = "broken = hilgw_hello.broken\nstatus = hilgw_hello.command"
+    points = f"[hilgw.commands]\n{point.replace(chr(34), '')}\n{more}\n"
+    cases.install(tmp_path, "hilgw-hello", points)
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+@pytest.mark.usefixtures("install")
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        ("hello rover --loud", 0, "ROVER\n"),
+        ("hello --help", 0, "Greets a robot."),
+        ("hello rover --lout", 2, "unknown option --lout; did you mean --loud?"),
+        ("helo", 2, "did you mean hello?"),
+        ("broken", 3, "command 'broken' of hilgw-hello does not load"),
+        ("status --control /nowhere", 5, "/nowhere: the gateway does not answer"),  # of hilgw
+    ],
+)
+def test_it_is_a_command_as_any_other(words: str, code: int, text: str, hilgw: Command) -> None:
+    returned, out, err = hilgw(*words.split())
+    assert returned == code and text in out + err
+
+
+def test_rooms_bring_their_commands() -> None:
+    rooms = {module.split(".")[1] for module, _ in COMMANDS.values()}
+    assert rooms == {"cli", "bridge", "web", "worlds", "record"}
+
+
+WORDS = [
+    ("hilgw sc", {"schema", "scan"}),
+    ("hilgw scan --ba", {"--baudRate"}),
+    ("hilgw mock xb", {"xbee"}),
+    ("hilgw adapters xb", {"xbee"}),
+    ("hilgw check my", {"my.yaml"}),
+    ("hilgw --log my", {"my.yaml"}),
+    ("hilgw --backend ", {"real", "mock", "loopback"}),
+    ("hilgw --config xbee-z", {"xbee-zigbee"}),
+    ("hilgw example ir", {"ir_toy", "irda_sir"}),
+    ("hilgw completion ", {"bash", "zsh", "fish"}),
+]
+BASH = """
+source "$1"
+read -r -a COMP_WORDS <<< "$2"
+[[ $2 == *" " ]] && COMP_WORDS+=("")
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+_shtab_hilgw
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+def script_file(shell: str, folder: Path) -> Path:
+    file = folder / f"hilgw.{shell}"
+    file.write_text(script(shell))
+    (folder / "my.yaml").touch()
+    return file
+
+
+def output(*command: str, cwd: Path) -> str:
+    done = run_program(*command, cwd=cwd)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return done.stdout
+
+
+@pytest.mark.process
+def test_bash_completes(tmp_path: Path) -> None:
+    file = str(script_file("bash", tmp_path))
+    for line, expected in WORDS:
+        shown = output("bash", "-c", BASH, "bash", file, line, cwd=tmp_path)
+        found = set(shown.split()) - {"hilgw.bash"}
+        assert {word for word in found if line[-1] != " " or word[:2] != "--"} == expected
+    asked = f"source {file}; complete -p hilgw"  # a file in the place of a command
+    assert "-o default" in output("bash", "-c", asked, cwd=tmp_path)
+
+
+@pytest.mark.process
+@pytest.mark.judge("fish")
+def test_fish_completes(tmp_path: Path) -> None:
+    file = script_file("fish", tmp_path)
+    words = [*WORDS, ("hilgw my", {"my.yaml"})]  # a file in the place of a command
+    asked = "; ".join(f"complete -C '{line}'; echo ---" for line, _ in words)
+    shown = output("fish", "--no-config", "-c", f"source {file}; {asked}", cwd=tmp_path)
+    answers = [part.splitlines() for part in shown.split("---\n")]
+    for (line, expected), answer in zip(words, answers, strict=False):
+        assert expected <= {each.partition("\t")[0] for each in answer}, line
+
+
+ZPTY = r"""
+zmodload zsh/zpty
+zpty z zsh -f -i
+zpty -w z "autoload -U compinit; compinit -D; source hilgw.zsh; bindkey '^I' complete-word"
+zpty -w -n z $'hilgw my	'
+zpty -r -m z text '*my.yaml*' && print found
+zpty -d z
+"""
+
+
+@pytest.mark.process
+@pytest.mark.judge("zsh")
+def test_zsh_completes_a_file_in_the_place_of_a_command(tmp_path: Path) -> None:
+    script_file("zsh", tmp_path)
+    assert output("zsh", "-f", "-c", ZPTY, cwd=tmp_path) == "found\n"
+
+
+def test_the_command_prints_each_script(capsys: pytest.CaptureFixture[str]) -> None:
+    for shell in SHELLS:
+        assert main(["completion", shell]) == 0
+        assert capsys.readouterr().out == script(shell)
+
+
+def test_every_command_and_option_is_described() -> None:
+    _, commands = whole_parser()
+    assert list(commands) == list(COMMANDS)
+    assert "\n\\&\n" not in manual("1.2")  # the place of a text that is missing
+
+
+def test_the_manual_page_has_every_command_and_exit_code() -> None:
+    page, completion = manual("1.2").replace("\\-", "-"), script("zsh")
+    assert '.TH HILGW 1 "" "hilgw 1.2"' in page
+    for purpose, group in GROUPS.items():
+        section = page.partition(f".SH COMMANDS: {PURPOSES[purpose].upper()}\n")[2]
+        section = section.partition("\n.SH ")[0]
+        assert re.findall(r"^\.SS hilgw (.*)$", section, re.M) == list(group)
+        assert all(f"{purpose}: {text[:9]}" in completion for _, text in group.values())
+    for code, meaning in EXIT_CODES.items():
+        assert f".B {code}\n{meaning}" in page
+
+
+@pytest.mark.process
+@pytest.mark.judge("mandoc")
+def test_mandoc_finds_no_fault_in_the_manual_page(tmp_path: Path) -> None:
+    (tmp_path / "hilgw.1").write_text(manual("1.2"))
+    done = run_program("mandoc", "-Tlint", "-Wwarning", "hilgw.1", cwd=tmp_path)
+    assert [line for line in done.stdout.splitlines() if "missing date" not in line] == []

@@ -1,5 +1,6 @@
-"""What a gateway reports to systemd, and the unit that runs it."""
+"""How a run ends: signals, robots that may still move, and what systemd is told."""
 
+import asyncio
 import configparser
 import errno
 import os
@@ -13,15 +14,22 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from hilgw.cli.main import main
 from hilgw.cli.parser import parse
 from hilgw.cli.service import Service
+from hilgw.cli.signals import ECHO_S, StopSignal
+from hilgw.engine.control_loop.control_loops import ControlLoops
+from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.errors import ConfigError, UsageError
 from hilgw.protocols.gateway.paths import SERVICES
-from hilgw.testing.sim import DEADLINE_S, Clock
-from tests.e2e.running import COMMAND, ROOT, environment, start
+from hilgw.testing.sim import DEADLINE_S, Clock, until
+from tests.bodies.webots_line import WebotsLine
+from tests.e2e.running import COMMAND, ROOT, environment, run_program, start
+from tests.engine.control_loop.on_mocks import OnMock
 
 PAGE = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
 UNIT = ROOT / "tools" / "systemd" / "hilgw@.service"
@@ -217,3 +225,144 @@ def test_the_commands_of_the_page_fit_the_unit(tmp_path: Path) -> None:
             parse(words[1:])
     checked = subprocess.run(["sh", "-n"], input=shell, text=True, check=False)
     assert checked.returncode == 0
+
+
+AFTER_A_RUN = """
+import os, signal, sys
+import hilgw.__main__ as entry
+print(*sorted({"argparse", "asyncio", "yaml"} & set(sys.modules)))
+sys.argv = ["hilgw", "-q", "--config", sys.argv[1], "--duration", "10ms"]
+assert entry.main() == 0
+os.kill(os.getpid(), getattr(signal, os.environ["SIGNAL"]))
+while True:
+    signal.pause()
+"""
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_nothing_slow_is_imported_first_and_a_late_signal_has_its_code(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    (tmp_path / "one.yaml").write_text("version: 1\n")
+    command = (sys.executable, "-c", AFTER_A_RUN, "one.yaml")
+    done = run_program(*command, cwd=tmp_path, SIGNAL=number.name)
+    assert done.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}[number], done.stderr
+    assert (done.stdout.splitlines()[:1], done.stderr) == ([""], "")
+
+
+@pytest.fixture
+def restored() -> Iterator[None]:
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in numbers}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("restored")
+@pytest.mark.parametrize("is_over", [False, True], ids=["running", "last words"])
+def test_a_signal_twice_at_once_is_one(is_over: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """timeout(1) signals its child, then its process group; the run still ends in order."""
+    left: list[int] = []
+    now_s = [100.0]
+    monkeypatch.setattr(os, "_exit", left.append)
+    monkeypatch.setattr("hilgw.cli.signals.time", SimpleNamespace(monotonic=lambda: now_s[0]))
+
+    async def test() -> None:
+        stop = StopSignal()
+        os.kill(os.getpid(), signal.SIGTERM)
+        await until(stop.event.is_set)
+        if is_over:
+            stop.last_words()
+        for after_s, expected in ((0.0, set()), (ECHO_S / 2, set()), (ECHO_S / 2, {130})):
+            now_s[0] += after_s
+            os.kill(os.getpid(), signal.SIGINT)
+            for _ in range(3):
+                await asyncio.sleep(0)
+            assert set(left) == expected
+        assert stop.code == 143
+
+    asyncio.run(test())
+
+
+@pytest.mark.usefixtures("restored")
+def test_a_lost_reader_stops_the_robots_before_a_signal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`hilgw ... | tee log`: Ctrl-C ends tee, too."""
+    done: list[str] = []
+    monkeypatch.setattr(os, "_exit", lambda code: done.append(f"exit {code}"))
+
+    async def test() -> None:
+        stop = StopSignal()
+        stop.at_once = lambda: done.append("stopped")
+        stop.output_lost(BrokenPipeError())
+        os.kill(os.getpid(), signal.SIGINT)
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert (stop.code, stop.event.is_set()) == (130, True)
+
+    asyncio.run(test())
+    assert done == ["stopped"]
+
+
+def test_a_run_whose_last_stop_did_not_leave_ends_with_exit_code_5(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ["-c", "create2", "--speed", "max", "--control", str(tmp_path / "control")]
+    assert main([*arguments, "--duration", "2s"]) == 0
+    assert "NOT confirmed" not in capsys.readouterr().err
+    monkeypatch.setattr(PeerLink, "has_drained", lambda link: False)
+    assert main([*arguments, "--duration", "2s"]) == 5
+    error = capsys.readouterr().err
+    assert "stop NOT confirmed: create.body: the line takes no bytes" in error
+    assert "switch the robot off" in error
+
+
+def loops_of(robot: OnMock) -> ControlLoops:
+    loops = ControlLoops(robot.loop.scheduler, simulated=True)
+    loops.add(robot.loop.loop)
+    return loops
+
+
+async def answer_of(robot: OnMock, loops: ControlLoops) -> dict[str, str]:
+    """What `hilgw disarm` learns; time passes while it waits."""
+    loops.disarm("cab")
+    waiting = asyncio.create_task(loops.stops_left("cab"))
+    while not waiting.done():
+        robot.run(10)
+        await asyncio.sleep(0)
+    return await waiting
+
+
+@pytest.mark.parametrize("kind", ["create2", "text", "epuck", "dynamixel"])
+def test_a_disarm_waits_until_the_stop_has_left(kind: str) -> None:
+    robot = OnMock(kind, simulated=False, armed=True).start()
+    assert asyncio.run(answer_of(robot, loops_of(robot))) == {}
+    assert robot.stop.search(robot.written)
+    robot.loop.loop.arm()
+    robot.loop.robot.stalled = True
+    whys = asyncio.run(answer_of(robot, loops_of(robot)))
+    assert whys == {"cab": "the line takes no bytes"}
+
+
+def test_a_simulation_that_stands_still_is_named_after_300_ms() -> None:
+    robot = OnMock("webots").start()
+    robot.drive()
+    robot.cut = True  # Webots is paused: it answers nothing
+    robot.run(100)
+    loops = loops_of(robot)
+    loops.disarm("cab")
+    robot.run(290)
+    assert robot.loop.loop.safety.stops.is_leaving
+    robot.run(20)
+    assert not robot.loop.loop.safety.stops.is_leaving and robot.loop.observer.stops == []
+    whys = asyncio.run(loops.stops_left("cab"))
+    assert "the simulation stands still" in whys["cab"]
+
+
+def test_a_simulation_that_stands_still_does_not_hold_the_end_of_the_run() -> None:
+    bench = WebotsLine().start()
+    session = bench.session
+    session.stop("gateway_ended", 0)
+    session.leave(0)
+    assert session.next_deadline() == 300_000_000

@@ -1,4 +1,4 @@
-"""The commands and files of docs/webots.md and docs/two-xbees.md, as a reader runs them."""
+"""docs/webots.md, two-xbees.md, and the pages of the plug-in and the proxy, run as by a reader."""
 
 import re
 import shlex
@@ -10,14 +10,16 @@ from pathlib import Path
 
 import pytest
 import trustme
+import yaml
 
 import hilgw
+from hilgw.cli.main import main
 from hilgw.security.access import write_token
 from hilgw.testing.sim import wait_until
 from tests.docs.reading import pages
-from tests.e2e.running import COMMAND, Gateway, patient, run, run_program, start
+from tests.e2e.plugin_host import VELOCITY, Built, PluginHost
+from tests.e2e.running import COMMAND, ROOT, Gateway, patient, report_of, run, run_program, start
 
-ROOT = Path(__file__).parents[2]
 PAGE = pages("webots", "webots-connect")
 API = Path(hilgw.__file__).parent / "api" / "path"
 
@@ -149,3 +151,140 @@ def test_two_robots_over_two_modules(tmp_path: Path) -> None:
         by_air = wait_for(process, r'xbee_b .*"ping" .* -> (.*)')
         assert "mate.rx" in by_air and "rover.rx" not in by_air.partition(";")[0]
         assert "rover.rx" in wait_for(process, r'xbee_b .*"pong" .* -> (.*)')
+
+
+WEBOTS_PLUGIN_PAGE = (ROOT / "docs" / "webots-plugin.md").read_text(encoding="utf-8")
+DEVICES = {"left wheel motor": "RotationalMotor", "left wheel sensor": "PositionSensor"}
+(CONFIG,) = re.findall(r"```yaml\n(.*?)```", WEBOTS_PLUGIN_PAGE, re.DOTALL)
+COMMANDS = re.findall(r"^    ((?:make|hilgw) .*)$", WEBOTS_PLUGIN_PAGE, re.MULTILINE)
+
+DECLARATIONS = """
+#include <stddef.h>
+#include <string.h>
+enum { WB_MODE_SIMULATION, WB_MODE_CROSS_COMPILATION, WB_MODE_REMOTE_CONTROL };
+const char *wb_robot_wwi_receive_text(void);
+int wb_robot_get_mode(void);
+void wb_robot_set_mode(int mode, const char *argument);
+"""
+
+
+@pytest.mark.process
+@pytest.mark.judge("gcc")
+def test_its_c_code_compiles(tmp_path: Path) -> None:
+    (code,) = re.findall(r"```c\n(.*?)```", WEBOTS_PLUGIN_PAGE, re.DOTALL)
+    (tmp_path / "code.c").write_text(DECLARATIONS + f"void poll_window(void) {{\n{code}}}\n")
+    done = run_program("gcc", "-fsyntax-only", "-Wall", "-Werror", "code.c", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.process
+@pytest.mark.judge("gcc", "make")
+def test_from_make_to_the_moving_robot(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("d")
+    built = Built(folder)
+    make, mock, begin = COMMANDS
+    words = make.replace("/usr/local/webots", str(folder / "webots")).replace("$HOME", str(folder))
+    done = run_program(*shlex.split(words), f"OUT={folder}", cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    (place,) = re.findall(r"`my_project(/plugins/\S+\.so)`", WEBOTS_PLUGIN_PAGE)
+    built.plugin = Path(f"{folder}/my_project{place}")
+    assert built.plugin.is_file()
+    (folder / "robot.yaml").write_text(CONFIG)
+    robot = start(folder, *COMMAND, *shlex.split(mock)[1:], stdout=subprocess.DEVNULL)
+    try:
+        wait_until((folder / "create2").exists, what="the mock")
+        keys = ("safety.command_timeout_s", "safety.late_s", "body.silence_s")
+        more = [f"--set=robots.create.{key}=20" for key in keys]
+        more.append("--set=robots.create.body.simulated=true")
+        with (
+            Gateway(folder, [*shlex.split(begin)[1:], *more]) as gateway,
+            PluginHost(built, folder, "create", DEVICES) as host,
+        ):
+            wait_until(lambda: "create.body  up" in gateway.text(), what="the robot")
+            host.emit("target 1 inf")
+            assert host.start(), host.text()
+            host.motor(VELOCITY, "left wheel motor", 3.0)
+            host.enable("left wheel sensor")
+            wait_until(lambda: host.step_until("left wheel sensor")[0] > 0.2, what="the wheel")
+            host.ask("stop")
+            wait_until(lambda: "motors stopped" in gateway.text(), what="the stop")
+    finally:
+        robot.terminate()
+        robot.wait()
+
+
+WEBOTS_PROXY_PAGE = (ROOT / "docs" / "webots-proxy.md").read_text(encoding="utf-8")
+SHIPPED = yaml.safe_load((ROOT / "configs" / "webots-proxy.yaml").read_text())
+
+
+def block(kind: str) -> str:
+    (found,) = re.findall(rf"```{kind}\n(.*?)```", WEBOTS_PROXY_PAGE, re.DOTALL)
+    return "\n".join(line.removeprefix("   ") for line in found.splitlines())
+
+
+def test_the_world_has_the_devices_of_the_configuration() -> None:
+    world = block("vrml")
+    for name, fields in SHIPPED["robots"]["rover"]["devices"].items():
+        assert f'{fields["node"]} {{ name "{name}" channel {fields["channel"]} }}' in world
+    assert 'name "rover"' in world and 'controller "<extern>"' in world
+
+
+@pytest.mark.process
+def test_the_commands_it_shows(tmp_path: Path) -> None:
+    commands = re.findall(r"^ +hilgw (.*)$", WEBOTS_PROXY_PAGE, re.MULTILINE)
+    first, second = (each.split() for each in commands)
+    assert second == [*first[:2], "--backend", "real"]  # needs Webots and a module
+    first[1] = str(ROOT / first[1])
+    report = report_of(tmp_path, *first)
+    assert report["proxies"]["rover"]["packets_out"] > 0
+    assert report["proxies"]["rover"]["packets_in"] > 0
+    (url,) = re.findall(r"WEBOTS_CONTROLLER_URL=(\S+)/rover", WEBOTS_PROXY_PAGE)
+    assert url == SHIPPED["robots"]["rover"]["controller"]["listen"]
+
+
+@pytest.mark.parametrize(
+    ("page", "config", "parts"),
+    [
+        ("webots-proxy", "webots-proxy", ["rover.controller", "rover.webots"]),
+        ("webots-gateway-robot", "webots", ["gateway.body"]),
+    ],
+)
+def test_only_the_module_is_a_mock(
+    page: str, config: str, parts: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (given,) = re.findall(r"`--set '(real=.*?)'`", (ROOT / f"docs/{page}.md").read_text())
+    assert yaml.safe_load(given.removeprefix("real=")) == parts
+    assert main(["explain", str(ROOT / f"configs/{config}.yaml"), "--set", given]) == 0
+    shown = capsys.readouterr().out
+    assert "mock xbee" in shown and "mock webots_simulator" not in shown
+
+
+GATEWAY_PAGE = (ROOT / "docs" / "webots-gateway-robot.md").read_text()
+WEBOTS_PROXY_CONFIG = (ROOT / "configs" / "webots.yaml").read_text()
+GATEWAY = yaml.safe_load(WEBOTS_PROXY_CONFIG)["robots"]["gateway"]
+
+
+def block_gateway(kind: str, number: int = 0) -> str:
+    return re.findall(rf"```{kind}\n(.*?)```", GATEWAY_PAGE, re.DOTALL)[number]
+
+
+def test_the_world_lines_are_those_of_the_configuration_and_fit_it() -> None:
+    lines = block_gateway("wbt")
+    commented = "".join(f"#   {line}\n" for line in lines.splitlines())
+    assert commented in WEBOTS_PROXY_CONFIG
+    body = GATEWAY["body"]
+    for own in (body["robot"], *body["to_medium"], *body["from_medium"]):
+        assert f'name "{own}"' in lines
+
+
+def test_the_settings_on_the_page_are_accepted() -> None:
+    shown = yaml.safe_load(block_gateway("yaml"))["robots"]["gateway"]
+    shipped = {key: each for key, each in GATEWAY["body"].items() if key != "mock"}
+    assert shown == {**GATEWAY, "body": shipped}
+
+
+@pytest.mark.process
+def test_the_command_of_the_page_runs() -> None:
+    (line,) = block_gateway("sh").splitlines()
+    done = run(*line.split()[1:], cwd=ROOT)
+    assert done.returncode == 0 and '"pong' in done.stdout, done.stdout + done.stderr

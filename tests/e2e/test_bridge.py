@@ -1,15 +1,20 @@
-"""`hilgw bridge` as a user runs it: output, exit codes, and socat as the peer."""
+"""`hilgw bridge` as a user runs it; socat, gpsd, avrdude and esptool over it, unmodified."""
 
+import asyncio
 import contextlib
 import json
 import re
 import signal
 import socket
+import struct
 import subprocess
+import sys
 import termios
+import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +24,17 @@ import serial
 from hilgw.framing import create
 from hilgw.testing.sim import wait_until
 from tests.bridge.rig import Device
-from tests.e2e.running import DEADLINE_S, HOST, Gateway, free_port, in_process, run, usage_error
+from tests.bridge.served import RecordedPort, Served
+from tests.e2e.running import (
+    DEADLINE_S,
+    HOST,
+    Gateway,
+    free_port,
+    in_process,
+    run,
+    run_program,
+    usage_error,
+)
 from tests.transports.network_servers import listens
 from tests.transports.rig import ALL_VALUES
 
@@ -293,3 +308,164 @@ def test_a_signal_while_the_port_is_absent_ends_it_at_once(device: Device) -> No
     assert bridge.address
     assert bridge.stop(signal.SIGINT) == 130
     device.plug()
+
+
+GGA = b"GPGGA,092204.999,4250.5589,S,14718.5084,E,1,04,24.4,19.7,M,,,,0000"
+RMC = b"GPRMC,092204.999,A,4250.5589,S,14718.5084,E,0.00,89.68,211126,,,A"
+
+
+@contextmanager
+def running(work: Callable[[], object]) -> Iterator[None]:
+    """Does the work again and again in a thread."""
+    done = threading.Event()
+
+    def run() -> None:
+        while not done.is_set():
+            work()
+            done.wait(0.01)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def sentence(body: bytes) -> bytes:
+    check = 0
+    for byte in body:
+        check ^= byte
+    return b"$%s*%02X\r\n" % (body, check)
+
+
+@contextmanager
+def gpsd_of(bridge: Bridge, folder: Path) -> Iterator[int]:
+    """Start gpsd, again where it ends as it starts; its port."""
+    host, port = bridge.address
+    own = 0
+    gpsd: subprocess.Popen[bytes] | None = None
+    with ExitStack() as stack:
+        log = stack.enter_context((folder / "gpsd.txt").open("a"))
+        options = [*("-N", "-n", "-b", "-D", "2"), f"tcp://{host}:{port}"]
+
+        def starts() -> bool:
+            nonlocal own, gpsd
+            if gpsd is None or gpsd.poll() is not None:
+                own = free_port()
+                command = ["gpsd", "-S", str(own), *options]
+                gpsd = stack.enter_context(subprocess.Popen(command, stdout=log, stderr=log))
+                stack.callback(gpsd.terminate)
+            return listens(own)
+
+        wait_until(starts, what=log.name)
+        yield own
+
+
+@pytest.mark.judge("gpsd", "gpspipe")
+def test_gpsd_has_a_fix_of_a_receiver_over_the_bridge(device: Device, tmp_path: Path) -> None:
+    with Bridge(device) as bridge, gpsd_of(bridge, tmp_path) as port:
+        wait_until(lambda: " connected" in bridge.text(), what="gpsd")
+        with running(lambda: device.write(sentence(RMC) + sentence(GGA))):
+            command = ("gpspipe", "-w", f"127.0.0.1:{port}")
+            pipe = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+            fixes = (line for line in pipe.stdout if '"TPV"' in line and '"lat"' in line)
+            assert '"lat":-42.842648' in next(fixes)
+            pipe.terminate()
+            pipe.communicate()
+
+
+class BootLoader:
+    """Of an Arduino Uno: STK500 version 1 (Atmel AVR061)."""
+
+    SIGNATURE = b"\x1e\x95\x0f"
+    SIZES = {0x30: 2, 0x41: 3, 0x42: 22, 0x45: 7, 0x50: 2, 0x51: 2, 0x75: 2, 0x56: 6, 0x55: 4}
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._input = bytearray()
+
+    def work(self) -> None:
+        self._input += self._device.read()
+        while self._input:
+            size = self.SIZES.get(self._input[0], 1)
+            if len(self._input) < size:
+                return
+            command = bytes(self._input[:size])
+            del self._input[:size]
+            value = {0x41: b"\x03", 0x75: self.SIGNATURE, 0x56: b"\0"}.get(command[0], b"")
+            self._device.write(b"\x14" + value + b"\x10")
+
+
+@pytest.mark.judge("avrdude")
+def test_avrdude_reads_the_signature_over_the_bridge(device: Device, tmp_path: Path) -> None:
+    with Bridge(device) as bridge, running(BootLoader(device).work):
+        host, port = bridge.address
+        words = ("avrdude", "-c", "arduino", "-p", "m328p", "-P", f"net:{host}:{port}")
+        found = run_program(*words, cwd=tmp_path)
+    assert "0x1e950f" in found.stderr and found.returncode == 0, found.stderr
+
+
+SYNC, READ_REG = 0x08, 0x0A
+SYNC_ANSWERS = 8
+TIMEOUT_S = 60
+# pyserial's client waits for answers in steps of 50 ms, four times for each command of esptool.
+HASTY = """
+import runpy, time
+sleep = time.sleep
+time.sleep = lambda seconds: sleep(min(seconds, 0.002))
+runpy.run_module("esptool", run_name="__main__")
+"""
+
+
+class Esp8266(RecordedPort):
+    """The ROM of an ESP8266 on the port: it answers after a reset with GPIO0 low.
+
+    The board's wires: DTR on pulls GPIO0 low, RTS on pulls EN low, which is the reset.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: dict[str, bool] = {"dtr": False, "rts": False}
+        self.programs: list[str] = []  # what ran after each reset
+
+    def set_modem_line(self, name: str, on: bool) -> None:
+        super().set_modem_line(name, on)
+        if name == "rts" and self.lines["rts"] and not on:
+            self.programs.append("boot loader" if self.lines["dtr"] else "program")
+        self.lines[name] = on
+
+    def write(self, data: bytes) -> None:
+        self.calls.append(("data", data))
+        if not self.programs or self.programs[-1] != "boot loader":
+            return
+        command, _, _ = data.strip(b"\xc0").partition(b"\xc0")
+        count = SYNC_ANSWERS if command[1] == SYNC else 1
+        answer = b"\xc0" + struct.pack("<BBHIH", 1, command[1], 2, 0x07122007, 0) + b"\xc0"
+        asyncio.get_running_loop().call_soon(self.send, answer * count)
+
+
+def esptool(url: str, *arguments: str) -> Any:
+    command = [sys.executable, "-c", HASTY, "--chip", "esp8266", "--port", url, "--no-stub"]
+    return subprocess.run(
+        [*command, "--connect-attempts", "1", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+    )
+
+
+@pytest.mark.process
+def test_it_resets_into_the_boot_loader_reads_and_starts_the_program() -> None:
+    port = Esp8266()
+    with Served(port) as bridge:
+        done = esptool(bridge.url, "read_mem", "0x3ff00050")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0x3ff00050 = 0x07122007" in done.stdout
+    assert port.programs == ["boot loader", "program"]
+    written = [call[1] for call in port.calls if call[0] == "data"]
+    assert next(data[2] for data in written) == SYNC
+    assert any(data[2] == READ_REG for data in written)
+    lines = [call[1] for call in port.calls if call[0] == "line"]
+    assert "115200 8N1" in lines

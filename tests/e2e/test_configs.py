@@ -30,7 +30,7 @@ ROBOTS += ["webots-plugin", "shadow"]
 AS_SHIPPED = ["webots-proxy", "python-controller", "khepera", "gcode", "epuck"]
 AT_REST = ["create2", "dynamixel", "feetech"]
 EMULATED = ["firmware-emulated"]  # QEMU, and real time
-TOGETHER = ["lab-simulator", "lab-bench"]  # tests/docs/test_distributed.py
+TOGETHER = ["lab-simulator", "lab-bench"]  # tests/docs/test_emergency_stop.py
 
 
 def drives(report: dict[str, Any]) -> bool:

@@ -1,6 +1,11 @@
-"""Control loops as a user runs them: signals, and peers that disconnect or never come."""
+"""Control loops as a user runs them: signals, lost peers, and Python programs as controllers."""
 
+import json
+import os
+import re
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +23,19 @@ from tests.e2e.control_loop_peers import (
     set_value,
     write_configuration,
 )
-from tests.e2e.running import DEADLINE_S, HOST, Gateway, free_port, report_in, run, wait_until
+from tests.e2e.running import (
+    COMMAND,
+    DEADLINE_S,
+    HOST,
+    Gateway,
+    free_port,
+    in_process,
+    patient,
+    report_in,
+    run,
+    start,
+    wait_until,
+)
 
 
 class Running:
@@ -141,3 +158,216 @@ def test_arm_lets_the_motors_move_again(tmp_path: Path) -> None:
         loop.driving()
         loop.signal(signal.SIGINT)
         assert loop.wait() == 130
+
+
+ROBOT = """
+version: 1
+backend: mock
+medium: {step_ms: 16}
+robots:
+  rover:
+    position: [0, 0, 0]
+    devices:
+      tx: {node: Emitter, type: radio, channel: 3}
+    body: {kind: wc2ec, connect: "tcp://127.0.0.1:27015", mock: {dialect: full}}
+    controller: {kind: python, file: brain.py, args: [--word, hello], restart: on-failure}
+"""
+# The first run fails while the robot drives; the second one ends with the gateway.
+BRAIN = """
+import math, os, pathlib, sys
+from controller import Robot, Camera, Supervisor
+first = pathlib.Path(__file__).with_name("first")
+robot = Robot()
+print(robot.getName(), robot.getBasicTimeStep(), sys.argv[1:], "HILGW_TOKEN" in os.environ)
+wheel = robot.getDevice("left_wheel")
+wheel.setPosition(math.inf)
+wheel.setVelocity(3)
+for _ in range(5):
+    robot.step()
+if not first.exists():
+    first.touch()
+    sys.exit("out of battery")
+pathlib.Path(__file__).with_name("driving").touch()
+while robot.step() != -1:
+    pass
+print("left in order", flush=True)
+"""
+
+
+def test_a_program_is_started_restarted_and_ended(tmp_path: Path) -> None:
+    (tmp_path / "rover.yaml").write_text(ROBOT)
+    (tmp_path / "brain.py").write_text(BRAIN)
+    options = ["--config", "rover.yaml", "--report", "out.json", *patient("rover")]
+    with Gateway(tmp_path, options) as gateway:
+        wait_until((tmp_path / "driving").exists)
+        gateway.stop()
+        text = gateway.text()
+    words = "rover 16.0 ['--word', 'hello'] True"
+    assert text.count(words) == 2 and "rover.controller out of battery" in text
+    assert "the program ended with exit code 1; starts again in 0.5 s" in text
+    assert "left in order" in text
+    assert "motors stopped: the controller disconnected" in text
+    program = report_in(tmp_path)["rover.controller.program"]
+    assert program["runs"] == 2 and program["exit_codes"][0] == 1
+    # On a busy machine its interpreter may end later than the second that a program has for it.
+    assert program["exit_codes"][1] in (0, -signal.SIGTERM)
+
+
+SAFETY = "    safety: {command_timeout_s: 60}\n"  # how long time waits for the program at most
+SLOW_TO_LEAVE = """
+import time
+from controller import Robot
+robot = Robot()
+steps = 0
+while robot.step(32) != -1:
+    steps += 1
+time.sleep(0.2)  # real time: the gateway's is over at once
+print(f"left in order after {steps} steps", flush=True)
+"""
+
+
+@pytest.mark.wall_clock("the program takes a while of its own to end")
+def test_a_program_runs_at_any_speed_and_is_ended_in_real_time(tmp_path: Path) -> None:
+    """Simulated time waits for each step of the program, and stands still while it ends."""
+    text = ROBOT.replace("step_ms: 16", "step_ms: 32")
+    (tmp_path / "rover.yaml").write_text(text.replace(", args: [--word, hello]", "") + SAFETY)
+    (tmp_path / "brain.py").write_text(SLOW_TO_LEAVE)
+    words = ("--config", "rover.yaml", "--speed", "max", "--duration", "100s")
+    done = run(*words, "--report", "out.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    report = report_in(tmp_path)
+    [steps] = re.findall(r"left in order after (\d+) steps", done.stdout)
+    assert int(steps) >= 3120  # of 3125, but for those before it was there
+    assert report["rover.controller.program"]["exit_codes"] == [0]
+    assert report["control_loops"]["rover"]["late_steps"] == 0 and report["speed"]["set"] == "max"
+    [seconds] = re.findall(r"summary after (\S+) s of simulated time", done.stdout)
+    assert float(seconds) < 102  # the last bytes leave in simulated time, the program does not
+
+
+OPEN = """
+version: 1
+medium: {{step_ms: 32}}
+robots:
+  r 1:
+    devices: {{tx: {{node: Emitter}}}}
+    controller: {{kind: webots, listen: "tcp://{host}:{port}"}}
+"""
+
+
+def test_exec_finds_the_local_socket_of_a_robot_without_an_address(tmp_path: Path) -> None:
+    text = OPEN.replace('listen: "tcp://{host}:{port}"', "ipc: true").format()
+    (tmp_path / "local.yaml").write_text(text)
+    (tmp_path / "script.py").write_text("import os; print(os.environ['WEBOTS_CONTROLLER_URL'])")
+    done = run("exec", "local.yaml", "script.py", cwd=tmp_path)
+    assert (done.stdout, done.stderr) == ("ipc://1234/r%201\n", "")
+
+
+def test_exec_runs_a_script_against_a_simulator(tmp_path: Path) -> None:
+    """The API against the mock of Webots' simulator, which was written from the protocol alone."""
+    (tmp_path / "script.py").write_text(EVERYTHING)
+    mock = [*COMMAND, "mock", "webots-simulator", "--listen", f"tcp://{HOST}:0", "--json"]
+    devices = "tx:Emitter baudRate=9600 bufferSize=40, left:RotationalMotor, at:PositionSensor, "
+    devices += "right:RotationalMotor, gps:GPS, imu:InertialUnit, ds:DistanceSensor, led:LED"
+    mock += ["--set", "speed=fast", "--set", f"devices={devices}"]
+    with start(tmp_path, *mock, stdout=subprocess.PIPE, text=True) as simulator:
+        try:
+            listen = json.loads(simulator.stdout.readline())["modules"][0]["listen"]
+            url = f"tcp://{listen.removeprefix('tcp://')}/robot"
+            done = run("exec", "--url", url, "script.py", cwd=tmp_path)
+        finally:
+            simulator.terminate()
+    assert (done.stdout, done.returncode) == ("all well\n", 0), done.stderr
+    assert done.stderr == "Error: wb_emitter_send(): invalid size=0 argument.\n"
+
+
+EVERYTHING = """
+import math
+from controller import Robot
+robot = Robot()
+tx, left, right = (robot.getDevice(name) for name in ("tx", "left", "right"))
+gps, imu, ds = (robot.getDevice(name) for name in ("gps", "imu", "ds"))
+for sensor in (gps, imu, robot.getDevice("at")):
+    sensor.enable(32)
+ds.enable(64)
+assert left.getPositionSensor() is robot.getDevice("at") and right.getPositionSensor() is None
+for motor in (left, right):
+    motor.setPosition(math.inf)
+    motor.setVelocity(4.0)
+assert math.isnan(ds.getValue())
+assert [tx.send(bytes(30)), tx.send(bytes(11)), tx.send(""), tx.send([1.5])] == [1, 0, 0, 1]
+assert robot.step(32) == 0
+start = gps.getValues()
+assert math.isnan(ds.getValue())
+for _ in range(20):
+    assert robot.step(32) == 0
+assert ds.getValue() > 0 and robot.getDevice("at").getValue() > 1
+moved = math.dist(start, gps.getValues())
+assert moved > 0.01 and len(imu.getQuaternion()) == 4 and abs(imu.getRollPitchYaw()[0]) < 1e-9
+assert abs(robot.getTime() - 21 * 0.032) < 1e-9
+print("all well")
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (["exec"], "no program given"),
+        (["exec", "--url", "tcp://127.0.0.1:1/r"], "no program given"),
+        (["exec", "--url", "tcp://127.0.0.1:1/r", "nix.py"], "there is no such program"),
+        (["exec", "open.yaml", "--python", "x", "brain.py"], "--python comes too late"),
+        (["exec", "--url", "http://h/r", "brain.py"], "cannot use 'http://'"),
+        (["exec", "brain.py"], "or set WEBOTS_CONTROLLER_URL"),
+        (["exec", "rover.yaml", "brain.py"], "no robot has a controller of kind webots"),
+        (["exec", "--robot", "b", "open.yaml", "brain.py"], "no robot 'b' with a controller"),
+    ],
+)
+def test_errors_of_exec(
+    arguments: list[str], what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "execve")  # of this process
+    (tmp_path / "brain.py").write_text(BRAIN)
+    (tmp_path / "rover.yaml").write_text(ROBOT)
+    (tmp_path / "open.yaml").write_text(OPEN.format(host=HOST, port=1234))
+    code, _, errors = in_process(*arguments, cwd=tmp_path)
+    assert code != 0 and what in errors and "Traceback" not in errors
+
+
+@pytest.mark.parametrize("url", ["tcp://h:1/r", "tls://h/r", "ipc://1/r", "tcp://h", "rover"])
+def test_exec_takes_the_address_of_the_environment(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a program alone; a configuration or --url is an address itself."""
+    asked: list[tuple[list[str], str]] = []
+
+    def execve(_: str, words: list[str], environment: dict[str, str]) -> None:
+        asked.append((words[1:], environment["WEBOTS_CONTROLLER_URL"]))
+        raise SystemExit(0)
+
+    monkeypatch.setattr(os, "execve", execve)
+    monkeypatch.setenv("WEBOTS_CONTROLLER_URL", url)
+    (tmp_path / "brain.py").write_text(BRAIN)
+    (tmp_path / "open.yaml").write_text(OPEN.format(host=HOST, port=1234))
+    for words in ([], ["open.yaml"], ["--url", "tcp://other:2/r"]):
+        assert in_process("exec", *words, "brain.py", "--fast", cwd=tmp_path) == (0, "", "")
+    words, own = ["brain.py", "--fast"], f"tcp://{HOST}:1234/r%201"
+    assert asked == [(words, url), (words, own), (words, "tcp://other:2/r")]
+    for wrong in ("http://h/r", "tcp://[::1/r", "tcp://"):
+        monkeypatch.setenv("WEBOTS_CONTROLLER_URL", wrong)
+        code, _, errors = in_process("exec", "brain.py", cwd=tmp_path)
+        assert code == 5 and f"hilgw: {wrong}: " in errors
+
+
+def test_exec_runs_a_program_in_a_python_of_its_own(tmp_path: Path) -> None:
+    """A Python without hilgw gets hilgw, and none of the packages beside it."""
+    own = tmp_path / "own"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", own], check=True)
+    (tmp_path / "open.yaml").write_text(OPEN.format(host=HOST, port=free_port()))
+    script = "import sys\nfrom importlib.util import find_spec\nfrom controller import Robot\n"
+    script += "print(sys.prefix, find_spec('pydantic_core'), Robot().getName())"
+    (tmp_path / "script.py").write_text(script)
+    with Gateway(tmp_path, ["--config", "open.yaml", *patient("r 1")]):
+        python = ["--python", str(own / "bin" / "python")]
+        done = run("exec", *python, "open.yaml", "script.py", cwd=tmp_path)
+    assert (done.stdout, done.stderr) == (f"{own} None r 1\n", "")
+    done = run("exec", "--python", "nix", "open.yaml", "script.py", cwd=tmp_path)
+    assert "nix: --python: there is no such program" in done.stderr and done.returncode == 2

@@ -1,13 +1,33 @@
-"""The control socket of the installed command: signals, kills, and a second gateway."""
+"""The control socket of the installed command, from other shells, and `hilgw watch` beside it."""
 
 import json
+import os
 import re
 import signal
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
-from hilgw.testing.sim import wait_until
-from tests.e2e.running import Gateway, run
+import pytest
+
+from hilgw.client import Gateway as Client
+from hilgw.client.connection import ask_on, connected, messages_on
+from hilgw.client.control_paths import live_sockets
+from hilgw.errors import HilgwError
+from hilgw.protocols.gateway.paths import LOOK
+from hilgw.protocols.gateway.requests import Watch
+from hilgw.testing.sim import DEADLINE_S, wait_until
+from tests.e2e import running
+from tests.e2e.control_loop_peers import (
+    RobotServer,
+    configuration,
+    connect,
+    port_in,
+    set_value,
+    write_configuration,
+)
+from tests.e2e.running import COMMAND, ROOT, Gateway, run, start
 
 
 def test_a_gateway_ends_in_silence_beside_clients_and_sweeps_the_dead(tmp_path: Path) -> None:
@@ -94,3 +114,94 @@ def test_a_stopped_gateway_is_named_and_the_other_disarms_its_robot(tmp_path: Pa
             disarmed = f"disarmed until `hilgw arm {name}`"
             wait_until(lambda gateway=gateway, disarmed=disarmed: disarmed in gateway.text())
         one.stop()
+
+
+ELSEWHERE = """
+import sys
+from pathlib import Path
+from hilgw.cli.main import main
+from hilgw.protocols.gateway import paths
+
+paths.SESSIONS, paths.SHARED = Path({0!r}, "sessions"), Path({0!r}, "tmp")
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    "runtime", [None, "", "run", "/nowhere/at/all"], ids=["unset", "empty", "folder", "gone"]
+)
+def test_any_shell(runtime: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stop from any shell reaches the robot. runtime: XDG_RUNTIME_DIR of the shell that stops;
+    None: not set. The short name leaves room in the path of a socket, as the next one's."""
+    command = [sys.executable, "-c", ELSEWHERE.format(str(tmp_path))]
+    monkeypatch.setattr(running, "COMMAND", command)
+    for name in ("sessions", "other", "run"):
+        (tmp_path / name).mkdir(mode=0o700)
+    (tmp_path / "sessions" / f"{os.getuid()}").symlink_to(tmp_path / "run")
+    robots = RobotServer()
+    file = write_configuration(tmp_path, configuration(robots.port))
+    with running.Gateway(tmp_path, ["--config", file], ready=False) as gateway:
+        robot = robots.accept()
+        wait_until(lambda: port_in(gateway.text()))
+        controller = connect(port_in(gateway.text()))
+        controller.send(set_value(1, 5.0))
+        robot.wait_for(set_value(1, 5.0))
+        environment = running.environment(tmp_path / "other")
+        environment.pop("XDG_RUNTIME_DIR")
+        if runtime is not None:
+            environment["XDG_RUNTIME_DIR"] = runtime
+        monkeypatch.setattr(running, "environment", lambda _: environment)
+        done = running.run_program(*command, "disarm", "--all", cwd=tmp_path / "other")
+        assert (done.returncode, done.stdout) == (0, "cab: disarmed\n"), done.stderr
+        robot.wait_for(set_value(1, 0.0))
+        controller.finish()
+        robot.finish()
+    robots.close()
+
+
+UART = str(ROOT / "configs" / "uart.yaml")
+
+
+def test_ctrl_c_ends_it_and_not_the_gateway(tmp_path: Path) -> None:
+    with Gateway(tmp_path, ["--config", UART]) as gateway:
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        words = start(tmp_path, *COMMAND, "watch", "rover.tx", **pipes)
+        assert words.stdout.readline()
+        words.send_signal(signal.SIGINT)
+        _, errors = words.communicate(timeout=DEADLINE_S)
+        assert words.returncode == 130
+        assert "Traceback" not in errors
+        assert gateway.process.poll() is None
+
+
+def test_bytes_between_a_bridge_and_a_mock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mock, bridge = tmp_path / "m", tmp_path / "b"
+    mock.mkdir()
+    bridge.mkdir()
+    (bridge / "run").symlink_to(mock / "run")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(mock / "run"))
+    line = ["mock", "uart-node", "--link", "./a"]
+    with (
+        Gateway(mock, line),
+        Gateway(bridge, ["bridge", str(mock / "a"), "--listen", "127.0.0.1:0"]) as program,
+    ):
+        asked = {}
+        for path in live_sockets(LOOK):
+            connection = connected(path, DEADLINE_S)
+            config = ask_on(connection, Watch(), 5)["config"]
+            asked["bridge" if "bridge" in config else "mock"] = connection, path
+        match = re.search(r"listening on (.*):(\d+)\n", program.text())
+        assert match is not None
+        with socket.create_connection((match[1], int(match[2])), DEADLINE_S) as client:
+            client.sendall(b"\xa5")
+            ends = ("bridge", "port", "sent"), ("mock", "uart_node0", "received")
+            for name, part, direction in ends:
+                connection, path = asked[name]
+                events = (each for each in messages_on(connection) if each["event"] == "bytes")
+                wanted = {"part": part, "direction": direction, "data": "a5"}
+                assert any(wanted.items() <= event.items() for event in events)
+                connection.close()
+                with pytest.raises(HilgwError, match="send is not for this program"):
+                    Client(path).send("a", "b")
+                assert Client(path).report()
+    assert not live_sockets(LOOK)

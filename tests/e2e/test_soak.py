@@ -1,13 +1,20 @@
-"""Short runs of the soaks and of two benchmarks; the checker of the soak finds errors."""
+"""Short runs of the soaks and benchmarks, and clients that use all descriptors of a program."""
 
 import json
+import resource
+import socket
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
+from urllib.request import urlopen
 
 import pytest
 
-from tests.e2e.running import ROOT, bench_tool, run_program
+from hilgw.testing.sim import DEADLINE_S
+from tests.e2e.running import HOST, ROOT, XBEE, Gateway, bench_tool, free_port, run_program
 
 BENCH = ROOT / "tools" / "bench"
 
@@ -76,3 +83,58 @@ def test_the_firmware_stops_its_motors_when_the_gateway_freezes(tmp_path: Path) 
     assert done.returncode in (0, 1), done.stderr
     assert "Traceback" not in done.stderr
     assert "tcp, SIGSTOP to motor 0, 1 runs: p50 " in done.stdout
+
+
+@pytest.mark.process
+def test_the_metrics_are_there_whatever_slow_clients_do(tmp_path: Path) -> None:
+    port = free_port()
+    options = ["--config", XBEE, "--backend", "mock", "--metrics", f"{HOST}:{port}"]
+    with Gateway(tmp_path, options) as gateway:
+        limit_descriptors(gateway.process.pid)
+        with slow_clients(port, MANY, HOST):
+            with urlopen(f"http://{HOST}:{port}/metrics", timeout=DEADLINE_S) as answer:
+                assert b"hilgw_info" in answer.read()
+
+
+ORDINARY = 1024
+"""The limit of descriptors that programs have as a rule."""
+MANY = 1020
+"""Connections that use all descriptors of an ordinary program."""
+SPARE = 32
+"""Descriptors that the test itself needs beside them."""
+
+
+def limit_descriptors(pid: int) -> None:
+    """A process has as few descriptors as programs have as a rule."""
+    _, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (min(ORDINARY, hard), hard))
+
+
+@contextmanager
+def slow_clients(port: int, count: int, host: str = "127.0.0.1") -> Iterator[list[socket.socket]]:
+    """So many connections, as far as this process may have them, that send one byte of a request
+    after the other, and no end."""
+    limits = _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    used = len([*Path("/dev/fd").iterdir()])
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    clients: list[socket.socket] = []
+    done = threading.Event()
+
+    def drip() -> None:
+        while not done.wait(0.2):
+            for each in clients:
+                with suppress(OSError):  # it was ended
+                    each.send(b"X")
+
+    dripping = threading.Thread(target=drip)
+    dripping.start()
+    try:
+        while len(clients) < min(count, hard - used - SPARE):
+            clients.append(socket.create_connection((host, port)))
+        yield clients
+    finally:
+        done.set()
+        dripping.join()
+        for each in clients:
+            each.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)

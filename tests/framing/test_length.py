@@ -1,18 +1,24 @@
-"""Length: layouts, the search after a false sync, and the deadline of an incomplete frame."""
+"""Length framing: layouts and false syncs; its work grows with the bytes, in any chunks."""
 
 import random
+from collections import Counter
 from dataclasses import replace
+from typing import Any, SupportsIndex
 
 import pytest
 from hypothesis import given, strategies as st
 
 from hilgw.errors import ConfigError, FrameError
-from hilgw.framing import crc as crc_module, create, length as length_module
-from hilgw.framing.base import TURN_BYTES
-from hilgw.framing.crc import Crc, catalogue
+from hilgw.framing import crc as crc_module, create, delimited, gap, length as length_module
+from hilgw.framing.base import TURN_BYTES, FrameDropped
+from hilgw.framing.cobs import CobsSettings
+from hilgw.framing.crc import Checksum, Crc, catalogue
+from hilgw.framing.gap import GapSettings
+from hilgw.framing.hdlc import HdlcSettings
 from hilgw.framing.length import Length, LengthSettings
+from hilgw.framing.lines import LinesSettings
+from hilgw.framing.slip import SlipSettings
 from tests.cases import cases
-from tests.framing.slow_length import SlowLength
 
 MS = 1_000_000
 PLAIN = LengthSettings(crc="none", sync="7E", max_payload=10)
@@ -218,3 +224,163 @@ def test_every_crc_over_long_frames_that_overlap_bad_ones(name: str) -> None:
     assert found == slow.feed(stream, 0) + slow.expire(60_000 * MS)
     assert length.dropped == slow.dropped
     assert good[0] in found
+
+
+MAX = 4096
+BUFFERED = [
+    CobsSettings(max_payload=MAX),
+    SlipSettings(max_payload=MAX),
+    HdlcSettings(max_payload=MAX),
+    LinesSettings(max_payload=MAX),
+    LinesSettings(max_payload=MAX, terminator="aaaaaaab"),
+    GapSettings(max_payload=MAX),
+]
+HOSTILE = [b"\x41", b"a", b"\0", b"\r", b"\x7d", b"\x7e", b"\xc0", b"\xdb", b"aaaaaaaa\r"]
+
+
+class Work:
+    """How many bytes went through an operation on what is received or kept."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.size = 0
+        work = self
+
+        class Received(bytes):
+            def __add__(self, other: Any) -> Any:
+                work.size += len(self) + len(other)
+                return Received(bytes(self) + bytes(other))
+
+            def __radd__(self, other: Any) -> Any:
+                work.size += len(self) + len(other)
+                return Received(bytes(other) + bytes(self))
+
+            def split(self, *args: Any, **kwargs: Any) -> Any:
+                work.size += len(self)
+                return super().split(*args, **kwargs)
+
+        class Kept(bytearray):
+            def __iadd__(self, other: Any) -> Any:
+                work.size += len(other)
+                return super().__iadd__(other)
+
+            def find(self, what: Any, start: SupportsIndex = 0, *end: Any) -> int:  # type: ignore[override]
+                work.size += len(self) - int(start)
+                return super().find(what, start, *end)
+
+            def __bytes__(self) -> bytes:
+                work.size += len(self)
+                return b"".join([self])
+
+        self.received = Received
+        for module in (delimited, gap):
+            patch.setattr(module, "bytearray", Kept, raising=False)
+
+    def of(self, settings: Any, stream: bytes) -> int:
+        """Of this stream, byte by byte."""
+        framing, self.size = create(settings), 0
+        for at in range(len(stream)):
+            framing.feed(self.received(stream[at : at + 1]), at)
+        assert framing.held <= framing.max_encoded
+        return self.size
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("settings", BUFFERED, ids=lambda each: each.framing)
+@pytest.mark.parametrize("pattern", HOSTILE)
+def test_single_bytes_cost_no_more_behind_a_long_buffer(
+    settings: Any, pattern: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = Work(monkeypatch)
+    half, whole = (work.of(settings, (pattern * count)[:count]) for count in (MAX // 2, MAX))
+    assert 0 < whole <= 2 * half + 100
+    assert whole <= 20 * MAX
+
+
+class SlowLength:
+    """The receiver of `hilgw.framing.length.Length`; looks at everything at once."""
+
+    def __init__(self, settings: LengthSettings) -> None:
+        length = Length(settings)
+        self.max_payload = length.max_payload
+        self.dropped: dict[str, int] = Counter()
+        self._sync = bytes.fromhex(settings.sync)
+        self._checksum = Checksum(settings.crc, settings.crc_order)
+        self._width = settings.length_bytes
+        self._order = settings.length_order
+        self._crc_at = 0 if settings.crc_from == "sync" else len(self._sync)
+        self._header = len(self._sync) + self._width
+        overhead = self._header + self._checksum.size
+        counted = {"payload": 0, "payload+crc": self._checksum.size, "frame": overhead}
+        self._counted = counted[settings.length_counts]
+        self._timeout_ns = round(settings.timeout_ms * 1_000_000)
+        self._rest = b""
+        self._last = 0
+
+    def feed(self, data: bytes, now: int = 0) -> list[bytes]:
+        payloads = self.expire(now)
+        if not data:
+            return payloads
+        self._last = now
+        return payloads + self._scan(self._rest + data, over=False)
+
+    def next_deadline(self) -> int | None:
+        return self._last + self._timeout_ns if self._rest else None
+
+    def expire(self, now: int) -> list[bytes]:
+        if not self._rest or now < self._last + self._timeout_ns:
+            return []
+        if self._rest.startswith(self._sync):
+            self.dropped[FrameDropped.TRUNCATED] += 1
+        return self._scan(self._rest, over=True)
+
+    @property
+    def held(self) -> int:
+        return len(self._rest)
+
+    def reset(self) -> None:
+        if self._rest:
+            self.dropped[FrameDropped.TRUNCATED] += 1
+            self.dropped[FrameDropped.GARBAGE] += len(self._rest)
+        self._rest = b""
+
+    def _scan(self, stream: bytes, over: bool) -> list[bytes]:
+        """All good frames of the stream; what may still become one is kept, unless it is over."""
+        payloads = []
+        at = good = 0  # what is decided; how much of it is in good frames
+        while (sync := stream.find(self._sync, at)) >= 0:
+            end = self._end(stream, sync)
+            if end > len(stream) and not over:
+                at = sync
+                break
+            at = sync + 1
+            if 0 < end <= len(stream):
+                if self._checksum.holds(stream[sync + self._crc_at : end]):
+                    payloads.append(stream[sync + self._header : end - self._checksum.size])
+                    good += end - sync
+                    at = end
+                else:
+                    self.dropped[FrameDropped.BAD_CRC] += 1
+        else:
+            at = len(stream) - (0 if over else self._begun(stream[at:]))
+        self._rest = stream[at:]
+        if at > good:
+            self.dropped[FrameDropped.GARBAGE] += at - good
+        return payloads
+
+    def _end(self, stream: bytes, at: int) -> int:
+        """Where the frame at this sync ends; beyond the stream: unknown yet; 0: it is none."""
+        field = stream[at + len(self._sync) : at + self._header]
+        if len(field) < self._width:
+            return len(stream) + 1
+        size = int.from_bytes(field, self._order) - self._counted
+        if 0 <= size <= self.max_payload:
+            return at + self._header + size + self._checksum.size
+        self.dropped[FrameDropped.TOO_LONG if size > 0 else FrameDropped.TOO_SHORT] += 1
+        return 0
+
+    def _begun(self, tail: bytes) -> int:
+        """How many bytes at the end may be the beginning of a sync."""
+        for size in range(len(self._sync) - 1, 0, -1):
+            if tail.endswith(self._sync[:size]):
+                return size
+        return 0

@@ -1,16 +1,22 @@
-"""Recordings that strangers made: what is wrong is named. test_mutants.py has all commands."""
+"""Mutants and recordings of strangers: every reader names what is wrong, or reads it."""
 
 import json
+import random
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from hilgw.cli.main import main
 from hilgw.record.events import EVENTS
 from hilgw.record.pcapng import encode_packet
 from hilgw.record.recording import Recording
+from tests.cases import part_of
+from tests.e2e.running import run
+from tests.record import mutants
+from tests.record.mutants import blocks_of, faults, mutant
 from tests.view.samples import MORE, recorded, sample
 
 S = 10**9
@@ -87,3 +93,20 @@ def test_a_value_with_millions_of_numbers_is_refused_and_not_read_for_long(tmp_p
     assert [each["event"] for each in recording.events()] == []
     assert "a list has more than 10000 items" in str(recording.error)
     assert time.process_time() - begin_s < 20  # where each is read, it takes a minute
+
+
+EXPLORES = settings.get_profile("explore").max_examples == settings.default.max_examples
+COUNT = part_of(250) if EXPLORES else part_of(25)
+FIRST = random.SystemRandom().randrange(1 << 32) if EXPLORES else 0
+
+
+@pytest.mark.process
+def test_every_reader_ends_in_order(tmp_path: Path) -> None:
+    both = mutants.real(tmp_path, run)
+    for data in both:
+        assert list(faults(data, tmp_path, slow=True)) == []
+    recordings = [blocks_of(data) for data in both]
+    made = {seed: mutant(recordings, random.Random(seed)) for seed in range(FIRST, FIRST + COUNT)}
+    assert len({*made.values()} - {*both}) > COUNT / 2
+    for seed, data in made.items():
+        assert list(faults(data, tmp_path, slow=seed % 25 == 0)) == [], f"seed {seed}"

@@ -1,7 +1,9 @@
-"""The fixture `firmware`, and a recorded fault of firmware that becomes a test of it."""
+"""The fixture `firmware`, recorded faults as tests, and docs/firmware-ci, a project of its own."""
 
 import math
+import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -11,16 +13,15 @@ from typing import Any
 
 import pytest
 import serial
+import yaml
 
 from hilgw.errors import ConfigError, UsageError
-from tests.e2e.running import Gateway, run, run_program, wait_until
+from tests.e2e.running import ROOT, Gateway, run, run_program, wait_until
 from tests.firmware.node import SOURCES, main_of
 
-pytestmark = [
-    pytest.mark.process,
-    pytest.mark.judge("gcc"),
-    pytest.mark.wall_clock("a virtual port, and firmware"),
-]
+pytestmark = pytest.mark.process
+
+
 NATIVE = """
 #include <stdio.h>
 #include <unistd.h>
@@ -95,6 +96,8 @@ def built(
     return target
 
 
+@pytest.mark.judge("gcc")
+@pytest.mark.wall_clock("a virtual port, and firmware")
 def test_it_answers_on_its_port(firmware: Any, tmp_path: Path) -> None:
     from hilgw.framing import create
 
@@ -111,6 +114,8 @@ def test_it_answers_on_its_port(firmware: Any, tmp_path: Path) -> None:
     assert answers.dropped == {}
 
 
+@pytest.mark.judge("gcc")
+@pytest.mark.wall_clock("a virtual port, and firmware")
 @pytest.mark.judge("qemu-system-avr")
 def test_errors_name_what_to_do(firmware: Any, tmp_path: Path) -> None:
     file = built(tmp_path, 0)
@@ -123,6 +128,8 @@ def test_errors_name_what_to_do(firmware: Any, tmp_path: Path) -> None:
     assert "uno" in raised.value.fix
 
 
+@pytest.mark.judge("gcc")
+@pytest.mark.wall_clock("a virtual port, and firmware")
 def test_the_report_of_a_failed_test_has_frames_and_text(tmp_path: Path) -> None:
     built(tmp_path, 0)
     (tmp_path / "test_it.py").write_text(
@@ -186,6 +193,8 @@ robots:
 """
 
 
+@pytest.mark.judge("gcc")
+@pytest.mark.wall_clock("a virtual port, and firmware")
 def test_a_fault_of_firmware_becomes_a_test_of_it(tmp_path: Path) -> None:
     """The test that capture2test writes is red with the fault, and green without it."""
     built(tmp_path, 1, framing="hilgw_hdlc")
@@ -199,6 +208,8 @@ def test_a_fault_of_firmware_becomes_a_test_of_it(tmp_path: Path) -> None:
     assert results(tmp_path) == "1 passed", "without it"
 
 
+@pytest.mark.judge("gcc")
+@pytest.mark.wall_clock("a virtual port, and firmware")
 def test_a_fault_of_a_controller_or_a_body_becomes_a_test_of_it(tmp_path: Path) -> None:
     """Over WC2EC, where commands and values are repeated in real time."""
     cases = {"controller": (CONTROLLER, 2.5, 5.0), "body": (BODY, 2.0, 4.0)}
@@ -233,3 +244,68 @@ def test_a_fault_of_a_controller_or_a_body_becomes_a_test_of_it(tmp_path: Path) 
     for name, (code, *_) in cases.items():
         built(tmp_path, 0, name, code)
     assert results(tmp_path) == "2 passed", "without it"
+
+
+SAMPLE = ROOT / "docs" / "firmware-ci"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A copy, as a user has it."""
+    ignored = shutil.ignore_patterns("__pycache__", ".pytest_cache")
+    return Path(shutil.copytree(SAMPLE, tmp_path / "thermometer", ignore=ignored))
+
+
+def ci_commands(job: str = "test") -> list[str]:
+    workflow = yaml.safe_load((SAMPLE / ".github" / "workflows" / "ci.yml").read_text())
+    return [step["run"] for step in workflow["jobs"][job]["steps"] if "run" in step]
+
+
+def in_ci(
+    project: Path, options: str = "", *, job: str = "test", more: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """What CI runs once all is installed, in this Python."""
+    commands = ci_commands(job)
+    installs = [each for each in commands if " install " in each]
+    assert any("pip install" in each for each in installs)
+    command = " && ".join(each for each in commands if each not in installs)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    given = {"PATH": path, "PYTEST_ADDOPTS": options} | (more or {})
+    return run_program("sh", "-c", command, cwd=project, **given)
+
+
+def test_its_ci_passes(project: Path) -> None:
+    done = in_ci(project)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr
+    assert "7 passed" in done.stdout
+
+
+def test_its_ci_finds_a_bug_and_shows_the_frames(project: Path) -> None:
+    firmware = project / "firmware" / "thermometer.py"
+    text = firmware.read_text()
+    firmware.write_text(text.replace("(crc >> 8, crc & 255)", "(crc & 255, crc >> 8)"))
+    done = in_ci(project, "--exitfirst")
+    assert done.returncode == 1
+    assert "1 failed" in done.stdout
+    assert re.search(r"<- 08 74 65 6d 70 3f 76 c4 00 +\| cobs-crc16: packet of 5 B", done.stdout)
+    assert re.search(r"-> 0c 74 .* \| cobs-crc16: 1 x wrong CRC", done.stdout)
+
+
+@pytest.mark.parametrize("job", ["test", "c"])
+def test_a_variable_that_is_not_set_is_named(project: Path, job: str) -> None:
+    """On GitHub an unset variable is empty."""
+    (install,) = [each for each in ci_commands(job) if "pip install" in each]
+    done = run_program("bash", "-e", "-c", install, cwd=project, HILGW="")
+    assert done.returncode != 0
+    assert "HILGW: set this variable of the repository" in done.stderr
+    assert "Invalid requirement" not in done.stderr
+
+
+@pytest.mark.emulated
+@pytest.mark.judge("avr-gcc", "qemu-system-avr", "make")
+def test_its_road_in_c(project: Path) -> None:
+    """It compiles, and passes on an emulated board."""
+    node = {"NODE": str(ROOT / "tools" / "firmware" / "hilgw_node")}
+    done = in_ci(project, "--exitfirst", job="c", more=node)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr
+    assert "2 passed" in done.stdout

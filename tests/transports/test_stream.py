@@ -1,4 +1,4 @@
-"""FdStream: the POSIX data path, on socket pairs and ptys."""
+"""FdStream, Pipe and calls in threads: the contract of a transport without a port."""
 
 from __future__ import annotations
 
@@ -7,13 +7,31 @@ import errno
 import os
 import random
 import socket
+import threading
 
 import pytest
 
+from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
+from hilgw.testing.sim import Clock
+from hilgw.transports.base import LineSettings
+from hilgw.transports.serial.port import open_serial
 from hilgw.transports.stream import FdStream
+from hilgw.transports.threads import run_in_thread
+from hilgw.transports.virtual.pipe import Pipe
 from tests.transports.faults import Faults
-from tests.transports.rig import Client, received_by, refuses, turns, until, waiting
+from tests.transports.rig import (
+    ALL_VALUES,
+    LINE,
+    Client,
+    Device,
+    call_threads,
+    received_by,
+    refuses,
+    turns,
+    until,
+    waiting,
+)
 
 
 class Pair:
@@ -119,3 +137,134 @@ async def test_a_loss_before_the_start_is_reported_at_the_start() -> None:
                 pair.stream.write(b"x")
         client = Client(pair.stream)
         await until(lambda: bool(client.lost))
+
+
+async def test_the_newest_bytes_of_the_device_are_dropped_and_counted(clock: Clock) -> None:
+    pipe = Pipe(clock, LineSettings(1_000_000), device_limit=100)
+    client = Client(await pipe.open())
+    pipe.device.write(b"a" * 60)
+    pipe.device.write(b"b" * 60)
+    assert pipe.overrun == 20
+    await client.received(100)
+    await turns()
+    assert client.data == b"a" * 60 + b"b" * 40
+
+
+async def test_paused_a_client_keeps_no_more_than_its_limit(clock: Clock) -> None:
+    pipe = Pipe(clock, LineSettings(4_000_000), limit=100)
+    client = Client(await pipe.open())
+    client.transport.pause_reading()
+    pipe.device.write(bytes(150))
+    await until(lambda: pipe.overrun == 50)
+    assert not client.data
+    client.transport.resume_reading()
+    await client.received(100)
+
+
+async def test_unplugged_it_is_lost_and_absent_and_comes_back(clock: Clock) -> None:
+    pipe = Pipe(clock, LINE)
+    device = Device(pipe.device)
+    for _ in range(3):
+        client = Client(await pipe.open())
+        client.transport.write(bytes(1000))
+        at = clock.now()
+        pipe.device.unplug()
+        assert not pipe.device.plugged
+        await turns()
+        assert clock.now() == at
+        assert [error.reason for error in client.lost] == [PortError.LOST]
+        with pytest.raises(PortError):
+            client.transport.write(b"x")
+        with refuses(PortError.ABSENT):
+            await pipe.open()
+        await client.close()
+        pipe.device.plug()
+    assert len(device.data) < 1000, "what was on the wire is gone"
+    client = Client(await pipe.open())
+    client.transport.write(b"back")
+    await until(lambda: device.data.endswith(b"back"))
+
+
+async def test_opened_twice_it_is_busy_and_closed_it_is_free(clock: Clock) -> None:
+    pipe = Pipe(clock, LINE)
+    first = Client(await pipe.open())
+    with refuses(PortError.BUSY):
+        await pipe.open()
+    await first.close()
+    second = Client(await pipe.open())
+    pipe.device.write(b"hello")
+    assert await second.received(5) == b"hello"
+    assert not first.data
+    assert not first.lost
+
+
+async def test_a_loop_plug_returns_all_values_in_order(timer: Timer) -> None:
+    client = Client(await open_serial("loop://", LineSettings(10_000_000), timer))
+    block = ALL_VALUES + os.urandom(20_000)
+    client.transport.write(block)
+    assert await client.received(len(block)) == block
+    await client.close()
+
+
+class Port:
+    """Takes its time to open; remembers whether it was closed, and in which thread."""
+
+    def __init__(self) -> None:
+        self.may_open = threading.Event()
+        self.closed_in: list[threading.Thread] = []
+
+    def open(self) -> Port:
+        self.may_open.wait(5)
+        return self
+
+    def close(self) -> None:
+        self.closed_in.append(threading.current_thread())
+
+
+async def test_a_result_and_an_error() -> None:
+    port = Port()
+    port.may_open.set()
+    assert await run_in_thread(port.open, deadline_s=5, undo=Port.close) is port
+    await until(lambda: not call_threads())
+    assert not port.closed_in
+    with pytest.raises(ZeroDivisionError):
+        await run_in_thread(lambda: 1 // 0, deadline_s=5, undo=lambda result: None)
+
+
+async def test_a_result_after_the_deadline_is_undone() -> None:
+    port = Port()
+    with pytest.raises(TimeoutError):
+        await run_in_thread(port.open, deadline_s=0.01, undo=Port.close)
+    port.may_open.set()
+    await until(lambda: not call_threads())
+    assert len(port.closed_in) == 1
+
+
+async def test_a_result_that_was_there_when_the_waiter_was_cancelled_is_undone() -> None:
+    port = Port()
+    task = asyncio.create_task(run_in_thread(port.open, deadline_s=5, undo=Port.close))
+    await turns()
+    port.may_open.set()
+    (thread,) = call_threads()
+    thread.join(5)  # the loop does not run: the result waits in its queue
+    task.cancel()
+    await asyncio.wait([task])
+    assert task.cancelled()
+    await until(lambda: not call_threads())
+    assert len(port.closed_in) == 1
+    assert port.closed_in[0] is not threading.main_thread()
+
+
+def test_a_result_for_a_loop_that_is_closed_is_undone() -> None:
+    port = Port()
+
+    async def main() -> None:
+        task = asyncio.create_task(run_in_thread(port.open, deadline_s=5, undo=Port.close))
+        await turns()
+        task.cancel()
+
+    asyncio.run(main())
+    port.may_open.set()
+    for thread in call_threads():
+        thread.join(5)
+    assert len(port.closed_in) == 1

@@ -1,15 +1,19 @@
-"""Who may see the page and act on it: the rules for each request, without a server."""
+"""Who may see the page and act on it, and what keeps `hilgw web` from its start."""
 
 import asyncio
+import socket
+import sys
 from collections.abc import Mapping
 from contextlib import nullcontext
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hilgw.security.access import Access, Grant
 from hilgw.web.access import MOST_FORM, Guard, Visitors
+from tests.e2e.running import HOST, in_process
 
 TOKEN = "t" * 32
 PORT, STOP = 8090, 8091
@@ -92,13 +96,13 @@ FORWARDED = [  # Origin and Host: its own, of `ssh -L` and of proxies
     ("https://lab.local", "lab.local"),
     ("http://lab.local", "lab.local:80"),
 ]
-HOST = f"127.0.0.1:{PORT}"
+OWN_HOST = f"127.0.0.1:{PORT}"
 FOREIGN = [
-    ("", HOST),
-    ("null", HOST),
-    ("http://evil.example", HOST),
-    ("http://127.0.0.1:9999", HOST),
-    ("ws://127.0.0.1:8090", HOST),
+    ("", OWN_HOST),
+    ("null", OWN_HOST),
+    ("http://evil.example", OWN_HOST),
+    ("http://127.0.0.1:9999", OWN_HOST),
+    ("ws://127.0.0.1:8090", OWN_HOST),
     ("http://evil.example:9000", "evil.example:9000"),  # a name that leads to this machine
     ("http://127.0.0.1:9000", "127.0.0.1:9001"),
     ("http://localhost:9000", "127.0.0.1:9000"),
@@ -180,3 +184,46 @@ def test_the_page_loads_from_itself_alone_sets_no_cookie_and_hides_its_address()
     assert "set-cookie" not in headers  # a browser would send it to every port of the machine
     assert headers["content-security-policy"] == "default-src 'self'"
     assert headers["referrer-policy"] == "strict-origin"
+
+
+def error(*arguments: str) -> str:
+    code, out, err = in_process("web", *arguments, cwd=Path())
+    assert code != 0
+    assert out == ""
+    return err
+
+
+def test_without_its_package_it_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "nicegui", None)
+    assert error() == "hilgw: hilgw web needs a package; pip install 'hilgw[web]'\n"
+
+
+@pytest.mark.parametrize("more", [[], ["--token", "t"], ["--certificate", "c"]])
+def test_an_address_of_other_hosts_needs_tokens_and_tls(more: list[str]) -> None:
+    text = error("--host", "0.0.0.0", *more)
+    assert "other hosts reach this address, so it needs tokens and TLS" in text
+    assert "ssh -L" in text
+
+
+def test_a_file_that_is_not_a_recording_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.pcapng").write_bytes(b"none")
+    assert error(str(tmp_path / "x.pcapng")).startswith(f"hilgw: {tmp_path}/x.pcapng: ")
+    assert "No such file" in error(str(tmp_path / "absent.pcapng"))
+
+
+def test_a_token_of_other_users_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "lab.token"
+    file.write_text("t" * 32)
+    file.chmod(0o644)
+    text = error("--host", "0.0.0.0", "--token", f"drive:{file}", "--certificate", "c")
+    assert str(file) in text
+
+
+def test_a_role_that_is_none_an_unknown_address_and_a_port_in_use() -> None:
+    assert "'boss' is not a role" in error("--token", "boss:t")
+    assert "--host nowhere.invalid: unknown address" in error("--host", "nowhere.invalid")
+    with socket.create_server((HOST, 0)) as taken:
+        port = taken.getsockname()[1]
+        text = error("--host", HOST, "--port", str(port))
+    assert f"{HOST}:{port}" in text
+    assert "choose another --port" in text

@@ -25,7 +25,7 @@ from hilgw.web import stop_server
 from hilgw.web.stop_answer import answer, stop_all
 from hilgw.web.stop_server import ACCEPT_PAUSE_S, MOST, StopProcess, StopServer
 from tests.e2e.running import environment
-from tests.e2e.slow_clients import MANY, limit_descriptors, slow_clients
+from tests.e2e.test_soak import MANY, limit_descriptors, slow_clients
 from tests.web.stop_servers import runs, stop_servers
 from tests.web.test_access import OWN, PORT, STOP, visitors
 

@@ -1,11 +1,17 @@
-"""The syntax of world files: what is read, and the position of each error."""
+"""World files: their syntax and frames, and what `hilgw import-world` prints."""
 
 import math
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
 
+from hilgw.cli.main import main
+from hilgw.config.load import load_config
 from hilgw.errors import ConfigError
+from hilgw.medium.pose import Pose
+from hilgw.worlds.frames import NO_ROTATION, WORLD, Rotation, Vector
 from hilgw.worlds.nodes import Parameter, Text, WorldNode
 from hilgw.worlds.parser import MAX_BYTES, MAX_DEPTH, MAX_NUMBERS, parse
 from tests.cases import cases
@@ -130,3 +136,85 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
             parse(start + data, "w.wbt")
         except ConfigError as error:
             assert error.where.startswith("w.wbt:")
+
+
+number = st.floats(-10, 10)
+vectors = st.tuples(number, number, number)
+axes = vectors.filter(lambda each: math.hypot(*each) > 0.1)
+angles = st.one_of(st.floats(-7, 7), st.sampled_from([0.0, math.pi, -math.pi, 3.14159, 3.1415]))
+rotations = st.tuples(axes, angles).map(lambda each: (*each[0], each[1]))
+ONE = (1.0, 1.0, 1.0)
+
+
+def same(position: Vector, rotation: Rotation, pose: Pose) -> None:
+    made = Pose.from_axis_angle(position, rotation)
+    assert made.position == pytest.approx(pose.position, abs=1e-7)
+    for row, expected in zip(made.rows, pose.rows, strict=True):
+        assert row == pytest.approx(expected, abs=1e-7)
+
+
+@given(vectors, rotations, vectors, rotations)
+def test_frames_compose_as_poses(a: Vector, turn_a: Rotation, b: Vector, turn_b: Rotation) -> None:
+    outer = WORLD.child(a, turn_a, ONE)
+    inner = outer.child(b, turn_b, ONE)
+    one, two = Pose.from_axis_angle(a, turn_a), Pose.from_axis_angle(b, turn_b)
+    same(*inner.pose(), one.compose(two))
+    same(*inner.seen_from(outer), two)
+
+
+def test_a_rotation_without_an_axis_is_none() -> None:
+    assert WORLD.child((0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 2.0), ONE).pose()[1] == NO_ROTATION
+
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "import-world.md").read_text(encoding="utf-8")
+BLOCKS = dict(re.findall(r"```(vrml|yaml)\n(.*?)```", PAGE, re.DOTALL))
+
+
+@pytest.fixture
+def arena(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    file = Path("arena.wbt")
+    file.write_text(BLOCKS["vrml"], encoding="utf-8")
+    return file
+
+
+def test_the_page_shows_what_is_printed(arena: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["import-world", str(arena)]) == 0
+    assert capsys.readouterr().out == BLOCKS["yaml"]
+
+
+def test_the_commands_of_the_page(arena: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    commands = re.findall(r"^    hilgw (.*)$", PAGE, re.MULTILINE)
+    assert commands == ["import-world arena.wbt -o arena.yaml", "check arena.yaml"]
+    for command in commands:
+        assert main(command.split()) == 0
+    assert capsys.readouterr().out == "arena.yaml: ok\n"
+    assert list(load_config("arena.yaml").config.robots) == ["rover", "E-puck"]
+
+
+def test_a_file_is_not_replaced(arena: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("old.yaml").write_text("mine")
+    assert main(["import-world", str(arena), "-o", "old.yaml"]) == 1
+    assert "old.yaml: exists already; " in capsys.readouterr().err
+    assert Path("old.yaml").read_text() == "mine"
+    assert main(["import-world", str(arena), "-o", "no/folder.yaml"]) == 1
+    assert "no/folder.yaml: cannot write: No such file" in capsys.readouterr().err
+
+
+def test_errors_have_a_position(arena: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arena.write_text("#VRML_SIM R2025a utf8\nRobot {\n  name rover\n}\n")
+    assert main(["import-world", str(arena)]) == 3
+    assert capsys.readouterr().err.startswith("arena.wbt:3:8: 'rover' is not a value")
+    assert main(["import-world", "none.wbt"]) == 3
+    assert "none.wbt: cannot be read: No such file" in capsys.readouterr().err
+    assert main(["import-world", "."]) == 3
+    assert main(["import-world", "a\0b"]) == 3
+
+
+def test_a_world_that_no_configuration_holds(
+    arena: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arena.write_text("#VRML_SIM R2025a utf8\n" + "Robot { } " * 20_000)
+    assert main(["import-world", str(arena)]) == 3
+    assert "the world is larger than a configuration may be" in capsys.readouterr().err

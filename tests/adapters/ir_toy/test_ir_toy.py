@@ -19,7 +19,7 @@ from hilgw.framing.length import LengthSettings
 from hilgw.medium.packet import Packet
 from hilgw.testing.conformance import AdapterConformance
 from hilgw.testing.conformance.subject import Vector
-from tests.adapters.session_bench import SessionBench, dropped, of
+from tests.adapters.bench import SessionBench, dropped, of
 
 MS = 1_000_000
 RESET = b"\xff\xff\xff\0\0\0\0\0"

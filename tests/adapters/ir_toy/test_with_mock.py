@@ -14,13 +14,13 @@ from hilgw.adapters.ir_toy import ADAPTER
 from hilgw.adapters.ir_toy.settings import ByAddress, Target
 from hilgw.medium.packet import Packet
 from hilgw.protocols.ir import CODECS
-from tests.adapters import world
+from tests.adapters import bench
 
 MS = 1_000_000
 SECOND = 1_000 * MS
 
 
-class Side(world.Side):
+class Side(bench.StationSide):
     """One session on one toy. delay_ns: of the line to the toy."""
 
     def __init__(self, *parts: Any) -> None:
@@ -70,7 +70,7 @@ class Side(world.Side):
         return counts
 
 
-class World(world.World):
+class World(bench.World):
     side = Side
 
     def __init__(self) -> None:

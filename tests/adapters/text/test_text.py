@@ -24,7 +24,7 @@ from hilgw.framing.guess import AFTER_NS
 from hilgw.medium.packet import Packet
 from hilgw.protocols.text.steps import Step
 from hilgw.testing import AdapterConformance, Vector
-from tests.adapters.session_bench import of
+from tests.adapters.bench import of
 
 SECOND = 1_000_000_000
 

@@ -11,7 +11,7 @@ from typing import Any
 from hilgw.adapters.base import Event, Failed, StationSettings
 from hilgw.adapters.xbee import ADAPTER
 from hilgw.medium.packet import Packet
-from tests.adapters.session_bench import SessionBench
+from tests.adapters.bench import SessionBench
 
 SERIAL = "0013A20041424344"
 

@@ -1,5 +1,4 @@
-"""How a session finds its module: what it asks, what it sets, and what it reports when it
-cannot."""
+"""The rules of every adapter on an XBee, and how a session finds its module and sets it."""
 
 import random
 
@@ -10,7 +9,8 @@ from hilgw.adapters.xbee import ADAPTER
 from hilgw.adapters.xbee.module import hardware_of
 from hilgw.adapters.xbee.settings import ByDestination, ByHeader, Mapping
 from hilgw.errors import MismatchError, PeerError
-from tests.adapters.session_bench import SECOND, dropped, of
+from hilgw.testing import AdapterConformance, Vector
+from tests.adapters.bench import SECOND, Variant, dropped, of
 from tests.adapters.xbee.bench import SERIAL, FakeModule, ModuleSession, frame
 from tests.cases import part_of
 
@@ -250,3 +250,63 @@ def test_lost_answers_are_asked_for_again(lost: int) -> None:
     bench.pass_time(5)
     assert isinstance(bench.events[-1], Ready)
     assert asked(bench.module)[: lost + 1] == ["AP"] * (lost + 1)
+
+
+SENT = bytes.fromhex("7E 00 0A 01 01 50 01 00 48 65 6C 6C 6F B8")
+RECEIVED = bytes.fromhex("7E 00 0A 81 50 01 28 00 48 65 6C 6C 6F 11")
+
+
+class OnXBee(AdapterConformance):
+    adapter = ADAPTER
+    common = {"baudRate": 115200, "channel": 12}
+    settings = {"destination": "5001", "status_timeout_s": 0.5}
+    far = {"my_address": 0x5001, "status_timeout_s": 0.5}
+    largest = 102  # NP of an XBee 3, with short addresses
+    check_bits = 8
+    burst = 6  # what the module's buffers hold
+    examples = 12
+    vectors: tuple[Vector, ...] = (
+        Vector(data=b"Hello", sends=SENT, receives=RECEIVED, rssi_dbm=-40, address="5001"),
+        Vector(
+            data=b"Hi",
+            receives=bytes.fromhex("7E 00 0D 80 00 13 A2 00 40 0A 01 27 3A 00 48 69 6D"),
+            rssi_dbm=-58,
+            address="0013A200400A0127",
+        ),
+    )
+
+
+class TestApi1(OnXBee):
+    """API mode 1."""
+
+
+class TestApi2(Variant, OnXBee):
+    """API mode 2: 11, 13, 7D and 7E are escaped."""
+
+    settings = {**OnXBee.settings, "api_mode": 2}
+    far = {**OnXBee.far, "api_mode": 2}
+    vectors = (
+        Vector(
+            data=b"Hello",
+            sends=SENT,
+            receives=RECEIVED[:-1] + b"\x7d\x31",  # the checksum 11
+            address="5001",
+        ),
+        Vector(
+            data=b"Hi",
+            receives=bytes.fromhex("7E 00 0D 80 00 7D 33 A2 00 40 0A 01 27 3A 00 48 69 6D"),
+            address="0013A200400A0127",
+        ),
+    )
+
+
+class TestChannelHeader(Variant, OnXBee):
+    """The channel is the first byte of the RF data."""
+
+    settings = {**OnXBee.settings, "mapping": ByHeader()}
+    far = {**OnXBee.far, "mapping": ByHeader()}
+    largest = 101
+    channels = (0, 254)
+    vectors = (
+        Vector(data=b"ello", channel=ord("H"), sends=SENT, receives=RECEIVED, address="5001"),
+    )

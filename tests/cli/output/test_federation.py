@@ -9,7 +9,7 @@ from hilgw.events.kinds import words
 from hilgw.events.wire import MOST_OF_LINK, link
 from hilgw.events.words import way
 from hilgw.protocols.gateway.network import added_up
-from tests.protocols.gateway.test_network import gateway as counts_of, link as link_of, quiet
+from tests.protocols.gateway.test_gateway import gateway as counts_of, link as link_of, quiet
 
 PLAIN = Style(on=False)
 EVIL = "a\x1b[2J\u202e<img src=x>\ud800\n"

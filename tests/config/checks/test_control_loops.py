@@ -1,8 +1,15 @@
-"""Checks of loops: each mistake at its place, and what is legal passes."""
+"""Checks of control loops, programs that hilgw starts, files and groups: each mistake is placed."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from tests.config.cases import Lines
+from hilgw.config.load import load_config, load_text
+from hilgw.config.queries import moves_unlatched
+from hilgw.federation.settings import check_settings
+from tests.config.cases import Lines, faults
 
 BODY = 'body: {kind: wc2ec, connect: "tcp://127.0.0.1:27015"}'
 CONTROLLER = 'controller: {kind: wc2ec, listen: "tcp://127.0.0.1:27016"}'
@@ -203,3 +210,183 @@ def test_devices_of_one_body_only_are_named(warnings: Lines) -> None:
     remote = "remote: {kind: create2, port: b, sensors: {ear: {packet: light_bump_left}}}"
     found = [line.partition("remote: ")[2] for line in warnings(robots((EYE, remote)))]
     assert found == ["only `body` has: eye", "only `remote` has: ear"]
+
+
+REPLAY = 'robots: {rover: {body: {kind: wc2ec, connect: "tcp://127.0.0.1:1", backend: replay, %s}}}'
+PROGRAM = 'robots: {rover: {controller: {kind: python, file: "%s"}}}'
+IN_WEBOTS = 'robots: {rover: {body: {kind: webots, connect: "tcp://127.0.0.1:1", robot: "%s"}}}'
+LINK = "federation: {name: bench, zenoh: {transport: {link: {%s}}}}"
+
+
+@pytest.mark.parametrize(
+    ("line", "place", "what"),
+    [
+        (r'record: {folder: "a\0b"}', "record.folder", "no NUL"),
+        (r'access: {tokens: {lab: {file: "a\0b"}}}', "access.tokens.lab.file", "no NUL"),
+        (REPLAY % r'recording: "a\0b"', "robots.rover.body.recording", "no NUL"),
+        (REPLAY % "recording: pipe", "robots.rover.body.recording", "not a file"),
+        ("access: {tls: {certificate: pipe}}", "access.tls.certificate", "not a file"),
+        ("access: {tls: {certificate: ..}}", "access.tls.certificate", "not a file"),
+        ("access: {tokens: {lab: {file: ..}}}", "access.tokens.lab.file", "not a file"),
+        ("record: {folder: taken}", "record.folder", "not a folder; name a folder"),
+        (LINK % "tls: {listen_certificate: ..}", "federation.zenoh", "not a file"),
+        (f"access: {{tls: {{certificate: {'x' * 999}}}}}", "access.tls", "too long"),
+        (REPLAY % f"recording: {'x' * 999}", "robots.rover.body.recording", "too long"),
+        (PROGRAM % f"{'x' * 999}", "robots.rover.controller.file", "too long"),
+        (PROGRAM % r"a\0b", "robots.rover.controller.file", "no NUL"),
+        (IN_WEBOTS % r"a\0b", "robots.rover.body.robot", "not valid"),
+        (PROGRAM % "pipe", "robots.rover.controller.file", "not a file"),
+        (LINK % "tls: {listen_private_key: pipe}", "federation.zenoh", "not a file"),
+        (LINK % "tx: {lease: 1e300}", "federation.zenoh.transport.link.tx.lease", ""),
+        (LINK % "tx: {lease: 1.0e+300}", "federation.zenoh.transport", "would take 1844"),
+        (LINK % "tx: {lease: -1}", "federation.zenoh.transport.link.tx", "would take 0"),
+    ],
+)
+def test_each_is_an_error_with_its_place(tmp_path: Path, line: str, place: str, what: str) -> None:
+    os.mkfifo(tmp_path / "pipe", 0o600)
+    (tmp_path / "taken").touch()
+    file = str(tmp_path / "f.yaml")
+    found = faults(f"version: 1\n{line}\n", file, more=check_settings)
+    (error,) = [each for each in found if place in each]
+    assert what in error and error.startswith(f"{file}:2:")
+
+
+def test_a_group_of_another_machine_is_a_warning_with_its_place() -> None:
+    (warning,) = load_text("version: 1\ncontrol: {group: no such}\n", "f.yaml").warnings
+    assert str(warning).startswith("f.yaml:2:18: ") and "no group 'no such' here" in str(warning)
+
+
+ADAPTER = "adapters: {radio: {kind: uart, port: /dev/ttyS7}}\n"
+
+
+@pytest.mark.parametrize(
+    ("estop", "place", "words"),
+    [
+        ("{port: /dev/ttyS7, line: cts}", "3:", "estop has this port too"),
+        ("{port: /dev/ttyS8, line: ri}", "2:33", "cts, dcd, dsr"),
+        ("{port: /dev/ttyS8}", "2:", "line"),
+        ("{line: cts}", "2:", "port"),
+        ('{port: "loop://", line: cts}', "2:15", "loop:// has no input for a switch"),
+        ('{port: "socket://h:1", line: cts}', "2:15", "socket:// has no input for a switch"),
+        ('{port: "rfc2217://h:1", line: cts}', "2:15", "network_ports: true"),
+        ('{port: "", line: cts}', "2:15", "the port is empty"),
+        ("{port: /dev/ttyS8, line: cts, output: dtr}", "2:38", "output"),
+        ("7", "2:8", "mapping"),
+    ],
+)
+def test_a_wrong_switch_is_an_error_with_its_place(estop: str, place: str, words: str) -> None:
+    found = "\n".join(faults(f"version: 1\nestop: {estop}\n{ADAPTER}"))
+    assert words in found and f"f:{place}" in found
+
+
+REAL_BODY = 'body: {kind: wc2ec, connect: "tcp://127.0.0.1:27015", simulated: false}'
+CREATE = "body: {kind: create2, port: /dev/ttyUSB0}"
+REMOTE = "remote: {kind: create2, port: /dev/ttyUSB0}"
+UNLATCHED = "safety: {latch: false}"
+
+Robot = Callable[..., tuple[str, str]]
+
+
+@pytest.fixture
+def robot(tmp_path: Path) -> Robot:
+    """What is wrong with a robot that has a program and these keys, "": nothing; and the file."""
+
+    def check(*keys: str, restart: str = "", backend: str = "real") -> tuple[str, str]:
+        (tmp_path / "brain.py").write_text("")
+        controller = f"controller: {{kind: python, file: brain.py{restart}}}"
+        lines = ["version: 1", f"backend: {backend}", "robots:", "  r0:"]
+        text = "\n".join([*lines, *(f"    {key}" for key in (*keys, controller)), ""])
+        file = tmp_path / "robot.yaml"
+        file.write_text(text)
+        return "\n".join(faults(text, str(file))), str(file)
+
+    return check
+
+
+EXPLICIT = ", restart: with-body"
+
+
+@pytest.mark.parametrize("keys", [(REAL_BODY,), (CREATE,), (SIMULATED, REMOTE)])
+def test_a_program_is_not_requested_to_move_a_real_robot_that_its_loss_does_not_disarm(
+    robot: Robot, keys: tuple[str, ...]
+) -> None:
+    error, file = robot(*keys, UNLATCHED, restart=EXPLICIT)
+    assert error.startswith(f"{file}:{len(keys) + 6}:") and "robots.r0.controller.restart" in error
+    assert "with `latch: false` the program would move the real robot again" in error
+    assert "remove `latch: false` from `safety`, or write `restart: never`" in error
+
+
+@pytest.mark.parametrize("restart", ["", ", restart: never", ", restart: on-failure"])
+def test_what_is_not_written_is_not_wrong_and_follows_no_body(robot: Robot, restart: str) -> None:
+    error, file = robot(REAL_BODY, UNLATCHED, restart=restart)
+    assert error == "" and moves_unlatched(load_config(file).config, "r0")
+
+
+@pytest.mark.parametrize(
+    ("keys", "backend"),
+    [
+        ((REAL_BODY,), "real"),
+        ((REAL_BODY, "safety: {latch: true}"), "real"),
+        ((SIMULATED, UNLATCHED), "real"),
+        ((CREATE, UNLATCHED), "mock"),
+        ((UNLATCHED,), "real"),
+    ],
+)
+def test_a_program_follows_a_body_that_its_loss_disarms_or_that_is_simulated(
+    robot: Robot, keys: tuple[str, ...], backend: str
+) -> None:
+    error, file = robot(*keys, restart=EXPLICIT, backend=backend)
+    assert error == "" and not moves_unlatched(load_config(file).config, "r0")
+
+
+FILE = """\
+version: 1
+backend: {backend}
+{more}
+webots: R2020a
+robots:
+  cart:
+    body: {{kind: wc2ec, port: /dev/ttyS1, baudRate: 57600, mock: {{program: cat}}}}
+    controller: {{kind: wc2ec, port: /dev/ttyS2, mock: {{{mock}}}}}
+adapters:
+  x0: {{kind: xbee, port: /dev/ttyS8, channel: 12, mock: {{program: [cat, -u]}}}}
+"""
+
+
+def text(mock: str = "program: cat", backend: str = "mock", more: str = "") -> str:
+    return FILE.format(mock=mock, backend=backend, more=more)
+
+
+@pytest.mark.parametrize(
+    ("mock", "problem"),
+    [
+        ("program: cat, lin: stdio", "a program has no such parameter; did you mean 'line'?"),
+        ("program: cat, emitter: tx", "a program has no such parameter"),
+        ('program: "\'"', 'mock: "\'" is not a command'),
+        ("program: cat, restart: with-body", "mock: 'with-body' is neither never nor on-failure"),
+        ('program: cat, line: "tcp://x"', "mock: "),
+    ],
+)
+def test_parameters_that_it_refuses(errors: Lines, mock: str, problem: str) -> None:
+    (error,) = errors(text(mock))
+    assert problem in error
+    assert "robots.cart.controller.mock" in error
+
+
+def test_it_runs_in_real_time_only(errors: Lines) -> None:
+    found = errors(text(more="speed: max"))
+    assert len(found) == 3
+    assert all("a program runs in real time, not at speed max" in each for each in found)
+    assert errors(text(more="speed: max", backend="real")), "that has other reasons"
+    assert not any("a program" in each for each in errors(text(more="speed: max", backend="real")))
+
+
+def test_it_runs_in_the_folder_of_the_configuration(tmp_path: Path) -> None:
+    file = tmp_path / "cart.yaml"
+    file.write_text(text("program: ./node, folder: build"))
+    config = load_config(str(file)).config
+    controller, body = config.robots["cart"].controller, config.robots["cart"].body
+    assert controller is not None and body is not None
+    assert controller.settings.mock["folder"] == str(tmp_path / "build")
+    assert body.settings.mock["folder"] == str(tmp_path)
+    assert config.adapters["x0"].settings.mock["folder"] == str(tmp_path)

@@ -1,8 +1,10 @@
-"""AT commands by API frame, local and remote: reading, setting, discovery."""
+"""AT commands in frames and in command mode, discovery, and bits of the transmit options."""
 
 import pytest
 
 from firmware_mocks.xbee.hardware import KINDS
+from firmware_mocks.xbee.module import Module
+from firmware_mocks.xbee.network.options import OPTIONS, RESERVED
 from tests.firmware_mocks.bench import XBeeAir
 
 OK, BAD_PARAMETER = b"\0", b"\3"
@@ -88,3 +90,189 @@ def test_user_data_relay(bench: XBeeAir) -> None:
     assert bench.ask(module, b"\x2d\x01\x00hello") == [b"\xad\x00hello"]
     assert bench.ask(module, b"\x2d\x05\x02hello") == [b"\x89\x05\x7d"]
     assert bench.ask(module, b"\x2d\x05\x09hello") == [b"\x89\x05\x7c"]
+
+
+def commanded(bench: XBeeAir, **parameters: str) -> Module:
+    """Return a module in command mode."""
+    module: Module = bench.add(api_mode=0, **parameters)
+    bench.command_mode(module)
+    return module
+
+
+def test_the_manuals_session(bench: XBeeAir) -> None:
+    module = commanded(bench, hardware="s1")
+    assert bench.type(module, "AT\r") == "OK\r"
+    assert bench.type(module, "ATAP\r") == "0\r"
+    assert bench.type(module, "ATDL1A0D\r") == "OK\r"
+    assert bench.type(module, "ATDL\r") == "1A0D\r"
+    assert bench.type(module, "ATDL 0x2\r") == "OK\r"
+    assert bench.type(module, "atdl\r") == "2\r"
+    assert bench.type(module, "ATWR\r") == "OK\r"
+    assert bench.type(module, "ATCN\r") == "OK\r"
+    assert bench.type(module, "ATAP\r") == ""  # data again
+
+
+@pytest.mark.parametrize(
+    "line", ["ATQQ\r", "ATCHFF\r", "ATCH0x\r", "ATCHxyz\r", "hello\r", "ATHV1\r", "ATA\r"]
+)
+def test_what_is_wrong_is_an_error(bench: XBeeAir, line: str) -> None:
+    module = commanded(bench)
+    assert bench.type(module, line) == "ERROR\r"
+    assert bench.type(module, "ATCH\r") == "C\r"
+
+
+def test_a_line_too_long_is_an_error_and_bounded(bench: XBeeAir) -> None:
+    module = commanded(bench)
+    bench.put(module, b"AT" + b"A" * 5000 + b"\r")
+    bench.run(100)
+    assert bench.taken(module) == b"ERROR\r"
+    assert bench.type(module, "ATCH\r") == "C\r"
+
+
+def test_the_timeout_applies_and_leaves_silently(bench: XBeeAir) -> None:
+    module = commanded(bench, CT="14")  # 20 x 100 ms
+    assert bench.type(module, "ATID1234\r") == "OK\r"
+    bench.run(1800)
+    assert module.registers.number("ID") == 0x3332
+    bench.run(200)
+    assert module.registers.number("ID") == 0x1234
+    assert bench.taken(module) == b""
+    assert bench.type(module, "ATID\r") == ""
+
+
+@pytest.mark.parametrize(
+    ("before", "gaps", "after"),
+    [(900, 10, 1100), (1100, 1100, 1100), (1100, 10, 900)],
+    ids=["no silence before", "too slow", "no silence after"],
+)
+def test_no_silence_no_command_mode(bench: XBeeAir, before: int, gaps: int, after: int) -> None:
+    module = bench.settled(api_mode=0, RO="FF")
+    bench.run(2000)
+    bench.put(module, b"x")
+    bench.run(before)
+    for _ in range(3):
+        bench.put(module, b"+")
+        bench.run(gaps)
+    bench.run(after - gaps)
+    bench.put(module, b"y")
+    bench.run(3000)
+    assert b"OK" not in bench.taken(module)
+
+
+@pytest.mark.parametrize("text", [b"+", b"++", b"++++", b"++x", b"+++x"])
+def test_characters_that_do_not_lead_there_are_data(bench: XBeeAir, text: bytes) -> None:
+    one = bench.add(api_mode=0, DL="FFFF")
+    two = bench.settled(api_mode=0)
+    bench.run(1500)
+    bench.put(one, text)
+    bench.run(2000)
+    assert bench.taken(one) == b""
+    assert bench.taken(two) == text
+
+
+def test_the_key_cannot_be_read(bench: XBeeAir) -> None:
+    module = commanded(bench)
+    assert bench.type(module, "ATKY00112233445566778899AABBCCDDEEFF\r") == "OK\r"
+    assert bench.type(module, "ATKY\r") == "\r"
+
+
+def test_what_comes_by_radio_waits_until_command_mode_ends(bench: XBeeAir) -> None:
+    one = bench.add()
+    two = bench.settled(api_mode=0)
+    bench.command_mode(two)
+    assert bench.tx64(one, two.address, b"from afar") == 0
+    assert bench.taken(two) == b""
+    assert bench.type(two, "ATCN\r") == "OK\rfrom afar"
+
+
+ND, HEAD = b"\x08\x01ND", b"\x88\x01ND\x00"
+
+
+def long(module: Module) -> bytes:
+    return module.address.to_bytes(8, "big")
+
+
+def test_without_digis_header_there_is_no_discovery_and_no_remote_command(bench: XBeeAir) -> None:
+    one, two = bench.pair(MM="2")
+    assert bench.ask(one, ND, 100) == [b"\x88\x01ND\x01"]
+    (answer,) = bench.ask(one, b"\x17\x05" + long(two) + b"\xff\xfe\x02NI", 2000)
+    assert answer[-1] == 4
+
+
+def test_a_long_search_outlives_the_command_mode_timeout(bench: XBeeAir) -> None:
+    one = bench.add(api_mode=0, NT="1E", CT="A")
+    bench.command_mode(one)
+    assert bench.type(one, "ATND\r", 3500) == "\r"
+    assert bench.type(one, "ATAP\r") == "0\r"
+
+
+@pytest.mark.parametrize(("kind", "option"), [("s1", b"\x01"), ("xbee3", b"\x02")])
+def test_the_asking_node_can_list_itself(bench: XBeeAir, kind: str, option: bytes) -> None:
+    one = bench.settled("one", hardware=kind, NT="5", my=1)
+    assert bench.ask(one, ND, 600) == [HEAD]
+    bench.at(one, b"NO", option)
+    assert bench.ask(one, ND, 600) == [HEAD + b"\x00\x01" + long(one) + b"\x00one\x00", HEAD]
+
+
+def test_other_firmwares_records(bench: XBeeAir) -> None:
+    one = bench.add(hardware="digimesh", NT="20")
+    two = bench.settled("two", hardware="digimesh", position=(1, 0, 0))
+    plain = b"\xff\xfe" + long(two) + b"two\x00\xff\xfe\x01\x00\xc1\x05\x10\x1e"
+    assert bench.ask(one, ND, 3300) == [HEAD + plain, HEAD]
+    bench.at(one, b"NO", b"\x05")
+    assert bench.ask(one, ND, 3300) == [HEAD + plain + b"\x00\x12\x00\x00\x28", HEAD]
+
+
+def test_in_command_mode_on_digimesh_and_zigbee(bench: XBeeAir) -> None:
+    one = bench.add(hardware="digimesh", api_mode=0, NT="20")
+    two = bench.settled("two", hardware="digimesh", position=(1, 0, 0))
+    bench.command_mode(one)
+    address = f"{two.address >> 32:X}\r{two.address & 0xFFFFFFFF:X}\r"
+    assert bench.type(one, "ATND\r", 3300) == f"{address}28\rtwo\r1\r0\rC105\r101E\r\r\r"
+    coordinator = bench.add(hardware="zigbee", api_mode=0, CE="1", NT="20")
+    router = bench.settled("router", hardware="zigbee")
+    bench.command_mode(coordinator)
+    address = f"{router.address >> 32:X}\r{router.address & 0xFFFFFFFF:X}\r"
+    expected = f"{router.addressing.source16:X}\r{address}router\rFFFE\r1\r0\rC105\r101E\r\r\r"
+    assert bench.type(coordinator, "ATND\r", 3300) == expected
+
+
+BITS = [1 << bit for bit in range(8)]
+MODERN = {"802.15.4": "xbee3", "DigiMesh": "digimesh", "Zigbee": "zigbee"}
+SUCCESS, INVALID_BINDING, NO_SECURE_SESSION, APS_UNENCRYPTED = 0x00, 0x2B, 0x34, 0x2E
+
+
+def test_the_table_has_every_bit_of_every_family() -> None:
+    assert {kind.family for kind in KINDS.values()} == OPTIONS.keys() == MODERN.keys()
+    for family, table in OPTIONS.items():
+        assert list(table) == BITS, family
+        for option in table.values():
+            assert option.meaning and not (option.done and option.refused)
+            assert option is not RESERVED or not option.done
+
+
+@pytest.mark.parametrize("family", MODERN)
+@pytest.mark.parametrize("bit", BITS)
+def test_a_bit_does_what_the_table_has(bench: XBeeAir, family: str, bit: int) -> None:
+    more = {"CE": "1"} if family == "Zigbee" else {}
+    one = bench.add(hardware=MODERN[family], **more)
+    two = bench.settled(hardware=MODERN[family], position=(1, 0, 0))
+    plain = bench.tx(one, two.address, b"data")
+    (received,) = bench.frames(two)
+    again = bench.tx(one, two.address, b"data")  # its route is known now
+    assert (plain[3], again[3]) == (SUCCESS, SUCCESS) and bench.frames(two) == [received]
+    option = OPTIONS[family][bit]
+    status = bench.tx(one, two.address, b"data", options=bit)
+    got = bench.frames(two)
+    if option.refused:
+        assert (status[3], got) == (option.refused, [])
+        assert option.refused in (INVALID_BINDING, NO_SECURE_SESSION)
+    elif not option.done:
+        assert (status, got) == (again, [received])
+    elif (family, bit) == ("Zigbee", 0x20):
+        assert (status[3], got) == (APS_UNENCRYPTED, [])  # it needs EE=1
+    elif (family, bit) == ("Zigbee", 0x08):
+        assert (status[3], got) == (SUCCESS, [])
+    else:
+        assert status[3] == SUCCESS
+        assert [frame[-4:] for frame in got] == [b"data"]

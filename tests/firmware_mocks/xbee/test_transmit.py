@@ -1,11 +1,17 @@
-"""Plain 802.15.4: receivers, frames, and the status that the sender gets."""
+"""Frames, receivers and the status of a sender; the serial line; nothing crashes a mock."""
 
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, strategies as st
 
-from firmware_mocks.air import Signal
+from firmware_mocks import xbee
+from firmware_mocks.air import Air, Signal
+from firmware_mocks.xbee.hardware import KINDS
+from firmware_mocks.xbee.module import Module
 from firmware_mocks.xbee.network.packets import Request
+from firmware_mocks.xbee.uart.serial_line import LONGEST, FrameReader, encode
+from tests.cases import cases
 from tests.firmware_mocks.bench import BROADCAST, XBeeAir, wrap
 
 SUCCESS, NO_ACK, CCA, TOO_LARGE = 0x00, 0x01, 0x02, 0x74
@@ -218,3 +224,224 @@ def test_a_reset_forgets_what_was_being_sent(bench: XBeeAir) -> None:
     bench.run(500)
     assert bench.frames(one) == [b"\x8a\x00", b"\x89\x02\x01", b"\x89\x03\x00"]
     assert bench.get(one, b"EA") == b"\x00\x01"
+
+
+def transparent(bench: XBeeAir, **parameters: object) -> tuple:  # type: ignore[type-arg]
+    one = bench.add(api_mode=0, DL="FFFF", **parameters)
+    two = bench.settled(position=(1, 0, 0), baudRate=115200)
+    return one, two
+
+
+def packets(bench: XBeeAir, module: object) -> list[bytes]:
+    return [frame[11:] for frame in bench.frames(module)]  # type: ignore[arg-type]
+
+
+MS = 1_000_000
+
+
+def test_clear_to_send_falls_17_bytes_before_full_and_comes_back_at_34(bench: XBeeAir) -> None:
+    one, two = bench.pair(hardware="s1")
+    one.receive(wrap(b"\x00\x00" + two.address.to_bytes(8, "big") + b"\x00x"), bench.now)
+    assert one.radio.busy
+    one.receive(bytes(202 - 18), bench.now)
+    assert one.input.clear_to_send
+    one.receive(b"\x00", bench.now)
+    assert not one.input.clear_to_send
+    bench.run(100)
+    assert one.input.clear_to_send
+    assert one.clear_to_send  # without rtscts the client ignores CTS
+
+
+def test_a_client_that_obeys_cts_never_overruns_the_buffer(bench: XBeeAir) -> None:
+    """Retries make the radio slower than the line; the host holds the client meanwhile."""
+    one = bench.add(hardware="s1", baudRate=115200, rtscts="true", RR="2")
+    without = bench.settled(hardware="s1", baudRate=115200, rtscts="true", RR="2", D7="0")
+    frames = b"".join(wrap(bytes((0, n)) + bytes(8) + b"\x00" + bytes(80)) for n in range(1, 30))
+    lump = 5 * MS // one.uart.byte_ns
+    held = 0
+    for start in range(0, len(frames), lump):
+        bench.run(5)
+        while not one.clear_to_send:
+            held += 1
+            bench.run(1)
+        one.receive(frames[start : start + lump], bench.now)
+        without.receive(frames[start : start + lump], bench.now)
+    bench.run(2000)
+    assert [frame[1] for frame in bench.frames(one)] == list(range(1, 30))
+    assert held > 10
+    assert one.input.overruns == 0
+    assert without.clear_to_send
+
+
+def test_answers_wait_for_room_and_nothing_grows(bench: XBeeAir) -> None:
+    module = bench.settled(baudRate=1200, ni="twenty characters!!!")
+    for _ in range(200):
+        module.receive(wrap(b"\x08\x01NI"), bench.now)
+    assert module.uart.held(bench.now) <= 2 * 202
+    bench.run(60_000)
+    answered = len(bench.frames(module))
+    assert 0 < answered < 200
+    assert module.input.overruns > 0
+    assert bench.ask(module, b"\x08\x02CH", 1000) == [b"\x88\x02CH\x00\x0c"]
+
+
+@pytest.mark.parametrize(
+    ("code", "rate"),
+    [
+        *enumerate((1200, 2400, 4800, 9600, 19200, 38400, 57600, 115200, 230400, 460800, 921600)),
+        (250000, 250000),
+    ],
+)
+def test_rate_codes_and_raw_rates(bench: XBeeAir, code: int, rate: int) -> None:
+    assert bench.add(BD=f"{code:X}").baud_rate == rate
+    assert bench.add(baudRate=rate).baud_rate == rate
+
+
+def read(reader: FrameReader, wire: bytes) -> list[bytes]:
+    return [frame for byte in wire if (frame := reader.push(byte)) is not None]
+
+
+@given(st.lists(st.binary(min_size=1, max_size=300), max_size=4), st.booleans())
+def test_every_frame_comes_back(frames: list[bytes], escaped: bool) -> None:
+    wire = b"".join(encode(frame, escaped) for frame in frames)
+    assert read(FrameReader(escaped), wire) == frames
+
+
+@given(st.binary(max_size=60), st.binary(min_size=1, max_size=100))
+def test_escaped_a_bare_delimiter_always_begins_a_new_frame(noise: bytes, data: bytes) -> None:
+    broken = b"\x7e" + noise.replace(b"\x7d", b"")
+    reader = FrameReader(escaped=True)
+    assert read(reader, broken + encode(data, True))[-1] == data
+
+
+def test_unescaped_a_cut_frame_takes_the_next_with_it_and_the_one_after_is_read() -> None:
+    cut = encode(b"\x08\x01AP-and-more", False)[:-3]
+    good = encode(b"\x08\x02AP", False)
+    assert read(FrameReader(escaped=False), cut + good + good) == [b"\x08\x02AP"]
+
+
+def test_a_bad_checksum_drops_that_frame_alone() -> None:
+    bad = bytearray(encode(b"\x08\x01AP", False))
+    bad[-1] ^= 1
+    reader = FrameReader(escaped=False)
+    assert read(reader, bytes(bad) + encode(b"\x08\x02AP", False)) == [b"\x08\x02AP"]
+    assert reader.errors == 1
+
+
+@pytest.mark.parametrize("length", [0, LONGEST + 1, 0xFFFF])
+def test_an_impossible_length_is_noise(length: int) -> None:
+    wire = b"\x7e" + length.to_bytes(2, "big") + encode(b"\x08\x02AP", False)
+    assert read(FrameReader(escaped=False), wire) == [b"\x08\x02AP"]
+
+
+def test_ro_0_sends_each_byte_as_it_comes(bench: XBeeAir) -> None:
+    one, two = transparent(bench, RO="0")
+    for byte in b"abc":
+        bench.put(one, bytes((byte,)))
+        bench.run(10)
+    assert packets(bench, two) == [b"a", b"b", b"c"]
+
+
+QUICK = cases(1, suppress_health_check=[HealthCheck.too_slow])
+FRAME_TYPES = (0x00, 0x01, 0x08, 0x09, 0x10, 0x11, 0x17, 0x2D)
+REGISTERS = sorted(
+    {name for kind in KINDS.values() for name in kind.registers} | {"ND", "FR", "RE"}
+)
+COMMANDS = st.sampled_from([name.encode() for name in REGISTERS])
+
+
+@st.composite
+def frames(draw: st.DrawFn) -> bytes:
+    """Frames that look right, with anything in them."""
+    if draw(st.booleans()):
+        command = draw(COMMANDS) + draw(st.binary(max_size=9))
+        return wrap(bytes((draw(st.sampled_from((8, 9))), 1)) + command)
+    return wrap(bytes((draw(st.sampled_from(FRAME_TYPES)),)) + draw(st.binary(max_size=130)))
+
+
+LINES = st.builds(
+    lambda parts: ("AT" + ",".join(parts) + "\r").encode(),
+    st.lists(st.builds(lambda n, v: n.decode() + v, COMMANDS, st.text("0123ABCDEFx ", max_size=9))),
+)
+CHUNKS = st.one_of(st.binary(max_size=300), frames(), LINES, st.just(b"+++"))
+
+
+def is_sane(bench: XBeeAir, module: Module) -> None:
+    assert module.input.held <= module.settings.hardware.uart_buffer
+    assert module.uart.held(bench.now) < 4 * module.settings.hardware.uart_buffer + 600
+    assert module.radio.waiting <= 16
+    assert module.baud_rate > 0
+    assert 10 <= module.bits_per_byte <= 12
+
+
+@QUICK
+@given(
+    st.sampled_from(sorted(KINDS)),
+    st.sampled_from((0, 1, 2)),
+    st.lists(st.tuples(CHUNKS, st.integers(0, 1500)), max_size=12),
+)
+def test_no_bytes_upset_a_module(kind: str, mode: int, chunks: list[tuple[bytes, int]]) -> None:
+    bench = XBeeAir(loss=0.1)
+    module = bench.add(hardware=kind, api_mode=mode, CE="1" if kind == "zigbee" else "0", GT="A")
+    other = bench.add(hardware=kind, replies={"": "x"})
+    for chunk, pause in chunks:
+        module.receive(chunk, bench.now)
+        bench.run(pause)
+        is_sane(bench, module)
+        is_sane(bench, other)
+    bench.run(60_000)
+    assert not module.radio.busy
+    # Whatever was set on the way: a fresh start works.
+    for name, value in (("AP", 1), ("BD", 3)):
+        module.registers.install(name, value)
+    module.reset(bench.now)
+    bench.settle()
+    assert bench.get(module, b"AP") == b"\x01"
+
+
+@QUICK
+@given(
+    st.sampled_from([*xbee.PARAMETERS, *REGISTERS, "nonsense"]),
+    st.one_of(st.text(max_size=12), st.integers(), st.floats(), st.none(), st.lists(st.integers())),
+    st.sampled_from(sorted(KINDS)),
+)
+def test_a_parameter_fits_or_is_a_value_error(name: str, value: Any, kind: str) -> None:
+    air = Air()
+    parameters = {"hardware": kind, name: value}
+    try:
+        module = xbee.create("m", air, parameters)
+    except ValueError as error:
+        assert name in str(error)
+        with pytest.raises(ValueError) as checked:
+            xbee.check(parameters)
+        assert str(checked.value) == str(error)
+        return
+    xbee.check(parameters)
+    module.advance(0)
+    assert module.describe()
+
+
+def test_parameters_in_human_terms_and_at_names(bench: XBeeAir) -> None:
+    human = bench.add(
+        "named",
+        channel="13",
+        pan_id="0x1234",
+        my=7,
+        ni="rover",
+        power=1,
+        baudRate=19200,
+        address="0013A20040A1B2C3",
+    )
+    at = bench.add(CH="D", ID="1234", MY="7", NI="rover", PL="1", BD="4", SL="40A1B2C3")
+    for name in ("CH", "ID", "MY", "NI", "PL", "BD", "SH", "SL", "AP"):
+        assert human.registers.held(name) == at.registers.held(name), name
+    assert "channel 13" in human.describe()
+    assert human.address == 0x0013A20040A1B2C3
+
+
+def test_addresses_are_of_the_name_and_differ() -> None:
+    names = [f"xbee{index}" for index in range(50)]
+    addresses = [xbee.create(name, Air(), {}).address for name in names]
+    assert addresses == [xbee.create(name, Air(seed=9), {}).address for name in names]
+    assert len(set(addresses)) == 50
+    assert {address >> 32 for address in addresses} == {0x0013A200}
