@@ -1,12 +1,15 @@
-"""Short runs of the soaks and benchmarks, and clients that use all descriptors of a program."""
+"""Short runs of soaks and benchmarks, slow clients, and tests of real devices on virtual ones."""
 
 import json
+import os
 import resource
 import socket
+import subprocess
 import sys
 import threading
+import tty
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from urllib.request import urlopen
@@ -138,3 +141,56 @@ def slow_clients(port: int, count: int, host: str = "127.0.0.1") -> Iterator[lis
         for each in clients:
             each.close()
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+def pytest_of(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/real"]
+    return run_program(*command, *arguments, cwd=ROOT, timeout_s=180)
+
+
+class LoopPlug:
+    """A line that returns its bytes, complete or not."""
+
+    def __init__(self, wrong: bytes, right: bytes) -> None:
+        self.master, self.slave = os.openpty()
+        tty.setraw(self.slave)
+        self.path = os.ttyname(self.slave)
+        self._table = bytes.maketrans(right, wrong)
+        self._thread = threading.Thread(target=self._repeat)
+        self._thread.start()
+
+    def _repeat(self) -> None:
+        while data := os.read(self.master, 4096):
+            if data == b"\x04the end":
+                return
+            os.write(self.master, data.translate(self._table))
+
+    def end(self) -> None:
+        os.write(self.slave, b"\x04the end")
+        self._thread.join()
+        os.close(self.master)
+        os.close(self.slave)
+
+
+def test_a_line_that_alters_a_byte_fails() -> None:
+    plug = LoopPlug(b"b", b"a")
+    try:
+        done = pytest_of("--loop-plug", plug.path, "-k", "all_values and posix and 115200")
+    finally:
+        plug.end()
+    assert "1 failed" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_loop_plug_an_xbee_and_robots(tmp_path: Path) -> None:
+    kinds = ("xbee", "epuck", "create2", "dynamixel")
+    with ExitStack() as running:
+        plug = LoopPlug(b"a", b"a")
+        running.callback(plug.end)
+        options = ["--loop-plug", plug.path]
+        for kind in kinds:
+            bench = tmp_path / kind
+            bench.mkdir()
+            running.enter_context(Gateway(bench, ["mock", kind, "--link", "./robot"]))
+            options += [f"--{kind}", str(bench / "robot")]
+        done = pytest_of(*options)
+    assert done.returncode == 0, done.stdout + done.stderr

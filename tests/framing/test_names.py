@@ -1,5 +1,6 @@
-"""Short names of framings, and docs/framing.md: all examples, names and values are the code's."""
+"""Names of framings, docs/framing.md, and what bytes without a frame look like."""
 
+import random
 import re
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from hilgw import plugins
 from hilgw.errors import ConfigError
 from hilgw.framing import SHORT_NAMES, create, parse
 from hilgw.framing.crc import named
+from hilgw.framing.guess import AFTER_NS, KEPT, FirstFrame, guess
 
 
 @pytest.mark.parametrize(
@@ -104,3 +106,164 @@ def test_every_crc_has_the_value_and_the_names_the_page_gives_it() -> None:
         for each in (name, *aliases.split(", ")):
             assert named(each).compute(b"123456789") == int(check, 16)
     assert named("poly=0x11021,init=0xFFFF,rev=false,xorOut=0").compute(b"123456789") == 0x29B1
+
+
+MS = 1_000_000
+NS_PER_S = 1_000_000_000
+
+
+def framed(name: str, *payloads: bytes) -> bytes:
+    framing = create(name)
+    return b"".join(framing.encode(payload) for payload in payloads)
+
+
+def at_lower_rate(data: bytes, factor: int) -> bytes:
+    """What a UART receives of these bytes when it samples `factor` times as fast."""
+    bits = [1]
+    for byte in data:
+        bits += [0, *(byte >> at & 1 for at in range(8)), 1, 1]
+    line = [bit for bit in bits for _ in range(factor)]
+    received, at = bytearray(), 1
+    while at + 10 <= len(line):
+        if line[at - 1] and not line[at]:
+            received.append(sum(line[at + 1 + bit] << bit for bit in range(8)))
+            at += 10
+        else:
+            at += 1
+    return bytes(received)
+
+
+@pytest.mark.parametrize(
+    "name", ["cobs-crc16", "cobs-crc32", "slip-crc16", "slip-crc32", "hdlc", "hdlc-crc32", "length"]
+)
+def test_one_frame_with_a_good_crc_names_its_framing(name: str) -> None:
+    torn = framed(name, b"first", b"temp=20\r\n", bytes(range(40)))[3:]
+    ours = "slip-crc16" if name.startswith("cobs") else "cobs-crc16"
+    assert guess(torn, ours, 115200) == f"framing {name}?"
+
+
+SLIP, COBS = (
+    framed("slip", b"\1\2\3", b"\4\0\6", b"\xc0\xdb"),
+    framed("cobs", b"\1\0\3", b"\4\xff", b"\xfe\0"),
+)
+SLOW = at_lower_rate(b"temp=20\r\n" * 5, 96)
+XBEE = bytes.fromhex("7e0005 88014d5900d0")
+
+
+@pytest.mark.parametrize(
+    ("data", "ours", "looks"),
+    [
+        (b"temp=20\r\n" * 5, "cobs-crc16", "framing lines?"),
+        (b"temp=20\r\n" * 3, "gap:20ms", "framing lines?"),
+        (b"temp=20\r\n" * 3, "lines", "framing lines-cr?"),
+        (b"temp=20\r\n" * 3, "text", "lines that no pattern of the settings describes"),
+        (b"temp=20\n", "cobs-crc16", "framing lines?"),
+        ("20,5 °C\n".encode() * 3, "cobs-crc16", "framing lines?"),
+        (b"\xf7mp=20\r\n" + b"temp=20\r\n" * 3, "slip", "framing lines?"),  # begins in mid-byte
+        (b"temp=20\r" * 5, "cobs-crc16", "framing lines-cr?"),
+        (b"$" * 30, "cobs-crc16", "text without line ends: framing gap:20ms?"),
+        (XBEE + b"\0", "cobs-crc16", "an XBee in API mode: kind xbee?"),
+        (b"\x7e" + XBEE, "cobs-crc16", "an XBee in API mode: kind xbee?"),
+        (XBEE[:-1], "cobs-crc16", ""),
+        (b"\x7e\0\0\xff" * 3, "cobs-crc16", ""),
+        (SLIP, "cobs-crc16", "framing slip?"),
+        (SLIP, "slip", ""),
+        (SLIP[1:-1], "cobs-crc16", ""),
+        (COBS, "cobs-crc16", "framing cobs?"),
+        (COBS + b"\5ab\0", "cobs-crc16", "framing cobs?"),
+        (COBS, "cobs", ""),
+        (framed("hdlc", b"one", b"two"), "hdlc", ""),
+        (bytes.fromhex("aa5501f0") * 4, "cobs-crc16", "framing length, with other settings?"),
+        (SLOW, "cobs-crc16", "a lower baud rate than 9600?"),
+        (random.Random(1).randbytes(400), "cobs-crc16", ""),
+        (b"\xff", "cobs-crc16", ""),
+    ],
+)
+def test_without_a_crc_the_whole_stream_counts(data: bytes, ours: str, looks: str) -> None:
+    assert guess(data, ours, 9600) == looks
+
+
+@pytest.mark.parametrize(
+    ("data", "printed", "what"),
+    [
+        (b"\r\nGecko Bootloader v1.A.3\r\n1. upload gbl\r\n", "Gecko Bootloader v1.A.3", "XBee 3"),
+        (b"\r\nBL > ", "BL >", "an XBee"),
+        (b"\r\nB-Bypass\r\nF-Update App\r\nT-Timeout\r\n", "B-Bypass", "programmable XBee"),
+        (b"ets Jun  8 2016\r\n\r\nrst:0x1 (POWERON_RESET)\r\n", "rst:0x1 (POWERON_RESET)", "ESP32"),
+        (b"\r\n ets Jan  8 2013,rst cause:2, boot mode:(3,6)\r\n", "ets Jan  8 2013", "ESP8266"),
+        (b"waiting for download\r\n", "waiting for download", "release GPIO 0"),
+        # It prints its ROM first, and its reason later.
+        (b"ESP-ROM:esp32s3-20210327\r\nBuild:\r\n", "ESP-ROM:esp32s3-20210327", "an ESP32 that"),
+    ],
+)
+@pytest.mark.parametrize("ours", ["xbee", "cobs-crc16", "text", ""])
+def test_boot_loaders_and_menus_are_shown_in_their_words(
+    data: bytes, printed: str, what: str, ours: str
+) -> None:
+    looks = guess(data, ours, 115200)
+    assert looks.startswith(f'it sends "{printed}') and what in looks
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"), [(115200, 57600), (115200, 38400), (57600, 9600), (9600, 4800)]
+)
+def test_a_slower_sender_is_seen_by_the_length_of_its_bits(ours: int, theirs: int) -> None:
+    received = at_lower_rate(b"temp=20.5 hum=41\r\n" * 3, ours // theirs)
+    assert guess(received, "cobs-crc16", ours) == (
+        f"a lower baud rate than {ours}, such as {theirs}?"
+    )
+    assert "baud" not in guess(received, "cobs-crc16", 0)  # not a serial line
+
+
+@pytest.mark.parametrize("end", ["expire", "give up"])
+def test_the_notice_comes_once_two_seconds_after_the_first_byte(end: str) -> None:
+    watch = FirstFrame("cobs-crc16", 115200)
+    assert watch.deadline is None
+    for at in range(40):
+        watch.take(b"temp=20\r\n"[at % 3 * 3 :][:3], at * MS)
+    assert watch.deadline == AFTER_NS == 2_000 * MS
+    assert watch.expire(AFTER_NS - 1) == ""
+    text = watch.expire(AFTER_NS, held=120) if end == "expire" else watch.give_up()
+    assert text == '120 bytes, no frame yet; begins "temp=20\\r\\n": framing lines?'
+    assert watch.give_up() == ""
+    watch.take(b"more", AFTER_NS)
+    assert watch.deadline is None and watch.expire(10 * AFTER_NS) == ""
+    assert watch.is_missing(AFTER_NS) and not watch.is_missing(2 * AFTER_NS)
+    watch.found()
+    assert not watch.is_missing(AFTER_NS)
+
+
+@pytest.mark.parametrize(
+    ("ours", "rate", "end"),
+    [
+        ("cobs-crc16", 0, "another baud rate, or another framing than cobs-crc16?"),
+        ("", 9600, "another baud rate than 9600, or another framing?"),
+    ],
+)
+def test_the_notice_shows_sixteen_bytes_and_keeps_few(ours: str, rate: int, end: str) -> None:
+    watch = FirstFrame(ours, rate)
+    noise = random.Random(2).randbytes(10 * KEPT)
+    for at in range(0, len(noise), 100):
+        watch.take(noise[at : at + 100], 0)
+    text = watch.expire(100 * AFTER_NS)
+    assert text.startswith(f"{10 * KEPT} bytes, no frame yet; begins ")
+    assert text.endswith(f": {end}")
+    shown = text.partition('begins "')[2].rpartition('": ')[0].replace('\\"', '"')
+    assert shown.encode().decode("unicode_escape").encode("latin-1") == noise[:16]
+
+
+def test_a_frame_that_grows_without_end_is_reported_and_packets_still_count() -> None:
+    watch = FirstFrame("cobs-crc16", 9600)
+    for second in range(10):
+        watch.take(b"\xff", second * 1000 * MS)
+        text = watch.expire(second * 1000 * MS, held=second + 1)
+        assert (text != "") == (second == 5), text
+    assert not watch.is_missing(9000 * MS)  # it may be a frame all the same
+
+
+def test_a_good_checksum_is_evidence_at_once_also_on_a_slow_line() -> None:
+    watch = FirstFrame("cobs-crc16", 300, 20 * NS_PER_S)
+    data = framed("slip-crc16", bytes(range(40)), bytes(40))
+    for at, byte in enumerate(data):
+        watch.take(bytes((byte,)), at * 10 * NS_PER_S // 300)
+    assert watch.expire(AFTER_NS, held=len(data)).endswith("framing slip-crc16?")
